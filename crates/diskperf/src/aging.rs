@@ -7,6 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use kernel::place::Place;
 use kernel::{PathFault, Posix, Station, Workspace};
+use serde::{Deserialize, Serialize};
 use stats::Aged;
 use units::Bytes;
 use workload::{Aging, Apart, OpKind, Program, Tally, World, programs};
@@ -53,7 +54,8 @@ impl WearArguments {
 }
 
 /// How a file system is aged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Wear {
     /// The level it is filled to, in percent.
     pub fill: u32,

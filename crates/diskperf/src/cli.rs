@@ -44,6 +44,9 @@ use crate::commands::verify::VerifyArguments;
 use crate::documents::stored::KeepArguments;
 use crate::error::Error;
 use crate::presets;
+use crate::request::resolved::Resolved;
+use crate::request::{RunRequest, Workload};
+use crate::session::Call;
 use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::output;
 
@@ -406,12 +409,22 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
 }
 
 fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
+    let call = |store, dry_run| Call { words, store, dry_run };
     match line.command {
-        None => commands::run::run(&RunArguments::main_job(line.keep, line.output), words),
-        Some(Command::Run(arguments)) => begin(&arguments.output.clone(), arguments.complete(None, None), words),
+        None => begin(&line.output, main_job(&line.output).resolve(), &call(line.keep, false)),
+        Some(Command::Run(arguments)) => {
+            let (output, call) = (arguments.output.clone(), call(arguments.store.clone(), arguments.dry_run));
+            begin(&output, arguments.resolve(), &call)
+        }
         Some(Command::Io(arguments)) if arguments.print_job => arguments.print(),
-        Some(Command::Io(arguments)) => begin(&arguments.output.clone(), RunArguments::of_load(arguments), words),
-        Some(Command::Choose(arguments)) => begin(&arguments.output.clone(), RunArguments::of_choice(arguments), words),
+        Some(Command::Io(arguments)) => {
+            let (output, call) = (arguments.output.clone(), call(arguments.store.clone(), arguments.dry_run));
+            begin(&output, arguments.resolve(), &call)
+        }
+        Some(Command::Choose(arguments)) => {
+            let (output, call) = (arguments.output.clone(), call(arguments.store.clone(), arguments.dry_run));
+            begin(&output, arguments.resolve(), &call)
+        }
         Some(Command::Resume(arguments)) => commands::resume::run(&arguments),
         Some(Command::Read8192 { file }) => commands::classic::run(Classic::Read8192, &file),
         Some(Command::Write4096 { file }) => commands::classic::run(Classic::Write4096, &file),
@@ -460,15 +473,16 @@ pub fn refusal(words: &[OsString]) -> Option<String> {
 }
 
 /// Runs a command that measures, or prints why its arguments are wrong: as JSON, if the command line asks for JSON.
-fn begin(
-    shown: &OutputArguments<RunFormat>,
-    asked: Result<RunArguments, Error>,
-    words: &[OsString],
-) -> Result<Exit, Error> {
+fn begin(shown: &OutputArguments<RunFormat>, asked: Result<Resolved, Error>, call: &Call) -> Result<Exit, Error> {
     match asked {
-        Ok(arguments) => commands::run::run(&arguments, words),
-        Err(error) => commands::run::refuse(shown, words, error),
+        Ok(resolved) => commands::run::run(&resolved, call),
+        Err(error) => commands::run::refuse(shown, call.words, error),
     }
+}
+
+/// The main job: `run quick .`
+fn main_job(output: &OutputArguments<RunFormat>) -> RunRequest {
+    RunRequest { output: output.output(), ..RunRequest::new(Workload::Preset(presets::ALL[0])) }
 }
 
 /// Prints the error, or the help that was asked for, and ends the program.
@@ -487,16 +501,13 @@ fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
     }
 }
 
-/// The arguments of a stored run, from its command line and the job file or derived mix that were stored with it. None, if
-/// this build does not read the command line as a run. A missing command of the user is an error of its own.
-pub fn stored(words: &[OsString], job: Option<&str>, mix: Option<&str>) -> Option<Result<RunArguments, Error>> {
-    let line = parse(words).ok()?;
-    let completed = match line.command {
-        None => Ok(RunArguments::main_job(line.keep, line.output)),
-        Some(Command::Run(arguments)) => arguments.complete(job, mix),
-        Some(Command::Io(arguments)) => RunArguments::of_load(arguments),
-        Some(Command::Choose(arguments)) => RunArguments::of_choice(arguments),
-        Some(_) => return None,
-    };
-    Some(completed).filter(|completed| matches!(completed, Ok(_) | Err(Error::Command(_))))
+/// What a command line asks to run; none if it runs nothing, or if it names a job file that must not be read.
+#[cfg(test)]
+pub fn asked(words: &[OsString], may_read: bool) -> Option<Result<Resolved, Error>> {
+    Some(match parse(words).ok()?.command {
+        Some(Command::Run(arguments)) if may_read || !arguments.names_job() => arguments.resolve(),
+        Some(Command::Io(arguments)) => arguments.resolve(),
+        Some(Command::Choose(arguments)) => arguments.resolve(),
+        _ => return None,
+    })
 }

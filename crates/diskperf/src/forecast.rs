@@ -247,7 +247,7 @@ mod tests {
     use super::*;
     use crate::plan::{PlannedSizing, Row};
     use crate::presets::MIB_PER_SECOND;
-    use crate::schedule::Schedule;
+    use crate::request::schedule::Schedule;
 
     /// Rows that cost so many seconds each, on one target.
     fn plan(seconds: &[u64], rounds: u32, budget: Option<Nanos>) -> (Plan, Forecast) {

@@ -20,6 +20,7 @@ use crate::documents::document;
 use crate::documents::redact::anonymous;
 use crate::error::Error;
 use crate::jobs::{Job, Spot, Text, fio};
+use crate::request::RunRequest;
 use crate::target::{Simulated, TargetArgument};
 use crate::ui::{layout, shell};
 
@@ -166,7 +167,10 @@ fn fuzz_command_lines() {
             let again = shlex::split(&line).expect("a shell takes it");
             assert!(again.iter().map(OsString::from).eq(words.iter().cloned()), "{line}");
         }
-        cli::stored(&words, Some(""), None).map_or_else(String::new, |arguments| format!("{arguments:?}"))
+        let Some(Ok(asked)) = cli::asked(&words, false) else { return String::new() };
+        let stored = RunRequest::of_text(&asked.request.to_text()).expect("what is stored is read");
+        assert_eq!(format!("{stored:?}"), format!("{:?}", asked.request));
+        format!("{asked:?}")
     };
     let words =
         &["--rounds", "--size", "--seed", "--budget", "--dry-run", "--cold", "--keep", "\n", "'", "\"", "$", "=", "--"];

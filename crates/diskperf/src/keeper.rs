@@ -67,6 +67,17 @@ impl Decided {
     }
 }
 
+/// The command that began a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Command<'a> {
+    /// Its words.
+    pub words: &'a [OsString],
+    /// The folder where it was given.
+    pub folder: &'a Path,
+    /// Its request; none if the run cannot be resumed.
+    pub request: Option<&'a str>,
+}
+
 /// A run in a store, while it goes on.
 #[derive(Debug)]
 pub struct Keeper {
@@ -90,25 +101,21 @@ impl Keeper {
     /// Writes a new run down.
     pub fn begin(
         mut store: Store,
-        (words, folder): (&[OsString], &Path),
+        command: Command,
         targets: &[Target],
         info: RunInfo,
         cells: &[Cell],
     ) -> Result<Keeper, Error> {
         let holder = Incarnation::this().to_string();
         let before = written_by_this_process();
-        let new = NewRun { command: words, folder, request: None, plan: "", info: &info, cells, holder: &holder };
+        let Command { words, folder, request } = command;
+        let new = NewRun { command: words, folder, request, plan: "", info: &info, cells, holder: &holder };
         let run = store.begin(&new)?;
         Ok(Keeper::new(store, run, holder, targets, info).counting(before))
     }
 
     /// Writes a run down that is finished already, as one that was simulated is: sooner computed again than gone on with.
-    pub fn store(
-        store: Store,
-        command: (&[OsString], &Path),
-        targets: &[Target],
-        document: &Document,
-    ) -> Result<(), Error> {
+    pub fn store(store: Store, command: Command, targets: &[Target], document: &Document) -> Result<(), Error> {
         let keeper = Keeper::begin(store, command, targets, document.run.clone(), &document.cells)?;
         Ok(keeper.end(RunState::Finished, document)?)
     }

@@ -11,7 +11,7 @@ use std::num::NonZero;
 use clap::Args;
 use kernel::{MOST_BYTES, MOST_DEPTH, NoRing, no_ring, ring_memory};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 use workload::programs::load::{Load, Pattern, Queue};
 use workload::{Arrivals, Drawing, Durability, FASTEST, LONGEST_SCHEDULE, MOST_SIZES, Overlap, Sizes, Thousandths};
@@ -23,7 +23,7 @@ pub use names::{ArrivalsName, Engine, PatternName, SyncName};
 use words::{Blocks, Order, Size, Time};
 
 /// A workload.
-#[derive(Clone, Debug, PartialEq, Args, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadSpec {
     /// Pattern of reads and writes.

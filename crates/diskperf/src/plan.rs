@@ -12,7 +12,7 @@ use workload::{Base, Issue, Op, OpKind, Parameter, Phase, Program, Step, Steps};
 
 use crate::budget::{Dial, Limits, Sizes};
 use crate::forecast::{Trials, Work};
-use crate::schedule::Schedule;
+use crate::request::schedule::Schedule;
 
 /// What will be run.
 #[derive(Clone, Debug)]

@@ -11,14 +11,16 @@ use stats::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
 
 use crate::cells::{History, Scene};
-use crate::cli::run::RunArguments;
 use crate::commands::run::{Results, all_cells};
+use crate::documents::stored::KeepArguments;
 use crate::error::Error;
 use crate::ground;
-use crate::keeper::{Decided, Keeper, performances};
+use crate::keeper::{Command, Decided, Keeper, performances};
 use crate::plan::Plan;
-use crate::planning::alternatives;
 use crate::remains;
+use crate::request::Workload;
+use crate::request::planning::alternatives;
+use crate::request::resolved::Resolved;
 use crate::target::{Site, Target, TargetArgument, TargetKind};
 use crate::ui::consent::Earlier;
 
@@ -62,11 +64,23 @@ impl Resumed {
     }
 }
 
+/// What a call says beside its request.
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// Its words.
+    pub words: &'a [OsString],
+    /// Where it stores a new run.
+    pub store: KeepArguments,
+    /// Whether it only prints the plan.
+    pub dry_run: bool,
+}
+
 /// One call of the command.
 pub struct Session<'a> {
-    /// The arguments of `run`.
-    pub arguments: &'a RunArguments,
-    words: &'a [OsString],
+    /// What the run is asked to do.
+    pub resolved: &'a Resolved,
+    /// The words and options of this call.
+    pub call: &'a Call<'a>,
     started: (SystemTime, Instant),
     /// What a resumed run was, and had finished.
     left: Option<Left>,
@@ -80,16 +94,19 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// A call that begins now.
-    pub fn new(arguments: &'a RunArguments, words: &'a [OsString]) -> Session<'a> {
+    pub fn new(resolved: &'a Resolved, call: &'a Call) -> Session<'a> {
         let (vacated, earlier) = (Vec::new(), Earlier::default());
-        Session { arguments, words, started: now(), left: None, keeper: None, vacated, earlier }
+        Session { resolved, call, started: now(), left: None, keeper: None, vacated, earlier }
     }
 
     /// The description of the run, as far as it is known.
     pub fn info(&self, plan: Option<&Plan>, targets: &[Target], results: &Results) -> RunInfo {
-        let mut info = info(self.words, self.started, plan, targets, results);
-        info.job = self.arguments.job.as_ref().map(|job| job.text.text.clone());
-        info.mix = self.arguments.mix.filter(|_| self.arguments.mixing.is_derived()).map(|mix| mix.to_string());
+        let mut info = info(self.call.words, self.started, plan, targets, results);
+        match &self.resolved.request.workload {
+            Workload::Job { text, .. } => info.job = Some(text.clone()),
+            Workload::Mix { mix, is_derived: true } => info.mix = Some(mix.to_string()),
+            _ => {}
+        }
         if let Some(Left { info: before, .. }) = &self.left {
             info.started_unix_s = before.started_unix_s;
             if plan.is_none() {
@@ -143,7 +160,7 @@ impl<'a> Session<'a> {
                 Error::Guard(refused @ GuardFault::Refused { .. })
                 | Error::Image(ImageFault::Guard(refused @ GuardFault::Refused { .. })),
             ) => {
-                let (folder, command) = (left.folder.clone(), self.words.to_vec());
+                let (folder, command) = (left.folder.clone(), self.call.words.to_vec());
                 let doubt = self.earlier.doubt_of(&refused, targets);
                 Error::Occupied { refused, doubt, folder, command }
             }
@@ -180,13 +197,15 @@ impl<'a> Session<'a> {
         if self.keeper.is_some() {
             return Ok(());
         }
-        let Some(store) = self.arguments.store.to_write()? else { return Ok(()) };
+        let Some(store) = self.call.store.to_write()? else { return Ok(()) };
         let here = std::env::current_dir().map_err(|_| PathFault::Missing(".".into()))?;
         let info = self.info(Some(plan), targets, &Results::default());
         // The description of the test directory follows once that is made.
         let scene = Scene { plan, targets, infos: &[], nothing: None };
         let cells = all_cells(scene, &vec![History::default(); plan.alternatives.len()]);
-        self.keeper = Some(Keeper::begin(store, (self.words, &here), targets, info, &cells)?);
+        let request = self.resolved.request.to_text();
+        let command = Command { words: self.call.words, folder: &here, request: Some(&request) };
+        self.keeper = Some(Keeper::begin(store, command, targets, info, &cells)?);
         Ok(())
     }
 
@@ -204,7 +223,7 @@ impl<'a> Session<'a> {
     /// Decides the same about this plan.
     pub fn decide_again(&self, decided: &Decided, plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
         if let Some(sizes) = decided.sizes {
-            plan.alternatives = alternatives(self.arguments, targets, sizes)?;
+            plan.alternatives = alternatives(self.resolved, targets, sizes)?;
             plan.set_sizes(sizes);
         }
         if decided.apply(plan) { Ok(()) } else { Err(self.elsewhere()) }
@@ -227,7 +246,7 @@ impl<'a> Session<'a> {
             run: self.label().unwrap_or_default().to_owned(),
             elsewhere: "by another build of diskperf, or its plan has other tests here".to_owned(),
             folder: self.left.as_ref().map(|left| left.folder.clone()).unwrap_or_default(),
-            command: self.words.to_vec(),
+            command: self.call.words.to_vec(),
         }
     }
 

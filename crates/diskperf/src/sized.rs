@@ -7,11 +7,11 @@ use units::Nanos;
 
 use crate::budget::{Cost, Limits, Sizes};
 use crate::cells::History;
-use crate::cli::run::RunArguments;
 use crate::error::Error;
 use crate::forecast::about;
 use crate::plan::{Alternative, Plan, Row};
-use crate::planning::alternatives;
+use crate::request::planning::alternatives;
+use crate::request::resolved::Resolved;
 use crate::rounds::deadline::{Clock, Deadline};
 use crate::signals::Stop;
 use crate::sizing::{self, Costs};
@@ -20,7 +20,7 @@ use crate::worlds::Worlds;
 
 /// Finds out what the rows cost here, and makes them as large as fits; says when the run is to end.
 pub fn make_fit(
-    arguments: &RunArguments,
+    resolved: &Resolved,
     plan: &mut Plan,
     targets: &[Target],
     worlds: &mut Worlds,
@@ -29,7 +29,7 @@ pub fn make_fit(
 ) -> Result<Option<Deadline>, Error> {
     let Some(time) = limits.time else { return Ok(None) };
     let trials = sizing::trials(limits).into_iter();
-    let trials = trials.map(|sizes| Ok((sizes, alternatives(arguments, targets, sizes)?)));
+    let trials = trials.map(|sizes| Ok((sizes, alternatives(resolved, targets, sizes)?)));
     let trials: Vec<(Sizes, Vec<Alternative>)> = trials.collect::<Result<_, Error>>()?;
     let mut tried: Vec<(Vec<&Row>, Vec<Option<Cost>>)> = vec![Default::default(); targets.len()];
     let smallest = trials[0].0;
@@ -53,7 +53,7 @@ pub fn make_fit(
         return Ok(None);
     }
     let left = sizing::left(limits, clock().saturating_sub(started));
-    let rows = |sizes| alternatives(arguments, targets, sizes);
+    let rows = |sizes| alternatives(resolved, targets, sizes);
     let (mut fitting, mut fitted) = sizing::fitted(&left, targets, &costs, &rows)?;
     // A choice leaves nothing out before it has no more rounds than it must.
     if plan.schedule.goal().is_some() && fitted.needed.is_some() {

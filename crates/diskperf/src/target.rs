@@ -19,6 +19,7 @@ use kernel::place::{Place, direct_alignment, is_under_dev, may_write, takes_dire
 use kernel::storage::Storage;
 use kernel::tuning::Setting;
 use kernel::{ImageFault, PathFault};
+use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::aging::Wear;
@@ -34,7 +35,8 @@ const TUNE: &str = ",tune=";
 
 /// A target as it was typed: `PATH`, `DEVICE`, `image:FSTYPE`, `new:FSTYPE@DEVICE`, `file:PATH`, `sim:MACHINE`, each with an optional `name=`
 /// before it and an optional `,tune=` behind it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub struct TargetArgument {
     /// What the tables call it.
     pub name: String,
@@ -59,6 +61,20 @@ pub enum TargetKind {
     File(PathBuf),
     /// A simulated machine.
     Simulated(String),
+}
+
+/// As it is stored.
+impl From<String> for TargetArgument {
+    fn from(typed: String) -> TargetArgument {
+        let Ok(argument) = typed.parse();
+        argument
+    }
+}
+
+impl From<TargetArgument> for String {
+    fn from(argument: TargetArgument) -> String {
+        argument.typed
+    }
 }
 
 /// As it stands on the command line.

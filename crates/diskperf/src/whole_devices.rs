@@ -4,24 +4,15 @@ use kernel::PathFault;
 use kernel::devices::Device;
 use kernel::name::Shown;
 
-use crate::cli::run::RunArguments;
 use crate::error::Error;
 use crate::presets::Preset;
+use crate::request::Workload;
 use crate::target::{Site, Target, is_block_device};
 
 /// Refuses devices where they are not measured as they are, and whatever is none where they are; has those overwritten
 /// that are to be, as far as the guard lets them.
-pub fn check(arguments: &RunArguments, targets: &mut [Target]) -> Result<(), Error> {
-    let preset = arguments.preset();
-    let is_of_devices = preset.is_of_devices();
-    let given = [
-        ("--write", arguments.write),
-        ("--time", arguments.time.is_some()),
-        ("--precondition", arguments.precondition.is_some()),
-    ];
-    if let Some((option, _)) = given.iter().find(|(_, is_given)| *is_given && !is_of_devices) {
-        return Err(Error::OnlyOfDevices { option, preset: preset.name });
-    }
+pub fn check(workload: &Workload, targets: &mut [Target]) -> Result<(), Error> {
+    let (is_of_devices, overwrites) = (workload.preset().is_of_devices(), workload.overwrites());
     let node = |target: &Target| match &target.site {
         Site::Device(device) => device.device().map(Device::node),
         _ => None,
@@ -36,12 +27,9 @@ pub fn check(arguments: &RunArguments, targets: &mut [Target]) -> Result<(), Err
     for target in targets {
         match &mut target.site {
             Site::Device(device) if !is_of_devices => return Err(Error::IsADevice(device.path.clone())),
-            Site::Device(device) if arguments.write => {
-                device.overwrite(arguments.precondition.unwrap_or_default())?;
-            }
-            Site::Device(_) => {}
+            Site::Device(device) => overwrites.map_or(Ok(()), |times| device.overwrite(times))?,
             // What lies under a file system of ours can be read.
-            Site::Image { .. } | Site::Volume(_) if !arguments.write => {}
+            Site::Image { .. } | Site::Volume(_) if overwrites.is_none() => {}
             _ if is_of_devices => return Err(Error::NoDevice(target.name.clone())),
             _ => {}
         }

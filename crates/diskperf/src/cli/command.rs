@@ -1,20 +1,15 @@
 //! `-- COMMAND` and `--prepare`: a command of the user instead of a preset.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
-use std::sync::Arc;
+use std::ffi::OsString;
 
 use clap::Args;
-use kernel::Command;
 use kernel::name::Shown;
-use report::plain;
 use units::Nanos;
-use workload::programs::command;
 
 use super::values::parse_time;
-use crate::error::{CommandFault, Error};
-use crate::ui::shell;
+use crate::error::Error;
+use crate::request::OwnWords;
+use crate::request::command::OwnCommand;
 
 /// The options of a command.
 #[derive(Clone, Debug, Default, Args)]
@@ -42,47 +37,23 @@ pub struct CommandArguments {
     command: Vec<OsString>,
 }
 
-/// A command that was found, with its preparation.
-#[derive(Clone, Debug)]
-pub struct OwnCommand {
-    /// In words.
-    pub program: command::Command,
-    /// As they are run, in the order in which a program numbers them.
-    pub all: Arc<[Command]>,
-}
-
-impl OwnCommand {
-    /// Warns that --cold has no effect if there is no --prepare: the folder is then empty.
-    pub fn say_of_cold(&self, is_cold: bool) {
-        if is_cold && self.program.preparation.is_none() {
+impl CommandArguments {
+    /// The words of the command, and the programs that were found for it. Warns that --cold has no effect without
+    /// --prepare: the folder is then empty.
+    pub fn find(&self, is_cold: bool) -> Result<Option<(OwnWords, OwnCommand)>, Error> {
+        if self.command.is_empty() {
+            return Ok(None);
+        }
+        let words = self.command.iter().map(|word| word.shown().into_owned()).collect();
+        let prepare = self.prepare.as_ref().map(|line| line.shown().into_owned());
+        let mut own = OwnWords { words, prepare, timeout: self.timeout, found: Vec::new() };
+        let found = OwnCommand::find(&own)?;
+        own.found = found.programs();
+        own.lines()?.iter().for_each(|words| say_of_braces(words));
+        if is_cold && self.prepare.is_none() {
             remark!("--cold has no effect in an empty folder; --prepare COMMAND creates files to read");
         }
-    }
-}
-
-impl CommandArguments {
-    /// Finds the command, if there is one. The words of each command line that is read are never freed.
-    pub fn find(&self) -> Result<Option<OwnCommand>, Error> {
-        let Some(first) = self.command.first() else { return Ok(None) };
-        let found = |words: &[OsString]| Command::find(words).map_err(CommandFault::from);
-        let find = |words: &[OsString]| found(words).map(|command| command.within(self.timeout));
-        let mut all = vec![find(&self.command)?];
-        say_of_braces(&self.command);
-        if let Some(line) = &self.prepare {
-            let mut split = shlex::bytes::Shlex::new(line.as_bytes());
-            let words: Vec<OsString> = split.by_ref().map(OsString::from_vec).collect();
-            if split.had_error || words.is_empty() {
-                return Err(CommandFault::NoLine(line.shown().into_owned()).into());
-            }
-            all.push(find(&words)?);
-            say_of_braces(&words);
-        }
-        let program = command::Command {
-            name: name_of(first).leak(),
-            line: shell::line(&self.command).leak(),
-            preparation: self.prepare.as_ref().map(|line| &*plain::line(&line.shown()).into_owned().leak()),
-        };
-        Ok(Some(OwnCommand { program, all: all.into() }))
+        Ok(Some((own, found)))
     }
 }
 
@@ -111,35 +82,9 @@ fn braces_of_another(words: &[OsString]) -> Option<&str> {
     (word == "-I{}" || words.any(|word| word.replace("{{}}", "").contains("{}"))).then_some(word)
 }
 
-/// Longer names make a table wide.
-const LONGEST_NAME: usize = 32;
-
-/// The name of a command's results: the name of its file, with only letters, digits, `-`, `_` and `+`.
-fn name_of(word: &OsStr) -> String {
-    let name = Path::new(word).file_name().unwrap_or(word).to_string_lossy();
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_+".contains(letter);
-    let plain = name.chars().take(LONGEST_NAME).map(|letter| if is_plain(letter) { letter } else { '_' });
-    plain.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_is_called_after_its_file() {
-        for (word, name) in [
-            ("cp", "cp"),
-            ("/usr/bin/g++-12", "g++-12"),
-            ("{}/bench", "bench"),
-            ("./a b.sh", "a_b_sh"),
-            ("<b>\n", "_b__"),
-            ("..", "__"),
-        ] {
-            assert_eq!(name_of(OsStr::new(word)), name);
-        }
-        assert_eq!(name_of(OsStr::new(&"x".repeat(100))).len(), LONGEST_NAME);
-    }
 
     #[test]
     fn braces_for_another_command_are_noticed() {
@@ -153,19 +98,5 @@ mod tests {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             assert_eq!(braces_of_another(&words), word, "{line}");
         }
-    }
-
-    #[test]
-    fn words_are_kept_as_they_can_be_typed() {
-        let arguments = CommandArguments {
-            prepare: Some("cp 'a b' {}".into()),
-            command: ["ls", "a b", "{}"].map(OsString::from).to_vec(),
-            timeout: None,
-        };
-        let found = arguments.find().expect("both are there").expect("a command");
-        let told = (found.program.name, found.program.line, found.program.preparation, found.all.len());
-        assert_eq!(told, ("ls", "ls 'a b' '{}'", Some("cp 'a b' {}"), 2));
-        let unclosed = CommandArguments { prepare: Some("cp 'a".into()), ..arguments };
-        assert!(matches!(unclosed.find(), Err(Error::Command(_))));
     }
 }

@@ -30,26 +30,18 @@ pub struct MixArguments {
 }
 
 impl MixArguments {
-    /// Whether it is derived.
-    pub fn is_derived(&self) -> bool {
-        self.from_trace.is_some()
-    }
-
-    /// The mix that is asked for, where one is. What was derived is said; where it was when the run began, that holds,
-    /// whatever has become of the trace.
-    pub fn mix(&self, preset: &Preset, stored: Option<&str>) -> Result<Option<Mix>, Error> {
+    /// The mix that was given, and whether it was derived from a trace. Prints a derived mix.
+    pub fn mix(&self, preset: &Preset) -> Result<Option<(Mix, bool)>, Error> {
         if (self.mix.is_some() || self.from_trace.is_some()) && preset.name != presets::VAXMIX.name {
             return Err(Error::NoMix(preset.name));
         }
-        let stored = stored.and_then(|text| text.parse().ok());
         match &self.from_trace {
-            Some(_) if stored.is_some() => Ok(stored),
             Some(path) => {
                 let derived = derive(path)?;
                 remark!("{}: {derived}", path.shown());
-                Ok(Some(derived.mix))
+                Ok(Some((derived.mix, true)))
             }
-            None => Ok(self.mix),
+            None => Ok(self.mix.map(|mix| (mix, false))),
         }
     }
 }

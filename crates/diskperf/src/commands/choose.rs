@@ -6,12 +6,15 @@ use stats::inference::comparison::LEAST_PAIRS;
 use units::{Bytes, Nanos};
 
 use crate::aging::WearArguments;
-use crate::choose::{Condition, Goal, Price, Use, parse_conditions, parse_price, parse_use};
+use crate::choose::{Condition, Goal, Price, USUAL, Use, parse_conditions, parse_price, parse_use};
 use crate::cli::command::CommandArguments;
 use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_time};
 use crate::documents::stored::KeepArguments;
 use crate::error::Error;
-use crate::presets::{self, Preset};
+use crate::presets::{self, Preset, Sizing};
+use crate::request::resolved::{Resolved, Tests};
+use crate::request::schedule::Schedule;
+use crate::request::{CacheWish, Environment, RunRequest, Together, Workload};
 use crate::target::TargetArgument;
 use crate::ui::consent::ConsentArguments;
 use crate::ui::layout::{OutputArguments, RunFormat};
@@ -21,7 +24,7 @@ use crate::ui::layout::{OutputArguments, RunFormat};
 pub struct ChooseArguments {
     /// Two or more targets, as in `diskperf run`. diskperf re-creates the file system of image: and new: before each test.
     #[arg(value_name = "TARGET")]
-    pub targets: Vec<TargetArgument>,
+    targets: Vec<TargetArgument>,
     /// Treat the targets as stages, each a change of the one before. diskperf compares each stage with the one before it, and
     /// the last with the first. Each column shows the change and its effect.
     #[arg(long)]
@@ -29,20 +32,20 @@ pub struct ChooseArguments {
     /// Preset to run, or a command of your own after two dashes.
     #[arg(long, value_name = "PRESET", value_parser = PresetParser, default_value = presets::ALL[0].name,
           hide_possible_values = true, conflicts_with = "command")]
-    pub preset: &'static Preset,
+    preset: &'static Preset,
     /// Run only this test of the preset, as in commit; can be repeated.
     #[arg(long, value_name = "PROGRAM", conflicts_with = "command")]
-    pub only: Vec<String>,
+    only: Vec<String>,
     /// Treat targets that differ by less than this as the same, in percent.
     #[arg(long, value_name = "PERCENT", default_value = "5%", allow_negative_numbers = true, value_parser = parse_margin)]
     margin: f64,
     /// End after this time, decided or not.
     #[arg(long, value_name = "TIME", default_value = "5min", allow_negative_numbers = true, value_parser = parse_time)]
-    pub budget: Nanos,
+    budget: Nanos,
     /// Stop after N rounds, decided or not; at least 6 [default: until decided, or --budget].
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(LEAST_PAIRS as i64..=i64::from(MOST_ROUNDS)))]
-    pub rounds: Option<u32>,
+    rounds: Option<u32>,
     /// Weigh the tests for a use: database, mail, build, media, image (disks of virtual machines) or 1983; or with weights of
     /// your own, as in commit=60,randread=40 [default: no weights].
     #[arg(long = "use", value_name = "USE", value_parser = parse_use)]
@@ -56,23 +59,23 @@ pub struct ChooseArguments {
     prices: Vec<Price>,
     /// Size of large files, as in 64MiB [default: as large as the budget allows].
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
-    pub size: Option<Bytes>,
+    size: Option<Bytes>,
     #[command(flatten)]
-    pub wear: WearArguments,
+    wear: WearArguments,
     /// Seed of every random order [default: 1].
     #[arg(long)]
-    pub seed: Option<u64>,
+    seed: Option<u64>,
     /// Start every phase with a cold page cache for its files. Phases that read start cold anyway, if diskperf can prove it.
     #[arg(long)]
-    pub cold: bool,
+    cold: bool,
     #[command(flatten)]
-    pub command: CommandArguments,
+    command: CommandArguments,
     /// Print the plan and write nothing: the tests in the order of the first round, and how much they write. If known, also
     /// the time limit or a rough duration.
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
     #[command(flatten)]
-    pub consent: ConsentArguments,
+    consent: ConsentArguments,
     #[command(flatten)]
     pub store: KeepArguments,
     #[command(flatten)]
@@ -97,8 +100,55 @@ pub fn parse_margin(text: &str) -> Result<f64, String> {
 }
 
 impl ChooseArguments {
+    /// What the run is asked to do, as this machine can do it.
+    pub fn resolve(self) -> Result<Resolved, Error> {
+        let goal = self.goal()?;
+        let (workload, tests) = match self.command.find(self.cold)? {
+            Some((words, command)) => (Workload::Command(words), Tests::Command(command)),
+            None => self.preset(),
+        };
+        let new = RunRequest::new(workload);
+        let seed = self.seed.unwrap_or(new.environment.seed);
+        let request = RunRequest {
+            targets: self.targets,
+            only: self.only,
+            together: Together::Never,
+            schedule: Schedule::UntilDecided {
+                rounds: self.rounds,
+                discard_first: new.schedule.discards_first(),
+                goal,
+            },
+            budget: Some(self.budget),
+            sizing: match new.sizing {
+                // The limits on the bytes written stay up to this time.
+                Sizing::FitTime { usual } => Sizing::FitTime { usual: usual.max(USUAL) },
+                sizing => sizing,
+            },
+            size: self.size,
+            environment: Environment {
+                memory: new.environment.memory.filter(|_| self.size.is_none()),
+                cache: self.cold.then_some(CacheWish::Cold),
+                seed,
+                wear: self.wear.wear(seed),
+                ..new.environment
+            },
+            consent: self.consent.consent(),
+            output: self.output.output(),
+            ..new
+        };
+        Ok(Resolved { request, tests })
+    }
+
+    fn preset(&self) -> (Workload, Tests) {
+        if self.preset.is_of_devices() {
+            (Workload::Device { time: None, overwrite: None }, Tests::Device(None))
+        } else {
+            (Workload::Preset(self.preset), Tests::Preset(self.preset))
+        }
+    }
+
     /// What is to be found out. One target alone leaves no choice, and a price needs a target.
-    pub fn goal(&self) -> Result<Goal, Error> {
+    fn goal(&self) -> Result<Goal, Error> {
         if self.targets.len() < 2 {
             return Err(Error::NoChoice);
         }

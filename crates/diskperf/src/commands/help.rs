@@ -218,20 +218,11 @@ mod tests {
     fn every_unit_that_a_rate_has_is_explained() {
         let arguments = [".".parse(), "sim:flat".parse()].map(|Ok(argument)| argument);
         let targets = Target::resolve_all(&arguments).expect("both are there");
-        let settings = Settings {
-            size: None,
-            memory: None,
-            seed: 1,
-            sizes: Sizes::LARGEST,
-            load: None,
-            command: None,
-            mix: None,
-            time: None,
-        };
+        let settings = Settings { size: None, memory: None, seed: 1, sizes: Sizes::LARGEST };
         let mut units = BTreeSet::new();
         for preset in presets::ALL {
             for target in &targets {
-                let rows = (preset.rows)(&settings, target).expect("the preset's own size");
+                let rows = preset.rows(&settings, target).expect("the preset's own size");
                 units.extend(rows.iter().map(|row| row.unit.name.to_owned()));
             }
             let published = published::cells(preset.name).into_iter();

@@ -7,6 +7,8 @@ use crate::cli::values::parse_time;
 use crate::documents::stored::KeepArguments;
 use crate::error::Error;
 use crate::load_spec::LoadSpec;
+use crate::request::resolved::{Resolved, Tests};
+use crate::request::{Environment, RunRequest, Workload, or_here};
 use crate::target::TargetArgument;
 use crate::ui::consent::ConsentArguments;
 use crate::ui::layout::{OutputArguments, RunFormat};
@@ -16,13 +18,13 @@ use crate::ui::output;
 #[derive(Clone, Debug, Args)]
 pub struct IoArguments {
     #[command(flatten)]
-    pub load: LoadSpec,
+    load: LoadSpec,
     /// Targets, as in `diskperf run`; every round runs them in random order [default: the current directory].
     #[arg(value_name = "TARGET")]
-    pub targets: Vec<TargetArgument>,
+    targets: Vec<TargetArgument>,
     /// Start no round that would end later than this, as in 2min [default: no limit].
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
-    pub budget: Option<Nanos>,
+    budget: Option<Nanos>,
     /// Print the workload as a job file, with all defaults written out, and measure nothing.
     #[arg(long, conflicts_with_all = ["dry_run", "format", "json", "file"])]
     pub print_job: bool,
@@ -30,7 +32,7 @@ pub struct IoArguments {
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
     #[command(flatten)]
-    pub consent: ConsentArguments,
+    consent: ConsentArguments,
     #[command(flatten)]
     pub store: KeepArguments,
     #[command(flatten)]
@@ -38,6 +40,23 @@ pub struct IoArguments {
 }
 
 impl IoArguments {
+    /// What the run is asked to do, as this machine can do it.
+    pub fn resolve(self) -> Result<Resolved, Error> {
+        let tests = Tests::Load(self.load.load()?);
+        let (rounds, seed) = (self.load.rounds, self.load.seed);
+        let new = RunRequest::new(Workload::Load(self.load));
+        let request = RunRequest {
+            targets: or_here(self.targets),
+            schedule: new.schedule.with_rounds(rounds),
+            budget: self.budget,
+            environment: Environment { seed: seed.unwrap_or(new.environment.seed), ..new.environment },
+            consent: self.consent.consent(),
+            output: self.output.output(),
+            ..new
+        };
+        Ok(Resolved { request, tests })
+    }
+
     /// Prints the workload as a job file, or refuses it.
     pub fn print(&self) -> Result<Exit, Error> {
         self.load.check()?;

@@ -4,7 +4,8 @@
 //!   1. the run that is named, or the last one that is not finished and that no running process measures;
 //!   2. results of one run come from one diskperf version on one machine: otherwise it is refused, with a hint how to run
 //!      it again;
-//!   3. the command is parsed again, in the folder where it was given;
+//!   3. the request of the run is loaded, and resolved in the folder where its command was given. The programs of a
+//!      user command must be the same. A run that was stored without a request cannot be resumed;
 //!   4. leftovers of the run's process are removed, also if it is not resumed: private folders, file systems on devices and
 //!      tuned queues, with the run's name in their tags and notes;
 //!   5. `--destroy-data` of the stored command does not cover data that others may have written to a device since the run
@@ -18,11 +19,12 @@ use kernel::{Incarnation, PathFault};
 use store::{LAST, Left, RunState, Store, StoreError};
 use units::Exit;
 
-use crate::cli;
 use crate::commands::run;
-use crate::documents::stored::{StoreArguments, is_alive};
+use crate::documents::stored::{KeepArguments, StoreArguments, is_alive};
 use crate::error::Error;
-use crate::session::Resumed;
+use crate::request::resolved::{Resolved, Tests};
+use crate::request::{RunRequest, Workload};
+use crate::session::{Call, Resumed};
 
 /// What `diskperf resume` takes.
 #[derive(Clone, Debug, Args)]
@@ -61,19 +63,23 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
         let (run, folder, command) = (run.clone(), folder.clone(), words.clone());
         Error::Elsewhere { run, elsewhere, folder, command }
     };
-    let read_again = || {
+    let resolve = || {
         if let Some(difference) = difference(&left) {
             return Err(elsewhere(difference));
         }
         // 3
+        let request = request(&left).map_err(|difference| elsewhere(difference.to_owned()))?;
         env::set_current_dir(&folder).map_err(|_| PathFault::Missing(folder.clone()))?;
-        cli::stored(&words, left.info.job.as_deref(), left.info.mix.as_deref())
-            .unwrap_or_else(|| Err(elsewhere("with a command that this diskperf reads differently".to_owned())))
+        let resolved = request.resolve()?;
+        other_program(&resolved).map_or(Ok(resolved), |difference| Err(elsewhere(difference)))
     };
-    let arguments = read_again();
+    let resolved = resolve();
     let resumed = Resumed { store, run: run.clone(), left: left.clone() };
-    match arguments {
-        Ok(arguments) => run::go_on(&arguments, &words, resumed),
+    match resolved {
+        Ok(resolved) => {
+            let call = Call { words: &words, store: KeepArguments::default(), dry_run: false };
+            run::go_on(&resolved, &call, resumed)
+        }
         Err(error) => {
             // 4
             resumed.abandon();
@@ -91,6 +97,20 @@ fn last_unfinished(store: &Store) -> Result<String, Error> {
     let runs = store.list()?;
     let last = runs.into_iter().rev().find(|run| is_left(run.state, &run.holder));
     last.map(|run| run.id).ok_or(Error::AllFinished)
+}
+
+/// The request of the run, or how it was stored without one.
+fn request(left: &Left) -> Result<RunRequest, &'static str> {
+    let text = left.request.as_ref().ok_or("by an older diskperf, whose runs cannot be resumed")?;
+    RunRequest::of_text(text).ok_or("by another build of diskperf")
+}
+
+/// The program of the user's command that is not the one that the run measured.
+fn other_program(Resolved { request, tests }: &Resolved) -> Option<String> {
+    let (Workload::Command(stored), Tests::Command(command)) = (&request.workload, tests) else { return None };
+    let now = command.programs();
+    let (then, now) = stored.found.iter().zip(&now).find(|(then, now)| then != now)?;
+    Some(format!("with {then}, and diskperf now finds {now}"))
 }
 
 /// What has changed since the run began.

@@ -15,7 +15,6 @@ use workload::Phase;
 
 use crate::cells::{self, History, Scene};
 use crate::choose::{self, Conductor};
-use crate::cli::run::RunArguments;
 use crate::error::Error;
 use crate::events::Event;
 use crate::forecast::{Forecast, Prices};
@@ -23,14 +22,15 @@ use crate::judge;
 use crate::keeper::Keeper;
 use crate::memory::limit_memory;
 use crate::plan::{Alternative, Plan};
-use crate::planning;
 use crate::published;
 use crate::remains;
+use crate::request::resolved::{Resolved, Tests};
+use crate::request::{Workload, planning};
 use crate::rounds::deadline::{Clock, Deadline, since};
 use crate::rounds::driver::{Driver, Observer, Outcome, Site};
 use crate::rounds::world_site::WorldSite;
 use crate::rounds::{Findings, Limit, Order, Rules, Turn, Until, Why};
-use crate::session::{self, Resumed, Session, document};
+use crate::session::{self, Call, Resumed, Session, document};
 use crate::signals::Stop;
 use crate::sized::{make_fit, say_what_was_left_out};
 use crate::target::{Target, names};
@@ -65,8 +65,8 @@ pub struct Results {
 }
 
 /// Runs the command. With `--format json` one document is printed in every case, also after an error.
-pub fn run(arguments: &RunArguments, words: &[OsString]) -> Result<Exit, Error> {
-    go(arguments, words, None)
+pub fn run(resolved: &Resolved, call: &Call) -> Result<Exit, Error> {
+    go(resolved, call, None)
 }
 
 /// Says why nothing is run, before anything is planned.
@@ -75,17 +75,18 @@ pub fn refuse(shown: &OutputArguments<RunFormat>, words: &[OsString], error: Err
     conclude(shown, &session::of_nothing(words, session::problem(&error)), Err(error))
 }
 
-/// Goes on with a run that an earlier command of these words began.
-pub fn go_on(arguments: &RunArguments, words: &[OsString], resumed: Resumed) -> Result<Exit, Error> {
-    go(arguments, words, Some(resumed))
+/// Resumes a run.
+pub fn go_on(resolved: &Resolved, call: &Call, resumed: Resumed) -> Result<Exit, Error> {
+    go(resolved, call, Some(resumed))
 }
 
-fn go(arguments: &RunArguments, words: &[OsString], resumed: Option<Resumed>) -> Result<Exit, Error> {
-    if let Err(error) = arguments.output.check() {
+fn go(resolved: &Resolved, call: &Call, resumed: Option<Resumed>) -> Result<Exit, Error> {
+    let shown = OutputArguments::stored(&resolved.request.output);
+    if let Err(error) = shown.check() {
         resumed.into_iter().for_each(Resumed::abandon);
         return Err(error);
     }
-    let mut session = Session::new(arguments, words);
+    let mut session = Session::new(resolved, call);
     let mut plan = None;
     let mut targets = Vec::new();
     let mut results = Results::default();
@@ -96,7 +97,7 @@ fn go(arguments: &RunArguments, words: &[OsString], resumed: Option<Resumed>) ->
     let ended = ended.map(drop).map_err(|error| session.on_resuming(error, &targets));
     let mut document = document(session.info(plan.as_ref(), &targets, &results), results, &ended);
     let kept = session.end(&mut document, &ended);
-    conclude(&arguments.output, &document, ended.and(kept))
+    conclude(&shown, &document, ended.and(kept))
 }
 
 /// The cells of all alternatives, in order.
@@ -113,49 +114,53 @@ fn carry_out(
     targets: &mut Vec<Target>,
     results: &mut Results,
 ) -> Result<Option<()>, Error> {
-    let arguments = session.arguments;
+    let (resolved, is_dry) = (session.resolved, session.call.dry_run);
+    let request = &resolved.request;
+    let goal = request.schedule.goal();
     // What is chosen from may be one device with different file systems: it is made anew for each anyway.
-    let resolve = if arguments.goal.is_some() { Target::resolve_in_turns } else { Target::resolve_all };
-    match (resolve(&arguments.targets()), resumed) {
+    let resolve = if goal.is_some() { Target::resolve_in_turns } else { Target::resolve_all };
+    match (resolve(&request.targets), resumed) {
         (Ok(resolved), resumed) => {
             *targets = resolved;
             resumed.map_or(Ok(()), |resumed| session.claim(resumed, targets))?;
         }
         (Err(error), resumed) => {
             resumed.into_iter().for_each(Resumed::abandon);
-            let error = whole_devices::meant(error, arguments.preset());
-            return Err(match &arguments.job {
-                Some(job) => job.at_targets(error),
-                None => error,
+            let error = whole_devices::meant(error, request.workload.preset());
+            return Err(match &resolved.tests {
+                Tests::Job(job) => job.at_targets(error),
+                _ => error,
             });
         }
     }
-    whole_devices::check(arguments, targets)?;
-    arguments.wear().map_or(Ok(()), |wear| wear.ask_of(targets))?;
+    whole_devices::check(&request.workload, targets)?;
+    if let Some(wear) = request.environment.wear {
+        wear.ask_of(targets)?;
+    }
     session.keep_conditioned(targets);
     let is_made = targets.iter().any(Target::is_made);
-    if arguments.keep && !is_made {
+    if request.keep && !is_made {
         return Err(Error::NothingToKeep);
     }
-    consent::ask(&arguments.consent, targets, arguments.dry_run, &session.earlier)?;
-    if is_made && !arguments.dry_run {
+    consent::ask(&request.consent, targets, is_dry, &session.earlier)?;
+    if is_made && !is_dry {
         // On the first thread, before there is any other.
         PrivateMounts::enter()?;
     }
     // Before anything is laid out for a size that cannot be had.
-    if let Some(size) = arguments.size {
+    if let Some(size) = request.size {
         targets.iter().try_for_each(|target| target.check_room(size.0))?;
     }
-    let mut plan = planning::plan(arguments, targets)?;
+    let mut plan = planning::plan(resolved, targets)?;
     for (index, target) in targets.iter().enumerate() {
         target.check_room(plan.space(index))?;
     }
-    if arguments.goal.as_ref().is_some_and(|goal| goal.in_stages) {
+    if goal.is_some_and(|goal| goal.in_stages) {
         choose::announcement(targets).iter().for_each(|line| remark!("{line}"));
     }
-    announce(&plan, targets, arguments.keep);
+    announce(&plan, targets, request.keep);
     let started = Instant::now();
-    if arguments.dry_run {
+    if is_dry {
         return dry_run(&mut plan, targets).map(|()| None);
     }
     let stop = Stop::on_signals()?;
@@ -219,6 +224,8 @@ fn measure(
     results: &mut Results,
     notify: &mut dyn FnMut(Event),
 ) -> Result<(), Error> {
+    let resolved = session.resolved;
+    let request = &resolved.request;
     let vacated = mem::take(&mut session.vacated);
     let mut worlds = match Worlds::prepare(plan, targets, (session.label(), vacated), stop, notify) {
         // Whatever failed: Ctrl-C reaches mkfs too.
@@ -237,10 +244,10 @@ fn measure(
             let time = plan.limits().and_then(|limits| limits.time);
             time.map(|time| Deadline::new(started(results), time))
         }
-        None => fit(session.arguments, plan, targets, &mut worlds, (stop, clock, started(results)))?,
+        None => fit(resolved, plan, targets, &mut worlds, (stop, clock, started(results)))?,
     };
-    let goal = session.arguments.goal.as_ref();
-    let rounds = session.arguments.rounds;
+    let goal = request.schedule.goal();
+    let rounds = request.schedule.asked_rounds();
     let conductor = goal.map(|goal| Conductor::new(goal, (plan, rounds), (targets, &results.targets)));
     let nothing = nothing(plan, targets, &mut worlds, stop)?;
     let histories = session.load(plan)?;
@@ -262,17 +269,17 @@ fn measure(
     }
     results.interrupted = interrupted;
     conclude_rounds((plan, targets), &outcome.histories, nothing, results);
-    results.findings = (session.arguments.preset().findings)(&results.cells);
+    results.findings = (request.workload.preset().findings)(&results.cells);
     if let Some(conductor) = conductor {
         plan.rounds = outcome.histories.iter().map(History::rounds).max().unwrap_or(0);
         let mut choice = conductor.choice(&results.cells, outcome.mean_round);
-        if session.arguments.own.is_some() {
+        if matches!(request.workload, Workload::Command(_)) {
             choice.remarks.extend(results.findings.iter().cloned());
         }
         results.choice = Some(Box::new(choice));
     }
     notify(Event::Finished);
-    let ended = if session.arguments.keep { keep(worlds, targets, &mut results.targets) } else { worlds.finish() };
+    let ended = if request.keep { keep(worlds, targets, &mut results.targets) } else { worlds.finish() };
     too_short(plan, outcome.why).and(ended)
 }
 
@@ -284,7 +291,7 @@ fn started(results: &Results) -> Nanos {
 
 /// Runs trials, and makes the plan fit into its time. Returns the deadline, if the run has one.
 fn fit(
-    arguments: &RunArguments,
+    resolved: &Resolved,
     plan: &mut Plan,
     targets: &[Target],
     worlds: &mut Worlds,
@@ -299,7 +306,7 @@ fn fit(
         forecast(plan, prices);
     }
     match plan.limits() {
-        Some(limits) => make_fit(arguments, plan, targets, worlds, (stop, clock, started), &limits),
+        Some(limits) => make_fit(resolved, plan, targets, worlds, (stop, clock, started), &limits),
         None => Ok(None),
     }
 }

@@ -9,16 +9,16 @@ use kernel::name::Shown;
 use machines::{Kind, Machine, Sweep};
 use stats::Document;
 use units::Exit;
-use workload::Mix;
 
 use crate::budget::Sizes;
 use crate::cli::simulate::SimulateArguments;
 use crate::commands::run::Results;
 use crate::error::Error;
-use crate::keeper::Keeper;
+use crate::keeper::{Command, Keeper};
 use crate::plan::{Alternative, Plan, Row};
 use crate::presets::Settings;
 use crate::published;
+use crate::request::resolved::Tests;
 use crate::session::{document, info, problem};
 use crate::signals::Stop;
 use crate::simulation::{USUAL, draw, infos, of_machines, parts, perform_all, timeline};
@@ -72,7 +72,8 @@ fn keep(
     let stored = || match arguments.store.to_write()? {
         Some(store) => {
             let here = env::current_dir().map_err(|_| PathFault::Missing(".".into()))?;
-            Keeper::store(store, (words, &here), targets, document)
+            let command = Command { words, folder: &here, request: None };
+            Keeper::store(store, command, targets, document)
         }
         None => Ok(()),
     };
@@ -93,7 +94,10 @@ fn carry_out(
     targets: &mut Vec<Target>,
     results: &mut Results,
 ) -> Result<(), Error> {
-    let mix = arguments.mixing.mix(arguments.preset, None)?;
+    let tests = match arguments.mixing.mix(arguments.preset)? {
+        Some((mix, _)) => Tests::Mix(mix),
+        None => Tests::Preset(arguments.preset),
+    };
     let machine = machine(name, arguments)?;
     let settings: Vec<(String, String)> = arguments.settings.iter().filter_map(|typed| pair(typed)).collect();
     let drives = arguments.drives();
@@ -110,7 +114,7 @@ fn carry_out(
             let target =
                 Target { name: machine.name.clone(), typed: name.to_owned(), site, tuning: Vec::new(), wear: None };
             let first = targets.len();
-            for row in rows(arguments, mix, &target)? {
+            for row in rows(arguments, &tests, &target)? {
                 if row.omitted.is_none() {
                     simulated.check(most_drives, row.program.space)?;
                 }
@@ -153,19 +157,10 @@ fn pair(typed: &str) -> Option<(String, String)> {
 }
 
 /// The preset's programs, or those of them that were named.
-fn rows(arguments: &SimulateArguments, mix: Option<Mix>, target: &Target) -> Result<Vec<Row>, Error> {
+fn rows(arguments: &SimulateArguments, tests: &Tests, target: &Target) -> Result<Vec<Row>, Error> {
     let sizes = Sizes { large: arguments.size.map_or(USUAL.large, |size| size.0), ..USUAL };
-    let settings = Settings {
-        size: arguments.size,
-        memory: None,
-        seed: arguments.seed,
-        sizes,
-        load: None,
-        command: None,
-        mix,
-        time: None,
-    };
-    let mut rows = (arguments.preset.rows)(&settings, target)?;
+    let settings = Settings { size: arguments.size, memory: None, seed: arguments.seed, sizes };
+    let mut rows = tests.rows(&settings, target)?;
     let known: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();
     if let Some(unknown) = arguments.programs.iter().find(|name| !known.contains(&name.as_str())) {
         return Err(Error::UnknownProgram { name: unknown.clone(), preset: arguments.preset.name, known });

@@ -190,8 +190,7 @@ impl Job {
         let mut rows = Vec::new();
         for (index, NamedLoad { name, load, .. }) in self.loads.iter().enumerate() {
             let load = Load { size: settings.size.or(load.size), ..*load };
-            let of_load = Settings { load: Some(load), ..*settings };
-            let rows_of_load = (presets::LOAD.rows)(&of_load, target).map_err(|error| self.placed(error, index))?;
+            let rows_of_load = presets::io::rows(&load, settings, target).map_err(|error| self.placed(error, index))?;
             for mut row in rows_of_load {
                 row.program.name = name;
                 row.program.parameters.push(Parameter::new("pattern", load.pattern.name()));

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error};
+use serde::{Serialize, Serializer};
 use units::{Bytes, Nanos};
 use workload::{Drawing, Thousandths};
 
@@ -24,12 +25,18 @@ pub struct Blocks(pub Vec<(Size, Option<u32>)>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order(pub Drawing);
 
-/// Reads these types from a string.
+/// Reads these types from a string, and writes them as one.
 macro_rules! words {
     ($($word:ty),*) => {$(
         impl<'de> Deserialize<'de> for $word {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$word, D::Error> {
                 String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+            }
+        }
+
+        impl Serialize for $word {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
             }
         }
     )*};

@@ -10,7 +10,7 @@ use workload::programs::mckusick::BYTES_1983;
 use super::{KBYTES_PER_SEC, Preset, Settings, Sizing};
 use crate::error::Error;
 use crate::plan::{Before, Row};
-use crate::schedule::Schedule;
+use crate::request::schedule::Schedule;
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
@@ -23,7 +23,7 @@ pub const PRESET: Preset = Preset {
     sizing: Sizing::Fixed,
     before: Before::Make,
     how: How { claim: Claim::Returned, timed: false },
-    rows,
+    rows: Some(rows),
     findings: super::none,
 };
 

@@ -5,11 +5,12 @@ use stats::digits::significant;
 use stats::figures::summary::RateUnit;
 use stats::{Cell, ClockKind, Round};
 use units::{Bytes, Nanos};
+use workload::programs::command::Command;
 
 use super::{Preset, Settings, Sizing};
 use crate::error::{CommandFault, Error};
 use crate::plan::{Before, Row};
-use crate::schedule::Schedule;
+use crate::request::schedule::Schedule;
 use crate::target::{Site, Target};
 
 /// Runs of a command. Tables print how long one takes.
@@ -26,12 +27,12 @@ pub const PRESET: Preset = Preset {
     sizing: Sizing::Fixed,
     before: Before::Nothing,
     how: How { claim: Claim::Durable, timed: false },
-    rows,
+    rows: None,
     findings,
 };
 
-fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
-    let command = settings.command.expect("only a command line with a command runs this");
+/// The command on a target.
+pub fn rows(command: Command, settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
     let what = match &target.site {
         Site::Directory { .. } | Site::Image { .. } | Site::Volume(_) => {
             let space = settings.size.map_or(0, |size| size.0);

@@ -13,7 +13,7 @@ use workload::programs::{device, load};
 use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, raw_device};
 use crate::error::Error;
 use crate::plan::{Before, Row};
-use crate::schedule::Schedule;
+use crate::request::schedule::Schedule;
 use crate::target::{Site, Target};
 
 pub const PRESET: Preset = Preset {
@@ -26,7 +26,7 @@ pub const PRESET: Preset = Preset {
     sizing: Sizing::Fixed,
     before: Before::Nothing,
     how: How { claim: Claim::Durable, timed: true },
-    rows,
+    rows: Some(rows),
     findings,
 };
 
@@ -47,6 +47,11 @@ const DEPTH: u32 = 32;
 pub const LEAST: Bytes = Bytes::mib(4);
 
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
+    rows_of(None, settings, target)
+}
+
+/// The tests on a target, for this time in a round.
+pub fn rows_of(time: Option<Nanos>, settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
     let (raw, storage, writes) = match &target.site {
         Site::Device(device) => (None, Ok(device.storage.clone()), device.overwriting.is_some()),
         _ => match raw_device(target, LEAST.0) {
@@ -63,7 +68,7 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
         Ok(_) => None,
     };
     let bytes = storage.map_or(LEAST.0, |storage| storage.bytes);
-    let device = device::Device { bytes, time: settings.time.unwrap_or(TIME), seed: settings.seed };
+    let device = device::Device { bytes, time: time.unwrap_or(TIME), seed: settings.seed };
     let row = |program: Program, unit: RateUnit| Row {
         omitted: omitted.clone(),
         raw: raw.clone(),

@@ -9,7 +9,7 @@ use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, too_small};
 use crate::error::Error;
 use crate::load_spec::{LoadFault, ROUNDS, SIZE};
 use crate::plan::{Before, Row};
-use crate::schedule::Schedule;
+use crate::request::schedule::Schedule;
 use crate::target::{Site, Target};
 
 pub const PRESET: Preset = preset("io", "One workload of your own");
@@ -25,15 +25,15 @@ pub const fn preset(name: &'static str, about: &'static str) -> Preset {
         sizing: Sizing::Fixed,
         before: Before::Nothing,
         how: How { claim: Claim::Durable, timed: true },
-        rows,
+        rows: None,
         findings,
     }
 }
 
-fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
-    let load = settings.load.expect("only the command io runs this, with a load");
+/// A workload on a target.
+pub fn rows(load: &Load, settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
     if load.direct {
-        check_alignment(&load, target)?;
+        check_alignment(load, target)?;
     }
     if load.jobs > 1 && target.is_simulated() {
         return Err(refused("jobs", load.jobs, "a simulated drive has one program", "leave out --jobs"));

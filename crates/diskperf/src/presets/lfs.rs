@@ -11,7 +11,7 @@ use workload::programs::lab;
 use super::{FILES_PER_SEC, Preset, SECTOR, Settings, Sizing, raw_device};
 use crate::error::Error;
 use crate::plan::{Before, Row};
-use crate::schedule::Schedule;
+use crate::request::schedule::Schedule;
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
@@ -24,7 +24,7 @@ pub const PRESET: Preset = Preset {
     sizing: Sizing::Fixed,
     before: Before::Nothing,
     how: How { claim: Claim::Durable, timed: false },
-    rows,
+    rows: Some(rows),
     findings: answers::answers,
 };
 

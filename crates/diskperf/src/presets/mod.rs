@@ -1,14 +1,14 @@
 //! Presets: named lists of tests with sizes, rounds and states.
 
 mod classic1983;
-mod command;
-mod device;
-mod io;
+pub mod command;
+pub mod device;
+pub mod io;
 mod lfs;
 mod quick;
 mod smoke;
 mod tlpi;
-mod vaxmix;
+pub mod vaxmix;
 
 use campaign::runner::How;
 use kernel::name::Shown;
@@ -18,16 +18,14 @@ use serde::{Deserialize, Serialize};
 use stats::Cell;
 use stats::figures::summary::RateUnit;
 use units::{Bytes, Nanos};
-use workload::Mix;
-use workload::programs::command::Command;
-use workload::programs::load::{self, Load};
+use workload::programs::load;
 use workload::programs::mckusick::Classic;
 use workload::programs::modern;
 
 use crate::budget::Sizes;
 use crate::error::Error;
 use crate::plan::{Before, Raw, Row};
-use crate::schedule::Schedule;
+use crate::request::schedule::Schedule;
 use crate::target::{Site, Target};
 
 /// Megabytes as memory is counted.
@@ -64,8 +62,8 @@ pub struct Preset {
     pub before: Before,
     /// How its programs are measured.
     pub how: How,
-    /// Its programs on a target.
-    pub rows: fn(&Settings, &Target) -> Result<Vec<Row>, Error>,
+    /// Its tests on a target; none if the user gives the tests.
+    pub rows: Option<Rows>,
     /// Sentences computed from its results.
     pub findings: fn(&[Cell]) -> Vec<String>,
 }
@@ -90,6 +88,9 @@ fn none(_: &[Cell]) -> Vec<String> {
     Vec::new()
 }
 
+/// The tests of a preset on a target.
+pub type Rows = fn(&Settings, &Target) -> Result<Vec<Row>, Error>;
+
 /// Settings of a preset.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -101,20 +102,17 @@ pub struct Settings {
     pub seed: u64,
     /// How large its programs are, where they are made as large as fits.
     pub sizes: Sizes,
-    /// The load of `io`.
-    pub load: Option<Load>,
-    /// The command of a person's own.
-    pub command: Option<Command>,
-    /// The mix of `vaxmix`, in the place of its own.
-    pub mix: Option<Mix>,
-    /// How long a program of `device` runs in a round.
-    pub time: Option<Nanos>,
 }
 
 impl Preset {
     /// Whether it measures devices as they are, in rounds until they are steady. All others go through a file system.
     pub fn is_of_devices(&self) -> bool {
         self.name == DEVICE.name
+    }
+
+    /// Its tests on a target.
+    pub fn rows(&self, settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
+        self.rows.map_or(Ok(Vec::new()), |rows| rows(settings, target))
     }
 }
 

@@ -9,7 +9,7 @@ use workload::programs::{book, lab, modern};
 use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing};
 use crate::error::Error;
 use crate::plan::{Before, Row};
-use crate::schedule::Schedule;
+use crate::request::schedule::Schedule;
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
@@ -21,7 +21,7 @@ pub const PRESET: Preset = Preset {
     sizing: Sizing::Fixed,
     before: Before::Nothing,
     how: How { claim: Claim::Durable, timed: true },
-    rows,
+    rows: Some(rows),
     findings: super::none,
 };
 

@@ -15,7 +15,7 @@ use super::{MB_PER_SECOND, Preset, Settings, Sizing};
 use crate::error::Error;
 use crate::forecast::Work;
 use crate::plan::{Before, Row};
-use crate::schedule::Schedule;
+use crate::request::schedule::Schedule;
 use crate::target::Target;
 
 /// The book's times are a shell's: of the program, until its last call returned. Where a row syncs, the
@@ -32,7 +32,7 @@ pub const PRESET: Preset = Preset {
     sizing: Sizing::Thin,
     before: Before::Mount,
     how: How { claim: Claim::Returned, timed: false },
-    rows,
+    rows: Some(rows),
     findings,
 };
 

@@ -12,7 +12,7 @@ use workload::{Mix, Program};
 use super::{KBYTES_PER_SEC, OPS_PER_SEC, Preset, Settings, Sizing};
 use crate::error::Error;
 use crate::plan::{Before, Row};
-use crate::schedule::Schedule;
+use crate::request::schedule::Schedule;
 use crate::target::Target;
 
 pub const PRESET: Preset = Preset {
@@ -25,7 +25,7 @@ pub const PRESET: Preset = Preset {
     sizing: Sizing::Fixed,
     before: Before::Nothing,
     how: How { claim: Claim::Durable, timed: true },
-    rows,
+    rows: Some(rows),
     findings,
 };
 
@@ -52,12 +52,17 @@ const GIVEN: &str = "given_mix";
 const PACED: &str = "paced_mix";
 
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
+    rows_of(None, settings, target)
+}
+
+/// The tests on a target, with this mix instead of the preset's own two.
+pub fn rows_of(given: Option<Mix>, settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
     let is_simulated = target.is_simulated();
     let (direct, indirect) = if is_simulated { (Bytes(BYTES_1983), SIMULATED_FILE) } else { (FILE, FILE) };
     let size = settings.size_in_calls(direct, 8192)?;
     let mut rows: Vec<Row> = super::classic(target, size, KBYTES_PER_SEC).into();
     let bytes = settings.size_in_calls(indirect, 8192)?;
-    for (name, mix) in mixes(settings.mix) {
+    for (name, mix) in mixes(given) {
         let largest = u64::from(mix.largest());
         if largest > bytes {
             let why = format!("the mix has accesses of {}", Bytes(largest));

@@ -11,6 +11,7 @@ use crate::cells::value_of;
 use crate::error::Error;
 use crate::plan::{Alternative, Row};
 use crate::presets::{self, Preset, Settings};
+use crate::request::resolved::Tests;
 use crate::signals::Stop;
 use crate::target::{Described, Simulated, Site, Target, TargetArgument, TargetKind};
 
@@ -159,9 +160,9 @@ fn rebuild(run: &RunInfo, cell: &Cell) -> Result<Rebuilt, String> {
     // The preset's own mixes, or the one that was given.
     let mixes = [None, cell.word("mix").and_then(|words| words.parse().ok())];
     let row = sizes.into_iter().flat_map(|size| mixes.map(|mix| (size, mix))).find_map(|(size, mix)| {
-        let settings =
-            Settings { size, memory: None, seed: run.seed, sizes: USUAL, load: None, command: None, mix, time: None };
-        (preset.rows)(&settings, &target).ok()?.into_iter().find(|row| is_of(cell, row))
+        let settings = Settings { size, memory: None, seed: run.seed, sizes: USUAL };
+        let tests = mix.map_or(Tests::Preset(preset), Tests::Mix);
+        tests.rows(&settings, &target).ok()?.into_iter().find(|row| is_of(cell, row))
     });
     let row = row.ok_or_else(|| format!("{} has no program {} of this kind any more", preset.name, cell.program))?;
     Ok(Rebuilt { described, preset, row, drives: cell.targets as usize })

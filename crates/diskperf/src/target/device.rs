@@ -7,6 +7,7 @@ use kernel::PathFault;
 use kernel::devices::Device;
 use kernel::guard::{Inspected, Leave};
 use kernel::storage::Storage;
+use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::error::Error;
@@ -34,7 +35,7 @@ pub struct Overwriting {
 }
 
 /// How often a device is written from its beginning to its end before the first round.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conditioning(f64);
 
 /// So often at most: a hundred times is the life of some flash.

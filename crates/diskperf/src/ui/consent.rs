@@ -14,6 +14,7 @@ use kernel::place::Place;
 use report::plain;
 
 use crate::error::Error;
+use crate::request::Consent;
 use crate::target::{Site, Target};
 
 /// Network file systems: their files are on other machines, which other people use too. The last five are file systems of
@@ -59,7 +60,7 @@ pub struct YesArguments {
 #[derive(Clone, Debug, Default, Args)]
 pub struct ConsentArguments {
     #[command(flatten)]
-    pub place: YesArguments,
+    place: YesArguments,
     /// Allow overwriting existing data on the devices named by new: or --write. Devices in use are still refused.
     #[arg(long)]
     destroy_data: bool,
@@ -68,6 +69,13 @@ pub struct ConsentArguments {
     /// diskperf asks if it is missing.
     #[arg(long, value_name = "WORDS", requires = "destroy_data")]
     confirm: Vec<String>,
+}
+
+impl ConsentArguments {
+    /// What was agreed to.
+    pub fn consent(self) -> Consent {
+        Consent { yes: self.place.yes, destroy_data: self.destroy_data, confirm: self.confirm }
+    }
 }
 
 /// What an earlier process of a resumed run leaves in doubt about the run's devices. `--destroy-data` of the stored command
@@ -148,13 +156,14 @@ impl Earlier {
 ///
 /// With --dry-run no question is asked, but 2. holds, and a missing --destroy-data is an error. The consent of a run that is
 /// resumed does not cover a device that others may have written to since (`earlier`): it must be blank.
-pub fn ask(said: &ConsentArguments, targets: &mut [Target], is_plan: bool, earlier: &Earlier) -> Result<(), Error> {
+pub fn ask(said: &Consent, targets: &mut [Target], is_plan: bool, earlier: &Earlier) -> Result<(), Error> {
     let mut given = said.confirm.clone();
+    let place_said = YesArguments { yes: said.yes };
     for target in targets.iter_mut() {
         match &mut target.site {
             // 1.
-            Site::Directory { path, place } if !is_plan => ask_place(&said.place, path, place)?,
-            Site::Image { image, host } if !is_plan => ask_place(&said.place, image.directory(), host)?,
+            Site::Directory { path, place } if !is_plan => ask_place(&place_said, path, place)?,
+            Site::Image { image, host } if !is_plan => ask_place(&place_said, image.directory(), host)?,
             // 2. and 3.
             Site::Volume(volume) => {
                 if !said.destroy_data || earlier.is_new(&volume.inspected) || !volume.inspected.asks() {

@@ -4,8 +4,10 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use kernel::name::{Shown, original};
 use report::Page;
 use report::plain::is_command;
+use serde::{Deserialize, Serialize};
 use stats::Document;
 use units::name;
 
@@ -56,6 +58,17 @@ impl<L: Layout> OutputArguments<L> {
 }
 
 impl OutputArguments<RunFormat> {
+    /// The same as it is stored.
+    pub fn output(&self) -> Output {
+        Output { format: self.layout(), file: self.file.as_ref().map(|file| file.shown().into_owned()) }
+    }
+
+    /// As it was stored.
+    pub fn stored(output: &Output) -> OutputArguments<RunFormat> {
+        let file = output.file.as_ref().map(|file| original(file).into());
+        OutputArguments { format: Some(output.format), json: false, file }
+    }
+
     /// The results of a run, as they are to be printed.
     pub fn text(&self, document: &Document) -> String {
         let name = || {
@@ -71,8 +84,19 @@ impl OutputArguments<RunFormat> {
     }
 }
 
+/// Where the results of a run go.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    /// The format.
+    pub format: RunFormat,
+    /// The file (the text of its bytes); standard output, if none.
+    pub file: Option<String>,
+}
+
 /// How a run is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RunFormat {
     /// Table for a terminal; without one, all columns
     #[default]

@@ -1,17 +1,15 @@
 //! Job files as a person meets them: their loads take turns, errors show the line, and a run that is gone on with has the
 //! file that it began with.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use stats::RunInfo;
-use store::{NewRun, Store};
 use testkit::{Ended, has_tool, skip};
 
 use crate::common::Cli;
 use crate::common::document::document;
+use crate::common::stored::killed;
 
 const JOB: &str = "# three loads\nrounds = 4\nseed = 3\n\n\
                    [[load]]\npattern = 'randread'\nsize = '1MiB'\ntime = '20ms'\n\n\
@@ -176,19 +174,8 @@ fn what_is_wrong_is_shown_with_its_line() {
 #[test]
 fn a_run_that_is_gone_on_with_has_the_file_that_it_began_with() {
     let cli = with_job();
-    let ran = cli.typed("run x.toml sim:flat --json --rounds 2");
-    let document: Value = serde_json::from_str(&ran.out).expect("a document");
-    let mut info: RunInfo = serde_json::from_value(document["run"].clone()).expect("what was run");
-    assert_eq!(info.job.as_deref(), Some(JOB));
-    info.store = None;
-    let path = cli.path().join("runs.sqlite");
-    let mut store = Store::open(&path, None).expect("the store");
-    let words = ["diskperf", "run", "x.toml", "sim:flat", "--rounds", "2"].map(OsString::from);
-    let (command, folder_then) = (&words, cli.path());
-    let new =
-        NewRun { command, folder: folder_then, request: None, plan: "", info: &info, cells: &[], holder: "nobody" };
-    let run = store.begin(&new).expect("room for a run");
-    drop(store);
+    assert_eq!(cli.typed("run x.toml sim:flat --rounds 2 --store runs.sqlite").status, Some(0));
+    let run = killed(&cli.path().join("runs.sqlite"), |left| assert_eq!(left.info.job.as_deref(), Some(JOB)));
     fs::write(cli.path().join("x.toml"), "[[load]]\npattern = 'write'\n").expect("another job");
     let resumed = cli.typed("resume --store runs.sqlite");
     assert_eq!(resumed.status, Some(0), "{}", resumed.err);

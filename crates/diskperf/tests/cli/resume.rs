@@ -6,11 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use stats::RunInfo;
-use store::{NewRun, Store};
+use store::Left;
 use testkit::{Ended, names_in};
 
 use crate::common::Cli;
+use crate::common::stored::killed;
 
 /// A store, and a folder of a name that a shell would take apart.
 struct Scratch {
@@ -39,48 +39,37 @@ impl Scratch {
     }
 
     /// A run as one that was killed leaves it, with what is said of it changed; and its private folder.
-    fn killed(&self, change: impl Fn(&mut RunInfo)) -> String {
-        let ran = self.run(&["run", "smoke", "sim:flat", "--rounds", "1", "--json"]);
-        let document: Value = serde_json::from_str(&ran.out).expect("a document");
-        let mut info: RunInfo = serde_json::from_value(document["run"].clone()).expect("what was run");
-        info.store = None;
-        for target in &mut info.targets {
-            target.argument = "here=.".to_owned();
-        }
-        change(&mut info);
-        let words = ["diskperf", "run", "smoke", "here=.", "--size", "8 KiB"].map(OsString::from);
-        let mut store = Store::open(&self.store(), None).expect("the store");
-        let folder = self.here();
-        let new = NewRun {
-            command: &words,
-            folder: &folder,
-            request: None,
-            plan: "",
-            info: &info,
-            cells: &[],
-            holder: "nobody",
-        };
-        let run = store.begin(&new).expect("room for a run");
+    fn killed(&self, change: impl Fn(&mut Left)) -> String {
+        assert_eq!(self.run(&["run", "smoke", "sim:flat", "--rounds", "1"]).status, Some(0));
+        let run = killed(&self.store(), |left| {
+            for target in &mut left.info.targets {
+                target.argument = "here=.".to_owned();
+            }
+            left.command = ["diskperf", "run", "smoke", "here=.", "--size", "8 KiB"].map(OsString::from).to_vec();
+            change(left);
+        });
         // As it is before its tag is written: one with files and without a tag stays.
-        fs::create_dir_all(folder.join(format!(".diskperf-{run}-abcdef"))).expect("a private folder");
+        fs::create_dir_all(self.here().join(format!(".diskperf-{run}-abcdef"))).expect("a private folder");
         run
     }
 }
 
 #[test]
 fn what_a_run_left_behind_is_removed_where_going_on_is_refused() {
-    type Change = fn(&mut RunInfo);
-    let changes: [(Change, &str); 3] = [
-        (|info| info.version = "0.0.9".to_owned(), "by diskperf 0.0.9"),
-        (|info| info.kernel = "Linux 1.2.13".to_owned(), "on Linux 1.2.13"),
-        (|info| info.cpus += 1, "CPUs, and there are"),
+    type Change = fn(&mut Left);
+    let changes: [(Change, &str); 5] = [
+        (|left| left.info.version = "0.0.9".to_owned(), "by diskperf 0.0.9"),
+        (|left| left.info.kernel = "Linux 1.2.13".to_owned(), "on Linux 1.2.13"),
+        (|left| left.info.cpus += 1, "CPUs, and there are"),
+        (|left| left.request = None, "whose runs cannot be resumed"),
+        (|left| left.request = Some("{\"workload\": {\"preset\": \"none\"}}".to_owned()), "by another build"),
     ];
     for (change, word) in changes {
         let scratch = Scratch::new();
         let run = scratch.killed(change);
         let refused = scratch.run(&["resume", &run]);
         assert_eq!((refused.status, refused.out.as_str()), (Some(3), ""), "{}", refused.err);
-        assert!(refused.err.contains(word), "{}", refused.err);
+        assert!(refused.err.contains(word) && refused.err.contains("hint: start it again: "), "{}", refused.err);
         assert_eq!(names_in(&scratch.here()), [""; 0], "{word}");
         let list: Value = serde_json::from_str(&scratch.run(&["list", "--json"]).out).expect("JSON");
         assert_eq!(list[1]["state"], "killed", "it is as it was: {list}");
@@ -91,7 +80,7 @@ fn what_a_run_left_behind_is_removed_where_going_on_is_refused() {
 #[test]
 fn a_folder_with_files_and_without_a_tag_stays() {
     let scratch = Scratch::new();
-    let run = scratch.killed(|info| info.version = "0.0.9".to_owned());
+    let run = scratch.killed(|left| left.info.version = "0.0.9".to_owned());
     let name = format!(".diskperf-{run}-abcdef");
     fs::create_dir(scratch.here().join(&name).join("d0")).expect("a folder");
     let refused = scratch.run(&["resume", &run]);
@@ -104,7 +93,7 @@ fn a_folder_with_files_and_without_a_tag_stays() {
 #[test]
 fn what_a_run_of_another_machine_left_behind_stays() {
     let scratch = Scratch::new();
-    let run = scratch.killed(|info| info.host = "elsewhere".to_owned());
+    let run = scratch.killed(|left| left.info.host = "elsewhere".to_owned());
     let refused = scratch.run(&["resume"]);
     assert_eq!(refused.status, Some(3), "{}", refused.err);
     assert_eq!(names_in(&scratch.here()), [format!(".diskperf-{run}-abcdef")]);
@@ -113,7 +102,7 @@ fn what_a_run_of_another_machine_left_behind_stays() {
 #[test]
 fn what_a_person_is_told_to_type_can_be_typed() {
     let scratch = Scratch::new();
-    let run = scratch.killed(|info| info.version = "0.0.9".to_owned());
+    let run = scratch.killed(|left| left.info.version = "0.0.9".to_owned());
     let hint = |arguments: &[&str]| {
         let err = scratch.run(arguments).err;
         err.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_else(|| panic!("{err}")).to_owned()

@@ -5,6 +5,7 @@
 pub mod document;
 pub mod faults;
 pub mod ground;
+pub mod stored;
 
 use std::fs;
 use std::path::{Path, PathBuf};

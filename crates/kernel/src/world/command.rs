@@ -117,6 +117,11 @@ impl Command {
         Command { within: time.map(|time| Duration::from_nanos(time.0)), ..self }
     }
 
+    /// The program that was found.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// It, ready to be started in the folder.
     fn in_folder(&self, folder: &Path) -> process::Command {
         let word = |word: &OsString| with_folder(word, folder);

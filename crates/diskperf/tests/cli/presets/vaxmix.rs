@@ -1,15 +1,13 @@
 //! The preset `vaxmix` as a person meets it: its own mixes in both worlds, one that is typed, one that is derived from a
 //! trace, and what is refused and why.
 
-use std::ffi::OsString;
 use std::fs;
 
 use serde_json::Value;
-use stats::RunInfo;
-use store::{NewRun, Store};
 
 use crate::common::Cli;
 use crate::common::document::document;
+use crate::common::stored::killed;
 
 /// The cells, where it went well.
 fn cells(cli: &Cli, words: &str) -> Vec<Value> {
@@ -115,19 +113,11 @@ fn a_trace_gives_its_mix_and_says_what_was_counted() {
 fn a_mix_that_was_derived_is_stored_with_the_run() {
     let cli = Cli::new();
     fs::write(cli.path().join("trace"), include_str!("../../../src/trace/example.txt")).expect("a file");
-    let words = "run vaxmix sim:flat --from-trace trace --size 64KiB --rounds 1 --only given_mix";
-    let ran = cli.typed(&format!("{words} --json"));
-    let document: Value = serde_json::from_str(&ran.out).expect("a document");
-    let mut info: RunInfo = serde_json::from_value(document["run"].clone()).expect("what was run");
-    assert_eq!(info.mix.as_deref(), Some("sizes=512B:1+4KiB:3+8KiB:2,reads=50,near=33.3,rate=71"));
-    info.store = None;
-    let mut store = Store::open(&cli.path().join("runs.sqlite"), None).expect("the store");
-    let command: Vec<OsString> = ["diskperf"].into_iter().chain(words.split(' ')).map(OsString::from).collect();
-    let (command, folder_then) = (&command, cli.path());
-    let new =
-        NewRun { command, folder: folder_then, request: None, plan: "", info: &info, cells: &[], holder: "nobody" };
-    store.begin(&new).expect("room for a run");
-    drop(store);
+    let words = "run vaxmix sim:flat --from-trace trace --size 64KiB --rounds 1 --only given_mix --store runs.sqlite";
+    assert_eq!(cli.typed(words).status, Some(0));
+    killed(&cli.path().join("runs.sqlite"), |left| {
+        assert_eq!(left.info.mix.as_deref(), Some("sizes=512B:1+4KiB:3+8KiB:2,reads=50,near=33.3,rate=71"));
+    });
     fs::write(cli.path().join("trace"), "").expect("a file");
     let resumed = cli.typed("resume --store runs.sqlite");
     assert_eq!(resumed.status, Some(0), "{}", resumed.err);

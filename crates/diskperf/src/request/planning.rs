@@ -1,13 +1,11 @@
 //! The plan of a run: its tests on its targets, as large as they are to be. Nothing is written yet.
 
-use std::sync::Arc;
-
+use kernel::Means;
 use units::Bytes;
 
+use super::resolved::Resolved;
+use super::{RunRequest, Together};
 use crate::budget::{Limits, Sizes};
-use crate::choose;
-use crate::cli::run::RunArguments;
-use crate::cli::values::Data;
 use crate::error::Error;
 use crate::plan::{Alternative, Before, Fit, Plan, PlannedSizing, Row};
 use crate::presets::{Preset, Settings, Sizing};
@@ -15,54 +13,53 @@ use crate::sizing::{self, Wishes};
 use crate::target::{Site, Target};
 
 /// The plan of a run on these targets.
-pub fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error> {
-    let (preset, schedule) = (arguments.preset(), arguments.schedule());
-    let goal = arguments.goal.as_ref();
+pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, Error> {
+    let Resolved { request, tests } = resolved;
+    let RunRequest { schedule, environment, .. } = request;
+    let (preset, goal) = (request.workload.preset(), schedule.goal());
     let mut plan = Plan {
         preset: preset.name,
         rounds: schedule.rounds(),
-        schedule,
-        memory: memory(arguments, targets),
+        schedule: schedule.clone(),
+        memory: memory(request, targets),
         // What is chosen from is to be the same each time.
         before: match if goal.is_some() { Before::Make } else { preset.before } {
             // Whoever fills it anew each time does little else.
-            Before::Make if arguments.wear().is_some() => Before::Mount,
+            Before::Make if environment.wear.is_some() => Before::Mount,
             before => before,
         },
         how: preset.how,
-        means: arguments.means(),
-        seed: arguments.seed(),
-        zeros: arguments.data == Data::Zeros,
-        budget: arguments.budget,
+        means: Means { given: environment.is_cold(), drop_caches: environment.drop_caches },
+        seed: environment.seed,
+        zeros: environment.zeros,
+        budget: request.budget,
         sizing: PlannedSizing::Fixed,
-        commands: arguments.own.as_ref().map(|own| Arc::clone(&own.all)).unwrap_or_default(),
+        commands: tests.commands(),
         alternatives: Vec::new(),
     };
-    let Sizing::FitTime { usual } = preset.sizing else {
-        if preset.sizing == Sizing::Thin {
+    let Sizing::FitTime { usual } = request.sizing else {
+        if request.sizing == Sizing::Thin {
             plan.sizing = PlannedSizing::Thin;
         }
-        plan.alternatives = alternatives(arguments, targets, Sizes::LARGEST)?;
+        plan.alternatives = alternatives(resolved, targets, Sizes::LARGEST)?;
         goal.map_or(Ok(()), |goal| goal.check(&plan))?;
         return Ok(plan);
     };
-    // A choice has a time of its own, for which its limits on what is written stay.
-    let usual = if goal.is_some() { usual.max(choose::USUAL) } else { usual };
-    let large = |size| settings(arguments, targets, Sizes::LARGEST).size_in_calls(size, 8192);
-    let large = arguments.size.map(large).transpose()?;
-    let wishes = Wishes { large, budget: arguments.budget, usual, rounds: plan.rounds };
+    let large = |size| settings(request, targets, Sizes::LARGEST).size_in_calls(size, 8192);
+    let large = request.size.map(large).transpose()?;
+    let wishes = Wishes { large, budget: request.budget, usual, rounds: plan.rounds };
     let mut limits = sizing::limits(&wishes, targets);
     let mut tried_bytes = 0;
     // Trials write too. The same rows run on every target.
     for sizes in sizing::trials(&limits) {
-        let all = alternatives(arguments, targets, sizes)?;
+        let all = alternatives(resolved, targets, sizes)?;
         let tried = |target| sizing::tried(all.iter().filter(|row| row.targets == [target]).map(|row| &row.row));
         tried_bytes += (0..targets.len()).map(tried).max().unwrap_or(0);
     }
     limits.written = limits.written.map(|written| written.saturating_sub(tried_bytes));
     // What it costs is not known yet, only what it writes.
     let untimed = Limits { time: None, ..limits };
-    let rows = |sizes| alternatives(arguments, targets, sizes);
+    let rows = |sizes| alternatives(resolved, targets, sizes);
     let (fitting, fitted) = sizing::fitted(&untimed, targets, &Vec::new(), &rows)?;
     plan.alternatives = fitting;
     let limits = Limits { largest: fitted.sizes, ..limits };
@@ -71,26 +68,33 @@ pub fn plan(arguments: &RunArguments, targets: &[Target]) -> Result<Plan, Error>
     Ok(plan)
 }
 
-fn settings(arguments: &RunArguments, targets: &[Target], sizes: Sizes) -> Settings {
-    arguments.settings(memory(arguments, targets), sizes)
+fn settings(request: &RunRequest, targets: &[Target], sizes: Sizes) -> Settings {
+    Settings { size: request.size, memory: memory(request, targets), seed: request.environment.seed, sizes }
 }
 
-/// How much memory the run may have; a simulated machine has a memory of its own.
-fn memory(arguments: &RunArguments, targets: &[Target]) -> Option<Bytes> {
-    arguments.memory().filter(|_| targets.iter().any(|target| !target.is_simulated()))
+/// The memory limit of the run. A simulated machine has a memory of its own.
+fn memory(request: &RunRequest, targets: &[Target]) -> Option<Bytes> {
+    request.environment.memory.filter(|_| targets.iter().any(|target| !target.is_simulated()))
+}
+
+/// Whether every test also runs on all targets at once.
+fn is_together(request: &RunRequest, targets: &[Target]) -> bool {
+    let asked = match request.together {
+        Together::Never => false,
+        Together::IfShared => Target::share_a_world(targets),
+        Together::Always => true,
+    };
+    targets.len() > 1 && asked
 }
 
 /// Every row of the preset on each target, and where that was asked for on all at once.
-pub fn alternatives(arguments: &RunArguments, targets: &[Target], sizes: Sizes) -> Result<Vec<Alternative>, Error> {
-    let preset = arguments.preset();
-    let settings = settings(arguments, targets, sizes);
-    let all_rows = |site| match &arguments.job {
-        Some(job) => job.rows(&settings, site),
-        None => (preset.rows)(&settings, site),
-    };
+pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Result<Vec<Alternative>, Error> {
+    let Resolved { request, tests } = resolved;
+    let preset = request.workload.preset();
+    let settings = settings(request, targets, sizes);
     let mut alternatives = Vec::new();
     for (target, site) in targets.iter().enumerate() {
-        let mut rows = only(all_rows(site)?, &arguments.only, preset)?;
+        let mut rows = only(tests.rows(&settings, site)?, &request.only, preset)?;
         if let Some(reason) = site.refuses_writes() {
             rows.iter_mut().filter(|row| row.writes()).for_each(|row| row.omitted = Some(reason.clone()));
         }
@@ -100,19 +104,22 @@ pub fn alternatives(arguments: &RunArguments, targets: &[Target], sizes: Sizes) 
         for row in &mut rows {
             row.omitted = row.omitted.take().or_else(|| site.simulated()?.lacks(&row.program));
         }
-        if let Some(cache) = arguments.cache() {
-            // A device is left alone: to have it in memory would be to read all of it. What goes nowhere meets no file, and
-            // what goes past memory nothing that lies there.
+        if let Some(cache) = request.environment.cache() {
+            // A device is left alone: to cache it would be to read all of it. The null engine uses no file, and direct I/O
+            // bypasses the page cache.
             let is_device = matches!(site.site, Site::Device(_));
             let is_meant = |row: &&mut Row| {
-                row.raw.is_none() && !is_device && !row.goes_nowhere() && (arguments.cold || !row.is_direct())
+                row.raw.is_none()
+                    && !is_device
+                    && !row.goes_nowhere()
+                    && (request.environment.is_cold() || !row.is_direct())
             };
             let files = rows.iter_mut().filter(is_meant);
             files.flat_map(|row| &mut row.program.phases).for_each(|phase| phase.cache = cache);
         }
         alternatives.extend(rows.into_iter().map(|row| Alternative::on(&[target], row)));
     }
-    if arguments.together(targets) {
+    if is_together(request, targets) {
         let all: Vec<usize> = (0..targets.len()).collect();
         let alone = alternatives.iter().filter(|alternative| alternative.row.raw.is_none());
         let mut together: Vec<Row> = Vec::new();

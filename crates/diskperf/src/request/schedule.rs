@@ -6,8 +6,8 @@ use stats::inference::steady;
 
 use crate::choose::Goal;
 
-/// A comparison is sized for this number of rounds. Guess: with six, the fewest, few comparisons are decided; with many, the
-/// files are small.
+/// A comparison is sized for this number of rounds. Guess: with six, the fewest, few comparisons are decided; with
+/// many, the files are small.
 const FORESEEN: u32 = 10;
 
 /// The rounds of a run.
@@ -50,7 +50,7 @@ impl Schedule {
         Schedule::Fixed { rounds, promised: rounds, discard_first: false, must_agree: false }
     }
 
-    /// The schedule with another number of rounds, if one is given. The number that the preset promises does not change.
+    /// The schedule with another number of rounds, if one is given. The number that the preset promises stays.
     pub fn with_rounds(&self, given: Option<u32>) -> Schedule {
         let mut schedule = self.clone();
         match (&mut schedule, given) {
@@ -100,6 +100,11 @@ impl Schedule {
     /// Whether the run ends when every rate is steady.
     pub fn is_until_steady(&self) -> bool {
         matches!(self, Schedule::UntilSteady { .. })
+    }
+
+    /// The most rounds of a comparison, if the user set a limit.
+    pub fn asked_rounds(&self) -> Option<u32> {
+        if let Schedule::UntilDecided { rounds, .. } = self { *rounds } else { None }
     }
 
     /// The goal of a comparison.

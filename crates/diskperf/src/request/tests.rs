@@ -1,0 +1,107 @@
+use std::ffi::OsString;
+use std::fs;
+
+use super::resolved::{Resolved, Tests};
+use super::*;
+use crate::cli;
+use crate::error::Error;
+
+/// What a command line asks for.
+fn asked(line: &str) -> Resolved {
+    let words = shlex::split(line).expect("words").into_iter().map(OsString::from);
+    let words: Vec<OsString> = ["diskperf".into()].into_iter().chain(words).collect();
+    let asked: Result<Resolved, Error> = cli::asked(&words, true).expect("it runs something");
+    asked.unwrap_or_else(|error| panic!("{line}: {error}"))
+}
+
+/// The request after it was stored and read.
+fn stored(request: &RunRequest) -> RunRequest {
+    RunRequest::of_text(&request.to_text()).expect("what is stored is read")
+}
+
+#[test]
+fn every_request_is_read_as_it_was_stored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (job, trace) = (folder.path().join("x.toml"), folder.path().join("trace"));
+    let text = "targets = ['sim:flat']\nseed = 3\nbudget = '1min'\n[[load]]\npattern = 'read'\nsize = '1MiB'\n";
+    fs::write(&job, text).expect("a job file");
+    fs::write(&trace, include_str!("../trace/example.txt")).expect("a trace");
+    let (job, trace) = (job.display(), trace.display());
+    for line in [
+        "run quick . --size 64MiB --budget 2min --rounds 3 --seed 7 --yes",
+        "run classic1983 a=. b=/tmp --together --cache 64MiB --cold --drop-caches --json -o x.json",
+        "run lfs . --only smallfb --only largefb --solo --warm",
+        "run tlpi image:ext4,size=1GiB,tune=scheduler:none --budget 5min --size 1MB --keep",
+        "run vaxmix sim:flat --mix sizes=512B:1+8KiB:4,reads=66.7,hot=60/10,near=20,rate=50",
+        &format!("run vaxmix sim:flat --from-trace {trace}"),
+        "run device /dev/x --write --precondition 1.5x --time 30s --destroy-data --confirm 'A B' --confirm C",
+        "run smoke new:ext4@/dev/x --fill 70% --age 10 --data zeros --format csv",
+        "run . --prepare \"true 'a b'\" --timeout 30s --size 1GiB -- sh -c 'cp {} x'",
+        &format!("run {job} --rounds 9"),
+        "io randrw . --bs 4KiB:60,64KiB:40 --reads 70 --rate 100 --arrivals poisson --time 10s --size 1GiB",
+        "io randwrite . --order zipf:0.99 --fsync 8 --direct --engine posix --jobs 2 --rounds 9 --seed 5",
+        "io write . --stride 1MiB --think 1.5ms --sync dsync --budget 1min",
+        "choose a=. b=/tmp --use commit=60,randread=40 --need 'read>=200MiB/s,commit.p99<=5ms' --margin 2.3%",
+        "choose a=. b=/tmp --stages --price a=0.10/GiB-month --price b=3 --rounds 12 --preset tlpi --use mail",
+        "choose . /tmp --preset device",
+        "choose . /tmp --cold -- true",
+    ] {
+        let Resolved { request, tests } = asked(line);
+        let again = stored(&request);
+        assert_eq!(format!("{again:?}"), format!("{request:?}"), "{line}");
+        let again = again.resolve().expect(line);
+        if !matches!(tests, Tests::Job(_)) {
+            assert_eq!(format!("{:?}", again.tests), format!("{tests:?}"), "{line}");
+        }
+    }
+}
+
+#[test]
+fn what_is_typed_is_in_the_request() {
+    let quick = asked("run quick --size 64MiB --rounds 3").request;
+    assert_eq!((quick.size, quick.schedule.rounds(), quick.schedule.promised()), (Some(Bytes::mib(64)), 3, 5));
+    assert_eq!(quick.targets, [TargetArgument::from(".".to_owned())]);
+    assert_eq!(quick.sizing, Sizing::FitTime { usual: Nanos::from_secs(60) });
+    let chosen = asked("choose . /tmp").request;
+    assert_eq!(
+        (chosen.sizing, chosen.budget),
+        (Sizing::FitTime { usual: crate::choose::USUAL }, Some(crate::choose::USUAL))
+    );
+    assert_eq!(chosen.schedule.goal().map(|goal| goal.margin), Some(0.05));
+    // The limit of the page cache belongs to a file of the preset's size.
+    let classic = |options: &str| asked(&format!("run classic1983 . {options}")).request;
+    assert_eq!(classic("").environment.memory, Some(Bytes::mib(64)));
+    assert_eq!(classic("--size 8MiB").environment.memory, None);
+    assert_eq!(classic("").together, Together::IfShared);
+    assert_eq!(classic("--solo").together, Together::Never);
+    let device = |options: &str| asked(&format!("run device /dev/x {options}")).request.workload.overwrites();
+    assert_eq!((device(""), device("--write")), (None, Some(Conditioning::default())));
+}
+
+#[test]
+fn the_command_line_overrides_the_job_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let job = folder.path().join("x.toml");
+    let text = "targets = ['sim:flat']\nseed = 3\nrounds = 4\nbudget = '1min'\n[[load]]\npattern = 'read'\n";
+    fs::write(&job, text).expect("a job file");
+    let read = |options: &str| {
+        let request = asked(&format!("run {} {options}", job.display())).request;
+        let targets = request.targets.into_iter().map(|target| target.typed).collect::<Vec<_>>();
+        (targets, request.schedule.rounds(), request.budget, request.environment.seed)
+    };
+    assert_eq!(read(""), (vec!["sim:flat".to_owned()], 4, Some(Nanos::from_secs(60)), 3));
+    let typed = read(". --rounds 2 --budget 5s --seed 9");
+    assert_eq!(typed, (vec![".".to_owned()], 2, Some(Nanos::from_secs(5)), 9));
+}
+
+#[test]
+fn what_another_build_stored_is_not_read() {
+    let text = asked("run smoke .").request.to_text();
+    assert!(RunRequest::of_text(&text).is_some());
+    for (word, other) in
+        [("smoke", "smoulder"), ("\"keep\"", "\"kept\""), ("\"budget\":null,", "\"budget\":null,\"x\":1,")]
+    {
+        let changed = text.replace(word, other);
+        assert!(changed != text && RunRequest::of_text(&changed).is_none(), "{changed}");
+    }
+}
