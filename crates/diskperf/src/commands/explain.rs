@@ -15,6 +15,7 @@ use crate::documents::document::{self, DocumentFault};
 use crate::documents::stored::StoreArguments;
 use crate::error::Error;
 use crate::simulation::again;
+use crate::ui::display::Display;
 use crate::ui::layout::{Layout, OutputArguments, json};
 
 /// What `diskperf explain` takes.
@@ -67,7 +68,8 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
     let mut chosen: Vec<Cell> = choose(&document, &words, &name)?.into_iter().cloned().collect();
     // The other two have no place for it.
     let is_told = matches!(layout, Explanation::Table | Explanation::Json);
-    if is_told && !again::speed_up(&document.run, &mut chosen)? {
+    let mut display = Display::new();
+    if is_told && !again::speed_up(&document.run, &mut chosen, &mut |event| display.show(&event))? {
         return Ok(Exit::Interrupted);
     }
     let chosen: Vec<&Cell> = chosen.iter().collect();

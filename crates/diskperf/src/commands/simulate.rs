@@ -14,6 +14,7 @@ use crate::budget::Sizes;
 use crate::cli::simulate::SimulateArguments;
 use crate::commands::run::Results;
 use crate::error::Error;
+use crate::events::Event;
 use crate::keeper::{Command, Keeper};
 use crate::plan::{Alternative, Plan, Row};
 use crate::presets::Settings;
@@ -24,6 +25,7 @@ use crate::signals::Stop;
 use crate::simulation::{USUAL, draw, infos, of_machines, parts, perform_all, timeline};
 use crate::target::{Described, Simulated, Site, Target};
 use crate::ui::conclusion::conclude;
+use crate::ui::display::Display;
 use crate::ui::output;
 
 /// A sweep of several fields has a row for every combination; more rows are read by nobody.
@@ -138,10 +140,12 @@ fn carry_out(
     let plan = planned.insert(of_machines(preset, arguments.phases.get(), arguments.seed, alternatives));
     let stop = Stop::on_signals()?;
     results.targets = infos(targets)?;
-    (results.cells, results.problems) = perform_all(plan, (targets, &results.targets), arguments.threads, &stop);
+    let mut display = Display::new();
+    let (targets, notify) = ((&targets[..], &results.targets[..]), &mut |event: Event| display.show(&event));
+    (results.cells, results.problems) = perform_all(plan, targets, arguments.threads, &stop, notify);
     results.interrupted = stop.requested();
     if let (Some(path), false) = (&arguments.timeline, results.interrupted) {
-        let title = draw(path, plan, targets, &stop)?;
+        let title = draw(path, plan, targets.0, &stop)?;
         remark!("drew {title}, into {}", path.shown());
     }
     results.cells.extend(published::cells(preset.name));

@@ -131,7 +131,6 @@ pub enum Order<'a> {
     Rounds(&'a dyn Fn(u32) -> Vec<usize>),
     /// Each is independent of all others, as on a machine that was just switched on: all rounds of the first
     /// alternative, then of the next.
-    #[cfg_attr(not(test), expect(dead_code, reason = "`simulate` follows"))]
     Independent(&'a [usize]),
 }
 

@@ -9,6 +9,7 @@ use workload::Parameter;
 use super::{USUAL, of_machines, perform_all};
 use crate::cells::value_of;
 use crate::error::Error;
+use crate::events::Event;
 use crate::plan::{Alternative, Row};
 use crate::presets::{self, Preset, Settings};
 use crate::request::resolved::Tests;
@@ -37,7 +38,7 @@ struct Rebuilt {
 
 /// Notes in each cell that has a breakdown what each of its resources would bring, or why that cannot be told. Says
 /// whether nobody said stop meanwhile.
-pub fn speed_up(run: &RunInfo, cells: &mut [Cell]) -> Result<bool, Error> {
+pub fn speed_up(run: &RunInfo, cells: &mut [Cell], notify: &mut dyn FnMut(Event)) -> Result<bool, Error> {
     let has = |cell: &Cell| cell.measured && cell.breakdown.as_ref().is_some_and(|known| known.faster.is_none());
     let wanted: Vec<usize> = (0..cells.len()).filter(|&index| has(&cells[index])).collect();
     if wanted.len() > MOST_CELLS {
@@ -84,7 +85,7 @@ pub fn speed_up(run: &RunInfo, cells: &mut [Cell]) -> Result<bool, Error> {
         asked.push((index, resources));
     }
     let plan = of_machines(preset, run.phases.unwrap_or(USUAL_PHASES), run.seed, alternatives);
-    let (computed, _) = perform_all(&plan, (&targets, &[]), None, &stop);
+    let (computed, _) = perform_all(&plan, (&targets, &[]), None, &stop, notify);
     if stop.requested() {
         return Ok(false);
     }

@@ -4,19 +4,19 @@ pub mod again;
 mod jobs;
 pub mod parts;
 mod perform;
+mod site;
 pub mod timeline;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
+use std::time::Instant;
 
 use kernel::Means;
 use simulator::Chance;
+use site::FreshMachines;
 use stats::{Cell, Problem, TargetInfo};
 use units::Nanos;
-use workload::Reason;
 
 use crate::budget::Sizes;
 use crate::cells::{self, History, Scene};
@@ -26,10 +26,11 @@ use crate::ground;
 use crate::plan::{Alternative, Before, Plan, PlannedSizing};
 use crate::presets::Preset;
 use crate::request::schedule::Schedule;
-use crate::rounds::Turn;
+use crate::rounds::deadline::since;
+use crate::rounds::driver::{Driver, Outcome};
+use crate::rounds::{Findings, Order, Rules, Until};
 use crate::signals::Stop;
 use crate::target::{Simulated, Target};
-use crate::ui::display::Display;
 
 /// What a preset that fits itself to a disk runs where nothing is asked for: files as large as those of 1983, and the
 /// rest in proportion.
@@ -67,46 +68,35 @@ pub fn infos(targets: &[Target]) -> Result<Vec<TargetInfo>, Error> {
     Ok(vec![TargetInfo { file_system: Some(file_systems.join(", ")), ..ground::info(first, None)? }])
 }
 
-/// Runs every program on every spindle phase, and makes their cells. Of a program that would not end the phases after
-/// the first such are left out.
+/// Runs every program on every spindle phase, and makes their cells, with the problems of those that failed.
 pub fn perform_all(
     plan: &Plan,
     (targets, infos): (&[Target], &[TargetInfo]),
     threads: Option<NonZeroUsize>,
     stop: &Stop,
+    notify: &mut dyn FnMut(Event),
 ) -> (Vec<Cell>, Vec<Problem>) {
-    let mut display = Display::new();
-    display.show(&Event::Started(plan));
-    let (phases, order) = (plan.rounds, wanted(plan));
-    // The first phase in which each would not end: all before it are run, whoever is the first to know.
-    let hopeless: Vec<AtomicU32> = order.iter().map(|_| AtomicU32::new(u32::MAX)).collect();
-    let job = |job: usize| {
-        let (place, phase) = (job / phases as usize, job as u32 % phases);
-        if phase > hopeless[place].load(Ordering::Relaxed) {
-            return None;
-        }
-        let Alternative { targets: busy, row } = &plan.alternatives[order[place]];
-        let chance = Chance { seed: plan.seed, phase, phases };
-        let performance = perform::once(&targets[busy[0]], busy.len(), &row.program, plan.how, chance, stop);
-        if performance.stopped.is_some_and(|stopped| stopped.failure.reason == Reason::Unending) {
-            hopeless[place].fetch_min(phase, Ordering::Relaxed);
-        }
-        Some(performance)
+    notify(Event::Started(plan));
+    let order = wanted(plan);
+    let rules = Rules {
+        rounds: plan.rounds,
+        discard_first: plan.discards(1),
+        until: Until::Rounds,
+        limit: None,
+        order: Order::Independent(&order),
+        untimed: vec![true; plan.alternatives.len()],
     };
-    let threads = threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-    let count = order.len() * phases as usize;
-    let ended = |job: usize| display.show(&Event::ProgramEnded { index: order[job / phases as usize] });
-    let performances = jobs::side_by_side(count, threads, &|| stop.requested(), &job, ended);
-    display.show(&Event::Finished);
-    let mut histories = vec![History::default(); plan.alternatives.len()];
-    for (job, performance) in performances.into_iter().enumerate() {
-        let Some(performance) = performance.flatten() else { continue };
-        let (place, phase) = (job / phases as usize, job as u32 % phases);
-        if phase <= hopeless[place].load(Ordering::Relaxed) {
-            let turn = Turn { alternative: order[place], round: phase + 1, position: 1 };
-            histories[order[place]].add(turn, false, performance);
-        }
-    }
+    let began = Instant::now();
+    let driver = Driver {
+        rules: &rules,
+        site: &mut FreshMachines::new(plan, targets, threads, stop),
+        stop,
+        clock: &|| since(began),
+        judge: &|_| Findings::Steady(false),
+        observer: &mut |event: Event| notify(event),
+    };
+    let Outcome { histories, .. } = driver.run(vec![History::default(); plan.alternatives.len()]);
+    notify(Event::Finished);
     let scene = Scene { plan, targets, infos, nothing: None };
     let all = || plan.alternatives.iter().zip(&histories);
     let cells = all().flat_map(|(alternative, history)| cells::cells(scene, alternative, history)).collect();
