@@ -25,10 +25,11 @@ use crate::provision::image_fault::ImageFault;
 use crate::provision::image_file::UnnamedFile;
 use crate::provision::memory_limit::{LimitError, MemoryLimit};
 use crate::provision::mkfs::tool;
-use crate::provision::mounts::{PrivateMounts, knows, may_administer};
+use crate::provision::mounts::{PrivateMounts, knows};
 use crate::provision::workspace::Workspace;
 use crate::sys::clocks::now;
 use crate::sys::read_limited;
+use crate::sys::rights::may_administer;
 use crate::world::uring::{self, Lack};
 
 /// What was found at one place.

@@ -55,7 +55,7 @@ pub use provision::image::{Image, ImageSpec};
 pub use provision::image_fault::ImageFault;
 pub use provision::memory_limit::{LimitError, MemoryLimit};
 pub use provision::mounted_fs::VolumeSpec;
-pub use provision::mounts::{PrivateMounts, may_administer};
+pub use provision::mounts::PrivateMounts;
 pub use provision::power_cut_disk::{Lasting, VolatileImage};
 pub use provision::raw_device::{CONDITIONING_CALL, NotDiscarded, RawDevice};
 pub use provision::volume::{
@@ -65,6 +65,7 @@ pub use provision::workspace::Workspace;
 pub use sys::clocks::now;
 pub use sys::payload::{STAMP_BYTES, STAMP_SPACING, stamp};
 pub use sys::process_identity::{Incarnation, NoProcess};
+pub use sys::rights::may_administer;
 pub use sys::setuid::is_elevated;
 pub use sys::signal_dispositions::ignored_signals;
 pub use world::command::{Command, Left};

@@ -17,7 +17,7 @@ pub fn byte(character: char) -> Option<u8> {
     u8::try_from(u32::from(character).checked_sub(FIRST)?).ok()
 }
 
-/// Whether a terminal obeys the character instead of showing it, or it changes the order of the words (Unicode's UAX #9).
+/// Whether a terminal obeys the character instead of showing it, or it changes the order of words (Unicode's UAX #9).
 pub fn is_command(character: char) -> bool {
     let is_order =
         matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

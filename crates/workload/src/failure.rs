@@ -181,8 +181,8 @@ pub const TARGET_GONE: &str = "the target was removed or unmounted while it was 
 fn of_command(reason: Reason) -> Option<&'static str> {
     Some(match reason {
         Reason::Exited(_) => {
-            "try it in an empty folder: the command runs in a private folder of the target ({}), so use absolute paths; if an \
-             image: is too small, set size="
+            "try it in an empty folder: the command runs in a private folder of the target ({}), so use absolute \
+             paths; if an image: is too small, set size="
         }
         Reason::Killed(_) => "dmesg shows whether the kernel killed it for lack of memory",
         Reason::Unkillable => {

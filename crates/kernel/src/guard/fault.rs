@@ -7,8 +7,8 @@ use units::Exit;
 
 use super::reason::{Reason, hints};
 use crate::errors::{as_root, lacks_rights, said};
-use crate::provision::mounts::may_administer;
 use crate::sys::name::{Shown, shell_word};
+use crate::sys::rights::may_administer;
 
 /// Why the guard gives no leave to overwrite a device.
 #[derive(Debug, thiserror::Error)]

@@ -19,11 +19,12 @@ use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MountPropagationFlags, MoveMountFlags, UnmountFlags,
 };
-use rustix::thread::{CapabilitySet, UnshareFlags};
+use rustix::thread::UnshareFlags;
 
 use super::image_fault::ImageFault;
 use crate::guard::Cleared;
 use crate::sys::name::original;
+use crate::sys::rights::may_administer;
 
 /// What the tmpfs lies over.
 const GROUND: &str = "/proc/driver";
@@ -126,11 +127,6 @@ impl PrivateMounts {
 
 fn is_tmpfs(path: &str) -> Result<bool, Errno> {
     Ok(rustix::fs::statfs(path)?.f_type == libc::TMPFS_MAGIC)
-}
-
-/// Whether this process may mount at all.
-pub fn may_administer() -> bool {
-    rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
 /// Whether the kernel has the file system; loads its module where there is one.
