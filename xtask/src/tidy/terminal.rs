@@ -28,7 +28,7 @@ const PRINTING: [&str; 25] = [
     "crates/diskperf/src/commands/simulate.rs",
     "crates/diskperf/src/conditioning.rs",
     "crates/diskperf/src/documents/stored.rs",
-    "crates/diskperf/src/error.rs",
+    "crates/diskperf/src/error/mod.rs",
     "crates/diskperf/src/keeper.rs",
     "crates/diskperf/src/load_spec.rs",
     "crates/diskperf/src/memory.rs",
