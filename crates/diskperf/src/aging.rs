@@ -12,7 +12,7 @@ use stats::Aged;
 use units::Bytes;
 use workload::{Aging, Apart, OpKind, Program, Tally, World, programs};
 
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 use crate::rounds::deadline::since;
 use crate::signals::Stop;
 use crate::target::{Site, Target};
@@ -90,14 +90,14 @@ impl Wear {
     }
 
     /// Refuses if fewer than `needed` bytes are left of a file system of `bytes` bytes.
-    pub fn check(self, (bytes, left): (Bytes, Bytes), needed: Bytes) -> Result<(), Error> {
+    pub fn check(self, (bytes, left): (Bytes, Bytes), needed: Bytes) -> Result<(), CampaignError> {
         if left >= needed {
             return Ok(());
         }
         let most = 100u64.saturating_sub((u128::from(needed.0) * 100).div_ceil(u128::from(bytes.0.max(1))) as u64);
         // A reserve for the file system's own metadata.
         let most = most.saturating_sub(5) as u32;
-        Err(Error::TooFull {
+        Err(CampaignError::TooFull {
             fill: self.fill,
             bytes,
             left,
@@ -107,7 +107,7 @@ impl Wear {
     }
 
     /// Ages all targets; refuses if one is not a file system of our own, or would have to be filled again and again.
-    pub fn ask_of(self, targets: &mut [Target]) -> Result<(), Error> {
+    pub fn ask_of(self, targets: &mut [Target]) -> Result<(), CampaignError> {
         for (index, target) in targets.iter().enumerate() {
             let why = match &target.site {
                 Site::Image { .. } | Site::Volume(_) => None,
@@ -122,7 +122,7 @@ impl Wear {
                 "it takes turns with another target on its device, and would be filled again in every round",
             ));
             if let Some(why) = why {
-                return Err(Error::NotAged { target: target.name.clone(), why });
+                return Err(CampaignError::NotAged { target: target.name.clone(), why });
             }
         }
         for target in targets {
@@ -135,7 +135,7 @@ impl Wear {
     }
 
     /// Fills and changes the mounted file system. `needed` bytes must be left for the tests. The files stay.
-    pub fn apply(self, target: &Target, path: &Path, needed: Bytes, stop: &Stop) -> Result<Aged, Error> {
+    pub fn apply(self, target: &Target, path: &Path, needed: Bytes, stop: &Stop) -> Result<Aged, CampaignError> {
         let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
         let place = Place::under(path).map_err(unreadable)?;
         let level = self.level(place.total_bytes, place.used_bytes);
@@ -153,7 +153,7 @@ impl Wear {
         for stream in [prepare, age.steps] {
             world.run(&mut [Apart(stream)], std::slice::from_mut(&mut tally))?;
             if let Some(failure) = tally.0.failure {
-                return Err(Error::Op { path: path.to_owned(), failure });
+                return Err(CampaignError::Op { path: path.to_owned(), failure });
             }
         }
         let (files, deleted) = (world.census(0)?.files, tally.0.count(OpKind::Unlink));
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!((WEAR.level(1000, 50), WEAR.level(1000, 800)), (650, 0));
         assert!(WEAR.check((Bytes(1000), Bytes(300)), Bytes(300)).is_ok());
         let refused = |needed| WEAR.check((Bytes(1000), Bytes(300)), Bytes(needed)).expect_err("too full");
-        assert!(matches!(refused(500), Error::TooFull { most: Some(45), .. }));
-        assert!(matches!(refused(990), Error::TooFull { most: None, .. }));
+        assert!(matches!(refused(500), CampaignError::TooFull { most: Some(45), .. }));
+        assert!(matches!(refused(990), CampaignError::TooFull { most: None, .. }));
     }
 }

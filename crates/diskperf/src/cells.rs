@@ -15,8 +15,8 @@ use stats::{
 use units::{Nanos, fnv1a};
 use workload::{Base, Census, Issue, OpKind, Phase, Reason, Setting, Steps, Tally, Unproven};
 
+use crate::campaign_error::CampaignError;
 use crate::consumption::gather;
-use crate::error::Error;
 use crate::judge::{self, Case};
 use crate::plan::{Alternative, Plan};
 use crate::rounds::Turn;
@@ -56,7 +56,7 @@ impl History {
     }
 
     /// Voids all of it: what the program stands on failed.
-    pub fn break_off(&mut self, broken: &Broken<Box<Error>>) {
+    pub fn break_off(&mut self, broken: &Broken<Box<CampaignError>>) {
         let (message, hint) = (broken.fault.to_string(), broken.fault.hint());
         self.broken.get_or_insert(Void { program: None, phase: broken.phase, message, hint });
     }

@@ -8,7 +8,7 @@ use kernel::RawDevice;
 use stats::Conditioned;
 use units::{Bytes, Nanos};
 
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 use crate::events::Event;
 use crate::forecast::about;
 use crate::plan::Plan;
@@ -29,7 +29,7 @@ pub fn condition(
     (seed, zeros): (u64, bool),
     stop: &Stop,
     notify: &mut dyn FnMut(Event),
-) -> Result<Conditioned, Error> {
+) -> Result<Conditioned, CampaignError> {
     let heed = || if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let began = Instant::now();
     let discarded = raw.discard(heed);

@@ -14,8 +14,8 @@ use kernel::{Image, ImageSpec, PathFault, PrivateMounts, RawDevice, Remount, Sta
 use stats::{ImageInfo, TargetInfo};
 use units::Bytes;
 
+use crate::campaign_error::CampaignError;
 use crate::conditioning::condition;
-use crate::error::Error;
 use crate::events::Event;
 use crate::made::Made;
 use crate::plan::Before;
@@ -24,7 +24,7 @@ use crate::target::{Site, Target, VolumeArgument};
 use crate::ui::scan_progress::Reading;
 
 /// Mounts or makes a file system anew. No program may stand on it.
-pub type Renewal = Box<dyn FnMut() -> Result<(), Error> + Send>;
+pub type Renewal = Box<dyn FnMut() -> Result<(), CampaignError> + Send>;
 
 /// What a target stands on. Dropped, it is as before: the image is gone, the device holds nothing.
 pub struct Ground {
@@ -48,7 +48,7 @@ impl Ground {
         label: Option<&str>,
         stop: &Stop,
         notify: &mut dyn FnMut(Event),
-    ) -> Result<Ground, Error> {
+    ) -> Result<Ground, CampaignError> {
         let mut made = match &target.site {
             Site::Image { image, .. } => Some(make(&image.spec(needed), needed, stop, &mut |bytes, of| {
                 notify(Event::ImageWritten { target: &target.name, bytes, of });
@@ -64,7 +64,7 @@ impl Ground {
             Site::Device(device) => device.overwriting.as_ref(),
             _ => None,
         };
-        let raw = overwriting.map(|overwriting| -> Result<Arc<RawDevice>, Error> {
+        let raw = overwriting.map(|overwriting| -> Result<Arc<RawDevice>, CampaignError> {
             let raw = RawDevice::over(&overwriting.inspected, &overwriting.leave)?;
             if let Some(times) = overwriting.conditioning {
                 conditioned = Some(condition(&raw, (&target.name, times), data, stop, notify)?);
@@ -93,7 +93,7 @@ impl Ground {
 
     /// Takes away what was made on a device, for another target that stands on it in turn. Nothing may stand on it any
     /// more. What is to be said about it stays.
-    pub fn vacate(&mut self) -> Result<Option<Vacated>, Error> {
+    pub fn vacate(&mut self) -> Result<Option<Vacated>, CampaignError> {
         Ok(self.made.take().map_or(Ok(None), |made| unshared(made).vacate())?)
     }
 
@@ -103,7 +103,7 @@ impl Ground {
         (target, vacated): (&Target, Option<Vacated>),
         needed: u64,
         stop: &Stop,
-    ) -> Result<(), Error> {
+    ) -> Result<(), CampaignError> {
         let Site::Volume(volume) = &self.site else { return Ok(()) };
         if self.made.is_some() {
             return Ok(());
@@ -119,7 +119,7 @@ impl Ground {
     }
 
     /// A place for one program.
-    pub fn station(&self) -> Result<Station, Error> {
+    pub fn station(&self) -> Result<Station, CampaignError> {
         let inside = |path: &Path| match &self.label {
             Some(label) => Workspace::labelled(path, label),
             None => Workspace::inside(path),
@@ -184,13 +184,13 @@ impl Ground {
     }
 
     /// Leaves what was made behind, under a name, where something was. Nothing may stand on it any more.
-    pub fn keep(self, target: &Target) -> Result<Option<PathBuf>, Error> {
+    pub fn keep(self, target: &Target) -> Result<Option<PathBuf>, CampaignError> {
         let Some(made) = self.into_made() else { return Ok(None) };
         Ok(Some(made.keep(&kept_name(target))?))
     }
 
     /// Takes away what was made, and says where that failed. Nothing may stand on it any more.
-    pub fn finish(self) -> Result<(), Error> {
+    pub fn finish(self) -> Result<(), CampaignError> {
         Ok(self.into_made().map_or(Ok(()), Made::finish)?)
     }
 
@@ -206,7 +206,7 @@ fn unshared(made: Arc<Mutex<Made>>) -> Made {
 
 /// The device of a target that another of this run, or an earlier process of it, had before. It must be the same device,
 /// and blank. `held` is the device if this process holds it already.
-pub fn looked_at_again(volume: &VolumeArgument, held: Option<&Vacated>) -> Result<VolumeArgument, Error> {
+pub fn looked_at_again(volume: &VolumeArgument, held: Option<&Vacated>) -> Result<VolumeArgument, CampaignError> {
     let node = volume.inspected.node();
     let inspected = held.map_or_else(|| kernel::guard::inspect(&node), Vacated::inspect)?;
     if inspected.identity() != volume.inspected.identity() {
@@ -221,7 +221,7 @@ fn locked(made: &Mutex<Made>) -> MutexGuard<'_, Made> {
 }
 
 /// Makes an image in which so many bytes have room.
-fn make(spec: &ImageSpec, needed: u64, stop: &Stop, progress: &mut dyn FnMut(u64, u64)) -> Result<Made, Error> {
+fn make(spec: &ImageSpec, needed: u64, stop: &Stop, progress: &mut dyn FnMut(u64, u64)) -> Result<Made, CampaignError> {
     let of = spec.file_bytes().0;
     let image = Image::make(spec, &PrivateMounts::enter()?, |bytes| {
         progress(bytes, of);
@@ -230,7 +230,7 @@ fn make(spec: &ImageSpec, needed: u64, stop: &Stop, progress: &mut dyn FnMut(u64
     let free = look(image.path())?.free_bytes;
     let needed = needed.saturating_add(needed / 20);
     if free < needed {
-        return Err(Error::SmallImage { size: Bytes(free), needed: Bytes(needed) });
+        return Err(CampaignError::SmallImage { size: Bytes(free), needed: Bytes(needed) });
     }
     Ok(Made::Image(Box::new(image)))
 }
@@ -243,7 +243,7 @@ fn make_on_device(
     needed: u64,
     stop: &Stop,
     notify: &mut dyn FnMut(Event),
-) -> Result<Made, Error> {
+) -> Result<Made, CampaignError> {
     let VolumeArgument { spec, inspected, leave } = argument;
     let mut reading = Reading::of(inspected);
     let mut told = |bytes, of| {
@@ -260,11 +260,11 @@ fn make_on_vacated(
     vacated: Vacated,
     needed: u64,
     label: Option<&str>,
-) -> Result<Made, Error> {
+) -> Result<Made, CampaignError> {
     with_room(Volume::make_on(&argument.spec, vacated, (&PrivateMounts::enter()?, label))?, needed)
 }
 
-fn with_room(volume: Volume, needed: u64) -> Result<Made, Error> {
+fn with_room(volume: Volume, needed: u64) -> Result<Made, CampaignError> {
     let free = look(volume.path())?.free_bytes;
     let needed = needed.saturating_add(needed / 20);
     if free < needed {
@@ -273,7 +273,7 @@ fn with_room(volume: Volume, needed: u64) -> Result<Made, Error> {
     Ok(Made::Volume(Box::new(volume)))
 }
 
-fn plan_tuning(target: &Target, made: Option<&Made>, label: Option<&str>) -> Result<Option<Tuning>, Error> {
+fn plan_tuning(target: &Target, made: Option<&Made>, label: Option<&str>) -> Result<Option<Tuning>, CampaignError> {
     if target.tuning.is_empty() {
         return Ok(None);
     }
@@ -281,7 +281,7 @@ fn plan_tuning(target: &Target, made: Option<&Made>, label: Option<&str>) -> Res
         Some(device) => Ok(Some(Tuning::plan(device, &target.tuning)?.labelled(label))),
         None => {
             let why = "no device with settings is visible".to_owned();
-            Err(Error::BadTuning { typed: target.typed.clone(), why })
+            Err(CampaignError::BadTuning { typed: target.typed.clone(), why })
         }
     }
 }
@@ -305,11 +305,11 @@ fn kept_name(target: &Target) -> String {
 }
 
 /// What is to be said about a target, before anything was made for it or afterwards.
-pub fn info(target: &Target, made: Option<&Made>) -> Result<TargetInfo, Error> {
+pub fn info(target: &Target, made: Option<&Made>) -> Result<TargetInfo, CampaignError> {
     let ground = made.map(|made| look(made.path())).transpose()?;
     let place = ground.as_ref().or(target.place());
     let device = place.and_then(|place| place.device.as_ref()).or_else(|| target.device());
-    let image = made.and_then(Made::image).map(|image| -> Result<ImageInfo, Error> {
+    let image = made.and_then(Made::image).map(|image| -> Result<ImageInfo, CampaignError> {
         Ok(ImageInfo {
             bytes: image.bytes().0,
             block_bytes: image.block()?.0,

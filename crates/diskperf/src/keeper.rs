@@ -23,7 +23,6 @@ use store::{Ending, Execution, Left, NewRun, Progress, RunState, Store, StoreErr
 
 use crate::budget::Sizes;
 use crate::cells::History;
-use crate::error::Error;
 use crate::plan::Plan;
 use crate::rounds::Turn;
 use crate::target::{Site, Target};
@@ -105,7 +104,7 @@ impl Keeper {
         targets: &[Target],
         info: RunInfo,
         cells: &[Cell],
-    ) -> Result<Keeper, Error> {
+    ) -> Result<Keeper, StoreError> {
         let holder = Incarnation::this().to_string();
         let before = written_by_this_process();
         let Command { words, folder, request } = command;
@@ -115,13 +114,13 @@ impl Keeper {
     }
 
     /// Writes a run down that is finished already, as one that was simulated is: sooner computed again than gone on with.
-    pub fn store(store: Store, command: Command, targets: &[Target], document: &Document) -> Result<(), Error> {
+    pub fn store(store: Store, command: Command, targets: &[Target], document: &Document) -> Result<(), StoreError> {
         let keeper = Keeper::begin(store, command, targets, document.run.clone(), &document.cells)?;
-        Ok(keeper.end(RunState::Finished, document)?)
+        keeper.end(RunState::Finished, document)
     }
 
     /// Goes on with a run, whose process is gone.
-    pub fn go_on(mut store: Store, run: String, left: &Left, targets: &[Target]) -> Result<Keeper, Error> {
+    pub fn go_on(mut store: Store, run: String, left: &Left, targets: &[Target]) -> Result<Keeper, StoreError> {
         let holder = Incarnation::this().to_string();
         let before = written_by_this_process();
         store.claim(&run, &left.holder, &holder)?;

@@ -12,6 +12,7 @@ use units::{Bytes, Exit, Nanos};
 use workload::programs::lab::FLUSH;
 use workload::{CacheState, Phase, Program, Reason, Unproven};
 
+use crate::campaign_error::CampaignError;
 use crate::error::Error;
 use crate::signals::Stop;
 use crate::target::{Site, Target};
@@ -162,7 +163,7 @@ impl Benchmark<'_> {
         voice.end()?;
         world.finish()?;
         if performance.was_held && stopped.is_none() {
-            return Err(Error::Held);
+            return Err(CampaignError::Held.into());
         }
         ended(stopped, HERE)
     }
@@ -194,7 +195,7 @@ pub fn ended(stopped: Option<Stopped>, path: impl Into<PathBuf>) -> Result<Exit,
     match stopped {
         None => Ok(Exit::Done),
         Some(_) if was_interrupted(stopped) => Ok(Exit::Interrupted),
-        Some(stopped) => Err(Error::Op { path: path.into(), failure: stopped.failure }),
+        Some(stopped) => Err(CampaignError::Op { path: path.into(), failure: stopped.failure }.into()),
     }
 }
 

@@ -12,6 +12,7 @@ mod ui;
 
 mod aging;
 mod budget;
+mod campaign_error;
 mod cells;
 mod choose;
 mod cli;
@@ -97,7 +98,7 @@ fn run(mut words: Vec<OsString>) -> Exit {
     }
     let ended = match classic_call(&words) {
         Some((classic, file)) => commands::classic::run(classic, file.as_ref()),
-        None => signals::outlive_file_limit().and_then(|()| cli::run(words)),
+        None => signals::outlive_file_limit().map_err(Error::from).and_then(|()| cli::run(words)),
     };
     match ended {
         Ok(exit) => exit,

@@ -10,6 +10,7 @@ use kernel::{ImageFault, Incarnation, PathFault, Vacated, replaced_volumes_of};
 use stats::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
 
+use crate::campaign_error::CampaignError;
 use crate::cells::{History, Scene};
 use crate::commands::run::{Results, all_cells};
 use crate::documents::stored::KeepArguments;
@@ -157,8 +158,10 @@ impl<'a> Session<'a> {
         match (&self.left, error) {
             (
                 Some(left),
-                Error::Guard(refused @ GuardFault::Refused { .. })
-                | Error::Image(ImageFault::Guard(refused @ GuardFault::Refused { .. })),
+                Error::Campaign(
+                    CampaignError::Guard(refused @ GuardFault::Refused { .. })
+                    | CampaignError::Image(ImageFault::Guard(refused @ GuardFault::Refused { .. })),
+                ),
             ) => {
                 let (folder, command) = (left.folder.clone(), self.call.words.to_vec());
                 let doubt = self.earlier.doubt_of(&refused, targets);

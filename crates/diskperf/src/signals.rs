@@ -1,16 +1,21 @@
 //! Signals: those that stop a command set a flag, which tests check before each operation. SIGCONT after SIGSTOP or Ctrl-Z
 //! sets another flag.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
+use kernel::said;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use units::Nanos;
 
-use crate::error::Error;
+/// Why signals cannot be handled.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot prepare for signals: {}", said(.0))]
+pub struct SignalFault(io::Error);
 
 /// Set by the signals that stop a command, in a command that handles them. It is not the flag of a [`Stop`]: a timer sets
 /// that one too, and results that then wait for the reader of a FIFO must be ended by a signal only.
@@ -23,8 +28,8 @@ pub fn told_to_stop() -> bool {
 
 /// Has a write beyond the largest allowed file size (`ulimit -f`) return an error instead of ending this process. Programs
 /// that it starts are ended as usual.
-pub fn outlive_file_limit() -> Result<(), Error> {
-    signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop).map_err(Error::Signals)
+pub fn outlive_file_limit() -> Result<(), SignalFault> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop).map_err(SignalFault)
 }
 
 /// Stops a run that takes too long. Dropping it cancels that.
@@ -54,7 +59,7 @@ impl Stop {
     ///   2. a second Ctrl-C ends the process at once, as it would without a handler. SIGTERM and SIGHUP may come twice for one
     ///      request: `timeout` signals the program and its group; both a closing terminal and its shell hang up;
     ///   3. SIGCONT, after SIGSTOP or Ctrl-Z, is recorded.
-    pub fn on_signals() -> Result<Stop, Error> {
+    pub fn on_signals() -> Result<Stop, SignalFault> {
         let stop = Stop::default();
         let ignored = kernel::ignored_signals();
         let is_ignored = |signal: i32| ignored >> (signal - 1) & 1 == 1;
@@ -62,13 +67,13 @@ impl Stop {
         for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)) {
             // 2.
             if signal == SIGINT {
-                signal_hook::flag::register_conditional_default(signal, stop.flag()).map_err(Error::Signals)?;
+                signal_hook::flag::register_conditional_default(signal, stop.flag()).map_err(SignalFault)?;
             }
-            signal_hook::flag::register(signal, stop.flag()).map_err(Error::Signals)?;
-            signal_hook::flag::register(signal, Arc::clone(&TOLD)).map_err(Error::Signals)?;
+            signal_hook::flag::register(signal, stop.flag()).map_err(SignalFault)?;
+            signal_hook::flag::register(signal, Arc::clone(&TOLD)).map_err(SignalFault)?;
         }
         // 3. The last one: tests wait for it before they send any of them.
-        signal_hook::flag::register(SIGCONT, stop.held()).map_err(Error::Signals)?;
+        signal_hook::flag::register(SIGCONT, stop.held()).map_err(SignalFault)?;
         Ok(stop)
     }
 
@@ -93,7 +98,7 @@ impl Stop {
     }
 
     /// Stops the command after this time, unless the timer is dropped before.
-    pub fn after(&self, time: Nanos) -> Result<Timer, Error> {
+    pub fn after(&self, time: Nanos) -> Result<Timer, kernel::Fault> {
         let (sender, receiver) = mpsc::channel::<Option<Nanos>>();
         let stop = self.clone();
         let wait = move || {
@@ -114,7 +119,7 @@ impl Stop {
             }
         };
         let spawned = thread::Builder::new().spawn(wait);
-        spawned.map_err(|source| Error::World(kernel::Fault::Thread(source)))?;
+        spawned.map_err(kernel::Fault::Thread)?;
         Ok(Timer(sender))
     }
 }

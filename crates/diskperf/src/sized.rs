@@ -6,6 +6,7 @@ use stats::inference::comparison::LEAST_PAIRS;
 use units::Nanos;
 
 use crate::budget::{Cost, Limits, Sizes};
+use crate::campaign_error::CampaignError;
 use crate::cells::History;
 use crate::error::Error;
 use crate::forecast::about;
@@ -61,7 +62,7 @@ pub fn make_fit(
         (fitting, fitted) = sizing::fitted(&least, targets, &costs, &rows)?;
         if let Some(needs) = fitted.needed {
             let needs = sizing::with_room(needs) + clock().saturating_sub(started);
-            return Err(Error::ShortBudget { budget: time, needs, pairs: LEAST_PAIRS });
+            return Err(CampaignError::ShortBudget { budget: time, needs, pairs: LEAST_PAIRS }.into());
         }
         plan.rounds = least.rounds;
     }

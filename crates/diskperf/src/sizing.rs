@@ -7,7 +7,6 @@ use campaign::runner::Performance;
 use units::{Bytes, Nanos};
 
 use crate::budget::{self, Cost, Dial, Fitted, Item, Limits, Sample, Sizes, fit};
-use crate::error::Error;
 use crate::forecast::about;
 use crate::plan::{self, Alternative, Plan, Row};
 use crate::target::{Site, Target};
@@ -131,12 +130,12 @@ fn items(alternatives: &[Alternative], targets: &[Target], costs: &Costs, sizes:
 }
 
 /// The largest rows that fit, made by `rows` of these sizes, and what fits.
-pub fn fitted(
+pub fn fitted<E>(
     limits: &Limits,
     targets: &[Target],
     costs: &Costs,
-    rows: &dyn Fn(Sizes) -> Result<Vec<Alternative>, Error>,
-) -> Result<(Vec<Alternative>, Fitted), Error> {
+    rows: &dyn Fn(Sizes) -> Result<Vec<Alternative>, E>,
+) -> Result<(Vec<Alternative>, Fitted), E> {
     let fitted = fit(&items(&rows(limits.largest)?, targets, costs, &limits.largest), limits);
     let mut alternatives = rows(fitted.sizes)?;
     for (alternative, omitted) in alternatives.iter_mut().zip(&fitted.omitted) {

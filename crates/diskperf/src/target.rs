@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::aging::Wear;
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 use crate::presets::LEAST_DEVICE;
 
 pub use device::{Conditioning, DeviceArgument, Overwriting};
@@ -123,8 +123,9 @@ impl TargetArgument {
         if let Some(Ok(tuning)) = &tuned {
             assert!(tuning.iter().all(|setting| !setting.attribute.is_empty() && !setting.value.is_empty()));
         }
-        let said =
-            |outcome: Result<String, Error>| outcome.unwrap_or_else(|error| format!("{error} {:?}", error.hint()));
+        let said = |outcome: Result<String, CampaignError>| {
+            outcome.unwrap_or_else(|error| format!("{error} {:?}", error.hint()))
+        };
         let said = match &self.kind {
             TargetKind::Image(text) => said(keys::image(text, typed).map(|(image, _)| {
                 assert!(image.spec(1 << 20).bytes.0 > 0);
@@ -185,7 +186,7 @@ impl fmt::Display for Target {
 
 impl Target {
     /// Looks whether the target is what it must be. Touches nothing.
-    pub fn resolve(argument: &TargetArgument) -> Result<Target, Error> {
+    pub fn resolve(argument: &TargetArgument) -> Result<Target, CampaignError> {
         let typed = &argument.typed;
         let mut tuning = argument.tune.as_ref().map_or_else(|| Ok(Vec::new()), |tune| keys::tuning(tune, typed))?;
         let site = match &argument.kind {
@@ -207,7 +208,7 @@ impl Target {
                 match (settings.is_empty(), tuning.is_empty()) {
                     (false, false) => {
                         let why = "tune is given twice".to_owned();
-                        return Err(Error::BadTuning { typed: typed.clone(), why });
+                        return Err(CampaignError::BadTuning { typed: typed.clone(), why });
                     }
                     (false, true) => tuning = settings,
                     (true, _) => {}
@@ -223,7 +224,7 @@ impl Target {
             TargetKind::Simulated(machine) => {
                 if !tuning.is_empty() {
                     let why = "a simulated machine has no queue to tune".to_owned();
-                    return Err(Error::BadTuning { typed: typed.clone(), why });
+                    return Err(CampaignError::BadTuning { typed: typed.clone(), why });
                 }
                 let simulated = Simulated::read(machine)?;
                 simulated.check(1, 0)?;
@@ -234,23 +235,23 @@ impl Target {
     }
 
     /// All of them; no two may have one name, nor overwrite one device.
-    pub fn resolve_all(arguments: &[TargetArgument]) -> Result<Vec<Target>, Error> {
+    pub fn resolve_all(arguments: &[TargetArgument]) -> Result<Vec<Target>, CampaignError> {
         let targets = Target::resolve_in_turns(arguments)?;
         for (index, target) in targets.iter().enumerate() {
             if let Some(other) = targets[..index].iter().find(|other| other.overwrites_the_same(target)) {
                 let (first, second) = (other.name.clone(), target.name.clone());
-                return Err(Error::SameDevice { first, second });
+                return Err(CampaignError::SameDevice { first, second });
             }
         }
         Ok(targets)
     }
 
     /// All of them; no two may have one name. Those that overwrite one device take turns on it.
-    pub fn resolve_in_turns(arguments: &[TargetArgument]) -> Result<Vec<Target>, Error> {
+    pub fn resolve_in_turns(arguments: &[TargetArgument]) -> Result<Vec<Target>, CampaignError> {
         let targets: Vec<Target> = arguments.iter().map(Target::resolve).collect::<Result<_, _>>()?;
         for (index, target) in targets.iter().enumerate() {
             if targets[..index].iter().any(|other| other.name == target.name) {
-                return Err(Error::SameName(target.name.clone()));
+                return Err(CampaignError::SameName(target.name.clone()));
             }
         }
         Ok(targets)
@@ -374,12 +375,12 @@ impl Target {
 
     /// Refuses where the programs would not fit. `needed` bytes, and a twentieth of that for the file
     /// system's own.
-    pub fn check_room(&self, needed: u64) -> Result<(), Error> {
+    pub fn check_room(&self, needed: u64) -> Result<(), CampaignError> {
         let programs = Bytes(needed.saturating_add(needed / 20));
         let (path, place, needed) = match &self.site {
             Site::Directory { path, place } => (path.as_path(), place, programs),
             Site::Image { image, host } => match image.size {
-                Some(size) if size < programs => return Err(Error::SmallImage { size, needed: programs }),
+                Some(size) if size < programs => return Err(CampaignError::SmallImage { size, needed: programs }),
                 Some(size) => {
                     self.check_wear(size, programs)?;
                     (image.directory(), host, image.spec(needed).file_bytes())
@@ -389,7 +390,7 @@ impl Target {
             Site::Volume(volume) => {
                 let (device, size) = (volume.inspected.node(), Bytes(volume.inspected.bytes()));
                 let is_small = size < programs;
-                let small = || Error::SmallDevice { device, size, needed: programs };
+                let small = || CampaignError::SmallDevice { device, size, needed: programs };
                 return if is_small { Err(small()) } else { self.check_wear(size, programs) };
             }
             Site::Simulated(simulated) => return simulated.check(1, needed),
@@ -414,7 +415,7 @@ pub fn names(busy: &[usize], targets: &[Target]) -> String {
 
 impl Target {
     /// Refuses where a file system of so many bytes, filled as asked for, leaves too little.
-    fn check_wear(&self, bytes: Bytes, needed: Bytes) -> Result<(), Error> {
+    fn check_wear(&self, bytes: Bytes, needed: Bytes) -> Result<(), CampaignError> {
         self.wear.map_or(Ok(()), |wear| wear.check((bytes, wear.left(bytes)), needed))
     }
 }
@@ -431,14 +432,14 @@ pub fn is_block_device(path: &Path) -> bool {
 }
 
 /// Refuses a directory in which no private folder could be made.
-fn writable(path: &Path) -> Result<(), Error> {
+fn writable(path: &Path) -> Result<(), CampaignError> {
     let fault = |source| kernel::Fault::Folder { action: "make a folder in", path: path.to_owned(), source };
     Ok(may_write(path).map_err(fault)?)
 }
 
-fn directory(path: &Path, typed: &str) -> Result<Place, Error> {
+fn directory(path: &Path, typed: &str) -> Result<Place, CampaignError> {
     if path.as_os_str().is_empty() {
-        return Err(Error::NoPath);
+        return Err(CampaignError::NoPath);
     }
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
@@ -473,12 +474,12 @@ fn place(path: &Path) -> Result<Place, PathFault> {
     Place::under(path).map_err(|source| PathFault::Unreadable { path: path.to_owned(), source })
 }
 
-fn missing(path: &Path, typed: &str) -> Error {
+fn missing(path: &Path, typed: &str) -> CampaignError {
     // `image:ext4` is no file that someone forgot to make.
     let scheme = typed.split_once(':').map(|(scheme, _)| scheme);
     let is_scheme = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
     if scheme.is_some_and(is_scheme) {
-        return Error::UnknownTarget(typed.to_owned());
+        return CampaignError::UnknownTarget(typed.to_owned());
     }
     let path = path.to_owned();
     if is_under_dev(&path) { PathFault::MissingDevice(path).into() } else { PathFault::Missing(path).into() }
@@ -535,9 +536,9 @@ mod tests {
         fs::write(&path, "data").expect("a file");
         let resolve = |path: &Path| Target::resolve(&typed(&format!("file:{}", path.shown())));
         assert!(matches!(resolve(&path).expect("a target").site, Site::File { .. }));
-        assert!(matches!(resolve(scratch.path()), Err(Error::Path(PathFault::IsADirectory(_)))));
-        assert!(matches!(resolve(&scratch.path().join("none")), Err(Error::Path(PathFault::Missing(_)))));
-        assert!(matches!(resolve(Path::new("/dev/null")), Err(Error::Path(PathFault::NotAFile(_)))));
+        assert!(matches!(resolve(scratch.path()), Err(CampaignError::Path(PathFault::IsADirectory(_)))));
+        assert!(matches!(resolve(&scratch.path().join("none")), Err(CampaignError::Path(PathFault::Missing(_)))));
+        assert!(matches!(resolve(Path::new("/dev/null")), Err(CampaignError::Path(PathFault::NotAFile(_)))));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use kernel::PathFault;
 use kernel::devices::Device;
 use kernel::name::Shown;
 
+use crate::campaign_error::CampaignError;
 use crate::error::Error;
 use crate::presets::Preset;
 use crate::request::Workload;
@@ -21,7 +22,7 @@ pub fn check(workload: &Workload, targets: &mut [Target]) -> Result<(), Error> {
         let is_same = |other: &&Target| node(target).is_some() && node(other) == node(target);
         if let Some(other) = targets[..index].iter().find(is_same) {
             let (first, second) = (other.name.clone(), target.name.clone());
-            return Err(Error::SameDevice { first, second });
+            return Err(CampaignError::SameDevice { first, second }.into());
         }
     }
     for target in targets {
@@ -40,11 +41,13 @@ pub fn check(workload: &Workload, targets: &mut [Target]) -> Result<(), Error> {
 /// The same in words that fit the preset: why a target could not be had.
 pub fn meant(error: Error, preset: &Preset) -> Error {
     match error {
-        Error::Path(PathFault::NotADirectory(path)) if preset.is_of_devices() => {
+        Error::Campaign(CampaignError::Path(PathFault::NotADirectory(path))) if preset.is_of_devices() => {
             Error::NoDevice(path.shown().to_string())
         }
         // Who could not have it measured anyway need not be told who may read it.
-        Error::Path(PathFault::Unreadable { path, .. }) if !preset.is_of_devices() && is_block_device(&path) => {
+        Error::Campaign(CampaignError::Path(PathFault::Unreadable { path, .. }))
+            if !preset.is_of_devices() && is_block_device(&path) =>
+        {
             Error::IsADevice(path)
         }
         other => other,

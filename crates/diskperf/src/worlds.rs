@@ -13,7 +13,7 @@ use units::Nanos;
 use workload::programs::command::MEASURED;
 use workload::{Failure, Op, Program, Reason};
 
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 use crate::events::Event;
 use crate::forecast::Trial;
 use crate::ground::{Ground, Renewal};
@@ -39,7 +39,7 @@ pub enum AnyWorld {
 }
 
 /// Under which name a target's ground was left behind, where there is something.
-pub type Kept = Result<Option<PathBuf>, Error>;
+pub type Kept = Result<Option<PathBuf>, CampaignError>;
 
 /// All worlds of a run, each under the targets that are busy in it, and the ground of every target.
 pub struct Worlds {
@@ -57,7 +57,7 @@ impl Worlds {
         (label, mut left): (Option<&str>, Vec<Vacated>),
         stop: &Stop,
         notify: &mut dyn FnMut(Event),
-    ) -> Result<Worlds, Error> {
+    ) -> Result<Worlds, CampaignError> {
         let mut worlds = Worlds { worlds: Vec::new(), grounds: Vec::new() };
         let data = (plan.seed, plan.zeros);
         for (index, target) in targets.iter().enumerate() {
@@ -94,7 +94,7 @@ impl Worlds {
         busy: &[usize],
         targets: &[Target],
         stop: &Stop,
-    ) -> Result<&mut AnyWorld, Error> {
+    ) -> Result<&mut AnyWorld, CampaignError> {
         for &index in busy {
             let vacated = self.vacate_for(index, targets)?;
             self.grounds[index].occupy((&targets[index], vacated), plan.space(index), stop)?;
@@ -112,7 +112,7 @@ impl Worlds {
 
     /// Has other targets leave the device that this one overwrites, where there are some; the one that was on it gives it
     /// to this one.
-    fn vacate_for(&mut self, index: usize, targets: &[Target]) -> Result<Option<Vacated>, Error> {
+    fn vacate_for(&mut self, index: usize, targets: &[Target]) -> Result<Option<Vacated>, CampaignError> {
         let mut vacated = None;
         let is_rival = |other: &usize| *other != index && targets[*other].overwrites_the_same(&targets[index]);
         let rivals: Vec<usize> = (0..self.grounds.len()).filter(is_rival).collect();
@@ -127,14 +127,14 @@ impl Worlds {
     }
 
     /// Takes away what was made for the targets, and says where that failed.
-    pub fn finish(self) -> Result<(), Error> {
+    pub fn finish(self) -> Result<(), CampaignError> {
         let left = leave(self.worlds);
         self.grounds.into_iter().map(Ground::finish).fold(left, Result::and)
     }
 
     /// Leaves what was made behind; says whether all programs left it, and for each target under which name it is, where
     /// there is something. One that cannot be kept does not take the others with it.
-    pub fn keep(self, targets: &[Target]) -> (Result<(), Error>, Vec<Kept>) {
+    pub fn keep(self, targets: &[Target]) -> (Result<(), CampaignError>, Vec<Kept>) {
         let left = leave(self.worlds);
         let kept = self.grounds.into_iter().zip(targets).map(|(ground, target)| ground.keep(target));
         (left, kept.collect())
@@ -142,7 +142,7 @@ impl Worlds {
 }
 
 /// Has all programs leave their ground, and says where something of theirs could not be removed.
-fn leave(worlds: Vec<(Vec<usize>, AnyWorld)>) -> Result<(), Error> {
+fn leave(worlds: Vec<(Vec<usize>, AnyWorld)>) -> Result<(), CampaignError> {
     let left = worlds.into_iter().map(|(_, world)| match world {
         AnyWorld::Real(world, ..) => Ok(world.finish()?),
         AnyWorld::Simulated(_) => Ok(()),
@@ -151,7 +151,7 @@ fn leave(worlds: Vec<(Vec<usize>, AnyWorld)>) -> Result<(), Error> {
 }
 
 /// Refuses where there is no memory for the programs of all worlds.
-pub fn check_memory(plan: &Plan, targets: &[Target]) -> Result<(), Error> {
+pub fn check_memory(plan: &Plan, targets: &[Target]) -> Result<(), CampaignError> {
     let is_real = |alternative: &&Alternative| alternative.targets.iter().all(|&index| !targets[index].is_simulated());
     let alternatives = plan.alternatives.iter().filter(is_real);
     // A ring lives as long as its program runs.
@@ -176,12 +176,12 @@ impl AnyWorld {
         targets: &[Target],
         grounds: &[Ground],
         stop: &Stop,
-    ) -> Result<AnyWorld, Error> {
+    ) -> Result<AnyWorld, CampaignError> {
         // Of several programs on a target, each has a place of its own there, and what holds for the target holds once.
         let mut different = busy.to_vec();
         different.dedup();
         if !Target::share_a_world(different.iter().map(|&index| &targets[index])) {
-            return Err(Error::NotAtOnce);
+            return Err(CampaignError::NotAtOnce);
         }
         if let Some(simulated) = busy.first().and_then(|&index| targets[index].simulated()) {
             let largest = busy.iter().map(|&index| plan.space(index)).max().unwrap_or(0);
@@ -191,7 +191,7 @@ impl AnyWorld {
             return Ok(AnyWorld::Simulated(Box::new(machine)));
         }
         let stations = busy.iter().map(|&index| grounds[index].station());
-        let stations = stations.collect::<Result<Vec<Station>, Error>>()?;
+        let stations = stations.collect::<Result<Vec<Station>, CampaignError>>()?;
         let largest_call = busy.iter().map(|&index| plan.largest_call(index)).max().unwrap_or(0);
         let mut world = Posix::new(stations, largest_call, plan.seed, stop.flag())?;
         world.allow(plan.means)?;
@@ -228,7 +228,7 @@ impl AnyWorld {
 
     /// The world of one program that reads a device. It stands apart from the target's: the target's files
     /// are brought into memory and out of it, a device is left alone.
-    pub fn on_device(plan: &Plan, program: &Program, device: &Path, stop: &Stop) -> Result<AnyWorld, Error> {
+    pub fn on_device(plan: &Plan, program: &Program, device: &Path, stop: &Stop) -> Result<AnyWorld, CampaignError> {
         let station = Station { workspace: None, given: vec![device.to_owned()] };
         let mut world = Posix::new(vec![station], program.largest_call, plan.seed, stop.flag())?;
         world.heed_holding(stop.held());
@@ -236,7 +236,7 @@ impl AnyWorld {
     }
 
     /// Runs the program once, and again if a signal paused it, because then the time is wrong.
-    pub fn perform(&mut self, program: &Program, how: How) -> Result<Performance, Broken<Box<Error>>> {
+    pub fn perform(&mut self, program: &Program, how: How) -> Result<Performance, Broken<Box<CampaignError>>> {
         for _ in 0..HELD_AT_MOST {
             let began = Instant::now();
             let performance = self.perform_once(program, how)?;
@@ -247,17 +247,18 @@ impl AnyWorld {
             }
             remark!("a signal paused {} during the measurement; repeating it", program.name);
         }
-        Err(Error::Held.into())
+        Err(CampaignError::Held.into())
     }
 
-    fn perform_once(&mut self, program: &Program, how: How) -> Result<Performance, Broken<Box<Error>>> {
+    fn perform_once(&mut self, program: &Program, how: How) -> Result<Performance, Broken<Box<CampaignError>>> {
         match self {
             AnyWorld::Real(world, tunings, renewals) => {
                 // Nobody stands there now: whoever has renewals leaves when done.
                 renewals.iter_mut().try_for_each(|renew| renew())?;
                 // Only while it runs: other targets may share the device and want it otherwise.
                 let tune = || Ok(tunings.iter().map(Tuning::apply).collect::<Result<Vec<Tuned>, _>>()?);
-                let tuned: Result<Vec<Tuned>, Error> = world.come_back().map_err(Error::from).and_then(|()| tune());
+                let tuned: Result<Vec<Tuned>, CampaignError> =
+                    world.come_back().map_err(CampaignError::from).and_then(|()| tune());
                 let done = tuned.map(|tuned| {
                     let performed = runner::perform(&mut **world, program, how);
                     (performed, tuned.into_iter().map(Tuned::restore).fold(Ok(()), Result::and))
@@ -272,9 +273,9 @@ impl AnyWorld {
                 }
                 let (performed, restored) = done?;
                 let performance = performed
-                    .map_err(|Broken { phase, fault }| Broken { phase, fault: Box::new(Error::from(fault)) })?;
+                    .map_err(|Broken { phase, fault }| Broken { phase, fault: Box::new(CampaignError::from(fault)) })?;
                 let phase = runner::last_phase(program);
-                restored.map_err(|fault| Broken { phase, fault: Box::new(Error::from(fault)) })?;
+                restored.map_err(|fault| Broken { phase, fault: Box::new(CampaignError::from(fault)) })?;
                 let stopped = performance.stopped.or_else(|| stopped_by(left.unending?.0, phase));
                 Ok(Performance { said: said.filter(|_| performance.stopped.is_some()), stopped, ..performance })
             }
@@ -286,7 +287,7 @@ impl AnyWorld {
     }
 
     /// The time that the clock shows for no operation; none of a simulated machine, whose clock is exact.
-    pub fn nothing(&mut self) -> Result<Option<Nanos>, Error> {
+    pub fn nothing(&mut self) -> Result<Option<Nanos>, CampaignError> {
         match self {
             AnyWorld::Real(world, ..) => Ok(Some(runner::nothing(&mut **world)?)),
             AnyWorld::Simulated(_) => Ok(None),

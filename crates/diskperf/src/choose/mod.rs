@@ -15,7 +15,7 @@ use stats::{Cell, Choice, Comparison, Purpose, Stage, TargetInfo};
 use units::Nanos;
 use workload::Base;
 
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 use crate::plan::Plan;
 use crate::rounds::Standing;
 
@@ -90,7 +90,7 @@ impl Goal {
 
     /// Refuses words of a use of one's own, or of what is needed, that mean no program of the plan; and what none of the
     /// programs that are meant could ever meet.
-    pub fn check(&self, plan: &Plan) -> Result<(), Error> {
+    pub fn check(&self, plan: &Plan) -> Result<(), CampaignError> {
         let programs = || plan.alternatives.iter().map(|alternative| &alternative.row.program);
         let phases: Vec<((&str, &str), Base)> = programs()
             .flat_map(|program| program.phases.iter().map(|phase| ((program.name, phase.name), phase.base)))
@@ -103,17 +103,14 @@ impl Goal {
             known.sort_unstable();
             known.dedup();
             // The preset may have it, where only others are run.
-            return Err(Error::UnknownProgram { name: name.clone(), preset: "this run", known });
+            return Err(CampaignError::UnknownProgram { name: name.clone(), preset: "this run", known });
         }
         let is_meetable = |need: &&Condition| {
             matching(&need.program, &keys).into_iter().all(|place| need.can_be_asked(phases[place].1))
         };
         match self.needs.iter().find(|need| !is_meetable(need)) {
             None => Ok(()),
-            Some(need) => {
-                let why = format!("{} does not count files; use a rate such as 200MiB/s or 500/s", need.program);
-                Err(Error::BadSize { what: "the need", given: need.typed.clone(), why })
-            }
+            Some(need) => Err(CampaignError::NeedsFiles { typed: need.typed.clone(), program: need.program.clone() }),
         }
     }
 

@@ -13,6 +13,7 @@ use units::{Bytes, Exit};
 use workload::programs::mckusick::{BYTES_1983, Classic};
 use workload::{Name, Tally, World};
 
+use crate::campaign_error::CampaignError;
 use crate::documents::user_files;
 use crate::error::Error;
 
@@ -28,7 +29,7 @@ pub fn run(classic: Classic, file: &OsStr) -> Result<Exit, Error> {
     world.run(&mut [classic.steps(Name::given(0), BYTES_1983)], std::slice::from_mut(&mut tally))?;
     match tally.failure {
         None => Ok(Exit::Done),
-        Some(failure) => Err(Error::Op { path: path.to_owned(), failure }),
+        Some(failure) => Err(CampaignError::Op { path: path.to_owned(), failure }.into()),
     }
 }
 

@@ -16,6 +16,7 @@ use units::{Bytes, Exit, Nanos, per_second};
 use workload::programs::book::{self, Sync};
 use workload::{Failure, Name, Op, OpKind, Reason, Span, Tally, World};
 
+use crate::campaign_error::CampaignError;
 use crate::documents::user_files;
 use crate::error::Error;
 use crate::signals::Stop;
@@ -165,9 +166,9 @@ fn give_up(copying: Copying, failure: Failure, tally: &Tally, world: &Posix) -> 
     Err(match (failure.reason, failure.op) {
         (Reason::Short(_), op) if op.kind() == OpKind::Read => Error::Changed { path: old, bytes: Bytes(bytes) },
         (_, Op::Open { .. } | Op::Read { .. } | Op::ReadTail { .. } | Op::Close { handle: book::OLD }) => {
-            Error::Op { path: old, failure }
+            CampaignError::Op { path: old, failure }.into()
         }
-        _ => Error::Op { path: new, failure },
+        _ => CampaignError::Op { path: new, failure }.into(),
     })
 }
 

@@ -13,6 +13,7 @@ use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo};
 use units::{Exit, Nanos};
 use workload::Phase;
 
+use crate::campaign_error::CampaignError;
 use crate::cells::{self, History, Scene};
 use crate::choose::{self, Conductor};
 use crate::error::Error;
@@ -126,7 +127,7 @@ fn carry_out(
         }
         (Err(error), resumed) => {
             resumed.into_iter().for_each(Resumed::abandon);
-            let error = whole_devices::meant(error, request.workload.preset());
+            let error = whole_devices::meant(error.into(), request.workload.preset());
             return Err(match &resolved.tests {
                 Tests::Job(job) => job.at_targets(error),
                 _ => error,
@@ -280,7 +281,8 @@ fn measure(
     }
     notify(Event::Finished);
     let ended = if request.keep { keep(worlds, targets, &mut results.targets) } else { worlds.finish() };
-    too_short(plan, outcome.why).and(ended)
+    too_short(plan, outcome.why)?;
+    Ok(ended?)
 }
 
 /// When the time of the run began: aging file systems takes none of it.
@@ -314,7 +316,9 @@ fn fit(
 /// The error of a choice whose budget is too short.
 fn too_short(plan: &Plan, why: Why) -> Result<(), Error> {
     match (why, plan.budget) {
-        (Why::TooShort { needs }, Some(budget)) => Err(Error::ShortBudget { budget, needs, pairs: LEAST_PAIRS }),
+        (Why::TooShort { needs }, Some(budget)) => {
+            Err(CampaignError::ShortBudget { budget, needs, pairs: LEAST_PAIRS }.into())
+        }
         _ => Ok(()),
     }
 }
@@ -354,7 +358,7 @@ fn real_phases<'a>(
 }
 
 /// What the clock shows where nothing is done on a real target; nothing where there is none.
-fn nothing(plan: &Plan, targets: &[Target], worlds: &mut Worlds, stop: &Stop) -> Result<Option<Nanos>, Error> {
+fn nothing(plan: &Plan, targets: &[Target], worlds: &mut Worlds, stop: &Stop) -> Result<Option<Nanos>, CampaignError> {
     let is_real = |alternative: &&Alternative| alternative.targets.iter().all(|&index| !targets[index].is_simulated());
     match plan.alternatives.iter().find(is_real) {
         Some(alternative) => worlds.open(plan, &alternative.targets, targets, stop)?.nothing(),
@@ -363,7 +367,7 @@ fn nothing(plan: &Plan, targets: &[Target], worlds: &mut Worlds, stop: &Stop) ->
 }
 
 /// Gives the images their names, leaves file systems on devices, and says which.
-fn keep(worlds: Worlds, targets: &[Target], infos: &mut [TargetInfo]) -> Result<(), Error> {
+fn keep(worlds: Worlds, targets: &[Target], infos: &mut [TargetInfo]) -> Result<(), CampaignError> {
     let (mut ended, kept) = worlds.keep(targets);
     for ((kept, target), info) in kept.into_iter().zip(targets).zip(infos) {
         match (kept, &mut info.image) {

@@ -11,6 +11,7 @@ use stats::Document;
 use units::Exit;
 
 use crate::budget::Sizes;
+use crate::campaign_error::CampaignError;
 use crate::cli::simulate::SimulateArguments;
 use crate::commands::run::Results;
 use crate::error::Error;
@@ -75,7 +76,7 @@ fn keep(
         Some(store) => {
             let here = env::current_dir().map_err(|_| PathFault::Missing(".".into()))?;
             let command = Command { words, folder: &here, request: None };
-            Keeper::store(store, command, targets, document)
+            Ok(Keeper::store(store, command, targets, document)?)
         }
         None => Ok(()),
     };
@@ -167,7 +168,9 @@ fn rows(arguments: &SimulateArguments, tests: &Tests, target: &Target) -> Result
     let mut rows = tests.rows(&settings, target)?;
     let known: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();
     if let Some(unknown) = arguments.programs.iter().find(|name| !known.contains(&name.as_str())) {
-        return Err(Error::UnknownProgram { name: unknown.clone(), preset: arguments.preset.name, known });
+        return Err(
+            CampaignError::UnknownProgram { name: unknown.clone(), preset: arguments.preset.name, known }.into()
+        );
     }
     rows.retain(|row| arguments.programs.is_empty() || arguments.programs.iter().any(|name| name == row.program.name));
     for row in &mut rows {

@@ -11,8 +11,6 @@ pub enum CommandFault {
     NotFound(#[from] NoCommand),
     #[error("cannot split --prepare into words: {0}")]
     NoLine(String),
-    #[error("{target} is {what}; a command needs a folder to run in")]
-    NoFolder { target: String, what: &'static str },
     #[error("{0} is a preset; a command replaces the preset")]
     Preset(String),
 }
@@ -22,7 +20,6 @@ pub fn hint(fault: &CommandFault) -> String {
     match fault {
         CommandFault::NotFound(fault) => fault.hint(),
         CommandFault::NoLine(_) => "close its quotes, as in --prepare 'cp -r /usr/include include'".to_owned(),
-        CommandFault::NoFolder { .. } => "name a directory, image:FSTYPE or new:FSTYPE@DEVICE".to_owned(),
         CommandFault::Preset(_) => "leave it out: diskperf run TARGET -- COMMAND".to_owned(),
     }
 }

@@ -1,5 +1,6 @@
 //! Every command of ours that a hint names is one: the parser of the command line takes it.
 
+use crate::campaign_error::CampaignError;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -91,7 +92,7 @@ fn errors() -> Vec<Error> {
         Error::LogIsLost(path()),
         VerifyFault::BadLog { path: path(), fault: LedgerFault::NotALog }.into(),
         VerifyFault::NoControl(TuningFault::NoNotes).into(),
-        Error::NoSettings("flat".to_owned()),
+        CampaignError::NoSettings("flat".to_owned()).into(),
         left.into(),
         failed.into(),
         Error::Store(StoreError::Missing(path())),

@@ -15,17 +15,19 @@ use campaign::runner::Broken;
 use kernel::name::Shown;
 use machines::MachineFault;
 use powercut::{PowerCutError, VerifyFault};
-use units::{Bytes, Exit, Nanos};
-use workload::{Failure, Reason};
+use units::{Bytes, Exit};
 
+use crate::campaign_error::CampaignError;
 use crate::documents::document::DocumentFault;
-use crate::forecast::about;
 use crate::jobs::{JobFault, Spot};
 use crate::load_spec::LoadFault;
+use crate::signals::SignalFault;
 use crate::ui::consent::Doubt;
 use crate::ui::output;
 use crate::ui::shell;
-use kernel::{PathFault, said};
+use kernel::guard::GuardFault;
+use kernel::tuning::TuningFault;
+use kernel::{ImageFault, PathFault, said};
 
 pub use command::CommandFault;
 
@@ -41,8 +43,6 @@ pub enum Error {
     Elevated,
     #[error("the stack is limited to {0}, and diskperf needs {LEAST_STACK}")]
     SmallStack(Bytes),
-    #[error(transparent)]
-    Path(#[from] PathFault),
     #[error("{0}")]
     Command(Box<CommandFault>),
     #[error("{} is a block device; this command measures file systems", .0.shown())]
@@ -53,8 +53,6 @@ pub enum Error {
     NotToBeOverwritten { device: String, identity: String },
     #[error("{option} does not apply to {preset}")]
     OnlyOfDevices { option: &'static str, preset: &'static str },
-    #[error("no path given")]
-    NoPath,
     #[error("{old} and {new} are the same file; the copy would empty it before reading it", old = .old.shown(), new = .new.shown())]
     SameFile { old: PathBuf, new: PathBuf },
     #[error("{path} changed during the copy; it had {} bytes at the start", .bytes.0, path = .path.shown())]
@@ -65,38 +63,22 @@ pub enum Error {
     TooShort { path: PathBuf, program: &'static str, holds: Bytes, needs: Bytes },
     #[error("{path} has {holds} whole MiB; {needed} are needed", path = .path.shown())]
     TooSmall { path: PathBuf, holds: u64, needed: u64, most: u64 },
-    #[error("{device} has {size}; the tests need {needed}", device = .device.shown())]
-    SmallDevice { device: PathBuf, size: Bytes, needed: Bytes },
-    #[error("{first} and {second} are the same device; each target needs its own")]
-    SameDevice { first: String, second: String },
-    #[error("{0} is not a target")]
-    UnknownTarget(String),
-    #[error("these targets cannot run at the same time: real and simulated ones, different machines, or a file")]
-    NotAtOnce,
-    #[error("{typed}: {why}")]
-    BadKey { typed: String, why: String, keys: &'static str },
-    #[error("{typed}: {why}")]
-    BadTuning { typed: String, why: String },
     #[error("{path} is only read, but every test of {preset} writes", path = .path.shown())]
     OnlyRead { path: PathBuf, preset: &'static str },
-    #[error("the tests need {needed}; the image has {size}")]
-    SmallImage { size: Bytes, needed: Bytes },
-    #[error("{target} cannot be filled or aged: {why}")]
-    NotAged { target: String, why: &'static str },
-    #[error("filling {fill} % of {bytes} leaves {left}; the tests need {needed}")]
-    TooFull { fill: u32, bytes: Bytes, left: Bytes, needed: Bytes, most: Option<u32> },
     #[error("--keep needs a target that gets a file system, such as image:ext4")]
     NothingToKeep,
     #[error("`choose` needs at least two targets")]
     NoChoice,
-    #[error("a budget of {} s is too short for {pairs} rounds, which take about {}", budget.as_secs_f64(), about(*needs))]
-    ShortBudget { budget: Nanos, needs: Nanos, pairs: usize },
     #[error("{word} is neither a command nor a help topic")]
     UnknownWord { word: String, near: Vec<String>, mentions: Vec<String> },
     #[error("{word} is not a command, and no directory or device here has that name")]
     NoCommand { word: String, near: Vec<String> },
     #[error("{0} is a command; put its options after it")]
     OptionsFirst(String),
+    #[error(transparent)]
+    Campaign(#[from] CampaignError),
+    #[error(transparent)]
+    Signals(#[from] SignalFault),
     #[error(transparent)]
     Document(#[from] DocumentFault),
     #[error(transparent)]
@@ -118,21 +100,11 @@ pub enum Error {
     #[error("the run {run} was measured {elsewhere}")]
     Elsewhere { run: String, elsewhere: String, folder: PathBuf, command: Vec<OsString> },
     #[error("{refused}{}", doubt.map_or_else(String::new, |doubt| format!("; {doubt}")))]
-    Occupied { refused: kernel::guard::GuardFault, doubt: Option<Doubt>, folder: PathBuf, command: Vec<OsString> },
+    Occupied { refused: GuardFault, doubt: Option<Doubt>, folder: PathBuf, command: Vec<OsString> },
     #[error("{0}=none turns the results database off")]
     NothingIsStored(&'static str),
     #[error(transparent)]
-    Image(#[from] kernel::ImageFault),
-    #[error(transparent)]
-    Guard(#[from] kernel::guard::GuardFault),
-    #[error(transparent)]
-    Tuning(#[from] kernel::tuning::TuningFault),
-    #[error(transparent)]
-    Machine(#[from] MachineFault),
-    #[error(transparent)]
     Job(Box<JobFault>),
-    #[error("{preset} has no test {name}")]
-    UnknownProgram { name: String, preset: &'static str, known: Vec<&'static str> },
     #[error("{}: unknown file type for a timeline", .0.shown())]
     UnknownDrawing(PathBuf),
     #[error("no test of the preset can run on this machine, so there is nothing to draw")]
@@ -143,28 +115,18 @@ pub enum Error {
     PageOnTerminal,
     #[error("{0} is not a part of the paper")]
     NoSuchPart(String),
-    #[error("two targets have the name {0}")]
-    SameName(String),
-    #[error("the machine {0} has no settings")]
-    NoSettings(String),
     #[error("{what} of {given}: {why}")]
     BadSize { what: &'static str, given: String, why: String },
     #[error(transparent)]
     Load(Box<LoadFault>),
     #[error("{0}")]
     NoRing(kernel::NoRing),
-    #[error("{path}: {failure}", path = .path.shown())]
-    Op { path: PathBuf, failure: Failure },
-    #[error(transparent)]
-    World(#[from] kernel::Fault),
     #[error("cannot write {to}: {}", said(source))]
     Output { to: String, source: io::Error },
     #[error("{} is not a descriptor that diskperf was started with and may write to", .0.shown())]
     NotOpen(PathBuf),
     #[error("stopped before the reader of {} had read everything", .0.shown())]
     NoReader(PathBuf),
-    #[error("a signal paused the process during the measurement, so the time is wrong")]
-    Held,
     #[error("diskperf cannot cut the power of the disk under {}", .0.shown())]
     TwoSteps(PathBuf),
     #[error("{} is in memory; a power cut erases all of it", .0.shown())]
@@ -181,8 +143,6 @@ pub enum Error {
     BadTrace { path: PathBuf, line: Option<u64>, why: String },
     #[error("{things} {} not removed: not confirmed", if *count == 1 { "was" } else { "were" })]
     NotAgreed { things: String, count: usize },
-    #[error("cannot prepare for signals: {}", said(.0))]
-    Signals(io::Error),
 }
 
 impl Error {
@@ -193,21 +153,12 @@ impl Error {
             | Error::IsADevice(_)
             | Error::NoDevice(_)
             | Error::OnlyOfDevices { .. }
-            | Error::NoPath
             | Error::TooShort { .. }
             | Error::TooSmall { .. }
-            | Error::UnknownTarget(_)
             | Error::Command(_)
-            | Error::BadKey { .. }
-            | Error::BadTuning { .. }
             | Error::OnlyRead { .. }
-            | Error::SmallImage { .. }
-            | Error::SameDevice { .. }
             | Error::NothingToKeep
-            | Error::NotAged { .. }
-            | Error::TooFull { .. }
             | Error::NoChoice
-            | Error::ShortBudget { .. }
             | Error::NoSuchPart(_)
             | Error::TwoSteps(_)
             | Error::NothingLasts(_)
@@ -218,10 +169,6 @@ impl Error {
             | Error::NothingLeft(_)
             | Error::AllFinished
             | Error::NothingIsStored(_)
-            | Error::SameName(_)
-            | Error::NotAtOnce
-            | Error::NoSettings(_)
-            | Error::UnknownProgram { .. }
             | Error::TooManyRows(_)
             | Error::NothingToDraw
             | Error::PageOnTerminal
@@ -238,7 +185,6 @@ impl Error {
             | Error::SmallStack(_)
             | Error::RarelyMeant { .. }
             | Error::NotToBeOverwritten { .. }
-            | Error::SmallDevice { .. }
             | Error::SameFile { .. }
             | Error::StillRuns { .. }
             | Error::StillMeasured { .. }
@@ -246,18 +192,13 @@ impl Error {
             | Error::LogIsLost(_)
             | Error::NotAgreed { .. }
             | Error::NoRing(_) => Exit::Refused,
-            Error::World(fault) => fault.exit(),
             Error::NoReader(_) => Exit::Interrupted,
+            Error::Campaign(error) => error.exit(),
             Error::Document(fault) => document::exit(fault),
-            Error::Path(fault) => fault.exit(),
             Error::Store(error) => error.exit(),
-            Error::Image(fault) => fault.exit(),
-            Error::Guard(fault) | Error::Occupied { refused: fault, .. } => fault.exit(),
-            Error::Tuning(fault) => fault.exit(),
-            Error::Machine(fault) => fault.exit(),
+            Error::Occupied { refused, .. } => refused.exit(),
             Error::PowerCut(error) => error.exit(),
-            Error::Op { failure, .. } => failure.exit(),
-            Error::Changed { .. } | Error::Held | Error::Output { .. } | Error::Signals(_) => Exit::Failed,
+            Error::Changed { .. } | Error::Output { .. } | Error::Signals(_) => Exit::Failed,
         }
     }
 
@@ -280,9 +221,7 @@ impl Error {
                 format!("to erase its data: --destroy-data --confirm {}", shell::word(identity))
             }
             Error::OnlyOfDevices { .. } => "diskperf run device DEVICE takes it".to_owned(),
-            Error::NoPath => "name the directory to measure, such as . for the current one".to_owned(),
             Error::SameFile { .. } => "name another file for the copy".to_owned(),
-            Error::Held => "run it again".to_owned(),
             Error::Changed { .. } => "copy it again while no program writes to it".to_owned(),
             Error::RarelyMeant { .. } => {
                 "name another directory, or confirm with --yes: diskperf run quick PATH --yes".to_owned()
@@ -291,33 +230,10 @@ impl Error {
             Error::TooSmall { most: 0, .. } => "name a larger file or device".to_owned(),
             Error::TooSmall { most, .. } => format!("ask for at most {most}"),
             Error::Command(fault) => command::hint(fault),
-            Error::UnknownTarget(_) => {
-                "a target is a directory, image:FSTYPE, new:FSTYPE@DEVICE, file:PATH or sim:MACHINE, with an optional \
-                 name= before it"
-                    .to_owned()
-            }
-            Error::NotAtOnce => "run them in turn: --solo".to_owned(),
-            Error::BadKey { keys, .. } => format!("the keys are {keys}; in a value, + stands for a comma"),
-            Error::BadTuning { .. } => "write tune=scheduler:none+read_ahead_kb:4096".to_owned(),
             Error::OnlyRead { .. } => "name a directory to write in".to_owned(),
-            Error::SmallDevice { .. } => "name a larger device, or ask for less with --size".to_owned(),
-            Error::SameDevice { .. } => "name another device, or measure it in two runs".to_owned(),
-            Error::SmallImage { .. } => "use a larger size=, or leave it out".to_owned(),
-            Error::NotAged { .. } => "--fill and --age are for image:FSTYPE and new:FSTYPE@DEVICE".to_owned(),
-            Error::TooFull { most, .. } => match most {
-                Some(most) => format!("use --fill {most}% or less, a smaller --size, or a larger size="),
-                None => "use a smaller --size, or a larger size=".to_owned(),
-            },
             Error::NothingToKeep => "leave --keep out, or name a target like image:ext4".to_owned(),
             Error::NoChoice => "name two or more, as in diskperf choose . /mnt; for two settings of one place, a=. b=.,tune=scheduler:none".to_owned(),
-            Error::ShortBudget { needs, .. } => {
-                // In units that a person would type.
-                let seconds = needs.0.div_ceil(1_000_000_000);
-                let budget = if seconds < 90 { format!("{seconds}s") } else { format!("{}min", seconds.div_ceil(60)) };
-                format!("use --budget {budget} or more, or fewer tests with --only")
-            }
-            Error::Path(fault) => return fault.hint(),
-            Error::Guard(fault) => return fault.hint(),
+            Error::Campaign(error) => return error.hint(),
             Error::Document(fault) => return document::hint(fault),
             Error::Store(error) => error.hint(&shell::store_option()),
             Error::NowhereToStore => "name a file for it: --store PATH or DISKPERF_STORE=PATH".to_owned(),
@@ -337,15 +253,11 @@ impl Error {
                 return guard::hint_on_resuming(refused, *doubt, folder, command);
             }
             Error::NothingIsStored(_) => "name a results database: --store PATH".to_owned(),
-            Error::Image(fault) => return fault.hint(),
-            Error::Tuning(fault) => return fault.hint(),
-            Error::Machine(fault) => return fault.hint(),
             Error::PowerCut(error) => return error.hint(),
             Error::Job(fault) => fault.hint(),
             Error::NoJob(_) => "`diskperf io randread --print-job > JOB.toml` makes a job file".to_owned(),
             Error::NoHistory { known, .. } if known.is_empty() => "diskperf run quick stores a run".to_owned(),
             Error::NoHistory { known, .. } => format!("known tests: {}", known.join(", ")),
-            Error::UnknownProgram { known, .. } => format!("its tests are: {}", known.join(", ")),
             Error::UnknownDrawing(_) => "use a name that ends in .json (trace) or .svg (picture)".to_owned(),
             Error::PageOnTerminal => "write it to a file: -o report.html".to_owned(),
             Error::NothingToDraw => "use another preset, such as classic1983".to_owned(),
@@ -372,9 +284,6 @@ impl Error {
             Error::NotVerified(_) => "name image:FSTYPE, or a directory with --write or --check".to_owned(),
             Error::NoMix(_) => "--mix and --from-trace belong to the preset vaxmix".to_owned(),
             Error::BadTrace { .. } => "create one: `blktrace -d DEVICE -o - | blkparse -i - -o FILE`".to_owned(),
-            Error::SameName(_) => "give each target its own name, as in a=PATH b=PATH".to_owned(),
-            Error::NoSettings(_) => "use another machine; `diskperf simulate` lists them".to_owned(),
-            Error::World(fault) => return fault.hint(),
             Error::Output { source, .. } => return failure::of_output(source).map(str::to_owned),
             Error::NotOpen(_) => "open it in the shell, as in diskperf list -o /dev/fd/3 3> FILE".to_owned(),
             Error::NoReader(path) if path == Path::new("-") => {
@@ -383,13 +292,6 @@ impl Error {
             Error::NoReader(path) => format!("start the reader first, as in cat {}", shell::word(path)),
             Error::Load(fault) => fault.hint.clone(),
             Error::NoRing(_) => "leave out --engine uring; the queue depth is then 1".to_owned(),
-            Error::Op { failure, .. } => match failure.reason {
-                Reason::Denied | Reason::NotPermitted => "run as a user who may open it".to_owned(),
-                Reason::NoSpace => "free some space and run it again".to_owned(),
-                Reason::Short(_) if !failure.op.kind().reads() => "free some space and run it again".to_owned(),
-                Reason::Short(_) => "use a longer file; this one ended before the last read".to_owned(),
-                _ => return failure.hint().map(str::to_owned),
-            },
             Error::BadSize { .. } | Error::Signals(_) => return None,
         })
     }
@@ -412,25 +314,19 @@ impl From<JobFault> for Error {
     }
 }
 
-impl From<VerifyFault> for Error {
-    fn from(fault: VerifyFault) -> Error {
-        PowerCutError::from(fault).into()
-    }
+/// Errors of lower crates that belong to another error first.
+macro_rules! through {
+    ($between:ty: $($fault:ty),+) => {
+        $(impl From<$fault> for Error {
+            fn from(fault: $fault) -> Error {
+                <$between>::from(fault).into()
+            }
+        })+
+    };
 }
 
-/// What the world says outside the phases of a program concerns all of it.
-impl From<Broken<kernel::Fault>> for Error {
-    fn from(broken: Broken<kernel::Fault>) -> Error {
-        broken.fault.into()
-    }
-}
-
-/// Before the first phase.
-impl From<Error> for Broken<Box<Error>> {
-    fn from(error: Error) -> Broken<Box<Error>> {
-        Broken::from(Box::new(error))
-    }
-}
+through!(PowerCutError: VerifyFault);
+through!(CampaignError: PathFault, GuardFault, ImageFault, TuningFault, MachineFault, kernel::Fault, Broken<kernel::Fault>);
 
 /// Where in a file, where that is known.
 fn at_line(line: Option<u64>) -> String {

@@ -29,6 +29,7 @@ use workload::programs::load::Load;
 use super::fault::JobFault;
 use super::fio;
 use super::text::{Spot, Text};
+use crate::campaign_error::CampaignError;
 use crate::cli::values::MOST_ROUNDS;
 use crate::documents::user_files;
 use crate::error::Error;
@@ -212,15 +213,15 @@ impl Job {
     }
 
     /// What one of its loads cannot be on a target, at its place in the file.
-    fn placed(&self, error: Error, index: usize) -> Error {
-        let Error::Load(fault) = &error else { return error };
-        let Ok(root) = DeTable::parse(&self.text.text) else { return error };
+    fn placed(&self, error: CampaignError, index: usize) -> Error {
+        let CampaignError::Load(fault) = &error else { return error.into() };
+        let Ok(root) = DeTable::parse(&self.text.text) else { return error.into() };
         let tables = root.get_ref().get(LOADS).and_then(|tables| tables.get_ref().as_array());
         let Some((DeValue::Table(table), span)) = tables.and_then(|tables| {
             let table = tables.get(index)?;
             Some((table.get_ref(), table.span()))
         }) else {
-            return error;
+            return error.into();
         };
         Sheet { text: &self.text, table, span, what: "a load" }.contradiction(fault).into()
     }

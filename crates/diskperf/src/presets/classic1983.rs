@@ -8,7 +8,7 @@ use units::Bytes;
 use workload::programs::mckusick::BYTES_1983;
 
 use super::{KBYTES_PER_SEC, Preset, Settings, Sizing};
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::target::Target;
@@ -34,7 +34,7 @@ const MEMORY: Bytes = Bytes::mib(64);
 /// The file, in memories: what stays in memory is then a twentieth of it at most.
 const MEMORIES: u64 = 20;
 
-fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
+fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
     let default = settings.memory.map_or(BYTES_1983, |memory| {
         memory.0.saturating_mul(MEMORIES).checked_next_multiple_of(8192).unwrap_or(u64::MAX)
     });

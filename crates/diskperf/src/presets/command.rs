@@ -8,7 +8,7 @@ use units::{Bytes, Nanos};
 use workload::programs::command::Command;
 
 use super::{Preset, Settings, Sizing};
-use crate::error::{CommandFault, Error};
+use crate::campaign_error::CampaignError;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::target::{Site, Target};
@@ -32,7 +32,7 @@ pub const PRESET: Preset = Preset {
 };
 
 /// The command on a target.
-pub fn rows(command: Command, settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
+pub fn rows(command: Command, settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
     let what = match &target.site {
         Site::Directory { .. } | Site::Image { .. } | Site::Volume(_) => {
             let space = settings.size.map_or(0, |size| size.0);
@@ -42,7 +42,7 @@ pub fn rows(command: Command, settings: &Settings, target: &Target) -> Result<Ve
         Site::File { .. } => "a file that is only read",
         Site::Device(_) => "a device as it is",
     };
-    Err(CommandFault::NoFolder { target: target.name.clone(), what }.into())
+    Err(CampaignError::NoFolder { target: target.name.clone(), what })
 }
 
 /// What a table has no place for: the shortest and the longest run, the CPU time of one, and what the device did.

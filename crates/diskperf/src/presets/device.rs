@@ -11,7 +11,7 @@ use workload::Program;
 use workload::programs::{device, load};
 
 use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, raw_device};
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::target::{Site, Target};
@@ -46,12 +46,12 @@ const DEPTH: u32 = 32;
 /// The smallest device whose places are at random: a thousand blocks. Less fits into the memory of any drive.
 pub const LEAST: Bytes = Bytes::mib(4);
 
-fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
+fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
     rows_of(None, settings, target)
 }
 
 /// The tests on a target, for this time in a round.
-pub fn rows_of(time: Option<Nanos>, settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
+pub fn rows_of(time: Option<Nanos>, settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
     let (raw, storage, writes) = match &target.site {
         Site::Device(device) => (None, Ok(device.storage.clone()), device.overwriting.is_some()),
         _ => match raw_device(target, LEAST.0) {

@@ -6,7 +6,7 @@ use units::{Bytes, Nanos};
 use workload::programs::load::{Load, Pattern};
 
 use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, too_small};
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 use crate::load_spec::{LoadFault, ROUNDS, SIZE};
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
@@ -31,7 +31,7 @@ pub const fn preset(name: &'static str, about: &'static str) -> Preset {
 }
 
 /// A workload on a target.
-pub fn rows(load: &Load, settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
+pub fn rows(load: &Load, settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
     if load.direct {
         check_alignment(load, target)?;
     }
@@ -67,13 +67,13 @@ pub fn rows(load: &Load, settings: &Settings, target: &Target) -> Result<Vec<Row
     Ok(vec![Row { omitted, jobs: load.jobs, ..Row::new(program, unit) }])
 }
 
-fn refused(key: &'static str, given: impl ToString, why: &str, hint: &str) -> Error {
+fn refused(key: &'static str, given: impl ToString, why: &str, hint: &str) -> CampaignError {
     let (given, why, hint) = (given.to_string(), why.to_owned(), hint.to_owned());
-    Error::Load(Box::new(LoadFault { key, given, why, hint }))
+    CampaignError::Load(Box::new(LoadFault { key, given, why, hint }))
 }
 
 /// Refuses blocks that cannot go past the page cache, where the kernel says beforehand what can.
-fn check_alignment(load: &Load, target: &Target) -> Result<(), Error> {
+fn check_alignment(load: &Load, target: &Target) -> Result<(), CampaignError> {
     match target.direct_alignment() {
         // All blocks are multiples of the smallest.
         Some(needs) if !load.sizes.smallest().is_multiple_of(needs) => {

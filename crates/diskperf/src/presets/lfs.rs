@@ -9,7 +9,7 @@ use units::Bytes;
 use workload::programs::lab;
 
 use super::{FILES_PER_SEC, Preset, SECTOR, Settings, Sizing, raw_device};
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::target::Target;
@@ -43,7 +43,7 @@ const SMALL: (u32, u32) = (10_000, 1024);
 /// `bw -l 1024`, the middle of the lab's series: 14 seconds on its disk.
 const READS: u32 = 1024;
 
-fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
+fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
     let size = settings.size_in_calls(LARGE, u64::from(lab::LARGE_CALL))?;
     let small = lab::SmallFiles::new(SMALL.0, SMALL.1);
     let large = lab::LargeFile { seed: settings.seed, ..lab::LargeFile::new(size) };

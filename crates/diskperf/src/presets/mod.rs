@@ -23,7 +23,7 @@ use workload::programs::mckusick::Classic;
 use workload::programs::modern;
 
 use crate::budget::Sizes;
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 use crate::plan::{Before, Raw, Row};
 use crate::request::schedule::Schedule;
 use crate::target::{Site, Target};
@@ -89,7 +89,7 @@ fn none(_: &[Cell]) -> Vec<String> {
 }
 
 /// The tests of a preset on a target.
-pub type Rows = fn(&Settings, &Target) -> Result<Vec<Row>, Error>;
+pub type Rows = fn(&Settings, &Target) -> Result<Vec<Row>, CampaignError>;
 
 /// Settings of a preset.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +111,7 @@ impl Preset {
     }
 
     /// Its tests on a target.
-    pub fn rows(&self, settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
+    pub fn rows(&self, settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
         self.rows.map_or(Ok(Vec::new()), |rows| rows(settings, target))
     }
 }
@@ -119,16 +119,15 @@ impl Preset {
 impl Settings {
     /// The size of large files: as asked, or the preset's own. It must be a whole number of calls, and an
     /// order of its blocks must fit into memory.
-    pub fn size_in_calls(&self, default: Bytes, call: u64) -> Result<u64, Error> {
+    pub fn size_in_calls(&self, default: Bytes, call: u64) -> Result<u64, CampaignError> {
         let size = self.size.unwrap_or(default);
-        let why = if size > LARGEST {
-            format!("the programs of this preset go up to {LARGEST}")
-        } else if !size.0.is_multiple_of(call) {
-            format!("the programs of this preset need a whole number of calls of {}", Bytes(call))
-        } else {
-            return Ok(size.0);
-        };
-        Err(Error::BadSize { what: "the size", given: size.to_string(), why })
+        if size > LARGEST {
+            return Err(CampaignError::LargeSize { size, most: LARGEST });
+        }
+        if !size.0.is_multiple_of(call) {
+            return Err(CampaignError::UnevenSize { size, call: Bytes(call) });
+        }
+        Ok(size.0)
     }
 }
 

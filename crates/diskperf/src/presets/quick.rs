@@ -7,7 +7,7 @@ use workload::programs::{book, lab, modern};
 
 use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing};
 use crate::budget::Dial;
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::target::Target;
@@ -40,7 +40,7 @@ const DEPTH: u32 = 32;
 /// each.
 const READS: u32 = 10_000;
 
-fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
+fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
     let sizes = settings.sizes;
     let random = super::random_read(target, sizes.spots(), BLOCK, READS, settings.seed).going_by(Dial::Spots);
     let deep = super::random_read_deep(target, sizes.spots(), BLOCK, (READS, DEPTH), settings.seed);

@@ -7,7 +7,7 @@ use workload::programs::vaxmix::VaxMix;
 use workload::programs::{book, lab, modern};
 
 use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing};
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::target::Target;
@@ -25,7 +25,7 @@ pub const PRESET: Preset = Preset {
     findings: super::none,
 };
 
-fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
+fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
     let size = settings.size_in_calls(Bytes::kib(256), 8192)?;
     let random = super::random_read(target, size, 4096, 20, settings.seed);
     let classic = super::classic(target, size, MIB_PER_SECOND);

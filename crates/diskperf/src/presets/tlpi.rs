@@ -12,7 +12,7 @@ use units::{Bytes, Nanos};
 use workload::programs::book::{self, COPY_BUFFERS, COPY_BYTES, Sync, WRITE_BUFFERS, WRITE_BYTES};
 
 use super::{MB_PER_SECOND, Preset, Settings, Sizing};
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 use crate::forecast::Work;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
@@ -42,11 +42,10 @@ const WRITE_PART: u64 = COPY_BYTES / WRITE_BYTES;
 /// The largest file of ext4 with its usual blocks, and more than any of the buffers is worth.
 const LARGEST: Bytes = Bytes(16 << 40);
 
-fn rows(settings: &Settings, _: &Target) -> Result<Vec<Row>, Error> {
+fn rows(settings: &Settings, _: &Target) -> Result<Vec<Row>, CampaignError> {
     let size = settings.size.unwrap_or(Bytes(COPY_BYTES));
     if size > LARGEST {
-        let why = format!("the files of this preset hold {LARGEST} at most");
-        return Err(Error::BadSize { what: "the size", given: size.to_string(), why });
+        return Err(CampaignError::LargeSize { size, most: LARGEST });
     }
     let copies = [Sync::None, Sync::Fsync].map(|sync| COPY_BUFFERS.map(|buffer| copy(size.0, buffer, sync)));
     let written = (size.0 / WRITE_PART).max(1);

@@ -10,7 +10,7 @@ use workload::programs::vaxmix::{SIMULATED_FILE, VaxMix};
 use workload::{Mix, Program};
 
 use super::{KBYTES_PER_SEC, OPS_PER_SEC, Preset, Settings, Sizing};
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::target::Target;
@@ -51,12 +51,12 @@ const LOCAL: &str = "local_mix";
 const GIVEN: &str = "given_mix";
 const PACED: &str = "paced_mix";
 
-fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
+fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
     rows_of(None, settings, target)
 }
 
 /// The tests on a target, with this mix instead of the preset's own two.
-pub fn rows_of(given: Option<Mix>, settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
+pub fn rows_of(given: Option<Mix>, settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
     let is_simulated = target.is_simulated();
     let (direct, indirect) = if is_simulated { (Bytes(BYTES_1983), SIMULATED_FILE) } else { (FILE, FILE) };
     let size = settings.size_in_calls(direct, 8192)?;
@@ -65,8 +65,7 @@ pub fn rows_of(given: Option<Mix>, settings: &Settings, target: &Target) -> Resu
     for (name, mix) in mixes(given) {
         let largest = u64::from(mix.largest());
         if largest > bytes {
-            let why = format!("the mix has accesses of {}", Bytes(largest));
-            return Err(Error::BadSize { what: "the size", given: Bytes(bytes).to_string(), why });
+            return Err(CampaignError::SmallForMix { size: Bytes(bytes), access: Bytes(largest) });
         }
         rows.push(Row::new(program(name, mix, bytes, is_simulated, settings.seed), OPS_PER_SEC));
     }

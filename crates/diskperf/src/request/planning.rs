@@ -6,6 +6,7 @@ use units::Bytes;
 use super::resolved::Resolved;
 use super::{RunRequest, Together};
 use crate::budget::{Limits, Sizes};
+use crate::campaign_error::CampaignError;
 use crate::error::Error;
 use crate::plan::{Alternative, Before, Fit, Plan, PlannedSizing, Row};
 use crate::presets::{Preset, Settings, Sizing};
@@ -140,7 +141,7 @@ fn only(rows: Vec<Row>, programs: &[String], preset: &Preset) -> Result<Vec<Row>
     if let Some(typed) = programs.iter().find(|program| rows.iter().all(|row| row.program.name != **program)) {
         let mut there: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();
         there.dedup();
-        return Err(Error::UnknownProgram { name: typed.clone(), preset: preset.name, known: there });
+        return Err(CampaignError::UnknownProgram { name: typed.clone(), preset: preset.name, known: there }.into());
     }
     let is_wanted = |row: &Row| programs.is_empty() || programs.iter().any(|program| program == row.program.name);
     Ok(rows.into_iter().filter(is_wanted).collect())

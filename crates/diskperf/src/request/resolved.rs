@@ -58,14 +58,14 @@ impl RunRequest {
 impl Tests {
     /// The tests as rows on a target.
     pub fn rows(&self, settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
-        match self {
-            Tests::Preset(preset) => preset.rows(settings, target),
-            Tests::Mix(mix) => presets::vaxmix::rows_of(Some(*mix), settings, target),
-            Tests::Device(time) => presets::device::rows_of(*time, settings, target),
-            Tests::Load(load) => presets::io::rows(load, settings, target),
-            Tests::Job(job) => job.rows(settings, target),
-            Tests::Command(command) => presets::command::rows(command.program, settings, target),
-        }
+        Ok(match self {
+            Tests::Preset(preset) => preset.rows(settings, target)?,
+            Tests::Mix(mix) => presets::vaxmix::rows_of(Some(*mix), settings, target)?,
+            Tests::Device(time) => presets::device::rows_of(*time, settings, target)?,
+            Tests::Load(load) => presets::io::rows(load, settings, target)?,
+            Tests::Job(job) => job.rows(settings, target)?,
+            Tests::Command(command) => presets::command::rows(command.program, settings, target)?,
+        })
     }
 
     /// The commands that they run.

@@ -5,13 +5,13 @@ use units::Nanos;
 
 use super::deadline::Clock;
 use super::{Ended, Findings, Rules, State, Step, Turn, Why, next_step};
+use crate::campaign_error::CampaignError;
 use crate::cells::History;
-use crate::error::Error;
 use crate::events::Event;
 use crate::signals::Stop;
 
 /// Result of one execution; none if it did not take place.
-pub type Performed = Option<Result<Performance, Broken<Box<Error>>>>;
+pub type Performed = Option<Result<Performance, Broken<Box<CampaignError>>>>;
 
 /// Place where alternatives are performed: the worlds of a run, machines that were just switched on, or a mock.
 pub trait Site {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn broken() -> Performed {
-        Some(Err(Broken { phase: None, fault: Box::new(Error::Held) }))
+        Some(Err(Broken { phase: None, fault: Box::new(CampaignError::Held) }))
     }
 
     type Ran = (Outcome, Vec<(u32, usize)>, Notes);

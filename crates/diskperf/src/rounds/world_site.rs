@@ -6,7 +6,7 @@ use units::Nanos;
 use super::Turn;
 use super::deadline::{Clock, Deadline};
 use super::driver::{Performed, Site};
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 use crate::events::Event;
 use crate::plan::{Alternative, Plan};
 use crate::signals::{Stop, Timer};
@@ -37,10 +37,10 @@ impl<'a> WorldSite<'a> {
         worlds: &'a mut Worlds,
         (stop, clock): (&'a Stop, Clock<'a>),
         deadline: Option<Deadline>,
-    ) -> Result<WorldSite<'a>, Error> {
+    ) -> Result<WorldSite<'a>, CampaignError> {
         let late = |deadline: Deadline| {
             let timer = stop.after(deadline.left(clock()))?;
-            Ok::<Late, Error>(Late { deadline, timer, clock, simulated: Nanos::ZERO })
+            Ok::<Late, CampaignError>(Late { deadline, timer, clock, simulated: Nanos::ZERO })
         };
         Ok(WorldSite { plan, targets, worlds, stop, late: deadline.map(late).transpose()? })
     }

@@ -10,7 +10,7 @@ use kernel::storage::Storage;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 
 /// A device that is measured as it is.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ impl FromStr for Conditioning {
 
 impl DeviceArgument {
     /// Looks at the device. It is opened, and read nowhere.
-    pub fn at(path: &Path) -> Result<DeviceArgument, Error> {
+    pub fn at(path: &Path) -> Result<DeviceArgument, CampaignError> {
         let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
         let storage = Storage::at(path).map_err(unreadable)?.ok_or_else(|| PathFault::NotStorage(path.to_owned()))?;
         Ok(DeviceArgument { path: path.to_owned(), storage, overwriting: None })
@@ -86,16 +86,20 @@ impl DeviceArgument {
     }
 
     /// Has all of it overwritten, where the guard does not forbid that.
-    pub fn overwrite(&mut self, conditioning: Conditioning) -> Result<(), Error> {
+    pub fn overwrite(&mut self, conditioning: Conditioning) -> Result<(), CampaignError> {
         let inspected = kernel::guard::inspect(&self.path)?;
         self.overwriting = Some(Overwriting { inspected, leave: Leave::None, conditioning: Some(conditioning) });
         Ok(())
     }
 
     /// Refuses a device that is too small for its programs.
-    pub fn check_size(&self, needed: Bytes) -> Result<(), Error> {
+    pub fn check_size(&self, needed: Bytes) -> Result<(), CampaignError> {
         let size = Bytes(self.storage.bytes);
-        if size >= needed { Ok(()) } else { Err(Error::SmallDevice { device: self.path.clone(), size, needed }) }
+        if size >= needed {
+            Ok(())
+        } else {
+            Err(CampaignError::SmallDevice { device: self.path.clone(), size, needed })
+        }
     }
 }
 

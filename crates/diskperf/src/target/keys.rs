@@ -10,7 +10,7 @@ use kernel::{ImageSpec, VolumeSpec};
 use units::Bytes;
 
 use crate::aging::Wear;
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 
 /// The keys of an image.
 pub const IMAGE_KEYS: &str = "size, dir, block, mount, mkfs, tune";
@@ -77,7 +77,7 @@ struct Keys {
 }
 
 /// Reads `FSTYPE[,key=value]...` of the target that was typed: the image, and how its queue is tuned.
-pub fn image(text: &str, typed: &str) -> Result<(ImageArgument, Vec<Setting>), Error> {
+pub fn image(text: &str, typed: &str) -> Result<(ImageArgument, Vec<Setting>), CampaignError> {
     let Keys { volume, size, directory, tuning } = keys(text, typed, IMAGE_KEYS)?;
     let spec = ImageSpec {
         file_system: volume.file_system,
@@ -92,16 +92,16 @@ pub fn image(text: &str, typed: &str) -> Result<(ImageArgument, Vec<Setting>), E
 
 /// Reads `FSTYPE[,key=value]...@DEVICE` of the target that was typed: what is made, where, and how its queue is
 /// tuned.
-pub fn volume(text: &str, typed: &str) -> Result<(VolumeSpec, PathBuf, Vec<Setting>), Error> {
+pub fn volume(text: &str, typed: &str) -> Result<(VolumeSpec, PathBuf, Vec<Setting>), CampaignError> {
     let Some((text, device)) = text.split_once('@').filter(|(_, device)| !device.is_empty()) else {
         let why = "no device is named; write new:ext4@DEVICE".to_owned();
-        return Err(Error::BadKey { typed: typed.to_owned(), why, keys: VOLUME_KEYS });
+        return Err(CampaignError::BadKey { typed: typed.to_owned(), why, keys: VOLUME_KEYS });
     };
     let Keys { volume, tuning, .. } = keys(text, typed, VOLUME_KEYS)?;
     Ok((volume, original(device).into(), tuning))
 }
 
-fn keys(text: &str, typed: &str, known: &'static str) -> Result<Keys, Error> {
+fn keys(text: &str, typed: &str, known: &'static str) -> Result<Keys, CampaignError> {
     let mut pieces = text.split(',');
     let volume = VolumeSpec {
         file_system: pieces.next().unwrap_or_default().to_owned(),
@@ -110,7 +110,7 @@ fn keys(text: &str, typed: &str, known: &'static str) -> Result<Keys, Error> {
         mkfs_options: Vec::new(),
     };
     let mut keys = Keys { volume, size: None, directory: None, tuning: Vec::new() };
-    let bad = |why: String| Error::BadKey { typed: typed.to_owned(), why, keys: known };
+    let bad = |why: String| CampaignError::BadKey { typed: typed.to_owned(), why, keys: known };
     let mut seen = Vec::new();
     for piece in pieces {
         let Some((key, value)) = piece.split_once('=').filter(|(_, value)| !value.is_empty()) else {
@@ -139,8 +139,8 @@ fn keys(text: &str, typed: &str, known: &'static str) -> Result<Keys, Error> {
 }
 
 /// Reads `scheduler:none+read_ahead_kb:4096`.
-pub fn tuning(text: &str, typed: &str) -> Result<Vec<Setting>, Error> {
-    let bad = |why: String| Error::BadTuning { typed: typed.to_owned(), why };
+pub fn tuning(text: &str, typed: &str) -> Result<Vec<Setting>, CampaignError> {
+    let bad = |why: String| CampaignError::BadTuning { typed: typed.to_owned(), why };
     let mut settings: Vec<Setting> = Vec::new();
     for piece in text.split('+') {
         let (attribute, value) = piece.split_once(':').unwrap_or((piece, ""));

@@ -7,7 +7,7 @@ use stats::ParameterValue;
 use units::Nanos;
 use workload::{Base, Durability, Issue, Mode, Op, OpKind, Phase, Program, Step, Steps};
 
-use crate::error::Error;
+use crate::campaign_error::CampaignError;
 
 /// The key that chooses a file system.
 const FILE_SYSTEM: &str = "file_system";
@@ -34,13 +34,13 @@ pub struct Described {
 
 impl Simulated {
     /// Reads `MACHINE[,key=value]...`.
-    pub fn read(text: &str) -> Result<Simulated, Error> {
+    pub fn read(text: &str) -> Result<Simulated, CampaignError> {
         let mut pieces = text.split(',');
         let name = pieces.next().unwrap_or_default();
         if name == "flat" {
             return match pieces.next() {
                 None => Ok(Simulated::Flat),
-                Some(_) => Err(Error::NoSettings(text.to_owned())),
+                Some(_) => Err(CampaignError::NoSettings(text.to_owned())),
             };
         }
         let mut machine = Machine::load(name).map_err(|fault| match fault {
@@ -72,7 +72,7 @@ impl Simulated {
     }
 
     /// The machine, switched on, with so many programs on drives of their own and files of so many bytes.
-    pub fn open(&self, programs: usize, file_bytes: u64, chance: Chance) -> Result<simulator::Machine, Error> {
+    pub fn open(&self, programs: usize, file_bytes: u64, chance: Chance) -> Result<simulator::Machine, CampaignError> {
         Ok(match self {
             Simulated::Flat => simulator::Machine::named("flat", programs).expect("the simplest machine"),
             Simulated::Described(described) => {
@@ -82,7 +82,7 @@ impl Simulated {
     }
 
     /// Refuses where so many drives cannot be busy with files of so many bytes.
-    pub fn check(&self, drives: usize, file_bytes: u64) -> Result<(), Error> {
+    pub fn check(&self, drives: usize, file_bytes: u64) -> Result<(), CampaignError> {
         match self {
             Simulated::Flat => Ok(()),
             Simulated::Described(described) => {

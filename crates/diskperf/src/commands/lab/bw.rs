@@ -13,6 +13,7 @@ use units::{Bytes, Exit};
 use workload::Program;
 use workload::programs::lab as programs;
 
+use crate::campaign_error::CampaignError;
 use crate::documents::user_files;
 use crate::error::Error;
 use crate::lab::{self, Voice};
@@ -198,7 +199,7 @@ fn time(arguments: &BwArguments, tests: &Tests) -> Result<Exit, Error> {
     }
     voice.end()?;
     if was_held && stopped.is_none() {
-        return Err(Error::Held);
+        return Err(CampaignError::Held.into());
     }
     lab::ended(stopped, &arguments.device)
 }
