@@ -89,9 +89,9 @@ pub fn run(arguments: &CleanArguments) -> Result<Exit, Error> {
         found.stays.extend(stays);
     }
     list(&found.goes)?;
-    found.stays.iter().for_each(|line| remark!("{line}"));
+    found.stays.iter().for_each(|line| output::remark(line));
     if found.goes.is_empty() && found.untagged.is_empty() {
-        remark!("{}", if found.stays.is_empty() { "nothing is left" } else { "nothing else is left" });
+        output::remark(if found.stays.is_empty() { "nothing is left" } else { "nothing else is left" });
     }
     if arguments.dry_run {
         return Ok(Exit::Done);
@@ -121,7 +121,7 @@ pub fn run(arguments: &CleanArguments) -> Result<Exit, Error> {
             if let Thing::Volume(volume) = thing
                 && let Err(error) = erase_untagged(&volume)
             {
-                remark!("error: {} stays: {error}", volume.node().shown());
+                output::remark(&format!("error: {} stays: {error}", volume.node().shown()));
                 exit = Exit::Failed;
             }
         }
@@ -328,7 +328,7 @@ fn erase_untagged(volume: &LeftVolume) -> Result<(), Error> {
 fn remove(things: &[Thing]) -> Exit {
     let mut exit = Exit::Done;
     let mut failed = |what: &Path, why: String| {
-        remark!("error: {} stays: {why}", what.shown());
+        output::remark(&format!("error: {} stays: {why}", what.shown()));
         exit = Exit::Failed;
     };
     let mut disks = Vec::new();

@@ -23,6 +23,7 @@ use crate::documents::document::{self, DocumentFault};
 use crate::documents::stored::StoreArguments;
 use crate::error::Error;
 use crate::ui::layout::{OutputArguments, Tabular, json};
+use crate::ui::output;
 
 /// What `diskperf compare` takes.
 #[derive(Clone, Debug, Args)]
@@ -111,14 +112,14 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
             arguments.output.deliver(&text)?;
             return Ok(Exit::Done);
         }
-        remark!("{} and {} are the same run", then.0, now.0);
+        output::remark(&format!("{} and {} are the same run", then.0, now.0));
     }
     let mut compared = compare(then, now, arguments.margin, report::cell_names);
     if compared.cells.is_empty() {
         return Err(nothing_shared([then, now]).into());
     }
     if compared.now.started_unix_s < compared.then.started_unix_s {
-        remark!("{} began after {}: the new run is the earlier one", then.0, now.0);
+        output::remark(&format!("{} began after {}: the new run is the earlier one", then.0, now.0));
     }
     for guard in arguments.fail_if.iter().flat_map(|Guards(guards)| guards) {
         let guarded = guarded(guard, &compared)?;
@@ -177,11 +178,11 @@ fn say(guarded: &Guarded) {
         ("undecided, so it neither passes nor fails", &guarded.undecided),
     ] {
         if !cells.is_empty() {
-            remark!("{}: {words}: {}", guarded.condition, cells.join("; "));
+            output::remark(&format!("{}: {words}: {}", guarded.condition, cells.join("; ")));
         }
     }
     for (why, cells) in compared::unguarded(guarded) {
-        remark!("{}: cannot be checked, {why}: {}", guarded.condition, cells.join("; "));
+        output::remark(&format!("{}: cannot be checked, {why}: {}", guarded.condition, cells.join("; ")));
     }
 }
 

@@ -20,6 +20,7 @@ use crate::campaign_error::CampaignError;
 use crate::documents::user_files;
 use crate::error::Error;
 use crate::signals::Stop;
+use crate::ui::output;
 
 /// Buffers may be this large: two of them are held in memory.
 const LARGEST_BUFFER: Bytes = Bytes::mib(256);
@@ -94,9 +95,9 @@ pub fn run(arguments: &CopyArguments) -> Result<Exit, Error> {
     let span = world.run(&mut [steps], std::slice::from_mut(&mut tally))?.swap_remove(0);
     match tally.failure {
         None => {
-            remark!("{}", figures(copying.bytes, &span));
+            output::remark(&figures(copying.bytes, &span));
             if world.was_held() {
-                remark!("a signal paused the copy; the pause is part of that time");
+                output::remark("a signal paused the copy; the pause is part of that time");
             }
             Ok(Exit::Done)
         }
@@ -159,10 +160,10 @@ fn give_up(copying: Copying, failure: Failure, tally: &Tally, world: &Posix) -> 
         (true, false) => format!("{} is incomplete; its previous content is gone", new.shown()),
     };
     if failure.reason == Reason::Interrupted {
-        remark!("interrupted after {} of {bytes} bytes; {left}", tally.bytes_written);
+        output::remark(&format!("interrupted after {} of {bytes} bytes; {left}", tally.bytes_written));
         return Ok(Exit::Interrupted);
     }
-    remark!("{left}");
+    output::remark(&left);
     Err(match (failure.reason, failure.op) {
         (Reason::Short(_), op) if op.kind() == OpKind::Read => Error::Changed { path: old, bytes: Bytes(bytes) },
         (_, Op::Open { .. } | Op::Read { .. } | Op::ReadTail { .. } | Op::Close { handle: book::OLD }) => {

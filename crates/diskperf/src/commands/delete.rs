@@ -67,13 +67,13 @@ pub fn run(arguments: &DeleteArguments) -> Result<Exit, Error> {
     }
     for left in left.into_iter().flatten() {
         let folder = shell::word(&left.folder);
-        remark!("the killed run may have left files: cd {folder} && diskperf clean");
+        output::remark(&format!("the killed run may have left files: cd {folder} && diskperf clean"));
     }
     // 4
     if store.holders()?.iter().any(|holder| is_alive(holder)) {
-        remark!("the database was not shrunk because another run is writing to it; later runs reuse the space");
+        output::remark("the database was not shrunk because another run is writing to it; later runs reuse the space");
     } else if let Err(error) = store.shrink() {
-        remark!("the database was not shrunk: {error}; later runs reuse the space");
+        output::remark(&format!("the database was not shrunk: {error}; later runs reuse the space"));
     }
     Ok(Exit::Done)
 }

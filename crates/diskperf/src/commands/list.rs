@@ -9,6 +9,7 @@ use units::Exit;
 use crate::documents::stored::{self, StoreArguments};
 use crate::error::Error;
 use crate::ui::layout::{self, Format, OutputArguments};
+use crate::ui::output;
 
 /// What `diskperf list` takes.
 #[derive(Clone, Debug, Args)]
@@ -24,7 +25,7 @@ pub fn run(arguments: &ListArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     let listed = arguments.store.to_read()?.map(|store| store.list()).transpose()?.unwrap_or_default();
     if listed.is_empty() {
-        remark!("no run is stored yet");
+        output::remark("no run is stored yet");
     }
     let text = match arguments.output.layout() {
         Format::Table if listed.is_empty() => String::new(),

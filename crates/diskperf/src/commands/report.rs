@@ -182,10 +182,10 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
         output::deliver(&text, arguments.file.as_deref())?;
         if arguments.format == ReportFormat::Html && text.len() > html::LARGEST {
             let (bytes, most) = (Bytes(text.len() as u64), Bytes(html::LARGEST as u64));
-            remark!("the page has {bytes}; many mail servers refuse more than {most}");
+            output::remark(&format!("the page has {bytes}; many mail servers refuse more than {most}"));
         }
         if let Some(path) = arguments.file.as_ref().filter(|_| !is_printed) {
-            remark!("wrote {}", path.shown());
+            output::remark(&format!("wrote {}", path.shown()));
         }
     }
     Ok(Exit::Done)
@@ -282,7 +282,7 @@ fn draw(inputs: &Inputs, folder: &Path, read: &[PathBuf]) -> Result<(), Error> {
         }
     }
     if files.is_empty() {
-        remark!("nothing was measured that could be drawn");
+        output::remark("nothing was measured that could be drawn");
         return Ok(());
     }
     if is_there {
@@ -295,7 +295,7 @@ fn draw(inputs: &Inputs, folder: &Path, read: &[PathBuf]) -> Result<(), Error> {
     }
     for (path, drawing) in &files {
         output::deliver_as(path, drawing)?;
-        remark!("wrote {}", path.shown());
+        output::remark(&format!("wrote {}", path.shown()));
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::signals::Stop;
 use crate::target::{ImageArgument, Target};
 use crate::ui::layout::OutputArguments;
+use crate::ui::output;
 use crate::ui::status::StatusLine;
 
 /// An image is so large where no size is given, or as small as its file system can be at ease in: what is written is
@@ -42,13 +43,13 @@ pub fn run(
     };
     let stop = Stop::on_signals()?;
     let needed = VolatileImage::middle(&spec).file_bytes();
-    remark!(
+    output::remark(&format!(
         "writes an image of {needed} in {}, on it {} of {}, and cuts its power {rounds} times; nothing is left behind",
         image.directory().shown(),
         image.file_system(),
         spec.file_bytes(),
-    );
-    remark!("the kernel's log will tell of I/O errors on loop devices: they are the power cuts");
+    ));
+    output::remark("the kernel's log will tell of I/O errors on loop devices: they are the power cuts");
     let line = StatusLine::new();
     let made = VolatileImage::make(&spec, &mounts, |bytes, of| {
         line.say(&format!("writing the image, {} % of {}", 100 * bytes / of.max(1), Bytes(of)));

@@ -19,6 +19,7 @@ use crate::signals::Stop;
 use crate::target::Target;
 use crate::ui::consent::{self, YesArguments};
 use crate::ui::layout::OutputArguments;
+use crate::ui::output;
 use crate::ui::shell;
 
 /// What the folder's name holds.
@@ -41,11 +42,11 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments)
     File::open(path).and_then(|parent| parent.sync_all()).map_err(failed)?;
     let (records, bounds) = (Records { seed: seed.unwrap_or_else(another) }, Bounds::within(place.free_bytes));
     let name = folder.path().file_name().unwrap_or_default().shown().into_owned();
-    remark!(
+    output::remark(&format!(
         "writes in {}; cut the power at any moment, and then: diskperf verify {} --check LOG",
         folder.path().shown(),
         shell::word(path)
-    );
+    ));
     let began = Writers::prepare(folder.path(), records);
     // Until here nothing is promised, and nothing need be left.
     let began = began.and_then(|()| say(&Log::heading(records.seed, bounds.records, &name)));
@@ -66,13 +67,13 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments)
 fn leave_or_remove(folder: Workspace, path: &Path, is_taken_back: bool) {
     if is_taken_back {
         drop(folder);
-        remark!("stopped; nothing is left behind");
+        output::remark("stopped; nothing is left behind");
     } else {
-        remark!(
+        output::remark(&format!(
             "{} stays, because the log refers to it; diskperf clean {} removes it",
             folder.path().shown(),
             shell::word(path)
-        );
+        ));
         folder.leave();
     }
 }
@@ -93,9 +94,9 @@ pub fn check(
     let failed = |source| PathFault::Unreadable { path: folder.clone(), source };
     // 1
     if left::is_of_this_boot(&folder) {
-        remark!(
+        output::remark(
             "this machine was not started again since: unless the disk alone lost its power, and was mounted again, \
-             nothing was tested"
+             nothing was tested",
         );
     }
     let judged = judge(&folder, records, bounds, &log.ledger).map_err(failed)?;
@@ -105,10 +106,14 @@ pub fn check(
     // 2
     if exit != Exit::Done {
         if is_there {
-            remark!("{} stays as it was found; diskperf clean {} removes it", folder.shown(), shell::word(path));
+            output::remark(&format!(
+                "{} stays as it was found; diskperf clean {} removes it",
+                folder.shown(),
+                shell::word(path)
+            ));
         }
     } else if let Err(fault) = left::remove_folder(&folder) {
-        remark!("{} stays: {fault}", folder.shown());
+        output::remark(&format!("{} stays: {fault}", folder.shown()));
     }
     Ok(exit)
 }
