@@ -10,6 +10,7 @@ use super::values::parse_time;
 use crate::error::Error;
 use crate::request::OwnWords;
 use crate::request::command::OwnCommand;
+use crate::ui::output;
 
 /// The options of a command.
 #[derive(Clone, Debug, Default, Args)]
@@ -51,7 +52,7 @@ impl CommandArguments {
         own.found = found.programs();
         own.lines()?.iter().for_each(|words| say_of_braces(words));
         if is_cold && self.prepare.is_none() {
-            remark!("--cold has no effect in an empty folder; --prepare COMMAND creates files to read");
+            output::remark("--cold has no effect in an empty folder; --prepare COMMAND creates files to read");
         }
         Ok(Some((own, found)))
     }
@@ -71,7 +72,7 @@ fn parse_timeout(text: &str) -> Result<Nanos, String> {
 /// Warns that {} is the folder, if it may have been meant for find or xargs.
 fn say_of_braces(words: &[OsString]) {
     if let Some(word) = braces_of_another(words) {
-        remark!("{{}} after {word} is replaced by the folder too; write {{{{}}}} for {{}} itself");
+        output::remark(&format!("{{}} after {word} is replaced by the folder too; write {{{{}}}} for {{}} itself"));
     }
 }
 

@@ -12,6 +12,7 @@ use crate::documents::user_files;
 use crate::error::Error;
 use crate::presets::{self, Preset};
 use crate::trace::{self, BadLine, Derived};
+use crate::ui::output;
 
 /// What `run` and `simulate` take for it.
 #[derive(Clone, Debug, Default, Args)]
@@ -38,7 +39,7 @@ impl MixArguments {
         match &self.from_trace {
             Some(path) => {
                 let derived = derive(path)?;
-                remark!("{}: {derived}", path.shown());
+                output::remark(&format!("{}: {derived}", path.shown()));
                 Ok(Some((derived.mix, true)))
             }
             None => Ok(self.mix.map(|mix| (mix, false))),

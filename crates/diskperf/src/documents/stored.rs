@@ -14,6 +14,7 @@ use stats::Document;
 use store::{Listed, RunState, Store, Surroundings, default_place};
 
 use crate::error::Error;
+use crate::ui::output;
 
 /// The variable that names the store.
 const VARIABLE: &str = "DISKPERF_STORE";
@@ -50,7 +51,7 @@ impl KeepArguments {
         }
         match self.store.to_write() {
             Err(Error::NowhereToStore) => {
-                remark!("not stored: {}; --store PATH names a place", Error::NowhereToStore);
+                output::remark(&format!("not stored: {}; --store PATH names a place", Error::NowhereToStore));
                 Ok(None)
             }
             opened => opened,

@@ -298,12 +298,12 @@ impl Error {
 
     /// Prints it on standard error.
     pub fn print(&self) {
-        remark!("error: {self}");
+        output::remark(&format!("error: {self}"));
         if let Error::Job(fault) = self {
             fault.spot().into_iter().flat_map(Spot::excerpt).for_each(|line| output::remark(&line));
         }
         if let Some(hint) = self.hint() {
-            remark!("hint: {hint}");
+            output::remark(&format!("hint: {hint}"));
         }
     }
 }
