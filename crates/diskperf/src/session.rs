@@ -318,6 +318,7 @@ pub fn info(
         noise: results.noise.clone(),
         targets: of_targets,
         findings: results.findings.clone(),
+        remarks: Vec::new(),
         choice: results.choice.clone(),
         phases: plan.and_then(|plan| plan.schedule.phases()),
         interrupted: results.interrupted,

@@ -84,6 +84,7 @@ fn document(cells: Vec<Cell>) -> Document {
             memory_limit_bytes: None,
             targets: Vec::new(),
             findings: Vec::new(),
+            remarks: Vec::new(),
             choice: None,
             phases: None,
             interrupted: false,

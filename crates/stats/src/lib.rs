@@ -28,5 +28,6 @@ pub use results::document::{
 };
 pub use results::interval::{INTERVAL, Interval, MOST_INTERVALS};
 pub use results::latency::{Latencies, Latency, LatencyKind, Times};
+pub use results::remark::{Remark, RemarkKind};
 pub use results::round::{CpuSeconds, Round, RoundPart};
 pub use results::verification::{Kept, PowerCut, VERIFICATION_SCHEMA, Verification};

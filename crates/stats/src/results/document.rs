@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::compare::choice::Choice;
 use crate::name::Name;
 use crate::results::cell::Cell;
+use crate::results::remark::Remark;
 
 /// The name and version of the format.
 pub const SCHEMA: &str = "diskperf/1";
@@ -62,6 +63,9 @@ pub struct RunInfo {
     pub targets: Vec<TargetInfo>,
     /// Sentences computed from the cells: a preset's conclusions.
     pub findings: Vec<String>,
+    /// What happened during the run that the figures do not show; missing if nothing did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<Remark>,
     /// What a comparison of the targets came to; missing where none was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Box<Choice>>,

@@ -6,5 +6,6 @@ pub mod clock;
 pub mod document;
 pub mod interval;
 pub mod latency;
+pub mod remark;
 pub mod round;
 pub mod verification;
