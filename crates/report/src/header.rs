@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::digits::significant;
 use stats::figures::summary::CONFIDENCE;
-use stats::{Aged, Cell, Document, LowerCache, Mark, MarkCode, Problem, Provenance, Rate, TargetInfo};
+use stats::{Aged, Cell, Document, LowerCache, Mark, MarkCode, Problem, Provenance, Rate, Remark, TargetInfo};
 use units::Bytes;
 use units::whole;
 
@@ -170,6 +170,9 @@ pub fn footnotes(document: &Document) -> String {
     for (code, words) in marks(document) {
         text += &format!("{}{1}: {words}   diskperf help {1}\n", star(code), code.name());
     }
+    for (remark, words) in remarks(document) {
+        text += &format!("{remark}: {words}   diskperf help {remark}\n");
+    }
     text + &reasons(document)
 }
 
@@ -249,6 +252,23 @@ pub fn marks(document: &Document) -> Vec<(MarkCode, String)> {
     }
     let names = Names::new(document);
     marks.into_iter().map(|(code, marks)| (code, footnote(&names, code, &marks))).collect()
+}
+
+/// Each remark on the run: its kind, and its text with the programs that it concerns.
+pub fn remarks(document: &Document) -> Vec<(&'static str, String)> {
+    let has_several = document.run.targets.len() > 1;
+    let place = |remark: &Remark| match (&remark.program, remark.target.as_ref().filter(|_| has_several)) {
+        (Some(program), Some(target)) => Some(format!("{program} on {target}")),
+        (program, target) => program.as_ref().or(target).cloned(),
+    };
+    let by_text =
+        grouped(document.run.remarks.iter().map(|remark| ((remark.kind.name(), remark.text.as_str()), remark)));
+    let line = |((kind, text), remarks): ((&'static str, &str), Vec<&Remark>)| {
+        let places = different(remarks.into_iter().filter_map(place));
+        let places = if places.is_empty() { String::new() } else { format!(" ({})", few(&places, NAMED, "; ")) };
+        (kind, text.to_owned() + &places)
+    };
+    by_text.into_iter().map(line).collect()
 }
 
 /// The star before a warning. A loop image is reported without one.

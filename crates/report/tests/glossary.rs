@@ -11,7 +11,9 @@ use schemars::JsonSchema;
 use stats::judge::limits::{Limit, OWNERS};
 use stats::judge::marks::caches::FROM_DEVICE;
 use stats::judge::marks::rounds::{AGREEMENT, OVERLAP};
-use stats::{CacheState, ClockKind, Environment, LatencyKind, LowerCache, MarkCode, Provenance, Steadiness};
+use stats::{
+    CacheState, ClockKind, Environment, LatencyKind, LowerCache, MarkCode, Provenance, RemarkKind, Steadiness,
+};
 
 /// The words that a value can be in a document, as its schema has them.
 fn words<T: JsonSchema>() -> Vec<String> {
@@ -38,6 +40,12 @@ fn explained(topic: Topic, words: &[String]) {
 fn every_mark_is_explained() {
     explained(Topic::Mark, &words::<MarkCode>());
     assert!(words::<MarkCode>().contains(&MarkCode::Uneven.name().to_owned()));
+}
+
+#[test]
+fn every_remark_is_explained() {
+    explained(Topic::Remark, &words::<RemarkKind>());
+    assert!(words::<RemarkKind>().contains(&RemarkKind::WorkloadLimited.name().to_owned()));
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod machine_parts;
 mod marks;
 mod owners;
 mod presets;
+mod remarks;
 mod states;
 mod targets;
 mod terms;
@@ -54,6 +55,8 @@ pub enum Topic {
     Limit,
     /// A part of the elapsed time.
     Owner,
+    /// Something that happened during a run.
+    Remark,
     /// A preset.
     Preset,
     /// A kind of target.
@@ -74,13 +77,14 @@ pub enum Topic {
 
 impl Topic {
     /// All topics, in the order of usefulness.
-    pub const ALL: [Topic; 14] = [
+    pub const ALL: [Topic; 15] = [
         Topic::Mark,
         Topic::Unit,
         Topic::Clock,
         Topic::State,
         Topic::Limit,
         Topic::Owner,
+        Topic::Remark,
         Topic::Term,
         Topic::Preset,
         Topic::Target,
@@ -100,6 +104,7 @@ impl Topic {
             Topic::State => "states",
             Topic::Limit => "bottlenecks",
             Topic::Owner => "breakdown",
+            Topic::Remark => "remarks",
             Topic::Preset => "presets",
             Topic::Target => "targets",
             Topic::Key => "keys",
@@ -120,6 +125,7 @@ impl Topic {
             Topic::State => "state",
             Topic::Limit => "bottleneck",
             Topic::Owner => "part of the time breakdown",
+            Topic::Remark => "remark on a run",
             Topic::Preset => "preset",
             Topic::Target => "target",
             Topic::Key => "key of a target",
@@ -140,6 +146,7 @@ impl Topic {
             Topic::State => "states: the conditions of a result",
             Topic::Limit => "bottlenecks: the resource that limits a rate",
             Topic::Owner => "breakdown: the parts of the elapsed time",
+            Topic::Remark => "remarks: what happened during a run that the figures do not show",
             Topic::Preset => "presets: named lists of tests",
             Topic::Target => "targets: the storage to test",
             Topic::Key => "keys after a target, as in image:ext4,size=1GiB",
@@ -160,6 +167,7 @@ impl Topic {
             Topic::State => states::ENTRIES,
             Topic::Limit => limits::ENTRIES,
             Topic::Owner => owners::ENTRIES,
+            Topic::Remark => remarks::ENTRIES,
             Topic::Preset => presets::ENTRIES,
             Topic::Target => targets::ENTRIES,
             Topic::Key => keys::ENTRIES,

@@ -109,10 +109,11 @@ pub fn star(cell: &Cell, place: Place) -> Markup {
     }
 }
 
-/// How it was run, what each mark says here and in general, why something is missing, and the words of the table.
+/// How it was run, what each mark and each remark says here and in general, why something is missing, and the words of
+/// the table.
 pub fn notes(document: &Document, place: Place) -> Markup {
     let marks = header::marks(document);
-    let reasons = header::reasons(document);
+    let (remarks, reasons) = (header::remarks(document), header::reasons(document));
     html! {
         p { (header::how(document).replace("+-", "±")) "." }
         @if let Some(noise) = &document.run.noise {
@@ -128,6 +129,19 @@ pub fn notes(document: &Document, place: Place) -> Markup {
                         p { (here) }
                         @if let Some(Entry { says, when, advice, .. }) = Topic::Mark.entry(code.name()) {
                             p class="why" { (says) " " b { "When: " } (when) " " b { "What to do: " } (advice) }
+                        }
+                    }
+                }
+            }
+        }
+        @if !remarks.is_empty() {
+            dl class="marks" {
+                @for (kind, here) in &remarks {
+                    dt { (kind) }
+                    dd {
+                        p { (here) }
+                        @if let Some(Entry { says, advice, .. }) = Topic::Remark.entry(kind) {
+                            p class="why" { (says) " " b { "What to do: " } (advice) }
                         }
                     }
                 }

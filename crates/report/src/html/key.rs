@@ -91,6 +91,7 @@ fn lettered(original: &Document, names: &[&str]) -> Document {
         cell.rounds.iter_mut().for_each(|round| new.marks(&mut round.marks));
     }
     document.run.findings.iter_mut().for_each(|finding| new.sentence(finding));
+    document.run.remarks.iter_mut().filter_map(|remark| remark.target.as_mut()).for_each(|name| new.name(name));
     if let Some(choice) = &mut document.run.choice {
         let of_use = choice.purpose.iter_mut().flat_map(|purpose| &mut purpose.comparisons);
         choice.comparisons.iter_mut().chain(of_use).for_each(|pair| new.comparison(pair));
