@@ -13,6 +13,7 @@ use units::Bytes;
 use workload::{Aging, Apart, OpKind, Program, Tally, World, programs};
 
 use crate::campaign_error::CampaignError;
+use crate::events::Event;
 use crate::rounds::deadline::since;
 use crate::signals::Stop;
 use crate::target::{Site, Target};
@@ -135,7 +136,13 @@ impl Wear {
     }
 
     /// Fills and changes the mounted file system. `needed` bytes must be left for the tests. The files stay.
-    pub fn apply(self, target: &Target, path: &Path, needed: Bytes, stop: &Stop) -> Result<Aged, CampaignError> {
+    pub fn apply(
+        self,
+        (target, path): (&Target, &Path),
+        needed: Bytes,
+        stop: &Stop,
+        notify: &mut dyn FnMut(Event),
+    ) -> Result<Aged, CampaignError> {
         let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
         let place = Place::under(path).map_err(unreadable)?;
         let level = self.level(place.total_bytes, place.used_bytes);
@@ -143,9 +150,8 @@ impl Wear {
         self.check((Bytes(place.total_bytes), left), needed)?;
         let aging = Aging { level, churns: self.churns, largest: largest(place.total_bytes), seed: self.seed };
         let Program { prepare, mut phases, largest_call, .. } = programs::aging::aging(aging);
-        let (fill, age) = (self.fill, phases.remove(0));
-        let changed = if self.churns > 0 { format!(" and changed {} times", self.churns) } else { String::new() };
-        remark!("{target} is filled to {fill} %{changed}: {} are written to it, once", Bytes(age.amount));
+        let age = phases.remove(0);
+        notify(Event::Aging { target: &target.name, wear: self, bytes: Bytes(age.amount) });
         let began = Instant::now();
         let station = Station { workspace: Some(Workspace::inside(path)?), given: Vec::new() };
         let mut world = Posix::new(vec![station], largest_call, self.seed, stop.flag())?;
@@ -159,7 +165,7 @@ impl Wear {
         let (files, deleted) = (world.census(0)?.files, tally.0.count(OpKind::Unlink));
         world.stay();
         let aged = Aged {
-            fill,
+            fill: self.fill,
             churns: self.churns,
             seed: self.seed,
             files_made: files + deleted,
@@ -167,7 +173,7 @@ impl Wear {
             written_bytes: tally.0.bytes_written,
             elapsed_s: since(began).as_secs_f64(),
         };
-        remark!("{target}: {}", report::aged(&aged));
+        notify(Event::Aged { target: &target.name, aged: &aged });
         Ok(aged)
     }
 

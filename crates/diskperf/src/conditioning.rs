@@ -1,5 +1,5 @@
 //! Brings a device into a state that does not depend on its earlier use: discarded, then written sequentially. The first
-//! writes show how long the rest will take, and diskperf prints that.
+//! writes show how long the rest will take.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -42,7 +42,7 @@ pub fn condition(
         if !has_said && so_far >= LOOK {
             let rest = Nanos((so_far.0 as f64 * (of - bytes) as f64 / bytes as f64) as u64);
             if rest >= SHORT {
-                remark!("conditioning {target} takes about {} more", about(rest));
+                notify(Event::ConditioningTakes { target, rest });
             }
             has_said = true;
         }
@@ -57,7 +57,7 @@ pub fn condition(
         written_bytes: written,
         written_s: since(began).as_secs_f64(),
     };
-    remark!("{target}: {}", report::conditioned(&conditioned));
+    notify(Event::Conditioned { target, conditioned: &conditioned });
     Ok(conditioned)
 }
 

@@ -1,8 +1,20 @@
-//! What a run says while it goes on. The runner speaks in events and never prints; the progress line, and
-//! whatever else follows a run, each consume the same stream.
+//! What a run reports while it goes on. The code that runs reports events and never prints. The progress line, the
+//! sentences on standard error and the remarks of the document are made from the same events.
 
-use stats::Cell;
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
 
+use kernel::tuning;
+use kernel::{Lack, LeftVolume, LimitError};
+use stats::{Aged, Cell, Conditioned, Remark, TargetInfo};
+use store::StoreError;
+use units::{Bytes, Nanos};
+
+use crate::aging::Wear;
+use crate::budget::Fitted;
+use crate::error::Error;
+use crate::forecast::Forecast;
 use crate::plan::Plan;
 use crate::rounds::Standing;
 
@@ -30,4 +42,68 @@ pub enum Event<'a> {
     FirstFigures { cells: &'a [Cell], all: &'a [Cell] },
     /// The run has ended.
     Finished,
+    /// How long the plan takes, and what is left out of it.
+    Forecast { forecast: &'a Forecast, plan: &'a Plan },
+    /// The sizes that fit into the time of the run.
+    Fitted { fitted: &'a Fitted, plan: &'a Plan },
+    /// The comparison begins; some of these targets may share a device.
+    Comparing(&'a [TargetInfo]),
+    /// A file system of our own is filled with so many bytes, and changed.
+    Aging { target: &'a str, wear: Wear, bytes: Bytes },
+    /// It is filled and changed.
+    Aged { target: &'a str, aged: &'a Aged },
+    /// Conditioning a device takes this much longer.
+    ConditioningTakes { target: &'a str, rest: Nanos },
+    /// A device is conditioned.
+    Conditioned { target: &'a str, conditioned: &'a Conditioned },
+    /// The memory of the run cannot be limited.
+    MemoryNotLimited { bytes: Bytes, why: &'a LimitError },
+    /// io_uring works without one of its features.
+    IoUringLimited { target: &'a str, program: &'a str, lack: &'a Lack },
+    /// A signal paused an execution, which is repeated.
+    Repeated { target: &'a str, program: &'a str },
+    /// A command left processes running, which were ended. Reported once per command.
+    ProcessesEnded { target: &'a str, program: &'a str, command: u8, count: u32 },
+    /// A command left processes running that diskperf may not end.
+    ProcessesLeft { target: &'a str, program: &'a str, command: u8, count: u32 },
+    /// The time was over after so many of the planned rounds.
+    RoundsLeftOut { ran: u32, planned: u32 },
+    /// There is no time for more executions of a program, which was executed before.
+    ExecutionsLeftOut { target: &'a str, program: &'a str },
+    /// Results could not be stored. It is tried again later.
+    NotStored(&'a StoreError),
+    /// What was made for a target stays there.
+    Kept { target: &'a str, path: &'a Path, is_image: bool },
+    /// A folder that a killed process of the run left is removed.
+    FolderRemoved { run: &'a str, path: &'a Path },
+    /// A folder stays: no tag proves that the run made it.
+    FolderStays { run: &'a str, path: &'a Path, within: &'a Path },
+    /// A mkfs that a killed process of the run started is still running on a device. diskperf waits for it.
+    MkfsRuns { run: &'a str, node: &'a Path },
+    /// A file system that a killed process of the run left on a device is erased.
+    VolumeErased { run: &'a str, volume: &'a LeftVolume },
+    /// Leftovers of the run cannot be removed.
+    LeftoversStay(&'a Error),
+    /// The queue settings that a killed process left are restored, or cannot be.
+    QueueLeft(&'a tuning::Left),
+}
+
+/// The remarks on a run, in the order of the events. Clones share one list: events add to it while the description of
+/// the run is stored.
+#[derive(Clone, Debug, Default)]
+pub struct Remarks(Rc<RefCell<Vec<Remark>>>);
+
+impl Remarks {
+    /// Adds a remark. One that is there already is not added again.
+    pub fn add(&self, remark: Remark) {
+        let mut remarks = self.0.borrow_mut();
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
+        }
+    }
+
+    /// All of them so far.
+    pub fn all(&self) -> Vec<Remark> {
+        self.0.borrow().clone()
+    }
 }

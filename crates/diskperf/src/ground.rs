@@ -79,7 +79,7 @@ impl Ground {
         let aged = match (target.wear, &mut made) {
             (Some(wear), Some(made)) => {
                 let needed = Bytes(needed.saturating_add(needed / 20));
-                let aged = wear.apply(target, made.path(), needed, stop)?;
+                let aged = wear.apply((target, made.path()), needed, stop, notify)?;
                 // Some hold blocks in reserve for files that may grow, until they are mounted anew: xfs a tenth of them.
                 made.remount()?;
                 Some(aged)

@@ -4,7 +4,7 @@
 //! Policy:
 //!   1. what is finished is on the device before the next program begins. An execution that was stopped or failed
 //!      is not finished: it is run again when the run goes on;
-//!   2. a store that fails does not end the measuring: it is said at once, what could not be stored is kept in
+//!   2. a store that fails does not end the measuring: it is reported at once, what could not be stored is kept in
 //!      memory, and tried again when there is twice as much of it, and at the end. Only what still fails then makes
 //!      the run fail.
 
@@ -23,6 +23,7 @@ use store::{Ending, Execution, Left, NewRun, Progress, RunState, Store, StoreErr
 
 use crate::budget::Sizes;
 use crate::cells::History;
+use crate::events::{Event, Remarks};
 use crate::plan::Plan;
 use crate::rounds::Turn;
 use crate::target::{Site, Target};
@@ -94,6 +95,8 @@ pub struct Keeper {
     /// With so many executions it is tried again: a store that is full would otherwise be given all of them after
     /// each.
     patience: usize,
+    /// What happened so far.
+    remarks: Remarks,
 }
 
 impl Keeper {
@@ -147,7 +150,14 @@ impl Keeper {
             cells: Vec::new(),
             decided: String::new(),
             patience: 0,
+            remarks: Remarks::default(),
         }
+    }
+
+    /// Stores these remarks with whatever it writes from now on.
+    pub fn with(mut self, remarks: &Remarks) -> Keeper {
+        self.remarks = remarks.clone();
+        self
     }
 
     /// How the run is called.
@@ -166,16 +176,21 @@ impl Keeper {
     }
 
     /// Writes down what was decided, with what is known of the targets by now.
-    pub fn decide(&mut self, plan: &Plan, info: RunInfo, cells: Vec<Cell>) {
+    pub fn decide(&mut self, plan: &Plan, info: RunInfo, cells: Vec<Cell>, notify: &mut dyn FnMut(Event)) {
         self.info = info;
         self.decided = serde_json::to_string(&Decided::of(plan)).expect("plain data");
         self.cells = cells.into_iter().enumerate().collect();
-        self.save();
+        self.save(notify);
     }
 
     /// Writes down the last execution of an alternative, if it was finished, with the cells that it changed. The
     /// first of these has this place in the document.
-    pub fn keep(&mut self, alternative: usize, history: &History, first: usize, cells: Vec<Cell>) {
+    pub fn keep(
+        &mut self,
+        (alternative, history): (usize, &History),
+        (first, cells): (usize, Vec<Cell>),
+        notify: &mut dyn FnMut(Event),
+    ) {
         let Some((round, position, performance)) = history.last_finished() else { return };
         let performance = serde_json::to_string(performance).expect("plain data");
         self.executions.push(Execution { alternative, round, position, performance });
@@ -183,13 +198,14 @@ impl Keeper {
         self.cells.retain(|(place, _)| !(first..first + cells.len()).contains(place));
         self.cells.extend(cells.into_iter().enumerate().map(|(index, cell)| (first + index, cell)));
         if self.executions.len() >= self.patience {
-            self.save();
+            self.save(notify);
         }
     }
 
-    fn save(&mut self) {
+    fn save(&mut self, notify: &mut dyn FnMut(Event)) {
         self.info.elapsed_s = self.elapsed_s();
         self.info.store = Some(self.stored.clone());
+        self.info.remarks = self.remarks.all();
         let before = written_by_this_process();
         let progress =
             Progress { executions: &self.executions, cells: &self.cells, info: &self.info, plan: &self.decided };
@@ -203,7 +219,7 @@ impl Keeper {
             }
             Err(error) => {
                 self.patience = 2 * self.executions.len().max(1);
-                remark!("not stored: {error}; measuring goes on, and storing is tried again later");
+                notify(Event::NotStored(&error));
             }
         }
     }

@@ -15,6 +15,7 @@ use crate::cells::{History, Scene};
 use crate::commands::run::{Results, all_cells};
 use crate::documents::stored::KeepArguments;
 use crate::error::Error;
+use crate::events::{Event, Remarks};
 use crate::ground;
 use crate::keeper::{Command, Decided, Keeper, performances};
 use crate::plan::Plan;
@@ -39,28 +40,28 @@ pub struct Resumed {
 impl Resumed {
     /// Removes the leftovers of a run that is not resumed. Only the holder of the run may remove folders: another process may
     /// be resuming it. The run stays a killed one.
-    pub fn abandon(mut self) {
+    pub fn abandon(mut self, notify: &mut dyn FnMut(Event)) {
         let Left { state, holder, info, folder, .. } = &self.left;
         if info.host != Host::this().name {
             return;
         }
         let this = Incarnation::this().to_string();
         let removed = if *state != RunState::Running {
-            remains::release(&self.run).map(drop)
+            remains::release(&self.run, notify).map(drop)
         } else if self.store.claim(&self.run, holder, &this).is_ok() {
             let directories = info.targets.iter().filter_map(|target| {
                 let Ok(argument) = target.argument.parse::<TargetArgument>();
                 let TargetKind::Directory(path) = argument.kind else { return None };
                 Some(folder.join(path)).filter(|path| path.is_dir())
             });
-            let removed = remains::remove(&self.run, directories).map(drop);
+            let removed = remains::remove(&self.run, directories, notify).map(drop);
             // The holder shows whether the machine was restarted since the run was killed.
             removed.and(self.store.claim(&self.run, &this, holder).map_err(Error::from))
         } else {
             Ok(())
         };
         if let Err(error) = removed {
-            remark!("{error}");
+            notify(Event::LeftoversStay(&error));
         }
     }
 }
@@ -91,13 +92,15 @@ pub struct Session<'a> {
     pub vacated: Vec<Vacated>,
     /// What an earlier process of the run leaves in doubt about its devices.
     pub earlier: Earlier,
+    /// What happened so far, in earlier processes too.
+    pub remarks: Remarks,
 }
 
 impl<'a> Session<'a> {
     /// A call that begins now.
     pub fn new(resolved: &'a Resolved, call: &'a Call) -> Session<'a> {
-        let (vacated, earlier) = (Vec::new(), Earlier::default());
-        Session { resolved, call, started: now(), left: None, keeper: None, vacated, earlier }
+        let (vacated, earlier, remarks) = (Vec::new(), Earlier::default(), Remarks::default());
+        Session { resolved, call, started: now(), left: None, keeper: None, vacated, earlier, remarks }
     }
 
     /// The description of the run, as far as it is known.
@@ -121,6 +124,7 @@ impl<'a> Session<'a> {
                 info.findings.clone_from(&before.findings);
             }
         }
+        info.remarks = self.remarks.all();
         if let Some(keeper) = &self.keeper {
             info.elapsed_s = keeper.elapsed_s();
             info.store = Some(keeper.info().clone());
@@ -129,8 +133,14 @@ impl<'a> Session<'a> {
     }
 
     /// Takes over a run that is resumed, and removes the leftovers of its process. Devices are inspected again afterwards.
-    pub fn claim(&mut self, Resumed { store, run, left }: Resumed, targets: &mut [Target]) -> Result<(), Error> {
-        self.keeper = Some(Keeper::go_on(store, run.clone(), &left, targets)?);
+    pub fn claim(
+        &mut self,
+        Resumed { store, run, left }: Resumed,
+        targets: &mut [Target],
+        notify: &mut dyn FnMut(Event),
+    ) -> Result<(), Error> {
+        left.info.remarks.iter().for_each(|remark| self.remarks.add(remark.clone()));
+        self.keeper = Some(Keeper::go_on(store, run.clone(), &left, targets)?.with(&self.remarks));
         self.earlier.has_overwritten = !left.plan.is_empty() || !left.executions.is_empty();
         self.earlier.is_restarted = began_before_restart(&left);
         self.left = Some(left);
@@ -138,7 +148,7 @@ impl<'a> Session<'a> {
             Site::Directory { path, .. } => Some(path.clone()),
             _ => None,
         });
-        let mut vacated = remains::remove(&run, directories)?;
+        let mut vacated = remains::remove(&run, directories, notify)?;
         vacated.retain(|vacated| targets.iter().any(|target| target.is_made_on(&vacated.node())));
         for target in targets.iter_mut() {
             if let Site::Volume(volume) = &mut target.site {
@@ -208,7 +218,7 @@ impl<'a> Session<'a> {
         let cells = all_cells(scene, &vec![History::default(); plan.alternatives.len()]);
         let request = self.resolved.request.to_text();
         let command = Command { words: self.call.words, folder: &here, request: Some(&request) };
-        self.keeper = Some(Keeper::begin(store, command, targets, info, &cells)?);
+        self.keeper = Some(Keeper::begin(store, command, targets, info, &cells)?.with(&self.remarks));
         Ok(())
     }
 

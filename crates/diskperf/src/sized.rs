@@ -9,6 +9,7 @@ use crate::budget::{Cost, Limits, Sizes};
 use crate::campaign_error::CampaignError;
 use crate::cells::History;
 use crate::error::Error;
+use crate::events::Event;
 use crate::forecast::about;
 use crate::plan::{Alternative, Plan, Row};
 use crate::request::planning::alternatives;
@@ -27,6 +28,7 @@ pub fn make_fit(
     worlds: &mut Worlds,
     (stop, clock, started): (&Stop, Clock, Nanos),
     limits: &Limits,
+    notify: &mut dyn FnMut(Event),
 ) -> Result<Option<Deadline>, Error> {
     let Some(time) = limits.time else { return Ok(None) };
     let trials = sizing::trials(limits).into_iter();
@@ -42,7 +44,7 @@ pub fn make_fit(
             let world = worlds.open(plan, &alternative.targets, targets, stop)?;
             let rows: Vec<(Sizes, &Row)> = trials.iter().map(|(sizes, all)| (*sizes, &all[index].row)).collect();
             // What fails now fails again when it is measured, and is told then.
-            sizing::price(&rows, began, |row| world.perform(&row.program, plan.how).ok())
+            sizing::price(&rows, began, |row| world.perform(&row.program, plan.how, &targets[target].name, notify).ok())
         } else {
             None
         };
@@ -71,7 +73,7 @@ pub fn make_fit(
     }
     plan.alternatives = fitting;
     plan.set_sizes(fitted.sizes);
-    remark!("{}", sizing::announcement(plan, &fitted));
+    notify(Event::Fitted { fitted: &fitted, plan });
     Ok(Some(Deadline::new(started, time)))
 }
 

@@ -235,22 +235,35 @@ impl AnyWorld {
         Ok(AnyWorld::Real(Box::new(world), Vec::new(), Vec::new()))
     }
 
-    /// Runs the program once, and again if a signal paused it, because then the time is wrong.
-    pub fn perform(&mut self, program: &Program, how: How) -> Result<Performance, Broken<Box<CampaignError>>> {
+    /// Runs the program once, and again if a signal paused it, because then the time is wrong. The target is named in
+    /// events.
+    pub fn perform(
+        &mut self,
+        program: &Program,
+        how: How,
+        target: &str,
+        notify: &mut dyn FnMut(Event),
+    ) -> Result<Performance, Broken<Box<CampaignError>>> {
         for _ in 0..HELD_AT_MOST {
             let began = Instant::now();
-            let performance = self.perform_once(program, how)?;
+            let performance = self.perform_once(program, how, target, notify)?;
             // Where it failed of something else, it would again.
             let has_failed = performance.stopped.is_some_and(|stopped| stopped.failure.reason != Reason::Signal);
             if !performance.was_held || has_failed {
                 return Ok(Performance { lasted: since(began), ..performance });
             }
-            remark!("a signal paused {} during the measurement; repeating it", program.name);
+            notify(Event::Repeated { target, program: program.name });
         }
         Err(CampaignError::Held.into())
     }
 
-    fn perform_once(&mut self, program: &Program, how: How) -> Result<Performance, Broken<Box<CampaignError>>> {
+    fn perform_once(
+        &mut self,
+        program: &Program,
+        how: How,
+        target: &str,
+        notify: &mut dyn FnMut(Event),
+    ) -> Result<Performance, Broken<Box<CampaignError>>> {
         match self {
             AnyWorld::Real(world, tunings, renewals) => {
                 // Nobody stands there now: whoever has renewals leaves when done.
@@ -263,9 +276,10 @@ impl AnyWorld {
                     let performed = runner::perform(&mut **world, program, how);
                     (performed, tuned.into_iter().map(Tuned::restore).fold(Ok(()), Result::and))
                 });
-                world.lacks().iter().for_each(|lack| remark!("{}: {lack}", program.name));
+                let name = program.name;
+                world.lacks().iter().for_each(|lack| notify(Event::IoUringLimited { target, program: name, lack }));
                 let left = world.left();
-                say_what_was_left(&left, program.name);
+                report_processes(&left, (target, name), notify);
                 let said = world.said();
                 // Whatever became of it: who stands there is in the way of the next.
                 if !renewals.is_empty() {
@@ -296,9 +310,9 @@ impl AnyWorld {
 
     /// Runs the program and returns its wall-clock time; none if it did not reach its end. For a simulated program, the time
     /// to simulate it counts.
-    pub fn time(&mut self, program: &Program) -> Option<Trial> {
+    pub fn time(&mut self, program: &Program, target: &str, notify: &mut dyn FnMut(Event)) -> Option<Trial> {
         // What fails now fails again when it is measured, and is told then.
-        let performance = self.perform(program, How { claim: Claim::Returned, timed: false }).ok()?;
+        let performance = self.perform(program, How { claim: Claim::Returned, timed: false }, target, notify).ok()?;
         let all = performance.lasted;
         let finished = performance.phases.first().filter(|_| performance.stopped.is_none());
         let calls = |phase: &PhaseRun| match self {
@@ -310,14 +324,12 @@ impl AnyWorld {
 }
 
 /// Reports processes that commands left running; those that were ended, once per command.
-fn say_what_was_left(left: &Left, name: &str) {
-    let who = |command: u8| if command == MEASURED { name } else { "--prepare" };
-    let some = |count: u32| if count == 1 { "1 process".to_owned() } else { format!("{count} processes") };
+fn report_processes(left: &Left, (target, program): (&str, &str), notify: &mut dyn FnMut(Event)) {
     for (&command, &count) in &left.ended {
-        remark!("{} left {} running, ended outside the measurement (reported once)", who(command), some(count));
+        notify(Event::ProcessesEnded { target, program, command, count });
     }
     if let Some((command, count)) = left.unending {
-        remark!("{} left {} of another user running; diskperf cannot end it", who(command), some(count));
+        notify(Event::ProcessesLeft { target, program, command, count });
     }
 }
 

@@ -26,7 +26,6 @@ impl<'a> Conductor<'a> {
         (plan, most): (&mut Plan, Option<u32>),
         (targets, infos): (&[Target], &[TargetInfo]),
     ) -> Conductor<'a> {
-        super::shared_devices(infos).iter().for_each(|line| remark!("{line}"));
         // A discarded round is not one of the six that a user may have asked for.
         plan.rounds = most.unwrap_or(MOST_ROUNDS).max(plan.schedule.least_to_decide());
         let stages = if goal.in_stages { stages(targets) } else { Vec::new() };

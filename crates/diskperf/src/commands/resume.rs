@@ -25,6 +25,7 @@ use crate::error::Error;
 use crate::request::resolved::{Resolved, Tests};
 use crate::request::{RunRequest, Workload};
 use crate::session::{Call, Resumed};
+use crate::ui::remarks;
 
 /// What `diskperf resume` takes.
 #[derive(Clone, Debug, Args)]
@@ -82,7 +83,7 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
         }
         Err(error) => {
             // 4
-            resumed.abandon();
+            resumed.abandon(&mut remarks::say);
             Err(error)
         }
     }

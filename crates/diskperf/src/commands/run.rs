@@ -41,6 +41,7 @@ use crate::ui::consent;
 use crate::ui::display::Display;
 use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::output;
+use crate::ui::remarks;
 use crate::whole_devices;
 use crate::worlds::{self, AnyWorld, Worlds};
 
@@ -84,7 +85,7 @@ pub fn go_on(resolved: &Resolved, call: &Call, resumed: Resumed) -> Result<Exit,
 fn go(resolved: &Resolved, call: &Call, resumed: Option<Resumed>) -> Result<Exit, Error> {
     let shown = OutputArguments::stored(&resolved.request.output);
     if let Err(error) = shown.check() {
-        resumed.into_iter().for_each(Resumed::abandon);
+        resumed.into_iter().for_each(|resumed| resumed.abandon(&mut remarks::say));
         return Err(error);
     }
     let mut session = Session::new(resolved, call);
@@ -118,15 +119,20 @@ fn carry_out(
     let (resolved, is_dry) = (session.resolved, session.call.dry_run);
     let request = &resolved.request;
     let goal = request.schedule.goal();
+    let (mut display, noted) = (Display::new(), session.remarks.clone());
+    let notify = &mut |event: Event| {
+        remarks::recorded(&event).into_iter().for_each(|remark| noted.add(remark));
+        display.show(&event);
+    };
     // What is chosen from may be one device with different file systems: it is made anew for each anyway.
     let resolve = if goal.is_some() { Target::resolve_in_turns } else { Target::resolve_all };
     match (resolve(&request.targets), resumed) {
         (Ok(resolved), resumed) => {
             *targets = resolved;
-            resumed.map_or(Ok(()), |resumed| session.claim(resumed, targets))?;
+            resumed.map_or(Ok(()), |resumed| session.claim(resumed, targets, notify))?;
         }
         (Err(error), resumed) => {
-            resumed.into_iter().for_each(Resumed::abandon);
+            resumed.into_iter().for_each(|resumed| resumed.abandon(notify));
             let error = whole_devices::meant(error.into(), request.workload.preset());
             return Err(match &resolved.tests {
                 Tests::Job(job) => job.at_targets(error),
@@ -157,22 +163,21 @@ fn carry_out(
         target.check_room(plan.space(index))?;
     }
     if goal.is_some_and(|goal| goal.in_stages) {
-        choose::announcement(targets).iter().for_each(|line| remark!("{line}"));
+        choose::announcement(targets).iter().for_each(|line| output::remark(line));
     }
     announce(&plan, targets, request.keep);
     let started = Instant::now();
     if is_dry {
-        return dry_run(&mut plan, targets).map(|()| None);
+        return dry_run(&mut plan, targets, notify).map(|()| None);
     }
     let stop = Stop::on_signals()?;
     // Before the run limits itself: what it takes then is what was asked for.
     worlds::check_memory(&plan, targets)?;
     session.keep(&plan, targets)?;
-    remains::restore_queues();
-    let _limit = limit_memory(&mut plan, targets);
-    let mut display = Display::new();
+    remains::restore_queues(notify);
+    let _limit = limit_memory(&mut plan, targets, notify);
     let clock = || since(started);
-    let ended = measure(session, &mut plan, targets, (&stop, &clock), results, &mut |event| display.show(&event));
+    let ended = measure(session, &mut plan, targets, (&stop, &clock), results, notify);
     // An error before the first cell leaves nothing to show but itself.
     if ended.is_ok() || !results.cells.is_empty() || session.keeper.is_some() {
         *planned = Some(plan);
@@ -182,19 +187,19 @@ fn carry_out(
 
 /// Says what would be run, in which order, and what would be left out. Nothing is written: simulated
 /// machines are tried all the same, of directories the prices are guessed.
-fn dry_run(plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
+fn dry_run(plan: &mut Plan, targets: &[Target], notify: &mut dyn FnMut(Event)) -> Result<(), Error> {
     if let Some(trials) = plan.trials() {
         let price = |(index, target): (usize, &Target)| {
             if !target.is_simulated() {
                 return Ok(Some(Prices::GUESSED));
             }
             let mut world = AnyWorld::open(plan, &[index], targets, &[], &Stop::default())?;
-            Ok(trials.prices(|program| world.time(program)))
+            Ok(trials.prices(|program| world.time(program, &target.name, notify)))
         };
         let prices = targets.iter().enumerate().map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
-        forecast(plan, prices);
+        forecast(plan, prices, notify);
         if !targets.iter().all(Target::is_simulated) {
-            remark!("(a guess: --dry-run does not measure the storage)");
+            output::remark("(a guess: --dry-run does not measure the storage)");
         }
     }
     for index in plan.order(1) {
@@ -208,11 +213,11 @@ fn dry_run(plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the plan fit its budget, and says how long it takes; silent where nobody can tell.
-fn forecast(plan: &mut Plan, prices: Option<Vec<Prices>>) {
+/// Makes the plan fit its budget, and reports how long it takes, if that is known.
+fn forecast(plan: &mut Plan, prices: Option<Vec<Prices>>, notify: &mut dyn FnMut(Event)) {
     if let Some(forecast) = prices.and_then(|prices| Forecast::of(plan, &prices)) {
         forecast.thin(plan);
-        forecast.announcement(plan).lines().for_each(output::remark);
+        notify(Event::Forecast { forecast: &forecast, plan });
     }
 }
 
@@ -245,17 +250,20 @@ fn measure(
             let time = plan.limits().and_then(|limits| limits.time);
             time.map(|time| Deadline::new(started(results), time))
         }
-        None => fit(resolved, plan, targets, &mut worlds, (stop, clock, started(results)))?,
+        None => fit(resolved, plan, targets, &mut worlds, (stop, clock, started(results)), notify)?,
     };
     let goal = request.schedule.goal();
     let rounds = request.schedule.asked_rounds();
+    if goal.is_some() {
+        notify(Event::Comparing(&results.targets));
+    }
     let conductor = goal.map(|goal| Conductor::new(goal, (plan, rounds), (targets, &results.targets)));
     let nothing = nothing(plan, targets, &mut worlds, stop)?;
     let histories = session.load(plan)?;
     let scene = Scene { plan, targets, infos: &results.targets, nothing };
     if decided.is_none() && !stop.requested() {
         let (info, cells) = (session.info(Some(plan), targets, results), all_cells(scene, &histories));
-        session.keeper.iter_mut().for_each(|keeper| keeper.decide(plan, info.clone(), cells.clone()));
+        session.keeper.iter_mut().for_each(|keeper| keeper.decide(plan, info.clone(), cells.clone(), notify));
     }
     notify(Event::Started(plan));
     let mut site = WorldSite::new((plan, targets), &mut worlds, (stop, clock), deadline)?;
@@ -267,6 +275,10 @@ fn measure(
     let interrupted = stop.requested() && !stop.is_late();
     if let (Some(limits), false) = (plan.limits(), interrupted) {
         say_what_was_left_out(plan, &limits, &outcome.histories);
+    }
+    if outcome.why == Why::TimeOver && conductor.is_none() {
+        let ran = outcome.histories.iter().map(History::rounds).max().unwrap_or(0);
+        notify(Event::RoundsLeftOut { ran, planned: plan.rounds });
     }
     results.interrupted = interrupted;
     conclude_rounds((plan, targets), &outcome.histories, nothing, results);
@@ -280,7 +292,7 @@ fn measure(
         results.choice = Some(Box::new(choice));
     }
     notify(Event::Finished);
-    let ended = if request.keep { keep(worlds, targets, &mut results.targets) } else { worlds.finish() };
+    let ended = if request.keep { keep(worlds, targets, &mut results.targets, notify) } else { worlds.finish() };
     too_short(plan, outcome.why)?;
     Ok(ended?)
 }
@@ -298,17 +310,18 @@ fn fit(
     targets: &[Target],
     worlds: &mut Worlds,
     (stop, clock, started): (&Stop, Clock, Nanos),
+    notify: &mut dyn FnMut(Event),
 ) -> Result<Option<Deadline>, Error> {
     if let Some(trials) = plan.trials() {
         let price = |index: usize| {
             let world = worlds.open(plan, &[index], targets, stop)?;
-            Ok(trials.prices(|program| world.time(program)))
+            Ok(trials.prices(|program| world.time(program, &targets[index].name, notify)))
         };
         let prices = (0..targets.len()).map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
-        forecast(plan, prices);
+        forecast(plan, prices, notify);
     }
     match plan.limits() {
-        Some(limits) => make_fit(resolved, plan, targets, worlds, (stop, clock, started), &limits),
+        Some(limits) => make_fit(resolved, plan, targets, worlds, (stop, clock, started), &limits, notify),
         None => Ok(None),
     }
 }
@@ -366,18 +379,22 @@ fn nothing(plan: &Plan, targets: &[Target], worlds: &mut Worlds, stop: &Stop) ->
     }
 }
 
-/// Gives the images their names, leaves file systems on devices, and says which.
-fn keep(worlds: Worlds, targets: &[Target], infos: &mut [TargetInfo]) -> Result<(), CampaignError> {
+/// Gives the images their names, leaves file systems on devices, and reports them.
+fn keep(
+    worlds: Worlds,
+    targets: &[Target],
+    infos: &mut [TargetInfo],
+    notify: &mut dyn FnMut(Event),
+) -> Result<(), CampaignError> {
     let (mut ended, kept) = worlds.keep(targets);
     for ((kept, target), info) in kept.into_iter().zip(targets).zip(infos) {
-        match (kept, &mut info.image) {
-            (Ok(Some(path)), Some(image)) => {
-                remark!("kept the image of {target} as {}", path.shown());
-                image.kept_as = Some(path.shown().to_string());
+        match kept {
+            Ok(Some(path)) => {
+                notify(Event::Kept { target: &target.name, path: &path, is_image: info.image.is_some() });
+                info.image.iter_mut().for_each(|image| image.kept_as = Some(path.shown().to_string()));
             }
-            (Ok(Some(path)), None) => remark!("kept the file system of {target} on {}", path.shown()),
-            (Ok(None), _) => {}
-            (Err(error), _) => ended = ended.and(Err(error)),
+            Ok(None) => {}
+            Err(error) => ended = ended.and(Err(error)),
         }
     }
     ended
@@ -446,6 +463,15 @@ impl Observer for Recorder<'_> {
         (self.notify)(event);
     }
 
+    fn left_out(&mut self, turn: Turn, history: &History) {
+        // A program that was never executed has its reason in its cell.
+        if !history.is_empty() {
+            let Alternative { targets, row } = &self.scene.plan.alternatives[turn.alternative];
+            let target = names(targets, self.scene.targets);
+            (self.notify)(Event::ExecutionsLeftOut { target: &target, program: row.program.name });
+        }
+    }
+
     fn performed(&mut self, turn: Turn, history: &History) {
         let (plan, index) = (self.scene.plan, turn.alternative);
         if self.keeper.is_none() && turn.round > 1 {
@@ -456,7 +482,7 @@ impl Observer for Recorder<'_> {
             (self.notify)(Event::FirstFigures { cells: &cells, all: &self.all });
         }
         if let Some(keeper) = self.keeper {
-            keeper.keep(index, history, plan.first_cell(index), cells);
+            keeper.keep((index, history), (plan.first_cell(index), cells), self.notify);
         }
     }
 }

@@ -24,6 +24,9 @@ pub trait Observer {
     /// Takes notice of an event.
     fn notify(&mut self, event: Event);
 
+    /// Takes notice of an execution that is left out because it would end too late.
+    fn left_out(&mut self, _turn: Turn, _history: &History) {}
+
     /// Takes notice of a result, which was added to the history of its alternative.
     fn performed(&mut self, _turn: Turn, _history: &History) {}
 }
@@ -79,6 +82,9 @@ impl Driver<'_> {
                     state.begin(round);
                 }
                 Step::Skip(turn) => {
+                    if state.is_left(turn) {
+                        self.observer.left_out(turn, &histories[turn.alternative]);
+                    }
                     self.observer.notify(Event::ProgramEnded { index: turn.alternative });
                     state.skip();
                 }

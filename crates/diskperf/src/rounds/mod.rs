@@ -315,6 +315,12 @@ impl Rules<'_> {
 }
 
 impl State {
+    /// Whether an execution was neither performed by an earlier process nor is void because the alternative failed.
+    pub fn is_left(&self, turn: Turn) -> bool {
+        let course = &self.courses[turn.alternative];
+        !course.is_void && !course.rounds.contains(&turn.round)
+    }
+
     /// A campaign of this number of alternatives that begins now.
     pub fn new(alternatives: usize, now: Nanos) -> State {
         State {

@@ -45,18 +45,18 @@ impl<'a> WorldSite<'a> {
         Ok(WorldSite { plan, targets, worlds, stop, late: deadline.map(late).transpose()? })
     }
 
-    fn perform_one(&mut self, turn: &Turn) -> Performed {
+    fn perform_one(&mut self, turn: &Turn, target: &str, notify: &mut dyn FnMut(Event)) -> Performed {
         let WorldSite { plan, targets, worlds, stop, .. } = self;
         let Alternative { targets: busy, row } = &plan.alternatives[turn.alternative];
         let program = row.program.in_round(turn.round);
         Some(match &row.raw {
             Some(raw) => {
                 let world = AnyWorld::on_device(plan, &program, &worlds.node(raw, busy[0]), stop);
-                world.map_err(Broken::from).and_then(|mut world| world.perform(&program, plan.how))
+                world.map_err(Broken::from).and_then(|mut world| world.perform(&program, plan.how, target, notify))
             }
             None => {
                 let world = worlds.open(plan, busy, targets, stop).map_err(Broken::from);
-                world.and_then(|world| world.perform(&program, plan.how))
+                world.and_then(|world| world.perform(&program, plan.how, target, notify))
             }
         })
     }
@@ -71,7 +71,7 @@ impl Site for WorldSite<'_> {
             notify(Event::ProgramStarted { index, program: row.program.name, target: &target });
             let is_simulated = busy.iter().all(|&index| self.targets[index].is_simulated());
             let began = self.late.as_ref().filter(|_| is_simulated).map(Late::pause);
-            let performed = self.perform_one(turn);
+            let performed = self.perform_one(turn, &target, notify);
             if let (Some(late), Some(began)) = (&mut self.late, began) {
                 late.go_on(began);
             }

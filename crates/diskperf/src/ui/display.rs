@@ -11,6 +11,7 @@ use crate::rounds::Standing;
 use crate::rounds::deadline::since;
 use crate::ui::output;
 use crate::ui::progress::Progress;
+use crate::ui::remarks;
 use crate::ui::status::StatusLine;
 
 /// Columns of the bar.
@@ -61,7 +62,6 @@ impl Display {
                     self.draw(*bytes, *of, &format!("conditioning {target}, {percent} % of {}", Bytes(*of)));
                 }
             }
-            Event::Told(words) => self.line.aside(|| output::remark(words)),
             Event::Started(plan) => (self.began, self.progress) = (Instant::now(), Progress::of(plan)),
             Event::RoundStarted { round, rounds, standing } => {
                 self.progress.expects((rounds + 1).saturating_sub(*round));
@@ -95,6 +95,12 @@ impl Display {
             }
             Event::FirstFigures { .. } => {}
             Event::Finished => self.line.clear(),
+            event => {
+                let sentences = remarks::sentences(event);
+                if !sentences.is_empty() {
+                    self.line.aside(|| sentences.iter().for_each(|sentence| output::remark(sentence)));
+                }
+            }
         }
     }
 

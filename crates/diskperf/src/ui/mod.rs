@@ -9,6 +9,7 @@ pub mod consent;
 pub mod display;
 pub mod layout;
 mod progress;
+pub mod remarks;
 pub mod scan_progress;
 pub mod shell;
 pub mod status;

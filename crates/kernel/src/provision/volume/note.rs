@@ -123,7 +123,7 @@ pub fn left_volumes(is_wanted: impl Fn(&Path) -> bool) -> io::Result<Vec<Result<
 /// kernel, until it has taken away the mounts of the process.
 pub fn left_volumes_of(
     run: &str,
-    notify: impl Fn(&Path),
+    mut notify: impl FnMut(&Path),
 ) -> io::Result<Vec<Result<LeftVolume, (PathBuf, GuardFault)>>> {
     let is_left =
         |noted: &Noted| noted.run.as_deref() == Some(run) && noted.state != State::Kept && !noted.owner.lives();

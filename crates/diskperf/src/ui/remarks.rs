@@ -1,0 +1,133 @@
+//! Events as sentences: on standard error, and in the document of a run if its readers need to know them later.
+
+use kernel::name::Shown;
+use kernel::tuning;
+use stats::{Remark, RemarkKind};
+use workload::programs::command::MEASURED;
+
+use crate::aging::Wear;
+use crate::choose;
+use crate::events::Event;
+use crate::forecast::about;
+use crate::sizing;
+use crate::ui::output;
+use crate::ui::shell;
+
+/// Prints the sentences of an event on standard error, if it has any.
+pub fn say(event: Event) {
+    sentences(&event).iter().for_each(|sentence| output::remark(sentence));
+}
+
+/// The sentences of an event. Most events of the progress have none.
+pub fn sentences(event: &Event) -> Vec<String> {
+    match event {
+        Event::Told(words) => vec![(*words).to_owned()],
+        Event::Forecast { forecast, plan } => forecast.announcement(plan).lines().map(str::to_owned).collect(),
+        Event::Comparing(infos) => choose::shared_devices(infos),
+        event => match recorded(event) {
+            Some(remark) => vec![placed(&remark)],
+            None => of_preparation(event).or_else(|| of_leftovers(event)).into_iter().collect(),
+        },
+    }
+}
+
+/// The remark that the document of a run keeps of an event, if it does.
+pub fn recorded(event: &Event) -> Option<Remark> {
+    let of_run = |kind, text| Remark { kind, target: None, program: None, text };
+    let of = |kind, (target, program): (&str, &str), text| Remark {
+        kind,
+        target: Some(target.to_owned()),
+        program: Some(program.to_owned()),
+        text,
+    };
+    Some(match event {
+        Event::IoUringLimited { target, program, lack } => {
+            of(RemarkKind::IoUringLimited, (target, program), lack.to_string())
+        }
+        Event::Repeated { target, program } => {
+            let text = "a signal paused it during the measurement, so it was repeated".to_owned();
+            of(RemarkKind::Repeated, (target, program), text)
+        }
+        Event::ProcessesEnded { target, program, command, count } => {
+            let text =
+                format!("{}left {} running, ended outside the measurement", prepare(*command), processes(*count));
+            of(RemarkKind::ProcessesLeft, (target, program), text)
+        }
+        Event::ProcessesLeft { target, program, command, count } => {
+            let count = processes(*count);
+            let text = format!("{}left {count} of another user running; diskperf cannot end it", prepare(*command));
+            of(RemarkKind::ProcessesLeft, (target, program), text)
+        }
+        Event::MemoryNotLimited { bytes, why } => {
+            of_run(RemarkKind::MemoryNotLimited, format!("memory is not limited to {bytes}: {why}"))
+        }
+        Event::QueueLeft(tuning::Left { disk, pid, outcome: Err(fault) }) => {
+            let text = format!("cannot restore the queue of {disk}, left tuned by process {pid}: {fault}");
+            of_run(RemarkKind::QueueNotRestored, text)
+        }
+        Event::RoundsLeftOut { ran, planned } => {
+            of_run(RemarkKind::LeftOut, format!("the time was over after {ran} of {planned} rounds"))
+        }
+        Event::ExecutionsLeftOut { target, program } => {
+            let text = "left out of later rounds because the time was over".to_owned();
+            of(RemarkKind::LeftOut, (target, program), text)
+        }
+        _ => return None,
+    })
+}
+
+/// `sh on .: left 1 process running`
+fn placed(Remark { target, program, text, .. }: &Remark) -> String {
+    match (program, target) {
+        (Some(program), Some(target)) => format!("{program} on {target}: {text}"),
+        (Some(one), None) | (None, Some(one)) => format!("{one}: {text}"),
+        (None, None) => text.clone(),
+    }
+}
+
+fn prepare(command: u8) -> &'static str {
+    if command == MEASURED { "" } else { "--prepare " }
+}
+
+fn processes(count: u32) -> String {
+    if count == 1 { "1 process".to_owned() } else { format!("{count} processes") }
+}
+
+/// Before and after the rounds.
+fn of_preparation(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::Fitted { fitted, plan } => sizing::announcement(plan, fitted),
+        Event::Aging { target, wear: Wear { fill, churns, .. }, bytes } => {
+            let changed = if *churns > 0 { format!(" and changed {churns} times") } else { String::new() };
+            format!("{target} is filled to {fill} %{changed}: {bytes} are written to it, once")
+        }
+        Event::Aged { target, aged } => format!("{target}: {}", report::aged(aged)),
+        Event::ConditioningTakes { target, rest } => format!("conditioning {target} takes about {} more", about(*rest)),
+        Event::Conditioned { target, conditioned } => format!("{target}: {}", report::conditioned(conditioned)),
+        Event::NotStored(error) => format!("not stored: {error}; measuring goes on, and storing is tried again later"),
+        Event::Kept { target, path, is_image: true } => format!("kept the image of {target} as {}", path.shown()),
+        Event::Kept { target, path, .. } => format!("kept the file system of {target} on {}", path.shown()),
+        _ => return None,
+    })
+}
+
+/// Of killed processes.
+fn of_leftovers(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::FolderRemoved { run, path } => format!("removed {}, left by {run}", path.shown()),
+        Event::FolderStays { run, path, within } => {
+            let (path, folder) = (path.shown(), shell::word(within));
+            format!("{path} stays: no tag proves that {run} made it; diskperf clean {folder} asks for it")
+        }
+        Event::MkfsRuns { run, node } => format!("waiting for the mkfs that {run} started on {}", node.shown()),
+        Event::VolumeErased { run, volume } => {
+            let (file_system, node, pid) = (&volume.file_system, volume.node(), volume.pid);
+            format!("erased the {file_system} on {}, left by {run} (process {pid})", node.shown())
+        }
+        Event::LeftoversStay(error) => error.to_string(),
+        Event::QueueLeft(tuning::Left { disk, pid, .. }) => {
+            format!("restored the queue of {disk}, left tuned by process {pid}")
+        }
+        _ => return None,
+    })
+}
