@@ -24,7 +24,7 @@ use testkit::{Ended, has_tool, names_in, need_disk, skip, soon, use_tool};
 use units::Bytes;
 
 use common::document::document;
-use common::{Cli, program, text};
+use common::{Cli, program, remarks, text};
 
 const MIB: u64 = 1 << 20;
 
@@ -428,8 +428,8 @@ fn held_still_and_let_go_on() {
         run.signal(Signal::CONT);
         let ended = run.end();
         assert_eq!(ended.status, Some(0), "{}", ended.err);
-        assert!(ended.err.contains("a signal paused commit"), "{}", ended.err);
         let document = document(&ended);
+        assert_eq!(remarks(&document), [["repeated", "commit", "."]], "{}", ended.err);
         let [cell] = cells(&document, ".", "commit")[..] else { panic!("{document:#}") };
         kept(&[cell], 1);
         let seconds = |value: &Value| value.as_f64().expect("seconds");

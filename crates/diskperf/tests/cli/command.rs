@@ -10,7 +10,7 @@ use serde_json::Value;
 use testkit::{Ended, Running, soon};
 
 use crate::common::document::document;
-use crate::common::{Cli, program, text};
+use crate::common::{Cli, program, remarks, text};
 
 /// The only cell of a run of this command line, which ends well.
 fn cell(cli: &Cli, arguments: &[&str]) -> Value {
@@ -117,20 +117,22 @@ fn what_is_left_running_is_ended_and_said() {
     let cli = Cli::new();
     let seconds = seconds(&cli);
     let line = format!("sleep {seconds} & setsid sleep {seconds} & exit 0");
-    let said = |arguments: &[&str]| {
-        let ended = cli.well(&[&["run", ".", "--rounds", "2"], arguments].concat());
+    let said = |arguments: &[&str], words: &str| {
+        let ended = cli.well(&[&["run", ".", "--rounds", "2", "--json"], arguments].concat());
         assert!(!runs(&seconds));
-        ended.err
+        let document = document(&ended);
+        let program = arguments[arguments.iter().position(|word| *word == "--").expect("a command") + 1];
+        assert_eq!(remarks(&document), [["processes_left", program, "."]]);
+        let text = document["run"]["remarks"][0]["text"].as_str().expect("a text");
+        assert!(text.starts_with(words), "{text}");
+        assert_eq!(ended.err.matches(text).count(), 1, "{}", ended.err);
     };
-    let err = said(&["--", "sh", "-c", &line]);
-    assert_eq!(err.matches("sh left ").count(), 1, "{err}");
-    let err = said(&["--prepare", &format!("sh -c '{line}'"), "--", "true"]);
-    assert_eq!(err.matches("--prepare left ").count(), 1, "{err}");
-    assert!(!err.contains("true left"), "{err}");
+    said(&["--", "sh", "-c", &line], "left 2 processes ");
+    said(&["--prepare", &format!("sh -c '{line}'"), "--", "true"], "--prepare left 2 processes ");
     // What is ended with it was not left by it.
     let line = format!("setsid sleep {seconds} & sleep {seconds}");
-    let ended = cli.run(&["run", ".", "--timeout", "50ms", "--", "sh", "-c", &line]);
-    assert!(ended.status == Some(1) && !ended.err.contains("sh left "), "{}", ended.err);
+    let ended = cli.run(&["run", ".", "--timeout", "50ms", "--json", "--", "sh", "-c", &line]);
+    assert_eq!((ended.status, remarks(&document(&ended)).len()), (Some(1), 0), "{}", ended.err);
     assert!(!runs(&seconds));
 }
 
@@ -333,9 +335,9 @@ fn told_to_stop_it_ends_the_command_keeps_what_is_finished_and_can_go_on() {
     let (count, seconds) = (outside.path().join("count"), seconds(&cli));
     let set = |number: &str| fs::write(&count, number).expect("a file");
     set("0");
-    // It asks for no end by itself, and takes no notice of being asked.
+    // The first leaves a process. The third asks for no end by itself, and takes no notice of being asked.
     let line = format!(
-        "n=$(cat {0}); echo $((n + 1)) > {0}; test $n -lt 2 || {{ trap '' TERM; sleep {seconds}; sleep {seconds}; }}",
+        "n=$(cat {0}); echo $((n + 1)) > {0}; if test $n = 0; then sleep 2{seconds} & fi; test $n -lt 2 || {{ trap '' TERM; sleep {seconds}; sleep {seconds}; }}",
         text(&count)
     );
     let store = outside.path().join("runs.sqlite");
@@ -358,11 +360,14 @@ fn told_to_stop_it_ends_the_command_keeps_what_is_finished_and_can_go_on() {
     assert_eq!(interrupted["run"]["interrupted"], true);
     assert_eq!(interrupted["cells"][0]["rounds"].as_array().map(Vec::len), Some(2));
 
-    set("0");
+    assert_eq!(remarks(&interrupted), [["processes_left", "sh", "."]]);
+
+    set("1");
     let ended = outside.well(&[&["resume"], &stored[..]].concat());
     let document = document(&ended);
     assert_eq!(document["cells"][0]["rounds"].as_array().map(Vec::len), Some(3));
-    assert_eq!(fs::read_to_string(&count).expect("a file"), "1\n");
+    assert_eq!(fs::read_to_string(&count).expect("a file"), "2\n");
+    assert_eq!(document["run"]["remarks"], interrupted["run"]["remarks"], "that of the earlier process");
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod job;
 mod lab;
 mod machines;
 mod paper;
+mod remarks;
 mod report;
 mod resume;
 mod run;

@@ -148,3 +148,9 @@ pub fn mark<'a>(of: &'a Value, code: &str) -> Option<&'a str> {
 pub fn list<'a>(value: &'a Value, name: &str) -> &'a Vec<Value> {
     value[name].as_array().unwrap_or_else(|| panic!("no {name}: {value:#}"))
 }
+
+/// The remarks on the run of a document: kind, program and target, or "" if the remark has none.
+pub fn remarks(document: &Value) -> Vec<[&str; 3]> {
+    let remarks = document["run"]["remarks"].as_array().into_iter().flatten();
+    remarks.map(|remark| ["kind", "program", "target"].map(|key| remark[key].as_str().unwrap_or_default())).collect()
+}

@@ -2,7 +2,7 @@
 //! says what it is.
 
 use crate::common::document::document;
-use crate::common::{Cli, cells};
+use crate::common::{Cli, cells, remarks};
 use serde_json::Value;
 
 /// The document of a run that went well.
@@ -104,5 +104,6 @@ fn without_rights_memory_is_not_limited_and_that_is_said() {
     let ended = cli.well(&arguments);
     let document = document(&ended);
     assert!(ended.err.contains("memory is not limited to 16 MiB: "), "{}", ended.err);
+    assert_eq!(remarks(&document), [["memory_not_limited", "", ""]]);
     assert_eq!(document["run"]["memory_limit_bytes"], Value::Null);
 }
