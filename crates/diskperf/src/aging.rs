@@ -151,7 +151,8 @@ impl Wear {
         let aging = Aging { level, churns: self.churns, largest: largest(place.total_bytes), seed: self.seed };
         let Program { prepare, mut phases, largest_call, .. } = programs::aging::aging(aging);
         let age = phases.remove(0);
-        notify(Event::Aging { target: &target.name, wear: self, bytes: Bytes(age.amount) });
+        let Wear { fill, churns, .. } = self;
+        notify(Event::Aging { target: &target.name, fill, churns, bytes: Bytes(age.amount) });
         let began = Instant::now();
         let station = Station { workspace: Some(Workspace::inside(path)?), given: Vec::new() };
         let mut world = Posix::new(vec![station], largest_call, self.seed, stop.flag())?;

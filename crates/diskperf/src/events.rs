@@ -2,6 +2,7 @@
 //! sentences on standard error and the remarks of the document are made from the same events.
 
 use std::cell::RefCell;
+use std::error::Error;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -11,9 +12,7 @@ use stats::{Aged, Cell, Conditioned, Remark, TargetInfo};
 use store::StoreError;
 use units::{Bytes, Nanos};
 
-use crate::aging::Wear;
 use crate::budget::Fitted;
-use crate::error::Error;
 use crate::forecast::Forecast;
 use crate::plan::Plan;
 use crate::rounds::Standing;
@@ -49,7 +48,7 @@ pub enum Event<'a> {
     /// The comparison begins; some of these targets may share a device.
     Comparing(&'a [TargetInfo]),
     /// A file system of our own is filled with so many bytes, and changed.
-    Aging { target: &'a str, wear: Wear, bytes: Bytes },
+    Aging { target: &'a str, fill: u32, churns: u32, bytes: Bytes },
     /// It is filled and changed.
     Aged { target: &'a str, aged: &'a Aged },
     /// Conditioning a device takes this much longer.
@@ -83,7 +82,7 @@ pub enum Event<'a> {
     /// A file system that a killed process of the run left on a device is erased.
     VolumeErased { run: &'a str, volume: &'a LeftVolume },
     /// Leftovers of the run cannot be removed.
-    LeftoversStay(&'a Error),
+    LeftoversStay(&'a dyn Error),
     /// The queue settings that a killed process left are restored, or cannot be.
     QueueLeft(&'a tuning::Left),
 }

@@ -9,9 +9,9 @@ use kernel::{Vacated, left_volumes_of, remove_left};
 use crate::error::Error;
 use crate::events::Event;
 
-/// Removes what killed processes of this run left in these folders, on devices and in queues, and reports it. If one cannot
-/// be removed, the others are; the last such error is returned. Only the holder of the run may call it. The devices stay
-/// held until the returned values are dropped.
+/// Removes what killed processes of this run left in these folders, on devices and in queues, and reports it. If one
+/// cannot be removed, the others are; the last such error is returned. Only the holder of the run may call it. The
+/// devices stay held until the returned values are dropped.
 pub fn remove(
     run: &str,
     folders: impl IntoIterator<Item = PathBuf>,

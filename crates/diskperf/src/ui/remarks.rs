@@ -5,7 +5,6 @@ use kernel::tuning;
 use stats::{Remark, RemarkKind};
 use workload::programs::command::MEASURED;
 
-use crate::aging::Wear;
 use crate::choose;
 use crate::events::Event;
 use crate::forecast::about;
@@ -97,7 +96,7 @@ fn processes(count: u32) -> String {
 fn of_preparation(event: &Event) -> Option<String> {
     Some(match event {
         Event::Fitted { fitted, plan } => sizing::announcement(plan, fitted),
-        Event::Aging { target, wear: Wear { fill, churns, .. }, bytes } => {
+        Event::Aging { target, fill, churns, bytes } => {
             let changed = if *churns > 0 { format!(" and changed {churns} times") } else { String::new() };
             format!("{target} is filled to {fill} %{changed}: {bytes} are written to it, once")
         }
