@@ -35,6 +35,13 @@ pub fn print_line(text: &str) -> Result<(), Error> {
     print(&format!("{}\n", plain::line(text)))
 }
 
+/// Writes a line of a log to standard output at once. A closed pipe is an error: nobody would read what follows.
+pub fn log_line(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(format!("{line}\n").as_bytes())?;
+    out.flush()
+}
+
 /// What standard output is: as wide as the terminal, where it is one.
 pub fn page() -> Page {
     Page { columns: kernel::terminal::columns(io::stdout()) }

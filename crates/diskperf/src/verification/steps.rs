@@ -1,7 +1,7 @@
 //! A directory whose power somebody else cuts: writing until then, and looking afterwards.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -49,9 +49,10 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments)
     ));
     let began = Writers::prepare(folder.path(), records);
     // Until here nothing is promised, and nothing need be left.
-    let began = began.and_then(|()| say(&Log::heading(records.seed, bounds.records, &name)));
+    let began = began.and_then(|()| output::log_line(&Log::heading(records.seed, bounds.records, &name)));
     let ended = began.and_then(|()| {
-        let ended = powercut::write(&stop.flag(), folder.path(), records, bounds, |note| say(&note.to_string()));
+        let ended =
+            powercut::write(&stop.flag(), folder.path(), records, bounds, |note| output::log_line(&note.to_string()));
         leave_or_remove(folder, path, ended.is_ok());
         ended
     });
@@ -127,13 +128,6 @@ fn lies_elsewhere(path: &Path) -> Result<(), Error> {
         return Err(Error::LogIsLost(path.to_owned()));
     }
     Ok(())
-}
-
-/// A line on standard output, at once.
-fn say(line: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(format!("{line}\n").as_bytes())?;
-    out.flush()
 }
 
 /// A seed that no earlier call has had.
