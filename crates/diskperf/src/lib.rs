@@ -7,9 +7,6 @@
 //!                             forecast           └──> cells, published ──> report (standard output)
 //! ```
 
-#[macro_use]
-mod ui;
-
 mod aging;
 mod budget;
 mod campaign_error;
@@ -47,6 +44,7 @@ mod sized;
 mod sizing;
 mod target;
 mod trace;
+mod ui;
 mod verification;
 mod whole_devices;
 mod worlds;

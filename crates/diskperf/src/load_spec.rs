@@ -414,10 +414,10 @@ impl LoadSpec {
             return Err(fault("engine", "sqpoll", why, "use --engine uring"));
         }
         if 2 * jobs > processors {
-            remark!(
+            crate::ui::output::remark(&format!(
                 "{jobs} polling threads and {jobs} jobs share {processors} processors; a polling thread without a processor \
                  of its own slows down its job"
-            );
+            ));
         }
         Ok(())
     }
@@ -490,7 +490,7 @@ impl LoadSpec {
             (Engine::Auto, _) if depth == 1 => Ok(Queue::InTurn),
             (Engine::Auto, None) => Ok(Queue::Deep(depth)),
             (Engine::Auto, Some(missing)) => {
-                remark!("{missing}; using plain calls, with one operation in flight");
+                crate::ui::output::remark(&format!("{missing}; using plain calls, with one operation in flight"));
                 Ok(Queue::InTurn)
             }
         }

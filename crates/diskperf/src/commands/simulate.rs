@@ -147,7 +147,7 @@ fn carry_out(
     results.interrupted = stop.requested();
     if let (Some(path), false) = (&arguments.timeline, results.interrupted) {
         let title = draw(path, plan, targets.0, &stop)?;
-        remark!("drew {title}, into {}", path.shown());
+        output::remark(&format!("drew {title}, into {}", path.shown()));
     }
     results.cells.extend(published::cells(preset.name));
     results.findings = (preset.findings)(&results.cells);

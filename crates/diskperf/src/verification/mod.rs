@@ -14,6 +14,7 @@ use crate::documents::user_files;
 use crate::error::Error;
 use crate::target::Target;
 use crate::ui::layout::{Format, OutputArguments, json};
+use crate::ui::output;
 
 /// A log that is longer is refused: it has some twenty bytes a record, and hours of a fast disk are less.
 const LONGEST: Bytes = Bytes::mib(1 << 10);
@@ -73,7 +74,7 @@ fn conclude(output: &OutputArguments, mut found: Verification, ended: Result<(),
     Ok(match (found.interrupted, lost) {
         // 2
         (true, _) => {
-            remark!("interrupted after {} power cuts; nothing is left behind", found.cuts.len());
+            output::remark(&format!("interrupted after {} power cuts; nothing is left behind", found.cuts.len()));
             Exit::Interrupted
         }
         // 3

@@ -337,7 +337,8 @@ fn told_to_stop_it_ends_the_command_keeps_what_is_finished_and_can_go_on() {
     set("0");
     // The first leaves a process. The third asks for no end by itself, and takes no notice of being asked.
     let line = format!(
-        "n=$(cat {0}); echo $((n + 1)) > {0}; if test $n = 0; then sleep 2{seconds} & fi; test $n -lt 2 || {{ trap '' TERM; sleep {seconds}; sleep {seconds}; }}",
+        "n=$(cat {0}); echo $((n + 1)) > {0}; if test $n = 0; then sleep 2{seconds} & fi; \
+         test $n -lt 2 || {{ trap '' TERM; sleep {seconds}; sleep {seconds}; }}",
         text(&count)
     );
     let store = outside.path().join("runs.sqlite");

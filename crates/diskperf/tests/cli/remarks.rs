@@ -1,5 +1,4 @@
-//! What happened during a run that its figures do not show: in the document, in what is shown of it later, and on standard
-//! error.
+//! Remarks: what happened during a run that its figures do not show, in the document and in what is shown of it later.
 
 use std::fs;
 
