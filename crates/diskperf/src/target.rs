@@ -3,6 +3,7 @@
 mod device;
 mod keys;
 mod simulated;
+pub mod wear;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -22,13 +23,12 @@ use kernel::{ImageFault, PathFault};
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use crate::aging::Wear;
 use crate::campaign_error::CampaignError;
-use crate::presets::LEAST_DEVICE;
 
-pub use device::{Conditioning, DeviceArgument, Overwriting};
+pub use device::{Conditioning, DeviceArgument, LEAST_DEVICE, Overwriting};
 pub use keys::{ImageArgument, VolumeArgument};
 pub use simulated::{Described, Simulated};
+pub use wear::Wear;
 
 /// What begins the tuning of a target's queue.
 const TUNE: &str = ",tune=";

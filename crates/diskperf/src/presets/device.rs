@@ -14,7 +14,7 @@ use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, raw_device};
 use crate::campaign_error::CampaignError;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
-use crate::target::{Site, Target};
+use crate::target::{LEAST_DEVICE, Site, Target};
 
 pub const PRESET: Preset = Preset {
     name: "device",
@@ -43,9 +43,6 @@ const BLOCK: u32 = 4096;
 /// Blocks at once, as in `quick`.
 const DEPTH: u32 = 32;
 
-/// The smallest device whose places are at random: a thousand blocks. Less fits into the memory of any drive.
-pub const LEAST: Bytes = Bytes::mib(4);
-
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
     rows_of(None, settings, target)
 }
@@ -54,7 +51,7 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError>
 pub fn rows_of(time: Option<Nanos>, settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
     let (raw, storage, writes) = match &target.site {
         Site::Device(device) => (None, Ok(device.storage.clone()), device.overwriting.is_some()),
-        _ => match raw_device(target, LEAST.0) {
+        _ => match raw_device(target, LEAST_DEVICE.0) {
             Ok((raw, storage)) => (Some(raw), Ok(storage), false),
             Err(reason) => (None, Err(reason), false),
         },
@@ -67,7 +64,7 @@ pub fn rows_of(time: Option<Nanos>, settings: &Settings, target: &Target) -> Res
         }
         Ok(_) => None,
     };
-    let bytes = storage.map_or(LEAST.0, |storage| storage.bytes);
+    let bytes = storage.map_or(LEAST_DEVICE.0, |storage| storage.bytes);
     let device = device::Device { bytes, time: time.unwrap_or(TIME), seed: settings.seed };
     let row = |program: Program, unit: RateUnit| Row {
         omitted: omitted.clone(),

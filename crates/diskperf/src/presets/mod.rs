@@ -223,9 +223,6 @@ pub static JOB: Preset = io::preset("job", "The workloads of a job file");
 /// What measures a device as it is.
 pub const DEVICE: &Preset = &device::PRESET;
 
-/// The smallest device that it measures.
-pub const LEAST_DEVICE: Bytes = device::LEAST;
-
 /// All presets of this build.
 pub const ALL: [&Preset; 7] = [
     &quick::PRESET,

@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 use workload::{Cache, Mix};
 
-use crate::aging::Wear;
 use crate::load_spec::{LoadSpec, SEED};
 use crate::presets::{self, Preset, Sizing};
+use crate::target::Wear;
 use crate::target::{Conditioning, TargetArgument};
 use crate::ui::layout::Output;
 use schedule::Schedule;

@@ -12,6 +12,9 @@ use units::Bytes;
 
 use crate::campaign_error::CampaignError;
 
+/// The smallest device whose places are at random: a thousand blocks. Less fits into the memory of any drive.
+pub const LEAST_DEVICE: Bytes = Bytes::mib(4);
+
 /// A device that is measured as it is.
 #[derive(Clone, Debug)]
 pub struct DeviceArgument {

@@ -9,7 +9,7 @@ use kernel::tuning::Setting;
 use kernel::{ImageSpec, VolumeSpec};
 use units::Bytes;
 
-use crate::aging::Wear;
+use super::wear::Wear;
 use crate::campaign_error::CampaignError;
 
 /// The keys of an image.
