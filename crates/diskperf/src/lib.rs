@@ -58,6 +58,7 @@ use workload::programs::mckusick::Classic;
 
 use error::{Error, LEAST_STACK};
 pub use target::Simulated;
+use ui::failure;
 
 /// Runs the command that these words are, and says how it ended.
 pub fn main(words: Vec<OsString>) -> ExitCode {
@@ -77,17 +78,14 @@ fn small_stack() -> Option<Bytes> {
 /// Apart from all else, so that there is room for it.
 #[inline(never)]
 fn refuse_stack(limit: Bytes) -> Exit {
-    let error = Error::SmallStack(limit);
-    error.print();
-    error.exit()
+    failure::told(&Error::SmallStack(limit))
 }
 
 #[inline(never)]
 fn run(mut words: Vec<OsString>) -> Exit {
     // Before anything else is done with rights that are not those of who asks for it.
     if kernel::is_elevated() {
-        Error::Elevated.print();
-        return Error::Elevated.exit();
+        return failure::told(&Error::Elevated);
     }
     // Called through a link by the name of a program of 1983, that is the command.
     let called = words.first().and_then(|word| Path::new(word).file_name()?.to_str());
@@ -100,10 +98,7 @@ fn run(mut words: Vec<OsString>) -> Exit {
     };
     match ended {
         Ok(exit) => exit,
-        Err(error) => {
-            error.print();
-            error.exit()
-        }
+        Err(error) => failure::told(&error),
     }
 }
 

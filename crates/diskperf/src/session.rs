@@ -14,7 +14,7 @@ use crate::campaign_error::CampaignError;
 use crate::cells::{History, Scene};
 use crate::commands::run::{Results, all_cells};
 use crate::documents::stored::KeepArguments;
-use crate::error::Error;
+use crate::error::{Error, RunsError};
 use crate::events::{Event, Remarks};
 use crate::ground;
 use crate::keeper::{Command, Decided, Keeper, performances};
@@ -175,7 +175,7 @@ impl<'a> Session<'a> {
             ) => {
                 let (folder, command) = (left.folder.clone(), self.call.words.to_vec());
                 let doubt = self.earlier.doubt_of(&refused, targets);
-                Error::Occupied { refused, doubt, folder, command }
+                RunsError::Occupied { refused: Box::new(refused), doubt, folder, command }.into()
             }
             (_, error) => error,
         }
@@ -255,12 +255,13 @@ impl<'a> Session<'a> {
 
     /// The plan and results cannot be resumed here.
     fn elsewhere(&self) -> Error {
-        Error::Elsewhere {
+        RunsError::Elsewhere {
             run: self.label().unwrap_or_default().to_owned(),
             elsewhere: "by another build of diskperf, or its plan has other tests here".to_owned(),
             folder: self.left.as_ref().map(|left| left.folder.clone()).unwrap_or_default(),
             command: self.call.words.to_vec(),
         }
+        .into()
     }
 
     /// Stores how the run ended; if that fails, it is one more problem of the run. A killed run stays killed if its devices
@@ -268,7 +269,7 @@ impl<'a> Session<'a> {
     pub fn end(&mut self, document: &mut Document, ended: &Result<(), Error>) -> Result<(), Error> {
         let Some(keeper) = self.keeper.take() else { return Ok(()) };
         let killed = self.left.as_ref().filter(|left| left.state == RunState::Running);
-        if let (Some(left), Err(Error::Occupied { .. })) = (killed, ended) {
+        if let (Some(left), Err(Error::Runs(RunsError::Occupied { .. }))) = (killed, ended) {
             return Ok(keeper.give_back(&left.holder)?);
         }
         let state = match document {

@@ -5,7 +5,7 @@ use kernel::devices::Device;
 use kernel::name::Shown;
 
 use crate::campaign_error::CampaignError;
-use crate::error::Error;
+use crate::error::{ArgumentError, Error};
 use crate::presets::Preset;
 use crate::request::Workload;
 use crate::target::{Site, Target, is_block_device};
@@ -27,11 +27,11 @@ pub fn check(workload: &Workload, targets: &mut [Target]) -> Result<(), Error> {
     }
     for target in targets {
         match &mut target.site {
-            Site::Device(device) if !is_of_devices => return Err(Error::IsADevice(device.path.clone())),
+            Site::Device(device) if !is_of_devices => return Err(ArgumentError::IsADevice(device.path.clone()).into()),
             Site::Device(device) => overwrites.map_or(Ok(()), |times| device.overwrite(times))?,
             // What lies under a file system of ours can be read.
             Site::Image { .. } | Site::Volume(_) if overwrites.is_none() => {}
-            _ if is_of_devices => return Err(Error::NoDevice(target.name.clone())),
+            _ if is_of_devices => return Err(ArgumentError::NoDevice(target.name.clone()).into()),
             _ => {}
         }
     }
@@ -42,13 +42,13 @@ pub fn check(workload: &Workload, targets: &mut [Target]) -> Result<(), Error> {
 pub fn meant(error: Error, preset: &Preset) -> Error {
     match error {
         Error::Campaign(CampaignError::Path(PathFault::NotADirectory(path))) if preset.is_of_devices() => {
-            Error::NoDevice(path.shown().to_string())
+            ArgumentError::NoDevice(path.shown().to_string()).into()
         }
         // Who could not have it measured anyway need not be told who may read it.
         Error::Campaign(CampaignError::Path(PathFault::Unreadable { path, .. }))
             if !preset.is_of_devices() && is_block_device(&path) =>
         {
-            Error::IsADevice(path)
+            ArgumentError::IsADevice(path).into()
         }
         other => other,
     }

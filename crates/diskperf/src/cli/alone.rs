@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ErrorKind};
 
 use super::{Command, CommandLine, parse};
 use crate::commands::help;
-use crate::error::Error;
+use crate::error::{ArgumentError, Error};
 use crate::jobs::{JobFault, fio};
 use crate::presets;
 use crate::target::TargetKind;
@@ -53,12 +53,12 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
     {
         // 2
         if is_command(&target.typed) {
-            return Err(Misread::Meaning(Box::new(Error::OptionsFirst(target.typed.clone()))));
+            return Err(Misread::Meaning(Box::new(ArgumentError::OptionsFirst(target.typed.clone()).into())));
         }
         // 3
         if path.symlink_metadata().is_err() {
             let (word, near) = (target.typed.clone(), help::near_commands(&target.typed));
-            return Err(Misread::Meaning(Box::new(Error::NoCommand { word, near })));
+            return Err(Misread::Meaning(Box::new(ArgumentError::NoCommand { word, near }.into())));
         }
     }
     Ok((line, longer))

@@ -9,7 +9,7 @@ use kernel::{PathFault, bounded};
 use workload::Mix;
 
 use crate::documents::user_files;
-use crate::error::Error;
+use crate::error::{ArgumentError, Error};
 use crate::presets::{self, Preset};
 use crate::trace::{self, BadLine, Derived};
 use crate::ui::output;
@@ -34,7 +34,7 @@ impl MixArguments {
     /// The mix that was given, and whether it was derived from a trace. Prints a derived mix.
     pub fn mix(&self, preset: &Preset) -> Result<Option<(Mix, bool)>, Error> {
         if (self.mix.is_some() || self.from_trace.is_some()) && preset.name != presets::VAXMIX.name {
-            return Err(Error::NoMix(preset.name));
+            return Err(ArgumentError::NoMix(preset.name).into());
         }
         match &self.from_trace {
             Some(path) => {
@@ -49,7 +49,7 @@ impl MixArguments {
 
 fn derive(path: &Path) -> Result<Derived, Error> {
     let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
-    let no_trace = |line: Option<u64>, why: String| Error::BadTrace { path: path.to_owned(), line, why };
+    let no_trace = |line: Option<u64>, why: String| ArgumentError::BadTrace { path: path.to_owned(), line, why };
     let metadata = user_files::existing(path)?;
     if metadata.is_dir() {
         return Err(PathFault::IsADirectory(path.to_owned()).into());
@@ -60,5 +60,5 @@ fn derive(path: &Path) -> Result<Derived, Error> {
     let file = bounded::open(path).map_err(unreadable)?;
     let trace = trace::read(BufReader::new(file)).map_err(unreadable)?;
     let trace = trace.map_err(|BadLine { number, why }| no_trace(Some(number), why.to_owned()))?;
-    Derived::of(&trace).map_err(|why| no_trace(None, why.to_string()))
+    Ok(Derived::of(&trace).map_err(|why| no_trace(None, why.to_string()))?)
 }

@@ -11,7 +11,7 @@ use super::values::{Data, MOST_ROUNDS, What, WhatParser, parse_bytes, parse_memo
 use crate::aging::WearArguments;
 use crate::cli::mix::MixArguments;
 use crate::documents::stored::KeepArguments;
-use crate::error::{CommandFault, Error};
+use crate::error::{ArgumentError, CommandFault, Error};
 use crate::jobs::{self, Job};
 use crate::presets::{self, Preset};
 use crate::request::resolved::{Resolved, Tests};
@@ -210,7 +210,7 @@ impl RunArguments {
         let given =
             [("--write", self.write), ("--time", self.time.is_some()), ("--precondition", self.precondition.is_some())];
         match given.iter().find(|(_, is_given)| *is_given && !preset.is_of_devices()) {
-            Some((option, _)) => Err(Error::OnlyOfDevices { option, preset: preset.name }),
+            Some((option, _)) => Err(ArgumentError::OnlyOfDevices { option, preset: preset.name }.into()),
             None => Ok(()),
         }
     }

@@ -10,7 +10,7 @@ use crate::choose::{Condition, Goal, Price, USUAL, Use, parse_conditions, parse_
 use crate::cli::command::CommandArguments;
 use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_time};
 use crate::documents::stored::KeepArguments;
-use crate::error::Error;
+use crate::error::{ArgumentError, Error};
 use crate::presets::{self, Preset, Sizing};
 use crate::request::resolved::{Resolved, Tests};
 use crate::request::schedule::Schedule;
@@ -150,20 +150,18 @@ impl ChooseArguments {
     /// What is to be found out. One target alone leaves no choice, and a price needs a target.
     fn goal(&self) -> Result<Goal, Error> {
         if self.targets.len() < 2 {
-            return Err(Error::NoChoice);
+            return Err(ArgumentError::NoChoice.into());
         }
         if let Some(price) =
             self.prices.iter().find(|price| self.targets.iter().all(|target| target.name != price.target))
         {
-            let names: Vec<&str> = self.targets.iter().map(|target| target.name.as_str()).collect();
-            let why = format!("no target has that name; there are {}", names.join(", "));
-            return Err(Error::BadSize { what: "the price", given: price.target.clone(), why });
+            let known = self.targets.iter().map(|target| target.name.clone()).collect();
+            return Err(ArgumentError::UnknownPrice { target: price.target.clone(), known }.into());
         }
         let is_again =
             |place: usize| self.prices[..place].iter().any(|price| price.target == self.prices[place].target);
         if let Some(place) = (0..self.prices.len()).find(|place| is_again(*place)) {
-            let (given, why) = (self.prices[place].target.clone(), "it is given twice".to_owned());
-            return Err(Error::BadSize { what: "the price", given, why });
+            return Err(ArgumentError::PriceTwice(self.prices[place].target.clone()).into());
         }
         Ok(Goal {
             margin: self.margin,

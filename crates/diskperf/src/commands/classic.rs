@@ -15,7 +15,7 @@ use workload::{Name, Tally, World};
 
 use crate::campaign_error::CampaignError;
 use crate::documents::user_files;
-use crate::error::Error;
+use crate::error::{Error, LabError};
 
 pub fn run(classic: Classic, file: &OsStr) -> Result<Exit, Error> {
     let path = Path::new(file);
@@ -68,7 +68,7 @@ fn check_length(classic: Classic, path: &Path, bytes: u64) -> Result<(), Error> 
         return Ok(());
     }
     let (holds, needs) = (Bytes(bytes), Bytes(BYTES_1983));
-    Err(Error::TooShort { path: path.to_owned(), program: classic.name(), holds, needs })
+    Err(LabError::TooShort { path: path.to_owned(), program: classic.name(), holds, needs }.into())
 }
 
 /// Refuses where eight megabytes have no room; what an old file of that name takes up will be free.

@@ -29,7 +29,7 @@ use units::Exit;
 
 use crate::documents::stored::{StoreArguments, is_alive};
 use crate::documents::user_files;
-use crate::error::Error;
+use crate::error::{ConsentError, Error, RunsError};
 use crate::target::{TargetArgument, TargetKind};
 use crate::ui::consent;
 use crate::ui::output;
@@ -102,7 +102,7 @@ pub fn run(arguments: &CleanArguments) -> Result<Exit, Error> {
         let count = found.goes.len();
         let things = if count == 1 { "this".to_owned() } else { format!("these {count}") };
         if !arguments.yes && !consent::agrees(&format!("remove {things}? [y/N] ")) {
-            return Err(Error::NotAgreed { things, count });
+            return Err(ConsentError::NotAgreed { things, count }.into());
         }
         exit = remove(&found.goes);
     }
@@ -215,7 +215,9 @@ struct Stored {
 fn stored(store: &StoreArguments) -> Result<Stored, Error> {
     let store = match store.to_read() {
         Ok(Some(store)) => store,
-        Ok(None) | Err(Error::NowhereToStore | Error::NothingIsStored(_)) => return Ok(Stored::default()),
+        Ok(None) | Err(Error::Runs(RunsError::NowhereToStore | RunsError::NothingIsStored(_))) => {
+            return Ok(Stored::default());
+        }
         Err(error) => return Err(error),
     };
     let mut stored = Stored::default();

@@ -19,7 +19,8 @@ use units::Exit;
 
 use super::choose::parse_margin;
 use crate::choose::matching;
-use crate::documents::document::{self, DocumentFault};
+use crate::documents::document;
+use crate::documents::fault::DocumentFault;
 use crate::documents::stored::StoreArguments;
 use crate::error::Error;
 use crate::ui::layout::{OutputArguments, Tabular, json};

@@ -18,7 +18,7 @@ use workload::{Failure, Name, Op, OpKind, Reason, Span, Tally, World};
 
 use crate::campaign_error::CampaignError;
 use crate::documents::user_files;
-use crate::error::Error;
+use crate::error::{Error, LabError};
 use crate::signals::Stop;
 use crate::ui::output;
 
@@ -119,7 +119,7 @@ fn check(old: &Path, new: &Path) -> Result<(Copying, Given), Error> {
     let target = found.as_ref().map(|found| found.metadata()).transpose();
     let target = target.map_err(|source| PathFault::Unreadable { path: new.to_owned(), source })?;
     if target.as_ref().is_some_and(|target| (source.dev(), source.ino()) == (target.dev(), target.ino())) {
-        return Err(Error::SameFile { old: old.to_owned(), new: new.to_owned() });
+        return Err(LabError::SameFile { old: old.to_owned(), new: new.to_owned() }.into());
     }
     // 3.
     let bytes = source.len();
@@ -165,7 +165,9 @@ fn give_up(copying: Copying, failure: Failure, tally: &Tally, world: &Posix) -> 
     }
     output::remark(&left);
     Err(match (failure.reason, failure.op) {
-        (Reason::Short(_), op) if op.kind() == OpKind::Read => Error::Changed { path: old, bytes: Bytes(bytes) },
+        (Reason::Short(_), op) if op.kind() == OpKind::Read => {
+            LabError::Changed { path: old, bytes: Bytes(bytes) }.into()
+        }
         (_, Op::Open { .. } | Op::Read { .. } | Op::ReadTail { .. } | Op::Close { handle: book::OLD }) => {
             CampaignError::Op { path: old, failure }.into()
         }

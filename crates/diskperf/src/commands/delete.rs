@@ -12,7 +12,7 @@ use store::{Doomed, RunState, StoreError};
 use units::Exit;
 
 use crate::documents::stored::{StoreArguments, is_alive};
-use crate::error::Error;
+use crate::error::{ConsentError, Error, RunsError};
 use crate::ui::consent;
 use crate::ui::output;
 use crate::ui::shell;
@@ -50,13 +50,18 @@ pub fn run(arguments: &DeleteArguments) -> Result<Exit, Error> {
         if let Ok(process) = run.holder.parse::<Incarnation>()
             && process.lives()
         {
-            return Err(Error::StillMeasured { run: run.id.clone(), pid: process.pid, is_here: process.can_be_seen() });
+            return Err(RunsError::StillMeasured {
+                run: run.id.clone(),
+                pid: process.pid,
+                is_here: process.can_be_seen(),
+            }
+            .into());
         }
     }
     // 3
     let names = runs.iter().map(|run| run.id.as_str()).collect::<Vec<_>>().join(", ");
     if !arguments.yes && !consent::agrees(&format!("delete {names}? [y/N] ")) {
-        return Err(Error::NotAgreed { things: names, count: runs.len() });
+        return Err(ConsentError::NotAgreed { things: names, count: runs.len() }.into());
     }
     // What they left behind is found through the store only as long as they are in it.
     let left: Vec<_> =

@@ -11,7 +11,8 @@ use stats::{Cell, Document};
 use store::LAST;
 use units::Exit;
 
-use crate::documents::document::{self, DocumentFault};
+use crate::documents::document;
+use crate::documents::fault::DocumentFault;
 use crate::documents::stored::StoreArguments;
 use crate::error::Error;
 use crate::simulation::again;

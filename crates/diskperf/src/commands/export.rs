@@ -7,7 +7,7 @@ use units::Exit;
 use crate::documents::document::plain;
 use crate::documents::redact::anonymous;
 use crate::documents::stored::StoreArguments;
-use crate::error::Error;
+use crate::error::{Error, RunsError};
 use crate::jobs::{self, Job, Text, fio};
 use crate::ui::layout::{Layout, OutputArguments, json};
 use crate::ui::output;
@@ -77,7 +77,7 @@ fn to_fio(arguments: &ExportArguments) -> Result<Exit, Error> {
             let (name, document) = arguments.store.load(typed)?;
             match document.run.job {
                 Some(text) => Text::new(name, text),
-                None => return Err(Error::NoJob(name)),
+                None => return Err(RunsError::NoJob(name).into()),
             }
         };
         jobs.push(fio::export(&Job::read(&text)?));

@@ -7,7 +7,7 @@ use units::Exit;
 
 use crate::cli::mentions;
 use crate::cli::{self, TASKS};
-use crate::error::Error;
+use crate::error::{ArgumentError, Error};
 use crate::ui::output;
 
 /// A heading, and commands in the order of their list.
@@ -58,7 +58,12 @@ fn explained(words: &[String], word: &str) -> Result<String, Error> {
     let mut texts: Vec<String> = Topic::named(word).map(|topic| glossary::list(topic, page)).into_iter().collect();
     texts.extend(glossary::find(word).into_iter().map(|(topic, entry)| glossary::text(topic, entry, page)));
     if texts.is_empty() {
-        return Err(Error::UnknownWord { word: word.to_owned(), near: near(word), mentions: mentions::of(word) });
+        return Err(ArgumentError::UnknownWord {
+            word: word.to_owned(),
+            near: near(word),
+            mentions: mentions::of(word),
+        }
+        .into());
     }
     Ok(texts.join("\n"))
 }

@@ -22,7 +22,7 @@ use units::Exit;
 use crate::choose::matching;
 use crate::documents::document::plain;
 use crate::documents::stored::StoreArguments;
-use crate::error::Error;
+use crate::error::{Error, RunsError};
 use crate::target::{TargetArgument, TargetKind};
 use crate::ui::layout::{OutputArguments, Tabular, json};
 
@@ -48,7 +48,7 @@ pub struct HistoryArguments {
 pub fn run(arguments: &HistoryArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     let layout = arguments.output.layout();
-    let unknown = |word: &str, known: Vec<String>| Error::NoHistory { word: word.to_owned(), known };
+    let unknown = |word: &str, known: Vec<String>| Error::from(RunsError::NoHistory { word: word.to_owned(), known });
     let store = arguments.store.to_read()?.ok_or_else(|| unknown(&arguments.program, Vec::new()))?;
     let programs = store.programs()?;
     let keys: Vec<(&str, &str)> = programs.iter().map(|(program, phase)| (program.as_str(), phase.as_str())).collect();

@@ -13,7 +13,7 @@ use units::Exit;
 
 use crate::cli;
 use crate::documents::user_files;
-use crate::error::Error;
+use crate::error::{Error, OutputError};
 use crate::ui::output;
 
 /// Arguments of `diskperf man`.
@@ -61,9 +61,8 @@ fn make(directory: &Path) -> Result<(), Error> {
     match user_files::existing(directory) {
         Ok(metadata) if !metadata.is_dir() => Err(PathFault::NotADirectory(directory.to_owned()).into()),
         Ok(_) => Ok(()),
-        Err(PathFault::Missing(_)) => {
-            fs::create_dir_all(directory).map_err(|source| Error::Output { to: directory.shown().to_string(), source })
-        }
+        Err(PathFault::Missing(_)) => Ok(fs::create_dir_all(directory)
+            .map_err(|source| OutputError::Failed { to: directory.shown().to_string(), source })?),
         Err(other) => Err(other.into()),
     }
 }

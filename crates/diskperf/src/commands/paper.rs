@@ -15,7 +15,7 @@ use stats::compare::replication::{
 use units::Exit;
 
 use crate::cli::values::parse_phases;
-use crate::error::Error;
+use crate::error::{ArgumentError, Error};
 use crate::ui::layout::{self, Format, OutputArguments};
 
 /// What `diskperf paper` takes.
@@ -50,13 +50,11 @@ pub fn run(arguments: &PaperArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     let parts = parts(&arguments.parts)?;
     if let (Some(phases), false) = (arguments.phases, parts.iter().any(|part| matches!(part, Part::Vaxmix))) {
-        let why = "only vaxmix takes another number of positions than 10".to_owned();
-        return Err(Error::BadSize { what: "--phases", given: phases.to_string(), why });
+        return Err(ArgumentError::OnlyVaxmixHasPhases(phases.get()).into());
     }
     let phases = arguments.phases.map_or(PHASES, NonZeroU32::get);
     if phases < LEAST_PHASES {
-        let why = format!("a ranking needs more than one value; use {LEAST_PHASES} or more");
-        return Err(Error::BadSize { what: "--phases", given: phases.to_string(), why });
+        return Err(ArgumentError::FewPhases { phases, least: LEAST_PHASES }.into());
     }
     let text = match arguments.output.layout() {
         Format::Json => layout::json(&document(&parts, phases)?),
@@ -89,7 +87,7 @@ fn parts(words: &[String]) -> Result<Vec<Part>, Error> {
         } else if word == "vaxmix" {
             parts.push(Part::Vaxmix);
         } else {
-            return Err(Error::NoSuchPart(typed.clone()));
+            return Err(ArgumentError::NoSuchPart(typed.clone()).into());
         }
     }
     // What is named twice, also by `questions`, is printed once, where it came first.

@@ -20,10 +20,11 @@ use store::LAST;
 use units::{Bytes, Exit};
 
 use crate::commands::paper;
-use crate::documents::document::{self, Both, DocumentFault, Readable};
+use crate::documents::document::{self, Both, Readable};
+use crate::documents::fault::DocumentFault;
 use crate::documents::stored::StoreArguments;
 use crate::documents::user_files;
-use crate::error::Error;
+use crate::error::{Error, OutputError};
 use crate::ui::layout::dense;
 use crate::ui::output;
 
@@ -166,7 +167,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
     let is_page = arguments.file.is_some() || arguments.svg.is_none() || arguments.format == ReportFormat::Markdown;
     let is_printed = output::is_printed(arguments.file.as_deref());
     if is_page && is_printed && arguments.format == ReportFormat::Html && output::page().columns.is_some() {
-        return Err(Error::PageOnTerminal);
+        return Err(OutputError::PageOnTerminal.into());
     }
     let latest = [PathBuf::from(LAST)];
     let named = if arguments.runs.is_empty() && !arguments.paper { &latest[..] } else { &arguments.runs };
@@ -291,7 +292,7 @@ fn draw(inputs: &Inputs, folder: &Path, read: &[PathBuf]) -> Result<(), Error> {
             may_be_drawn(path)?;
         }
     } else {
-        fs::create_dir(folder).map_err(|source| Error::Output { to: folder.shown().to_string(), source })?;
+        fs::create_dir(folder).map_err(|source| OutputError::Failed { to: folder.shown().to_string(), source })?;
     }
     for (path, drawing) in &files {
         output::deliver_as(path, drawing)?;

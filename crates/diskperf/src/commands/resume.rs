@@ -21,7 +21,7 @@ use units::Exit;
 
 use crate::commands::run;
 use crate::documents::stored::{KeepArguments, StoreArguments, is_alive};
-use crate::error::Error;
+use crate::error::{Error, RunsError};
 use crate::request::resolved::{Resolved, Tests};
 use crate::request::{RunRequest, Workload};
 use crate::session::{Call, Resumed};
@@ -50,19 +50,19 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
     };
     let left = store.left(&run)?;
     if left.state == RunState::Finished {
-        return Err(Error::NothingLeft(run));
+        return Err(RunsError::NothingLeft(run).into());
     }
     if left.state == RunState::Running
         && let Ok(process) = left.holder.parse::<Incarnation>()
         && process.lives()
     {
-        return Err(Error::StillRuns { run, pid: process.pid, is_here: process.can_be_seen() });
+        return Err(RunsError::StillRuns { run, pid: process.pid, is_here: process.can_be_seen() }.into());
     }
     // 2
     let (words, folder) = (left.command.clone(), left.folder.clone());
     let elsewhere = |elsewhere: String| {
         let (run, folder, command) = (run.clone(), folder.clone(), words.clone());
-        Error::Elsewhere { run, elsewhere, folder, command }
+        Error::from(RunsError::Elsewhere { run, elsewhere, folder, command })
     };
     let resolve = || {
         if let Some(difference) = difference(&left) {
@@ -97,7 +97,7 @@ fn last_unfinished(store: &Store) -> Result<String, Error> {
     };
     let runs = store.list()?;
     let last = runs.into_iter().rev().find(|run| is_left(run.state, &run.holder));
-    last.map(|run| run.id).ok_or(Error::AllFinished)
+    last.map(|run| run.id).ok_or(RunsError::AllFinished.into())
 }
 
 /// The request of the run, or how it was stored without one.

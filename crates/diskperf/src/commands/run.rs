@@ -16,7 +16,7 @@ use workload::Phase;
 use crate::campaign_error::CampaignError;
 use crate::cells::{self, History, Scene};
 use crate::choose::{self, Conductor};
-use crate::error::Error;
+use crate::error::{ArgumentError, Error};
 use crate::events::Event;
 use crate::forecast::{Forecast, Prices};
 use crate::judge;
@@ -147,7 +147,7 @@ fn carry_out(
     session.keep_conditioned(targets);
     let is_made = targets.iter().any(Target::is_made);
     if request.keep && !is_made {
-        return Err(Error::NothingToKeep);
+        return Err(ArgumentError::NothingToKeep.into());
     }
     consent::ask(&request.consent, targets, is_dry, &session.earlier)?;
     if is_made && !is_dry {

@@ -14,7 +14,7 @@ use crate::budget::Sizes;
 use crate::campaign_error::CampaignError;
 use crate::cli::simulate::SimulateArguments;
 use crate::commands::run::Results;
-use crate::error::Error;
+use crate::error::{ArgumentError, Error};
 use crate::events::Event;
 use crate::keeper::{Command, Keeper};
 use crate::plan::{Alternative, Plan, Row};
@@ -133,10 +133,9 @@ fn carry_out(
     let preset = arguments.preset;
     let runs = alternatives.len().saturating_mul(arguments.phases.get() as usize);
     if runs > MOST_RUNS {
-        let [rows, each, all, most] = [alternatives.len(), arguments.phases.get() as usize, runs, MOST_RUNS]
+        let [rows, phases, all, most] = [alternatives.len(), arguments.phases.get() as usize, runs, MOST_RUNS]
             .map(|number| units::whole(number as u64));
-        let why = format!("{rows} rows with {each} runs each are {all} simulations; the limit is {most}");
-        return Err(Error::BadSize { what: "--phases", given: arguments.phases.to_string(), why });
+        return Err(ArgumentError::TooManySimulations { phases, rows, all, most }.into());
     }
     let plan = planned.insert(of_machines(preset, arguments.phases.get(), arguments.seed, alternatives));
     let stop = Stop::on_signals()?;
@@ -186,7 +185,7 @@ type Variant = (Machine, Vec<(String, String)>);
 fn variants(machine: &Machine, sweeps: &[Sweep]) -> Result<Vec<Variant>, Error> {
     let count = sweeps.iter().try_fold(1usize, |count, sweep| count.checked_mul(sweep.values.len()));
     if count.is_none_or(|count| count > MOST_ROWS) {
-        return Err(Error::TooManyRows(MOST_ROWS));
+        return Err(ArgumentError::TooManyRows(MOST_ROWS).into());
     }
     let mut variants: Vec<Variant> = vec![(machine.clone(), Vec::new())];
     for Sweep { key, values } in sweeps {

@@ -10,7 +10,7 @@ use clap::Args;
 use units::Exit;
 
 use crate::cli::values::MOST_ROUNDS;
-use crate::error::Error;
+use crate::error::{Error, VerifyError};
 use crate::target::{Site, Target, TargetArgument};
 use crate::ui::consent::{self, YesArguments};
 use crate::ui::layout::OutputArguments;
@@ -70,7 +70,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Error> {
         (Site::Directory { path, .. }, false, Some(log)) => {
             steps::check(&target, path, (log, arguments.lost_folder), &arguments.output)
         }
-        (Site::Directory { path, .. }, ..) => Err(Error::TwoSteps(path.clone())),
-        _ => Err(Error::NotVerified(target.typed.clone())),
+        (Site::Directory { path, .. }, ..) => Err(VerifyError::TwoSteps(path.clone()).into()),
+        _ => Err(VerifyError::NotVerified(target.typed.clone()).into()),
     }
 }

@@ -14,54 +14,18 @@ use serde_json::error::Category;
 use serde_json::{Map, Value, json};
 use stats::compare::history::{HISTORY_SCHEMA, History};
 use stats::{Document, Name, SCHEMA, VERIFICATION_SCHEMA, Verification};
-use units::{Bytes, name};
+use units::name;
 
+use crate::documents::fault::{DocumentFault, LARGEST};
 use crate::documents::stored::StoreArguments;
 use crate::documents::user_files;
-use crate::error::Error;
-
-/// The largest document that is read. A cell with its rounds has some kilobytes: no run comes near it, and
-/// a disk that is named by mistake ends here.
-pub const LARGEST: Bytes = Bytes::mib(256);
-
-/// Why something is no document that can be explained.
-#[derive(Debug, thiserror::Error)]
-pub enum DocumentFault {
-    #[error("{0} is empty")]
-    Empty(String),
-    #[error("{0} is larger than {LARGEST}, the limit for results files")]
-    TooLarge(String),
-    #[error("{name} is not JSON: {why}")]
-    NotJson { name: String, why: String },
-    #[error("{name} is truncated at line {line}")]
-    CutShort { name: String, line: usize },
-    #[error("{0} is JSON, but not a results file of diskperf")]
-    NotOurs(String),
-    #[error("{name} has the version {schema}; this build reads {SCHEMA}")]
-    OtherVersion { name: String, schema: String, written_by: Option<String> },
-    #[error("{name} is not valid {schema}: {why}")]
-    Unfit { name: String, schema: &'static str, why: String, written_by: Option<String> },
-    #[error("{name} has nothing to explain: {why}")]
-    NoCells { name: String, why: String },
-    #[error("{name} has no result for {words}")]
-    NoSuchCell { name: String, words: String, near: Vec<String> },
-    #[error("{0} is an input file; this would overwrite it")]
-    Overwrites(String),
-    #[error("{0} is a file; charts need a folder")]
-    NoFolder(String),
-    #[error("{0} exists and is not a chart of diskperf")]
-    NotAChart(String),
-    #[error("{} and {} have no test in common: {} has {}; {} has {}{differs}", .names[0], .names[1], .names[0], .have[0], .names[1], .have[1])]
-    NothingShared { names: [String; 2], have: [String; 2], differs: String },
-    #[error("{} and {} are the same run", .names[0], .names[1])]
-    OneRun { names: [String; 2] },
-}
+use crate::error::{Error, RunsError};
 
 /// The document of a stored run, or the one in a file.
 pub fn named(run: &Path, store: &StoreArguments) -> Result<Document, Error> {
     match stored_name(run).map(|name| store.load(name)) {
         // Where there is no store, only a file can have been meant.
-        None | Some(Err(Error::NothingIsStored(_) | Error::NowhereToStore)) => read(run),
+        None | Some(Err(Error::Runs(RunsError::NothingIsStored(_) | RunsError::NowhereToStore))) => read(run),
         Some(loaded) => Ok(loaded?.1),
     }
 }
@@ -85,7 +49,7 @@ pub struct Both<T> {
 /// A stored run, or the run, history or verification in a file.
 pub fn readable(run: &Path, store: &StoreArguments) -> Result<Readable, Error> {
     match stored_name(run).map(|name| store.load(name)) {
-        None | Some(Err(Error::NothingIsStored(_) | Error::NowhereToStore)) => {}
+        None | Some(Err(Error::Runs(RunsError::NothingIsStored(_) | RunsError::NowhereToStore))) => {}
         Some(loaded) => return Ok(Readable::Run(Box::new(loaded?.1))),
     }
     let (name, bytes) = (name_of(run), user_files::bytes(run, LARGEST)?);

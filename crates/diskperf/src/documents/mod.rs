@@ -1,6 +1,7 @@
 //! Result files, the stored runs that they come from, and files that a person named.
 
 pub mod document;
+pub mod fault;
 pub mod redact;
 pub mod stored;
 pub mod user_files;

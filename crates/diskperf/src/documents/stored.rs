@@ -13,7 +13,7 @@ use kernel::Incarnation;
 use stats::Document;
 use store::{Listed, RunState, Store, Surroundings, default_place};
 
-use crate::error::Error;
+use crate::error::{Error, RunsError};
 use crate::ui::output;
 
 /// The variable that names the store.
@@ -50,8 +50,8 @@ impl KeepArguments {
             return Ok(None);
         }
         match self.store.to_write() {
-            Err(Error::NowhereToStore) => {
-                output::remark(&format!("not stored: {}; --store PATH names a place", Error::NowhereToStore));
+            Err(Error::Runs(error @ RunsError::NowhereToStore)) => {
+                output::remark(&format!("not stored: {error}; --store PATH names a place"));
                 Ok(None)
             }
             opened => opened,
@@ -83,7 +83,7 @@ impl StoreArguments {
                 Store::make_folder(&path, owner)?;
                 Some(Store::open(&path, owner)?)
             }
-            Choice::Nowhere => return Err(Error::NowhereToStore),
+            Choice::Nowhere => return Err(RunsError::NowhereToStore.into()),
             Choice::None => None,
         })
     }
@@ -96,8 +96,8 @@ impl StoreArguments {
                 Err(store::StoreError::Missing(_)) => Ok(None),
                 opened => Ok(Some(opened?)),
             },
-            Choice::Nowhere => Err(Error::NowhereToStore),
-            Choice::None => Err(Error::NothingIsStored(VARIABLE)),
+            Choice::Nowhere => Err(RunsError::NowhereToStore.into()),
+            Choice::None => Err(RunsError::NothingIsStored(VARIABLE).into()),
         }
     }
 

@@ -1,10 +1,10 @@
-//! What to make of a command of a person's own that cannot be run.
+//! Errors of a command of yours that is measured.
 
 use kernel::NoCommand;
 
-use super::Error;
+use super::outcome::{Outcome, usage};
 
-/// Why it cannot be run.
+/// Why your command cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandFault {
     #[error(transparent)]
@@ -15,17 +15,12 @@ pub enum CommandFault {
     Preset(String),
 }
 
-/// What to try.
-pub fn hint(fault: &CommandFault) -> String {
-    match fault {
-        CommandFault::NotFound(fault) => fault.hint(),
-        CommandFault::NoLine(_) => "close its quotes, as in --prepare 'cp -r /usr/include include'".to_owned(),
-        CommandFault::Preset(_) => "leave it out: diskperf run TARGET -- COMMAND".to_owned(),
-    }
-}
-
-impl From<CommandFault> for Error {
-    fn from(fault: CommandFault) -> Error {
-        Error::Command(Box::new(fault))
+impl CommandFault {
+    pub(super) fn outcome(&self) -> Outcome {
+        match self {
+            CommandFault::NotFound(fault) => usage(fault.hint()),
+            CommandFault::NoLine(_) => usage("close its quotes, as in --prepare 'cp -r /usr/include include'"),
+            CommandFault::Preset(_) => usage("leave it out: diskperf run TARGET -- COMMAND"),
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! Every command of ours that a hint names is one: the parser of the command line takes it.
 
-use crate::campaign_error::CampaignError;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -12,9 +11,10 @@ use powercut::{LedgerFault, VerifyFault};
 use store::StoreError;
 use units::Bytes;
 
-use super::{CommandFault, Error};
+use super::{ArgumentError, CommandFault, ConsentError, Error, LabError, RunsError, VerifyError};
+use crate::campaign_error::CampaignError;
 use crate::cli;
-use crate::documents::document::DocumentFault;
+use crate::documents::fault::DocumentFault;
 
 /// What ends a command in a hint, and what is said of it afterwards.
 const ENDS: [&str; 16] = [
@@ -59,37 +59,39 @@ fn errors() -> Vec<Error> {
     let left = kernel::Fault::Left { path: path(), source: io() };
     let failed = GuardFault::Failed { action: "erase", device: "/dev/loop7".into(), source: io() };
     vec![
-        Error::IsADevice("/dev/sdb".into()),
-        Error::NoDevice("x".to_owned()),
-        Error::OnlyOfDevices { option: "--write", preset: "quick" },
+        ArgumentError::IsADevice("/dev/sdb".into()).into(),
+        ArgumentError::NoDevice("x".to_owned()).into(),
+        ArgumentError::OnlyOfDevices { option: "--write", preset: "quick" }.into(),
         PathFault::WouldOverwrite(path()).into(),
-        Error::RarelyMeant { path: "/".into(), why: "is" },
-        Error::TooShort { path: path(), program: "read_8192", holds: Bytes(0), needs: Bytes(1) },
+        ConsentError::RarelyMeant { path: "/".into(), why: "is" }.into(),
+        LabError::TooShort { path: path(), program: "read_8192", holds: Bytes(0), needs: Bytes(1) }.into(),
         PathFault::NoRoom { path: path(), free: Bytes(0), needed: Bytes(1) }.into(),
-        Error::NoChoice,
-        Error::NothingLeft(run()),
-        Error::AllFinished,
-        Error::Elsewhere {
+        ArgumentError::NoChoice.into(),
+        RunsError::NothingLeft(run()).into(),
+        RunsError::AllFinished.into(),
+        RunsError::Elsewhere {
             run: run(),
             elsewhere: String::new(),
             folder: path(),
             command: words("diskperf run smoke 'a b'"),
-        },
-        Error::Occupied {
-            refused: GuardFault::Refused {
+        }
+        .into(),
+        RunsError::Occupied {
+            refused: Box::new(GuardFault::Refused {
                 device: "/dev/loop7".to_owned(),
                 reasons: Vec::new(),
                 identity: "64 MiB".to_owned(),
-            },
+            }),
             doubt: None,
             folder: path(),
             command: words("diskperf run new:ext4@/dev/loop7 -- cp -r /usr copy"),
-        },
-        Error::NoJob(run()),
-        Error::NoHistory { word: "x".to_owned(), known: Vec::new() },
-        Error::UnknownWord { word: "x".to_owned(), near: Vec::new(), mentions: Vec::new() },
-        Error::TwoSteps(path()),
-        Error::LogIsLost(path()),
+        }
+        .into(),
+        RunsError::NoJob(run()).into(),
+        RunsError::NoHistory { word: "x".to_owned(), known: Vec::new() }.into(),
+        ArgumentError::UnknownWord { word: "x".to_owned(), near: Vec::new(), mentions: Vec::new() }.into(),
+        VerifyError::TwoSteps(path()).into(),
+        VerifyError::LogIsLost(path()).into(),
         VerifyFault::BadLog { path: path(), fault: LedgerFault::NotALog }.into(),
         VerifyFault::NoControl(TuningFault::NoNotes).into(),
         CampaignError::NoSettings("flat".to_owned()).into(),
@@ -121,13 +123,4 @@ fn every_command_that_a_hint_names_can_be_typed() {
     }
     assert_eq!(refused, [""; 0]);
     assert!(count >= 30, "{count}");
-}
-
-/// A run in another container can be resumed there, but `delete` has to wait for it.
-#[test]
-fn what_to_do_about_a_run_in_another_container_depends_on_the_command() {
-    let (run, pid, is_here) = ("bzkv-261122".to_owned(), 7, false);
-    let hints = [Error::StillRuns { run: run.clone(), pid, is_here }, Error::StillMeasured { run, pid, is_here }]
-        .map(|error| error.hint().expect("a hint"));
-    assert!(hints[0].ends_with("resume it there") && hints[1].ends_with("wait until it ends"), "{hints:?}");
 }

@@ -7,7 +7,7 @@ use super::resolved::Resolved;
 use super::{RunRequest, Together};
 use crate::budget::{Limits, Sizes};
 use crate::campaign_error::CampaignError;
-use crate::error::Error;
+use crate::error::{ArgumentError, Error};
 use crate::plan::{Alternative, Before, Fit, Plan, PlannedSizing, Row};
 use crate::presets::{Preset, Settings, Sizing};
 use crate::sizing::{self, Wishes};
@@ -100,7 +100,7 @@ pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Re
             rows.iter_mut().filter(|row| row.writes()).for_each(|row| row.omitted = Some(reason.clone()));
         }
         if let (Site::File { path, .. }, true) = (&site.site, rows.iter().all(Row::writes)) {
-            return Err(Error::OnlyRead { path: path.clone(), preset: preset.name });
+            return Err(ArgumentError::OnlyRead { path: path.clone(), preset: preset.name }.into());
         }
         for row in &mut rows {
             row.omitted = row.omitted.take().or_else(|| site.simulated()?.lacks(&row.program));

@@ -20,7 +20,7 @@ use units::Nanos;
 
 use crate::budget::Sizes;
 use crate::cells::{self, History, Scene};
-use crate::error::Error;
+use crate::error::{ArgumentError, Error};
 use crate::events::Event;
 use crate::ground;
 use crate::plan::{Alternative, Before, Plan, PlannedSizing};
@@ -105,7 +105,7 @@ pub fn perform_all(
 
 /// Draws the first run, and returns the title.
 pub fn draw(path: &Path, plan: &Plan, targets: &[Target], stop: &Stop) -> Result<String, Error> {
-    let Some(&first) = wanted(plan).first() else { return Err(Error::NothingToDraw) };
+    let Some(&first) = wanted(plan).first() else { return Err(ArgumentError::NothingToDraw.into()) };
     let Alternative { targets: busy, row } = &plan.alternatives[first];
     let target = &targets[busy[0]];
     let chance = Chance { seed: plan.seed, phase: 0, phases: plan.rounds };

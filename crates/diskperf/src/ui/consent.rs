@@ -1,7 +1,6 @@
 //! Questions before anything is written: whether a benchmark is meant to run in a place such as `/`, and whether the data
 //! on a device may be overwritten.
 
-use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -13,7 +12,7 @@ use kernel::name::Shown;
 use kernel::place::Place;
 use report::plain;
 
-use crate::error::Error;
+use crate::error::{ConsentError, Doubt, Error};
 use crate::request::Consent;
 use crate::target::{Site, Target};
 
@@ -90,27 +89,6 @@ pub struct Earlier {
     pub replaced: Vec<ReplacedVolume>,
 }
 
-/// Why diskperf cannot tell whether a run wrote the data on a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
-    /// The device does not hold the file system that the run made.
-    Replaced,
-    /// The run was killed during mkfs.
-    Unfinished,
-    /// The machine was restarted, which removed the notes about the device.
-    Restarted,
-}
-
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Doubt::Replaced => "it no longer holds the file system that the run made",
-            Doubt::Unfinished => "the run was killed during mkfs, so diskperf cannot tell who wrote that",
-            Doubt::Restarted => "the machine was restarted since the run began, so diskperf cannot tell who wrote that",
-        })
-    }
-}
-
 impl Earlier {
     /// Why nothing proves that the run wrote the data on this device.
     pub fn doubt(&self, inspected: &Inspected) -> Option<Doubt> {
@@ -181,7 +159,7 @@ pub fn ask(said: &Consent, targets: &mut [Target], is_plan: bool, earlier: &Earl
                 }
                 if !said.destroy_data {
                     let (device, identity) = (inspected.described(), inspected.identity());
-                    return Err(Error::NotToBeOverwritten { device, identity });
+                    return Err(ConsentError::NotToBeOverwritten { device, identity }.into());
                 }
                 if !is_plan {
                     overwriting.leave = Leave::Destroy(confirmation(&mut given, inspected)?);
@@ -209,7 +187,7 @@ pub fn ask_place(said: &YesArguments, path: &Path, place: &Place) -> Result<(), 
     if agrees(&format!("{} {why}; write there? [y/N] ", path.shown())) {
         return Ok(());
     }
-    Err(Error::RarelyMeant { path: path.to_owned(), why })
+    Err(ConsentError::RarelyMeant { path: path.to_owned(), why }.into())
 }
 
 /// Whether the user answers yes. Without a terminal the answer is no.

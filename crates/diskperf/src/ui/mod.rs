@@ -7,6 +7,7 @@ pub mod announce;
 pub mod conclusion;
 pub mod consent;
 pub mod display;
+pub mod failure;
 pub mod layout;
 mod progress;
 pub mod remarks;

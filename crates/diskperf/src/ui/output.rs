@@ -13,7 +13,7 @@ use report::{Page, plain};
 use units::Bytes;
 
 use crate::documents::user_files;
-use crate::error::Error;
+use crate::error::{Error, OutputError};
 use crate::signals;
 
 /// So much of a message is said; what is quoted in it may be a file of any size.
@@ -25,7 +25,7 @@ pub fn print(text: &str) -> Result<(), Error> {
     // Held, so that lines of two threads do not mix. Nothing else writes through it.
     let out = io::stdout().lock();
     kernel::stream(out.as_fd(), text.as_bytes(), &signals::told_to_stop).map_err(|fault| match fault {
-        OutletFault::Failed(source) => Error::Output { to: "standard output".to_owned(), source },
+        OutletFault::Failed(source) => OutputError::Failed { to: "standard output".to_owned(), source }.into(),
         fault => unwritable(Path::new("-"), fault),
     })
 }
@@ -127,9 +127,9 @@ fn unwritable(path: &Path, fault: OutletFault) -> Error {
         OutletFault::Refused(refusal) => user_files::refused(path, refusal).into(),
         OutletFault::NoFolder(folder) => PathFault::Missing(folder).into(),
         OutletFault::NoDevice(device) => PathFault::MissingDevice(device).into(),
-        OutletFault::NotOpen => Error::NotOpen(path.to_owned()),
-        OutletFault::NoReader => Error::NoReader(path.to_owned()),
-        OutletFault::Failed(source) => Error::Output { to, source },
+        OutletFault::NotOpen => OutputError::NotOpen(path.to_owned()).into(),
+        OutletFault::NoReader => OutputError::NoReader(path.to_owned()).into(),
+        OutletFault::Failed(source) => OutputError::Failed { to, source }.into(),
     }
 }
 

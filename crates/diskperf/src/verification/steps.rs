@@ -14,7 +14,7 @@ use powercut::{Bounds, Cut, Found, Log, Records, VerifyFault, Writers, check as 
 use units::{Bytes, Exit, Prng};
 
 use super::{conclude, document, power_cut, text_of};
-use crate::error::Error;
+use crate::error::{Error, VerifyError};
 use crate::signals::Stop;
 use crate::target::Target;
 use crate::ui::consent::{self, YesArguments};
@@ -28,7 +28,7 @@ const LABEL: &str = "verify";
 /// Writes in a private folder, and prints what is acknowledged, until the power is cut or somebody says stop.
 pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments) -> Result<Exit, Error> {
     if place.in_memory.is_some() {
-        return Err(Error::NothingLasts(path.to_owned()));
+        return Err(VerifyError::NothingLasts(path.to_owned()).into());
     }
     if place.free_bytes < Bounds::LEAST {
         let (free, needed) = (Bytes(place.free_bytes), Bytes(Bounds::LEAST));
@@ -125,7 +125,7 @@ fn lies_elsewhere(path: &Path) -> Result<(), Error> {
     let printed_to = fs::metadata("/proc/self/fd/1").map_err(unreadable)?;
     let tried = fs::metadata(path).map_err(unreadable)?;
     if printed_to.is_file() && printed_to.dev() == tried.dev() {
-        return Err(Error::LogIsLost(path.to_owned()));
+        return Err(VerifyError::LogIsLost(path.to_owned()).into());
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use workload::programs::lab as programs;
 
 use crate::campaign_error::CampaignError;
 use crate::documents::user_files;
-use crate::error::Error;
+use crate::error::{Error, LabError};
 use crate::lab::{self, Voice};
 use crate::signals::Stop;
 
@@ -105,7 +105,9 @@ fn transfers(arguments: &BwArguments, storage: &Storage) -> Result<Tests, Error>
     if fitting.is_empty() {
         // One more is counted than asked for where the lab's own counting is wanted.
         let most = holds.saturating_sub(counted(0));
-        return Err(Error::TooSmall { path: arguments.device.clone(), holds, needed: counted(asked[0]), most });
+        return Err(
+            LabError::TooSmall { path: arguments.device.clone(), holds, needed: counted(asked[0]), most }.into()
+        );
     }
     let programs = fitting.into_iter().map(|amount| programs::raw_bandwidth(counted(amount), storage.direct));
     let names: Vec<String> = left_out.iter().map(u32::to_string).collect();
@@ -114,19 +116,20 @@ fn transfers(arguments: &BwArguments, storage: &Storage) -> Result<Tests, Error>
 }
 
 /// Bytes of each read of `-l`.
-fn block_bytes(arguments: &BwArguments, storage: &Storage) -> Result<u32, Error> {
+fn block_bytes(arguments: &BwArguments, storage: &Storage) -> Result<u32, LabError> {
     let size = arguments.size.unwrap_or(Bytes(u64::from(storage.block_bytes)));
     let unit = if storage.direct { u64::from(storage.block_bytes) } else { 1 };
-    let why = if size > LARGEST_READ {
-        format!("bw -l goes up to {LARGEST_READ}")
-    } else if !size.0.is_multiple_of(unit) {
-        format!("{} is read in whole blocks of {}", arguments.device.shown(), Bytes(unit))
-    } else if size.0 > storage.bytes {
-        format!("{} holds no more than {}", arguments.device.shown(), Bytes(storage.bytes))
-    } else {
-        return Ok(size.0 as u32);
-    };
-    Err(Error::BadSize { what: "a read", given: size.to_string(), why })
+    let device = arguments.device.clone();
+    if size > LARGEST_READ {
+        return Err(LabError::LargeRead { size, most: LARGEST_READ });
+    }
+    if !size.0.is_multiple_of(unit) {
+        return Err(LabError::UnevenRead { size, device, block: Bytes(unit) });
+    }
+    if size.0 > storage.bytes {
+        return Err(LabError::LongRead { size, device, holds: Bytes(storage.bytes) });
+    }
+    Ok(size.0 as u32)
 }
 
 /// The reads of `-l`. Each number of reads has a seed of its own, or it would read the same blocks again.

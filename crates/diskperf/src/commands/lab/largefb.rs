@@ -6,7 +6,7 @@ use units::{Bytes, Exit};
 use workload::Placing;
 use workload::programs::lab::{LARGE_CALL, LargeFile};
 
-use crate::error::Error;
+use crate::error::{Error, LabError};
 use crate::lab::{self, Benchmark, FlushArguments};
 use crate::ui::consent::YesArguments;
 
@@ -60,16 +60,13 @@ enum RandomChoice {
 }
 
 impl LargefbArguments {
-    fn settings(&self) -> Result<LargeFile, Error> {
-        let refused = |what, given: String, why: &str| Error::BadSize { what, given, why: why.to_owned() };
+    fn settings(&self) -> Result<LargeFile, LabError> {
         if self.megabytes > LARGEST {
-            return Err(refused("a file", format!("{} MB", self.megabytes), "largefb goes up to 1048576"));
+            return Err(LabError::TooLarge { megabytes: self.megabytes, most: LARGEST });
         }
         let placing = match (self.random, self.stride) {
             (RandomChoice::Stride, stride) => Placing::Stride(stride.unwrap_or(STRIDE)),
-            (_, Some(stride)) => {
-                return Err(refused("a stride", stride.to_string(), "only --random stride has one"));
-            }
+            (_, Some(stride)) => return Err(LabError::NoStride(stride.to_string())),
             (RandomChoice::Permutation, None) => Placing::Permutation,
             (RandomChoice::Replacement, None) => Placing::Replacement,
         };

@@ -6,7 +6,7 @@ use units::{Bytes, Exit};
 use workload::programs::lab::{SmallFiles, SmallSync};
 use workload::{Layout, Order};
 
-use crate::error::Error;
+use crate::error::{Error, LabError};
 use crate::lab::{self, Benchmark, FlushArguments};
 use crate::ui::consent::YesArguments;
 
@@ -92,10 +92,9 @@ enum SyncChoice {
 }
 
 impl SmallfbArguments {
-    fn settings(&self) -> Result<SmallFiles, Error> {
+    fn settings(&self) -> Result<SmallFiles, LabError> {
         if self.size > LARGEST {
-            let why = format!("smallfb goes up to {LARGEST}; largefb writes large files");
-            return Err(Error::BadSize { what: "a small file", given: self.size.to_string(), why });
+            return Err(LabError::NotSmall { size: self.size, most: LARGEST });
         }
         Ok(SmallFiles {
             files: self.files,

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use simulator::{Activity, Mark, Track};
 
-use crate::error::Error;
+use crate::error::{ArgumentError, Error};
 use crate::ui::output;
 
 /// A line of the drawing: a part, or what of a drive is at work.
@@ -96,7 +96,7 @@ impl Format {
         match path.extension().and_then(|end| end.to_str()) {
             Some("json") => Ok(Format::Trace),
             Some("svg") => Ok(Format::Svg),
-            _ => Err(Error::UnknownDrawing(path.to_owned())),
+            _ => Err(ArgumentError::UnknownDrawing(path.to_owned()).into()),
         }
     }
 }

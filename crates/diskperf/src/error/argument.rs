@@ -1,0 +1,121 @@
+//! Errors of words, options and targets on the command line.
+
+use std::path::PathBuf;
+
+use kernel::name::Shown;
+
+use super::outcome::{Outcome, usage};
+use crate::ui::shell;
+
+/// Why a command makes no sense as it was typed.
+#[derive(Debug, thiserror::Error)]
+pub enum ArgumentError {
+    // Words.
+    #[error("{word} is neither a command nor a help topic")]
+    UnknownWord { word: String, near: Vec<String>, mentions: Vec<String> },
+    #[error("{word} is not a command, and no directory or device here has that name")]
+    NoCommand { word: String, near: Vec<String> },
+    #[error("{0} is a command; put its options after it")]
+    OptionsFirst(String),
+    #[error("{0} is not a part of the paper")]
+    NoSuchPart(String),
+
+    // Targets of a preset.
+    #[error("{} is a block device; this command measures file systems", .0.shown())]
+    IsADevice(PathBuf),
+    #[error("{0} is not a block device; the preset device measures only those")]
+    NoDevice(String),
+    #[error("{option} does not apply to {preset}")]
+    OnlyOfDevices { option: &'static str, preset: &'static str },
+    #[error("{path} is only read, but every test of {preset} writes", path = .path.shown())]
+    OnlyRead { path: PathBuf, preset: &'static str },
+    #[error("--keep needs a target that gets a file system, such as image:ext4")]
+    NothingToKeep,
+
+    // `choose`.
+    #[error("`choose` needs at least two targets")]
+    NoChoice,
+    #[error("--price {target}: no target has that name")]
+    UnknownPrice { target: String, known: Vec<String> },
+    #[error("--price {0} is given twice")]
+    PriceTwice(String),
+
+    // Simulations.
+    #[error("{0} does not use a mix")]
+    NoMix(&'static str),
+    #[error("{} is not blkparse output{}: {why}", path.shown(), at_line(*line))]
+    BadTrace { path: PathBuf, line: Option<u64>, why: String },
+    #[error("{}: unknown file type for a timeline", .0.shown())]
+    UnknownDrawing(PathBuf),
+    #[error("no test of the preset can run on this machine, so there is nothing to draw")]
+    NothingToDraw,
+    #[error("this sweep has more than {0} rows")]
+    TooManyRows(usize),
+    #[error("--phases {phases}: {rows} rows with {phases} runs each are {all} simulations; the limit is {most}")]
+    TooManySimulations { phases: String, rows: String, all: String, most: String },
+    #[error("--phases {0}: only vaxmix takes another number of positions than 10")]
+    OnlyVaxmixHasPhases(u32),
+    #[error("--phases {phases}: a ranking needs more than one value")]
+    FewPhases { phases: u32, least: u32 },
+}
+
+impl ArgumentError {
+    pub(super) fn outcome(&self) -> Outcome {
+        match self {
+            ArgumentError::UnknownWord { near, mentions, .. } => usage(unknown_word(near, mentions)),
+            ArgumentError::NoCommand { near, .. } if near.is_empty() => {
+                usage("diskperf help lists the commands; diskperf PATH measures a directory")
+            }
+            ArgumentError::NoCommand { near, .. } => {
+                usage(format!("did you mean: diskperf {}", near.join(", diskperf ")))
+            }
+            ArgumentError::OptionsFirst(command) => {
+                usage(format!("diskperf {command} [OPTIONS]; the directory of that name is ./{command}"))
+            }
+            ArgumentError::NoSuchPart(_) => {
+                usage("the parts are T1 to T5, D1, D2, questions, Q1 to Q8, claims and vaxmix")
+            }
+
+            ArgumentError::IsADevice(path) => {
+                let device = shell::word(path);
+                usage(format!(
+                    "name a directory on it; `diskperf run device {device}`, `diskperf bw -b {device}` and `-l {device}` \
+                     read the device itself, and new:ext4@{device} makes a file system on a blank one"
+                ))
+            }
+            ArgumentError::NoDevice(_) => usage("name a device, as in diskperf run device /dev/sdb; lsblk lists them"),
+            ArgumentError::OnlyOfDevices { .. } => usage("diskperf run device DEVICE takes it"),
+            ArgumentError::OnlyRead { .. } => usage("name a directory to write in"),
+            ArgumentError::NothingToKeep => usage("leave --keep out, or name a target like image:ext4"),
+
+            ArgumentError::NoChoice => usage(
+                "name two or more, as in diskperf choose . /mnt; for two settings of one place, a=. b=.,tune=scheduler:none",
+            ),
+            ArgumentError::UnknownPrice { known, .. } => usage(format!("the targets are: {}", known.join(", "))),
+            ArgumentError::PriceTwice(_) => usage("give each target one price"),
+
+            ArgumentError::NoMix(_) => usage("--mix and --from-trace belong to the preset vaxmix"),
+            ArgumentError::BadTrace { .. } => usage("create one: `blktrace -d DEVICE -o - | blkparse -i - -o FILE`"),
+            ArgumentError::UnknownDrawing(_) => usage("use a name that ends in .json (trace) or .svg (picture)"),
+            ArgumentError::NothingToDraw => usage("use another preset, such as classic1983"),
+            ArgumentError::TooManyRows(_) => usage("sweep fewer fields, or use a larger step"),
+            ArgumentError::TooManySimulations { .. } => usage("use a smaller --phases, or sweep fewer fields"),
+            ArgumentError::OnlyVaxmixHasPhases(_) => usage("name the part: diskperf paper vaxmix --phases 20"),
+            ArgumentError::FewPhases { least, .. } => usage(format!("use --phases {least} or more")),
+        }
+    }
+}
+
+/// The line in a file, if it is known.
+fn at_line(line: Option<u64>) -> String {
+    line.map_or_else(String::new, |line| format!(", line {line}"))
+}
+
+/// Similar words and the first place that mentions the word; without similar words, all places.
+fn unknown_word(near: &[String], mentions: &[String]) -> String {
+    let near = (!near.is_empty()).then(|| format!("did you mean: {}", near.join(", ")));
+    let most = if near.is_some() { 1 } else { mentions.len() };
+    let mentions = (!mentions.is_empty()).then(|| format!("see {}", mentions[..most.min(mentions.len())].join(", ")));
+    let hints: Vec<String> = near.into_iter().chain(mentions).collect();
+    if hints.is_empty() { "diskperf help lists the commands and topics".to_owned() } else { hints.join("; ") }
+}

@@ -1,0 +1,53 @@
+//! Errors of the commands that run one program: bw, copy, smallfb, largefb and the programs of 1983.
+
+use std::path::PathBuf;
+
+use kernel::name::Shown;
+use units::Bytes;
+
+use super::outcome::{Outcome, failed, refused, usage};
+use crate::ui::shell;
+
+/// Why one program was not run.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    #[error("{old} and {new} are the same file; the copy would empty it before reading it", old = .old.shown(), new = .new.shown())]
+    SameFile { old: PathBuf, new: PathBuf },
+    #[error("{path} changed during the copy; it had {} bytes at the start", .bytes.0, path = .path.shown())]
+    Changed { path: PathBuf, bytes: Bytes },
+    #[error("{path} has {holds}; {program} needs {needs}", path = .path.shown())]
+    TooShort { path: PathBuf, program: &'static str, holds: Bytes, needs: Bytes },
+    #[error("{path} has {holds} whole MiB; {needed} are needed", path = .path.shown())]
+    TooSmall { path: PathBuf, holds: u64, needed: u64, most: u64 },
+    #[error("--size {size}: bw -l goes up to {most}")]
+    LargeRead { size: Bytes, most: Bytes },
+    #[error("--size {size}: {device} is read in whole blocks of {block}", device = .device.shown())]
+    UnevenRead { size: Bytes, device: PathBuf, block: Bytes },
+    #[error("--size {size}: {device} has only {holds}", device = .device.shown())]
+    LongRead { size: Bytes, device: PathBuf, holds: Bytes },
+    #[error("a file of {size}: smallfb goes up to {most}")]
+    NotSmall { size: Bytes, most: Bytes },
+    #[error("a file of {megabytes} MB: largefb goes up to {most}")]
+    TooLarge { megabytes: u32, most: u32 },
+    #[error("--stride {0} needs --random stride")]
+    NoStride(String),
+}
+
+impl LabError {
+    pub(super) fn outcome(&self) -> Outcome {
+        match self {
+            LabError::SameFile { .. } => refused("name another file for the copy"),
+            LabError::Changed { .. } => failed("copy it again while no program writes to it"),
+            LabError::TooShort { path, .. } => {
+                usage(format!("write it first: diskperf write_8192 {}", shell::word(path)))
+            }
+            LabError::TooSmall { most: 0, .. } => usage("name a larger file or device"),
+            LabError::TooSmall { most, .. } => usage(format!("ask for at most {most}")),
+            LabError::LargeRead { .. } | LabError::LongRead { .. } => usage("use a smaller --size"),
+            LabError::UnevenRead { .. } => usage("use a --size that is a multiple of the block size"),
+            LabError::NotSmall { .. } => usage("largefb writes large files"),
+            LabError::TooLarge { .. } => usage("use a smaller file"),
+            LabError::NoStride(_) => usage("add --random stride, or leave out --stride"),
+        }
+    }
+}
