@@ -411,19 +411,16 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
 fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
     let call = |store, dry_run| Call { words, store, dry_run };
     match line.command {
-        None => begin(&line.output, main_job(&line.output).resolve(), &call(line.keep, false)),
+        None => begin(&line.output, main_job(&line.output).resolve(), &call(&line.keep, false)),
         Some(Command::Run(arguments)) => {
-            let (output, call) = (arguments.output.clone(), call(arguments.store.clone(), arguments.dry_run));
-            begin(&output, arguments.resolve(), &call)
+            begin(&arguments.output, arguments.resolve(), &call(&arguments.store, arguments.dry_run))
         }
         Some(Command::Io(arguments)) if arguments.print_job => arguments.print(),
         Some(Command::Io(arguments)) => {
-            let (output, call) = (arguments.output.clone(), call(arguments.store.clone(), arguments.dry_run));
-            begin(&output, arguments.resolve(), &call)
+            begin(&arguments.output, arguments.resolve(), &call(&arguments.store, arguments.dry_run))
         }
         Some(Command::Choose(arguments)) => {
-            let (output, call) = (arguments.output.clone(), call(arguments.store.clone(), arguments.dry_run));
-            begin(&output, arguments.resolve(), &call)
+            begin(&arguments.output, arguments.resolve(), &call(&arguments.store, arguments.dry_run))
         }
         Some(Command::Resume(arguments)) => commands::resume::run(&arguments),
         Some(Command::Read8192 { file }) => commands::classic::run(Classic::Read8192, &file),

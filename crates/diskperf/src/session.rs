@@ -72,7 +72,7 @@ pub struct Call<'a> {
     /// Its words.
     pub words: &'a [OsString],
     /// Where it stores a new run.
-    pub store: KeepArguments,
+    pub store: &'a KeepArguments,
     /// Whether it only prints the plan.
     pub dry_run: bool,
 }

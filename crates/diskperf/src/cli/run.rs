@@ -129,7 +129,7 @@ pub struct RunArguments {
 
 impl RunArguments {
     /// What the run is asked to do, as this machine can do it. The command line overrides the job file.
-    pub(super) fn resolve(self) -> Result<Resolved, Error> {
+    pub(super) fn resolve(&self) -> Result<Resolved, Error> {
         let (workload, tests) = self.workload()?;
         let new = RunRequest::new(workload);
         let job = if let Tests::Job(job) = &tests { Some(job) } else { None };
@@ -137,7 +137,7 @@ impl RunArguments {
         let seed = self.seed.or(job.and_then(|job| job.seed)).unwrap_or(new.environment.seed);
         let request = RunRequest {
             targets: or_here(targets.to_vec()),
-            only: self.only,
+            only: self.only.clone(),
             together: match (self.together, self.solo) {
                 (true, _) => Together::Always,
                 (_, true) => Together::Never,

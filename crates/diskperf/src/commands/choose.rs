@@ -101,7 +101,7 @@ pub fn parse_margin(text: &str) -> Result<f64, String> {
 
 impl ChooseArguments {
     /// What the run is asked to do, as this machine can do it.
-    pub fn resolve(self) -> Result<Resolved, Error> {
+    pub fn resolve(&self) -> Result<Resolved, Error> {
         let goal = self.goal()?;
         let (workload, tests) = match self.command.find(self.cold)? {
             Some((words, command)) => (Workload::Command(words), Tests::Command(command)),
@@ -110,8 +110,8 @@ impl ChooseArguments {
         let new = RunRequest::new(workload);
         let seed = self.seed.unwrap_or(new.environment.seed);
         let request = RunRequest {
-            targets: self.targets,
-            only: self.only,
+            targets: self.targets.clone(),
+            only: self.only.clone(),
             together: Together::Never,
             schedule: Schedule::UntilDecided {
                 rounds: self.rounds,

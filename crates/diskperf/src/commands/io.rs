@@ -41,12 +41,12 @@ pub struct IoArguments {
 
 impl IoArguments {
     /// What the run is asked to do, as this machine can do it.
-    pub fn resolve(self) -> Result<Resolved, Error> {
+    pub fn resolve(&self) -> Result<Resolved, Error> {
         let tests = Tests::Load(self.load.load()?);
-        let (rounds, seed) = (self.load.rounds, self.load.seed);
-        let new = RunRequest::new(Workload::Load(self.load));
+        let LoadSpec { rounds, seed, .. } = self.load;
+        let new = RunRequest::new(Workload::Load(self.load.clone()));
         let request = RunRequest {
-            targets: or_here(self.targets),
+            targets: or_here(self.targets.clone()),
             schedule: new.schedule.with_rounds(rounds),
             budget: self.budget,
             environment: Environment { seed: seed.unwrap_or(new.environment.seed), ..new.environment },

@@ -78,7 +78,7 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
     let resumed = Resumed { store, run: run.clone(), left: left.clone() };
     match resolved {
         Ok(resolved) => {
-            let call = Call { words: &words, store: KeepArguments::default(), dry_run: false };
+            let call = Call { words: &words, store: &KeepArguments::default(), dry_run: false };
             run::go_on(&resolved, &call, resumed)
         }
         Err(error) => {

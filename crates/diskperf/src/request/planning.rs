@@ -1,7 +1,7 @@
 //! The plan of a run: its tests on its targets, as large as they are to be. Nothing is written yet.
 
 use kernel::Means;
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 use super::resolved::Resolved;
 use super::{RunRequest, Together};
@@ -18,14 +18,23 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, Error> {
     let Resolved { request, tests } = resolved;
     let RunRequest { schedule, environment, .. } = request;
     let (preset, goal) = (request.workload.preset(), schedule.goal());
-    let mut plan = Plan {
+    let given = || alternatives(resolved, targets, Sizes::LARGEST);
+    let (alternatives, sizing) = match request.sizing {
+        Sizing::Fixed => (given()?, PlannedSizing::Fixed),
+        Sizing::Thin => (given()?, PlannedSizing::Thin),
+        Sizing::FitTime { usual } => {
+            let (fitting, fit) = fit_time(resolved, targets, usual)?;
+            (fitting, PlannedSizing::FitTime(fit))
+        }
+    };
+    let plan = Plan {
         preset: preset.name,
-        rounds: schedule.rounds(),
         schedule: schedule.clone(),
+        rounds: schedule.rounds(),
         memory: memory(request, targets),
-        // What is chosen from is to be the same each time.
+        // Each target of a comparison is in the same state before each test.
         before: match if goal.is_some() { Before::Make } else { preset.before } {
-            // Whoever fills it anew each time does little else.
+            // An aged file system takes too long to fill again.
             Before::Make if environment.wear.is_some() => Before::Mount,
             before => before,
         },
@@ -34,41 +43,37 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, Error> {
         seed: environment.seed,
         zeros: environment.zeros,
         budget: request.budget,
-        sizing: PlannedSizing::Fixed,
+        sizing,
         commands: tests.commands(),
-        alternatives: Vec::new(),
+        alternatives,
     };
-    let Sizing::FitTime { usual } = request.sizing else {
-        if request.sizing == Sizing::Thin {
-            plan.sizing = PlannedSizing::Thin;
-        }
-        plan.alternatives = alternatives(resolved, targets, Sizes::LARGEST)?;
-        goal.map_or(Ok(()), |goal| goal.check(&plan))?;
-        return Ok(plan);
-    };
-    let large = |size| settings(request, targets, Sizes::LARGEST).size_in_calls(size, 8192);
-    let large = request.size.map(large).transpose()?;
-    let wishes = Wishes { large, budget: request.budget, usual, rounds: plan.rounds };
-    let mut limits = sizing::limits(&wishes, targets);
-    let mut tried_bytes = 0;
-    // Trials write too. The same rows run on every target.
-    for sizes in sizing::trials(&limits) {
-        let all = alternatives(resolved, targets, sizes)?;
-        let tried = |target| sizing::tried(all.iter().filter(|row| row.targets == [target]).map(|row| &row.row));
-        tried_bytes += (0..targets.len()).map(tried).max().unwrap_or(0);
-    }
-    limits.written = limits.written.map(|written| written.saturating_sub(tried_bytes));
-    // What it costs is not known yet, only what it writes.
-    let untimed = Limits { time: None, ..limits };
-    let rows = |sizes| alternatives(resolved, targets, sizes);
-    let (fitting, fitted) = sizing::fitted(&untimed, targets, &Vec::new(), &rows)?;
-    plan.alternatives = fitting;
-    let limits = Limits { largest: fitted.sizes, ..limits };
-    plan.sizing = PlannedSizing::FitTime(Fit { limits, sizes: None, tried: tried_bytes });
     goal.map_or(Ok(()), |goal| goal.check(&plan))?;
     Ok(plan)
 }
 
+/// The tests as large as the space allows. Trials find out later what the time allows.
+fn fit_time(resolved: &Resolved, targets: &[Target], usual: Nanos) -> Result<(Vec<Alternative>, Fit), Error> {
+    let request = &resolved.request;
+    let large = |size| settings(request, targets, Sizes::LARGEST).size_in_calls(size, 8192);
+    let large = request.size.map(large).transpose()?;
+    let wishes = Wishes { large, budget: request.budget, usual, rounds: request.schedule.rounds() };
+    let limits = sizing::limits(&wishes, targets);
+    let rows = |sizes| alternatives(resolved, targets, sizes);
+    let mut tried = 0;
+    // Trials write too. The same rows run on every target.
+    for sizes in sizing::trials(&limits) {
+        let all = rows(sizes)?;
+        let on = |target| sizing::tried(all.iter().filter(|row| row.targets == [target]).map(|row| &row.row));
+        tried += (0..targets.len()).map(on).max().unwrap_or(0);
+    }
+    let limits = Limits { written: limits.written.map(|written| written.saturating_sub(tried)), ..limits };
+    // The cost is not known yet, only the bytes written.
+    let untimed = Limits { time: None, ..limits };
+    let (fitting, fitted) = sizing::fitted(&untimed, targets, &Vec::new(), &rows)?;
+    Ok((fitting, Fit { limits: Limits { largest: fitted.sizes, ..limits }, sizes: None, tried }))
+}
+
+/// The settings of a preset.
 fn settings(request: &RunRequest, targets: &[Target], sizes: Sizes) -> Settings {
     Settings { size: request.size, memory: memory(request, targets), seed: request.environment.seed, sizes }
 }

@@ -72,8 +72,8 @@ pub struct ConsentArguments {
 
 impl ConsentArguments {
     /// What was agreed to.
-    pub fn consent(self) -> Consent {
-        Consent { yes: self.place.yes, destroy_data: self.destroy_data, confirm: self.confirm }
+    pub fn consent(&self) -> Consent {
+        Consent { yes: self.place.yes, destroy_data: self.destroy_data, confirm: self.confirm.clone() }
     }
 }
 

@@ -2,15 +2,17 @@
 //! instead can be typed as it stands.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use store::Left;
 use testkit::{Ended, names_in};
 
-use crate::common::Cli;
+use crate::common::document::document;
 use crate::common::stored::killed;
+use crate::common::{Cli, ended};
 
 /// A store, and a folder of a name that a shell would take apart.
 struct Scratch {
@@ -74,6 +76,51 @@ fn what_a_run_left_behind_is_removed_where_going_on_is_refused() {
         let list: Value = serde_json::from_str(&scratch.run(&["list", "--json"]).out).expect("JSON");
         assert_eq!(list[1]["state"], "killed", "it is as it was: {list}");
     }
+}
+
+/// The words of the command may mean something else by now, or nothing.
+#[test]
+fn a_run_is_resumed_by_its_request_and_not_by_its_words() {
+    let cli = Cli::new();
+    let typed = "run smoke sim:flat --only read_8192 --only write_8192 --rounds 3 --seed 7 --json --store runs.sqlite";
+    let ran = document(&cli.typed(typed));
+    killed(&cli.path().join("runs.sqlite"), |left| {
+        left.command = ["diskperf", "run", "--renamed"].map(OsString::from).to_vec();
+    });
+    let resumed = document(&cli.typed("resume --store runs.sqlite"));
+    assert_eq!(resumed["run"]["command"][2], "--renamed");
+    for key in ["seed", "rounds", "preset"] {
+        assert_eq!(resumed["run"][key], ran["run"][key], "{key}");
+    }
+    let effects = |document: &Value| -> Vec<Value> {
+        document["cells"].as_array().expect("cells").iter().map(|cell| cell["effect"].clone()).collect()
+    };
+    assert_eq!(effects(&resumed), effects(&ran));
+    assert!(!effects(&ran).contains(&Value::Null));
+}
+
+/// Results of two programs do not belong to one run.
+#[test]
+fn a_command_that_is_another_program_by_now_is_refused() {
+    let cli = Cli::new();
+    for folder in ["first", "second"] {
+        let path = cli.path().join(folder);
+        fs::create_dir(&path).expect("a folder");
+        fs::write(path.join("mine"), "#!/bin/sh\n").expect("a script");
+        fs::set_permissions(path.join("mine"), Permissions::from_mode(0o755)).expect("it can be executed");
+    }
+    let run = |line: &str, folder: &str| {
+        let mut command = cli.command(&line.split(' ').collect::<Vec<_>>());
+        let rest = std::env::var("PATH").expect("folders");
+        command.env("PATH", format!("{}:{rest}", cli.path().join(folder).display()));
+        ended(command)
+    };
+    assert_eq!(run("run . --rounds 1 --store runs.sqlite -- mine", "first").status, Some(0));
+    killed(&cli.path().join("runs.sqlite"), |_| {});
+    let refused = run("resume --store runs.sqlite", "second");
+    assert_eq!((refused.status, refused.out.as_str()), (Some(3), ""), "{}", refused.err);
+    assert!(refused.err.contains("first/mine, and diskperf now finds "), "{}", refused.err);
+    assert_eq!(run("resume --store runs.sqlite", "first").status, Some(0));
 }
 
 /// A copy of a private folder has its name, and no tag that fits.
