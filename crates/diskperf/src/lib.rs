@@ -2,9 +2,9 @@
 //! both worlds.
 //!
 //! ```text
-//!   cli ──> target, presets ──> plan ──> campaign::runner ──> events ──> display (standard error)
-//!                                 │              │
-//!                             forecast           └──> cells, published ──> report (standard output)
+//!   cli ──> request ──> target, presets ──> plan ──> campaign::runner ──> events ──> display (standard error)
+//!              │                              │              │
+//!            store                        forecast           └──> cells, published ──> report (standard output)
 //! ```
 
 mod aging;
