@@ -8,6 +8,7 @@
 //! ```
 
 pub mod command;
+pub mod consent;
 pub mod planning;
 pub mod resolved;
 pub mod schedule;
@@ -23,6 +24,7 @@ use crate::presets::{self, Preset, Sizing};
 use crate::target::Wear;
 use crate::target::{Conditioning, TargetArgument};
 use crate::ui::layout::Output;
+use consent::Consent;
 use schedule::Schedule;
 
 /// What a run is asked to do.
@@ -141,18 +143,6 @@ pub enum CacheWish {
     Cold,
     /// Warm.
     Warm,
-}
-
-/// What the user has agreed to.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Consent {
-    /// To write to /, /boot and network file systems.
-    pub yes: bool,
-    /// To destroy data on devices.
-    pub destroy_data: bool,
-    /// The devices that may be overwritten, in words.
-    pub confirm: Vec<String>,
 }
 
 /// These targets, or the current directory.

@@ -13,7 +13,7 @@ use kernel::place::Place;
 use report::plain;
 
 use crate::error::{ConsentError, Doubt, Error};
-use crate::request::Consent;
+use crate::request::consent::Consent;
 use crate::target::{Site, Target};
 
 /// Network file systems: their files are on other machines, which other people use too. The last five are file systems of

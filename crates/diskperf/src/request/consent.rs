@@ -1,0 +1,15 @@
+//! What the user has agreed to before a run writes: `resume` decides by it which devices may be overwritten again.
+
+use serde::{Deserialize, Serialize};
+
+/// What the user has agreed to.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Consent {
+    /// To write to /, /boot and network file systems.
+    pub yes: bool,
+    /// To destroy data on devices.
+    pub destroy_data: bool,
+    /// The devices that may be overwritten, in words.
+    pub confirm: Vec<String>,
+}
