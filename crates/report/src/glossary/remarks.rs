@@ -3,7 +3,7 @@
 use super::Entry;
 
 /// The place of all of them.
-const BELOW: &str = "Below the table, and in run.remarks of the JSON";
+const BELOW: &str = "Below the table, and in run.remarks of the JSON.";
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
