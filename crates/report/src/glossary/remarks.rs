@@ -29,10 +29,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "repeated",
         also: &["signal", "SIGSTOP", "paused"],
         brief: "an execution was repeated",
-        says: "A signal (SIGSTOP, SIGTSTP) paused diskperf during an execution. diskperf discarded its time and \
+        says: "A signal (SIGSTOP, SIGTSTP) paused the run during an execution. diskperf discarded its time and \
                repeated it.",
         when: BELOW,
-        advice: "Do not suspend diskperf while it measures.",
+        advice: "Do not suspend a run.",
     },
     Entry {
         word: "processes_left",
