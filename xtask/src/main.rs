@@ -44,7 +44,7 @@ enum Task {
     /// Installs through apt what the tests need and what is missing, as root or where sudo asks for no
     /// password; otherwise names the packages. Then, in order and up to the first step that fails:
     /// formatting, clippy, documentation, tidy, all tests, as root those of the command line once more as an
-    /// unprivileged user, and what is counted in the release build and tested of the program to hand out. Tests run
+    /// unprivileged user, and what is counted in release, and of the program to hand out. Tests run
     /// side by side and beside those builds, but for the ones that must have the machine for themselves.
     ///
     /// Ends with the test files that took longest, and a line "N passed, N failed, N skipped". With CI=true a skipped

@@ -26,7 +26,7 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::process;
+use crate::{process, test};
 
 /// A command whose output holds figures.
 struct Experiment {
@@ -55,7 +55,7 @@ struct Kept {
 }
 
 /// The experiments there are.
-const EXPERIMENTS: [Experiment; 27] = [
+const EXPERIMENTS: [Experiment; 28] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -94,7 +94,25 @@ const EXPERIMENTS: [Experiment; 27] = [
             "--",
             "--nocapture",
         ],
-        figures: 10,
+        figures: 8,
+        judge: figures::instructions,
+    },
+    Experiment {
+        name: "commands",
+        command: &[
+            "cargo",
+            "--config",
+            "env.DISKPERF_DIST=\"../../target/dist\"",
+            "test",
+            "--quiet",
+            "--package",
+            "overhead",
+            "--test",
+            "commands",
+            "--",
+            "--nocapture",
+        ],
+        figures: 2,
         judge: figures::instructions,
     },
     Experiment {
@@ -230,6 +248,7 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
     let chosen = chosen(names)?;
     let commit = commit()?;
     process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
+    test::make_dist()?;
     let mut rows = Vec::new();
     let (mut missed, mut asked, mut not_measured) = (0, 0, 0);
     for experiment in chosen {

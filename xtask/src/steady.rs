@@ -75,7 +75,7 @@ fn surround(arguments: &Arguments) -> Result<(), String> {
     if arguments.wants(test::INSTRUCTIONS) {
         test::build_instructions()?;
     }
-    if arguments.wants(test::DIST) {
+    if test::DIST.iter().any(|file| arguments.wants(file)) {
         release = test::make_dist()?;
     }
     let surroundings = Surroundings::make(arguments.condition, &prove::folder()?)?;

@@ -72,8 +72,8 @@ const LONGEST: [&str; 10] = [
 /// The test file that counts instructions, which only the release build does.
 pub const INSTRUCTIONS: &str = "instructions";
 
-/// The test file of the program that is handed out; it skips itself where there is none yet.
-pub const DIST: &str = "dist";
+/// The test files of the program that is handed out. They skip themselves if there is none yet.
+pub const DIST: [&str; 2] = ["dist", "commands"];
 
 /// How many of the test files that took longest are named at the end.
 const SLOWEST: usize = 10;
@@ -188,7 +188,7 @@ fn tidy(results: &mut Results) -> Result<(), String> {
 
 fn build(results: &mut Results) -> Result<(), String> {
     let built = built::tests(&["--workspace"])?;
-    let listed = ALONE.iter().map(|(name, _)| *name).chain(LONGEST).chain([INSTRUCTIONS, DIST]);
+    let listed = ALONE.iter().map(|(name, _)| *name).chain(LONGEST).chain(DIST).chain([INSTRUCTIONS]);
     let unknown: Vec<&str> = listed.filter(|name| !built.tests.iter().any(|test| test.name == *name)).collect();
     results.built = Some(built);
     if unknown.is_empty() { Ok(()) } else { Err(format!("no test file is called {}", unknown.join(" or "))) }
@@ -196,16 +196,16 @@ fn build(results: &mut Results) -> Result<(), String> {
 
 fn tests(results: &mut Results) -> Result<(), String> {
     let repetition = without_rights(results)?;
-    let [all, optimised, dist] = ["all", INSTRUCTIONS, DIST].map(|tests| results.skips(tests));
+    let [all, optimised, dist] = ["all", INSTRUCTIONS, "dist"].map(|tests| results.skips(tests));
     let mut jobs = results.jobs(&all, |test| !is_alone(test));
     jobs.extend(repetition.iter().flat_map(Repetition::jobs));
     longest_first(&mut jobs, |job| &job.name);
     // Their tests skip themselves in the build for tests: a test of what could not be built counts as skipped.
-    let of_dist = results.jobs(&dist, |test| test.name == DIST);
+    let of_dist = results.jobs(&dist, |test| DIST.contains(&test.name.as_str()));
     let unbuilt = Mutex::new(Vec::new());
     let builds: Vec<Build<Job>> = vec![
-        Box::new(|| jobs_of(INSTRUCTIONS, &unbuilt, || jobs_of_instructions(&optimised))),
-        Box::new(|| jobs_of(DIST, &unbuilt, || jobs_of_dist(of_dist))),
+        Box::new(|| jobs_of(&[INSTRUCTIONS], &unbuilt, || jobs_of_instructions(&optimised))),
+        Box::new(|| jobs_of(&DIST, &unbuilt, || jobs_of_dist(of_dist))),
     ];
     // 1
     let beside = results.run(jobs, builds, at_once());
@@ -213,9 +213,9 @@ fn tests(results: &mut Results) -> Result<(), String> {
     let alone = results.run(results.jobs(&all, is_alone), Vec::new(), 1);
     let mut skipped = vec![results.skipped_in(Scope::Everything, &all)];
     let unbuilt = unbuilt.into_inner().unwrap_or_else(PoisonError::into_inner);
-    for (file, skips) in [(INSTRUCTIONS, &optimised), (DIST, &dist)] {
-        let scope = Scope::Binaries(vec![file.to_owned()]);
-        match unbuilt.iter().find(|unbuilt| unbuilt.0 == file) {
+    for (files, skips) in [(&[INSTRUCTIONS][..], &optimised), (&DIST, &dist)] {
+        let scope = Scope::Binaries(files.iter().map(|file| (*file).to_owned()).collect());
+        match unbuilt.iter().find(|unbuilt| unbuilt.0 == files) {
             Some((_, why)) => results.runs.push(Run::Never(scope, why.reason().to_owned())),
             None => skipped.push(results.skipped_in(scope, skips)),
         }
@@ -254,15 +254,15 @@ impl Unbuilt {
     }
 }
 
-/// The jobs of a test file that a build makes in the gaps; none if there is no build, and then the reason is added to
+/// The jobs of test files that a build makes in the gaps; none if there is no build, and then the reason is added to
 /// the list.
 fn jobs_of(
-    file: &'static str,
-    unbuilt: &Mutex<Vec<(&'static str, Unbuilt)>>,
+    files: &'static [&'static str],
+    unbuilt: &Mutex<Vec<(&'static [&'static str], Unbuilt)>>,
     build: impl FnOnce() -> Result<Vec<Job>, Unbuilt>,
 ) -> Vec<Job> {
     in_the_gaps(build).unwrap_or_else(|why| {
-        unbuilt.lock().unwrap_or_else(PoisonError::into_inner).push((file, why));
+        unbuilt.lock().unwrap_or_else(PoisonError::into_inner).push((files, why));
         Vec::new()
     })
 }
@@ -332,10 +332,8 @@ fn in_the_gaps<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// The program in release, and the tests that count its instructions. The second call finds what the first has
-/// compiled, except crates that have other features without the program.
+/// The tests that count instructions, in release.
 pub fn build_instructions() -> Result<Vec<TestFile>, String> {
-    process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
     let arguments = ["--release", "--quiet", "--package", "overhead", "--test", INSTRUCTIONS];
     Ok(built::tests(&arguments)?.tests)
 }
@@ -358,11 +356,11 @@ mod tests {
     #[test]
     fn a_build_that_fails_makes_no_job_and_says_why() {
         let unbuilt = Mutex::new(Vec::new());
-        assert!(jobs_of(INSTRUCTIONS, &unbuilt, || Err(Unbuilt::Failed("no linker\nmore".to_owned()))).is_empty());
-        assert!(jobs_of(DIST, &unbuilt, || Err(Unbuilt::Impossible("no musl".to_owned()))).is_empty());
+        assert!(jobs_of(&[INSTRUCTIONS], &unbuilt, || Err(Unbuilt::Failed("no linker\nmore".to_owned()))).is_empty());
+        assert!(jobs_of(&DIST, &unbuilt, || Err(Unbuilt::Impossible("no musl".to_owned()))).is_empty());
         let unbuilt = unbuilt.into_inner().expect("no panic");
-        let reasons: Vec<(&str, &str)> = unbuilt.iter().map(|(file, why)| (*file, why.reason())).collect();
-        assert_eq!(reasons, [(INSTRUCTIONS, "no linker"), (DIST, "no musl")]);
+        let reasons: Vec<(&[&str], &str)> = unbuilt.iter().map(|(files, why)| (*files, why.reason())).collect();
+        assert_eq!(reasons, [(&[INSTRUCTIONS][..], "no linker"), (&DIST, "no musl")]);
         let failures: Vec<String> = unbuilt.into_iter().filter_map(|(_, why)| why.failure()).collect();
         assert_eq!(failures, ["no linker\nmore"], "what cannot be made here is no failure");
     }

@@ -7,20 +7,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use testkit::{Ended, names_in, skip};
 
-/// What lies in the folder of what was made, by the end of its name; `None` where nothing was made.
-fn made(end: &str) -> Option<PathBuf> {
-    let folder = PathBuf::from(std::env::var_os(testkit::DIST)?);
-    let version = env!("CARGO_PKG_VERSION");
-    let name = names_in(&folder).into_iter().find(|name| name.contains(version) && name.ends_with(end));
-    Some(folder.join(name.unwrap_or_else(|| panic!("no {end} of {version} in {}", folder.display()))))
-}
-
 /// Says that there is nothing to test, where nothing was made.
 macro_rules! made {
-    ($end:literal) => {
-        match made($end) {
+    ($end:expr) => {
+        match testkit::handed_out($end) {
             Some(path) => path,
-            None => return skip!("nothing was made to be handed out: cargo xtask dist"),
+            None => return skip!("{}", testkit::NOTHING_MADE),
         }
     };
 }
@@ -37,7 +29,7 @@ fn cells(ended: &Ended) -> Value {
 
 #[test]
 fn it_measures_stores_and_explains() {
-    let program = made!("-linux-musl");
+    let program = made!(testkit::PROGRAM_END);
     let folder = tempfile::tempdir().expect("a scratch folder");
     let store = tempfile::tempdir().expect("a scratch folder");
     let store = store.path().join("store.sqlite");
@@ -58,7 +50,7 @@ fn it_measures_stores_and_explains() {
 /// itself: else each reading is a call, and costs more than what is timed.
 #[test]
 fn it_reads_the_clock_without_a_call() {
-    let program = made!("-linux-musl");
+    let program = made!(testkit::PROGRAM_END);
     if !testkit::has_tool("strace") {
         return skip!("strace is not installed");
     }
@@ -76,7 +68,7 @@ fn it_reads_the_clock_without_a_call() {
 /// Help, manual pages, completions, schemas and machines are in the program, in every build the same.
 #[test]
 fn all_that_it_prints_of_itself_is_in_it() {
-    let program = made!("-linux-musl");
+    let program = made!(testkit::PROGRAM_END);
     let built = PathBuf::from(env!("CARGO_BIN_EXE_diskperf"));
     for arguments in [
         &["--version"][..],
@@ -116,7 +108,7 @@ fn agree(one: &Value, other: &Value) -> bool {
 /// differ, in the sixteenth digit.
 #[test]
 fn the_same_machine_gives_the_same_figures_in_every_build() {
-    let program = made!("-linux-musl");
+    let program = made!(testkit::PROGRAM_END);
     let built = PathBuf::from(env!("CARGO_BIN_EXE_diskperf"));
     for arguments in [
         &["simulate", "vax780-sc780", "--json"][..],
@@ -131,7 +123,7 @@ fn the_same_machine_gives_the_same_figures_in_every_build() {
 
 #[test]
 fn the_package_holds_the_same_program_with_pages_and_completions() {
-    let (program, package) = (made!("-linux-musl"), made!("_amd64.deb"));
+    let (program, package) = (made!(testkit::PROGRAM_END), made!("_amd64.deb"));
     let Some(dpkg) = testkit::tool("dpkg-deb") else { return skip!("there is no dpkg-deb") };
     let folder = tempfile::tempdir().expect("a scratch folder");
     let package = package.to_str().expect("a path in UTF-8");

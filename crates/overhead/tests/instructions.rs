@@ -5,7 +5,7 @@
 //! few calls and once with many; the slope between the two is the cost of one call. The kernel's
 //! instructions are in neither side.
 
-mod scale;
+mod valgrind;
 
 use std::env;
 use std::fs::File;
@@ -18,23 +18,12 @@ use std::sync::Arc;
 use campaign::recorder::Timed;
 use kernel::{Posix, Station, Workspace};
 use rustix::fs::{Mode, OFlags};
-use workload::programs::mckusick::{BYTES_1983, Classic};
+use workload::programs::mckusick::Classic;
 use workload::{Access, Apart, Body, Handle, Issue, Name, Op, OpKind, Overlap, Places, Stream, Tally, Unit, World};
 
 /// Instructions per call that the runner's path may cost above the bare loop. Design: see the table of
 /// `cargo xtask prove`.
 const ALLOWED: f64 = 40.0;
-
-/// Instructions that the whole of `write_8192 FILE` may take, from its start to its end.
-const ALLOWED_PROGRAM: u64 = 3_000_000;
-
-/// Instructions that `diskperf --version` may take.
-const ALLOWED_START: u64 = 5_000_000;
-
-/// Instructions that a simulated machine may take for all its cells of the paper's tables, once: four programs, two
-/// file systems, one drive and two. `diskperf paper` simulates seven such machines ten times. A fiftieth more than they
-/// take: 336.5 and 335.6 million.
-const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 343_000_000), ("vax750-uda50", 342_000_000)];
 
 /// Calls of the two runs between which the slope is taken.
 const CALLS: [u64; 2] = [2_000, 10_000];
@@ -51,9 +40,6 @@ const OPERATIONS: [u64; 2] = [20_000, 100_000];
 const BLOCKS: u64 = 256;
 const BLOCK: u32 = 4096;
 const DEPTH: u32 = 32;
-
-/// Names a child's program, its number of calls and its folder, separated by spaces.
-const CHILD: &str = "DISKPERF_INSTRUCTIONS_CHILD";
 
 #[test]
 fn reading_costs_little_more_than_a_bare_loop() {
@@ -122,7 +108,7 @@ fn no_operation_allocates() {
             let myself = env::current_exe().expect("this test");
             let words = [&*myself.to_string_lossy(), "--exact", "--ignored", "child_timed"];
             let said =
-                valgrind(&["--tool=memcheck", "--leak-check=no", "--undef-value-errors=no"], &words, Some(child));
+                valgrind::run(&["--tool=memcheck", "--leak-check=no", "--undef-value-errors=no"], &words, Some(child));
             let used =
                 said.lines().find_map(|line| line.split_once("total heap usage: ")).expect("a line of heap usage");
             let count = |text: &str| text.replace(',', "").parse::<u64>().expect("a number");
@@ -140,56 +126,6 @@ fn no_operation_allocates() {
             "{engine}: {few:?} and {many:?} allocations and bytes"
         );
     }
-}
-
-#[test]
-fn a_program_of_1983_starts_and_ends_cheaply() {
-    if let Some(reason) = missing() {
-        testkit::skip!("{reason}");
-        return;
-    }
-    let folder = scratch();
-    let program = beside();
-    let program = program.to_str().expect("a path in UTF-8");
-    let counted = count(&[program, "write_8192", &folder.path().join("file").to_string_lossy()], None);
-    println!("{{\"program\": \"write_8192\", \"instructions\": {counted}}}");
-    assert!(counted <= ALLOWED_PROGRAM, "{counted} instructions");
-}
-
-#[test]
-fn the_program_starts_cheaply() {
-    if let Some(reason) = missing() {
-        testkit::skip!("{reason}");
-        return;
-    }
-    let program = beside();
-    let counted = count(&[program.to_str().expect("a path in UTF-8"), "--version"], None);
-    println!("{{\"program\": \"--version\", \"instructions\": {counted}}}");
-    assert!(counted <= ALLOWED_START, "{counted} instructions");
-}
-
-/// One machine for each kind of controller, the platters standing in one way.
-#[test]
-fn the_tables_of_1983_are_simulated_cheaply() {
-    if let Some(reason) = missing() {
-        testkit::skip!("{reason}");
-        return;
-    }
-    let program = beside();
-    for (machine, allowed) in ALLOWED_MACHINES {
-        let program = program.to_str().expect("a path in UTF-8");
-        let counted = count(&[program, "simulate", machine, "classic1983", "--phases", "1", "--no-store"], None);
-        println!("{{\"simulated\": \"{machine}\", \"instructions\": {counted}}}");
-        assert!(counted <= allowed, "{machine}: {counted} instructions");
-    }
-}
-
-/// The program, built in release beside this test: `target/release/deps/THIS` and `target/release/diskperf`.
-fn beside() -> PathBuf {
-    let this = env::current_exe().expect("this test");
-    let program = this.ancestors().nth(2).expect("the folder of builds").join("diskperf");
-    assert!(program.exists(), "build it first: cargo build --release");
-    program
 }
 
 /// The runner's side: a world, a stream, a recorder.
@@ -278,7 +214,7 @@ fn child() -> (Classic, u64, PathBuf) {
 }
 
 fn child_words() -> (String, u64, PathBuf) {
-    let text = env::var(CHILD).expect("run by another test");
+    let text = env::var(valgrind::CHILD).expect("run by another test");
     let mut words = text.splitn(3, ' ');
     let mut word = || words.next().expect("three words");
     (word().to_owned(), word().parse().expect("a number"), PathBuf::from(word()))
@@ -302,7 +238,7 @@ fn check(classic: Classic) {
         testkit::skip!("{reason}");
         return;
     }
-    let folder = scratch();
+    let folder = valgrind::scratch(2 * CALLS[1] * u64::from(Classic::Write8192.call_bytes()));
     let name = classic.name();
     let [world, bare] = ["child_world", "child_bare"].map(|side| slope(name, CALLS, folder.path(), side));
     println!("{{\"program\": \"{name}\", \"world\": {world:.1}, \"bare\": {bare:.1}}}");
@@ -331,16 +267,15 @@ fn slope(what: &str, calls: [u64; 2], folder: &Path, side: &str) -> f64 {
 /// busy machine, after so few operations that it says nothing of one.
 const TURN: &str = "recorder::Timed<C>::turn";
 
-/// Instructions of a whole command.
-fn count(words: &[&str], child: Option<String>) -> u64 {
-    collected(&valgrind(&["--tool=callgrind", "--callgrind-out-file=/dev/null"], words, child))
-}
-
-/// The same without those of a function, and of what it calls.
+/// Instructions of a whole command without those of a function, and of what it calls.
 fn count_but(function: &str, words: &[&str], child: Option<String>) -> u64 {
     let profile = tempfile::NamedTempFile::new().expect("a file");
     let path = profile.path().to_str().expect("a path in UTF-8");
-    let all = collected(&valgrind(&["--tool=callgrind", &format!("--callgrind-out-file={path}")], words, child));
+    let all = valgrind::collected(&valgrind::run(
+        &["--tool=callgrind", &format!("--callgrind-out-file={path}")],
+        words,
+        child,
+    ));
     let mut annotate = Command::new("callgrind_annotate");
     let output = annotate.args(["--inclusive=yes", "--threshold=100", path]).output().expect("it comes with valgrind");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -349,31 +284,4 @@ fn count_but(function: &str, words: &[&str], child: Option<String>) -> u64 {
     let those = text.lines().filter(|line| line.contains(function));
     let cost = |line: &str| line.split_whitespace().next().and_then(|word| word.replace(',', "").parse::<u64>().ok());
     all - those.filter_map(cost).sum::<u64>()
-}
-
-fn collected(said: &str) -> u64 {
-    let counted = said.lines().find_map(|line| line.split_once("Collected : ")).expect("a line Collected");
-    counted.1.trim().parse().expect("a number")
-}
-
-/// What valgrind says of a command.
-fn valgrind(options: &[&str], words: &[&str], child: Option<String>) -> String {
-    let mut command = Command::new("valgrind");
-    command.args(options).args(words);
-    if let Some(child) = child {
-        command.env(CHILD, child);
-    }
-    let output = command.output().expect("valgrind runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stdout));
-    said.into_owned()
-}
-
-/// In memory where there is enough of it: the disk has nothing to do with this.
-fn scratch() -> tempfile::TempDir {
-    let memory = Path::new("/dev/shm");
-    let needed = 2 * CALLS[1] * u64::from(Classic::Write8192.call_bytes()) + BYTES_1983;
-    let room = rustix::fs::statvfs(memory).map_or(0, |space| space.f_bavail * space.f_frsize);
-    let made = if room > needed { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-    made.expect("a scratch folder")
 }

@@ -35,6 +35,12 @@ pub const PROGRAM: &str = "DISKPERF_BIN";
 /// The environment variable that names the folder with what `cargo xtask dist` made.
 pub const DIST: &str = "DISKPERF_DIST";
 
+/// How the name of the program in that folder ends.
+pub const PROGRAM_END: &str = "-linux-musl";
+
+/// Why a test of what is in that folder is skipped.
+pub const NOTHING_MADE: &str = "nothing was made to be handed out: cargo xtask dist";
+
 /// Folders of tools for the administrator, which are not on the search path of every user.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
@@ -92,6 +98,15 @@ fn tool_in(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
 /// the test itself can name: `program(env!("CARGO_BIN_EXE_diskperf"))`.
 pub fn program(built: &str) -> PathBuf {
     env::var_os(PROGRAM).map_or_else(|| PathBuf::from(built), PathBuf::from)
+}
+
+/// The file that `cargo xtask dist` made for this version, by the end of its name. `None` if the environment names no
+/// folder.
+pub fn handed_out(end: &str) -> Option<PathBuf> {
+    let folder = PathBuf::from(env::var_os(DIST)?);
+    let version = env!("CARGO_PKG_VERSION");
+    let name = names_in(&folder).into_iter().find(|name| name.contains(version) && name.ends_with(end));
+    Some(folder.join(name.unwrap_or_else(|| panic!("no {end} of {version} in {}", folder.display()))))
 }
 
 /// How a program ended, and all it said.

@@ -17,8 +17,8 @@ pub(super) fn ratio(line: &Value, (low, high): (f64, f64), what: &str) -> Option
     })
 }
 
-/// A line of the test `instructions`: of a whole program, of a call above a bare loop, of an operation whose time is
-/// kept, alone or beside another program.
+/// A line of the tests `instructions` and `commands`: of a whole program, of a call above a bare loop, of an operation
+/// whose time is kept, alone or beside another program.
 pub(super) fn instructions(line: &Value) -> Option<Figure> {
     if let (Some(engine), Some(each)) = (line["engine"].as_str(), line["instructions"].as_f64()) {
         let what = format!("user instructions per read of 4 KiB, its time kept: {engine}");

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use testkit::documents::Many;
 
-use super::{beside, count, missing, scratch};
+use super::{handed_out, valgrind};
 
 /// A measured document.
 const EXAMPLE: &str = include_str!("../../../../docs/quick.json");
@@ -57,30 +57,23 @@ fn many_rounds_are_printed_in_proportion() {
 /// Each is of the same name, which makes it another one here.
 #[test]
 fn many_sections_are_imported_in_proportion() {
-    if let Some(reason) = missing() {
-        testkit::skip!("{reason}");
-        return;
-    }
-    let folder = scratch();
+    let program = handed_out!();
+    let folder = valgrind::scratch(0);
     let [few, many] = SIZES.map(|sections| {
         let path = folder.path().join(format!("{sections}.fio"));
         let sections = "[job]\nrw=randread\nruntime=1\nstonewall\n".repeat(sections);
         fs::write(&path, format!("[global]\nsize=1m\nbs=4k\ntime_based\n{sections}")).expect("it is written");
-        let program = beside();
         // To standard output: before a file is written, every loop device of the machine is looked at, and other tests
         // make some.
-        count(&[text(&program), "import", text(&path)], None)
+        valgrind::count(&[&program, "import", text(&path)])
     });
     println!("{{\"scale\": \"import\", \"instructions\": [{few}, {many}]}}");
     assert!(many as f64 <= ALLOWED_RATIO * few as f64, "{few} and {many} instructions");
 }
 
 fn in_proportion(size: fn(usize) -> Many) {
-    if let Some(reason) = missing() {
-        testkit::skip!("{reason}");
-        return;
-    }
-    let folder = scratch();
+    let program = handed_out!();
+    let folder = valgrind::scratch(0);
     let example: Value = serde_json::from_str(EXAMPLE).expect("a document");
     for many in SIZES {
         let mut document = size(many).document(&example);
@@ -100,8 +93,8 @@ fn in_proportion(size: fn(usize) -> Many) {
                 "PAGE" => file("page".to_owned()),
                 word => word.to_owned(),
             });
-            let words: Vec<String> = [text(&beside()).to_owned()].into_iter().chain(words).collect();
-            count(&words.iter().map(String::as_str).collect::<Vec<&str>>(), None)
+            let words: Vec<String> = [program.clone()].into_iter().chain(words).collect();
+            valgrind::count(&words.iter().map(String::as_str).collect::<Vec<&str>>())
         });
         println!("{{\"scale\": \"{command}\", \"instructions\": [{few}, {many}]}}");
         if many as f64 > ALLOWED_RATIO * few as f64 {

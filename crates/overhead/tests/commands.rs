@@ -1,0 +1,65 @@
+//! What whole commands cost: instructions of the program that is handed out, counted by valgrind, so that the figure is
+//! the same on a busy machine. `cargo xtask test` makes that program and runs this again.
+
+mod scale;
+mod valgrind;
+
+/// Instructions that the whole of `write_8192 FILE` may take, from its start to its end.
+const ALLOWED_PROGRAM: u64 = 3_000_000;
+
+/// Instructions that `diskperf --version` may take.
+const ALLOWED_START: u64 = 5_000_000;
+
+/// Instructions that a simulated machine may take for all its cells of the paper's tables, once: four programs, two
+/// file systems, one drive and two. `diskperf paper` simulates seven such machines ten times. A fiftieth more than they
+/// take in the program that is handed out, which is built for size: 638.2 and 586.4 million.
+const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 651_000_000), ("vax750-uda50", 598_000_000)];
+
+/// The path of the program that is handed out. Without it, or without valgrind, the test is skipped.
+macro_rules! handed_out {
+    () => {
+        match crate::program() {
+            Ok(program) => program,
+            Err(reason) => return testkit::skip!("{reason}"),
+        }
+    };
+}
+use handed_out;
+
+/// The program, or why nothing can be counted.
+fn program() -> Result<String, &'static str> {
+    let program = testkit::handed_out(testkit::PROGRAM_END).ok_or(testkit::NOTHING_MADE)?;
+    if !testkit::has_tool("valgrind") {
+        return Err("valgrind is not installed");
+    }
+    Ok(program.to_str().expect("a path in UTF-8").to_owned())
+}
+
+#[test]
+fn a_program_of_1983_starts_and_ends_cheaply() {
+    let program = handed_out!();
+    let folder = valgrind::scratch(0);
+    let counted = valgrind::count(&[&program, "write_8192", &folder.path().join("file").to_string_lossy()]);
+    println!("{{\"program\": \"write_8192\", \"instructions\": {counted}}}");
+    assert!(counted <= ALLOWED_PROGRAM, "{counted} instructions");
+}
+
+#[test]
+fn the_program_starts_cheaply() {
+    let program = handed_out!();
+    let counted = valgrind::count(&[&program, "--version"]);
+    println!("{{\"program\": \"--version\", \"instructions\": {counted}}}");
+    assert!(counted <= ALLOWED_START, "{counted} instructions");
+}
+
+/// One machine for each kind of controller, the platters standing in one way.
+#[test]
+fn the_tables_of_1983_are_simulated_cheaply() {
+    let program = handed_out!();
+    for (machine, allowed) in ALLOWED_MACHINES {
+        let words = [&program, "simulate", machine, "classic1983", "--phases", "1", "--no-store"];
+        let counted = valgrind::count(&words);
+        println!("{{\"simulated\": \"{machine}\", \"instructions\": {counted}}}");
+        assert!(counted <= allowed, "{machine}: {counted} instructions");
+    }
+}

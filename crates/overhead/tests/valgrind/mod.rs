@@ -1,0 +1,44 @@
+//! Instructions and memory of a command, counted by valgrind.
+
+#![allow(dead_code, reason = "no test needs all of it")]
+
+use std::path::Path;
+use std::process::Command;
+
+use workload::programs::mckusick::BYTES_1983;
+
+/// The environment variable that tells a test that runs itself again which half to do.
+pub const CHILD: &str = "DISKPERF_INSTRUCTIONS_CHILD";
+
+/// Instructions of a whole command.
+pub fn count(words: &[&str]) -> u64 {
+    collected(&run(&["--tool=callgrind", "--callgrind-out-file=/dev/null"], words, None))
+}
+
+/// Instructions, of what callgrind prints.
+pub fn collected(said: &str) -> u64 {
+    let counted = said.lines().find_map(|line| line.split_once("Collected : ")).expect("a line Collected");
+    counted.1.trim().parse().expect("a number")
+}
+
+/// What valgrind prints of a command.
+pub fn run(options: &[&str], words: &[&str], child: Option<String>) -> String {
+    let mut command = Command::new("valgrind");
+    command.args(options).args(words);
+    if let Some(child) = child {
+        command.env(CHILD, child);
+    }
+    let output = command.output().expect("valgrind runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stdout));
+    said.into_owned()
+}
+
+/// A folder in memory, if there is room for this and for the file of a program of 1983: the disk has nothing to do with
+/// the counts.
+pub fn scratch(bytes: u64) -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let room = rustix::fs::statvfs(memory).map_or(0, |space| space.f_bavail * space.f_frsize);
+    let made = if room > bytes + BYTES_1983 { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    made.expect("a scratch folder")
+}
