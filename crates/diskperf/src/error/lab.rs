@@ -23,7 +23,7 @@ pub enum LabError {
     LargeRead { size: Bytes, most: Bytes },
     #[error("--size {size}: {device} is read in whole blocks of {block}", device = .device.shown())]
     UnevenRead { size: Bytes, device: PathBuf, block: Bytes },
-    #[error("--size {size}: {device} has only {holds}", device = .device.shown())]
+    #[error("--size {size}: {device} holds no more than {holds}", device = .device.shown())]
     LongRead { size: Bytes, device: PathBuf, holds: Bytes },
     #[error("a file of {size}: smallfb goes up to {most}")]
     NotSmall { size: Bytes, most: Bytes },

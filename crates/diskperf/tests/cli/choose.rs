@@ -97,7 +97,7 @@ fn what_cannot_be_chosen_from_is_refused() {
     refused(&[&two[..], &["--need", "xyzzy>=5/s"]].concat(), &["xyzzy", "its tests are"]);
     refused(&[&two[..], &["--use", "xyzzy=1"]].concat(), &["xyzzy", "its tests are"]);
     refused(&[&two[..], &["--use", "xyzzy"]].concat(), &["the uses are database"]);
-    refused(&[&two[..], &["--price", "c=1"]].concat(), &["no target has that name; there are a, b"]);
+    refused(&[&two[..], &["--price", "c=1"]].concat(), &["no target has that name", "a, b"]);
     refused(&[&two[..], &["--price", "a=1", "--price", "a=2"]].concat(), &["--price a is given twice"]);
     refused(&[&two[..], &["--only", "read_8192", "--use", "commit=1"]].concat(), &["this run has no test commit"]);
     refused(&[&two[..], &["--need", "read>=5files/s"]].concat(), &["read does not count files"]);

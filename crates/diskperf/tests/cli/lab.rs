@@ -348,7 +348,7 @@ fn what_makes_no_sense_is_refused() {
     cli.refuses(&["smallfb", "10", "1", "--directories", "0"], 2, &["directories"]);
     cli.refuses(&["smallfb", "10", "1", "--layout", "heap"], 2, &["consecutive", "modulo", "one"]);
     cli.refuses(&["largefb"], 2, &["MB"]);
-    cli.refuses(&["largefb", "1", "--stride", "7"], 2, &["only --random stride"]);
+    cli.refuses(&["largefb", "1", "--stride", "7"], 2, &["needs --random stride"]);
     cli.refuses(&["largefb", "2000000"], 2, &["goes up to 1048576"]);
     cli.refuses(&["largefb", "1000000"], 3, &["free; ", "hint: "]);
     cli.refuses(&["smallfb", "4294967295", "65536"], 3, &["free; ", "hint: "]);
