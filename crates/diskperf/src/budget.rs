@@ -44,6 +44,11 @@ impl Sizes {
     pub const SMALLEST: Sizes =
         Sizes { large: 64 << 10, copied: 64 << 10, files: 16, records: 16, random: Nanos::from_millis(125) };
 
+    /// Sizes on a simulated machine, which nothing is fitted to: files as large as those of 1983, and the rest in
+    /// proportion.
+    pub const SIMULATED: Sizes =
+        Sizes { large: 8 << 20, copied: 1 << 20, files: 128, records: 128, random: Nanos::from_millis(1000) };
+
     /// What trials run, from the first, which is quick also on the slowest disk: enough to tell what grows with
     /// the size from what does not.
     pub const TRIALS: [Sizes; 3] = [

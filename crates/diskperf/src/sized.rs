@@ -39,7 +39,9 @@ pub fn make_fit(
     let began = Instant::now();
     for (index, alternative) in plan.alternatives.iter().enumerate() {
         let [target] = alternative.targets[..] else { continue };
-        let is_run = alternative.row.omitted.is_none() && !stop.requested();
+        // A simulated machine takes none of the time.
+        let is_timed = !targets[target].is_simulated();
+        let is_run = is_timed && alternative.row.omitted.is_none() && !stop.requested();
         let cost = if is_run {
             let world = worlds.open(plan, &alternative.targets, targets, stop)?;
             let rows: Vec<(Sizes, &Row)> = trials.iter().map(|(sizes, all)| (*sizes, &all[index].row)).collect();

@@ -44,8 +44,12 @@ pub struct Wishes {
     pub rounds: u32,
 }
 
-/// What the rows have to fit into on these targets.
+/// What the rows have to fit into on these targets. Simulated ones are not made to fit.
 pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
+    if targets.iter().all(Target::is_simulated) {
+        let sizes = Sizes { large: wishes.large.unwrap_or(Sizes::SIMULATED.large), ..Sizes::SIMULATED };
+        return Limits { time: None, written: None, largest: sizes, smallest: sizes, rounds: wishes.rounds };
+    }
     let is_asked = wishes.large.is_some() || wishes.budget.is_some_and(|budget| budget > wishes.usual);
     let written = targets.iter().filter_map(|target| match &target.site {
         Site::Directory { place, .. } => Some(WRITTEN.min(place.free_bytes / PART_OF_FREE)),
@@ -78,9 +82,8 @@ pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
         files: largest.files.max(smallest.files),
         ..largest
     };
-    let is_timed = targets.iter().any(|target| !target.is_simulated()) || wishes.budget.is_some();
     Limits {
-        time: is_timed.then_some(wishes.budget.unwrap_or(wishes.usual)),
+        time: Some(wishes.budget.unwrap_or(wishes.usual)),
         written: written.min().filter(|_| !is_asked),
         largest,
         smallest,
@@ -225,4 +228,31 @@ pub fn announcement(plan: &Plan, fitted: &Fitted) -> String {
         Bytes(copied),
         about(random),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::TargetArgument;
+
+    fn targets(typed: &[&str]) -> Vec<Target> {
+        let target = |typed: &&str| {
+            let Ok(argument) = typed.parse::<TargetArgument>();
+            Target::resolve(&argument).expect("a target")
+        };
+        typed.iter().map(target).collect()
+    }
+
+    #[test]
+    fn only_real_targets_are_made_to_fit() {
+        let time = Nanos::from_secs(300);
+        let wishes = Wishes { large: None, budget: Some(time), usual: time, rounds: 10 };
+        let simulated = limits(&wishes, &targets(&["sim:flat", "sim:vax780-sc780"]));
+        assert_eq!((simulated.time, simulated.written, simulated.largest), (None, None, Sizes::SIMULATED));
+        let large = limits(&Wishes { large: Some(1 << 16), ..wishes }, &targets(&["sim:flat"]));
+        assert_eq!((large.largest.large, large.largest.files), (1 << 16, Sizes::SIMULATED.files));
+        let mixed = limits(&wishes, &targets(&["sim:flat", "."]));
+        assert_eq!(mixed.time, Some(time));
+        assert!(mixed.written.is_some());
+    }
 }

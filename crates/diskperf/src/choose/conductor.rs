@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use crate::rounds::Standing;
 use crate::target::Target;
 
-/// The most rounds, of which nobody waits for the end: the budget ends a run.
+/// The most rounds of a choice. Its budget ends it long before, or that it is decided.
 const MOST_ROUNDS: u32 = 10_000;
 
 /// The goal of a comparison on the targets of a run.

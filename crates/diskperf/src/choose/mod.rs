@@ -27,7 +27,7 @@ pub use prices::{Price, parse_price};
 pub use stages::{announcement, stages};
 pub use uses::{Use, parse_use};
 
-/// How long a choice takes at most, where nothing else is said.
+/// How long a choice between real targets takes at most, if nothing else is said.
 pub const USUAL: Nanos = Nanos::from_secs(300);
 
 impl Goal {

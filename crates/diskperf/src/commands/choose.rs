@@ -39,9 +39,9 @@ pub struct ChooseArguments {
     /// Treat targets that differ by less than this as the same, in percent.
     #[arg(long, value_name = "PERCENT", default_value = "5%", allow_negative_numbers = true, value_parser = parse_margin)]
     margin: f64,
-    /// End after this time, decided or not.
-    #[arg(long, value_name = "TIME", default_value = "5min", allow_negative_numbers = true, value_parser = parse_time)]
-    budget: Nanos,
+    /// End after this time, decided or not [default: 5min; none if all targets are simulated].
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
+    budget: Option<Nanos>,
     /// Stop after N rounds, decided or not; at least 6 [default: until decided, or --budget].
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(LEAST_PAIRS as i64..=i64::from(MOST_ROUNDS)))]
@@ -57,7 +57,7 @@ pub struct ChooseArguments {
     /// Price of a target, as in fast=0.10/GiB-month; can be repeated, once for each target.
     #[arg(long = "price", value_name = "NAME=AMOUNT/UNIT", value_parser = parse_price)]
     prices: Vec<Price>,
-    /// Size of large files, as in 64MiB [default: as large as the budget allows].
+    /// Size of large files, as in 64MiB [default: as large as the budget allows; 8MiB if all targets are simulated].
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
     size: Option<Bytes>,
     #[command(flatten)]
@@ -118,7 +118,7 @@ impl ChooseArguments {
                 discard_first: new.schedule.discards_first(),
                 goal,
             },
-            budget: Some(self.budget),
+            budget: self.budget,
             sizing: match new.sizing {
                 // The limits on the bytes written stay up to this time.
                 Sizing::FitTime { usual } => Sizing::FitTime { usual: usual.max(USUAL) },

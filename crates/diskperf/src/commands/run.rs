@@ -421,8 +421,9 @@ impl Rounds<'_> {
 
     fn rules<'a>(&self, order: &'a dyn Fn(u32) -> Vec<usize>) -> Rules<'a> {
         let Scene { plan, targets, .. } = self.scene;
-        let is_simulated =
-            |alternative: &Alternative| alternative.targets.iter().all(|&index| targets[index].is_simulated());
+        let is_real = |&index: &usize| !targets[index].is_simulated();
+        let has_real = (0..targets.len()).any(|index| is_real(&index));
+        let is_untimed = |alternative: &Alternative| has_real && !alternative.targets.iter().any(is_real);
         Rules {
             rounds: plan.rounds,
             discard_first: plan.discards(1),
@@ -433,7 +434,7 @@ impl Rounds<'_> {
             },
             limit: self.deadline.map(Limit::Deadline).or(plan.budget.map(Limit::Budget)),
             order: Order::Rounds(order),
-            untimed: plan.alternatives.iter().map(is_simulated).collect(),
+            untimed: plan.alternatives.iter().map(is_untimed).collect(),
         }
     }
 

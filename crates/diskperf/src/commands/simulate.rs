@@ -23,7 +23,7 @@ use crate::published;
 use crate::request::resolved::Tests;
 use crate::session::{document, info, problem};
 use crate::signals::Stop;
-use crate::simulation::{USUAL, draw, infos, of_machines, parts, perform_all, timeline};
+use crate::simulation::{draw, infos, of_machines, parts, perform_all, timeline};
 use crate::target::{Described, Simulated, Site, Target};
 use crate::ui::conclusion::conclude;
 use crate::ui::display::Display;
@@ -162,7 +162,7 @@ fn pair(typed: &str) -> Option<(String, String)> {
 
 /// The preset's programs, or those of them that were named.
 fn rows(arguments: &SimulateArguments, tests: &Tests, target: &Target) -> Result<Vec<Row>, Error> {
-    let sizes = Sizes { large: arguments.size.map_or(USUAL.large, |size| size.0), ..USUAL };
+    let sizes = Sizes { large: arguments.size.map_or(Sizes::SIMULATED.large, |size| size.0), ..Sizes::SIMULATED };
     let settings = Settings { size: arguments.size, memory: None, seed: arguments.seed, sizes };
     let mut rows = tests.rows(&settings, target)?;
     let known: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();

@@ -7,6 +7,7 @@ use super::resolved::Resolved;
 use super::{RunRequest, Together};
 use crate::budget::{Limits, Sizes};
 use crate::campaign_error::CampaignError;
+use crate::choose;
 use crate::error::{ArgumentError, Error};
 use crate::plan::{Alternative, Before, Fit, Plan, PlannedSizing, Row};
 use crate::presets::{Preset, Settings, Sizing};
@@ -42,7 +43,7 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, Error> {
         means: Means { given: environment.is_cold(), drop_caches: environment.drop_caches },
         seed: environment.seed,
         zeros: environment.zeros,
-        budget: request.budget,
+        budget: budget(request, targets),
         sizing,
         commands: tests.commands(),
         alternatives,
@@ -56,7 +57,7 @@ fn fit_time(resolved: &Resolved, targets: &[Target], usual: Nanos) -> Result<(Ve
     let request = &resolved.request;
     let large = |size| settings(request, targets, Sizes::LARGEST).size_in_calls(size, 8192);
     let large = request.size.map(large).transpose()?;
-    let wishes = Wishes { large, budget: request.budget, usual, rounds: request.schedule.rounds() };
+    let wishes = Wishes { large, budget: budget(request, targets), usual, rounds: request.schedule.rounds() };
     let limits = sizing::limits(&wishes, targets);
     let rows = |sizes| alternatives(resolved, targets, sizes);
     let mut tried = 0;
@@ -71,6 +72,12 @@ fn fit_time(resolved: &Resolved, targets: &[Target], usual: Nanos) -> Result<(Ve
     let untimed = Limits { time: None, ..limits };
     let (fitting, fitted) = sizing::fitted(&untimed, targets, &Vec::new(), &rows)?;
     Ok((fitting, Fit { limits: Limits { largest: fitted.sizes, ..limits }, sizes: None, tried }))
+}
+
+/// The time that a run may take. A choice between simulated machines takes as long as it takes, unless a limit is given.
+fn budget(request: &RunRequest, targets: &[Target]) -> Option<Nanos> {
+    let is_real = !targets.iter().all(Target::is_simulated);
+    request.budget.or(request.schedule.goal().filter(|_| is_real).map(|_| choose::USUAL))
 }
 
 /// The settings of a preset.

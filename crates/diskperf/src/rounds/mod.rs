@@ -9,7 +9,7 @@
 //!   4. the first round of a process always begins. A later one begins if it would end in time, provided it takes as
 //!      long as the mean of those before;
 //!   5. a campaign ends as soon as its results are steady, or decide the comparison;
-//!   6. executions on simulated machines take no part of the time.
+//!   6. beside real targets, executions on simulated machines take no part of the time.
 //!
 //! Executions that are independent of each other know no rounds: all of them are one step, and may run side by side.
 
@@ -146,7 +146,7 @@ pub struct Rules<'a> {
     pub limit: Option<Limit>,
     /// What is performed in which order.
     pub order: Order<'a>,
-    /// For each alternative, whether it runs on simulated machines only, and so takes no part of the time.
+    /// For each alternative, whether it takes no part of the time: it runs on simulated machines, beside real targets.
     pub untimed: Vec<bool>,
 }
 

@@ -22,7 +22,8 @@ pub struct WorldSite<'a> {
     late: Option<Late<'a>>,
 }
 
-/// The end of everything, some time after the deadline. Simulated machines take no part of the time.
+/// The end of everything, some time after the deadline. Only a run with real targets has a deadline, and simulated
+/// machines take no part of its time.
 struct Late<'a> {
     deadline: Deadline,
     timer: Timer,

@@ -6,7 +6,8 @@ use stats::{Cell, Faster, RunInfo};
 use units::Bytes;
 use workload::Parameter;
 
-use super::{USUAL, of_machines, perform_all};
+use super::{of_machines, perform_all};
+use crate::budget::Sizes;
 use crate::cells::value_of;
 use crate::error::Error;
 use crate::events::Event;
@@ -161,7 +162,7 @@ fn rebuild(run: &RunInfo, cell: &Cell) -> Result<Rebuilt, String> {
     // The preset's own mixes, or the one that was given.
     let mixes = [None, cell.word("mix").and_then(|words| words.parse().ok())];
     let row = sizes.into_iter().flat_map(|size| mixes.map(|mix| (size, mix))).find_map(|(size, mix)| {
-        let settings = Settings { size, memory: None, seed: run.seed, sizes: USUAL };
+        let settings = Settings { size, memory: None, seed: run.seed, sizes: Sizes::SIMULATED };
         let tests = mix.map_or(Tests::Preset(preset), Tests::Mix);
         tests.rows(&settings, &target).ok()?.into_iter().find(|row| is_of(cell, row))
     });

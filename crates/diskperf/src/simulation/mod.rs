@@ -16,9 +16,7 @@ use kernel::Means;
 use simulator::Chance;
 use site::FreshMachines;
 use stats::{Cell, Problem, TargetInfo};
-use units::Nanos;
 
-use crate::budget::Sizes;
 use crate::cells::{self, History, Scene};
 use crate::error::{ArgumentError, Error};
 use crate::events::Event;
@@ -31,11 +29,6 @@ use crate::rounds::driver::{Driver, Outcome};
 use crate::rounds::{Findings, Order, Rules, Until};
 use crate::signals::Stop;
 use crate::target::{Simulated, Target};
-
-/// What a preset that fits itself to a disk runs where nothing is asked for: files as large as those of 1983, and the
-/// rest in proportion.
-pub const USUAL: Sizes =
-    Sizes { large: 8 << 20, copied: 1 << 20, files: 128, records: 128, random: Nanos::from_millis(1000) };
 
 /// A plan of machines that are switched on anew for each of so many ways in which the platters stand.
 pub fn of_machines(preset: &'static Preset, phases: u32, seed: u64, alternatives: Vec<Alternative>) -> Plan {

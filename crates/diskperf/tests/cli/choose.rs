@@ -165,3 +165,26 @@ fn one_device_has_another_file_system_in_each_turn() {
     let device = std::fs::read(disk.node()).expect("the device can be read");
     assert_eq!(device[1024 + 56..][..2], [0, 0]);
 }
+
+/// Two simulated machines take no time that would have to be planned.
+#[test]
+fn simulated_machines_are_not_made_to_fit_a_time() {
+    let cli = Cli::new();
+    let words = ["choose", "a=sim:vax780-sc780", "b=sim:vax750-uda50", "--only", "read_8192", "--only", "write_8192"];
+    let ended = cli.run(&[&words[..], &["--json"]].concat());
+    let (choice, document) = choice(&ended, 0);
+    assert!(!ended.err.contains("about ") && !ended.err.contains(" min"), "{}", ended.err);
+    assert_eq!(choice["decided"], true);
+    let sizes = |document: &Value| -> Vec<u64> {
+        let cells = list(document, "cells").iter().filter(|cell| cell["measured"] == true);
+        cells.map(|cell| cell["parameters"]["file_bytes"].as_u64().expect("a size")).collect()
+    };
+    // As `diskperf simulate` has them.
+    assert_eq!(sizes(&document), [8 << 20; 4]);
+    let asked = cli.run(&[&words[..], &["--json", "--size", "64KiB"]].concat());
+    assert_eq!(sizes(&crate::common::document::document(&asked)), [64 << 10; 4]);
+    // A budget that was asked for bounds what one waits for.
+    let short = cli.run(&[&words[..], &["--budget", "1ms"]].concat());
+    assert_eq!(short.status, Some(2), "{}{}", short.out, short.err);
+    assert!(short.err.contains("too short for 6 rounds"), "{}", short.err);
+}
