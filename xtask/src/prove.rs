@@ -224,6 +224,8 @@ const EXPERIMENTS: [Experiment; 28] = [
             "--package",
             "store",
             "--package",
+            "diskperf-jobs",
+            "--package",
             "diskperf",
             "--lib",
             "--test",

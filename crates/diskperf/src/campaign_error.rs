@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use campaign::runner::Broken;
+use jobs::{JobError, LoadError};
 use kernel::guard::GuardFault;
 use kernel::name::Shown;
 use kernel::tuning::TuningFault;
@@ -12,7 +13,6 @@ use units::{Bytes, Exit, Nanos};
 use workload::{Failure, Reason};
 
 use crate::forecast::about;
-use crate::load_spec::LoadFault;
 
 /// Why a campaign cannot be planned, or ended early.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum CampaignError {
     #[error(transparent)]
     World(#[from] kernel::Fault),
     #[error(transparent)]
-    Load(#[from] Box<LoadFault>),
+    Job(Box<JobError>),
 
     // Targets.
     #[error("no path given")]
@@ -59,6 +59,8 @@ pub enum CampaignError {
     TooFull { fill: u32, bytes: Bytes, left: Bytes, needed: Bytes, most: Option<u32> },
 
     // Tests.
+    #[error("{path} is only read, but every test of {preset} writes", path = .path.shown())]
+    OnlyRead { path: PathBuf, preset: &'static str },
     #[error("{preset} has no test {name}")]
     UnknownProgram { name: String, preset: &'static str, known: Vec<&'static str> },
     #[error("--size {size}: the tests of this preset go up to {most}")]
@@ -101,7 +103,7 @@ impl CampaignError {
             CampaignError::Tuning(fault) => (fault.exit(), fault.hint()),
             CampaignError::Machine(fault) => (fault.exit(), fault.hint()),
             CampaignError::World(fault) => (fault.exit(), fault.hint()),
-            CampaignError::Load(fault) => usage(&fault.hint),
+            CampaignError::Job(error) => (error.exit(), error.hint()),
 
             CampaignError::NoPath => usage("name the directory to measure, such as . for the current one"),
             CampaignError::UnknownTarget(_) => usage(
@@ -126,6 +128,7 @@ impl CampaignError {
             }
             CampaignError::TooFull { most: None, .. } => usage("use a smaller --size, or a larger size="),
 
+            CampaignError::OnlyRead { .. } => usage("name a directory to write in"),
             CampaignError::UnknownProgram { known, .. } => usage(&format!("its tests are: {}", known.join(", "))),
             CampaignError::LargeSize { .. } => usage("use a smaller --size"),
             CampaignError::UnevenSize { call, .. } => {
@@ -144,6 +147,18 @@ impl CampaignError {
             CampaignError::Op { failure, .. } => (failure.exit(), hint_of_preparing(failure)),
             CampaignError::Held => (Exit::Failed, Some("run it again".to_owned())),
         }
+    }
+}
+
+impl From<JobError> for CampaignError {
+    fn from(error: JobError) -> CampaignError {
+        CampaignError::Job(Box::new(error))
+    }
+}
+
+impl From<LoadError> for CampaignError {
+    fn from(error: LoadError) -> CampaignError {
+        JobError::from(error).into()
     }
 }
 

@@ -57,6 +57,8 @@ pub enum Event<'a> {
     Conditioned { target: &'a str, conditioned: &'a Conditioned },
     /// The memory of the run cannot be limited.
     MemoryNotLimited { bytes: Bytes, why: &'a LimitError },
+    /// This machine cannot run a workload as it is written. The reason.
+    WorkloadLimited(&'a str),
     /// io_uring works without one of its features.
     IoUringLimited { target: &'a str, program: &'a str, lack: &'a Lack },
     /// A signal paused an execution, which is repeated.

@@ -18,8 +18,6 @@ use crate::cli;
 use crate::commands::report::page_of;
 use crate::documents::document;
 use crate::documents::redact::anonymous;
-use crate::error::Error;
-use crate::jobs::{Job, Spot, Text, fio};
 use crate::request::RunRequest;
 use crate::target::{Simulated, TargetArgument};
 use crate::ui::{layout, shell};
@@ -175,119 +173,6 @@ fn fuzz_command_lines() {
     let words =
         &["--rounds", "--size", "--seed", "--budget", "--dry-run", "--cold", "--keep", "\n", "'", "\"", "$", "=", "--"];
     fuzz(&Subject::new("command lines", examples, read).with_words(words));
-}
-
-/// What went wrong with a job, in words.
-fn of_job(error: &Error, text: &str) -> String {
-    let said = format!("{error} {:?}", error.hint());
-    is_bounded(&said, text);
-    if let Error::Job(fault) = error {
-        for line in fault.spot().into_iter().flat_map(Spot::excerpt) {
-            assert!(line.chars().count() <= 100, "{line:?}");
-        }
-    }
-    said
-}
-
-fn named(text: impl Into<String>) -> Text {
-    Text::new("x", text)
-}
-
-#[test]
-fn fuzz_job_files() {
-    let examples = [
-        "targets = ['.']\nrounds = 3\nbudget = '2min'\nseed = 7\n[[load]]\npattern = 'randread'\niodepth = 4\n\
-         [[load]]\nname = 'a'\npattern = 'randrw'\nreads = 70\nrate = 100\narrivals = 'poisson'\nsize = '1GiB'\n",
-        "[[load]]\npattern = \"write\"\nbs = \"4KiB:60,64KiB:40\"\nfsync = 8\nsync = \"dsync\"\nthink = \"1ms\"\njobs = 2\n",
-        "[[load]]\npattern = 'read' # in order\nstride = '1MiB'\nwarm = true\nengine = 'posix'\ntime = '10s'\n",
-        "[[load]]\npattern = 'randread'\norder = 'zipf:0.99'\ndirect = true\n",
-    ];
-    let words = &[
-        "[[load]]\n",
-        "pattern = 'commit'\n",
-        "name = 'x'\n",
-        "iodepth = 32\n",
-        "order = 'permutation'\n",
-        "warm = true\n",
-        "engine = 'null'\n",
-        "rounds = 0\n",
-        "stride = '8KiB'\n",
-        "\"",
-        "'",
-        "= ",
-        "[",
-        "{",
-        "# ",
-    ];
-    let read = |input: &[u8]| {
-        let text = named(String::from_utf8_lossy(input));
-        let job = match Job::read(&text) {
-            Ok(job) => job,
-            Err(error) => return of_job(&error, &text.text),
-        };
-        let again = fio::import(&named(fio::export(&job).job));
-        format!("{} {}", job.loads.len(), again.map_or_else(|error| error.to_string(), |job| job.said.join("\n")))
-    };
-    fuzz(&Subject::new("job files", examples, read).fast().with_words(words));
-}
-
-/// What is taken can be run, and is the same once it was given back.
-#[test]
-fn fuzz_jobs_of_fio() {
-    let examples = [
-        include_str!("../tests/jobs/database.fio"),
-        include_str!("../tests/jobs/ssd.fio"),
-        include_str!("../tests/jobs/log.fio"),
-        include_str!("../tests/jobs/sizes.fio"),
-        "[]\nrate_iops=2\nrate_process=",
-        "[]\nbs=0",
-    ];
-    let words = &[
-        "[global]\n",
-        "[a]\n",
-        "rw=randrw\n",
-        "rw=read:4k\n",
-        "bs=4k,8k\n",
-        "bssplit=4k/60:8k/\n",
-        "iodepth=8\n",
-        "ioengine=io_uring\n",
-        "numjobs=3\n",
-        "rate_iops=100\n",
-        "rate=1m\n",
-        "fdatasync=1\n",
-        "fsync=2\n",
-        "random_distribution=zipf:1.1\n",
-        "norandommap\n",
-        "thinktime=5\n",
-        "size=50%\n",
-        "runtime=1m\n",
-        "kb_base=1000\n",
-        "stonewall\n",
-        "sync=1\n",
-        "randseed=5\n",
-        "include x\n",
-        "${X}",
-        "; ",
-        "=",
-    ];
-    let read = |input: &[u8]| {
-        let text = named(String::from_utf8_lossy(input));
-        let imported = match fio::import(&text) {
-            Ok(imported) => imported,
-            Err(error) => return of_job(&error, &text.text),
-        };
-        let taken = match Job::read(&named(imported.job.clone())) {
-            Ok(taken) => taken,
-            Err(Error::NoRing(missing)) => return missing.to_string(),
-            Err(error) => panic!("{error}: {}", imported.job),
-        };
-        let given = fio::export(&taken).job;
-        let again = fio::import(&named(given.clone())).and_then(|again| Job::read(&named(again.job)));
-        let again = again.unwrap_or_else(|error| panic!("{error}: {given}"));
-        assert!(again.loads == taken.loads && again.seed == taken.seed, "{}\n{given}", imported.job);
-        imported.said.iter().map(|line| line.rsplit(": ").next().unwrap_or_default()).collect()
-    };
-    fuzz(&Subject::new("jobs of fio", examples, read).with_words(words));
 }
 
 /// Where the time of a simulated cell went.

@@ -8,7 +8,6 @@ use units::Nanos;
 use crate::budget::{Cost, Limits, Sizes};
 use crate::campaign_error::CampaignError;
 use crate::cells::History;
-use crate::error::Error;
 use crate::events::Event;
 use crate::forecast::about;
 use crate::plan::{Alternative, Plan, Row};
@@ -29,11 +28,11 @@ pub fn make_fit(
     (stop, clock, started): (&Stop, Clock, Nanos),
     limits: &Limits,
     notify: &mut dyn FnMut(Event),
-) -> Result<Option<Deadline>, Error> {
+) -> Result<Option<Deadline>, CampaignError> {
     let Some(time) = limits.time else { return Ok(None) };
     let trials = sizing::trials(limits).into_iter();
     let trials = trials.map(|sizes| Ok((sizes, alternatives(resolved, targets, sizes)?)));
-    let trials: Vec<(Sizes, Vec<Alternative>)> = trials.collect::<Result<_, Error>>()?;
+    let trials: Vec<(Sizes, Vec<Alternative>)> = trials.collect::<Result<_, CampaignError>>()?;
     let mut tried: Vec<(Vec<&Row>, Vec<Option<Cost>>)> = vec![Default::default(); targets.len()];
     let smallest = trials[0].0;
     let began = Instant::now();
@@ -66,7 +65,7 @@ pub fn make_fit(
         (fitting, fitted) = sizing::fitted(&least, targets, &costs, &rows)?;
         if let Some(needs) = fitted.needed {
             let needs = sizing::with_room(needs) + clock().saturating_sub(started);
-            return Err(CampaignError::ShortBudget { budget: time, needs, pairs: LEAST_PAIRS }.into());
+            return Err(CampaignError::ShortBudget { budget: time, needs, pairs: LEAST_PAIRS });
         }
         plan.rounds = least.rounds;
     }

@@ -4,7 +4,7 @@
 //!   units <- workload <- {simulator, kernel}        units <- stats <- report        all <- diskperf
 //!   {units, workload, stats} <- store               {units, simulator, kernel} <- machines
 //!   {units, kernel} <- powercut                     {units, workload, simulator, stats, machines} <- classic1983
-//!   {units, workload, kernel, stats} <- campaign
+//!   {units, workload, kernel, stats} <- campaign    {units, workload, stats} <- jobs
 //! ```
 //!
 //! The simulator and the kernel have never heard of each other, and nothing depends on diskperf. What tests depend on
@@ -15,7 +15,7 @@ use cargo_metadata::{DependencyKind, Package};
 use super::Finding;
 
 /// Each crate, and those of ours that it may depend on.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("units", &[]),
     ("workload", &["units"]),
     ("simulator", &["units", "workload"]),
@@ -27,6 +27,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("diskperf-powercut", &["units", "kernel"]),
     ("diskperf-classic1983", &["units", "workload", "simulator", "stats", "diskperf-machines"]),
     ("diskperf-campaign", &["units", "workload", "kernel", "stats"]),
+    ("diskperf-jobs", &["units", "workload", "stats"]),
     (
         "diskperf",
         &[
@@ -41,6 +42,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "diskperf-powercut",
             "diskperf-classic1983",
             "diskperf-campaign",
+            "diskperf-jobs",
         ],
     ),
     ("overhead", &["units", "workload", "kernel", "stats", "diskperf-campaign"]),

@@ -57,7 +57,7 @@ const SHELLS: [&str; 9] =
     ["\"sh\"", "\"bash\"", "\"dash\"", "\"zsh\"", "\"/bin/sh", "\"/bin/bash", "libc::system", "popen", "\"-c\""];
 
 /// The crates that a user runs. Only there a file may be of anybody, and is a shell a danger.
-const PRODUCT: [&str; 13] = [
+const PRODUCT: [&str; 14] = [
     "units",
     "workload",
     "simulator",
@@ -66,6 +66,7 @@ const PRODUCT: [&str; 13] = [
     "kernel",
     "powercut",
     "campaign",
+    "jobs",
     "stats",
     "report",
     "store",

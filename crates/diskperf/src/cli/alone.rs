@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::error::{ContextKind, ErrorKind};
+use jobs::JobError;
 
 use super::{Command, CommandLine, parse};
 use crate::commands::help;
+use crate::documents::job_files;
 use crate::error::{ArgumentError, Error};
-use crate::jobs::{JobFault, fio};
 use crate::presets;
 use crate::target::TargetKind;
 
@@ -65,13 +66,13 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
 }
 
 /// The fio job that `run` or `io` was told to run.
-fn fio_job(words: &[OsString]) -> Option<JobFault> {
+fn fio_job(words: &[OsString]) -> Option<JobError> {
     let name = words.get(1).filter(|word| *word == "run" || *word == "io")?;
     let mut all = super::command();
     // Before, options do not have all their settings.
     all.build();
     let command = all.find_subcommand(name)?;
-    operands(command, &words[2..]).find_map(|path| fio::fault(Path::new(path)))
+    operands(command, &words[2..]).find_map(|path| job_files::fio_job(Path::new(path)))
 }
 
 /// The words before `--` that are neither an option nor the value of one.

@@ -4,6 +4,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use jobs::blktrace::{self, Derived};
 use kernel::name::Shown;
 use kernel::{PathFault, bounded};
 use workload::Mix;
@@ -11,7 +12,6 @@ use workload::Mix;
 use crate::documents::user_files;
 use crate::error::{ArgumentError, Error};
 use crate::presets::{self, Preset};
-use crate::trace::{self, BadLine, Derived};
 use crate::ui::output;
 
 /// What `run` and `simulate` take for it.
@@ -49,7 +49,6 @@ impl MixArguments {
 
 fn derive(path: &Path) -> Result<Derived, Error> {
     let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
-    let no_trace = |line: Option<u64>, why: String| ArgumentError::BadTrace { path: path.to_owned(), line, why };
     let metadata = user_files::existing(path)?;
     if metadata.is_dir() {
         return Err(PathFault::IsADirectory(path.to_owned()).into());
@@ -58,7 +57,6 @@ fn derive(path: &Path) -> Result<Derived, Error> {
         return Err(PathFault::NotAFile(path.to_owned()).into());
     }
     let file = bounded::open(path).map_err(unreadable)?;
-    let trace = trace::read(BufReader::new(file)).map_err(unreadable)?;
-    let trace = trace.map_err(|BadLine { number, why }| no_trace(Some(number), why.to_owned()))?;
-    Ok(Derived::of(&trace).map_err(|why| no_trace(None, why.to_string()))?)
+    let derived = blktrace::derive(&path.shown(), BufReader::new(file)).map_err(unreadable)?;
+    Ok(derived?)
 }

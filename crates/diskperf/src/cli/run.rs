@@ -10,9 +10,9 @@ use super::command::CommandArguments;
 use super::values::{Data, MOST_ROUNDS, What, WhatParser, parse_bytes, parse_memory, parse_round_time, parse_time};
 use crate::aging::WearArguments;
 use crate::cli::mix::MixArguments;
+use crate::documents::job_files;
 use crate::documents::stored::KeepArguments;
 use crate::error::{ArgumentError, CommandFault, Error};
-use crate::jobs::{self, Job};
 use crate::presets::{self, Preset};
 use crate::request::resolved::{Resolved, Tests};
 use crate::request::{CacheWish, Environment, RunRequest, Together, Workload, or_here};
@@ -133,10 +133,13 @@ impl RunArguments {
         let (workload, tests) = self.workload()?;
         let new = RunRequest::new(workload);
         let job = if let Tests::Job(job) = &tests { Some(job) } else { None };
-        let targets = if self.targets.is_empty() { job.map_or(&[][..], |job| &job.targets) } else { &self.targets };
+        let targets = match job {
+            Some(job) if self.targets.is_empty() => presets::job::targets(job),
+            _ => self.targets.clone(),
+        };
         let seed = self.seed.or(job.and_then(|job| job.seed)).unwrap_or(new.environment.seed);
         let request = RunRequest {
-            targets: or_here(targets.to_vec()),
+            targets: or_here(targets),
             only: self.only.clone(),
             together: match (self.together, self.solo) {
                 (true, _) => Together::Always,
@@ -171,7 +174,7 @@ impl RunArguments {
     fn workload(&self) -> Result<(Workload, Tests), Error> {
         let preset = match &self.what {
             What::Preset(preset) => *preset,
-            What::Job(_) => &presets::JOB,
+            What::Job(_) => presets::JOB,
         };
         let mix = self.mixing.mix(preset)?;
         let own = self.command.find(self.cold && !self.drop_caches)?;
@@ -190,8 +193,8 @@ impl RunArguments {
         }
         match &self.what {
             What::Job(path) => {
-                let text = jobs::open_own(path)?;
-                let mut job = Job::read(&text)?;
+                let text = job_files::open_own(path)?;
+                let mut job = job_files::read(&text)?;
                 if !self.targets.is_empty() {
                     job.targets.clear();
                 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, TypedValueParser};
+pub use jobs::MOST_ROUNDS;
 use units::{Bytes, Nanos};
 
 use crate::presets::{self, Preset};
@@ -111,10 +112,6 @@ pub fn parse_memory(text: &str) -> Result<Bytes, String> {
         Err(error) => Err(error.to_string()),
     }
 }
-
-/// The most rounds. Chosen: a round of the shortest test takes a few hundredths of a second with everything around it, so
-/// this many take most of a day. The results of every round stay in memory until the end.
-pub const MOST_ROUNDS: u32 = 1_000_000;
 
 /// The most rotational positions of a simulation. Ten thousand positions are less than two microseconds apart at 3600 turns a
 /// minute, and no part of `machines/` is known as exactly.

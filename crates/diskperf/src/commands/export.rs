@@ -1,14 +1,15 @@
 //! `diskperf export RUN...`: stored runs as JSON, CSV or Markdown; and workloads as fio jobs.
 
 use clap::{Args, ValueEnum};
+use jobs::{Source, fio};
 use stats::Document;
 use units::Exit;
 
 use crate::documents::document::plain;
+use crate::documents::job_files;
 use crate::documents::redact::anonymous;
 use crate::documents::stored::StoreArguments;
 use crate::error::{Error, RunsError};
-use crate::jobs::{self, Job, Text, fio};
 use crate::ui::layout::{Layout, OutputArguments, json};
 use crate::ui::output;
 
@@ -72,19 +73,21 @@ fn to_fio(arguments: &ExportArguments) -> Result<Exit, Error> {
     let mut jobs = Vec::new();
     for typed in &arguments.runs {
         let text = if typed.ends_with(".toml") {
-            jobs::open_own(typed.as_ref())?
+            job_files::open_own(typed.as_ref())?
         } else {
             let (name, document) = arguments.store.load(typed)?;
             match document.run.job {
-                Some(text) => Text::new(name, text),
+                Some(text) => Source::new(name, text),
                 None => return Err(RunsError::NoJob(name).into()),
             }
         };
-        jobs.push(fio::export(&Job::read(&text)?));
+        let job = job_files::read(&text)?;
+        job.warnings.iter().for_each(|warning| output::remark(warning));
+        jobs.push(fio::export(&job));
     }
     let texts: Vec<&str> = jobs.iter().map(|exported| exported.job.as_str()).collect();
     arguments.output.deliver(&texts.join("\n"))?;
-    jobs.iter().flat_map(|exported| &exported.said).for_each(|line| output::remark(line));
+    jobs.iter().flat_map(|exported| &exported.differences).for_each(|line| output::remark(line));
     Ok(Exit::Done)
 }
 

@@ -1,15 +1,16 @@
-//! `diskperf import JOB.fio`: a job of fio as one of ours.
+//! `diskperf import JOB.fio`: a fio job as a job file.
 
 use std::path::PathBuf;
 
 use clap::Args;
+use jobs::fio;
 use units::Exit;
 
+use crate::documents::job_files::{self, LIMITS};
 use crate::error::Error;
-use crate::jobs::{self, fio};
 use crate::ui::output;
 
-/// What `diskperf import` takes.
+/// Arguments of `diskperf import`.
 #[derive(Clone, Debug, Args)]
 pub struct ImportArguments {
     /// fio job; - means standard input
@@ -23,8 +24,8 @@ pub struct ImportArguments {
 /// Runs the command.
 pub fn run(arguments: &ImportArguments) -> Result<Exit, Error> {
     output::check(arguments.file.as_deref())?;
-    let imported = fio::import(&jobs::open(&arguments.job)?)?;
+    let imported = fio::import(&job_files::open(&arguments.job)?, LIMITS)?;
     output::deliver(&imported.job, arguments.file.as_deref())?;
-    imported.said.iter().for_each(|line| output::remark(line));
+    imported.differences.iter().for_each(|line| output::remark(line));
     Ok(Exit::Done)
 }

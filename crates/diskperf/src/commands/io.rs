@@ -1,15 +1,16 @@
 //! `diskperf io PATTERN TARGET...`: one workload of the user, from options.
 
 use clap::Args;
+use jobs::LoadSpec;
 use units::{Exit, Nanos};
 
 use crate::cli::values::parse_time;
+use crate::documents::job_files;
 use crate::documents::stored::KeepArguments;
 use crate::error::Error;
-use crate::load_spec::LoadSpec;
 use crate::request::resolved::{Resolved, Tests};
 use crate::request::{Environment, RunRequest, Workload, or_here};
-use crate::target::TargetArgument;
+use crate::target::{TargetArgument, TargetKind};
 use crate::ui::consent::ConsentArguments;
 use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::output;
@@ -42,7 +43,7 @@ pub struct IoArguments {
 impl IoArguments {
     /// What the run is asked to do, as this machine can do it.
     pub fn resolve(&self) -> Result<Resolved, Error> {
-        let tests = Tests::Load(self.load.load()?);
+        let tests = Tests::of_load(&self.load)?;
         let LoadSpec { rounds, seed, .. } = self.load;
         let new = RunRequest::new(Workload::Load(self.load.clone()));
         let request = RunRequest {
@@ -59,9 +60,59 @@ impl IoArguments {
 
     /// Prints the workload as a job file, or refuses it.
     pub fn print(&self) -> Result<Exit, Error> {
-        self.load.check()?;
+        self.load.check(job_files::LIMITS)?;
+        let mut load = self.load.explicit();
+        // The default size is not that of an existing file, which is read to its end.
+        if self.targets.iter().any(|target| matches!(target.kind, TargetKind::File(_))) {
+            load.size = self.load.size;
+        }
         let targets: Vec<&str> = self.targets.iter().map(|target| target.typed.as_str()).collect();
-        output::print(&self.load.job(&targets, self.budget))?;
+        output::print(&load.job_file(&targets, self.budget))?;
         Ok(Exit::Done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use crate::cli;
+
+    /// Options that a job file cannot set: those who run it decide.
+    const OF_THE_CALL: [&str; 11] = [
+        "confirm",
+        "destroy_data",
+        "dry_run",
+        "format",
+        "help",
+        "json",
+        "no_store",
+        "output",
+        "print_job",
+        "store",
+        "yes",
+    ];
+
+    #[test]
+    fn every_option_is_a_key_of_job_files_and_every_key_an_option() {
+        let mut command = cli::command();
+        command.build();
+        let io = command.find_subcommand("io").expect("the command");
+        let name = |option: &clap::Arg| {
+            option.get_long().map_or_else(|| option.get_id().to_string(), |long| long.replace('-', "_"))
+        };
+        let mut options: BTreeSet<String> = io.get_arguments().map(name).collect();
+        for option in OF_THE_CALL {
+            assert!(options.remove(option), "{option} is not an option of io");
+        }
+        let schema = jobs::schema().to_value();
+        let names = |value: &Value| value["properties"].as_object().expect("keys").keys().cloned().collect::<Vec<_>>();
+        let of_loads = names(&schema["properties"]["load"]["items"]);
+        let mut keys: BTreeSet<String> = names(&schema).into_iter().chain(of_loads).collect();
+        // The list of workloads, and the name of one.
+        assert!(keys.remove("load") && keys.remove("name"));
+        assert_eq!(keys, options);
     }
 }

@@ -23,6 +23,7 @@ use crate::judge;
 use crate::keeper::Keeper;
 use crate::memory::limit_memory;
 use crate::plan::{Alternative, Plan};
+use crate::presets;
 use crate::published;
 use crate::remains;
 use crate::request::resolved::{Resolved, Tests};
@@ -135,10 +136,13 @@ fn carry_out(
             resumed.into_iter().for_each(|resumed| resumed.abandon(notify));
             let error = whole_devices::meant(error.into(), request.workload.preset());
             return Err(match &resolved.tests {
-                Tests::Job(job) => job.at_targets(error),
+                Tests::Job(job) => presets::job::at_targets(job, error),
                 _ => error,
             });
         }
+    }
+    for warning in resolved.tests.warnings() {
+        notify(Event::WorkloadLimited(warning));
     }
     whole_devices::check(&request.workload, targets)?;
     if let Some(wear) = request.environment.wear {
@@ -321,7 +325,9 @@ fn fit(
         forecast(plan, prices, notify);
     }
     match plan.limits() {
-        Some(limits) => make_fit(resolved, plan, targets, worlds, (stop, clock, started), &limits, notify),
+        Some(limits) => {
+            make_fit(resolved, plan, targets, worlds, (stop, clock, started), &limits, notify).map_err(Error::from)
+        }
         None => Ok(None),
     }
 }

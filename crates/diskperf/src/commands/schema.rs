@@ -81,7 +81,6 @@ mod tests {
     use schemars::schema_for;
 
     use super::*;
-    use crate::jobs;
 
     /// The schema of the struct.
     fn generated(document: DocumentKind) -> String {

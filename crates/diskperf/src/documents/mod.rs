@@ -2,6 +2,7 @@
 
 pub mod document;
 pub mod fault;
+pub mod job_files;
 pub mod redact;
 pub mod stored;
 pub mod user_files;

@@ -27,8 +27,6 @@ pub enum ArgumentError {
     NoDevice(String),
     #[error("{option} does not apply to {preset}")]
     OnlyOfDevices { option: &'static str, preset: &'static str },
-    #[error("{path} is only read, but every test of {preset} writes", path = .path.shown())]
-    OnlyRead { path: PathBuf, preset: &'static str },
     #[error("--keep needs a target that gets a file system, such as image:ext4")]
     NothingToKeep,
 
@@ -43,8 +41,6 @@ pub enum ArgumentError {
     // Simulations.
     #[error("{0} does not use a mix")]
     NoMix(&'static str),
-    #[error("{} is not blkparse output{}: {why}", path.shown(), at_line(*line))]
-    BadTrace { path: PathBuf, line: Option<u64>, why: String },
     #[error("{}: unknown file type for a timeline", .0.shown())]
     UnknownDrawing(PathBuf),
     #[error("no test of the preset can run on this machine, so there is nothing to draw")]
@@ -85,7 +81,6 @@ impl ArgumentError {
             }
             ArgumentError::NoDevice(_) => usage("name a device, as in diskperf run device /dev/sdb; lsblk lists them"),
             ArgumentError::OnlyOfDevices { .. } => usage("diskperf run device DEVICE takes it"),
-            ArgumentError::OnlyRead { .. } => usage("name a directory to write in"),
             ArgumentError::NothingToKeep => usage("leave --keep out, or name a target like image:ext4"),
 
             ArgumentError::NoChoice => usage(
@@ -95,7 +90,6 @@ impl ArgumentError {
             ArgumentError::PriceTwice(_) => usage("give each target one price"),
 
             ArgumentError::NoMix(_) => usage("--mix and --from-trace belong to the preset vaxmix"),
-            ArgumentError::BadTrace { .. } => usage("create one: `blktrace -d DEVICE -o - | blkparse -i - -o FILE`"),
             ArgumentError::UnknownDrawing(_) => usage("use a name that ends in .json (trace) or .svg (picture)"),
             ArgumentError::NothingToDraw => usage("use another preset, such as classic1983"),
             ArgumentError::TooManyRows(_) => usage("sweep fewer fields, or use a larger step"),
@@ -104,11 +98,6 @@ impl ArgumentError {
             ArgumentError::FewPhases { least, .. } => usage(format!("use --phases {least} or more")),
         }
     }
-}
-
-/// The line in a file, if it is known.
-fn at_line(line: Option<u64>) -> String {
-    line.map_or_else(String::new, |line| format!(", line {line}"))
 }
 
 /// Similar words and the first place that mentions the word; without similar words, all places.

@@ -13,6 +13,7 @@ mod runs;
 mod verify;
 
 use campaign::runner::Broken;
+use jobs::{JobError, LoadError};
 use kernel::guard::GuardFault;
 use kernel::tuning::TuningFault;
 use kernel::{ImageFault, PathFault};
@@ -23,11 +24,9 @@ use units::{Bytes, Exit};
 
 use crate::campaign_error::CampaignError;
 use crate::documents::fault::DocumentFault;
-use crate::jobs::JobFault;
-use crate::load_spec::LoadFault;
 use crate::signals::SignalFault;
 use crate::ui::shell;
-use outcome::{Outcome, refused, usage};
+use outcome::{Outcome, refused};
 
 pub use argument::ArgumentError;
 pub use command::CommandFault;
@@ -49,18 +48,12 @@ pub enum Error {
     Elevated,
     #[error("the stack is limited to {0}, and diskperf needs {LEAST_STACK}")]
     SmallStack(Bytes),
-    #[error("{0}")]
-    NoRing(kernel::NoRing),
     #[error(transparent)]
     Signals(#[from] SignalFault),
     #[error(transparent)]
     Argument(#[from] ArgumentError),
     #[error(transparent)]
     Command(#[from] CommandFault),
-    #[error(transparent)]
-    Load(Box<LoadFault>),
-    #[error(transparent)]
-    Job(Box<JobFault>),
     #[error(transparent)]
     Consent(#[from] ConsentError),
     #[error(transparent)]
@@ -96,12 +89,9 @@ impl Error {
         match self {
             Error::Elevated => refused("remove them (chmod ug-s FILE, setcap -r FILE) and use sudo"),
             Error::SmallStack(_) => refused("set the limit in a new shell: ulimit -s 8192"),
-            Error::NoRing(_) => refused("leave out --engine uring; the queue depth is then 1"),
             Error::Signals(_) => (Exit::Failed, None),
             Error::Argument(error) => error.outcome(),
             Error::Command(fault) => fault.outcome(),
-            Error::Load(fault) => usage(&fault.hint),
-            Error::Job(fault) => usage(fault.hint()),
             Error::Consent(error) => error.outcome(),
             Error::Campaign(error) => (error.exit(), error.hint()),
             Error::Lab(error) => error.outcome(),
@@ -112,12 +102,6 @@ impl Error {
             Error::Document(fault) => (fault.exit(), fault.hint()),
             Error::Output(error) => error.outcome(),
         }
-    }
-}
-
-impl From<JobFault> for Error {
-    fn from(fault: JobFault) -> Error {
-        Error::Job(Box::new(fault))
     }
 }
 
@@ -139,6 +123,8 @@ through!(
     ImageFault,
     TuningFault,
     MachineFault,
+    JobError,
+    LoadError,
     kernel::Fault,
     Broken<kernel::Fault>
 );

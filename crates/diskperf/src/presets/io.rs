@@ -1,13 +1,13 @@
 //! `diskperf io`: one load of a person's own, in the place of a preset. No name of a preset: a load must be given.
 
 use campaign::runner::{Claim, How};
+use jobs::{LoadError, ROUNDS, SIZE};
 use stats::{Cell, Latency, LatencyKind};
 use units::{Bytes, Nanos};
 use workload::programs::load::{Load, Pattern};
 
 use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, too_small};
 use crate::campaign_error::CampaignError;
-use crate::load_spec::{LoadFault, ROUNDS, SIZE};
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::target::{Site, Target};
@@ -68,8 +68,7 @@ pub fn rows(load: &Load, settings: &Settings, target: &Target) -> Result<Vec<Row
 }
 
 fn refused(key: &'static str, given: impl ToString, why: &str, hint: &str) -> CampaignError {
-    let (given, why, hint) = (given.to_string(), why.to_owned(), hint.to_owned());
-    CampaignError::Load(Box::new(LoadFault { key, given, why, hint }))
+    LoadError::new(key, given, why, hint).into()
 }
 
 /// Refuses blocks that cannot go past the page cache, where the kernel says beforehand what can.

@@ -4,6 +4,7 @@ mod classic1983;
 pub mod command;
 pub mod device;
 pub mod io;
+pub mod job;
 mod lfs;
 mod quick;
 mod smoke;
@@ -217,8 +218,8 @@ pub const COMMAND: &Preset = &command::PRESET;
 /// What a mix can be given to.
 pub const VAXMIX: &Preset = &vaxmix::PRESET;
 
-/// What a job file is run as: its loads one after the other, each as `io` runs it.
-pub static JOB: Preset = io::preset("job", "The workloads of a job file");
+/// The preset of job files.
+pub static JOB: &Preset = &job::PRESET;
 
 /// What measures a device as it is.
 pub const DEVICE: &Preset = &device::PRESET;

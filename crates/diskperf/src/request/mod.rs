@@ -15,11 +15,11 @@ pub mod schedule;
 #[cfg(test)]
 mod tests;
 
+use jobs::{LoadSpec, SEED};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 use workload::{Cache, Mix};
 
-use crate::load_spec::{LoadSpec, SEED};
 use crate::presets::{self, Preset, Sizing};
 use crate::target::Wear;
 use crate::target::{Conditioning, TargetArgument};

@@ -8,14 +8,13 @@ use super::{RunRequest, Together};
 use crate::budget::{Limits, Sizes};
 use crate::campaign_error::CampaignError;
 use crate::choose;
-use crate::error::{ArgumentError, Error};
 use crate::plan::{Alternative, Before, Fit, Plan, PlannedSizing, Row};
 use crate::presets::{Preset, Settings, Sizing};
 use crate::sizing::{self, Wishes};
 use crate::target::{Site, Target};
 
 /// The plan of a run on these targets.
-pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, Error> {
+pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, CampaignError> {
     let Resolved { request, tests } = resolved;
     let RunRequest { schedule, environment, .. } = request;
     let (preset, goal) = (request.workload.preset(), schedule.goal());
@@ -53,7 +52,7 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, Error> {
 }
 
 /// The tests as large as the space allows. Trials find out later what the time allows.
-fn fit_time(resolved: &Resolved, targets: &[Target], usual: Nanos) -> Result<(Vec<Alternative>, Fit), Error> {
+fn fit_time(resolved: &Resolved, targets: &[Target], usual: Nanos) -> Result<(Vec<Alternative>, Fit), CampaignError> {
     let request = &resolved.request;
     let large = |size| settings(request, targets, Sizes::LARGEST).size_in_calls(size, 8192);
     let large = request.size.map(large).transpose()?;
@@ -101,7 +100,7 @@ fn is_together(request: &RunRequest, targets: &[Target]) -> bool {
 }
 
 /// Every row of the preset on each target, and where that was asked for on all at once.
-pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Result<Vec<Alternative>, Error> {
+pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Result<Vec<Alternative>, CampaignError> {
     let Resolved { request, tests } = resolved;
     let preset = request.workload.preset();
     let settings = settings(request, targets, sizes);
@@ -112,7 +111,7 @@ pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Re
             rows.iter_mut().filter(|row| row.writes()).for_each(|row| row.omitted = Some(reason.clone()));
         }
         if let (Site::File { path, .. }, true) = (&site.site, rows.iter().all(Row::writes)) {
-            return Err(ArgumentError::OnlyRead { path: path.clone(), preset: preset.name }.into());
+            return Err(CampaignError::OnlyRead { path: path.clone(), preset: preset.name });
         }
         for row in &mut rows {
             row.omitted = row.omitted.take().or_else(|| site.simulated()?.lacks(&row.program));
@@ -149,11 +148,11 @@ pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Re
 }
 
 /// The rows of the programs that were asked for; all, where none was.
-fn only(rows: Vec<Row>, programs: &[String], preset: &Preset) -> Result<Vec<Row>, Error> {
+fn only(rows: Vec<Row>, programs: &[String], preset: &Preset) -> Result<Vec<Row>, CampaignError> {
     if let Some(typed) = programs.iter().find(|program| rows.iter().all(|row| row.program.name != **program)) {
         let mut there: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();
         there.dedup();
-        return Err(CampaignError::UnknownProgram { name: typed.clone(), preset: preset.name, known: there }.into());
+        return Err(CampaignError::UnknownProgram { name: typed.clone(), preset: preset.name, known: there });
     }
     let is_wanted = |row: &Row| programs.is_empty() || programs.iter().any(|program| program == row.program.name);
     Ok(rows.into_iter().filter(is_wanted).collect())

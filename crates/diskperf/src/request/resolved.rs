@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use jobs::{Job, JobError, LoadSpec, Source};
 use units::Nanos;
 use workload::Mix;
 use workload::programs::load::Load;
 
 use super::command::OwnCommand;
 use super::{RunRequest, Workload};
+use crate::campaign_error::CampaignError;
+use crate::documents::job_files;
 use crate::error::Error;
-use crate::jobs::{Job, Text};
 use crate::plan::Row;
 use crate::presets::{self, Preset, Settings};
 use crate::target::Target;
@@ -33,7 +35,7 @@ pub enum Tests {
     /// Those of device, for this time in a round.
     Device(Option<Nanos>),
     /// One workload.
-    Load(Load),
+    Load { load: Load, warning: Option<String> },
     /// The workloads of a job file.
     Job(Box<Job>),
     /// A command.
@@ -47,8 +49,8 @@ impl RunRequest {
             Workload::Preset(preset) => Tests::Preset(preset),
             Workload::Mix { mix, .. } => Tests::Mix(*mix),
             Workload::Device { time, .. } => Tests::Device(*time),
-            Workload::Load(load) => Tests::Load(load.load()?),
-            Workload::Job { name, text } => Tests::Job(Box::new(Job::read(&Text::new(name, text))?)),
+            Workload::Load(load) => Tests::of_load(load)?,
+            Workload::Job { name, text } => Tests::Job(Box::new(job_files::read(&Source::new(name, text))?)),
             Workload::Command(command) => Tests::Command(OwnCommand::find(command)?),
         };
         Ok(Resolved { request: self, tests })
@@ -56,16 +58,31 @@ impl RunRequest {
 }
 
 impl Tests {
+    /// One workload, as this machine can run it.
+    pub fn of_load(load: &LoadSpec) -> Result<Tests, JobError> {
+        let (load, warning) = load.load(&job_files::host())?;
+        Ok(Tests::Load { load, warning })
+    }
+
+    /// The reasons why this machine cannot run a workload as it is written.
+    pub fn warnings(&self) -> &[String] {
+        match self {
+            Tests::Load { warning, .. } => warning.as_slice(),
+            Tests::Job(job) => &job.warnings,
+            _ => &[],
+        }
+    }
+
     /// The tests as rows on a target.
-    pub fn rows(&self, settings: &Settings, target: &Target) -> Result<Vec<Row>, Error> {
-        Ok(match self {
-            Tests::Preset(preset) => preset.rows(settings, target)?,
-            Tests::Mix(mix) => presets::vaxmix::rows_of(Some(*mix), settings, target)?,
-            Tests::Device(time) => presets::device::rows_of(*time, settings, target)?,
-            Tests::Load(load) => presets::io::rows(load, settings, target)?,
-            Tests::Job(job) => job.rows(settings, target)?,
-            Tests::Command(command) => presets::command::rows(command.program, settings, target)?,
-        })
+    pub fn rows(&self, settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
+        match self {
+            Tests::Preset(preset) => preset.rows(settings, target),
+            Tests::Mix(mix) => presets::vaxmix::rows_of(Some(*mix), settings, target),
+            Tests::Device(time) => presets::device::rows_of(*time, settings, target),
+            Tests::Load { load, .. } => presets::io::rows(load, settings, target),
+            Tests::Job(job) => presets::job::rows(job, settings, target),
+            Tests::Command(command) => presets::command::rows(command.program, settings, target),
+        }
     }
 
     /// The commands that they run.

@@ -25,7 +25,7 @@ fn every_request_is_read_as_it_was_stored() {
     let (job, trace) = (folder.path().join("x.toml"), folder.path().join("trace"));
     let text = "targets = ['sim:flat']\nseed = 3\nbudget = '1min'\n[[load]]\npattern = 'read'\nsize = '1MiB'\n";
     fs::write(&job, text).expect("a job file");
-    fs::write(&trace, include_str!("../trace/example.txt")).expect("a trace");
+    fs::write(&trace, include_str!("../../../jobs/samples/blkparse.txt")).expect("a trace");
     let (job, trace) = (job.display(), trace.display());
     for line in [
         "run quick . --size 64MiB --budget 2min --rounds 3 --seed 7 --yes",

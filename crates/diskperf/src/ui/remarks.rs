@@ -40,6 +40,7 @@ pub fn recorded(event: &Event) -> Option<Remark> {
         text,
     };
     Some(match event {
+        Event::WorkloadLimited(why) => of_run(RemarkKind::WorkloadLimited, (*why).to_owned()),
         Event::IoUringLimited { target, program, lack } => {
             of(RemarkKind::IoUringLimited, (target, program), lack.to_string())
         }

@@ -196,7 +196,7 @@ fn a_run_that_is_gone_on_with_has_the_file_that_it_began_with() {
 const OF_FIO: [&str; 4] = ["database", "ssd", "log", "sizes"];
 
 fn of_fio(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/jobs/{name}.fio")).display().to_string()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../jobs/samples/{name}.fio")).display().to_string()
 }
 
 #[test]

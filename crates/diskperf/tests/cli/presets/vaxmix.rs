@@ -90,7 +90,7 @@ fn explain_knows_the_mix_of_a_cell() {
 #[test]
 fn a_trace_gives_its_mix_and_says_what_was_counted() {
     let cli = Cli::new();
-    let trace = include_str!("../../../src/trace/example.txt");
+    let trace = include_str!("../../../../jobs/samples/blkparse.txt");
     fs::write(cli.path().join("trace"), trace).expect("a file");
     let derived = "trace: 6 requests queued (Q) of 8,0 in 0.1 s, over 1.32 GiB; not counted: 1 flushes, 2 discards \
                    and other commands, 1 of other devices; as a mix: --mix \
@@ -112,7 +112,7 @@ fn a_trace_gives_its_mix_and_says_what_was_counted() {
 #[test]
 fn a_mix_that_was_derived_is_stored_with_the_run() {
     let cli = Cli::new();
-    fs::write(cli.path().join("trace"), include_str!("../../../src/trace/example.txt")).expect("a file");
+    fs::write(cli.path().join("trace"), include_str!("../../../../jobs/samples/blkparse.txt")).expect("a file");
     let words = "run vaxmix sim:flat --from-trace trace --size 64KiB --rounds 1 --only given_mix --store runs.sqlite";
     assert_eq!(cli.typed(words).status, Some(0));
     killed(&cli.path().join("runs.sqlite"), |left| {

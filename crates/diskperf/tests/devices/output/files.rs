@@ -46,7 +46,7 @@ fn an_old_file_is_replaced_and_its_rights_and_owner_stay() {
 #[test]
 fn other_names_of_an_old_file_keep_its_content() {
     let folder = Cli::new();
-    let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jobs/log.fio");
+    let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("../jobs/samples/log.fio");
     let (run, job) = (folder.path().join("run.json"), job.to_str().expect("plain words"));
     assert_eq!(smoke_to(folder.path(), "run.json").status, Some(0));
     let run = run.to_str().expect("plain words");
@@ -409,7 +409,7 @@ fn devices_and_files_that_one_shows_are_refused_by_every_option() {
     need_disk!();
     let decoy = Decoy::new();
     let folder = decoy.folder();
-    let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jobs/log.fio");
+    let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("../jobs/samples/log.fio");
     assert_eq!(smoke_to(folder, "run.json").status, Some(0));
     for way in 0..decoy.ways() {
         for (end, before) in [

@@ -1,55 +1,49 @@
-//! A block trace as `blkparse` prints it, read line by line into the accesses that were made of a device. What follows
-//! from them is decided in `derive`.
+//! A block trace as `blkparse` prints it, read line by line into the accesses of one device.
 //!
 //! Policy:
-//!   1. requests are counted as they are queued (Q): that is what programs and the file system ask for, before requests are
-//!      merged and ordered. Where a trace has none, as they are issued to the driver (D);
-//!   2. of several devices the one with the most requests counts: what a device mapper asks for is asked for again below
-//!      it;
-//!   3. flushes, discards and requests without a place are counted apart, and are no accesses;
-//!   4. what `blkparse` prints around the events (inputs, messages, the sums at the end) is passed over; any other line
-//!      that is none ends the reading, with its number;
-//!   5. no more is held than [`MOST_ACCESSES`], and no line is longer than [`LONGEST_LINE`].
-
-mod derive;
+//!   1. requests count when they are queued (Q): that is what programs and the file system ask for, before requests are
+//!      merged and sorted. If a trace has no queued requests, those issued to the driver (D) count;
+//!   2. of several devices, the one with the most requests counts: below a device mapper, its requests occur again;
+//!   3. flushes, discards and requests without a place are counted, but are not accesses;
+//!   4. other lines of `blkparse` (inputs, messages, the sums at the end) are skipped. Any other line is an error with
+//!      its number;
+//!   5. at most [`MOST_ACCESSES`] requests are kept, and a line has at most [`LONGEST_LINE`] bytes.
 
 use std::fmt;
 use std::io::{self, BufRead};
 
-pub use derive::Derived;
+/// The most requests of a trace, 24 bytes each. The rest is not read, and the result says so. Chosen: some ten
+/// seconds of a busy drive of today, a day of one of 1983.
+const MOST_ACCESSES: usize = 1_000_000;
 
-/// Requests that are held at once, 24 bytes each: a trace of more is cut off there, which is said. Ours: a busy drive
-/// of today for some ten seconds, one of 1983 for a day.
-pub const MOST_ACCESSES: usize = 1_000_000;
-
-/// Bytes of a line. Ours: many times what `blkparse` prints of an event.
+/// The most bytes of a line. Chosen: many times the length of an event.
 const LONGEST_LINE: u64 = 4096;
 
-/// Devices that a trace can have; those after them count as other. Ours.
+/// The most devices of a trace. Requests of later devices count as those of other devices. Chosen.
 const MOST_DEVICES: usize = 256;
 
-/// Bytes of a sector, as Linux counts them whatever the device has.
-pub const SECTOR: u64 = 512;
+/// Bytes of a sector. Linux counts in these for every device.
+pub(super) const SECTOR: u64 = 512;
 
-/// The last sector that a request can reach: no device of Linux has more bytes than a signed number of 64 bits.
+/// The last sector: no device of Linux has more bytes than a signed number of 64 bits can count.
 const LAST_SECTOR: u64 = (i64::MAX as u64) / SECTOR;
 
 /// A request that reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// When, in nanoseconds since the trace began.
+pub(super) struct Request {
+    /// Nanoseconds since the trace began.
     pub at: u64,
     /// Its first sector.
     pub sector: u64,
-    /// How many sectors.
+    /// Number of sectors.
     pub sectors: u32,
     /// Whether it reads.
     pub reads: bool,
 }
 
-/// Where requests were counted.
+/// The stage at which requests are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub(super) enum Stage {
     /// `Q`
     Queued,
     /// `D`
@@ -65,54 +59,54 @@ impl fmt::Display for Stage {
     }
 }
 
-/// What a trace holds.
+/// The requests of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trace {
-    /// The device, as in `8,0`; empty of a trace without any event.
+pub(super) struct Trace {
+    /// The device, as in `8,0`; empty if the trace has no event.
     pub device: String,
-    /// Where its requests were counted.
+    /// The stage at which they are counted.
     pub stage: Stage,
-    /// Those that read or write, in the order of the trace.
+    /// Reads and writes, in the order of the trace.
     pub requests: Vec<Request>,
     /// Flushes of the device.
     pub flushes: u64,
-    /// Discards and the like.
+    /// Discards and other commands.
     pub others: u64,
     /// Requests of other devices.
     pub elsewhere: u64,
-    /// Whether there was more than can be held.
+    /// Whether the trace has more requests, which were not read.
     pub is_cut: bool,
 }
 
-/// Why a line is none of `blkparse`.
+/// A line that `blkparse` does not print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadLine {
-    /// From 1.
+pub(super) struct BadLine {
+    /// Its number, from 1.
     pub number: u64,
-    /// What is wrong with it.
+    /// The reason.
     pub why: &'static str,
 }
 
-/// What a line says.
+/// The meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line<'a> {
-    /// Nothing that is counted.
-    Passed,
-    /// The sums begin: there is no event after it.
+    /// Not counted.
+    Skipped,
+    /// The first line of the sums. No event follows.
     Sums,
-    /// A request of a device, at one of the two stages.
-    Event(&'a str, Stage, What),
+    /// A request of a device at a stage.
+    Event(&'a str, Stage, Kind),
 }
 
-/// What a request is for.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum Kind {
     Access(Request),
     Flush,
     Other,
 }
 
-/// What is known of one device at one stage.
+/// Requests of one device at one stage.
 #[derive(Debug, Default)]
 struct Counted {
     requests: Vec<Request>,
@@ -126,8 +120,8 @@ impl Counted {
     }
 }
 
-/// Reads a trace; says which line is none of it.
-pub fn read(mut source: impl BufRead) -> io::Result<Result<Trace, BadLine>> {
+/// Reads a trace, or finds a line that is not part of one.
+pub(super) fn read(mut source: impl BufRead) -> io::Result<Result<Trace, BadLine>> {
     let mut devices: Vec<(String, [Counted; 2])> = Vec::new();
     let (mut beyond, mut held, mut is_cut) = (0, 0, false);
     let mut bytes = Vec::new();
@@ -140,12 +134,12 @@ pub fn read(mut source: impl BufRead) -> io::Result<Result<Trace, BadLine>> {
         if read as u64 > LONGEST_LINE {
             return Ok(Err(BadLine { number, why: "it is longer than any line of blkparse" }));
         }
-        // Names of processes are bytes of any kind; everything before them is not.
+        // Names of processes may have any bytes; the fields before them are ASCII.
         let text = String::from_utf8_lossy(&bytes);
-        let (device, stage, what) = match line(text.trim_end()) {
-            Ok(Line::Passed) => continue,
+        let (device, stage, kind) = match line(text.trim_end()) {
+            Ok(Line::Skipped) => continue,
             Ok(Line::Sums) => break,
-            Ok(Line::Event(device, stage, what)) => (device, stage, what),
+            Ok(Line::Event(device, stage, kind)) => (device, stage, kind),
             Err(why) => return Ok(Err(BadLine { number, why })),
         };
         let place = devices.iter().position(|(known, _)| known == device);
@@ -160,28 +154,28 @@ pub fn read(mut source: impl BufRead) -> io::Result<Result<Trace, BadLine>> {
             continue;
         };
         let counted = &mut devices[place].1[stage as usize];
-        match what {
-            What::Access(_) if held == MOST_ACCESSES => {
+        match kind {
+            Kind::Access(_) if held == MOST_ACCESSES => {
                 is_cut = true;
                 break;
             }
-            What::Access(request) => {
+            Kind::Access(request) => {
                 counted.requests.push(request);
                 held += 1;
             }
-            What::Flush => counted.flushes += 1,
-            What::Other => counted.others += 1,
+            Kind::Flush => counted.flushes += 1,
+            Kind::Other => counted.others += 1,
         }
     }
     Ok(Ok(choose(devices, beyond, is_cut)))
 }
 
-/// The stage and the device that count (1. and 2. of the policy).
+/// The requests of the stage and the device that count: 1 and 2 of the policy.
 fn choose(devices: Vec<(String, [Counted; 2])>, beyond: u64, is_cut: bool) -> Trace {
     let all = |stage: Stage| devices.iter().map(move |(_, counted)| counted[stage as usize].all());
     let stage = if all(Stage::Queued).sum::<u64>() > 0 { Stage::Queued } else { Stage::Issued };
     let seen = all(stage).sum::<u64>();
-    // The first of those with the most.
+    // Of several, the first.
     let busiest = devices.into_iter().rev().max_by_key(|(_, counted)| counted[stage as usize].requests.len());
     let (device, counted) = busiest.unwrap_or_default();
     let [queued, issued] = counted;
@@ -194,16 +188,16 @@ fn choose(devices: Vec<(String, [Counted; 2])>, beyond: u64, is_cut: bool) -> Tr
     Trace { device, stage, requests, flushes, others, elsewhere, is_cut }
 }
 
-/// What a line says: `8,0 1 1 0.000000000 697 Q R 223490 + 8 [kjournald]`.
+/// The meaning of a line: `8,0 1 1 0.000000000 697 Q R 223490 + 8 [kjournald]`.
 fn line(text: &str) -> Result<Line<'_>, &'static str> {
     let mut fields = text.split_ascii_whitespace();
-    let Some(device) = fields.next() else { return Ok(Line::Passed) };
-    // As `CPU0 (8,0):` and `Total (8,0):`.
+    let Some(device) = fields.next() else { return Ok(Line::Skipped) };
+    // As in `CPU0 (8,0):` and `Total (8,0):`.
     if device.starts_with("CPU") || device == "Total" {
         return Ok(Line::Sums);
     }
     if device == "Input" {
-        return Ok(Line::Passed);
+        return Ok(Line::Skipped);
     }
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_device =
@@ -223,21 +217,21 @@ fn line(text: &str) -> Result<Line<'_>, &'static str> {
     let stage = match action {
         "Q" => Stage::Queued,
         "D" => Stage::Issued,
-        _ => return Ok(Line::Passed),
+        _ => return Ok(Line::Skipped),
     };
-    let kind = fields.next().ok_or("it does not name the operation of the request")?;
-    let event = |what| Ok(Line::Event(device, stage, what));
+    let operation = fields.next().ok_or("it does not name the operation of the request")?;
+    let event = |kind| Ok(Line::Event(device, stage, kind));
     let (sector, plus) = (fields.next(), fields.next());
     let size = match plus {
         Some("+") => Some(fields.next().and_then(|text| text.parse::<u32>().ok()).ok_or("it has no size after the +")?),
         _ => None,
     };
-    let is = |letter: char| kind.contains(letter);
+    let is = |letter: char| operation.contains(letter);
     match size {
-        _ if is('D') || is('E') => event(What::Other),
-        None | Some(0) if is('F') => event(What::Flush),
-        // A command of its own, with bytes in the place of a sector.
-        None | Some(0) => event(What::Other),
+        _ if is('D') || is('E') => event(Kind::Other),
+        None | Some(0) if is('F') => event(Kind::Flush),
+        // A command of the driver, with bytes instead of a sector.
+        None | Some(0) => event(Kind::Other),
         Some(sectors) if is('R') || is('W') => {
             let sector = sector.and_then(|text| text.parse::<u64>().ok()).ok_or("it has no sector")?;
             if sector > LAST_SECTOR - u64::from(sectors) {
@@ -246,9 +240,9 @@ fn line(text: &str) -> Result<Line<'_>, &'static str> {
             if u64::from(sectors) * SECTOR > workload::LARGEST_ACCESS.0 {
                 return Err("no request is so large");
             }
-            event(What::Access(Request { at, sector, sectors, reads: is('R') }))
+            event(Kind::Access(Request { at, sector, sectors, reads: is('R') }))
         }
-        Some(_) => event(What::Other),
+        Some(_) => event(Kind::Other),
     }
 }
 
@@ -262,13 +256,13 @@ fn time(text: &str) -> Option<u64> {
     seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanos.parse().ok()?)
 }
 
+/// A trace with every kind of line.
+#[cfg(test)]
+pub(super) const EXAMPLE: &str = include_str!("../../samples/blkparse.txt");
+
 #[cfg(test)]
 mod tests {
-    use testkit::fuzz::{Subject, fuzz};
-
     use super::*;
-
-    const EXAMPLE: &str = include_str!("example.txt");
 
     fn trace(text: &str) -> Result<Trace, BadLine> {
         read(text.as_bytes()).expect("memory can be read")
@@ -285,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_queued_what_is_issued_counts() {
+    fn without_queued_requests_issued_ones_count() {
         let issued: String =
             EXAMPLE.lines().filter(|line| !line.contains(" Q ")).map(|line| format!("{line}\n")).collect();
         let trace = trace(&issued).expect("a trace");
@@ -293,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_none_is_named() {
+    fn a_wrong_line_has_its_number() {
         let good = "8,0 1 1 0.000000000 697 Q R 223490 + 8 [x]";
         assert_eq!(trace(good).map(|trace| trace.requests.len()), Ok(1));
         for bad in [
@@ -319,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_trace_has_nothing() {
+    fn an_empty_trace_has_no_requests() {
         for empty in ["", "\n\n", "CPU0 (8,0):\n Reads Queued: 0\n"] {
             let trace = trace(empty).expect("no bad line");
             assert_eq!((trace.requests.len(), trace.device.as_str()), (0, ""));
@@ -327,32 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_the_sums_is_no_trace() {
+    fn lines_after_the_sums_are_not_read() {
         assert_eq!(trace(&format!("{EXAMPLE}anything\n")).map(|trace| trace.requests.len()), Ok(6));
-    }
-
-    #[test]
-    fn fuzz_block_traces() {
-        let read = |input: &[u8]| {
-            let trace = match super::read(input).expect("memory can be read") {
-                Ok(trace) => trace,
-                Err(BadLine { number, why }) => {
-                    assert!(number <= 1 + input.iter().filter(|byte| **byte == b'\n').count() as u64);
-                    return why.to_owned();
-                }
-            };
-            match Derived::of(&trace) {
-                // What is derived can be typed, and is the same again.
-                Ok(derived) => {
-                    assert_eq!(derived.mix.to_string().parse(), Ok(derived.mix));
-                    assert!(derived.to_string().len() < 1000);
-                    format!("{} reads {}", trace.stage, derived.mix.reads() / 250)
-                }
-                Err(why) => why.to_string(),
-            }
-        };
-        let words = &["8,0", " Q ", " D ", " R ", " FWS ", " WS ", " + ", "CPU0 (8,0):", "\n", "0.000000001", "[x y]"];
-        let one = "8,0 1 1 0.000000000 697 Q R 223490 + 8 [kjournald]\n";
-        fuzz(&Subject::new("block traces", [EXAMPLE, one, ""], read).fast().with_words(words));
     }
 }

@@ -1,57 +1,56 @@
-//! fio's job format as text: sections and what they set. What a setting means is not known here.
+//! The sections of a fio job and their settings, as text. `import` knows what the settings mean.
 //!
-//! As fio 3.33 reads it, tried out:
-//!   1. a line ends at the first `;` or `#`, whatever stands around it;
-//!   2. `[NAME]` begins a section, whose name goes to the first `]`; nothing is set before the first;
-//!   3. `NAME=VALUE` sets, and `NAME` alone does too; names are case sensitive;
-//!   4. `[global]` sets for all sections that follow; a later one adds to it, and what is set twice holds as it was
-//!      set last. A section of a name that was there is another section.
+//! Policy, as fio 3.33 does (tried out):
+//!   1. a line ends at the first `;` or `#`;
+//!   2. `[NAME]` begins a section, and its name ends at the first `]`. No setting comes before the first section;
+//!   3. a setting is `NAME=VALUE` or `NAME` alone. Names are case sensitive;
+//!   4. `[global]` sets defaults of all sections after it, and a later one adds to them. The last value of a name
+//!      counts. Sections may have the same name.
 //!
-//! fio takes a line of `[NAME` for a section without a name; here it is refused, as are files that it includes and
-//! variables that it replaces: what they are is known elsewhere.
+//! Unlike fio, this module refuses `[NAME` without a bracket, included files and variables.
 
 use std::ops::Range;
 
-use super::super::fault::JobFault;
-use super::super::text::Text;
+use crate::error::JobError;
+use crate::source_span::Source;
 
-/// Something that is set.
+/// A setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting<'a> {
-    /// What.
+    /// Its name.
     pub name: &'a str,
-    /// To what, where that was said.
+    /// Its value, if it has one.
     pub value: Option<&'a str>,
-    /// Where both stand in the text.
+    /// Its bytes in the text.
     pub span: Range<usize>,
 }
 
-/// A section, with what it inherits.
+/// A section, with the settings that it inherits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Where that stands in the text.
+    /// The bytes of its name in the text.
     pub span: Range<usize>,
-    /// What holds for it, each name once, in the order in which it is first set.
+    /// Its settings: each name once, in the order of the first of each name.
     pub settings: Vec<Setting<'a>>,
 }
 
 /// The section that others inherit from.
 const GLOBAL: &str = "global";
 
-/// The most sections. Ours: each becomes a load, and no run of ten thousand loads would end.
+/// The most sections. Chosen: each becomes a workload, and a run of ten thousand workloads would never end.
 const MOST_SECTIONS: usize = 10_000;
 
-/// The most settings of a section. Ours: twice as many as fio 3.33 has options (`fio --cmdhelp` lists some 250).
+/// The most settings of a section. Chosen: twice the number of options of fio 3.33 (`fio --cmdhelp` lists some 250).
 const MOST_SETTINGS: usize = 512;
 
-/// The most settings that all sections inherit: each section has a copy of those of `[global]`, and a file of 50 KB could
-/// ask for a gigabyte. Ours: 40 for each of 10,000 sections, about 20 MB.
+/// The most settings that all sections inherit: each section copies those of `[global]`, and a file of 50 KB could
+/// need a gigabyte. Chosen: 40 for each of 10,000 sections, about 20 MB.
 const MOST_INHERITED: usize = 40 * MOST_SECTIONS;
 
-/// Its sections.
-pub fn sections(text: &Text) -> Result<Vec<Section<'_>>, JobFault> {
+/// The sections of a job.
+pub fn sections(text: &Source) -> Result<Vec<Section<'_>>, JobError> {
     let mut sections: Vec<Section<'_>> = Vec::new();
     let mut global: Vec<Setting<'_>> = Vec::new();
     let mut is_global = None;
@@ -67,30 +66,30 @@ pub fn sections(text: &Text) -> Result<Vec<Section<'_>>, JobFault> {
         if line.is_empty() {
             continue;
         }
-        let spot = || text.spot(span.clone());
+        let at = || text.span(span.clone());
         // 2
         if let Some(rest) = line.strip_prefix('[') {
-            let Some((name, _)) = rest.split_once(']') else { return Err(JobFault::NoSection(spot())) };
+            let Some((name, _)) = rest.split_once(']') else { return Err(JobError::OpenSection(at())) };
             let name = name.trim();
             is_global = Some(name == GLOBAL);
             if name != GLOBAL {
                 if sections.len() == MOST_SECTIONS {
-                    return Err(JobFault::TooMany { at: spot(), what: "sections", most: MOST_SECTIONS });
+                    return Err(JobError::TooMany { at: at(), what: "sections", most: MOST_SECTIONS });
                 }
                 inherited += global.len();
                 if inherited > MOST_INHERITED {
                     let what = "settings inherited from [global]";
-                    return Err(JobFault::TooMany { at: spot(), what, most: MOST_INHERITED });
+                    return Err(JobError::TooMany { at: at(), what, most: MOST_INHERITED });
                 }
                 sections.push(Section { name, span, settings: global.clone() });
             }
             continue;
         }
         if line == "include" || line.starts_with("include ") || line.starts_with("include\t") {
-            return Err(JobFault::Includes(spot()));
+            return Err(JobError::Include(at()));
         }
         if line.contains("${") || line.contains("$pagesize") || line.contains("$mb_memory") || line.contains("$ncpus") {
-            return Err(JobFault::Variable(spot()));
+            return Err(JobError::Variable(at()));
         }
         // 3
         let (name, value) = match line.split_once('=') {
@@ -102,17 +101,17 @@ pub fn sections(text: &Text) -> Result<Vec<Section<'_>>, JobFault> {
         match (is_global, sections.last_mut()) {
             (Some(true), _) => set(&mut global, setting),
             (Some(false), Some(section)) => set(&mut section.settings, setting),
-            _ => return Err(JobFault::OutsideSections(spot())),
+            _ => return Err(JobError::OutsideSections(at())),
         }
         let set = if is_global == Some(true) { Some(&global) } else { sections.last().map(|last| &last.settings) };
         if set.is_some_and(|settings| settings.len() > MOST_SETTINGS) {
-            return Err(JobFault::TooMany { at: spot(), what: "settings of a section", most: MOST_SETTINGS });
+            return Err(JobError::TooMany { at: at(), what: "settings of a section", most: MOST_SETTINGS });
         }
     }
     Ok(sections)
 }
 
-/// Sets it, over what was set before.
+/// Adds a setting, or replaces the one with its name.
 fn set<'a>(settings: &mut Vec<Setting<'a>>, setting: Setting<'a>) {
     match settings.iter_mut().find(|known| known.name == setting.name) {
         Some(known) => *known = setting,
@@ -125,7 +124,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Vec<(String, String)>, String> {
-        let text = Text::new("x", text);
+        let text = Source::new("x", text);
         let sections = sections(&text).map_err(|fault| fault.to_string())?;
         let words = |setting: &Setting<'_>| format!("{}={}", setting.name, setting.value.unwrap_or("-"));
         Ok(sections
@@ -136,15 +135,15 @@ mod tests {
 
     #[test]
     fn a_section_inherits_what_global_sections_before_it_set() {
-        let text = "; of fio\n[global]\nbs=4k\n  rw = read ; or write\n[a]\nbs=8k # larger\ngroup_reporting\n[global]\r\nbs=1k\n\
-                    [a]\n\tdirect=1\r\n";
+        let text = "; a fio job\n[global]\nbs=4k\n  rw = read ; or write\n[a]\nbs=8k # larger\ngroup_reporting\n\
+                    [global]\r\nbs=1k\n[a]\n\tdirect=1\r\n";
         let expected = [("a", "bs=8k rw=read group_reporting=-"), ("a", "bs=1k rw=read direct=1")];
         assert_eq!(read(text), Ok(expected.map(|(name, set)| (name.to_owned(), set.to_owned())).to_vec()));
         assert_eq!(read(""), Ok(Vec::new()));
     }
 
     #[test]
-    fn all_that_sections_inherit_is_bounded() {
+    fn inherited_settings_are_limited() {
         let job = |sections: usize| {
             let mut text = "[global]\n".to_owned();
             (0..400).for_each(|index| text += &format!("x{index}\n"));
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_here_is_refused_at_its_place() {
+    fn an_error_has_its_place() {
         for (text, said) in [
             ("bs=4k\n[a]", "x:1:1: an option before the first section"),
             ("[a]\n[b\n", "x:2:1: this section has no ]"),

@@ -1,16 +1,16 @@
-//! Numbers as fio writes them. What it reads is taken as fio 3.33 takes it, tried out; what it reads half (`1.5k` is one
-//! byte to it, `4 k` four) is refused.
+//! Numbers in fio jobs, with the meaning that they have in fio 3.33 (tried out). Numbers of which fio reads only the
+//! beginning (`1.5k` is one byte, `4 k` four) are refused.
 
-/// How many bytes a `k` has, and everything that follows from it.
+/// The setting `kb_base`: bytes of a `k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KbBase {
-    /// 1024, where nothing is said; then a `kib` has 1000.
+    /// 1024, the default; a `kib` then has 1000.
     Binary,
-    /// 1000; then a `kib` has 1024.
+    /// 1000; a `kib` then has 1024.
     Decimal,
 }
 
-/// The letters of powers.
+/// The letters of the powers, from the first.
 const POWERS: &str = "kmgtp";
 
 /// A size: `4k`, `1MiB`, `4096`, `0x1000`.
@@ -20,7 +20,7 @@ pub fn bytes(text: &str, base: KbBase) -> Option<u64> {
     let unit = unit.strip_suffix('b').unwrap_or(unit);
     let Some(letter) = unit.chars().next() else { return Some(number) };
     let power = POWERS.find(letter)? as u32 + 1;
-    // `4ki` has 4096 bytes as `4k` has, and only `4kib` 4000.
+    // With the binary base, `4k` and `4ki` are 4096 bytes, and only `4kib` is 4000.
     let is_other = text.ends_with("ib");
     if !matches!(&unit[1..], "" | "i") {
         return None;
@@ -29,7 +29,7 @@ pub fn bytes(text: &str, base: KbBase) -> Option<u64> {
     number.checked_mul(thousand.checked_pow(power)?)
 }
 
-/// A time in nanoseconds, of a number that counts so many where it has no unit: `10s`, `500ms`, `1m`.
+/// A time in nanoseconds: `10s`, `500ms`, `1m`. `usual` is the unit of a number that has none.
 pub fn nanos(text: &str, usual: u64) -> Option<u64> {
     let text = text.to_ascii_lowercase();
     let (number, unit) = number(&text)?;
@@ -51,14 +51,14 @@ pub fn whole(text: &str) -> Option<u64> {
     number(text).filter(|(_, unit)| unit.is_empty()).map(|(number, _)| number)
 }
 
-/// Two of them, `1k-4k` or `1k:4k`.
+/// Two sizes: `1k-4k` or `1k:4k`.
 pub fn range(text: &str, base: KbBase) -> Option<(u64, u64)> {
     let (low, high) = text.split_once(['-', ':'])?;
     let (low, high) = (bytes(low, base)?, bytes(high, base)?);
     Some((low.min(high), low.max(high)))
 }
 
-/// The number in front, and what stands behind it.
+/// The number in front, and the rest.
 fn number(text: &str) -> Option<(u64, &str)> {
     if let Some(digits) = text.strip_prefix("0x") {
         let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
@@ -72,9 +72,9 @@ fn number(text: &str) -> Option<(u64, &str)> {
 mod tests {
     use super::*;
 
-    /// What fio 3.33 printed of them.
+    /// The values that fio 3.33 prints for these texts.
     #[test]
-    fn sizes_are_what_fio_takes_them_for() {
+    fn sizes_mean_the_same_as_in_fio() {
         for (text, binary, decimal) in [
             ("4096", 4096, 4096),
             ("4096B", 4096, 4096),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_the_unit_of_their_option_where_none_is_said() {
+    fn times_without_a_unit_have_that_of_their_option() {
         const SECOND: u64 = 1_000_000_000;
         assert_eq!(nanos("10", SECOND), Some(10 * SECOND));
         assert_eq!(nanos("10", 1_000), Some(10_000));

@@ -1,60 +1,31 @@
-//! A load as a job file: what `diskperf io --print-job` prints, and `diskperf run JOB.toml` takes.
+//! A workload as a job file: what `diskperf io --print-job` prints, and `diskperf run JOB.toml` takes.
 
 use std::fmt::Write;
 
 use clap::ValueEnum;
-use units::{Bytes, Nanos};
-use workload::Drawing;
+use units::Nanos;
 
-use super::words::{Blocks, Order, Size, Time};
-use super::{ArrivalsName, BLOCK, BLOCK_IN_ORDER, Engine, LoadSpec, PatternName, READS, ROUNDS, SEED, SIZE, TIME};
-use crate::target::{TargetArgument, TargetKind};
+use crate::load_spec::LoadSpec;
+use crate::load_words::Time;
 
 impl LoadSpec {
-    /// The same with everything said that would be taken where nothing is.
-    pub fn explicit(&self) -> LoadSpec {
-        let is_in_order = matches!(self.pattern, PatternName::Read | PatternName::Write);
-        let is_random = matches!(self.pattern, PatternName::Randread | PatternName::Randwrite | PatternName::Randrw);
-        let block = Size(Bytes(u64::from(if is_in_order { BLOCK_IN_ORDER } else { BLOCK })));
-        let is_mix = self.pattern == PatternName::Randrw;
-        LoadSpec {
-            bs: self.bs.clone().or_else(|| Some(Blocks(vec![(block, None)]))),
-            iodepth: self.iodepth.or(Some(1)),
-            jobs: self.jobs.or(Some(1)),
-            time: self.time.or(Some(Time(TIME))),
-            arrivals: self.arrivals.or(self.rate.map(|_| ArrivalsName::Constant)),
-            reads: self.reads.or(is_mix.then_some(READS)),
-            order: self.order.or(is_random.then_some(Order(Drawing::Replacement))),
-            engine: self.engine.or(Some(Engine::Auto)),
-            size: self.size.or(Some(Size(SIZE))),
-            rounds: self.rounds.or(Some(ROUNDS)),
-            seed: self.seed.or(Some(SEED)),
-            ..self.clone()
-        }
-    }
-
-    /// The job file of this load alone, on these targets. Of a file that is given all is taken, whatever size it has: where
-    /// one is, a size that was not said is not.
-    pub fn job(&self, targets: &[&str], budget: Option<Nanos>) -> String {
-        let mut explicit = self.explicit();
-        if targets.iter().any(|target| is_given(target)) {
-            explicit.size = self.size;
-        }
+    /// The job file of this workload alone, with the keys that are set.
+    pub fn job_file(&self, targets: &[&str], budget: Option<Nanos>) -> String {
         let targets: Vec<String> = targets.iter().map(quoted).collect();
         let head = [
             ("targets", (!targets.is_empty()).then(|| format!("[{}]", targets.join(", "))), ""),
-            ("rounds", explicit.rounds.map(|rounds| rounds.to_string()), ""),
+            ("rounds", self.rounds.map(|rounds| rounds.to_string()), ""),
             ("budget", budget.map(|budget| quoted(Time(budget))), "start no round that would end later"),
-            ("seed", explicit.seed.map(|seed| seed.to_string()), ""),
+            ("seed", self.seed.map(|seed| seed.to_string()), ""),
         ];
         let mut text = "# diskperf run JOB.toml; `diskperf help io` explains the keys.\n".to_owned();
         lines(&mut text, &head);
-        text + "\n" + &explicit.table(None)
+        text + "\n" + &self.table(None)
     }
 
-    /// Its table in a job file, of that name, with what is said and nothing else. Rounds and seed are of the whole file.
-    pub fn table(&self, named: Option<&str>) -> String {
-        // Whoever adds a key is told by the compiler that it has a line here.
+    /// The table of a job file, with the keys that are set. Rounds and seed are keys of the whole file.
+    pub(crate) fn table(&self, named: Option<&str>) -> String {
+        // Without `..`: a new key does not compile until it is printed.
         let LoadSpec {
             pattern,
             bs,
@@ -104,13 +75,7 @@ impl LoadSpec {
     }
 }
 
-/// Whether a target is a file that somebody has.
-fn is_given(target: &str) -> bool {
-    let Ok(target) = target.parse::<TargetArgument>();
-    matches!(target.kind, TargetKind::File(_))
-}
-
-/// A line for each key that has a value, with what it is behind it.
+/// A line for each key that has a value, with a comment.
 fn lines(text: &mut String, keys: &[(&str, Option<String>, &str)]) {
     for (key, value, about) in keys {
         let Some(value) = value else { continue };
@@ -126,7 +91,7 @@ fn name(value: Option<impl ValueEnum>) -> Option<String> {
     Some(quoted(value?.to_possible_value()?.get_name()))
 }
 
-/// A basic string of TOML: backslash, quotes and what cannot be seen are escaped.
+/// A basic string of TOML: backslashes, quotes and control characters are escaped.
 fn quoted(value: impl ToString) -> String {
     let mut text = "\"".to_owned();
     for letter in value.to_string().chars() {
@@ -146,11 +111,13 @@ fn quoted(value: impl ToString) -> String {
 mod tests {
     use proptest::prelude::*;
     use serde::Deserialize;
+    use units::Bytes;
+    use workload::Drawing;
 
     use super::*;
-    use crate::load_spec::SyncName;
+    use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, SyncName};
+    use crate::queue::sample;
 
-    /// What stands above the loads, and the loads.
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Job {
@@ -215,10 +182,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_the_same_load(spec in spec(), budget in 1u64..1 << 50, target in "[ -~\\t]{0,12}") {
+        fn a_printed_workload_is_read_back(spec in spec(), budget in 1u64..1 << 50, target in "[ -~\\t]{0,12}") {
             let spec = spec.explicit();
             prop_assert_eq!(&spec.explicit(), &spec);
-            let text = spec.job(&[&target, "."], Some(Nanos(budget)));
+            let text = spec.job_file(&[&target, "."], Some(Nanos(budget)));
             let Job { targets, rounds, budget: read, seed, load } = toml::from_str(&text).expect(&text);
             prop_assert_eq!((targets, read), (vec![target, ".".to_owned()], Some(Time(Nanos(budget)))));
             let [load] = &load[..] else { panic!("one load") };
@@ -227,16 +194,17 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_said_is_printed_as_it_is_taken() {
-        let spec = LoadSpec { rate: Some(100), ..LoadSpec::of(PatternName::Randrw) };
-        let text = spec.job(&[], None);
+    fn defaults_are_printed() {
+        let spec = LoadSpec { rate: Some(100), ..LoadSpec::new(PatternName::Randrw) };
+        let text = spec.explicit().job_file(&[], None);
         for line in
             ["bs = \"4KiB\"", "arrivals = \"constant\"", "reads = 50", "size = \"256MiB\"", "rounds = 5", "seed = 1"]
         {
             assert!(text.lines().any(|other| other.split(" #").next().map(str::trim_end) == Some(line)), "{text}");
         }
         assert!(!text.contains("targets") && !text.contains("stride"), "{text}");
-        // It means the same.
-        assert_eq!(spec.load().expect("a load"), LoadSpec { size: None, ..spec.explicit() }.load().expect("a load"));
+        let loads = [spec.clone(), LoadSpec { size: None, ..spec.explicit() }].map(|spec| spec.load(&sample()));
+        let [typed, explicit] = loads.map(|load| load.expect("a load"));
+        assert_eq!(typed, explicit);
     }
 }

@@ -1,4 +1,4 @@
-//! From the requests of a trace to the parameters of a mix. Decides only; the requests are there.
+//! From the requests of a trace to the parameters of a mix.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,9 +6,9 @@ use std::fmt;
 use units::Bytes;
 use workload::{FASTEST, Locality, MOST_MIXED, Mix, NEAR, WHOLE};
 
-use super::{Request, SECTOR, Stage, Trace};
+use super::parse::{Request, SECTOR, Stage, Trace};
 
-/// What follows from a trace.
+/// The mix of a trace, and the counts behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derived {
     /// The mix.
@@ -19,52 +19,59 @@ pub struct Derived {
     flushes: u64,
     others: u64,
     elsewhere: u64,
-    /// Requests of sizes that are too many for a mix.
+    /// Requests of sizes that the mix leaves out.
     rare: u64,
-    /// From the lowest place to the end of the highest.
+    /// From the first byte of the lowest request to the end of the highest.
     span: Bytes,
     seconds: f64,
     is_cut: bool,
 }
 
-/// Why there is no mix in a trace.
+/// Why a trace has no mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoMix {
-    /// No request at all.
+pub(super) enum NoMix {
+    /// No request.
     Empty,
-    /// Flushes, discards, and nothing that reads or writes.
+    /// Flushes and discards only.
     NoAccess,
 }
 
-impl fmt::Display for NoMix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl NoMix {
+    /// The reason in words.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
             NoMix::Empty => "no request is queued (Q) or issued (D) in it",
             NoMix::NoAccess => "nothing is read or written in it: it has flushes and discards only",
-        })
+        }
     }
 }
 
-/// The hot part of a mix that is derived: the busiest tenth. Ours; a smaller one would say more of traces with few hot
-/// blocks, and needs more requests to be told from chance.
+/// The hot part of a derived mix, in thousandths: the busiest tenth. Chosen: a smaller part would describe a few hot
+/// blocks better, but more requests would be needed to tell it from chance.
 const PART: u16 = 100;
 
-/// As many regions as there are places for so many requests in each, if they fell anywhere: fewer, and the busiest tenth
-/// of regions would have a larger share by chance alone. With so many its share is 13 % and not 10 (the mean of the
-/// upper tenth of a normal distribution is 1.75 of its width, which here is 5.7 of 32).
+/// Requests per region, on average. With fewer, the busiest tenth of the regions would have a larger share by chance
+/// alone. With 32, its share by chance is 13 % and not 10 (the mean of the upper tenth of a normal distribution is 1.75
+/// standard deviations above the mean, and here a standard deviation is 5.7 of 32).
 const PER_REGION: usize = 32;
 
-/// As few regions as have a tenth, and as many as make no region smaller than a thousandth.
+/// The number of regions: at least ten, so that there is a tenth; at most a thousand.
 const REGIONS: std::ops::RangeInclusive<usize> = 10..=1000;
 
 impl Derived {
+    /// The stage at which requests were counted, in words.
+    #[cfg(test)]
+    pub(super) fn stage(&self) -> String {
+        self.stage.to_string()
+    }
+
     /// The mix of a trace:
-    ///   1. sizes: the commonest, each weighted by how often it is asked for;
+    ///   1. sizes: the commonest ones, weighted by their number of requests;
     ///   2. reads: their share;
-    ///   3. near: the share that begins within [`NEAR`] of the end of the one before;
-    ///   4. hot: of the others, by how much more than its tenth the busiest tenth of the span has;
-    ///   5. rate: requests over the time from the first to the last, where that is one a second or more.
-    pub fn of(trace: &Trace) -> Result<Derived, NoMix> {
+    ///   3. near: the share of requests that begin within [`NEAR`] of the end of the one before;
+    ///   4. hot: of the other requests, the share of the busiest tenth of the span beyond a tenth;
+    ///   5. rate: requests over the time from the first to the last, if that is one per second or more.
+    pub(super) fn new(trace: &Trace) -> Result<Derived, NoMix> {
         let requests = &trace.requests[..];
         let (Some(first), Some(last)) =
             (requests.iter().map(|one| one.at).min(), requests.iter().map(|one| one.at).max())
@@ -112,12 +119,12 @@ impl Derived {
     }
 }
 
-/// Thousandths.
+/// A share in thousandths.
 fn permille(part: usize, of: usize) -> u16 {
     (part as f64 * f64::from(WHOLE) / of as f64).round() as u16
 }
 
-/// The commonest sizes with how often there are, the smallest first, and how many requests are of others.
+/// The commonest sizes with their number of requests, the smallest first, and the number of other requests.
 fn sizes(requests: &[Request]) -> (Vec<(u32, u32)>, u64) {
     let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
     for request in requests {
@@ -131,8 +138,8 @@ fn sizes(requests: &[Request]) -> (Vec<(u32, u32)>, u64) {
     (sizes.into_iter().map(|(sectors, count)| (sectors * SECTOR as u32, count)).collect(), rare)
 }
 
-/// Of requests that are not near others, the share that a hot tenth of the span has more than what falls anywhere. Where
-/// they are too few for regions of a tenth, or in one place, nothing is hot.
+/// The share of requests that go to the busiest tenth of the span on purpose and not by chance. 0 if there are too few
+/// requests for ten regions, or all are in one place.
 fn hot(far: &[&Request], low: u64, span: u64) -> f64 {
     let regions = (far.len() / PER_REGION).min(*REGIONS.end());
     if regions < *REGIONS.start() || span < regions as u64 {
@@ -150,7 +157,7 @@ fn hot(far: &[&Request], low: u64, span: u64) -> f64 {
     ((share - tenth) / (1.0 - tenth)).clamp(0.0, 1.0)
 }
 
-/// What was counted, and the mix as it can be typed.
+/// The counts, and the mix as an option.
 impl fmt::Display for Derived {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Derived { requests, stage, device, seconds, span, .. } = self;
@@ -195,7 +202,7 @@ mod tests {
         }
     }
 
-    /// The requests of a mix on a device, so many a second.
+    /// The requests of a mix on a device, at a rate per second.
     fn requests(mix: Mix, bytes: u64, count: u64, rate: u64, seed: u64) -> Vec<Request> {
         let ops = Body::Mix(Mixing::new(mix, Handle::new(0), bytes, count, seed)).enumerate();
         ops.map(|(index, op)| {
@@ -213,12 +220,18 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(12) })]
 
-        /// What a mix does tells the mix, where some of it falls anywhere: else the hot part is all that is seen.
+        /// A mix is derived from its own requests. A tenth goes anywhere: without it, the span would be the hot part.
         #[test]
-        fn a_mix_is_found_again(reads in 0u16..=1000, hot in 0u16..=1000, near in 0u16..=500, rate in 1u64..5000, seed: u64) {
+        fn a_mix_is_found_again(
+            reads in 0u16..=1000,
+            hot in 0u16..=1000,
+            near in 0u16..=500,
+            rate in 1u64..5000,
+            seed: u64,
+        ) {
             let places = Locality { hot: hot.min(WHOLE - near - 100), part: 100, near };
             let mix = Mix::new(&[(512, 10), (4096, 30), (8192, 60)], reads, places).expect("a mix");
-            let derived = Derived::of(&trace(requests(mix, 1 << 30, 10_000, rate, seed))).expect("a mix").mix;
+            let derived = Derived::new(&trace(requests(mix, 1 << 30, 10_000, rate, seed))).expect("a mix").mix;
             prop_assert!(derived.reads().abs_diff(reads) < 20, "{derived}");
             prop_assert!(derived.places().near.abs_diff(near) < 20, "{derived}");
             prop_assert!(derived.places().hot.abs_diff(places.hot) < 60, "{derived} of {mix}");
@@ -229,22 +242,22 @@ mod tests {
     }
 
     #[test]
-    fn one_way_only_is_a_mix_too_and_nothing_is_none() {
+    fn reads_alone_are_a_mix_and_no_requests_are_not() {
         let one = |reads| Request { at: 7, sector: 3, sectors: 8, reads };
-        let derived = |reads| Derived::of(&trace(vec![one(reads)])).map(|derived| derived.mix.to_string());
+        let derived = |reads| Derived::new(&trace(vec![one(reads)])).map(|derived| derived.mix.to_string());
         assert_eq!(derived(false), Ok("sizes=4KiB:1,reads=0".to_owned()));
         assert_eq!(derived(true), Ok("sizes=4KiB:1,reads=100".to_owned()));
-        assert_eq!(Derived::of(&trace(Vec::new())), Err(NoMix::Empty));
-        assert_eq!(Derived::of(&Trace { flushes: 1, ..trace(Vec::new()) }), Err(NoMix::NoAccess));
+        assert_eq!(Derived::new(&trace(Vec::new())), Err(NoMix::Empty));
+        assert_eq!(Derived::new(&Trace { flushes: 1, ..trace(Vec::new()) }), Err(NoMix::NoAccess));
     }
 
     #[test]
-    fn sizes_beyond_those_of_a_mix_are_counted() {
+    fn sizes_that_the_mix_leaves_out_are_counted() {
         let all = (1..=20u32).flat_map(|sectors| {
             let count = if sectors == 20 { 1 } else { 2 };
             (0..count).map(move |at| Request { at, sector: 0, sectors, reads: true })
         });
-        let derived = Derived::of(&trace(all.collect())).expect("a mix");
+        let derived = Derived::new(&trace(all.collect())).expect("a mix");
         assert_eq!((derived.mix.sizes().len(), derived.rare), (MOST_MIXED, 7));
         assert!(derived.to_string().contains("; 7 have other sizes than the 16 commonest"), "{derived}");
     }

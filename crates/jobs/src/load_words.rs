@@ -1,13 +1,96 @@
-//! The values of a workload: sizes and times with their units, mixed block sizes, orders; as typed and as in a job file.
-//! This module checks the form of each value. `load_spec` checks whether it makes sense in its workload.
+//! Values of a workload's keys, as typed and as in a job file: names, sizes and times with their units, mixed block
+//! sizes, orders. This module checks the form of each value; `decide` checks whether it makes sense in its workload.
 
 use std::fmt;
 use std::str::FromStr;
 
-use serde::de::{Deserialize, Deserializer, Error};
-use serde::{Serialize, Serializer};
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize, Serializer};
 use units::{Bytes, Nanos};
 use workload::{Drawing, Thousandths};
+
+/// Patterns of reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PatternName {
+    /// Random reads
+    Randread,
+    /// Random overwrites
+    Randwrite,
+    /// Random reads and overwrites, mixed by --reads
+    Randrw,
+    /// Sequential reads
+    Read,
+    /// Sequential writes of a new file
+    Write,
+    /// Appends, each followed by fdatasync, as a database commits
+    Commit,
+}
+
+/// Ways to issue operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    /// io_uring for depths above 1, if available; otherwise plain calls
+    #[default]
+    Auto,
+    /// Plain calls, one at a time
+    Posix,
+    /// io_uring; an error if it is not available
+    Uring,
+    /// io_uring with a polling kernel thread, which needs a processor of its own
+    Sqpoll,
+    /// Copies from and to the mapped file
+    Mmap,
+    /// No I/O: each operation counts as done at once, to measure the overhead of diskperf
+    Null,
+}
+
+/// Distributions of the time between starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ArrivalsName {
+    /// The same time between all starts
+    Constant,
+    /// Random times, exponentially distributed
+    Poisson,
+}
+
+/// Flags of synchronous writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SyncName {
+    /// O_DSYNC: data, and the metadata needed to read them back
+    Dsync,
+    /// O_SYNC: data and all metadata of the file
+    Sync,
+}
+
+impl SyncName {
+    /// The name on the command line and in a job file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SyncName::Dsync => "dsync",
+            SyncName::Sync => "sync",
+        }
+    }
+}
+
+impl Engine {
+    /// The name on the command line and in a job file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Engine::Auto => "auto",
+            Engine::Posix => "posix",
+            Engine::Uring => "uring",
+            Engine::Sqpoll => "sqpoll",
+            Engine::Mmap => "mmap",
+            Engine::Null => "null",
+        }
+    }
+}
 
 /// A size, as in 4KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +231,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_back(number in 1u64.., zeros in 0u32..40) {
+        fn printed_sizes_and_times_are_read_back(number in 1u64.., zeros in 0u32..40) {
             let number = (number >> zeros << (zeros / 2)).max(1);
             let (size, time) = (Size(Bytes(number)), Time(Nanos(number)));
             prop_assert_eq!(size.to_string().parse(), Ok(size));
@@ -158,8 +241,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shares_and_orders_are_read_back(sizes in proptest::collection::vec((1u64..1 << 30, proptest::option::of(0u32..200)), 1..9),
-                                           thousandths: u32) {
+        fn shares_and_orders_are_read_back(
+            sizes in proptest::collection::vec((1u64..1 << 30, proptest::option::of(0u32..200)), 1..9),
+            thousandths: u32,
+        ) {
             let blocks = Blocks(sizes.into_iter().map(|(bytes, percent)| (Size(Bytes(bytes)), percent)).collect());
             prop_assert_eq!(blocks.to_string().parse(), Ok(blocks));
             let order = Order(Drawing::Zipf { thousandths });
@@ -168,7 +253,7 @@ mod tests {
 
         #[test]
         fn no_text_panics(text in "[0-9a-zA-Z:,.]{0,24}") {
-            let _ = (text.parse::<Blocks>(), text.parse::<Order>(), text.parse::<Order>());
+            let _ = (text.parse::<Blocks>(), text.parse::<Order>(), text.parse::<Size>(), text.parse::<Time>());
         }
     }
 

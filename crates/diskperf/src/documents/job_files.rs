@@ -1,0 +1,83 @@
+//! Job files of the user, and fio jobs: reads their texts, and tells the two apart.
+
+use std::num::NonZero;
+use std::path::Path;
+use std::thread::available_parallelism;
+
+use jobs::{Host, Job, JobError, RingLimits, Source, fio};
+use kernel::name::Shown;
+use units::Bytes;
+
+use super::user_files;
+use crate::error::Error;
+use crate::ui::shell;
+
+/// The limits of io_uring, which every workload must keep.
+pub const LIMITS: RingLimits =
+    RingLimits { depth: kernel::MOST_DEPTH, bytes: Bytes(kernel::MOST_BYTES), needed: kernel::ring_memory };
+
+/// This machine, as far as it decides how a workload can run.
+pub fn host() -> Host {
+    let processors = available_parallelism().map_or(1, NonZero::get);
+    Host { no_ring: kernel::no_ring().map(|why| why.to_string()), processors, limits: LIMITS }
+}
+
+/// The text of a job file of diskperf or fio.
+pub fn open(path: &Path) -> Result<Source, Error> {
+    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.shown().to_string() };
+    let bytes = user_files::bytes(path, jobs::LARGEST)?;
+    let bytes = bytes.ok_or_else(|| JobError::TooLarge { name: name.clone(), most: jobs::LARGEST })?;
+    let text = String::from_utf8(bytes).map_err(|_| JobError::NotText(name.clone()))?;
+    Ok(Source::new(name, text))
+}
+
+/// The text of a job file of diskperf. A fio job is refused.
+pub fn open_own(path: &Path) -> Result<Source, Error> {
+    let text = open(path)?;
+    if is_fio(path, &text) {
+        return Err(to_convert(path).into());
+    }
+    Ok(text)
+}
+
+/// The workloads of a job file, as this machine can run them.
+pub fn read(text: &Source) -> Result<Job, JobError> {
+    Job::read(text, &host())
+}
+
+/// The error for a path at which there is a fio job. Only regular files are read.
+pub fn fio_job(path: &Path) -> Option<JobError> {
+    let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file());
+    let text = is_file.then(|| open(path).ok()).flatten()?;
+    is_fio(path, &text).then(|| to_convert(path))
+}
+
+/// Whether a file is a fio job, by its name or its text.
+fn is_fio(path: &Path, text: &Source) -> bool {
+    has_fio_name(path) || fio::is_fio(&text.text)
+}
+
+fn has_fio_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "fio")
+}
+
+/// The error for a fio job, with the command that converts it.
+fn to_convert(path: &Path) -> JobError {
+    let name = if has_fio_name(path) { path.file_stem() } else { path.file_name() };
+    let mut to = name.unwrap_or_default().to_owned();
+    to.push(".toml");
+    let import = format!("diskperf import {} -o {}", shell::word(path), shell::word(to));
+    JobError::FioJob { name: path.shown().to_string(), import }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fio_job_is_known_by_its_name_or_its_text() {
+        let is = |path: &str, text: &str| is_fio(Path::new(path), &Source::new(path, text));
+        assert!(is("a/db.fio", "") && is("db.toml", "[a]\nrw=read\n"));
+        assert!(!is("db.toml", "") && !is("fio", ""));
+    }
+}

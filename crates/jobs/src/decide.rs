@@ -1,0 +1,378 @@
+//! From the keys of a workload to what is run, or to the error.
+
+use units::{Bytes, Nanos, whole};
+use workload::programs::load::{Load, Pattern};
+use workload::{Arrivals, Drawing, Durability, FASTEST, LONGEST_SCHEDULE, MOST_SIZES, Sizes, Thousandths};
+
+use crate::error::{JobError, LoadError};
+use crate::load_spec::{BLOCK, BLOCK_IN_ORDER, LoadSpec, MOST_ROUNDS, READS, TIME};
+use crate::load_words::{ArrivalsName, Blocks, Order, PatternName, Size, SyncName, Time};
+use crate::queue::{Host, RingLimits};
+
+/// The largest block: one call of Linux moves at most a page less than twice that.
+const LARGEST_BLOCK: Bytes = Bytes(1 << 30);
+
+/// The most threads. Chosen: each needs a megabyte of data and half a megabyte of histograms, and few machines have
+/// more processors.
+const MOST_JOBS: u32 = 512;
+
+/// The largest exponent of Zipf's law, in thousandths. Chosen: with 5, one block gets 96 % of the operations.
+const STEEPEST: u32 = 5_000;
+
+impl LoadSpec {
+    /// The workload as this machine can run it, and a warning if it differs from what was asked for.
+    pub fn load(&self, host: &Host) -> Result<(Load, Option<String>), JobError> {
+        let pattern = self.pattern()?;
+        let sizes = self.sizes(pattern)?;
+        self.check_warm(pattern)?;
+        self.check_rounds()?;
+        let (sync, fsync) = self.waits(pattern)?;
+        let (drawing, stride, think) = (self.drawing(pattern, sizes)?, self.stride(pattern, sizes)?, self.think()?);
+        let (queue, warning) = self.queue(pattern, sizes.largest(), host)?;
+        let load = Load {
+            drawing,
+            stride,
+            direct: self.direct,
+            sync,
+            fsync,
+            think,
+            queue,
+            jobs: self.jobs()?,
+            rate: self.rate()?,
+            size: self.size.map(|Size(size)| size),
+            warm: self.warm,
+            ..Load::new(pattern, sizes, self.time())
+        };
+        Ok((load, warning))
+    }
+
+    /// Refuses a workload that no machine can run.
+    pub fn check(&self, limits: RingLimits) -> Result<(), JobError> {
+        self.load(&limits.on_any_machine()).map(drop)
+    }
+
+    fn check_warm(&self, pattern: Pattern) -> Result<(), LoadError> {
+        if self.warm && self.direct {
+            let why = "--direct bypasses the page cache, so nothing of the file can be in it";
+            return Err(LoadError::new("warm", "", why, "leave out --warm or --direct"));
+        }
+        if self.warm && !self.has_file() {
+            let why = format!("{} starts without a file, so the page cache cannot hold it", pattern.name());
+            return Err(LoadError::new("warm", "", why, "leave it out, or use randwrite, or write with --stride"));
+        }
+        Ok(())
+    }
+
+    fn check_rounds(&self) -> Result<(), LoadError> {
+        match self.rounds {
+            Some(0) => Err(LoadError::new("rounds", 0, "nothing would be measured", "use 1 or more")),
+            Some(rounds) if rounds > MOST_ROUNDS => {
+                let why = format!("at most {} rounds", whole(u64::from(MOST_ROUNDS)));
+                Err(LoadError::new("rounds", rounds, why, "use fewer"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The block sizes:
+    ///   1. each is from one byte to the largest;
+    ///   2. a single size has no percentage; several have one each, and these sum to 100;
+    ///   3. each is a multiple of the smallest, so that they fill a file and none has two alignments;
+    ///   4. commit, a permutation and a stride need a single size.
+    fn sizes(&self, pattern: Pattern) -> Result<Sizes, LoadError> {
+        let Some(Blocks(blocks)) = &self.bs else {
+            let is_in_order = matches!(pattern, Pattern::Read | Pattern::Write);
+            return Ok(Sizes::all(if is_in_order { BLOCK_IN_ORDER } else { BLOCK }));
+        };
+        let bad = |why: String, hint: &str| LoadError::new("bs", Blocks(blocks.clone()), why, hint);
+        // 1
+        if blocks.iter().any(|(Size(size), _)| size.0 == 0) {
+            return Err(bad("a block has at least one byte".to_owned(), "use a larger one"));
+        }
+        if blocks.iter().any(|(Size(size), _)| *size > LARGEST_BLOCK) {
+            return Err(bad(format!("a block has at most {LARGEST_BLOCK}"), "use a smaller one"));
+        }
+        // 2
+        if let [(Size(size), None)] = &blocks[..] {
+            return Ok(Sizes::all(size.0 as u32));
+        }
+        let shares = shares(blocks).map_err(|(why, hint)| bad(why, hint))?;
+        // 3
+        let Some(sizes) = Sizes::shared(&shares) else {
+            let smallest = Bytes(shares.iter().map(|(bytes, _)| u64::from(*bytes)).min().unwrap_or_default());
+            let why = format!("not all sizes are multiples of the smallest, {smallest}");
+            return Err(bad(why, "use multiples of the smallest, as in 4KiB and 64KiB"));
+        };
+        // 4
+        let needs_one = match self.order {
+            _ if pattern == Pattern::Commit => Some("commit needs one record size"),
+            Some(Order(Drawing::Permutation)) => Some("--order permutation needs one block size"),
+            _ if self.stride.is_some() => Some("--stride needs one block size"),
+            _ => None,
+        };
+        match needs_one {
+            Some(why) if sizes.only().is_none() => Err(bad(why.to_owned(), "give one size")),
+            _ => Ok(sizes),
+        }
+    }
+
+    fn drawing(&self, pattern: Pattern, sizes: Sizes) -> Result<Drawing, LoadError> {
+        let Some(Order(drawing)) = self.order else { return Ok(Drawing::default()) };
+        let bad = |why: String, hint: &str| Err(LoadError::new("order", Order(drawing), why, hint));
+        if !matches!(pattern, Pattern::RandomRead | Pattern::RandomWrite | Pattern::RandomMix { .. }) {
+            let hint = "leave out --order, or use randread, randwrite or randrw";
+            return bad(format!("{} is sequential", pattern.name()), hint);
+        }
+        match drawing {
+            Drawing::Zipf { thousandths } if !(1..=STEEPEST).contains(&thousandths) => {
+                let why = format!("the exponent must be above 0 and at most {}", Thousandths(STEEPEST));
+                bad(why, "use zipf:0.99, as many key-value benchmarks do; with a larger one, fewer blocks are hot")
+            }
+            Drawing::Permutation if sizes.only().is_none() => bad("--bs has several sizes".to_owned(), "give one size"),
+            _ => Ok(drawing),
+        }
+    }
+
+    fn stride(&self, pattern: Pattern, sizes: Sizes) -> Result<Option<u64>, LoadError> {
+        let Some(Size(stride)) = self.stride else { return Ok(None) };
+        let block = Bytes(sizes.largest().into());
+        let bad = |why: String, hint: &str| Err(LoadError::new("stride", Size(stride), why, hint));
+        if !matches!(pattern, Pattern::Read | Pattern::Write) {
+            let hint = "leave out --stride, or use read or write";
+            return bad(format!("{} is not sequential", pattern.name()), hint);
+        }
+        if stride < block {
+            return bad(format!("blocks of {block} (--bs) would overlap"), "use a stride of at least one block");
+        }
+        if !stride.0.is_multiple_of(block.0) {
+            return bad(format!("it is not a multiple of the block size (--bs), {block}"), "use a multiple of --bs");
+        }
+        Ok(Some(stride.0))
+    }
+
+    /// The durability of each write, and the number of writes between two calls of fsync. Only patterns that write have
+    /// them; commit has its own.
+    fn waits(&self, pattern: Pattern) -> Result<(Durability, Option<u32>), LoadError> {
+        let (key, given) = match (self.sync, self.fsync) {
+            (Some(sync), _) => ("sync", sync.name().to_owned()),
+            (None, Some(every)) => ("fsync", every.to_string()),
+            (None, None) => return Ok((Durability::None, None)),
+        };
+        if pattern == Pattern::Commit {
+            let why = "commit already calls fdatasync after each record";
+            return Err(LoadError::new(key, given, why, "leave it out, or use write or randwrite"));
+        }
+        if !pattern.writes() {
+            let why = format!("{} does not write", pattern.name());
+            return Err(LoadError::new(key, given, why, "leave it out, or use write, randwrite or randrw"));
+        }
+        if self.fsync == Some(0) {
+            let why = "the least is one write between two calls";
+            return Err(LoadError::new("fsync", 0, why, "leave it out, or use 1 or more"));
+        }
+        let sync = match self.sync {
+            None => Durability::None,
+            Some(SyncName::Dsync) => Durability::Data,
+            Some(SyncName::Sync) => Durability::File,
+        };
+        Ok((sync, self.fsync))
+    }
+
+    /// The time of a round.
+    fn time(&self) -> Nanos {
+        self.time.map_or(TIME, |Time(time)| time)
+    }
+
+    fn think(&self) -> Result<Option<Nanos>, LoadError> {
+        let Some(Time(span)) = self.think else { return Ok(None) };
+        let bad = |why: &str, hint: &str| Err(LoadError::new("think", Time(span), why, hint));
+        if let Some(depth) = self.iodepth.filter(|depth| *depth > 1) {
+            let why = format!("a pause between operations allows only one in flight, not --iodepth {depth}");
+            return bad(&why, "leave out --iodepth; use --jobs for several threads that pause");
+        }
+        if let Some(rate) = self.rate {
+            return bad(&format!("--rate {rate} already sets the time of each start"), "leave out --think or --rate");
+        }
+        let time = self.time();
+        if span >= time {
+            let why = format!("the pause is not shorter than a round (--time {})", Time(time));
+            return bad(&why, "use a shorter pause or a longer --time");
+        }
+        Ok(Some(span))
+    }
+
+    fn jobs(&self) -> Result<u32, LoadError> {
+        match self.jobs.unwrap_or(1) {
+            jobs if (1..=MOST_JOBS).contains(&jobs) => Ok(jobs),
+            jobs => {
+                let hint = "each job is a thread; --iodepth sets the operations in flight of each";
+                Err(LoadError::new("jobs", jobs, format!("it must be from 1 to {MOST_JOBS}"), hint))
+            }
+        }
+    }
+
+    fn pattern(&self) -> Result<Pattern, LoadError> {
+        let reads = self.reads.unwrap_or(READS);
+        if reads > 100 {
+            return Err(LoadError::new("reads", reads, "it is a percentage", "use 0 to 100"));
+        }
+        if self.reads.is_some() && self.pattern != PatternName::Randrw {
+            let why = "only randrw mixes reads and writes";
+            return Err(LoadError::new("reads", reads, why, "leave out --reads, or use randrw"));
+        }
+        Ok(match self.pattern {
+            PatternName::Randread => Pattern::RandomRead,
+            PatternName::Randwrite => Pattern::RandomWrite,
+            PatternName::Randrw => Pattern::RandomMix { reads: reads as u8 },
+            PatternName::Read => Pattern::Read,
+            PatternName::Write => Pattern::Write,
+            PatternName::Commit => Pattern::Commit,
+        })
+    }
+
+    fn rate(&self) -> Result<Option<(u32, Arrivals)>, LoadError> {
+        let arrivals = match self.arrivals {
+            Some(ArrivalsName::Poisson) => Arrivals::Poisson,
+            Some(ArrivalsName::Constant) | None => Arrivals::Constant,
+        };
+        match self.rate {
+            Some(rate) if !(1..=FASTEST).contains(&rate) => {
+                let why = format!("it must be from 1 to {FASTEST}");
+                Err(LoadError::new("rate", rate, why, "the unit is operations per second"))
+            }
+            Some(_) if self.time() > LONGEST_SCHEDULE => {
+                let why = format!("with --rate, a round takes at most {}", Time(LONGEST_SCHEDULE));
+                Err(LoadError::new("time", Time(self.time()), why, "use a shorter one, and more --rounds"))
+            }
+            Some(rate) => Ok(Some((rate, arrivals))),
+            None if self.arrivals.is_some() => {
+                let why = "it needs --rate";
+                Err(LoadError::new("arrivals", arrivals.name(), why, "add --rate, as in --rate 1000"))
+            }
+            None => Ok(None),
+        }
+    }
+}
+
+/// Several sizes with percentages that sum to 100, or why they do not, and a hint.
+fn shares(blocks: &[(Size, Option<u32>)]) -> Result<Vec<(u32, u8)>, (String, &'static str)> {
+    let example = "write one size without a percentage, or several as in --bs 4KiB:60,64KiB:40";
+    if blocks.len() > MOST_SIZES {
+        return Err((format!("{} sizes are more than the {MOST_SIZES} allowed", blocks.len()), example));
+    }
+    let share = |(Size(size), percent): &(Size, Option<u32>)| Some((size.0 as u32, u8::try_from((*percent)?).ok()?));
+    let Some(shares) = blocks.iter().map(share).collect::<Option<Vec<(u32, u8)>>>() else {
+        return Err(("each of several sizes needs a percentage from 0 to 100".to_owned(), example));
+    };
+    let sum: u32 = shares.iter().map(|(_, percent)| u32::from(*percent)).sum();
+    match sum {
+        100 => Ok(shares),
+        _ => Err((format!("the percentages sum to {sum}, not to 100"), "change one so that they sum to 100")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use units::Exit;
+    use workload::programs::load::Queue;
+
+    use super::*;
+    use crate::queue::sample;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        load: LoadSpec,
+    }
+
+    fn line(words: &str) -> LoadSpec {
+        Line::try_parse_from(words.split_whitespace()).expect("a line").load
+    }
+
+    fn decided(words: &str, no_ring: Option<&str>) -> Result<(Queue, Option<String>), JobError> {
+        let host = Host { no_ring: no_ring.map(str::to_owned), ..sample() };
+        line(&format!("io {words}")).load(&host).map(|(load, warning)| (load.queue, warning))
+    }
+
+    fn queue(words: &str) -> Queue {
+        decided(words, None).unwrap_or_else(|error| panic!("{words}: {error}")).0
+    }
+
+    #[test]
+    fn depths_above_one_use_the_ring_and_depth_one_uses_calls() {
+        assert_eq!(queue("randread"), Queue::InTurn);
+        assert_eq!(queue("randread --iodepth 32"), Queue::Deep(32));
+        assert_eq!(queue("randread --engine uring"), Queue::Deep(1));
+        assert_eq!(queue("randread --engine null"), Queue::Nowhere);
+        assert_eq!(queue("write --stride 256KiB --engine mmap"), Queue::Mapped);
+        assert_eq!(queue("write --stride 1MiB --warm"), Queue::InTurn);
+        for refused in [
+            "randread --iodepth 0",
+            "randread --iodepth 2 --engine posix",
+            "randread --iodepth 2 --engine null",
+            "commit --iodepth 2",
+            "randread --engine mmap --direct",
+            "randread --engine mmap --iodepth 2",
+            "randwrite --engine mmap --sync dsync",
+            "write --engine mmap",
+            "commit --engine mmap",
+            "commit --engine sqpoll",
+            "commit --engine uring",
+            "commit --warm",
+            "write --warm",
+            "randread --iodepth 32768 --bs 64KiB",
+            "randwrite --iodepth 512 --bs 2MiB",
+            "randread --reads 30",
+            "randrw --reads 101",
+        ] {
+            assert!(decided(refused, None).is_err(), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_polling_thread_needs_a_processor() {
+        let spec = line("io randread --engine sqpoll --iodepth 8");
+        let on = |processors: usize| spec.load(&Host { processors, ..sample() });
+        let refused = on(1).expect_err("one processor");
+        assert!(refused.to_string().contains("--engine sqpoll"), "{refused}");
+        assert_eq!(on(2).expect("two processors").1, None);
+        let spec = LoadSpec { jobs: Some(2), ..spec };
+        let (load, warning) = spec.load(&Host { processors: 2, ..sample() }).expect("two processors");
+        assert_eq!(load.queue, Queue::Polled(8));
+        assert!(warning.is_some_and(|warning| warning.contains("2 polling threads and 2 jobs share 2 processors")));
+        assert!(spec.check(sample().limits).is_ok());
+    }
+
+    #[test]
+    fn without_a_ring_the_depth_is_one_unless_the_ring_was_asked_for() {
+        let no_ring = Some("io_uring is forbidden");
+        let (queue, warning) = decided("randread --iodepth 32", no_ring).expect("plain calls");
+        assert_eq!(queue, Queue::InTurn);
+        assert!(warning.is_some_and(|warning| warning.starts_with("io_uring is forbidden; ")));
+        assert_eq!(decided("randread --engine posix", no_ring).expect("plain calls"), (Queue::InTurn, None));
+        let refused = decided("randread --iodepth 32 --engine uring", no_ring).expect_err("no ring");
+        assert_eq!((refused.to_string().as_str(), refused.exit()), ("io_uring is forbidden", Exit::Refused));
+    }
+
+    #[test]
+    fn a_command_line_and_a_job_file_mean_the_same() {
+        let line = "io randrw --bs 8KiB --iodepth 4 --direct --time 10s --rate 100 --arrivals poisson --reads 70 \
+                    --engine uring --size 1GiB --rounds 3 --seed 7";
+        let file = "pattern = 'randrw'\nbs = '8KiB'\niodepth = 4\ndirect = true\ntime = '10s'\nrate = 100\n\
+                    arrivals = 'poisson'\nreads = 70\nengine = 'uring'\nsize = '1GiB'\nrounds = 3\nseed = 7\n";
+        let read: LoadSpec = toml::from_str(file).expect("a load");
+        assert_eq!(read, self::line(line));
+        assert_eq!(toml::from_str("pattern = 'read'"), Ok(LoadSpec::new(PatternName::Read)));
+        for (bad, said) in [
+            ("pattern = 'read'\nbs = '4kb'", "ambiguous unit kb"),
+            ("pattern = 'read'\ntime = '5'", "unknown or missing unit"),
+            ("pattern = 'read'\ndepth = 4", "unknown field `depth`"),
+            ("pattern = 'sideways'", "unknown variant `sideways`"),
+            ("bs = '4KiB'", "missing field `pattern`"),
+        ] {
+            let fault = toml::from_str::<LoadSpec>(bad).expect_err(bad).to_string();
+            assert!(fault.contains(said), "{fault}");
+        }
+    }
+}

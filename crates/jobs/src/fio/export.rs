@@ -1,0 +1,202 @@
+//! From a job file to a fio job. Options that fio lacks are listed.
+
+use std::fmt::Write;
+
+use units::{Bytes, Nanos};
+use workload::Drawing;
+
+use crate::job_file::Job;
+use crate::load_spec::LoadSpec;
+use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, SyncName, Time};
+
+/// A fio job.
+#[derive(Debug)]
+pub struct Exported {
+    /// Its text.
+    pub job: String,
+    /// Differences from the job file, a line each.
+    pub differences: Vec<String>,
+}
+
+/// The fio job with the workloads of a job file.
+pub fn export(job: &Job) -> Exported {
+    let mut differences = of_the_run(job);
+    let mut text = format!("; From {} by diskperf export. Run it: fio --directory=PATH JOB.fio\n", job.text.name);
+    text = text.replace(|c: char| c.is_control() && c != '\n', " ");
+    if let Some(seed) = job.seed {
+        let _ = write!(text, "\n[global]\nrandseed={seed}\n");
+    }
+    for (index, load) in job.loads.iter().enumerate() {
+        // fio gives [global] another meaning.
+        let name = if load.name == "global" { "global-" } else { load.name };
+        let _ = write!(text, "\n[{name}]\n");
+        if index > 0 {
+            text += "stonewall\n";
+        }
+        let section = Section::new(&load.spec);
+        for (key, value) in &section.settings {
+            let _ = writeln!(text, "{key}={value}");
+        }
+        differences.extend(section.differences.into_iter().map(|what| format!("{}: {what}", load.name)));
+    }
+    Exported { job: text, differences }
+}
+
+/// Keys above the workloads that fio lacks.
+fn of_the_run(job: &Job) -> Vec<String> {
+    let mut differences = Vec::new();
+    if let Some(rounds) = job.rounds {
+        let instead = format!("fio has no rounds; run the fio job {rounds} times");
+        differences.push(format!("rounds = {rounds}: not converted: {instead}"));
+    }
+    if job.budget.is_some() {
+        differences.push("budget: not converted: fio limits only the time of each job".to_owned());
+    }
+    if !job.targets.is_empty() {
+        differences.push("targets: not converted: name a directory: fio --directory=PATH JOB.fio".to_owned());
+    }
+    differences
+}
+
+/// A section of a fio job.
+#[derive(Default)]
+struct Section {
+    settings: Vec<(&'static str, String)>,
+    differences: Vec<String>,
+}
+
+impl Section {
+    /// The section of a workload. It has a setting for each default of diskperf, because those of fio differ.
+    fn new(load: &LoadSpec) -> Section {
+        // Without `..`: a new key does not compile until it is exported.
+        let LoadSpec {
+            pattern,
+            bs,
+            iodepth,
+            jobs,
+            direct,
+            time,
+            rate,
+            arrivals,
+            reads,
+            order,
+            stride,
+            think,
+            fsync,
+            sync,
+            engine,
+            size,
+            rounds: _,
+            seed: _,
+            warm,
+        } = load.explicit();
+        let mut section = Section::default();
+        let blocks = bs.map_or_else(Vec::new, |Blocks(blocks)| blocks);
+        let (depth, jobs) = (iodepth.unwrap_or(1), jobs.unwrap_or(1));
+        section.pattern(pattern, &blocks, stride);
+        section.queue(engine.unwrap_or_default(), depth, jobs);
+        section.put_if("direct", direct.then_some(1));
+        section.put("size", size.map_or(0, |Size(Bytes(size))| size));
+        section.time("runtime", time.unwrap_or(Time(Nanos::ZERO)));
+        let is_random = matches!(pattern, PatternName::Randread | PatternName::Randwrite | PatternName::Randrw);
+        section.put_if("time_based", is_random.then_some(1));
+        if let Some(rate) = rate {
+            section.rate(rate, jobs, reads);
+        }
+        section.put_if("rate_process", (arrivals == Some(ArrivalsName::Poisson)).then_some("poisson"));
+        section.put_if("rwmixread", reads);
+        section.order(order);
+        if let Some(think) = think {
+            section.time("thinktime", think);
+        }
+        section.put_if("fsync", fsync);
+        section.put_if("sync", sync.map(SyncName::name));
+        section.sync_at_end(pattern);
+        section.put_if("pre_read", warm.then_some(1));
+        section
+    }
+
+    fn put(&mut self, key: &'static str, value: impl ToString) {
+        self.settings.push((key, value.to_string()));
+    }
+
+    fn put_if(&mut self, key: &'static str, value: Option<impl ToString>) {
+        value.into_iter().for_each(|value| self.put(key, value));
+    }
+
+    /// A time, rounded up to the unit of fio.
+    fn time(&mut self, key: &'static str, Time(Nanos(span)): Time) {
+        self.put(key, format!("{}us", span.div_ceil(1_000)));
+        if !span.is_multiple_of(1_000) {
+            let time = Time(Nanos(span));
+            self.differences.push(format!("{time}: rounded to microseconds, the smallest unit of fio"));
+        }
+    }
+
+    fn pattern(&mut self, pattern: PatternName, blocks: &[(Size, Option<u32>)], stride: Option<Size>) {
+        let first = blocks.first().map_or(0, |(Size(size), _)| size.0);
+        let hole = stride.map_or_else(String::new, |Size(stride)| format!(":{}", stride.0.saturating_sub(first)));
+        let word = match pattern {
+            PatternName::Randread => "randread".to_owned(),
+            PatternName::Randwrite => "randwrite".to_owned(),
+            PatternName::Randrw => "randrw".to_owned(),
+            PatternName::Read => format!("read{hole}"),
+            PatternName::Write | PatternName::Commit => format!("write{hole}"),
+        };
+        self.put("rw", word);
+        match blocks {
+            [(Size(size), _)] => self.put("bs", size.0),
+            several => {
+                let share = |(size, percent): &(Size, Option<u32>)| format!("{}/{}", size.0.0, percent.unwrap_or(0));
+                self.put("bssplit", several.iter().map(share).collect::<Vec<_>>().join(":"));
+            }
+        }
+    }
+
+    fn queue(&mut self, engine: Engine, depth: u32, jobs: u32) {
+        let word = match engine {
+            Engine::Uring | Engine::Sqpoll => "io_uring",
+            Engine::Mmap => "mmap",
+            Engine::Null => "null",
+            Engine::Auto if depth > 1 => "io_uring",
+            Engine::Posix | Engine::Auto => "psync",
+        };
+        self.put("ioengine", word);
+        self.put_if("iodepth", Some(depth).filter(|depth| *depth > 1));
+        self.put_if("numjobs", Some(jobs).filter(|jobs| *jobs > 1));
+        self.put_if("sqthread_poll", (engine == Engine::Sqpoll).then_some(1));
+    }
+
+    /// The rate of each job. A mix has one rate for reads and one for writes; 0 would mean no limit.
+    fn rate(&mut self, rate: u32, jobs: u32, reads: Option<u32>) {
+        if !rate.is_multiple_of(jobs) {
+            let what = format!("rate = {rate}: rounded, because fio sets the rate of each of the {jobs} jobs");
+            self.differences.push(what);
+        }
+        let each = rate.div_ceil(jobs);
+        match reads {
+            Some(reads) => {
+                let of_reads = (u64::from(each) * u64::from(reads.min(100)) / 100) as u32;
+                self.put("rate_iops", format!("{},{}", of_reads.max(1), (each - of_reads).max(1)));
+            }
+            None => self.put("rate_iops", each),
+        }
+    }
+
+    /// The order of random blocks. fio's default is a permutation.
+    fn order(&mut self, order: Option<Order>) {
+        match order {
+            None | Some(Order(Drawing::Permutation)) => {}
+            Some(Order(Drawing::Replacement)) => self.put("norandommap", 1),
+            Some(order @ Order(Drawing::Zipf { .. })) => self.put("random_distribution", order),
+        }
+    }
+
+    fn sync_at_end(&mut self, pattern: PatternName) {
+        match pattern {
+            PatternName::Commit => self.put("fdatasync", 1),
+            PatternName::Write | PatternName::Randwrite | PatternName::Randrw => self.put("end_fsync", 1),
+            PatternName::Read | PatternName::Randread => {}
+        }
+    }
+}

@@ -1,0 +1,485 @@
+//! From a fio job to a job file.
+//!
+//! Policy:
+//!   1. a section becomes a load, with a key for each default of fio, because those of diskperf differ;
+//!   2. settings that mean the same here are converted. Settings that only concern fio's reports or cleaning up are
+//!      skipped. All others are listed;
+//!   3. a value that cannot be read is refused at its place: fio reads only the beginning of some;
+//!   4. a section that diskperf cannot run is left out and listed. If none is left, that is an error.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use units::{Bytes, Nanos};
+use workload::Drawing;
+
+use crate::error::{JobError, LoadError};
+use crate::job_file::{LONGEST_NAME, is_name};
+use crate::load_spec::{LoadSpec, SIZE, TIME};
+use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, SyncName, Time};
+use crate::queue::RingLimits;
+use crate::source_span::Source;
+
+use super::reading::{Reading, Rest};
+use super::sections::{Section, Setting, sections};
+use super::units::{KbBase, bytes, nanos, range, whole};
+use super::unsupported::NO_SUCH_OPTION;
+
+/// A job file.
+#[derive(Debug)]
+pub struct Imported {
+    /// Its text.
+    pub job: String,
+    /// Differences from the fio job, a line each.
+    pub differences: Vec<String>,
+}
+
+/// The time of a sequential workload without a time of its own: it ends with its file.
+const TO_THE_END: Time = Time(Nanos::from_secs(3600));
+
+/// The units of times without one: seconds, and microseconds for pauses.
+const SECOND: u64 = 1_000_000_000;
+const MICROSECOND: u64 = 1_000;
+
+/// The job file with the workloads of a fio job.
+pub fn import(text: &Source, limits: RingLimits) -> Result<Imported, JobError> {
+    let sections = sections(text)?;
+    let mut reading = Reading { text, seed: None, differences: BTreeSet::new() };
+    let mut names = Names::default();
+    let mut loads: Vec<(String, &Section<'_>, LoadSpec)> = Vec::new();
+    let mut refused = None;
+    for section in &sections {
+        match reading.load(section, limits) {
+            Ok(load) => loads.push((names.name(section), section, load)),
+            // 4
+            Err(error @ JobError::Unsupported { .. }) => {
+                reading.differs(section.span.start, format!("[{}]: left out: {error}", section.name));
+                refused = refused.or(Some(error));
+            }
+            Err(other) => return Err(other),
+        }
+    }
+    if loads.is_empty() {
+        return Err(refused.unwrap_or(JobError::Missing {
+            at: text.span(0..0),
+            key: "a section".to_owned(),
+            hint: "a fio job has a section [NAME] for each workload",
+        }));
+    }
+    let waits = |section: &Section<'_>| section.is_on("stonewall") || section.is_on("wait_for_previous");
+    if let Some((_, section, _)) = loads.iter().skip(1).find(|(_, section, _)| !waits(section)) {
+        let what = "fio runs it together with the section before it; diskperf runs one after the other";
+        reading.differs(section.span.start, format!("[{}]: {what}", section.name));
+    }
+    Ok(job_file(reading, &loads))
+}
+
+fn job_file(reading: Reading<'_>, loads: &[(String, &Section<'_>, LoadSpec)]) -> Imported {
+    let Reading { text, seed, differences } = reading;
+    let line = |at: usize| text.span(at..at).line;
+    let differences: Vec<String> =
+        differences.into_iter().map(|(at, what)| format!("line {}: {what}", line(at))).collect();
+    let mut job = format!("# From {} by diskperf import.", text.name.replace(char::is_control, " "));
+    if !differences.is_empty() {
+        job += " Differences from the fio job:";
+    }
+    job.push('\n');
+    for what in &differences {
+        job += &format!("#   {}\n", what.replace(char::is_control, " "));
+    }
+    if let Some(seed) = seed {
+        job += &format!("seed = {seed}\n");
+    }
+    for (name, section, load) in loads {
+        job += &format!("\n# line {}\n{}", line(section.span.start), load.table(Some(name)));
+    }
+    Imported { job, differences }
+}
+
+impl Reading<'_> {
+    /// The workload of a section.
+    fn load(&mut self, section: &Section<'_>, limits: RingLimits) -> Result<LoadSpec, JobError> {
+        let mut rest = Rest::new(section);
+        let (pattern, stride) = self.pattern(section, &mut rest)?;
+        let mut load = LoadSpec::new(pattern);
+        let is_random = matches!(pattern, PatternName::Randread | PatternName::Randwrite | PatternName::Randrw);
+        load.bs = Some(self.blocks(pattern, &mut rest)?);
+        let block = load.bs.as_ref().map_or(0, |Blocks(blocks)| blocks[0].0.0.0);
+        load.stride = stride.map(|hole| Size(Bytes(block.saturating_add(hole))));
+        load.direct = self.switch(&mut rest, "direct")?.unwrap_or(false);
+        if let Some(buffered) = self.switch(&mut rest, "buffered")? {
+            load.direct = !buffered;
+        }
+        self.queue(&mut load, &mut rest)?;
+        load.jobs = self.count(&mut rest, &["numjobs"])?.filter(|jobs| *jobs != 1);
+        self.pace(&mut load, block, &mut rest)?;
+        if pattern == PatternName::Randrw {
+            let reads = self.count(&mut rest, &["rwmixread"])?;
+            let writes = self.count(&mut rest, &["rwmixwrite"])?;
+            load.reads = Some(reads.or(writes.map(|writes| 100u32.saturating_sub(writes))).unwrap_or(50));
+        }
+        if is_random {
+            load.order = self.order(&load, &mut rest)?;
+        }
+        self.durability(&mut load, &mut rest)?;
+        load.think = self.think(&mut rest)?;
+        self.warm(&mut load, &mut rest)?;
+        load.size = Some(self.size(section, &mut rest)?);
+        load.time = Some(self.time(section, is_random, &mut rest)?);
+        self.seed(&mut rest)?;
+        self.pass_rest(rest);
+        match load.check(limits) {
+            Ok(()) => Ok(load),
+            Err(JobError::Load(LoadError { key, given, why, .. })) => {
+                let at = self.text.span(section.span.clone());
+                let what = format!("{key} {given}: {why}").replace("--", "");
+                Err(JobError::Unsupported { at, what, hint: "change it in the fio job, or remove the section" })
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    fn warm(&mut self, load: &mut LoadSpec, rest: &mut Rest<'_>) -> Result<(), JobError> {
+        let setting = rest.find("pre_read");
+        load.warm = self.switch(rest, "pre_read")?.unwrap_or(false);
+        if let Some(setting) = setting.filter(|_| load.warm && !load.has_file()) {
+            self.pass(&setting, "this workload creates its file");
+            load.warm = false;
+        }
+        Ok(())
+    }
+
+    fn seed(&mut self, rest: &mut Rest<'_>) -> Result<(), JobError> {
+        let Some(setting) = rest.take(&["randseed"]) else { return Ok(()) };
+        let given = self.value(&setting, whole, "is not a whole number")?;
+        if self.seed.is_some_and(|seed| seed != given) {
+            self.pass(&setting, "a job file has one seed; the first one is used");
+        } else {
+            self.seed = Some(given);
+        }
+        Ok(())
+    }
+
+    /// The pattern, and the bytes between two blocks.
+    fn pattern(&mut self, section: &Section<'_>, rest: &mut Rest<'_>) -> Result<(PatternName, Option<u64>), JobError> {
+        // The default of fio.
+        let Some(setting) = rest.take(&["rw", "readwrite"]) else { return Ok((PatternName::Read, None)) };
+        let (word, modifier) = match setting.value.unwrap_or_default().split_once(':') {
+            Some((word, modifier)) => (word, Some(modifier)),
+            None => (setting.value.unwrap_or_default(), None),
+        };
+        let pattern = match word {
+            "read" => PatternName::Read,
+            "write" => PatternName::Write,
+            "randread" => PatternName::Randread,
+            "randwrite" => PatternName::Randwrite,
+            "randrw" => PatternName::Randrw,
+            "rw" | "readwrite" => {
+                let hint = "use randrw, or one section that reads and one that writes";
+                return Err(self.unsupported(
+                    &setting,
+                    "diskperf cannot mix sequential reads and writes in one workload",
+                    hint,
+                ));
+            }
+            "trim" | "randtrim" | "trimwrite" | "randtrimwrite" => {
+                let what = format!("[{}] trims; diskperf has no trim workload", section.name);
+                return Err(self.unsupported(&setting, &what, "remove the section"));
+            }
+            _ => {
+                return Err(self.bad(
+                    &setting,
+                    "is not a pattern of fio",
+                    "use read, write, randread, randwrite or randrw",
+                ));
+            }
+        };
+        let Some(modifier) = modifier else { return Ok((pattern, None)) };
+        if matches!(pattern, PatternName::Read | PatternName::Write) {
+            let hole = bytes(modifier, rest.base);
+            let hole = hole.ok_or_else(|| self.bad(&setting, "has no size after the colon", "as in rw=read:4k"))?;
+            return Ok((pattern, Some(hole).filter(|hole| *hole > 0)));
+        }
+        self.pass(&setting, "diskperf draws a new random position for each block");
+        Ok((pattern, None))
+    }
+
+    /// The block sizes.
+    fn blocks(&mut self, pattern: PatternName, rest: &mut Rest<'_>) -> Result<Blocks, JobError> {
+        let (split, span) = (rest.take(&["bssplit"]), rest.take(&["bsrange", "blocksize_range"]));
+        let one = rest.take(&["bs", "blocksize"]);
+        let base = rest.base;
+        if let Some(setting) = split {
+            let (why, hint) = ("is not a list of sizes with percentages", "as in bssplit=4k/60:64k/40");
+            let blocks = self.directed(&setting, pattern, |text| shares(text, base), (why, hint))?;
+            return Ok(Blocks(blocks));
+        }
+        if let Some(setting) = span {
+            // fio draws any multiple of the smallest size. diskperf has a list of sizes.
+            let (low, high) = self.directed(
+                &setting,
+                pattern,
+                |text| range(text, base).filter(|(low, _)| *low > 0),
+                ("is not a range of two sizes", "as in 4k-16k"),
+            )?;
+            if low == high {
+                return Ok(Blocks(vec![(Size(Bytes(low)), None)]));
+            }
+            let hint = "write bssplit=4k/50:16k/50";
+            return Err(self.unsupported(&setting, "diskperf cannot draw block sizes from a range", hint));
+        }
+        let size = match one {
+            // The default of fio.
+            None => 4096,
+            Some(setting) => {
+                self.directed(&setting, pattern, |text| block(text, base), ("is not a size", "as in bs=4k"))?
+            }
+        };
+        Ok(Blocks(vec![(Size(Bytes(size)), None)]))
+    }
+
+    /// The engine and the queue depth.
+    fn queue(&mut self, load: &mut LoadSpec, rest: &mut Rest<'_>) -> Result<(), JobError> {
+        let deep = rest.take(&["iodepth"]);
+        let read = |text: &str| whole(text).and_then(|number| u32::try_from(number).ok());
+        let depth = deep.as_ref().map(|setting| self.value(setting, read, "is not a whole number")).transpose()?;
+        let depth = depth.filter(|depth| *depth != 1);
+        let engine = rest.take(&["ioengine"]);
+        let polls = self.switch(rest, "sqthread_poll")?.unwrap_or(false);
+        // The default of fio is psync.
+        load.engine = Some(match engine.as_ref().and_then(|setting| setting.value).unwrap_or("psync") {
+            "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => Engine::Posix,
+            "io_uring" if polls => Engine::Sqpoll,
+            "io_uring" => Engine::Uring,
+            "mmap" => Engine::Mmap,
+            "null" => Engine::Null,
+            "libaio" | "posixaio" => {
+                let Setting { span, value, .. } = engine.expect("it has this value");
+                let other = value.unwrap_or_default();
+                self.differs(span.start, format!("ioengine={other}: converted to io_uring"));
+                Engine::Uring
+            }
+            _ => {
+                let Some(setting) = engine else { return Ok(()) };
+                let hint = "use psync, io_uring, mmap or null";
+                return Err(self.unsupported(&setting, "diskperf has no such engine", hint));
+            }
+        });
+        if matches!(load.engine, Some(Engine::Uring | Engine::Sqpoll)) {
+            load.iodepth = depth;
+        } else if depth.is_some() {
+            deep.iter().for_each(|setting| self.pass(setting, "this engine has a queue depth of 1"));
+        }
+        Ok(())
+    }
+
+    /// The rate of all jobs together, and the time between starts.
+    fn pace(&mut self, load: &mut LoadSpec, block: u64, rest: &mut Rest<'_>) -> Result<(), JobError> {
+        let (bandwidth, process) = (rest.take(&["rate"]), rest.take(&["rate_process"]));
+        let rate = rest.take(&["rate_iops"]);
+        let rate = match (rate, bandwidth) {
+            (Some(setting), _) => Some(self.rate(&setting, load.pattern, whole)?),
+            (None, Some(setting)) => {
+                let base = rest.base;
+                let bytes = self.rate(&setting, load.pattern, |text| bytes(text, base))?;
+                if !bytes.is_multiple_of(block.max(1)) || load.bs.as_ref().is_some_and(|Blocks(all)| all.len() > 1) {
+                    self.pass(&setting, "diskperf needs operations per second, and this is not a whole number of them");
+                    None
+                } else {
+                    Some(bytes / block.max(1))
+                }
+            }
+            (None, None) => None,
+        };
+        let jobs = u64::from(load.jobs.unwrap_or(1));
+        let rate = rate.filter(|rate| *rate > 0).map(|rate| rate.saturating_mul(jobs));
+        load.rate = rate.map(|rate| u32::try_from(rate).unwrap_or(u32::MAX));
+        match process.as_ref().and_then(|setting| setting.value) {
+            _ if load.rate.is_none() => {
+                process.iter().for_each(|setting| self.pass(setting, "it needs rate or rate_iops"))
+            }
+            Some("poisson") => load.arrivals = Some(ArrivalsName::Poisson),
+            word => {
+                load.arrivals = Some(ArrivalsName::Constant);
+                let other = process.iter().filter(|_| !matches!(word, None | Some("linear")));
+                other.for_each(|setting| self.pass(setting, NO_SUCH_OPTION));
+            }
+        }
+        Ok(())
+    }
+
+    /// The order of random blocks. The default of fio is a permutation, and for several block sizes a random draw.
+    fn order(&mut self, load: &LoadSpec, rest: &mut Rest<'_>) -> Result<Option<Order>, JobError> {
+        let has_map = !self.switch(rest, "norandommap")?.unwrap_or(false);
+        let is_one = load.bs.as_ref().is_some_and(|Blocks(blocks)| blocks.len() == 1);
+        let usual = Order(if has_map && is_one { Drawing::Permutation } else { Drawing::Replacement });
+        let Some(setting) = rest.take(&["random_distribution"]) else { return Ok(Some(usual)) };
+        let value = setting.value.unwrap_or_default();
+        if value == "random" {
+            return Ok(Some(usual));
+        }
+        if value.starts_with("zipf:") {
+            let order = value.parse::<Order>();
+            let order = order.map_err(|_| {
+                self.bad(&setting, "is not a Zipf distribution", "use at most three decimals, as in zipf:1.2")
+            })?;
+            return Ok(Some(order));
+        }
+        self.pass(&setting, NO_SUCH_OPTION);
+        Ok(Some(usual))
+    }
+
+    /// The durability of writes. A sequential write with fdatasync after each block is the pattern commit.
+    fn durability(&mut self, load: &mut LoadSpec, rest: &mut Rest<'_>) -> Result<(), JobError> {
+        let writes = !matches!(load.pattern, PatternName::Read | PatternName::Randread);
+        let (fsync, sync) = (self.count(rest, &["fsync"])?, rest.take(&["sync"]));
+        let data = rest.find("fdatasync");
+        let every = self.count(rest, &["fdatasync"])?.filter(|every| *every > 0);
+        if !writes {
+            return Ok(());
+        }
+        load.fsync = fsync.filter(|every| *every > 0);
+        let is_commit = load.pattern == PatternName::Write
+            && load.engine == Some(Engine::Posix)
+            && load.stride.is_none()
+            && load.fsync.is_none();
+        match (every, data) {
+            (Some(1), _) if is_commit => load.pattern = PatternName::Commit,
+            (Some(every), Some(setting)) => {
+                self.differs(setting.span.start, format!("fdatasync={every}: converted to fsync={every}"));
+                load.fsync = load.fsync.or(Some(every));
+            }
+            _ => {}
+        }
+        load.sync = match sync.as_ref().and_then(|setting| setting.value) {
+            None | Some("0" | "none") => None,
+            Some("1" | "sync") => Some(SyncName::Sync),
+            Some("dsync") => Some(SyncName::Dsync),
+            Some(_) => {
+                let setting = sync.as_ref().expect("it has a value");
+                return Err(self.bad(setting, "is not a value of sync", "use 0, sync or dsync"));
+            }
+        };
+        Ok(())
+    }
+
+    fn think(&mut self, rest: &mut Rest<'_>) -> Result<Option<Time>, JobError> {
+        let Some(setting) = rest.take(&["thinktime"]) else { return Ok(None) };
+        let span = self.value(&setting, |text| nanos(text, MICROSECOND), "is not a time")?;
+        Ok(Some(Time(Nanos(span))).filter(|_| span > 0))
+    }
+
+    fn size(&mut self, section: &Section<'_>, rest: &mut Rest<'_>) -> Result<Size, JobError> {
+        let (size, file) = (rest.take(&["size"]), rest.take(&["filesize"]));
+        let Some(setting) = size.or(file) else {
+            self.differs(section.span.start, format!("[{}]: no size: the file gets {SIZE}", section.name));
+            return Ok(Size(SIZE));
+        };
+        if setting.value.is_some_and(|value| value.ends_with('%')) {
+            self.pass(&setting, &format!("the file gets {SIZE}; set size = \"...\" in the job file"));
+            return Ok(Size(SIZE));
+        }
+        let base = rest.base;
+        Ok(Size(Bytes(self.value(&setting, |text| bytes(text, base).filter(|size| *size > 0), "is not a size")?)))
+    }
+
+    /// The time of a round. Without a runtime, fio ends with the file, and so does a sequential workload of diskperf.
+    fn time(&mut self, section: &Section<'_>, is_random: bool, rest: &mut Rest<'_>) -> Result<Time, JobError> {
+        let setting = rest.take(&["runtime", "timeout"]);
+        let is_timed = self.switch(rest, "time_based")?.unwrap_or(false);
+        let time = match &setting {
+            None => None,
+            Some(setting) => Some(self.value(setting, |text| nanos(text, SECOND), "is not a time")?),
+        };
+        let Some(time) = time.filter(|time| *time > 0) else {
+            if !is_random {
+                return Ok(TO_THE_END);
+            }
+            let what = format!(
+                "[{}]: no runtime: each round takes {TIME}, even if it does not reach the whole file",
+                section.name
+            );
+            self.differs(section.span.start, what);
+            return Ok(Time(TIME));
+        };
+        if is_timed && !is_random {
+            let what = format!("[{}]: time_based: a round also ends at the end of the file", section.name);
+            self.differs(section.span.start, what);
+        }
+        Ok(Time(Nanos(time)))
+    }
+}
+
+/// The names of the workloads so far, and for names that occurred again the next number to try.
+#[derive(Default)]
+struct Names {
+    taken: BTreeSet<String>,
+    next: BTreeMap<String, u32>,
+}
+
+impl Names {
+    /// The name of a section, with other characters replaced, and with a number if it occurred before.
+    fn name(&mut self, section: &Section<'_>) -> String {
+        let plain: String = section
+            .name
+            .chars()
+            .map(|c| if is_name(&format!("x{c}")) { c } else { '-' })
+            .take(LONGEST_NAME - ROOM_FOR_NUMBER)
+            .collect();
+        let plain = plain.trim_matches('-');
+        let plain = if plain.is_empty() { "load" } else { plain };
+        if self.taken.insert(plain.to_owned()) {
+            return plain.to_owned();
+        }
+        let next = self.next.entry(plain.to_owned()).or_insert(2);
+        loop {
+            let name = format!("{plain}-{next}");
+            *next += 1;
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
+}
+
+/// `-10000`: a fio job has at most 10,000 sections.
+const ROOM_FOR_NUMBER: usize = 6;
+
+impl Section<'_> {
+    /// Whether it has a setting that is not 0.
+    fn is_on(&self, name: &str) -> bool {
+        self.settings.iter().any(|setting| setting.name == name && setting.value != Some("0"))
+    }
+}
+
+/// A block size above 0.
+fn block(text: &str, base: KbBase) -> Option<u64> {
+    bytes(text, base).filter(|size| *size > 0)
+}
+
+/// `4k/60:64k/40`. Sizes without a percentage share the rest.
+fn shares(text: &str, base: KbBase) -> Option<Vec<(Size, Option<u32>)>> {
+    let mut all: Vec<(u64, Option<u32>)> = Vec::new();
+    for part in text.split(':') {
+        let (size, percent) = part.split_once('/').unwrap_or((part, ""));
+        let percent = if percent.is_empty() { None } else { Some(whole(percent)?.try_into().ok()?) };
+        all.push((block(size, base)?, percent));
+    }
+    let known: u32 = all.iter().filter_map(|(_, percent)| *percent).fold(0, u32::saturating_add);
+    let open = all.iter().filter(|(_, percent)| percent.is_none()).count() as u32;
+    let mut rest = 100u32.checked_sub(known)?;
+    let mut takers = open;
+    let all = all.into_iter().map(|(size, percent)| {
+        let percent = percent.unwrap_or_else(|| {
+            let share = rest / takers.max(1);
+            (rest, takers) = (rest - share, takers - 1);
+            share
+        });
+        (Size(Bytes(size)), Some(percent))
+    });
+    let all: Vec<(Size, Option<u32>)> = all.collect();
+    match &all[..] {
+        // A single size has no percentage.
+        [(size, _)] => Some(vec![(*size, None)]),
+        _ => Some(all),
+    }
+}

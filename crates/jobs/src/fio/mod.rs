@@ -1,0 +1,15 @@
+//! fio jobs: from a job file to one, and back.
+
+mod detect;
+mod export;
+mod import;
+mod reading;
+mod sections;
+#[cfg(test)]
+mod tests;
+mod units;
+mod unsupported;
+
+pub use detect::is_fio;
+pub use export::{Exported, export};
+pub use import::{Imported, import};

@@ -1,0 +1,153 @@
+//! The settings of a fio section: each is taken once, its value is read, and those that are not converted are listed.
+
+use std::collections::BTreeSet;
+
+use crate::error::JobError;
+use crate::load_words::PatternName;
+use crate::source_span::Source;
+
+use super::sections::{Section, Setting};
+use super::units::{KbBase, whole};
+use super::unsupported::{NEEDLESS, NO_SUCH_OPTION, REASONS};
+
+/// A fio job that is being converted.
+pub(super) struct Reading<'a> {
+    pub(super) text: &'a Source,
+    /// The seed: a job file has one for all workloads.
+    pub(super) seed: Option<u64>,
+    /// Differences from the fio job, by place.
+    pub(super) differences: BTreeSet<(usize, String)>,
+}
+
+/// A section of which settings are taken.
+pub(super) struct Rest<'a> {
+    settings: Vec<Setting<'a>>,
+    /// Bytes of a `k` in this section.
+    pub(super) base: KbBase,
+}
+
+impl<'a> Rest<'a> {
+    /// All settings of a section.
+    pub(super) fn new(section: &Section<'a>) -> Rest<'a> {
+        let mut rest = Rest { settings: section.settings.clone(), base: KbBase::Binary };
+        if rest.take(&["kb_base"]).is_some_and(|setting| setting.value == Some("1000")) {
+            rest.base = KbBase::Decimal;
+        }
+        rest
+    }
+
+    /// The setting with this name, which stays.
+    pub(super) fn find(&self, name: &str) -> Option<Setting<'a>> {
+        self.settings.iter().rfind(|setting| setting.name == name).cloned()
+    }
+
+    /// The last setting with one of these names. All of them are removed.
+    pub(super) fn take(&mut self, names: &[&str]) -> Option<Setting<'a>> {
+        let is_meant = |setting: &Setting<'_>| names.contains(&setting.name);
+        let all = self.settings.iter().filter(|setting| is_meant(setting));
+        let last = all.max_by_key(|setting| setting.span.start).cloned();
+        self.settings.retain(|setting| !is_meant(setting));
+        last
+    }
+}
+
+impl Reading<'_> {
+    /// Of the values for reads, writes and trims, the one that the pattern uses. A mix uses that of the reads.
+    pub(super) fn directed<T: PartialEq>(
+        &mut self,
+        setting: &Setting<'_>,
+        pattern: PatternName,
+        read: impl Fn(&str) -> Option<T>,
+        (what, hint): (&'static str, &'static str),
+    ) -> Result<T, JobError> {
+        let mut values = setting.value.unwrap_or_default().split(',').map(str::trim);
+        let first = values.next().unwrap_or_default();
+        let second = values.next().filter(|value| !value.is_empty()).unwrap_or(first);
+        let value = |text: &str| read(text).ok_or_else(|| self.bad(setting, what, hint));
+        let (reads, writes) = (value(first)?, value(second)?);
+        match pattern {
+            PatternName::Write | PatternName::Randwrite | PatternName::Commit => Ok(writes),
+            PatternName::Randrw if reads != writes => {
+                self.pass(setting, "diskperf uses the value of the reads for reads and writes");
+                Ok(reads)
+            }
+            _ => Ok(reads),
+        }
+    }
+
+    /// The rate of all operations. fio has one rate for reads and one for writes; a mix has their sum.
+    pub(super) fn rate(
+        &mut self,
+        setting: &Setting<'_>,
+        pattern: PatternName,
+        read: impl Fn(&str) -> Option<u64>,
+    ) -> Result<u64, JobError> {
+        let hint = ("is not a rate", "as in rate_iops=1000");
+        let both = [PatternName::Randread, PatternName::Randwrite];
+        let ways = if pattern == PatternName::Randrw { &both[..] } else { &[pattern] };
+        ways.iter().try_fold(0u64, |sum, way| Ok(sum.saturating_add(self.directed(setting, *way, &read, hint)?)))
+    }
+
+    /// A whole number.
+    pub(super) fn count(&self, rest: &mut Rest<'_>, names: &[&str]) -> Result<Option<u32>, JobError> {
+        let Some(setting) = rest.take(names) else { return Ok(None) };
+        let read = |text: &str| whole(text).and_then(|number| u32::try_from(number).ok());
+        self.value(&setting, read, "is not a whole number").map(Some)
+    }
+
+    /// Whether a setting is on. Without a value it is.
+    pub(super) fn switch(&self, rest: &mut Rest<'_>, name: &str) -> Result<Option<bool>, JobError> {
+        let Some(setting) = rest.take(&[name]) else { return Ok(None) };
+        match setting.value {
+            None | Some("1") => Ok(Some(true)),
+            Some("0") => Ok(Some(false)),
+            Some(_) => Err(self.bad(&setting, "is not a switch", "use 1 or 0")),
+        }
+    }
+
+    pub(super) fn value<T>(
+        &self,
+        setting: &Setting<'_>,
+        read: impl Fn(&str) -> Option<T>,
+        what: &'static str,
+    ) -> Result<T, JobError> {
+        let value = read(setting.value.unwrap_or_default());
+        value.ok_or_else(|| self.bad(setting, what, "use a whole number, as in 4k or 30"))
+    }
+
+    /// Lists the settings that nothing has taken, except those that change nothing.
+    pub(super) fn pass_rest(&mut self, rest: Rest<'_>) {
+        for setting in rest.settings {
+            let is_needless = NEEDLESS.contains(&setting.name)
+                || matches!(setting.name, "stonewall" | "wait_for_previous")
+                || setting.name == "invalidate" && setting.value == Some("1")
+                || setting.value == Some("0") && ["verify", "zero_buffers"].contains(&setting.name);
+            if !is_needless {
+                let known = REASONS.iter().find(|(name, _)| *name == setting.name);
+                self.pass(&setting, known.map_or(NO_SUCH_OPTION, |(_, reason)| reason));
+            }
+        }
+    }
+
+    /// Lists a setting that is not converted.
+    pub(super) fn pass(&mut self, setting: &Setting<'_>, reason: &str) {
+        let value = setting.value.map_or_else(String::new, |value| format!("={value}"));
+        self.differs(setting.span.start, format!("{}{value}: not converted: {reason}", setting.name));
+    }
+
+    /// Lists a difference from the fio job.
+    pub(super) fn differs(&mut self, at: usize, what: String) {
+        self.differences.insert((at, what));
+    }
+
+    /// A value that cannot be read.
+    pub(super) fn bad(&self, setting: &Setting<'_>, why: &str, hint: &str) -> JobError {
+        let (key, why) = (setting.name.to_owned(), format!("{:?} {why}", setting.value.unwrap_or_default()));
+        JobError::BadValue { at: self.text.span(setting.span.clone()), key, why, hint: hint.to_owned() }
+    }
+
+    /// A setting that makes its section impossible.
+    pub(super) fn unsupported(&self, setting: &Setting<'_>, what: &str, hint: &'static str) -> JobError {
+        JobError::Unsupported { at: self.text.span(setting.span.clone()), what: what.to_owned(), hint }
+    }
+}

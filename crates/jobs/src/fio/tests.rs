@@ -1,0 +1,162 @@
+//! fio jobs converted to job files and back.
+
+use super::*;
+use crate::error::JobError;
+use crate::job_file::Job;
+use crate::queue::sample;
+use crate::source_span::Source;
+
+fn job(text: &str) -> Result<Job, JobError> {
+    Job::read(&Source::new("x.toml", text), &sample())
+}
+
+fn import_text(fio: &str) -> Result<Imported, JobError> {
+    import(&Source::new("x.fio", fio), sample().limits)
+}
+
+/// The job file of a fio job, and the differences.
+fn imported(fio: &str) -> (Job, Vec<String>) {
+    let imported = import_text(fio).unwrap_or_else(|error| panic!("{fio}: {error}"));
+    let job = job(&imported.job).unwrap_or_else(|error| panic!("{}: {error}", imported.job));
+    (job, imported.differences)
+}
+
+fn refused(fio: &str) -> (String, String) {
+    let error = import_text(fio).expect_err(fio);
+    (error.to_string(), error.hint().unwrap_or_default())
+}
+
+/// fio jobs of users. A test of the program gives them to fio itself.
+const SAMPLES: [&str; 4] = [
+    include_str!("../../samples/database.fio"),
+    include_str!("../../samples/ssd.fio"),
+    include_str!("../../samples/log.fio"),
+    include_str!("../../samples/sizes.fio"),
+];
+
+#[test]
+fn imported_jobs_are_the_same_after_export_and_import() {
+    for sample in SAMPLES {
+        let (job, _) = imported(sample);
+        assert!(!job.loads.is_empty());
+        let given = export(&job);
+        let (again, said) = imported(&given.job);
+        assert_eq!(again.loads, job.loads, "{sample}\n{}\n{}", job.text.text, given.job);
+        assert_eq!(again.seed, job.seed);
+        assert_eq!(said, Vec::<String>::new(), "{}", given.job);
+        assert_eq!(
+            export(&again).job.lines().skip(1).collect::<Vec<_>>(),
+            given.job.lines().skip(1).collect::<Vec<_>>()
+        );
+    }
+}
+
+#[test]
+fn a_section_means_what_it_means_in_fio() {
+    let (job, said) = imported(
+        "[global]\nioengine=libaio\niodepth=16\ndirect=1\nsize=1g\nruntime=30\n[a b]\nrw=randread\nbs=4k,8k\n\
+         [a b]\nstonewall\nrw=randwrite\nbs=4k,8k\nkb_base=1000\nnumjobs=4\nrate_iops=100\nrate_process=poisson\n\
+         random_distribution=zipf:1.2\nsync=dsync\nverify=crc32c\n",
+    );
+    let expected = "[[load]]\nname = 'a-b'\npattern = 'randread'\nbs = '4KiB'\niodepth = 16\ndirect = true\n\
+                    time = '30s'\norder = 'permutation'\nengine = 'uring'\nsize = '1GiB'\n[[load]]\nname = 'a-b-2'\n\
+                    pattern = 'randwrite'\nbs = '8000B'\niodepth = 16\njobs = 4\ndirect = true\ntime = '30s'\n\
+                    rate = 400\narrivals = 'poisson'\norder = 'zipf:1.2'\nsync = 'dsync'\nengine = 'uring'\n\
+                    size = '1000000000B'\n";
+    assert_eq!(job.loads, self::job(expected).expect("a job").loads);
+    assert_eq!(
+        said,
+        [
+            "line 2: ioengine=libaio: converted to io_uring",
+            "line 20: verify=crc32c: not converted: diskperf always checks samples of the data that it reads"
+        ]
+    );
+}
+
+#[test]
+fn defaults_of_fio_are_written_out() {
+    let (job, said) = imported("[x]\nsize=8m\n[y]\nstonewall\nrw=randrw\niodepth=4\nfilename=/dev/sdz\n");
+    let expected = "[[load]]\nname = 'x'\npattern = 'read'\nbs = '4KiB'\ntime = '3600s'\nengine = 'posix'\n\
+                    size = '8MiB'\n[[load]]\nname = 'y'\npattern = 'randrw'\nbs = '4KiB'\ntime = '2s'\nreads = 50\n\
+                    order = 'permutation'\nengine = 'posix'\nsize = '256MiB'\n";
+    assert_eq!(job.loads, self::job(expected).expect("a job").loads);
+    let said = said.join("\n");
+    for words in [
+        "line 3: [y]: no runtime: each round takes 2.00 s",
+        "line 3: [y]: no size: the file gets 256 MiB",
+        "line 6: iodepth=4: not converted: this engine has a queue depth of 1",
+        "line 7: filename=/dev/sdz: not converted: name a target",
+    ] {
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+#[test]
+fn commits_strides_and_bandwidths_are_converted() {
+    let (job, said) = imported(
+        "[global]\nsize=8m\n[log]\nrw=write\nfdatasync=1\nbs=512\n[far]\nrw=read:60k\nbs=4k\n[slow]\nrw=read\nrate=1m\n\
+         [hot]\nrw=write\nthinktime=1500\nfsync=8\npre_read=1\nbssplit=4k/:64k/\n",
+    );
+    let expected = "[[load]]\nname = 'log'\npattern = 'commit'\nbs = '512B'\ntime = '3600s'\nengine = 'posix'\n\
+                    size = '8MiB'\n[[load]]\nname = 'far'\npattern = 'read'\nbs = '4KiB'\ntime = '3600s'\n\
+                    stride = '64KiB'\nengine = 'posix'\nsize = '8MiB'\n[[load]]\nname = 'slow'\npattern = 'read'\n\
+                    bs = '4KiB'\ntime = '3600s'\nrate = 256\narrivals = 'constant'\nengine = 'posix'\nsize = '8MiB'\n\
+                    [[load]]\nname = 'hot'\npattern = 'write'\nbs = '4KiB:50,64KiB:50'\ntime = '3600s'\n\
+                    think = '1500us'\nfsync = 8\nengine = 'posix'\nsize = '8MiB'\n";
+    assert_eq!(job.loads, self::job(expected).expect("a job").loads);
+    assert!(
+        said.iter().any(|line| line.contains("pre_read=1: not converted: this workload creates its file")),
+        "{said:?}"
+    );
+}
+
+/// fio has a rate of reads, and one of writes.
+#[test]
+fn the_rate_of_a_mix_is_the_sum_of_both() {
+    for (fio, rate) in [("70,30", 100), ("100", 200), ("40,", 80)] {
+        let (job, _) = imported(&format!("[a]\nrw=randrw\nsize=8m\nrate_iops={fio}\nrwmixread=70\n"));
+        assert_eq!(job.loads[0].spec.rate, Some(rate), "{fio}");
+    }
+    let job = "[[load]]\npattern = 'randrw'\nrate = 100\nreads = 70\n";
+    let exported = export(&self::job(job).expect("a job"));
+    assert!(exported.job.contains("rate_iops=70,30\n"), "{}", exported.job);
+}
+
+#[test]
+fn unsupported_sections_are_left_out_or_refused() {
+    let (job, said) =
+        imported("[a]\nrw=trim\nsize=8m\n[b]\nrw=read\nsize=8m\nstonewall\n[c]\nioengine=rados\nsize=8m\n");
+    assert_eq!(job.loads.iter().map(|load| load.name).collect::<Vec<_>>(), ["b"]);
+    let words = |at: usize, word: &str| assert!(said[at].contains(word), "{said:?}");
+    words(0, "line 1: [a]: left out: x.fio:2:1: [a] trims");
+    words(1, "line 8: [c]: left out: x.fio:9:1: diskperf has no such engine");
+    for (fio, what, hint) in [
+        ("[a]\nrw=trim\n", "x.fio:2:1: [a] trims", "remove the section"),
+        ("[a]\nrw=rw\nsize=1m", "x.fio:2:1: diskperf cannot mix sequential", "randrw"),
+        ("[a]\nrw=sideways\n", "x.fio:2:1: rw: \"sideways\" is not a pattern of fio", "randread"),
+        ("[a]\nbs=1.5k\n", "x.fio:2:1: bs: \"1.5k\" is not a size", "bs=4k"),
+        ("[a]\ndirect=yes\n", "x.fio:2:1: direct: \"yes\" is not a switch", "1 or 0"),
+        ("[a]\nruntime=soon\n", "x.fio:2:1: runtime: \"soon\" is not a time", ""),
+        ("[global]\nbs=4k\n", "x.fio:1:1: a section is missing", "[NAME]"),
+        ("[a]\nbs=4k-8k\n", "x.fio:2:1: bs: \"4k-8k\" is not a size", ""),
+        ("[a]\nbsrange=4k-8k\n", "x.fio:2:1: diskperf cannot draw block sizes", "bssplit"),
+        ("[a]\nbs=4g\nsize=8g\n", "x.fio:1:1: bs 4GiB: a block has at most", "remove the section"),
+        ("include b.fio\n", "x.fio:1:1: include", "lines of that file"),
+    ] {
+        let (said, tried) = refused(fio);
+        assert!(said.starts_with(what) && tried.contains(hint), "{fio}: {said}\n{tried}");
+    }
+}
+
+#[test]
+fn options_that_fio_lacks_are_listed() {
+    let job = "targets = ['.']\nrounds = 3\nbudget = '1min'\nseed = 5\n[[load]]\nname = 'global'\n\
+               pattern = 'randread'\ntime = '1500ns'\nrate = 100\njobs = 3\n";
+    let exported = export(&self::job(job).expect("a job"));
+    let said = exported.differences.join("\n");
+    for word in ["rounds = 3: not converted", "budget", "--directory=PATH", "rate = 100: rounded", "1500ns: rounded"] {
+        assert!(said.contains(word), "{said}");
+    }
+    assert!(exported.job.contains("[global]\nrandseed=5\n\n[global-]\n"), "{}", exported.job);
+    assert!(exported.job.contains("rate_iops=34\n") && exported.job.contains("runtime=2us\n"), "{}", exported.job);
+}

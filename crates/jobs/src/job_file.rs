@@ -1,0 +1,381 @@
+//! A job file: settings of the run, and a `[[load]]` table for each workload. The keys of a table are the options of
+//! `diskperf io`.
+//!
+//! Policy:
+//!   1. the command line decides whether data may be destroyed and where results go. These are not keys of the file;
+//!   2. an unknown key, a wrong value and keys that contradict each other are refused at their place;
+//!   3. a workload has the name that the file gives it, or that of its pattern. No two have the same name.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use stats::Name;
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
+use units::{Bytes, Nanos, whole};
+use workload::programs::load::Load;
+
+use crate::error::{JobError, LoadError};
+use crate::load_spec::{LoadSpec, MOST_ROUNDS};
+use crate::load_words::Time;
+use crate::queue::Host;
+use crate::source_span::{Source, SourceSpan};
+
+/// The largest job file. Chosen: a load has some hundred bytes.
+pub const LARGEST: Bytes = Bytes::mib(1);
+
+/// The longest name of a workload: rows of tables begin with it.
+pub(crate) const LONGEST_NAME: usize = 40;
+
+/// Keys of [`LoadSpec`] that a job file has once, for the whole run.
+pub(crate) const OF_THE_RUN: [&str; 2] = ["rounds", "seed"];
+
+/// A job file.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The text. It is stored with the run, so that `resume` does not depend on the file.
+    pub text: Source,
+    /// The targets, if the file names some.
+    pub targets: Vec<String>,
+    /// Number of rounds.
+    pub rounds: Option<u32>,
+    /// The time after which no further round begins.
+    pub budget: Option<Nanos>,
+    /// The seed of every random order.
+    pub seed: Option<u64>,
+    /// The workloads.
+    pub loads: Vec<NamedLoad>,
+    /// What the user has to know about them.
+    pub warnings: Vec<String>,
+}
+
+/// A workload of a job file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedLoad {
+    /// Its name.
+    pub name: &'static str,
+    /// Its keys.
+    pub spec: LoadSpec,
+    /// What this machine runs.
+    pub load: Load,
+}
+
+/// A job file: settings of the run, and the workloads.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Head {
+    /// Targets, as in `diskperf run` [default: the current directory]. Targets on the command line override these.
+    #[serde(default)]
+    targets: Vec<Name>,
+    /// Number of rounds [default: 5]. Each round runs every workload once, in random order.
+    rounds: Option<u32>,
+    /// Start no round that would end later than this, as in "2min" [default: no limit].
+    #[schemars(with = "Option<String>")]
+    budget: Option<Time>,
+    /// Seed of every random order [default: 1].
+    seed: Option<u64>,
+}
+
+/// The keys above the loads.
+pub(crate) const HEAD: [&str; 5] = ["targets", "rounds", "budget", "seed", LOADS];
+
+/// The key of the workloads, and the key of a workload's name.
+pub(crate) const LOADS: &str = "load";
+pub(crate) const NAME: &str = "name";
+
+impl Job {
+    /// Reads a job file.
+    pub fn read(text: &Source, host: &Host) -> Result<Job, JobError> {
+        let root = DeTable::parse(&text.text).map_err(|error| {
+            let at = text.span(error.span().unwrap_or_default());
+            JobError::Syntax { at, what: error.message().replace('\n', ", ") }
+        })?;
+        let head = Table::head(text, root.get_ref());
+        head.check(|key| if HEAD.contains(&key) { Ok(()) } else { Err(None) }, &HEAD.map(str::to_owned))?;
+        let Head { targets, rounds, budget, seed } = head.read(LOADS)?;
+        head.check_rounds(rounds)?;
+        let (loads, warnings) = head.loads(host)?;
+        let targets: Option<Vec<String>> = targets.iter().map(Name::text).collect();
+        let targets = targets.ok_or_else(|| {
+            head.bad("targets", "bytes are not pairs of hexadecimal digits", "write { bytes = \"61ff\" }")
+        })?;
+        let budget = budget.map(|Time(time)| time);
+        Ok(Job { text: text.clone(), targets, rounds, budget, seed, loads, warnings })
+    }
+
+    /// An error about the targets, at their place in the file. `None` if the file names none.
+    pub fn at_targets(&self, why: &str, hint: &str) -> Option<JobError> {
+        let root = DeTable::parse(&self.text.text).ok().filter(|_| !self.targets.is_empty())?;
+        Some(Table::head(&self.text, root.get_ref()).bad("targets", why, hint))
+    }
+
+    /// An error in a workload, at its place in the file.
+    pub fn at_load(&self, index: usize, error: LoadError) -> JobError {
+        let Ok(root) = DeTable::parse(&self.text.text) else { return error.into() };
+        let head = Table::head(&self.text, root.get_ref());
+        match head.tables().ok().and_then(|tables| head.load_table(tables.get(index)?).ok()) {
+            Some(table) => table.contradiction(&error),
+            None => error.into(),
+        }
+    }
+}
+
+/// A table of the file.
+struct Table<'a> {
+    text: &'a Source,
+    table: &'a DeTable<'a>,
+    /// Its place.
+    span: Range<usize>,
+    /// Its name in errors.
+    what: &'static str,
+}
+
+impl<'a> Table<'a> {
+    fn head(text: &'a Source, table: &'a DeTable<'a>) -> Table<'a> {
+        Table { text, table, span: 0..0, what: "a job" }
+    }
+
+    /// The table of a workload.
+    fn load_table(&self, value: &'a Spanned<DeValue<'a>>) -> Result<Table<'a>, JobError> {
+        match value.get_ref() {
+            DeValue::Table(table) => Ok(Table { text: self.text, table, span: value.span(), what: "a load" }),
+            _ => Err(self.not_tables()),
+        }
+    }
+
+    /// The values of `load`.
+    fn tables(&self) -> Result<&'a DeArray<'a>, JobError> {
+        match self.table.get(LOADS).map(Spanned::get_ref) {
+            Some(DeValue::Array(tables)) if !tables.is_empty() => Ok(tables),
+            None | Some(DeValue::Array(_)) => Err(JobError::Missing {
+                at: self.text.span(0..0),
+                key: "[[load]]".to_owned(),
+                hint: "add a workload: [[load]], and below it pattern = \"randread\"",
+            }),
+            Some(_) => Err(self.not_tables()),
+        }
+    }
+
+    fn not_tables(&self) -> JobError {
+        self.bad(LOADS, "is a list of tables", "write [[load]], with two brackets")
+    }
+
+    fn check_rounds(&self, rounds: Option<u32>) -> Result<(), JobError> {
+        match rounds {
+            Some(0) => Err(self.bad("rounds", "nothing would be measured", "use 1 or more")),
+            Some(rounds) if rounds > MOST_ROUNDS => {
+                Err(self.bad("rounds", format!("at most {} rounds", whole(u64::from(MOST_ROUNDS))), "use fewer"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The workloads, and what the user has to know about them.
+    fn loads(&self, host: &Host) -> Result<(Vec<NamedLoad>, Vec<String>), JobError> {
+        let (mut loads, mut warnings): (Vec<NamedLoad>, Vec<String>) = (Vec::new(), Vec::new());
+        let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
+        for table in self.tables()? {
+            let table = self.load_table(table)?;
+            let (load, warning) = table.load(host)?;
+            let at = table.span_of(if table.table.contains_key(NAME) { NAME } else { "pattern" });
+            if let Some(line) = lines.insert(load.name, at.line) {
+                return Err(JobError::SameName { at, name: load.name.to_owned(), line });
+            }
+            loads.push(load);
+            warnings.extend(warning);
+        }
+        Ok((loads, warnings))
+    }
+
+    /// The place of a key, or of the table if it has no such key.
+    fn span_of(&self, key: &str) -> SourceSpan {
+        let known = self.table.iter().find(|(known, _)| known.get_ref() == key);
+        let span = known.map_or(self.span.clone(), |(known, value)| known.span().start..value.span().end);
+        self.text.span(span)
+    }
+
+    fn bad(&self, key: &str, why: impl Into<String>, hint: impl Into<String>) -> JobError {
+        JobError::BadValue { at: self.span_of(key), key: key.to_owned(), why: why.into(), hint: hint.into() }
+    }
+
+    /// Refuses the first unknown key of the file, with the reason if there is one.
+    fn check(
+        &self,
+        allows: impl Fn(&str) -> Result<(), Option<&'static str>>,
+        known: &[String],
+    ) -> Result<(), JobError> {
+        let refused = self.table.keys().filter_map(|key| Some((key, allows(key.get_ref()).err()?)));
+        let Some((key, why)) = refused.min_by_key(|(key, _)| key.span().start) else { return Ok(()) };
+        let (at, known) = (self.text.span(key.span()), known.to_vec());
+        Err(JobError::UnknownKey { at, table: self.what, key: key.get_ref().to_string(), known, why })
+    }
+
+    /// The values of all keys but one.
+    fn read<'de, T: Deserialize<'de>>(&'de self, without: &str) -> Result<T, JobError> {
+        let mut table = self.table.clone();
+        table.remove(without);
+        let value = Spanned::new(self.span.clone(), DeValue::Table(table));
+        T::deserialize(ValueDeserializer::from(value)).map_err(|error| {
+            let what = error.message().replace('\n', ", ");
+            if let Some(key) = what.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
+                let (at, key) = (self.text.span(self.span.clone()), key.to_owned());
+                return JobError::Missing { at, key, hint: "add a pattern, as in pattern = \"randread\"" };
+            }
+            let place = error.span().unwrap_or(self.span.clone());
+            let holds = |span: Range<usize>| span.start <= place.start && place.end <= span.end;
+            let key = self.table.iter().find(|(key, value)| holds(key.span().start..value.span().end));
+            let key = key.map_or(LOADS, |(key, _)| key.get_ref());
+            let hint = if what.ends_with("expected a string") {
+                "write it in quotes, a size or a time with its unit, as in \"4KiB\" or \"10s\"".to_owned()
+            } else {
+                format!("`diskperf help io` explains {key}")
+            };
+            JobError::BadValue { at: self.text.span(place), key: key.to_owned(), why: what, hint }
+        })
+    }
+
+    /// The workload of this table, and a warning if this machine cannot run it as it is written.
+    fn load(&self, host: &Host) -> Result<(NamedLoad, Option<String>), JobError> {
+        let mut known = keys();
+        known.push(NAME.to_owned());
+        let allows = |key: &str| match OF_THE_RUN.contains(&key) {
+            true => Err(Some("it holds for the whole run: write it above the first [[load]]")),
+            false if known.iter().any(|known| known == key) => Ok(()),
+            false => Err(None),
+        };
+        self.check(allows, &known)?;
+        let spec: LoadSpec = self.read(NAME)?;
+        let (load, warning) = spec.load(host).map_err(|error| match error {
+            JobError::Load(error) => self.contradiction(&error),
+            other => other,
+        })?;
+        let name = self.name(load.pattern.name())?;
+        Ok((NamedLoad { name, spec, load }, warning))
+    }
+
+    fn name(&self, pattern: &'static str) -> Result<&'static str, JobError> {
+        match self.table.get(NAME).map(Spanned::get_ref) {
+            None => Ok(pattern),
+            // Leaked, because programs have static names. A process reads one job file.
+            Some(DeValue::String(name)) if is_name(name) => Ok(name.to_string().leak()),
+            Some(_) => {
+                let why = format!("a name has 1 to {LONGEST_NAME} letters, digits, - and _, and no - in front");
+                Err(self.bad(NAME, why, "as in name = \"oltp-read\""))
+            }
+        }
+    }
+
+    /// An error in this workload, at its key. Other keys that it names get their lines.
+    fn contradiction(&self, error: &LoadError) -> JobError {
+        let others = error.why.split("--").skip(1).filter_map(|word| {
+            let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-').unwrap_or(word.len());
+            let (key, _) = self.table.get_key_value(word[..end].replace('-', "_").as_str())?;
+            Some((key.get_ref().to_string(), self.text.span(key.span()).line))
+        });
+        let others: Vec<(String, usize)> = others.filter(|(other, _)| other != error.key).collect();
+        let plain = |text: &str| text.replace("--", "");
+        let mut why = plain(&error.why);
+        if !error.given.is_empty() {
+            why = format!("{}: {why}", error.given);
+        }
+        for (other, line) in others {
+            why += &format!("; {other} is set in line {line}");
+        }
+        self.bad(error.key, why, plain(&error.hint))
+    }
+}
+
+/// Whether a workload can have this name.
+pub(crate) fn is_name(name: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_letter) && !name.starts_with('-')
+}
+
+/// The keys of a workload: the options of `diskperf io`, without those of the whole run.
+pub(crate) fn keys() -> Vec<String> {
+    let options = LoadSpec::augment_args(clap::Command::default());
+    let keys = options.get_arguments().map(|argument| argument.get_id().to_string());
+    keys.filter(|key| !OF_THE_RUN.contains(&key.as_str())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::sample;
+
+    fn read(text: &str) -> Result<Job, JobError> {
+        Job::read(&Source::new("x", text), &sample())
+    }
+
+    const SAMPLE: &str = include_str!("../samples/job.toml");
+
+    #[test]
+    fn the_keys_of_a_file_are_read() {
+        let job = read(SAMPLE).expect("a job");
+        assert_eq!((job.rounds, job.budget, job.seed), (Some(3), Some(Nanos::from_secs(120)), Some(7)));
+        assert_eq!(job.targets, ["sim:flat"]);
+        assert_eq!(job.loads.iter().map(|load| load.name).collect::<Vec<_>>(), ["randread", "oltp"]);
+        assert_eq!((job.loads[0].load.sizes.only(), job.loads[0].load.warm), (Some(8192), false));
+        assert!(job.loads[1].load.warm && job.loads[1].load.rate.is_some());
+    }
+
+    #[test]
+    fn an_error_has_its_place() {
+        let load = |keys: &str| format!("[[load]]\npattern = 'randread'\n{keys}\n");
+        for (text, said, hint) in [
+            ("rounds = ", "x:1:10: ", "the file is TOML"),
+            ("round = 3\n[[load]]", "x:1:1: a job has no key round", "perhaps rounds"),
+            ("rounds = 0\n[[load]]", "x:1:1: rounds: nothing would be measured", "use 1 or more"),
+            ("budget = '5'\n[[load]]", "x:1:10: budget: unknown or missing unit", "diskperf help io"),
+            ("load = 3", "x:1:1: load: is a list of tables", "two brackets"),
+            ("[load]\npattern = 'read'", "x:1:2: load: is a list of tables", "two brackets"),
+            ("seed = 1", "x:1:1: [[load]] is missing", "add a workload"),
+            ("[[load]]\nbs = '4KiB'", "x:1:1: pattern is missing", "pattern = \"randread\""),
+            ("[[load]]\npattern = 'sideways'", "x:2:11: pattern: unknown variant `sideways`", "diskperf help io"),
+            (&load("iodpeth = 4"), "x:3:1: a load has no key iodpeth", "perhaps iodepth"),
+            (&load("destroy_data = true"), "x:3:1: a load has no key destroy_data", "there are: pattern, "),
+            (&load("rounds = 4"), "x:3:1: a load has no key rounds", "above the first [[load]]"),
+            (&load("bs = '4kb'"), "x:3:6: bs: ambiguous unit kb", ""),
+            (&load("bs = 4096"), "x:3:6: bs: invalid type: integer `4096`, expected a string", "in quotes"),
+            (&load("iodepth = '4'"), "x:3:11: iodepth: invalid type: string \"4\"", "diskperf help io"),
+            (&load("iodepth = -4"), "x:3:11: iodepth: invalid value: integer `-4`", ""),
+            (&load("name = 'a b'"), "x:3:1: name: a name has 1 to 40 letters", "as in name"),
+            (
+                &load("engine = 'posix'\niodepth = 4"),
+                "x:4:1: iodepth: 4: engine posix has one operation in flight; engine is set in line 3",
+                "leave out engine",
+            ),
+            (
+                &load("direct = true\n# why\nwarm = true"),
+                "x:5:1: warm: direct bypasses the page cache",
+                "leave out warm or direct",
+            ),
+            (&load("reads = 30"), "x:3:1: reads: 30: only randrw", ""),
+            (
+                &(load("") + &load("")),
+                "x:5:1: the load in line 2 already has the name randread",
+                "give one of them another",
+            ),
+        ] {
+            let error = read(text).expect_err(text);
+            let (what, tried) = (error.to_string(), error.hint().unwrap_or_default());
+            assert!(what.starts_with(said) && tried.contains(hint), "{text}: {what}\n{tried}");
+            assert!(error.span().is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_of_a_target_has_its_place() {
+        let job = read(SAMPLE).expect("a job");
+        let error = job.at_targets("not here", "create it").expect("targets");
+        assert_eq!(error.to_string(), "x:1:1: targets: not here");
+        let of_load = LoadError::new("bs", "1000 B", "--direct takes multiples of 512 B", "use --bs 512B");
+        let error = job.at_load(0, of_load.clone());
+        assert!(error.to_string().starts_with("x:8:1: bs: 1000 B: direct takes"), "{error}");
+        assert!(error.to_string().ends_with("; direct is set in line 9"), "{error}");
+        assert_eq!(job.at_load(2, of_load).span(), None);
+    }
+}

@@ -1,0 +1,32 @@
+//! Workloads as text: the options of `diskperf io`, job files, fio jobs and block traces. This crate opens no file and
+//! prints nothing. It gets texts, and returns loads, other texts, and errors with their place.
+//!
+//! ```text
+//!   options ────────────────────────────────> load_spec ── decide ──> Load (workload)
+//!   JOB.toml ── source_span ──> job_file ──────┘   │
+//!       ^                          │               └── print ──> JOB.toml
+//!       │                          └──> fio/export ──> JOB.fio
+//!       └── fio/import <── fio/sections <── JOB.fio
+//!   blkparse ── blktrace/parse ──> blktrace/derive ──> Mix (workload)
+//! ```
+
+pub mod blktrace;
+mod decide;
+mod error;
+pub mod fio;
+#[cfg(test)]
+mod fuzz;
+mod job_file;
+mod load_spec;
+mod load_words;
+mod print;
+mod queue;
+mod schema;
+mod source_span;
+
+pub use error::{JobError, LoadError};
+pub use job_file::{Job, LARGEST, NamedLoad};
+pub use load_spec::{LoadSpec, MOST_ROUNDS, ROUNDS, SEED, SIZE};
+pub use queue::{Host, RingLimits};
+pub use schema::schema;
+pub use source_span::{Source, SourceSpan};

@@ -1,0 +1,170 @@
+//! The keys of a workload: one for each option of `diskperf io`, with the same name in a job file, and their defaults.
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos};
+use workload::Drawing;
+
+use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, SyncName, Time};
+
+/// A workload.
+#[derive(Clone, Debug, PartialEq, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadSpec {
+    /// Pattern of reads and writes.
+    #[arg(value_enum, value_name = "PATTERN")]
+    pub pattern: PatternName,
+    /// Block size: bytes of a read, a write or a record [default: 4KiB; 128KiB for read and write]. Mix several sizes
+    /// by percentage, as in 4k:60,64k:40; each starts at a multiple of its size. k, M, G and KiB, MiB, GiB are powers
+    /// of 1024; kB, MB, GB are powers of 1000.
+    #[arg(long, value_name = "SIZE[:PERCENT],...", allow_negative_numbers = true)]
+    #[schemars(with = "Option<String>")]
+    pub bs: Option<Blocks>,
+    /// Queue depth: operations in flight at once [default: 1]. Depths above 1 use io_uring.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub iodepth: Option<u32>,
+    /// Number of threads that run the workload at once [default: 1]. Each has its own file of --size and its own random
+    /// places; with file:PATH, all read that file. Rates and CPU times are sums; latencies are over all threads.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub jobs: Option<u32>,
+    /// Bypass the page cache (O_DIRECT).
+    #[arg(long)]
+    #[serde(default)]
+    pub direct: bool,
+    /// Time of a round, as in 10s [default: 2s]. read, write and commit end earlier, if they reach the end of the file.
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[schemars(with = "Option<String>")]
+    pub time: Option<Time>,
+    /// Issue N operations per second, by all threads together, whether or not earlier ones have finished (open loop).
+    /// Latency then counts from the intended start. Without --rate, a new operation starts when one has returned, and
+    /// latency does not include operations delayed by a stall (coordinated omission).
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub rate: Option<u32>,
+    /// Time between the starts of --rate [default: constant].
+    #[arg(long, value_enum)]
+    pub arrivals: Option<ArrivalsName>,
+    /// Percentage of reads in randrw [default: 50].
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]
+    pub reads: Option<u32>,
+    /// Order of random blocks: replacement, permutation, or zipf:THETA as in zipf:0.99 [default: replacement].
+    /// replacement draws each block from all blocks. permutation touches each block once, then each again in another
+    /// order. zipf:THETA has hot blocks, spread over the file: the n-th hottest block is drawn in proportion to
+    /// 1/n^THETA.
+    #[arg(long, value_name = "ORDER")]
+    #[schemars(with = "Option<String>")]
+    pub order: Option<Order>,
+    /// Distance between the starts of blocks for read and write, as in 1MiB [default: --bs]. At the end of the file,
+    /// the next pass starts one block later, until every block was touched once. write then overwrites an existing
+    /// file.
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
+    #[schemars(with = "Option<String>")]
+    pub stride: Option<Size>,
+    /// Pause between two operations, as in 1ms [default: none]. It lowers the rate; latencies do not include it.
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[schemars(with = "Option<String>")]
+    pub think: Option<Time>,
+    /// Call fsync after every N writes, with no other operation in flight [default: never]. It lowers the rate.
+    /// Latencies do not include it, except those of operations that --rate delayed for it.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub fsync: Option<u32>,
+    /// Open the file so that each write returns when it is durable: dsync (O_DSYNC) or sync (O_SYNC) [default:
+    /// neither].
+    #[arg(long, value_enum)]
+    pub sync: Option<SyncName>,
+    /// Way to issue operations [default: auto].
+    #[arg(long, value_enum)]
+    pub engine: Option<Engine>,
+    /// Size of the file, as in 1GiB [default: 256MiB].
+    #[arg(long, allow_negative_numbers = true)]
+    #[schemars(with = "Option<String>")]
+    pub size: Option<Size>,
+    /// Number of rounds [default: 5].
+    #[arg(long, allow_negative_numbers = true)]
+    pub rounds: Option<u32>,
+    /// Seed of every random order [default: 1].
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Start with the whole file in the page cache [default: cold for reads through the page cache; file:PATH stays
+    /// as it is].
+    #[arg(long)]
+    #[serde(default)]
+    pub warm: bool,
+}
+
+/// The default block sizes: of random patterns and commit, and of the sequential patterns.
+pub(crate) const BLOCK: u32 = 4096;
+pub(crate) const BLOCK_IN_ORDER: u32 = 128 * 1024;
+
+/// The default percentage of reads in `randrw`.
+pub(crate) const READS: u32 = 50;
+
+/// The default time of a round.
+pub(crate) const TIME: Nanos = Nanos::from_secs(2);
+
+/// The default size of the file: written in a second or so, and larger than the cache of a drive.
+pub const SIZE: Bytes = Bytes::mib(256);
+
+/// The default number of rounds.
+pub const ROUNDS: u32 = 5;
+
+/// The default seed.
+pub const SEED: u64 = 1;
+
+/// The most rounds. Chosen: a round of the shortest test takes a few hundredths of a second with everything around it,
+/// so this many take most of a day. The results of every round stay in memory until the end.
+pub const MOST_ROUNDS: u32 = 1_000_000;
+
+impl LoadSpec {
+    /// A workload of this pattern, with all defaults.
+    pub fn new(pattern: PatternName) -> LoadSpec {
+        LoadSpec {
+            pattern,
+            bs: None,
+            iodepth: None,
+            jobs: None,
+            direct: false,
+            time: None,
+            rate: None,
+            arrivals: None,
+            reads: None,
+            order: None,
+            stride: None,
+            think: None,
+            fsync: None,
+            sync: None,
+            engine: None,
+            size: None,
+            rounds: None,
+            seed: None,
+            warm: false,
+        }
+    }
+
+    /// Whether its file exists before the round.
+    pub fn has_file(&self) -> bool {
+        !matches!(self.pattern, PatternName::Write | PatternName::Commit) || self.stride.is_some()
+    }
+
+    /// The same workload with its defaults written out.
+    pub fn explicit(&self) -> LoadSpec {
+        let is_in_order = matches!(self.pattern, PatternName::Read | PatternName::Write);
+        let is_random = matches!(self.pattern, PatternName::Randread | PatternName::Randwrite | PatternName::Randrw);
+        let block = Size(Bytes(u64::from(if is_in_order { BLOCK_IN_ORDER } else { BLOCK })));
+        let is_mix = self.pattern == PatternName::Randrw;
+        LoadSpec {
+            bs: self.bs.clone().or_else(|| Some(Blocks(vec![(block, None)]))),
+            iodepth: self.iodepth.or(Some(1)),
+            jobs: self.jobs.or(Some(1)),
+            time: self.time.or(Some(Time(TIME))),
+            arrivals: self.arrivals.or(self.rate.map(|_| ArrivalsName::Constant)),
+            reads: self.reads.or(is_mix.then_some(READS)),
+            order: self.order.or(is_random.then_some(Order(Drawing::Replacement))),
+            engine: self.engine.or(Some(Engine::Auto)),
+            size: self.size.or(Some(Size(SIZE))),
+            rounds: self.rounds.or(Some(ROUNDS)),
+            seed: self.seed.or(Some(SEED)),
+            ..self.clone()
+        }
+    }
+}

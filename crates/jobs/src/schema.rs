@@ -1,0 +1,88 @@
+//! The JSON Schema of a job file.
+
+use schemars::Schema;
+use serde_json::Value;
+
+use crate::job_file::{Head, LOADS, LONGEST_NAME, NAME, OF_THE_RUN};
+use crate::load_spec::LoadSpec;
+
+/// The schema of a job file, written as JSON.
+pub fn schema() -> Schema {
+    let mut schema = schemars::schema_for!(Head);
+    let mut load = schemars::schema_for!(LoadSpec);
+    let properties = |schema: &mut Schema| match schema.ensure_object().get_mut("properties") {
+        Some(Value::Object(properties)) => std::mem::take(properties),
+        _ => serde_json::Map::new(),
+    };
+    let mut keys = properties(&mut load);
+    OF_THE_RUN.iter().for_each(|key| drop(keys.remove(*key)));
+    let name = serde_json::json!({
+        "type": "string",
+        "pattern": format!("^[A-Za-z0-9_][A-Za-z0-9_-]{{0,{}}}$", LONGEST_NAME - 1),
+        "description": "Name of the test in the tables [default: its pattern]."
+    });
+    keys.insert(NAME.to_owned(), name);
+    let definitions = load.ensure_object().remove("$defs");
+    load.ensure_object().remove("$schema");
+    load.insert("properties".to_owned(), Value::Object(keys));
+    let mut head = properties(&mut schema);
+    let loads = serde_json::json!({ "type": "array", "minItems": 1, "items": load });
+    head.insert(LOADS.to_owned(), loads);
+    schema.insert("properties".to_owned(), Value::Object(head));
+    schema.insert("required".to_owned(), serde_json::json!([LOADS]));
+    schema.insert("title".to_owned(), "Job".into());
+    schema.insert(
+        "description".to_owned(),
+        "A job file of diskperf (TOML): workloads that run one after another.".into(),
+    );
+    if let Some(Value::Object(definitions)) = definitions {
+        match schema.ensure_object().get_mut("$defs") {
+            Some(Value::Object(of_head)) => of_head.extend(definitions),
+            _ => drop(schema.insert("$defs".to_owned(), Value::Object(definitions))),
+        }
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::job_file::{HEAD, Job, keys};
+    use crate::queue::sample;
+    use crate::source_span::Source;
+
+    #[test]
+    fn the_schema_has_the_keys_of_a_job_file() {
+        let schema = schema().to_value();
+        let names = |value: &Value| -> BTreeSet<String> {
+            value["properties"].as_object().expect("keys").keys().cloned().collect()
+        };
+        assert_eq!(names(&schema), HEAD.map(str::to_owned).into());
+        let mut of_load: BTreeSet<String> = keys().into_iter().collect();
+        of_load.insert(NAME.to_owned());
+        assert_eq!(names(&schema["properties"][LOADS]["items"]), of_load);
+    }
+
+    #[test]
+    fn the_schema_accepts_job_files() {
+        let schema = schema().to_value();
+        let validator = jsonschema::validator_for(&schema).expect("a schema");
+        let json = |text: &str| toml::from_str::<Value>(text).expect("TOML");
+        let good = json(include_str!("../samples/job.toml"));
+        let problems: Vec<String> = validator.iter_errors(&good).map(|error| error.to_string()).collect();
+        assert_eq!(problems, [""; 0]);
+        for bad in [
+            "rounds = 3",
+            "round = 3\n[[load]]\npattern = 'read'",
+            "[[load]]\nname = 'x'",
+            "[[load]]\npattern = 'sideways'",
+            "[[load]]\npattern = 'read'\nrounds = 1",
+            "[[load]]\npattern = 'read'\nname = 'a b'",
+            "[[load]]\npattern = 'read'\nbs = 4096",
+        ] {
+            assert!(Job::read(&Source::new("x", bad), &sample()).is_err() && !validator.is_valid(&json(bad)), "{bad}");
+        }
+    }
+}
