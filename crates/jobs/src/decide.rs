@@ -1,4 +1,4 @@
-//! From the keys of a workload to what is run, or to the error.
+//! From the keys of a workload to the load that runs, or to the first key that is wrong.
 
 use units::{Bytes, Nanos, whole};
 use workload::programs::load::{Load, Pattern};
@@ -20,7 +20,7 @@ const MOST_JOBS: u32 = 512;
 const STEEPEST: u32 = 5_000;
 
 impl LoadSpec {
-    /// The workload as this machine can run it, and a warning if it differs from what was asked for.
+    /// The workload as this machine can run it, and a warning if its engine does not work as the keys say.
     pub fn load(&self, host: &Host) -> Result<(Load, Option<String>), JobError> {
         let pattern = self.pattern()?;
         let sizes = self.sizes(pattern)?;

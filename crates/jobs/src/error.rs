@@ -68,7 +68,7 @@ fn refused(message: String, hint: impl Into<String>) -> Words {
     Words { message, hint: hint.into(), exit: Exit::Refused }
 }
 
-const NO_JOB_FILE: &str = "name a job file; `diskperf import` makes one from a fio job";
+const NO_JOB_FILE: &str = "name a job file; `diskperf import JOB.fio` makes one from a fio job";
 
 impl JobError {
     /// The place in the text, if the error has one.

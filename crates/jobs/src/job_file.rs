@@ -48,7 +48,7 @@ pub struct Job {
     pub seed: Option<u64>,
     /// The workloads.
     pub loads: Vec<NamedLoad>,
-    /// What the user has to know about them.
+    /// Warnings about workloads that this machine cannot run as they are written.
     pub warnings: Vec<String>,
 }
 
@@ -173,7 +173,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The workloads, and what the user has to know about them.
+    /// The workloads, and their warnings.
     fn loads(&self, host: &Host) -> Result<(Vec<NamedLoad>, Vec<String>), JobError> {
         let (mut loads, mut warnings): (Vec<NamedLoad>, Vec<String>) = (Vec::new(), Vec::new());
         let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
@@ -365,6 +365,20 @@ mod tests {
             assert!(what.starts_with(said) && tried.contains(hint), "{text}: {what}\n{tried}");
             assert!(error.span().is_some(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_job_has_the_warnings_of_its_workloads() {
+        let deep = "[[load]]\npattern = 'randread'\niodepth = 32\n";
+        let text = Source::new("x", format!("{deep}{deep}name = 'b'\n[[load]]\npattern = 'read'\n"));
+        let job = |no_ring: Option<&str>| {
+            let host = Host { no_ring: no_ring.map(str::to_owned), ..sample() };
+            Job::read(&text, &host).expect("a job")
+        };
+        assert_eq!(job(None).warnings, [""; 0]);
+        let without = job(Some("io_uring is forbidden"));
+        assert_eq!((without.loads.len(), without.warnings.len()), (3, 2));
+        assert!(without.warnings.iter().all(|warning| warning.starts_with("io_uring is forbidden; ")));
     }
 
     #[test]

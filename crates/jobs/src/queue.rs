@@ -38,7 +38,7 @@ impl RingLimits {
 }
 
 impl LoadSpec {
-    /// The engine and the queue depth, and what the user has to know about them:
+    /// The engine and the queue depth, with a warning if they do not work as the keys say:
     ///   1. refuse a depth above 1 with plain calls or commits, and more memory than a ring can have;
     ///   2. use the engine that was asked for, or refuse it if it is io_uring and this machine has none;
     ///   3. with auto, use io_uring for depths above 1; without io_uring, use depth 1 and warn.

@@ -1,4 +1,4 @@
-//! `diskperf io`: one load of a person's own, in the place of a preset. No name of a preset: a load must be given.
+//! `diskperf io`: one workload of the user. `run` does not know this preset, because it needs a workload.
 
 use campaign::runner::{Claim, How};
 use jobs::{LoadError, ROUNDS, SIZE};

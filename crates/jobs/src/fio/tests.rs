@@ -40,10 +40,10 @@ fn imported_jobs_are_the_same_after_export_and_import() {
         let (job, _) = imported(sample);
         assert!(!job.loads.is_empty());
         let given = export(&job);
-        let (again, said) = imported(&given.job);
+        let (again, differences) = imported(&given.job);
         assert_eq!(again.loads, job.loads, "{sample}\n{}\n{}", job.text.text, given.job);
         assert_eq!(again.seed, job.seed);
-        assert_eq!(said, Vec::<String>::new(), "{}", given.job);
+        assert_eq!(differences, Vec::<String>::new(), "{}", given.job);
         assert_eq!(
             export(&again).job.lines().skip(1).collect::<Vec<_>>(),
             given.job.lines().skip(1).collect::<Vec<_>>()
@@ -53,7 +53,7 @@ fn imported_jobs_are_the_same_after_export_and_import() {
 
 #[test]
 fn a_section_means_what_it_means_in_fio() {
-    let (job, said) = imported(
+    let (job, differences) = imported(
         "[global]\nioengine=libaio\niodepth=16\ndirect=1\nsize=1g\nruntime=30\n[a b]\nrw=randread\nbs=4k,8k\n\
          [a b]\nstonewall\nrw=randwrite\nbs=4k,8k\nkb_base=1000\nnumjobs=4\nrate_iops=100\nrate_process=poisson\n\
          random_distribution=zipf:1.2\nsync=dsync\nverify=crc32c\n",
@@ -65,7 +65,7 @@ fn a_section_means_what_it_means_in_fio() {
                     size = '1000000000B'\n";
     assert_eq!(job.loads, self::job(expected).expect("a job").loads);
     assert_eq!(
-        said,
+        differences,
         [
             "line 2: ioengine=libaio: converted to io_uring",
             "line 20: verify=crc32c: not converted: diskperf always checks samples of the data that it reads"
@@ -75,25 +75,25 @@ fn a_section_means_what_it_means_in_fio() {
 
 #[test]
 fn defaults_of_fio_are_written_out() {
-    let (job, said) = imported("[x]\nsize=8m\n[y]\nstonewall\nrw=randrw\niodepth=4\nfilename=/dev/sdz\n");
+    let (job, differences) = imported("[x]\nsize=8m\n[y]\nstonewall\nrw=randrw\niodepth=4\nfilename=/dev/sdz\n");
     let expected = "[[load]]\nname = 'x'\npattern = 'read'\nbs = '4KiB'\ntime = '3600s'\nengine = 'posix'\n\
                     size = '8MiB'\n[[load]]\nname = 'y'\npattern = 'randrw'\nbs = '4KiB'\ntime = '2s'\nreads = 50\n\
                     order = 'permutation'\nengine = 'posix'\nsize = '256MiB'\n";
     assert_eq!(job.loads, self::job(expected).expect("a job").loads);
-    let said = said.join("\n");
+    let differences = differences.join("\n");
     for words in [
         "line 3: [y]: no runtime: each round takes 2.00 s",
         "line 3: [y]: no size: the file gets 256 MiB",
         "line 6: iodepth=4: not converted: this engine has a queue depth of 1",
         "line 7: filename=/dev/sdz: not converted: name a target",
     ] {
-        assert!(said.contains(words), "{said}");
+        assert!(differences.contains(words), "{differences}");
     }
 }
 
 #[test]
 fn commits_strides_and_bandwidths_are_converted() {
-    let (job, said) = imported(
+    let (job, differences) = imported(
         "[global]\nsize=8m\n[log]\nrw=write\nfdatasync=1\nbs=512\n[far]\nrw=read:60k\nbs=4k\n[slow]\nrw=read\nrate=1m\n\
          [hot]\nrw=write\nthinktime=1500\nfsync=8\npre_read=1\nbssplit=4k/:64k/\n",
     );
@@ -105,8 +105,8 @@ fn commits_strides_and_bandwidths_are_converted() {
                     think = '1500us'\nfsync = 8\nengine = 'posix'\nsize = '8MiB'\n";
     assert_eq!(job.loads, self::job(expected).expect("a job").loads);
     assert!(
-        said.iter().any(|line| line.contains("pre_read=1: not converted: this workload creates its file")),
-        "{said:?}"
+        differences.iter().any(|line| line.contains("pre_read=1: not converted: this workload creates its file")),
+        "{differences:?}"
     );
 }
 
@@ -124,10 +124,10 @@ fn the_rate_of_a_mix_is_the_sum_of_both() {
 
 #[test]
 fn unsupported_sections_are_left_out_or_refused() {
-    let (job, said) =
+    let (job, differences) =
         imported("[a]\nrw=trim\nsize=8m\n[b]\nrw=read\nsize=8m\nstonewall\n[c]\nioengine=rados\nsize=8m\n");
     assert_eq!(job.loads.iter().map(|load| load.name).collect::<Vec<_>>(), ["b"]);
-    let words = |at: usize, word: &str| assert!(said[at].contains(word), "{said:?}");
+    let words = |at: usize, word: &str| assert!(differences[at].contains(word), "{differences:?}");
     words(0, "line 1: [a]: left out: x.fio:2:1: [a] trims");
     words(1, "line 8: [c]: left out: x.fio:9:1: diskperf has no such engine");
     for (fio, what, hint) in [
@@ -143,8 +143,8 @@ fn unsupported_sections_are_left_out_or_refused() {
         ("[a]\nbs=4g\nsize=8g\n", "x.fio:1:1: bs 4GiB: a block has at most", "remove the section"),
         ("include b.fio\n", "x.fio:1:1: include", "lines of that file"),
     ] {
-        let (said, tried) = refused(fio);
-        assert!(said.starts_with(what) && tried.contains(hint), "{fio}: {said}\n{tried}");
+        let (message, advice) = refused(fio);
+        assert!(message.starts_with(what) && advice.contains(hint), "{fio}: {message}\n{advice}");
     }
 }
 
@@ -153,9 +153,9 @@ fn options_that_fio_lacks_are_listed() {
     let job = "targets = ['.']\nrounds = 3\nbudget = '1min'\nseed = 5\n[[load]]\nname = 'global'\n\
                pattern = 'randread'\ntime = '1500ns'\nrate = 100\njobs = 3\n";
     let exported = export(&self::job(job).expect("a job"));
-    let said = exported.differences.join("\n");
+    let differences = exported.differences.join("\n");
     for word in ["rounds = 3: not converted", "budget", "--directory=PATH", "rate = 100: rounded", "1500ns: rounded"] {
-        assert!(said.contains(word), "{said}");
+        assert!(differences.contains(word), "{differences}");
     }
     assert!(exported.job.contains("[global]\nrandseed=5\n\n[global-]\n"), "{}", exported.job);
     assert!(exported.job.contains("rate_iops=34\n") && exported.job.contains("runtime=2us\n"), "{}", exported.job);
