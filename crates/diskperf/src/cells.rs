@@ -123,6 +123,12 @@ pub fn cells(scene: Scene, alternative: &Alternative, history: &History) -> Vec<
     phases.map(|(index, phase)| cell(scene, alternative, history, index, phase)).collect()
 }
 
+/// The cells of all alternatives, in order.
+pub fn all_cells(scene: Scene, histories: &[History]) -> Vec<Cell> {
+    let all = scene.plan.alternatives.iter().zip(histories);
+    all.flat_map(|(alternative, history)| cells(scene, alternative, history)).collect()
+}
+
 /// Whether all rates of the program are steady, or will not be measured.
 pub fn is_settled(plan: &Plan, alternative: &Alternative, history: &History) -> bool {
     let together = alternative.busy().len() > 1;

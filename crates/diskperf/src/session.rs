@@ -11,8 +11,8 @@ use stats::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
 
 use crate::campaign_error::CampaignError;
-use crate::cells::{History, Scene};
-use crate::commands::run::{Results, all_cells};
+use crate::cells::{History, Scene, all_cells};
+use crate::commands::run::Results;
 use crate::documents::stored::KeepArguments;
 use crate::error::{Error, RunsError};
 use crate::events::{Event, Remarks};

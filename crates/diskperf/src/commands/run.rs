@@ -14,13 +14,12 @@ use units::{Exit, Nanos};
 use workload::Phase;
 
 use crate::campaign_error::CampaignError;
-use crate::cells::{self, History, Scene};
+use crate::cells::{self, History, Scene, all_cells};
 use crate::choose::{self, Conductor};
 use crate::error::{ArgumentError, Error};
 use crate::events::Event;
 use crate::forecast::{Forecast, Prices};
 use crate::judge;
-use crate::keeper::Keeper;
 use crate::memory::limit_memory;
 use crate::plan::{Alternative, Plan};
 use crate::presets;
@@ -28,10 +27,9 @@ use crate::published;
 use crate::remains;
 use crate::request::resolved::{Resolved, Tests};
 use crate::request::{Workload, planning};
+use crate::rounds::Why;
 use crate::rounds::deadline::{Clock, Deadline, since};
-use crate::rounds::driver::{Driver, Observer, Outcome, Site};
-use crate::rounds::world_site::WorldSite;
-use crate::rounds::{Findings, Limit, Order, Rules, Turn, Until, Why};
+use crate::rounds::measured::Rounds;
 use crate::session::{self, Call, Resumed, Session, document};
 use crate::signals::Stop;
 use crate::sized::{make_fit, say_what_was_left_out};
@@ -101,12 +99,6 @@ fn go(resolved: &Resolved, call: &Call, resumed: Option<Resumed>) -> Result<Exit
     let mut document = document(session.info(plan.as_ref(), &targets, &results), results, &ended);
     let kept = session.end(&mut document, &ended);
     conclude(&shown, &document, ended.and(kept))
-}
-
-/// The cells of all alternatives, in order.
-pub fn all_cells(scene: Scene, histories: &[History]) -> Vec<Cell> {
-    let all = scene.plan.alternatives.iter().zip(histories);
-    all.flat_map(|(alternative, history)| cells::cells(scene, alternative, history)).collect()
 }
 
 /// Plans and measures; `None` where only the plan was asked for.
@@ -270,12 +262,8 @@ fn measure(
         session.keeper.iter_mut().for_each(|keeper| keeper.decide(plan, info.clone(), cells.clone(), notify));
     }
     notify(Event::Started(plan));
-    let mut site = WorldSite::new((plan, targets), &mut worlds, (stop, clock), deadline)?;
-    let all = all_cells(scene, &histories);
-    let mut recorder = Recorder { scene, all, keeper: &mut session.keeper, notify };
     let rounds = Rounds { scene, conductor: conductor.as_ref(), stop, clock, deadline };
-    let outcome = rounds.run(&mut site, &mut recorder, histories);
-    drop(site);
+    let outcome = rounds.run(&mut worlds, &mut session.keeper, histories, notify)?;
     let interrupted = stop.requested() && !stop.is_late();
     if let (Some(limits), false) = (plan.limits(), interrupted) {
         say_what_was_left_out(plan, &limits, &outcome.histories);
@@ -404,92 +392,4 @@ fn keep(
         }
     }
     ended
-}
-
-/// The rounds of a run. What fails voids its own cells: on other targets, and with other programs, it goes on, and ends
-/// where nothing is left that could be measured.
-struct Rounds<'a> {
-    scene: Scene<'a>,
-    conductor: Option<&'a Conductor<'a>>,
-    stop: &'a Stop,
-    clock: Clock<'a>,
-    deadline: Option<Deadline>,
-}
-
-impl Rounds<'_> {
-    fn run(&self, site: &mut dyn Site, observer: &mut dyn Observer, histories: Vec<History>) -> Outcome {
-        let Rounds { scene, stop, clock, .. } = *self;
-        let order = |round| scene.plan.order(round);
-        let judge = |histories: &[History]| self.judge(histories);
-        let rules = self.rules(&order);
-        Driver { rules: &rules, site, stop, clock, judge: &judge, observer }.run(histories)
-    }
-
-    fn rules<'a>(&self, order: &'a dyn Fn(u32) -> Vec<usize>) -> Rules<'a> {
-        let Scene { plan, targets, .. } = self.scene;
-        let is_real = |&index: &usize| !targets[index].is_simulated();
-        let has_real = (0..targets.len()).any(|index| is_real(&index));
-        let is_untimed = |alternative: &Alternative| has_real && !alternative.targets.iter().any(is_real);
-        Rules {
-            rounds: plan.rounds,
-            discard_first: plan.discards(1),
-            until: match self.conductor {
-                Some(_) => Until::Decided { least: plan.schedule.least_to_decide() },
-                None if plan.schedule.is_until_steady() => Until::Steady,
-                None => Until::Rounds,
-            },
-            limit: self.deadline.map(Limit::Deadline).or(plan.budget.map(Limit::Budget)),
-            order: Order::Rounds(order),
-            untimed: plan.alternatives.iter().map(is_untimed).collect(),
-        }
-    }
-
-    fn judge(&self, histories: &[History]) -> Findings {
-        let Scene { plan, .. } = self.scene;
-        match self.conductor {
-            Some(conductor) => Findings::Decided(conductor.standing(&all_cells(self.scene, histories))),
-            None => {
-                let mut all = plan.alternatives.iter().zip(histories);
-                Findings::Steady(all.all(|(one, history)| cells::is_settled(plan, one, history)))
-            }
-        }
-    }
-}
-
-/// Stores every execution before the next one begins, and reports the first figures.
-struct Recorder<'a> {
-    scene: Scene<'a>,
-    /// All cells of the run, for their names.
-    all: Vec<Cell>,
-    keeper: &'a mut Option<Keeper>,
-    notify: &'a mut dyn FnMut(Event),
-}
-
-impl Observer for Recorder<'_> {
-    fn notify(&mut self, event: Event) {
-        (self.notify)(event);
-    }
-
-    fn left_out(&mut self, turn: Turn, history: &History) {
-        // A program that was never executed has its reason in its cell.
-        if !history.is_empty() {
-            let Alternative { targets, row } = &self.scene.plan.alternatives[turn.alternative];
-            let target = names(targets, self.scene.targets);
-            (self.notify)(Event::ExecutionsLeftOut { target: &target, program: row.program.name });
-        }
-    }
-
-    fn performed(&mut self, turn: Turn, history: &History) {
-        let (plan, index) = (self.scene.plan, turn.alternative);
-        if self.keeper.is_none() && turn.round > 1 {
-            return;
-        }
-        let cells = cells::cells(self.scene, &plan.alternatives[index], history);
-        if turn.round == 1 {
-            (self.notify)(Event::FirstFigures { cells: &cells, all: &self.all });
-        }
-        if let Some(keeper) = self.keeper {
-            keeper.keep((index, history), (plan.first_cell(index), cells), self.notify);
-        }
-    }
 }

@@ -15,6 +15,7 @@
 
 pub mod deadline;
 pub mod driver;
+pub mod measured;
 #[cfg(test)]
 mod tests;
 pub mod world_site;

@@ -17,7 +17,7 @@ use simulator::Chance;
 use site::FreshMachines;
 use stats::{Cell, Problem, TargetInfo};
 
-use crate::cells::{self, History, Scene};
+use crate::cells::{self, History, Scene, all_cells};
 use crate::error::{ArgumentError, Error};
 use crate::events::Event;
 use crate::ground;
@@ -91,9 +91,9 @@ pub fn perform_all(
     let Outcome { histories, .. } = driver.run(vec![History::default(); plan.alternatives.len()]);
     notify(Event::Finished);
     let scene = Scene { plan, targets, infos, nothing: None };
-    let all = || plan.alternatives.iter().zip(&histories);
-    let cells = all().flat_map(|(alternative, history)| cells::cells(scene, alternative, history)).collect();
-    (cells, all().filter_map(|(alternative, history)| cells::problem(targets, alternative, history)).collect())
+    let all = plan.alternatives.iter().zip(&histories);
+    let problems = all.filter_map(|(alternative, history)| cells::problem(targets, alternative, history));
+    (all_cells(scene, &histories), problems.collect())
 }
 
 /// Draws the first run, and returns the title.
