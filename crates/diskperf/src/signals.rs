@@ -123,3 +123,21 @@ impl Stop {
         Ok(Timer(sender))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_that_is_held_fires_once_it_is_set_again() {
+        let stop = Stop::default();
+        let timer = stop.after(Nanos::from_secs(3600)).expect("a thread");
+        timer.set(None);
+        assert!(!stop.requested());
+        timer.set(Some(Nanos::ZERO));
+        while !stop.requested() {
+            thread::yield_now();
+        }
+        assert!(stop.is_late());
+    }
+}
