@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use clap::Args;
-use kernel::place::Place;
+use kernel::observe::mount::Place;
 use kernel::{PathFault, Posix, Station, Workspace};
 use stats::Aged;
 use units::Bytes;

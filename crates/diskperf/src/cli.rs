@@ -13,7 +13,7 @@ mod wrong;
 use std::ffi::OsString;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
 use report::plain;
 use units::Exit;
 use workload::programs::mckusick::Classic;

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::path::Path;
 use std::rc::Rc;
 
-use kernel::tuning;
+use kernel::provision::queue_tuning;
 use kernel::{Lack, LeftVolume, LimitError};
 use stats::{Aged, Cell, Conditioned, Remark, TargetInfo};
 use store::StoreError;
@@ -86,7 +86,7 @@ pub enum Event<'a> {
     /// Leftovers of the run cannot be removed.
     LeftoversStay(&'a dyn Error),
     /// The queue settings that a killed process left are restored, or cannot be.
-    QueueLeft(&'a tuning::Left),
+    QueueLeft(&'a queue_tuning::Left),
 }
 
 /// The remarks on a run, in the order of the events. Clones share one list: events add to it while the description of

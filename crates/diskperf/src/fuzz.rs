@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
 use machines::{Machine, Sweep};
 use report::plain::is_command;
 use report::{Page, explain};

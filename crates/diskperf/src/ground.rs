@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kernel::guard::{GuardFault, Leave};
-use kernel::heat::Heat;
-use kernel::place::Place;
-use kernel::tuning::{Tuned, Tuning};
+use kernel::observe::mount::Place;
+use kernel::observe::temperature::Heat;
+use kernel::provision::queue_tuning::{Tuned, Tuning};
 use kernel::{Image, ImageSpec, PathFault, PrivateMounts, RawDevice, Remount, Station, Vacated, Volume, Workspace};
 use stats::{ImageInfo, TargetInfo};
 use units::Bytes;

@@ -6,7 +6,7 @@ mod rates;
 mod window;
 
 use campaign::runner::PhaseRun;
-use kernel::place::Place;
+use kernel::observe::mount::Place;
 use stats::figures::summary;
 use stats::inference::steady::Settling;
 use stats::judge::marks::{Mark, MarkCode, rounds};

@@ -14,9 +14,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use campaign::runner::Performance;
 use kernel::Incarnation;
-use kernel::machine::written_by_this_process;
-use kernel::name::Shown;
-use kernel::place::Place;
+use kernel::observe::host::written_by_this_process;
+use kernel::observe::mount::Place;
+use kernel::sys::name::Shown;
 use serde::{Deserialize, Serialize};
 use stats::{Cell, Document, RunInfo, StoreInfo};
 use store::{Ending, Execution, Left, NewRun, Progress, RunState, Store, StoreError};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use campaign::runner::{self, Claim, How, Milestone, PhaseRun, Stopped};
 use clap::Args;
-use kernel::machine::Host;
+use kernel::observe::host::Host;
 use kernel::{PathFault, Posix, Station, Workspace};
 use report::layouts::lab::{Digits, FLUSH_FILE};
 use units::{Bytes, Exit, Nanos};

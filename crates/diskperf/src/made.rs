@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kernel::devices::Device;
+use kernel::observe::block_device::Device;
 use kernel::{Image, ImageFault, Vacated, Volume};
 
 /// A file system that was made. Dropping it removes the image, or erases the device.

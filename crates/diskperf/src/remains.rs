@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kernel::tuning::{self, restore_left, restore_left_of};
+use kernel::provision::queue_tuning::{self, restore_left, restore_left_of};
 use kernel::{Vacated, left_volumes_of, remove_left};
 
 use crate::error::Error;
@@ -60,6 +60,6 @@ pub fn restore_queues(notify: &mut dyn FnMut(Event)) {
     report(&restore_left(|_| true).unwrap_or_default(), notify);
 }
 
-fn report(restored: &[tuning::Left], notify: &mut dyn FnMut(Event)) {
+fn report(restored: &[queue_tuning::Left], notify: &mut dyn FnMut(Event)) {
     restored.iter().for_each(|left| notify(Event::QueueLeft(left)));
 }

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use kernel::guard::GuardFault;
-use kernel::machine::Host;
-use kernel::name::Shown;
+use kernel::observe::host::Host;
+use kernel::sys::name::Shown;
 use kernel::{ImageFault, Incarnation, PathFault, Vacated, replaced_volumes_of};
 use stats::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
@@ -289,7 +289,7 @@ impl<'a> Session<'a> {
 /// an earlier `resume` that did not get far.
 fn began_before_restart(left: &Left) -> bool {
     let is_of_earlier_boot = left.holder.parse::<Incarnation>().is_ok_and(|holder| !holder.is_of_this_boot());
-    let boot = SystemTime::now().checked_sub(kernel::machine::uptime());
+    let boot = SystemTime::now().checked_sub(kernel::observe::host::uptime());
     let boot = boot.and_then(|boot| boot.duration_since(UNIX_EPOCH).ok());
     is_of_earlier_boot || boot.is_none_or(|boot| left.info.started_unix_s < boot.as_secs_f64())
 }

@@ -13,12 +13,12 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use kernel::devices::Device;
 use kernel::guard::Leave;
-use kernel::name::{Shown, original};
-use kernel::place::{Place, direct_alignment, is_under_dev, may_write, takes_direct};
-use kernel::storage::Storage;
-use kernel::tuning::Setting;
+use kernel::observe::block_device::Device;
+use kernel::observe::block_source::Storage;
+use kernel::observe::mount::{Place, direct_alignment, is_under_dev, may_write, takes_direct};
+use kernel::provision::queue_tuning::Setting;
+use kernel::sys::name::{Shown, original};
 use kernel::{ImageFault, PathFault};
 use serde::{Deserialize, Serialize};
 use units::Bytes;

@@ -1,8 +1,8 @@
 //! Which of a run's targets are devices that are measured as they are, and what is asked of them.
 
 use kernel::PathFault;
-use kernel::devices::Device;
-use kernel::name::Shown;
+use kernel::observe::block_device::Device;
+use kernel::sys::name::Shown;
 
 use crate::campaign_error::CampaignError;
 use crate::error::{ArgumentError, Error};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use campaign::runner::{self, Broken, Claim, How, Performance, PhaseRun, Stopped};
-use kernel::tuning::{Tuned, Tuning};
+use kernel::provision::queue_tuning::{Tuned, Tuning};
 use kernel::{Left, Posix, Station, Vacated};
 use simulator::{Chance, Machine};
 use stats::TargetInfo;

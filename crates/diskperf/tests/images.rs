@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::ground::ground;
-use kernel::devices::Device;
+use kernel::observe::block_device::Device;
 use serde_json::Value;
 use testkit::{Ended, names_in, need_disk, soon};
 use units::Bytes;

@@ -24,24 +24,16 @@ mod errors;
 #[cfg(test)]
 mod fuzz;
 pub mod guard;
-mod leftovers;
-mod observe;
+pub mod leftovers;
+pub mod observe;
 mod outlet;
 mod page_cache;
 mod path_fault;
-mod provision;
+pub mod provision;
 #[cfg(test)]
 mod recorded;
-mod sys;
+pub mod sys;
 mod world;
-
-// Modules, by the names that other crates know them by.
-pub use leftovers::scan as left;
-pub use observe::{
-    block_device as devices, block_source as storage, host as machine, mount as place, temperature as heat,
-};
-pub use provision::queue_tuning as tuning;
-pub use sys::{name, read_limited as bounded, terminal};
 
 pub use errors::{Fault, as_root, hint_of, lacks_rights, said};
 pub use guard::Cleared;

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use kernel::place::Place;
+use kernel::observe::mount::Place;
 use kernel::{Image, ImageFault, ImageSpec, PrivateMounts};
 use tempfile::TempDir;
 use testkit::{need_disk, skip, soon};

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use kernel::devices::Device;
-use kernel::tuning::{Setting, Tuning, TuningFault, restore_left};
+use kernel::observe::block_device::Device;
+use kernel::provision::queue_tuning::{Setting, Tuning, TuningFault, restore_left};
 use kernel::{Image, ImageSpec, PrivateMounts, may_administer};
 use testkit::{has_tool, skip};
 use units::Bytes;

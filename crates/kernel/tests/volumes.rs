@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 
 use kernel::guard::{GuardFault, Leave, inspect};
-use kernel::left::Holder;
-use kernel::place::Place;
+use kernel::leftovers::scan::Holder;
+use kernel::observe::mount::Place;
 use kernel::{ImageFault, PrivateMounts, Volume, VolumeSpec, left_volumes};
 use testkit::disk::Disk;
 use testkit::need_disk;

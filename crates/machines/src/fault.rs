@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use kernel::name::Shown;
 use kernel::said;
+use kernel::sys::name::Shown;
 use units::Exit;
 
 use crate::kind::Kind;

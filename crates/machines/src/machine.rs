@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kernel::name::{Shown, original};
+use kernel::sys::name::{Shown, original};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use kernel::bounded;
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
+use kernel::sys::read_limited;
 use toml::Spanned;
 use toml::de::DeTable;
 use units::Bytes;
@@ -38,7 +38,7 @@ impl Sheet {
 
     /// One of somebody's own.
     pub fn open(path: &Path) -> Result<Sheet, MachineFault> {
-        let text = bounded::text(path, LARGEST)
+        let text = read_limited::text(path, LARGEST)
             .map_err(|source| MachineFault::Unreadable { path: path.to_owned(), source })?;
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
         Ok(Sheet { file: path.shown().to_string(), folder, text })

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use kernel::left::{self, Holder};
+use kernel::leftovers::scan::{self, Holder};
 
 use crate::error::VerifyFault;
 use crate::ledger::{Log, Note};
@@ -56,7 +56,7 @@ pub fn find(path: &Path, log: &Log, may_be_lost: bool) -> Result<Found, VerifyFa
         return Err(VerifyFault::NoRecords { path: path.to_owned(), folder: log.folder.clone() });
     }
     // 3
-    if let Some(Holder::Process(pid)) = left::at(&folder).map(|left| left.holder) {
+    if let Some(Holder::Process(pid)) = scan::at(&folder).map(|left| left.holder) {
         return Err(VerifyFault::StillWriting { path: folder, pid });
     }
     Ok(Found { folder, is_there })

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use kernel::name::Shown;
-use kernel::tuning::TuningFault;
+use kernel::provision::queue_tuning::TuningFault;
+use kernel::sys::name::Shown;
 use kernel::{ImageFault, PathFault, lacks_rights, said};
 use units::{Bytes, Exit};
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use kernel::place::Place;
-use kernel::tuning::{Setting, Tuned, Tuning, TuningFault};
+use kernel::observe::mount::Place;
+use kernel::provision::queue_tuning::{Setting, Tuned, Tuning, TuningFault};
 use kernel::{ImageFault, Lasting, PathFault, VolatileImage};
 use units::{Bytes, Prng};
 

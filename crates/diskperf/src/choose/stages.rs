@@ -9,8 +9,8 @@
 
 use std::path::Path;
 
-use kernel::devices::Device;
-use kernel::name::Shown;
+use kernel::observe::block_device::Device;
+use kernel::sys::name::Shown;
 use machines::{Kind, Part};
 use stats::Stage;
 
@@ -129,7 +129,7 @@ fn traits(target: &Target) -> Vec<Trait> {
         Site::Simulated(Simulated::Flat) => Vec::new(),
         Site::Simulated(Simulated::Described(described)) => of_machine(described),
     };
-    let tune = |setting: &kernel::tuning::Setting| {
+    let tune = |setting: &kernel::provision::queue_tuning::Setting| {
         let key = format!("tune={}", setting.attribute);
         asked(&key, format!("{key}:{}", setting.value))
     };

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
 use units::Nanos;
 
 use super::values::parse_time;

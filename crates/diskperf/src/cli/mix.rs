@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use jobs::blktrace::{self, Derived};
-use kernel::name::Shown;
-use kernel::{PathFault, bounded};
+use kernel::PathFault;
+use kernel::sys::name::Shown;
+use kernel::sys::read_limited;
 use workload::Mix;
 
 use crate::documents::user_files;
@@ -56,7 +57,7 @@ fn derive(path: &Path) -> Result<Derived, Error> {
     if user_files::is_device(&metadata) {
         return Err(PathFault::NotAFile(path.to_owned()).into());
     }
-    let file = bounded::open(path).map_err(unreadable)?;
+    let file = read_limited::open(path).map_err(unreadable)?;
     let derived = blktrace::derive(&path.shown(), BufReader::new(file)).map_err(unreadable)?;
     Ok(derived?)
 }

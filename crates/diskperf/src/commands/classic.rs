@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kernel::guard::Given;
-use kernel::place::free_bytes;
+use kernel::observe::mount::free_bytes;
 use kernel::{PathFault, Posix};
 use units::{Bytes, Exit};
 use workload::programs::mckusick::{BYTES_1983, Classic};

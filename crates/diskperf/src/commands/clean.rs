@@ -1,7 +1,7 @@
 //! `diskperf clean [PATH]...`: finds and removes leftovers of runs that were killed or used --keep.
 //!
 //! Policy:
-//!   1. only what carries our mark is found: folders and images by their tag (`kernel::left`), file systems on devices
+//!   1. only what carries our mark is found: folders and images by their tag, file systems on devices
 //!      by the number that was noted when they were made, queues by the note of what they were;
 //!   2. what a process that still runs has made stays, what another machine has made, what belongs to another user, what
 //!      somebody uses, and what has no more than our name; and that is said, as is what could not be looked at;
@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kernel::guard::shown_by;
-use kernel::left::{self, Holder, Kind, Left, Untagged};
-use kernel::name::{Shown, original};
-use kernel::tuning::{self, restore_left};
+use kernel::leftovers::scan::{self, Holder, Kind, Left, Untagged};
+use kernel::provision::queue_tuning::{self, restore_left};
+use kernel::sys::name::{Shown, original};
 use kernel::{LeftVolume, PathFault, left_volumes, said};
 use store::{RunState, Store};
 use units::Exit;
@@ -151,7 +151,7 @@ impl Named {
             let metadata = user_files::existing(path)?;
             let canonical =
                 path.canonicalize().map_err(|source| PathFault::Unreadable { path: path.clone(), source })?;
-            let is_image = || canonical.file_name().and_then(left::kind_of) == Some(Kind::Image);
+            let is_image = || canonical.file_name().and_then(scan::kind_of) == Some(Kind::Image);
             match metadata.file_type() {
                 kind if kind.is_block_device() => named.devices.insert(canonical),
                 kind if kind.is_dir() => named.folders.insert(canonical),
@@ -175,7 +175,7 @@ fn find(arguments: &CleanArguments) -> Result<Found, Error> {
         images.extend(stored.images.iter().filter_map(|path| found.reached(path)));
     }
     for folder in &folders {
-        match left::find(folder) {
+        match scan::find(folder) {
             Ok(listed) => {
                 // Those in a directory that was named are named twice then.
                 let is_new = |left: &Left| !images.contains(&left.path);
@@ -191,7 +191,7 @@ fn find(arguments: &CleanArguments) -> Result<Found, Error> {
         }
     }
     for image in &images {
-        match left::at(image) {
+        match scan::at(image) {
             Some(left) => found.add_file(left, named.images.contains(image)),
             None => {
                 let untagged = Untagged::at(image).into_iter();
@@ -306,7 +306,7 @@ impl Found {
             }
             Err(error) => self.stays.push(format!("cannot read the notes about devices: {}", said(&error))),
         }
-        match tuning::left() {
+        match queue_tuning::left() {
             Ok(queues) => {
                 let queues = queues.into_iter().filter(|(disk, _)| is_wanted(&node_of(disk)));
                 self.goes.extend(queues.map(|(disk, pid)| Thing::Queue(disk, pid)));

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use kernel::guard::Given;
-use kernel::name::Shown;
-use kernel::place::Place;
+use kernel::observe::mount::Place;
+use kernel::sys::name::Shown;
 use kernel::{PathFault, Posix, said};
 use stats::figures::execution::SPLIT_NEEDS_S;
 use units::{Bytes, Exit, Nanos, per_second};

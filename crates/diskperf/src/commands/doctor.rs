@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use kernel::PathFault;
 use kernel::doctor::Found;
-use kernel::machine::Host;
-use kernel::name::Shown;
+use kernel::observe::host::Host;
+use kernel::sys::name::Shown;
 use stats::{CHECKUP_SCHEMA, Checkup};
 use units::Exit;
 

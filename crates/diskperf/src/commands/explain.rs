@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
 use report::explain;
 use report::plain::line;
 use stats::{Cell, Document};

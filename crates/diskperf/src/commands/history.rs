@@ -11,7 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
-use kernel::name::{Shown, original};
+use kernel::sys::name::{Shown, original};
 use report::plain::line;
 use stats::compare::history::{Sample, history};
 use stats::inference::comparison::MARGIN;

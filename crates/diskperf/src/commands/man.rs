@@ -7,7 +7,7 @@ use clap::Args;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use kernel::PathFault;
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
 use report::glossary::Topic;
 use units::Exit;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use classic1983::published_beside;
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
 use report::chart::{self, Chart, Subject};
 use report::html::{self, Detail, Found};
 use report::plain::line;

@@ -14,7 +14,7 @@
 use std::env;
 
 use clap::Args;
-use kernel::machine::Host;
+use kernel::observe::host::Host;
 use kernel::{Incarnation, PathFault};
 use store::{LAST, Left, RunState, Store, StoreError};
 use units::Exit;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use campaign::overhead;
 use campaign::runner::PhaseRun;
 use kernel::PrivateMounts;
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
 use stats::inference::comparison::LEAST_PAIRS;
 use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo};
 use units::{Exit, Nanos};

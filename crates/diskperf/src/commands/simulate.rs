@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::time::{Instant, SystemTime};
 
 use kernel::PathFault;
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
 use machines::{Kind, Machine, Sweep};
 use stats::Document;
 use units::Exit;

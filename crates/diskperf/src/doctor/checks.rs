@@ -414,7 +414,7 @@ fn open_files(found: &Found) -> Check {
 mod tests {
     use std::collections::BTreeSet;
 
-    use kernel::place::Place;
+    use kernel::observe::mount::Place;
 
     use super::*;
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
 use report::plain::{escape, is_command, line};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread::available_parallelism;
 
 use jobs::{Host, Job, JobError, RingLimits, Source, fio};
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
 use units::Bytes;
 
 use super::user_files;

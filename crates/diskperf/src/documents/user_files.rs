@@ -5,9 +5,10 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use kernel::PathFault;
 use kernel::guard::{Found, Refusal, judge};
-use kernel::place::is_under_dev;
-use kernel::{PathFault, bounded};
+use kernel::observe::mount::is_under_dev;
+use kernel::sys::read_limited;
 use units::Bytes;
 
 /// What lies at the path, which must exist.
@@ -45,7 +46,7 @@ pub fn creatable(path: &Path) -> Result<Option<Metadata>, PathFault> {
 pub fn bytes(path: &Path, most: Bytes) -> Result<Option<Vec<u8>>, PathFault> {
     let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
     if path == Path::new("-") {
-        return bounded::bytes(io::stdin().lock(), most).map_err(unreadable);
+        return read_limited::bytes(io::stdin().lock(), most).map_err(unreadable);
     }
     let metadata = existing(path)?;
     if metadata.is_dir() {
@@ -54,7 +55,7 @@ pub fn bytes(path: &Path, most: Bytes) -> Result<Option<Vec<u8>>, PathFault> {
     if is_device(&metadata) {
         return Err(PathFault::NotAFile(path.to_owned()));
     }
-    bounded::open(path).and_then(|file| bounded::bytes(file, most)).map_err(unreadable)
+    read_limited::open(path).and_then(|file| read_limited::bytes(file, most)).map_err(unreadable)
 }
 
 /// Whether it is a device, which writing would destroy.

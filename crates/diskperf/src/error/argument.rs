@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
 
 use super::outcome::{Outcome, usage};
 use crate::ui::shell;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use kernel::PathFault;
 use kernel::guard::GuardFault;
-use kernel::tuning::TuningFault;
+use kernel::provision::queue_tuning::TuningFault;
 use powercut::{LedgerFault, VerifyFault};
 use store::StoreError;
 use units::Bytes;

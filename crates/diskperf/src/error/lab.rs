@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
 use units::Bytes;
 
 use super::outcome::{Outcome, failed, refused, usage};

@@ -15,7 +15,7 @@ mod verify;
 use campaign::runner::Broken;
 use jobs::{JobError, LoadError};
 use kernel::guard::GuardFault;
-use kernel::tuning::TuningFault;
+use kernel::provision::queue_tuning::TuningFault;
 use kernel::{ImageFault, PathFault};
 use machines::MachineFault;
 use powercut::{PowerCutError, VerifyFault};

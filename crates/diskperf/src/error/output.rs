@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use kernel::name::Shown;
 use kernel::said;
+use kernel::sys::name::Shown;
 use units::{Errno, Exit};
 
 use super::outcome::{Outcome, usage};

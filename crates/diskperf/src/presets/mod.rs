@@ -12,9 +12,9 @@ mod tlpi;
 pub mod vaxmix;
 
 use campaign::runner::How;
-use kernel::name::Shown;
+use kernel::observe::block_source::Storage;
 use kernel::said;
-use kernel::storage::Storage;
+use kernel::sys::name::Shown;
 use serde::{Deserialize, Serialize};
 use stats::Cell;
 use stats::figures::summary::RateUnit;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kernel::Command;
-use kernel::name::{Shown, original};
+use kernel::sys::name::{Shown, original};
 use report::plain;
 use workload::programs::command;
 

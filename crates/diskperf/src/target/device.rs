@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use kernel::PathFault;
-use kernel::devices::Device;
 use kernel::guard::{Inspected, Leave};
-use kernel::storage::Storage;
+use kernel::observe::block_device::Device;
+use kernel::observe::block_source::Storage;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 

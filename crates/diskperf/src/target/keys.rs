@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use kernel::guard::{Inspected, Leave};
-use kernel::name::original;
-use kernel::tuning::Setting;
+use kernel::provision::queue_tuning::Setting;
+use kernel::sys::name::original;
 use kernel::{ImageSpec, VolumeSpec};
 use units::Bytes;
 

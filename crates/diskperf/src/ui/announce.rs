@@ -1,7 +1,7 @@
 //! The announcement of a run: where it writes, how much, and what remains.
 
 use kernel::guard::{Inspected, Leave};
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
 use units::Bytes;
 
 use crate::conditioning;

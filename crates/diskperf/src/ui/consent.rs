@@ -8,8 +8,8 @@ use std::path::Path;
 use clap::Args;
 use kernel::ReplacedVolume;
 use kernel::guard::{GuardFault, Inspected, Leave, Reason};
-use kernel::name::Shown;
-use kernel::place::Place;
+use kernel::observe::mount::Place;
+use kernel::sys::name::Shown;
 use report::plain;
 
 use crate::error::{ConsentError, Doubt, Error};

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use kernel::name::{Shown, original};
+use kernel::sys::name::{Shown, original};
 use report::Page;
 use report::plain::is_command;
 use serde::{Deserialize, Serialize};

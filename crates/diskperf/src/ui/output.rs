@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
 use kernel::{Links, Outlet, OutletFault, PathFault};
 use report::{Page, plain};
 
@@ -44,7 +44,7 @@ pub fn log_line(line: &str) -> io::Result<()> {
 
 /// What standard output is: as wide as the terminal, where it is one.
 pub fn page() -> Page {
-    Page { columns: kernel::terminal::columns(io::stdout()) }
+    Page { columns: kernel::sys::terminal::columns(io::stdout()) }
 }
 
 /// The same of where results go.

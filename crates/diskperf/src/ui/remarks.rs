@@ -1,7 +1,7 @@
 //! Events as sentences: on standard error, and in the document of a run if its readers need to know them later.
 
-use kernel::name::Shown;
-use kernel::tuning;
+use kernel::provision::queue_tuning;
+use kernel::sys::name::Shown;
 use stats::{Remark, RemarkKind};
 use workload::programs::command::MEASURED;
 
@@ -61,7 +61,7 @@ pub fn recorded(event: &Event) -> Option<Remark> {
         Event::MemoryNotLimited { bytes, why } => {
             of_run(RemarkKind::MemoryNotLimited, format!("memory is not limited to {bytes}: {why}"))
         }
-        Event::QueueLeft(tuning::Left { disk, pid, outcome: Err(fault) }) => {
+        Event::QueueLeft(queue_tuning::Left { disk, pid, outcome: Err(fault) }) => {
             let text = format!("cannot restore the queue of {disk}, left tuned by process {pid}: {fault}");
             of_run(RemarkKind::QueueNotRestored, text)
         }
@@ -125,7 +125,7 @@ fn of_leftovers(event: &Event) -> Option<String> {
             format!("erased the {file_system} on {}, left by {run} (process {pid})", node.shown())
         }
         Event::LeftoversStay(error) => error.to_string(),
-        Event::QueueLeft(tuning::Left { disk, pid, .. }) => {
+        Event::QueueLeft(queue_tuning::Left { disk, pid, .. }) => {
             format!("restored the queue of {disk}, left tuned by process {pid}")
         }
         _ => return None,

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-pub use kernel::name::shell_word as word;
+pub use kernel::sys::name::shell_word as word;
 
 /// A line of words.
 pub fn line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String {

@@ -35,7 +35,7 @@ impl StatusLine {
 
     /// Says something else, cut where the terminal ends. What stands there already is not written again.
     pub fn say(&self, text: &str) {
-        let columns = kernel::terminal::columns(io::stderr()).unwrap_or(COLUMNS);
+        let columns = kernel::sys::terminal::columns(io::stderr()).unwrap_or(COLUMNS);
         let text: String = plain::line(text).chars().take(columns.saturating_sub(FREE)).collect();
         if text != *self.text.borrow() {
             self.write(&format!("{CLEARED}{text}"));

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use kernel::name::Shown;
+use kernel::sys::name::Shown;
 use kernel::{PrivateMounts, VolatileImage};
 use powercut::{Event, cuts};
 use units::{Bytes, Exit};

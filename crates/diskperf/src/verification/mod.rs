@@ -5,7 +5,7 @@ pub mod steps;
 
 use std::path::Path;
 
-use kernel::machine::Host;
+use kernel::observe::host::Host;
 use powercut::{Cut, Kind, LedgerFault, Verdict, VerifyFault};
 use stats::{Kept, PowerCut, Problem, VERIFICATION_SCHEMA, Verification};
 use units::{Bytes, Exit};

@@ -6,9 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use kernel::left;
-use kernel::name::Shown;
-use kernel::place::Place;
+use kernel::leftovers::scan;
+use kernel::observe::mount::Place;
+use kernel::sys::name::Shown;
 use kernel::{PathFault, Workspace};
 use powercut::{Bounds, Cut, Found, Log, Records, VerifyFault, Writers, check as judge};
 use units::{Bytes, Exit, Prng};
@@ -94,7 +94,7 @@ pub fn check(
     let (records, bounds) = (Records { seed: log.seed }, Bounds { records: log.records });
     let failed = |source| PathFault::Unreadable { path: folder.clone(), source };
     // 1
-    if left::is_of_this_boot(&folder) {
+    if scan::is_of_this_boot(&folder) {
         output::remark(
             "this machine was not started again since: unless the disk alone lost its power, and was mounted again, \
              nothing was tested",
@@ -113,7 +113,7 @@ pub fn check(
                 shell::word(path)
             ));
         }
-    } else if let Err(fault) = left::remove_folder(&folder) {
+    } else if let Err(fault) = scan::remove_folder(&folder) {
         output::remark(&format!("{} stays: {fault}", folder.shown()));
     }
     Ok(exit)

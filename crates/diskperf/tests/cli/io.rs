@@ -157,7 +157,7 @@ fn memory_for_a_ring_that_is_not_to_be_had_is_refused_before_anything_is_made() 
 #[test]
 fn unaligned_blocks_past_the_page_cache_are_refused_with_the_alignment() {
     let cli = Cli::new();
-    let Some(needs) = kernel::place::direct_alignment(cli.path()) else {
+    let Some(needs) = kernel::observe::mount::direct_alignment(cli.path()) else {
         return skip!("the kernel does not say what direct I/O must be aligned to here");
     };
     let ended = io(&cli, "randread --direct --bs 1000B");

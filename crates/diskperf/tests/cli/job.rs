@@ -151,7 +151,7 @@ fn what_is_wrong_is_shown_with_its_line() {
     assert!(refused("").contains("bad.toml:1:1: [[load]] is missing"));
     let nowhere = refused("seed = 1\ntargets = ['nodir']\n[[load]]\npattern = 'randread'\n");
     assert!(nowhere.starts_with("error: bad.toml:2:1: targets: there is no nodir\n"), "{nowhere}");
-    if kernel::place::direct_alignment(cli.path()).is_none() {
+    if kernel::observe::mount::direct_alignment(cli.path()).is_none() {
         return skip!("the kernel does not say what direct I/O must be aligned to here");
     }
     let cut = refused("[[load]]\npattern = 'randread'\ndirect = true\nbs = '1000B'\n");

@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use campaign::runner::{self, Claim, How};
 use clap::{ArgGroup, Args};
-use kernel::name::Shown;
-use kernel::storage::Storage;
+use kernel::observe::block_source::Storage;
+use kernel::sys::name::Shown;
 use kernel::{PathFault, Posix, Station};
 use report::layouts::lab::{self as lines, Best};
 use units::{Bytes, Exit};
