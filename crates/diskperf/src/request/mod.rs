@@ -199,7 +199,7 @@ impl Workload {
             Workload::Mix { .. } => presets::VAXMIX,
             Workload::Device { .. } => presets::DEVICE,
             Workload::Load(_) => presets::LOAD,
-            Workload::Job { .. } => &presets::JOB,
+            Workload::Job { .. } => presets::JOB,
             Workload::Command(_) => presets::COMMAND,
         }
     }
