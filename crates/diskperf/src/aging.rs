@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::time::Instant;
 
-use clap::Args;
 use kernel::observe::mount::Place;
 use kernel::{PathFault, Posix, Station, Workspace};
 use stats::Aged;
@@ -15,38 +14,11 @@ use crate::campaign_error::CampaignError;
 use crate::events::Event;
 use crate::rounds::deadline::since;
 use crate::signals::Stop;
-use crate::target::wear::parse_fill;
 use crate::target::{Site, Target, Wear};
-
-/// The most changes: a day on a slow disk. Guess.
-const MOST_CHURNS: u32 = 1_000_000;
 
 /// The largest file is this part of the file system, within bounds, so that there are always some thousand files. Chosen.
 const PART: u64 = 1024;
 const LARGEST: (u64, u64) = (256 << 10, 64 << 20);
-
-/// The options of aging.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub struct WearArguments {
-    /// Fill the file systems of image: and new: to this level before the first round, as in 70%, with incompressible files of
-    /// mixed sizes [default: not filled]. The files stay during the tests. Presets that would re-create the file system
-    /// before each test remount it instead.
-    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, value_parser = parse_fill)]
-    fill: Option<u32>,
-    /// Age the file systems of image: and new: by N changes before the first round, filled to --fill or 70% [default: 0]. Each
-    /// change removes a file, rewrites one at half its size, appends to one, and adds files up to the same level. --seed
-    /// chooses the files. The time of aging does not count against --budget.
-    #[arg(long, value_name = "N", allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CHURNS)))]
-    age: Option<u32>,
-}
-
-impl WearArguments {
-    /// The aging that is asked for, if any.
-    pub fn wear(self, seed: u64) -> Option<Wear> {
-        Wear::of(self.fill, self.age, seed)
-    }
-}
 
 impl Wear {
     /// Ages all targets; refuses if one is not a file system of our own, or would have to be filled again and again.

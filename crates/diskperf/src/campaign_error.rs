@@ -6,13 +6,14 @@ use campaign::runner::Broken;
 use jobs::{JobError, LoadError};
 use kernel::guard::GuardFault;
 use kernel::provision::queue_tuning::TuningFault;
-use kernel::sys::name::Shown;
+use kernel::sys::name::{Shown, shell_word};
 use kernel::{ImageFault, PathFault};
 use machines::MachineFault;
 use units::{Bytes, Exit, Nanos};
 use workload::{Failure, Reason};
 
 use crate::forecast::about;
+use crate::request::command_fault::CommandFault;
 
 /// Why a campaign cannot be planned, or ended early.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,8 @@ pub enum CampaignError {
     World(#[from] kernel::Fault),
     #[error(transparent)]
     Job(Box<JobError>),
+    #[error(transparent)]
+    Command(#[from] CommandFault),
 
     // Targets.
     #[error("no path given")]
@@ -47,6 +50,10 @@ pub enum CampaignError {
     SameName(String),
     #[error("{first} and {second} are the same device; each target needs its own")]
     SameDevice { first: String, second: String },
+    #[error("{} is a block device; this command measures file systems", .0.shown())]
+    IsADevice(PathBuf),
+    #[error("{0} is not a block device; the preset device measures only those")]
+    NoDevice(String),
     #[error("these targets cannot run at the same time: real and simulated ones, different machines, or a file")]
     NotAtOnce,
     #[error("{device} has {size}; the tests need {needed}", device = .device.shown())]
@@ -104,6 +111,7 @@ impl CampaignError {
             CampaignError::Machine(fault) => (fault.exit(), fault.hint()),
             CampaignError::World(fault) => (fault.exit(), fault.hint()),
             CampaignError::Job(error) => (error.exit(), error.hint()),
+            CampaignError::Command(fault) => (fault.exit(), Some(fault.hint())),
 
             CampaignError::NoPath => usage("name the directory to measure, such as . for the current one"),
             CampaignError::UnknownTarget(_) => usage(
@@ -117,6 +125,14 @@ impl CampaignError {
             CampaignError::NoSettings(_) => usage("use another machine; `diskperf simulate` lists them"),
             CampaignError::SameName(_) => usage("give each target its own name, as in a=PATH b=PATH"),
             CampaignError::SameDevice { .. } => usage("name another device, or measure it in two runs"),
+            CampaignError::IsADevice(path) => {
+                let device = shell_word(path);
+                usage(&format!(
+                    "name a directory on it; `diskperf run device {device}`, `diskperf bw -b {device}` and `-l {device}` \
+                     read the device itself, and new:ext4@{device} makes a file system on a blank one"
+                ))
+            }
+            CampaignError::NoDevice(_) => usage("name a device, as in diskperf run device /dev/sdb; lsblk lists them"),
             CampaignError::NotAtOnce => usage("run them in turn: --solo"),
             CampaignError::SmallDevice { .. } => {
                 (Exit::Refused, Some("name a larger device, or ask for less with --size".to_owned()))

@@ -5,9 +5,12 @@ pub mod command;
 mod examples;
 pub mod mentions;
 pub mod mix;
+#[cfg(test)]
+mod requests;
 pub mod run;
 pub mod simulate;
 pub mod values;
+pub mod wear;
 mod wrong;
 
 use std::ffi::OsString;
@@ -409,18 +412,19 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
 }
 
 fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
-    let call = |store, dry_run| Call { words, store, dry_run };
+    let call =
+        |store, output: &OutputArguments<RunFormat>, dry_run| Call { words, store, output: output.output(), dry_run };
     match line.command {
-        None => begin(&line.output, main_job(&line.output).resolve(), &call(&line.keep, false)),
+        None => begin(&line.output, main_job().resolve().map_err(Error::from), &call(&line.keep, &line.output, false)),
         Some(Command::Run(arguments)) => {
-            begin(&arguments.output, arguments.resolve(), &call(&arguments.store, arguments.dry_run))
+            begin(&arguments.output, arguments.resolve(), &call(&arguments.store, &arguments.output, arguments.dry_run))
         }
         Some(Command::Io(arguments)) if arguments.print_job => arguments.print(),
         Some(Command::Io(arguments)) => {
-            begin(&arguments.output, arguments.resolve(), &call(&arguments.store, arguments.dry_run))
+            begin(&arguments.output, arguments.resolve(), &call(&arguments.store, &arguments.output, arguments.dry_run))
         }
         Some(Command::Choose(arguments)) => {
-            begin(&arguments.output, arguments.resolve(), &call(&arguments.store, arguments.dry_run))
+            begin(&arguments.output, arguments.resolve(), &call(&arguments.store, &arguments.output, arguments.dry_run))
         }
         Some(Command::Resume(arguments)) => commands::resume::run(&arguments),
         Some(Command::Read8192 { file }) => commands::classic::run(Classic::Read8192, &file),
@@ -478,8 +482,8 @@ fn begin(shown: &OutputArguments<RunFormat>, asked: Result<Resolved, Error>, cal
 }
 
 /// The main job: `run quick .`
-fn main_job(output: &OutputArguments<RunFormat>) -> RunRequest {
-    RunRequest { output: output.output(), ..RunRequest::new(Workload::Preset(presets::ALL[0])) }
+fn main_job() -> RunRequest {
+    RunRequest::new(Workload::Preset(presets::ALL[0]))
 }
 
 /// Prints the error, or the help that was asked for, and ends the program.

@@ -26,8 +26,8 @@ pub enum Event<'a> {
     DeviceWritten { target: &'a str, bytes: u64, of: u64 },
     /// The first `bytes` of a device that must be blank were read; all are zero.
     DeviceRead { target: &'a str, bytes: u64, of: u64 },
-    /// Something is to be told once, beside what goes on.
-    Told(&'a str),
+    /// Reading all of a device, to prove that it is blank, takes this much longer.
+    DeviceReadTakes { device: &'a str, identity: &'a str, rest: Nanos },
     /// The run begins.
     Started(&'a Plan),
     /// A round begins: which of how many, as far as that is known, and what rounds before it have decided.

@@ -18,9 +18,10 @@ use crate::cli;
 use crate::commands::report::page_of;
 use crate::documents::document;
 use crate::documents::redact::anonymous;
-use crate::request::RunRequest;
+use crate::session::Stored;
 use crate::target::{Simulated, TargetArgument};
-use crate::ui::{layout, shell};
+use crate::ui::layout::{self, Output};
+use crate::ui::shell;
 
 /// A message is read by a person: it is no longer than what it is about, and a screen.
 fn is_bounded(said: &str, input: &str) {
@@ -166,8 +167,9 @@ fn fuzz_command_lines() {
             assert!(again.iter().map(OsString::from).eq(words.iter().cloned()), "{line}");
         }
         let Some(Ok(asked)) = cli::asked(&words, false) else { return String::new() };
-        let stored = RunRequest::of_text(&asked.request.to_text()).expect("what is stored is read");
-        assert_eq!(format!("{stored:?}"), format!("{:?}", asked.request));
+        let stored = Stored { request: asked.request.clone(), output: Output::default() };
+        let again = Stored::of_text(&stored.to_text()).expect("what is stored is read");
+        assert_eq!(format!("{again:?}"), format!("{stored:?}"));
         format!("{asked:?}")
     };
     let words =

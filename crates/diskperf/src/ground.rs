@@ -20,8 +20,8 @@ use crate::events::Event;
 use crate::made::Made;
 use crate::plan::Before;
 use crate::signals::Stop;
+use crate::target::scan::Reading;
 use crate::target::{Site, Target, VolumeArgument};
-use crate::ui::scan_progress::Reading;
 
 /// Mounts or makes a file system anew. No program may stand on it.
 pub type Renewal = Box<dyn FnMut() -> Result<(), CampaignError> + Send>;

@@ -7,6 +7,7 @@ use kernel::guard::GuardFault;
 use kernel::observe::host::Host;
 use kernel::sys::name::Shown;
 use kernel::{ImageFault, Incarnation, PathFault, Vacated, replaced_volumes_of};
+use serde::{Deserialize, Serialize};
 use stats::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
 
@@ -20,11 +21,12 @@ use crate::ground;
 use crate::keeper::{Command, Decided, Keeper, performances};
 use crate::plan::Plan;
 use crate::remains;
-use crate::request::Workload;
 use crate::request::planning::alternatives;
 use crate::request::resolved::Resolved;
+use crate::request::{RunRequest, Workload};
 use crate::target::{Site, Target, TargetArgument, TargetKind};
 use crate::ui::consent::Earlier;
+use crate::ui::layout::Output;
 
 /// A stored run to resume.
 #[derive(Debug)]
@@ -66,6 +68,28 @@ impl Resumed {
     }
 }
 
+/// What is stored of a call, so that `resume` repeats it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stored {
+    /// What the run is asked to do.
+    pub request: RunRequest,
+    /// Where its results go.
+    pub output: Output,
+}
+
+impl Stored {
+    /// As it is stored.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("plain data")
+    }
+
+    /// As it was stored; none if another build stored it.
+    pub fn of_text(text: &str) -> Option<Stored> {
+        serde_json::from_str(text).ok()
+    }
+}
+
 /// What a call says beside its request.
 #[derive(Debug)]
 pub struct Call<'a> {
@@ -73,6 +97,8 @@ pub struct Call<'a> {
     pub words: &'a [OsString],
     /// Where it stores a new run.
     pub store: &'a KeepArguments,
+    /// Where its results go.
+    pub output: Output,
     /// Whether it only prints the plan.
     pub dry_run: bool,
 }
@@ -216,7 +242,8 @@ impl<'a> Session<'a> {
         // The description of the test directory follows once that is made.
         let scene = Scene { plan, targets, infos: &[], nothing: None };
         let cells = all_cells(scene, &vec![History::default(); plan.alternatives.len()]);
-        let request = self.resolved.request.to_text();
+        let stored = Stored { request: self.resolved.request.clone(), output: self.call.output.clone() };
+        let request = stored.to_text();
         let command = Command { words: self.call.words, folder: &here, request: Some(&request) };
         self.keeper = Some(Keeper::begin(store, command, targets, info, &cells)?.with(&self.remarks));
         Ok(())

@@ -2,6 +2,7 @@
 
 mod device;
 mod keys;
+pub mod scan;
 mod simulated;
 pub mod wear;
 

@@ -5,14 +5,13 @@ use kernel::observe::block_device::Device;
 use kernel::sys::name::Shown;
 
 use crate::campaign_error::CampaignError;
-use crate::error::{ArgumentError, Error};
 use crate::presets::Preset;
 use crate::request::Workload;
 use crate::target::{Site, Target, is_block_device};
 
 /// Refuses devices where they are not measured as they are, and whatever is none where they are; has those overwritten
 /// that are to be, as far as the guard lets them.
-pub fn check(workload: &Workload, targets: &mut [Target]) -> Result<(), Error> {
+pub fn check(workload: &Workload, targets: &mut [Target]) -> Result<(), CampaignError> {
     let (is_of_devices, overwrites) = (workload.preset().is_of_devices(), workload.overwrites());
     let node = |target: &Target| match &target.site {
         Site::Device(device) => device.device().map(Device::node),
@@ -22,16 +21,16 @@ pub fn check(workload: &Workload, targets: &mut [Target]) -> Result<(), Error> {
         let is_same = |other: &&Target| node(target).is_some() && node(other) == node(target);
         if let Some(other) = targets[..index].iter().find(is_same) {
             let (first, second) = (other.name.clone(), target.name.clone());
-            return Err(CampaignError::SameDevice { first, second }.into());
+            return Err(CampaignError::SameDevice { first, second });
         }
     }
     for target in targets {
         match &mut target.site {
-            Site::Device(device) if !is_of_devices => return Err(ArgumentError::IsADevice(device.path.clone()).into()),
+            Site::Device(device) if !is_of_devices => return Err(CampaignError::IsADevice(device.path.clone())),
             Site::Device(device) => overwrites.map_or(Ok(()), |times| device.overwrite(times))?,
             // What lies under a file system of ours can be read.
             Site::Image { .. } | Site::Volume(_) if overwrites.is_none() => {}
-            _ if is_of_devices => return Err(ArgumentError::NoDevice(target.name.clone()).into()),
+            _ if is_of_devices => return Err(CampaignError::NoDevice(target.name.clone())),
             _ => {}
         }
     }
@@ -39,16 +38,16 @@ pub fn check(workload: &Workload, targets: &mut [Target]) -> Result<(), Error> {
 }
 
 /// The same in words that fit the preset: why a target could not be had.
-pub fn meant(error: Error, preset: &Preset) -> Error {
+pub fn meant(error: CampaignError, preset: &Preset) -> CampaignError {
     match error {
-        Error::Campaign(CampaignError::Path(PathFault::NotADirectory(path))) if preset.is_of_devices() => {
-            ArgumentError::NoDevice(path.shown().to_string()).into()
+        CampaignError::Path(PathFault::NotADirectory(path)) if preset.is_of_devices() => {
+            CampaignError::NoDevice(path.shown().to_string())
         }
         // Who could not have it measured anyway need not be told who may read it.
-        Error::Campaign(CampaignError::Path(PathFault::Unreadable { path, .. }))
+        CampaignError::Path(PathFault::Unreadable { path, .. })
             if !preset.is_of_devices() && is_block_device(&path) =>
         {
-            ArgumentError::IsADevice(path).into()
+            CampaignError::IsADevice(path)
         }
         other => other,
     }

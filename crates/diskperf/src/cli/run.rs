@@ -8,12 +8,14 @@ use units::{Bytes, Nanos};
 
 use super::command::CommandArguments;
 use super::values::{Data, MOST_ROUNDS, What, WhatParser, parse_bytes, parse_memory, parse_round_time, parse_time};
-use crate::aging::WearArguments;
 use crate::cli::mix::MixArguments;
+use crate::cli::wear::WearArguments;
 use crate::documents::job_files;
 use crate::documents::stored::KeepArguments;
-use crate::error::{ArgumentError, CommandFault, Error};
+use crate::error::{ArgumentError, Error};
 use crate::presets::{self, Preset};
+use crate::request::command_fault::CommandFault;
+use crate::request::host;
 use crate::request::resolved::{Resolved, Tests};
 use crate::request::{CacheWish, Environment, RunRequest, Together, Workload, or_here};
 use crate::target::{Conditioning, TargetArgument};
@@ -164,7 +166,6 @@ impl RunArguments {
             },
             keep: self.keep,
             consent: self.consent.consent(),
-            output: self.output.output(),
             ..new
         };
         Ok(Resolved { request, tests })
@@ -194,7 +195,7 @@ impl RunArguments {
         match &self.what {
             What::Job(path) => {
                 let text = job_files::open_own(path)?;
-                let mut job = job_files::read(&text)?;
+                let mut job = host::read(&text)?;
                 if !self.targets.is_empty() {
                     job.targets.clear();
                 }

@@ -5,10 +5,10 @@ use clap::Args;
 use stats::inference::comparison::LEAST_PAIRS;
 use units::{Bytes, Nanos};
 
-use crate::aging::WearArguments;
 use crate::choose::{Condition, Goal, Price, USUAL, Use, parse_conditions, parse_price, parse_use};
 use crate::cli::command::CommandArguments;
 use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_time};
+use crate::cli::wear::WearArguments;
 use crate::documents::stored::KeepArguments;
 use crate::error::{ArgumentError, Error};
 use crate::presets::{self, Preset, Sizing};
@@ -133,7 +133,6 @@ impl ChooseArguments {
                 ..new.environment
             },
             consent: self.consent.consent(),
-            output: self.output.output(),
             ..new
         };
         Ok(Resolved { request, tests })

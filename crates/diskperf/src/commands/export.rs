@@ -10,6 +10,7 @@ use crate::documents::job_files;
 use crate::documents::redact::anonymous;
 use crate::documents::stored::StoreArguments;
 use crate::error::{Error, RunsError};
+use crate::request::host;
 use crate::ui::layout::{Layout, OutputArguments, json};
 use crate::ui::output;
 
@@ -81,7 +82,7 @@ fn to_fio(arguments: &ExportArguments) -> Result<Exit, Error> {
                 None => return Err(RunsError::NoJob(name).into()),
             }
         };
-        let job = job_files::read(&text)?;
+        let job = host::read(&text)?;
         job.warnings.iter().for_each(|warning| output::remark(warning));
         jobs.push(fio::export(&job));
     }

@@ -6,8 +6,9 @@ use clap::Args;
 use jobs::fio;
 use units::Exit;
 
-use crate::documents::job_files::{self, LIMITS};
+use crate::documents::job_files;
 use crate::error::Error;
+use crate::request::host::LIMITS;
 use crate::ui::output;
 
 /// Arguments of `diskperf import`.

@@ -5,9 +5,9 @@ use jobs::LoadSpec;
 use units::{Exit, Nanos};
 
 use crate::cli::values::parse_time;
-use crate::documents::job_files;
 use crate::documents::stored::KeepArguments;
 use crate::error::Error;
+use crate::request::host;
 use crate::request::resolved::{Resolved, Tests};
 use crate::request::{Environment, RunRequest, Workload, or_here};
 use crate::target::{TargetArgument, TargetKind};
@@ -52,7 +52,6 @@ impl IoArguments {
             budget: self.budget,
             environment: Environment { seed: seed.unwrap_or(new.environment.seed), ..new.environment },
             consent: self.consent.consent(),
-            output: self.output.output(),
             ..new
         };
         Ok(Resolved { request, tests })
@@ -60,7 +59,7 @@ impl IoArguments {
 
     /// Prints the workload as a job file, or refuses it.
     pub fn print(&self) -> Result<Exit, Error> {
-        self.load.check(job_files::LIMITS)?;
+        self.load.check(host::LIMITS)?;
         let mut load = self.load.explicit();
         // The default size is not that of an existing file, which is read to its end.
         if self.targets.iter().any(|target| matches!(target.kind, TargetKind::File(_))) {

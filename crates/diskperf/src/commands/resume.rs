@@ -22,9 +22,9 @@ use units::Exit;
 use crate::commands::run;
 use crate::documents::stored::{KeepArguments, StoreArguments, is_alive};
 use crate::error::{Error, RunsError};
+use crate::request::Workload;
 use crate::request::resolved::{Resolved, Tests};
-use crate::request::{RunRequest, Workload};
-use crate::session::{Call, Resumed};
+use crate::session::{Call, Resumed, Stored};
 use crate::ui::remarks;
 
 /// What `diskperf resume` takes.
@@ -69,16 +69,16 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
             return Err(elsewhere(difference));
         }
         // 3
-        let request = request(&left).map_err(|difference| elsewhere(difference.to_owned()))?;
+        let Stored { request, output } = stored(&left).map_err(|difference| elsewhere(difference.to_owned()))?;
         env::set_current_dir(&folder).map_err(|_| PathFault::Missing(folder.clone()))?;
         let resolved = request.resolve()?;
-        other_program(&resolved).map_or(Ok(resolved), |difference| Err(elsewhere(difference)))
+        other_program(&resolved).map_or(Ok((resolved, output)), |difference| Err(elsewhere(difference)))
     };
     let resolved = resolve();
     let resumed = Resumed { store, run: run.clone(), left: left.clone() };
     match resolved {
-        Ok(resolved) => {
-            let call = Call { words: &words, store: &KeepArguments::default(), dry_run: false };
+        Ok((resolved, output)) => {
+            let call = Call { words: &words, store: &KeepArguments::default(), output, dry_run: false };
             run::go_on(&resolved, &call, resumed)
         }
         Err(error) => {
@@ -100,10 +100,10 @@ fn last_unfinished(store: &Store) -> Result<String, Error> {
     last.map(|run| run.id).ok_or(RunsError::AllFinished.into())
 }
 
-/// The request of the run, or how it was stored without one.
-fn request(left: &Left) -> Result<RunRequest, &'static str> {
+/// What is stored of the call, or how it was stored without that.
+fn stored(left: &Left) -> Result<Stored, &'static str> {
     let text = left.request.as_ref().ok_or("by an older diskperf, whose runs cannot be resumed")?;
-    RunRequest::of_text(text).ok_or("by another build of diskperf")
+    Stored::of_text(text).ok_or("by another build of diskperf")
 }
 
 /// The program of the user's command that is not the one that the run measured.

@@ -82,7 +82,7 @@ pub fn go_on(resolved: &Resolved, call: &Call, resumed: Resumed) -> Result<Exit,
 }
 
 fn go(resolved: &Resolved, call: &Call, resumed: Option<Resumed>) -> Result<Exit, Error> {
-    let shown = OutputArguments::stored(&resolved.request.output);
+    let shown = OutputArguments::stored(&call.output);
     if let Err(error) = shown.check() {
         resumed.into_iter().for_each(|resumed| resumed.abandon(&mut remarks::say));
         return Err(error);
@@ -126,11 +126,12 @@ fn carry_out(
         }
         (Err(error), resumed) => {
             resumed.into_iter().for_each(|resumed| resumed.abandon(notify));
-            let error = whole_devices::meant(error.into(), request.workload.preset());
+            let error = whole_devices::meant(error, request.workload.preset());
             return Err(match &resolved.tests {
                 Tests::Job(job) => presets::job::at_targets(job, error),
                 _ => error,
-            });
+            }
+            .into());
         }
     }
     for warning in resolved.tests.warnings() {

@@ -1,26 +1,13 @@
 //! Job files of the user, and fio jobs: reads their texts, and tells the two apart.
 
-use std::num::NonZero;
 use std::path::Path;
-use std::thread::available_parallelism;
 
-use jobs::{Host, Job, JobError, RingLimits, Source, fio};
+use jobs::{JobError, Source, fio};
 use kernel::sys::name::Shown;
-use units::Bytes;
 
 use super::user_files;
 use crate::error::Error;
 use crate::ui::shell;
-
-/// The limits of io_uring, which every workload must keep.
-pub const LIMITS: RingLimits =
-    RingLimits { depth: kernel::MOST_DEPTH, bytes: Bytes(kernel::MOST_BYTES), needed: kernel::ring_memory };
-
-/// This machine, as far as it decides how a workload can run.
-pub fn host() -> Host {
-    let processors = available_parallelism().map_or(1, NonZero::get);
-    Host { no_ring: kernel::no_ring().map(|why| why.to_string()), processors, limits: LIMITS }
-}
 
 /// The text of a job file of diskperf or fio.
 pub fn open(path: &Path) -> Result<Source, Error> {
@@ -38,11 +25,6 @@ pub fn open_own(path: &Path) -> Result<Source, Error> {
         return Err(to_convert(path).into());
     }
     Ok(text)
-}
-
-/// The workloads of a job file, as this machine can run them.
-pub fn read(text: &Source) -> Result<Job, JobError> {
-    Job::read(text, &host())
 }
 
 /// The error for a path at which there is a fio job. Only regular files are read.

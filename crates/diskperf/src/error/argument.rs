@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use kernel::sys::name::Shown;
 
 use super::outcome::{Outcome, usage};
-use crate::ui::shell;
 
 /// Why a command makes no sense as it was typed.
 #[derive(Debug, thiserror::Error)]
@@ -21,10 +20,6 @@ pub enum ArgumentError {
     NoSuchPart(String),
 
     // Targets of a preset.
-    #[error("{} is a block device; this command measures file systems", .0.shown())]
-    IsADevice(PathBuf),
-    #[error("{0} is not a block device; the preset device measures only those")]
-    NoDevice(String),
     #[error("{option} does not apply to {preset}")]
     OnlyOfDevices { option: &'static str, preset: &'static str },
     #[error("--keep needs a target that gets a file system, such as image:ext4")]
@@ -72,14 +67,6 @@ impl ArgumentError {
                 usage("the parts are T1 to T5, D1, D2, questions, Q1 to Q8, claims and vaxmix")
             }
 
-            ArgumentError::IsADevice(path) => {
-                let device = shell::word(path);
-                usage(format!(
-                    "name a directory on it; `diskperf run device {device}`, `diskperf bw -b {device}` and `-l {device}` \
-                     read the device itself, and new:ext4@{device} makes a file system on a blank one"
-                ))
-            }
-            ArgumentError::NoDevice(_) => usage("name a device, as in diskperf run device /dev/sdb; lsblk lists them"),
             ArgumentError::OnlyOfDevices { .. } => usage("diskperf run device DEVICE takes it"),
             ArgumentError::NothingToKeep => usage("leave --keep out, or name a target like image:ext4"),
 

@@ -59,8 +59,8 @@ fn errors() -> Vec<Error> {
     let left = kernel::Fault::Left { path: path(), source: io() };
     let failed = GuardFault::Failed { action: "erase", device: "/dev/loop7".into(), source: io() };
     vec![
-        ArgumentError::IsADevice("/dev/sdb".into()).into(),
-        ArgumentError::NoDevice("x".to_owned()).into(),
+        CampaignError::IsADevice("/dev/sdb".into()).into(),
+        CampaignError::NoDevice("x".to_owned()).into(),
         ArgumentError::OnlyOfDevices { option: "--write", preset: "quick" }.into(),
         PathFault::WouldOverwrite(path()).into(),
         ConsentError::RarelyMeant { path: "/".into(), why: "is" }.into(),

@@ -2,7 +2,6 @@
 //! their own.
 
 mod argument;
-mod command;
 mod consent;
 #[cfg(test)]
 mod hints;
@@ -24,12 +23,12 @@ use units::{Bytes, Exit};
 
 use crate::campaign_error::CampaignError;
 use crate::documents::fault::DocumentFault;
+use crate::request::command_fault::CommandFault;
 use crate::signals::SignalFault;
 use crate::ui::shell;
 use outcome::{Outcome, refused};
 
 pub use argument::ArgumentError;
-pub use command::CommandFault;
 pub use consent::ConsentError;
 pub use lab::LabError;
 pub use output::OutputError;
@@ -52,8 +51,6 @@ pub enum Error {
     Signals(#[from] SignalFault),
     #[error(transparent)]
     Argument(#[from] ArgumentError),
-    #[error(transparent)]
-    Command(#[from] CommandFault),
     #[error(transparent)]
     Consent(#[from] ConsentError),
     #[error(transparent)]
@@ -91,7 +88,6 @@ impl Error {
             Error::SmallStack(_) => refused("set the limit in a new shell: ulimit -s 8192"),
             Error::Signals(_) => (Exit::Failed, None),
             Error::Argument(error) => error.outcome(),
-            Error::Command(fault) => fault.outcome(),
             Error::Consent(error) => error.outcome(),
             Error::Campaign(error) => (error.exit(), error.hint()),
             Error::Lab(error) => error.outcome(),
@@ -123,6 +119,7 @@ through!(
     ImageFault,
     TuningFault,
     MachineFault,
+    CommandFault,
     JobError,
     LoadError,
     kernel::Fault,

@@ -7,7 +7,6 @@ use workload::programs::load::Load;
 
 use super::{Preset, Settings, io};
 use crate::campaign_error::CampaignError;
-use crate::error::Error;
 use crate::plan::Row;
 use crate::target::{Target, TargetArgument};
 
@@ -23,12 +22,12 @@ pub fn targets(job: &Job) -> Vec<TargetArgument> {
 }
 
 /// The error of a target that a job file names, at its place in the file.
-pub fn at_targets(job: &Job, error: Error) -> Error {
+pub fn at_targets(job: &Job, error: CampaignError) -> CampaignError {
     if error.exit() != Exit::Usage {
         return error;
     }
     let placed = job.at_targets(&error.to_string(), &error.hint().unwrap_or_default());
-    placed.map_or(error, Error::from)
+    placed.map_or(error, CampaignError::from)
 }
 
 /// The rows of a job file on a target. Each has the name of its workload.

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kernel::Command;
-use kernel::sys::name::{Shown, original};
+use kernel::sys::name::{Shown, original, shell_word};
 use report::plain;
 use workload::programs::command;
 
 use super::OwnWords;
-use crate::error::{CommandFault, Error};
-use crate::ui::shell;
+use crate::campaign_error::CampaignError;
+use crate::request::command_fault::CommandFault;
 
 /// A command that was found, with its preparation.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct OwnCommand {
 
 impl OwnWords {
     /// The words of the command, and those of its preparation.
-    pub fn lines(&self) -> Result<Vec<Vec<OsString>>, Error> {
+    pub fn lines(&self) -> Result<Vec<Vec<OsString>>, CampaignError> {
         let mut lines = vec![self.words.iter().map(|word| original(word)).collect()];
         if let Some(line) = &self.prepare {
             let line = original(line);
@@ -42,14 +42,14 @@ impl OwnWords {
 
 impl OwnCommand {
     /// Finds the programs of a command and of its preparation. The words of each command are never freed.
-    pub fn find(own: &OwnWords) -> Result<OwnCommand, Error> {
+    pub fn find(own: &OwnWords) -> Result<OwnCommand, CampaignError> {
         let lines = own.lines()?;
         let find = |words: &Vec<OsString>| Command::find(words).map(|command| command.within(own.timeout));
         let all: Vec<Command> = lines.iter().map(find).collect::<Result<_, _>>().map_err(CommandFault::from)?;
         let words = &lines[0];
         let program = command::Command {
             name: name_of(words.first().map_or(OsStr::new(""), |first| first)).leak(),
-            line: shell::line(words).leak(),
+            line: words.iter().map(shell_word).collect::<Vec<_>>().join(" ").leak(),
             preparation: own.prepare.as_ref().map(|line| &*plain::line(line).into_owned().leak()),
         };
         Ok(OwnCommand { program, all: all.into() })
@@ -104,6 +104,6 @@ mod tests {
         assert_eq!(told, ("ls", "ls 'a b' '{}'", Some("cp 'a b' {}"), 2));
         assert!(found.programs().iter().zip(["/ls", "/cp"]).all(|(path, name)| path.ends_with(name)));
         let unclosed = OwnWords { prepare: Some("cp 'a".to_owned()), ..own };
-        assert!(matches!(OwnCommand::find(&unclosed), Err(Error::Command(_))));
+        assert!(matches!(OwnCommand::find(&unclosed), Err(CampaignError::Command(_))));
     }
 }

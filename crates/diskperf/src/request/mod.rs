@@ -8,12 +8,12 @@
 //! ```
 
 pub mod command;
+pub mod command_fault;
 pub mod consent;
+pub mod host;
 pub mod planning;
 pub mod resolved;
 pub mod schedule;
-#[cfg(test)]
-mod tests;
 
 use jobs::{LoadSpec, SEED};
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,6 @@ use workload::{Cache, Mix};
 use crate::presets::{self, Preset, Sizing};
 use crate::target::Wear;
 use crate::target::{Conditioning, TargetArgument};
-use crate::ui::layout::Output;
 use consent::Consent;
 use schedule::Schedule;
 
@@ -53,8 +52,6 @@ pub struct RunRequest {
     pub keep: bool,
     /// What the user has agreed to.
     pub consent: Consent,
-    /// Where the results go. A resumed run delivers them as the run would have.
-    pub output: Output,
 }
 
 /// What a run runs.
@@ -175,19 +172,8 @@ impl RunRequest {
             },
             keep: false,
             consent: Consent::default(),
-            output: Output::default(),
             workload,
         }
-    }
-
-    /// The request as it is stored.
-    pub fn to_text(&self) -> String {
-        serde_json::to_string(self).expect("plain data")
-    }
-
-    /// A stored request; none if another build stored it.
-    pub fn of_text(text: &str) -> Option<RunRequest> {
-        serde_json::from_str(text).ok()
     }
 }
 

@@ -10,10 +10,9 @@ use workload::programs::load::Load;
 use super::command::OwnCommand;
 use super::{RunRequest, Workload};
 use crate::campaign_error::CampaignError;
-use crate::documents::job_files;
-use crate::error::Error;
 use crate::plan::Row;
 use crate::presets::{self, Preset, Settings};
+use crate::request::host;
 use crate::target::Target;
 
 /// A request, and the tests that it means here.
@@ -44,13 +43,13 @@ pub enum Tests {
 
 impl RunRequest {
     /// The request as this machine can run it.
-    pub fn resolve(self) -> Result<Resolved, Error> {
+    pub fn resolve(self) -> Result<Resolved, CampaignError> {
         let tests = match &self.workload {
             Workload::Preset(preset) => Tests::Preset(preset),
             Workload::Mix { mix, .. } => Tests::Mix(*mix),
             Workload::Device { time, .. } => Tests::Device(*time),
             Workload::Load(load) => Tests::of_load(load)?,
-            Workload::Job { name, text } => Tests::Job(Box::new(job_files::read(&Source::new(name, text))?)),
+            Workload::Job { name, text } => Tests::Job(Box::new(host::read(&Source::new(name, text))?)),
             Workload::Command(command) => Tests::Command(OwnCommand::find(command)?),
         };
         Ok(Resolved { request: self, tests })
@@ -60,7 +59,7 @@ impl RunRequest {
 impl Tests {
     /// One workload, as this machine can run it.
     pub fn of_load(load: &LoadSpec) -> Result<Tests, JobError> {
-        let (load, warning) = load.load(&job_files::host())?;
+        let (load, warning) = load.load(&host::host())?;
         Ok(Tests::Load { load, warning })
     }
 

@@ -11,6 +11,5 @@ pub mod failure;
 pub mod layout;
 mod progress;
 pub mod remarks;
-pub mod scan_progress;
 pub mod shell;
 pub mod status;

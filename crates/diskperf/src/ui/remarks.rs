@@ -20,7 +20,6 @@ pub fn say(event: Event) {
 /// The sentences of an event. Most events of the progress have none.
 pub fn sentences(event: &Event) -> Vec<String> {
     match event {
-        Event::Told(words) => vec![(*words).to_owned()],
         Event::Forecast { forecast, plan } => forecast.announcement(plan).lines().map(str::to_owned).collect(),
         Event::Comparing(infos) => choose::shared_devices(infos),
         event => match recorded(event) {
@@ -102,6 +101,12 @@ fn of_preparation(event: &Event) -> Option<String> {
             format!("{target} is filled to {fill} %{changed}: {bytes} are written to it, once")
         }
         Event::Aged { target, aged } => format!("{target}: {}", report::aged(aged)),
+        Event::DeviceReadTakes { device, identity, rest } => format!(
+            "reading all of {device} to prove that it is blank takes about {} more; to skip this and erase its data, press \
+             Ctrl-C and use --destroy-data --confirm {}",
+            about(*rest),
+            shell::word(identity)
+        ),
         Event::ConditioningTakes { target, rest } => format!("conditioning {target} takes about {} more", about(*rest)),
         Event::Conditioned { target, conditioned } => format!("{target}: {}", report::conditioned(conditioned)),
         Event::NotStored(error) => format!("not stored: {error}; measuring goes on, and storing is tried again later"),
@@ -130,4 +135,20 @@ fn of_leftovers(event: &Event) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Nanos;
+
+    use super::*;
+
+    #[test]
+    fn a_long_scan_names_the_option_that_saves_it() {
+        let (device, identity) = ("/dev/sdb (EVO, 1 TiB)", "EVO 1 TiB");
+        let said = sentences(&Event::DeviceReadTakes { device, identity, rest: Nanos::from_secs(2046) }).join("\n");
+        for words in [device, "about 34 min more", "--destroy-data --confirm 'EVO 1 TiB'"] {
+            assert!(said.contains(words), "{said}");
+        }
+    }
 }

@@ -1,10 +1,18 @@
+//! What command lines ask for, and that it is read as it was stored.
+
 use std::ffi::OsString;
 use std::fs;
 
-use super::resolved::{Resolved, Tests};
-use super::*;
+use units::{Bytes, Nanos};
+
 use crate::cli;
 use crate::error::Error;
+use crate::presets::Sizing;
+use crate::request::resolved::{Resolved, Tests};
+use crate::request::{RunRequest, Together};
+use crate::session::Stored;
+use crate::target::{Conditioning, TargetArgument};
+use crate::ui::layout::Output;
 
 /// What a command line asks for.
 fn asked(line: &str) -> Resolved {
@@ -16,7 +24,8 @@ fn asked(line: &str) -> Resolved {
 
 /// The request after it was stored and read.
 fn stored(request: &RunRequest) -> RunRequest {
-    RunRequest::of_text(&request.to_text()).expect("what is stored is read")
+    let stored = Stored { request: request.clone(), output: Output::default() };
+    Stored::of_text(&stored.to_text()).expect("what is stored is read").request
 }
 
 #[test]
@@ -63,10 +72,7 @@ fn what_is_typed_is_in_the_request() {
     assert_eq!(quick.targets, [TargetArgument::from(".".to_owned())]);
     assert_eq!(quick.sizing, Sizing::FitTime { usual: Nanos::from_secs(60) });
     let chosen = asked("choose . /tmp").request;
-    assert_eq!(
-        (chosen.sizing, chosen.budget),
-        (Sizing::FitTime { usual: crate::choose::USUAL }, Some(crate::choose::USUAL))
-    );
+    assert_eq!((chosen.sizing, chosen.budget), (Sizing::FitTime { usual: crate::choose::USUAL }, None));
     assert_eq!(chosen.schedule.goal().map(|goal| goal.margin), Some(0.05));
     // The limit of the page cache belongs to a file of the preset's size.
     let classic = |options: &str| asked(&format!("run classic1983 . {options}")).request;
@@ -96,12 +102,12 @@ fn the_command_line_overrides_the_job_file() {
 
 #[test]
 fn what_another_build_stored_is_not_read() {
-    let text = asked("run smoke .").request.to_text();
-    assert!(RunRequest::of_text(&text).is_some());
+    let text = Stored { request: asked("run smoke .").request, output: Output::default() }.to_text();
+    assert!(Stored::of_text(&text).is_some());
     for (word, other) in
         [("smoke", "smoulder"), ("\"keep\"", "\"kept\""), ("\"budget\":null,", "\"budget\":null,\"x\":1,")]
     {
         let changed = text.replace(word, other);
-        assert!(changed != text && RunRequest::of_text(&changed).is_none(), "{changed}");
+        assert!(changed != text && Stored::of_text(&changed).is_none(), "{changed}");
     }
 }

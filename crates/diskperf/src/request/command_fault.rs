@@ -1,8 +1,7 @@
 //! Errors of a command of yours that is measured.
 
 use kernel::NoCommand;
-
-use super::outcome::{Outcome, usage};
+use units::Exit;
 
 /// Why your command cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -16,11 +15,17 @@ pub enum CommandFault {
 }
 
 impl CommandFault {
-    pub(super) fn outcome(&self) -> Outcome {
+    /// The exit status.
+    pub const fn exit(&self) -> Exit {
+        Exit::Usage
+    }
+
+    /// What to try.
+    pub fn hint(&self) -> String {
         match self {
-            CommandFault::NotFound(fault) => usage(fault.hint()),
-            CommandFault::NoLine(_) => usage("close its quotes, as in --prepare 'cp -r /usr/include include'"),
-            CommandFault::Preset(_) => usage("leave it out: diskperf run TARGET -- COMMAND"),
+            CommandFault::NotFound(fault) => fault.hint().to_string(),
+            CommandFault::NoLine(_) => "close its quotes, as in --prepare 'cp -r /usr/include include'".to_owned(),
+            CommandFault::Preset(_) => "leave it out: diskperf run TARGET -- COMMAND".to_owned(),
         }
     }
 }

@@ -7,9 +7,7 @@ use kernel::guard::Inspected;
 use units::Nanos;
 
 use crate::events::Event;
-use crate::forecast::about;
 use crate::rounds::deadline::since;
-use crate::ui::shell;
 
 /// The rest is estimated after this time. Guess: a small cache no longer matters then.
 const LOOK: Nanos = Nanos::from_secs(2);
@@ -37,8 +35,8 @@ impl Reading {
     /// Shows that `bytes` of `of` are read. Called hundreds of times per second.
     pub fn goes_on(&mut self, target: &str, bytes: u64, of: u64, notify: &mut dyn FnMut(Event)) {
         if !self.has_said && bytes > 0 && since(self.began) >= LOOK {
-            if let Some(rest) = self.rest(since(self.began), bytes, of) {
-                notify(Event::Told(&rest));
+            if let Some(rest) = Reading::rest(since(self.began), bytes, of) {
+                notify(Event::DeviceReadTakes { device: &self.device, identity: &self.identity, rest });
             }
             self.has_said = true;
         }
@@ -48,18 +46,10 @@ impl Reading {
         }
     }
 
-    /// The remark on a long rest, as soon as it can be estimated.
-    fn rest(&self, so_far: Nanos, bytes: u64, of: u64) -> Option<String> {
+    /// The rest of the time, if it is long.
+    fn rest(so_far: Nanos, bytes: u64, of: u64) -> Option<Nanos> {
         let rest = Nanos((so_far.0 as f64 * (of - bytes) as f64 / bytes as f64) as u64);
-        let (device, identity) = (&self.device, shell::word(&self.identity));
-        let long = || {
-            format!(
-                "reading all of {device} to prove that it is blank takes about {} more; to skip this and erase its data, press \
-                 Ctrl-C and use --destroy-data --confirm {identity}",
-                about(rest)
-            )
-        };
-        (rest >= SHORT).then(long)
+        (rest >= SHORT).then_some(rest)
     }
 }
 
@@ -73,12 +63,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_rest_is_announced_with_the_option_that_saves_it() {
-        let said = reading().rest(Nanos::from_secs(2), 1 << 30, 1 << 40).expect("it takes half an hour");
-        for words in ["/dev/sdb (EVO, 1 TiB)", "about 34 min more", "--destroy-data --confirm 'EVO 1 TiB'"] {
-            assert!(said.contains(words), "{said}");
-        }
-        assert_eq!(reading().rest(Nanos::from_secs(2), 1 << 30, 2 << 30), None);
+    fn a_long_rest_is_reported() {
+        let half_an_hour = Reading::rest(Nanos::from_secs(2), 1 << 30, 1 << 40).expect("it takes half an hour");
+        assert_eq!(half_an_hour, Nanos::from_secs(2 * 1023));
+        assert_eq!(Reading::rest(Nanos::from_secs(2), 1 << 30, 2 << 30), None);
     }
 
     #[test]
