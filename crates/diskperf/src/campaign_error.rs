@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use campaign::runner::Broken;
 use jobs::{JobError, LoadError};
 use kernel::guard::GuardFault;
 use kernel::provision::queue_tuning::TuningFault;
 use kernel::sys::name::{Shown, shell_word};
 use kernel::{ImageFault, PathFault};
 use machines::MachineFault;
+use runner::execution::Broken;
 use units::{Bytes, Exit, Nanos};
 use workload::{Failure, Reason};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use campaign::runner::{Broken, Claim, Part, Performance, PhaseRun};
 use report::plain::SAID;
+use runner::execution::{Broken, Claim, Part, Performance, PhaseRun};
 use stats::figures::summary;
 use stats::inference::steady;
 use stats::judge::limits;

@@ -1,6 +1,6 @@
 //! What a phase used: what the runner saw, in the words in which `stats::judge::limits` judges.
 
-use campaign::runner::{Part, PhaseRun};
+use runner::execution::{Part, PhaseRun};
 use stats::ClockKind;
 use stats::judge::limits::{Consumption, DeviceWork, allowance, held_back};
 use units::Nanos;
@@ -140,7 +140,7 @@ fn allowed(runs: &[&PhaseRun], clock: ClockKind) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use campaign::runner::{Claim, How, perform};
+    use runner::execution::{Claim, How, perform};
     use simulator::Machine;
     use stats::judge::limits::{limited_by, owners};
     use workload::programs::mckusick::Classic;

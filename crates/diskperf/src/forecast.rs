@@ -241,8 +241,8 @@ pub fn about(span: Nanos) -> String {
 
 #[cfg(test)]
 mod tests {
-    use campaign::runner::{Claim, How};
     use proptest::prelude::*;
+    use runner::execution::{Claim, How};
 
     use super::*;
     use crate::plan::{PlannedSizing, Row};

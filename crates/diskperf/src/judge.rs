@@ -5,8 +5,8 @@ pub mod machine;
 mod rates;
 mod window;
 
-use campaign::runner::PhaseRun;
 use kernel::observe::mount::Place;
+use runner::execution::PhaseRun;
 use stats::figures::summary;
 use stats::inference::steady::Settling;
 use stats::judge::marks::{Mark, MarkCode, rounds};

@@ -12,11 +12,11 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use campaign::runner::Performance;
 use kernel::Incarnation;
 use kernel::observe::host::written_by_this_process;
 use kernel::observe::mount::Place;
 use kernel::sys::name::Shown;
+use runner::execution::Performance;
 use serde::{Deserialize, Serialize};
 use stats::{Cell, Document, RunInfo, StoreInfo};
 use store::{Ending, Execution, Left, NewRun, Progress, RunState, Store, StoreError};

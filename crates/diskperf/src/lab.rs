@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use campaign::runner::{self, Claim, How, Milestone, PhaseRun, Stopped};
 use clap::Args;
 use kernel::observe::host::Host;
 use kernel::{PathFault, Posix, Station, Workspace};
 use report::layouts::lab::{Digits, FLUSH_FILE};
+use runner::execution::{self, Claim, How, Milestone, PhaseRun, Stopped};
 use units::{Bytes, Exit, Nanos};
 use workload::programs::lab::FLUSH;
 use workload::{CacheState, Phase, Program, Reason, Unproven};
@@ -142,7 +142,7 @@ impl Benchmark<'_> {
         world.heed_holding(stop.held());
         let mut done = 0;
         let how = How { claim: Claim::Durable, timed: false };
-        let performance = runner::perform_telling(&mut world, self.program, how, &mut |milestone| {
+        let performance = execution::perform_telling(&mut world, self.program, how, &mut |milestone| {
             match milestone {
                 Milestone::Prepared => self.open(&mut voice),
                 Milestone::PhaseDone(phase, run) => {
@@ -263,7 +263,7 @@ fn writing_remark(what: &str, run: &PhaseRun) -> String {
 
 #[cfg(test)]
 mod tests {
-    use campaign::runner::Part;
+    use runner::execution::Part;
     use workload::{Calm, Census, CpuTime, DeviceBytes, Tally, Witness};
 
     use super::*;

@@ -2,7 +2,7 @@
 //! both worlds.
 //!
 //! ```text
-//!   cli ──> request ──> target, presets ──> plan ──> campaign::runner ──> events ──> display (standard error)
+//!   cli ──> request ──> target, presets ──> plan ──> runner::execution ──> events ──> display (standard error)
 //!              │                              │              │
 //!            store                        forecast           └──> cells, published ──> report (standard output)
 //! ```

@@ -4,8 +4,8 @@ use std::iter;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use campaign::runner::How;
 use kernel::Means;
+use runner::execution::How;
 use stats::figures::summary::RateUnit;
 use units::{Bytes, Nanos, Prng};
 use workload::{Base, Issue, Op, OpKind, Parameter, Phase, Program, Step, Steps};
@@ -331,7 +331,7 @@ pub fn writes(program: &Program) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use campaign::runner::Claim;
+    use runner::execution::Claim;
     use workload::programs::mckusick::Classic;
 
     use super::*;

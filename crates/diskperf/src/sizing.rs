@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use campaign::runner::Performance;
+use runner::execution::Performance;
 use units::{Bytes, Nanos};
 
 use crate::budget::{self, Cost, Dial, Fitted, Item, Limits, Sample, Sizes, fit};

@@ -4,9 +4,9 @@ use std::mem;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use campaign::runner::{self, Broken, Claim, How, Performance, PhaseRun, Stopped};
 use kernel::provision::queue_tuning::{Tuned, Tuning};
 use kernel::{Left, Posix, Station, Vacated};
+use runner::execution::{self, Broken, Claim, How, Performance, PhaseRun, Stopped};
 use simulator::{Chance, Machine};
 use stats::TargetInfo;
 use units::Nanos;
@@ -273,7 +273,7 @@ impl AnyWorld {
                 let tuned: Result<Vec<Tuned>, CampaignError> =
                     world.come_back().map_err(CampaignError::from).and_then(|()| tune());
                 let done = tuned.map(|tuned| {
-                    let performed = runner::perform(&mut **world, program, how);
+                    let performed = execution::perform(&mut **world, program, how);
                     (performed, tuned.into_iter().map(Tuned::restore).fold(Ok(()), Result::and))
                 });
                 let name = program.name;
@@ -288,13 +288,13 @@ impl AnyWorld {
                 let (performed, restored) = done?;
                 let performance = performed
                     .map_err(|Broken { phase, fault }| Broken { phase, fault: Box::new(CampaignError::from(fault)) })?;
-                let phase = runner::last_phase(program);
+                let phase = execution::last_phase(program);
                 restored.map_err(|fault| Broken { phase, fault: Box::new(CampaignError::from(fault)) })?;
                 let stopped = performance.stopped.or_else(|| stopped_by(left.unending?.0, phase));
                 Ok(Performance { said: said.filter(|_| performance.stopped.is_some()), stopped, ..performance })
             }
             AnyWorld::Simulated(world) => {
-                let Ok(performance) = runner::perform(&mut **world, program, how);
+                let Ok(performance) = execution::perform(&mut **world, program, how);
                 Ok(performance)
             }
         }
@@ -303,7 +303,7 @@ impl AnyWorld {
     /// The time that the clock shows for no operation; none of a simulated machine, whose clock is exact.
     pub fn nothing(&mut self) -> Result<Option<Nanos>, CampaignError> {
         match self {
-            AnyWorld::Real(world, ..) => Ok(Some(runner::nothing(&mut **world)?)),
+            AnyWorld::Real(world, ..) => Ok(Some(execution::nothing(&mut **world)?)),
             AnyWorld::Simulated(_) => Ok(None),
         }
     }

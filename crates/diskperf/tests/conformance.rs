@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use campaign::runner::{Claim, How, Performance, perform};
 use diskperf::Simulated;
 use kernel::{Posix, Station, Workspace};
 use proptest::prelude::*;
+use runner::execution::{Claim, How, Performance, perform};
 use simulator::{Chance, Machine};
 use units::{Moment, Nanos};
 use workload::programs::vaxmix::VaxMix;

@@ -15,8 +15,8 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use campaign::runner::{Claim, How, PhaseRun, perform};
 use kernel::{Posix, Station, Workspace};
+use runner::execution::{Claim, How, PhaseRun, perform};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use units::Nanos;
 use workload::programs::lab::{SmallFiles, SmallSync};

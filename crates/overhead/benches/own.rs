@@ -14,10 +14,10 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use campaign::overhead::own_ns;
-use campaign::runner;
 use kernel::guard::Given;
 use kernel::{Posix, now};
+use runner::execution;
+use runner::overhead::own_ns;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 use stats::Latencies;
@@ -78,7 +78,7 @@ fn measure(path: &Path, pairs: usize, reads: u64) -> Vec<Sides> {
     let file = OwnedFd::from(File::open(path).expect("the file"));
     let pair = |number: usize| {
         let mut run = || {
-            let (cpu, operations) = runner::cpu_of(&mut world, &phase.steps, &phase, true).expect("a run");
+            let (cpu, operations) = execution::cpu_of(&mut world, &phase.steps, &phase, true).expect("a run");
             assert_eq!(operations, reads + 1, "the opening and every read");
             cpu.0 as f64 / reads as f64
         };

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use campaign::recorder::Timed;
 use kernel::{Posix, Station, Workspace};
+use runner::recorder::Timed;
 use rustix::fs::{Mode, OFlags};
 use workload::programs::mckusick::Classic;
 use workload::{Access, Apart, Body, Handle, Issue, Name, Op, OpKind, Overlap, Places, Stream, Tally, Unit, World};

@@ -4,7 +4,7 @@
 //!   units <- workload <- {simulator, kernel}        units <- stats <- report        all <- diskperf
 //!   {units, workload, stats} <- store               {units, simulator, kernel} <- machines
 //!   {units, kernel} <- powercut                     {units, workload, simulator, stats, machines} <- classic1983
-//!   {units, workload, kernel, stats} <- campaign    {units, workload, stats} <- jobs
+//!   {units, workload, kernel, stats} <- runner      {units, workload, stats} <- jobs
 //! ```
 //!
 //! The simulator and the kernel have never heard of each other, and nothing depends on diskperf. What tests depend on
@@ -26,7 +26,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("diskperf-machines", &["units", "simulator", "kernel"]),
     ("diskperf-powercut", &["units", "kernel"]),
     ("diskperf-classic1983", &["units", "workload", "simulator", "stats", "diskperf-machines"]),
-    ("diskperf-campaign", &["units", "workload", "kernel", "stats"]),
+    ("diskperf-runner", &["units", "workload", "kernel", "stats"]),
     ("diskperf-jobs", &["units", "workload", "stats"]),
     (
         "diskperf",
@@ -41,11 +41,11 @@ const ARROWS: [(&str, &[&str]); 17] = [
             "diskperf-machines",
             "diskperf-powercut",
             "diskperf-classic1983",
-            "diskperf-campaign",
+            "diskperf-runner",
             "diskperf-jobs",
         ],
     ),
-    ("overhead", &["units", "workload", "kernel", "stats", "diskperf-campaign"]),
+    ("overhead", &["units", "workload", "kernel", "stats", "diskperf-runner"]),
     ("calibration", &["stats", "diskperf-classic1983"]),
     ("testkit", &["units"]),
     ("xtask", &[FOR_TESTS]),

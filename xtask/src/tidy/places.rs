@@ -65,7 +65,7 @@ const PRODUCT: [&str; 14] = [
     "classic1983",
     "kernel",
     "powercut",
-    "campaign",
+    "runner",
     "jobs",
     "stats",
     "report",

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::mem;
 use std::time::Instant;
 
-use campaign::overhead;
-use campaign::runner::PhaseRun;
 use kernel::PrivateMounts;
 use kernel::sys::name::Shown;
+use runner::execution::PhaseRun;
+use runner::overhead;
 use stats::inference::comparison::LEAST_PAIRS;
 use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo};
 use units::{Exit, Nanos};

@@ -11,13 +11,13 @@ mod output;
 mod runs;
 mod verify;
 
-use campaign::runner::Broken;
 use jobs::{JobError, LoadError};
 use kernel::guard::GuardFault;
 use kernel::provision::queue_tuning::TuningFault;
 use kernel::{ImageFault, PathFault};
 use machines::MachineFault;
 use powercut::{PowerCutError, VerifyFault};
+use runner::execution::Broken;
 use store::StoreError;
 use units::{Bytes, Exit};
 

@@ -1,7 +1,7 @@
 //! Marks about caches and devices: where what was read came from, where what was written went. Every kept round is
 //! judged, and the worst one speaks.
 
-use campaign::runner::PhaseRun;
+use runner::execution::PhaseRun;
 use stats::RateBase;
 use stats::judge::marks::caches::Wanted;
 use stats::judge::marks::{Mark, caches, contents, durability};

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use campaign::runner::{Performance, PhaseRun};
 use kernel::observe::host::processors;
+use runner::execution::{Performance, PhaseRun};
 use stats::judge::marks::{Mark, clock, place, rounds};
 use stats::judge::noise::{Disturbance, Window, disturbances, environment, of_run, stand_out};
 use stats::{Cell, Noise, ParameterValue, Provenance, Round};

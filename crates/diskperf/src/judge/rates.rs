@@ -1,7 +1,7 @@
 //! Marks about a rate over time: whether it settled, kept its level, and was held down from outside.
 
-use campaign::runner::PhaseRun;
 use kernel::observe::temperature::{AT_LIMIT, HEAT};
+use runner::execution::PhaseRun;
 use stats::inference::steady::Settling;
 use stats::judge::marks::{Mark, level};
 use stats::{RateBase, Round};

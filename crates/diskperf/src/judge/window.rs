@@ -1,6 +1,6 @@
 //! What the runner saw of the machine around a phase, in the windows by which `stats::judge::noise` judges.
 
-use campaign::runner::{Part, PhaseRun};
+use runner::execution::{Part, PhaseRun};
 use stats::judge::noise::Window;
 use units::Nanos;
 use workload::{Issue, Phase, Steps, Witness};

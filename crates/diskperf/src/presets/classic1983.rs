@@ -3,7 +3,7 @@
 //! cache could not hide the disk. Memory has grown more than that: here it is made small, and the file large
 //! for it. `--size 8MiB` gives the letter.
 
-use campaign::runner::{Claim, How};
+use runner::execution::{Claim, How};
 use units::Bytes;
 use workload::programs::mckusick::BYTES_1983;
 

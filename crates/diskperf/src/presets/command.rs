@@ -1,6 +1,6 @@
 //! `-- COMMAND`: a command of a person's own, in the place of a preset. No name of a preset: a command must be given.
 
-use campaign::runner::{Claim, How};
+use runner::execution::{Claim, How};
 use stats::digits::significant;
 use stats::figures::summary::RateUnit;
 use stats::{Cell, ClockKind, Round};

@@ -1,7 +1,7 @@
 //! What a block device does in the long run, as the SNIA measures it (Solid State Storage Performance Test Specification
 //! 2.0.1): rounds of a fixed time until the rate is steady. It is only read, or all of it overwritten.
 
-use campaign::runner::{Claim, How};
+use runner::execution::{Claim, How};
 use stats::figures::summary::RateUnit;
 use stats::figures::summary::rate_of;
 use stats::inference::steady;

@@ -1,7 +1,7 @@
 //! `diskperf io`: one workload of the user. `run` does not know this preset, because it needs a workload.
 
-use campaign::runner::{Claim, How};
 use jobs::{LoadError, ROUNDS, SIZE};
+use runner::execution::{Claim, How};
 use stats::{Cell, Latency, LatencyKind};
 use units::{Bytes, Nanos};
 use workload::programs::load::{Load, Pattern};

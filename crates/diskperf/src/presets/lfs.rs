@@ -3,7 +3,7 @@
 
 mod answers;
 
-use campaign::runner::{Claim, How};
+use runner::execution::{Claim, How};
 use stats::figures::summary::RateUnit;
 use units::Bytes;
 use workload::programs::lab;

@@ -11,10 +11,10 @@ mod smoke;
 mod tlpi;
 pub mod vaxmix;
 
-use campaign::runner::How;
 use kernel::observe::block_source::Storage;
 use kernel::said;
 use kernel::sys::name::Shown;
+use runner::execution::How;
 use serde::{Deserialize, Serialize};
 use stats::Cell;
 use stats::figures::summary::RateUnit;

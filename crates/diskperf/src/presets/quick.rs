@@ -1,6 +1,6 @@
 //! The main job: what one wants to know first about the storage one stands on, in well under a minute.
 
-use campaign::runner::{Claim, How};
+use runner::execution::{Claim, How};
 use units::Nanos;
 use workload::programs::mckusick::Classic;
 use workload::programs::{book, lab, modern};

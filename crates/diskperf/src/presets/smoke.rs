@@ -1,6 +1,6 @@
 //! Everything once, as small as it can be: shows that the program works, not how fast anything is.
 
-use campaign::runner::{Claim, How};
+use runner::execution::{Claim, How};
 use units::Bytes;
 use workload::Mix;
 use workload::programs::vaxmix::VaxMix;

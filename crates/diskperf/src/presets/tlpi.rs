@@ -3,7 +3,7 @@
 //! synchronous writes (table 13-3). What follows is the book's own reading of its tables: what a call
 //! costs, how fast the CPU copies, how fast the disk delivers.
 
-use campaign::runner::{Claim, How};
+use runner::execution::{Claim, How};
 use stats::digits::significant;
 use stats::figures::execution::Execution;
 use stats::inference::fit::{self, DiskRate, SweepRow};

@@ -2,7 +2,7 @@
 //! transactions a second, under the four programs of the paper. The mixes are ours; another is typed, or derived from a
 //! trace.
 
-use campaign::runner::{Claim, How};
+use runner::execution::{Claim, How};
 use stats::Cell;
 use units::{Bytes, Nanos};
 use workload::programs::mckusick::BYTES_1983;

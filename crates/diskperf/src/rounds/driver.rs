@@ -1,6 +1,6 @@
 //! Carries out a campaign: asks for the next step, has a site perform it, keeps the results, and tells an observer.
 
-use campaign::runner::{Broken, Performance};
+use runner::execution::{Broken, Performance};
 use units::Nanos;
 
 use super::deadline::Clock;
@@ -140,7 +140,7 @@ mod tests {
     use std::cell::Cell;
     use std::sync::atomic::Ordering;
 
-    use campaign::runner::Stopped;
+    use runner::execution::Stopped;
     use workload::{Failure, Op, Reason};
 
     use super::*;

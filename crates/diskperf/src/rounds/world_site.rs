@@ -1,6 +1,6 @@
 //! The worlds of a run as the site of a campaign.
 
-use campaign::runner::Broken;
+use runner::execution::Broken;
 use units::Nanos;
 
 use super::Turn;

@@ -1,6 +1,6 @@
 //! One program on a simulated machine that was just switched on.
 
-use campaign::runner::{self, How, Performance};
+use runner::execution::{self, How, Performance};
 use simulator::{Chance, Computer, Mark};
 use workload::Program;
 
@@ -11,9 +11,9 @@ use crate::target::{Simulated, Target};
 /// has them when its first phase begins. Panics where the machine was not checked before.
 pub fn once(target: &Target, drives: usize, program: &Program, how: How, chance: Chance, stop: &Stop) -> Performance {
     let Ok(performance) = match ready(target, drives, program, chance, stop) {
-        Ok(mut computer) => runner::perform_prepared(&mut *computer, program, how),
+        Ok(mut computer) => execution::perform_prepared(&mut *computer, program, how),
         // Once more with time passing, which tells what failed.
-        Err(mut fresh) => runner::perform(&mut *fresh, program, how),
+        Err(mut fresh) => execution::perform(&mut *fresh, program, how),
     };
     performance
 }
@@ -22,7 +22,7 @@ pub fn once(target: &Target, drives: usize, program: &Program, how: How, chance:
 pub fn timeline(target: &Target, drives: usize, program: &Program, how: How, chance: Chance, stop: &Stop) -> Vec<Mark> {
     let mut computer = ready(target, drives, program, chance, stop).unwrap_or_else(|fresh| fresh);
     computer.keep_timeline();
-    let Ok(_) = runner::perform_prepared(&mut *computer, program, how);
+    let Ok(_) = execution::perform_prepared(&mut *computer, program, how);
     computer.take_timeline()
 }
 
@@ -49,8 +49,8 @@ fn ready(
 
 #[cfg(test)]
 mod tests {
-    use campaign::runner::Claim;
     use machines::Machine;
+    use runner::execution::Claim;
     use simulator::Experiment;
     use workload::programs::mckusick::Classic;
     use workload::{Name, Stream};

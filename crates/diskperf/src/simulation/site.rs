@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use campaign::runner::Performance;
+use runner::execution::Performance;
 use simulator::Chance;
 use workload::Reason;
 

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use campaign::runner::{self, Claim, How};
 use clap::{ArgGroup, Args};
 use kernel::observe::block_source::Storage;
 use kernel::sys::name::Shown;
 use kernel::{PathFault, Posix, Station};
 use report::layouts::lab::{self as lines, Best};
+use runner::execution::{self, Claim, How};
 use units::{Bytes, Exit};
 use workload::Program;
 use workload::programs::lab as programs;
@@ -179,7 +179,7 @@ fn time(arguments: &BwArguments, tests: &Tests) -> Result<Exit, Error> {
         let amount = program.phases[0].amount;
         let what = if arguments.bandwidth { Bytes(amount).to_string() } else { format!("{amount} reads") };
         voice.doing(&format!("reading {what} ({} of {})", index + 1, tests.programs.len()));
-        let performance = runner::perform(&mut world, program, How { claim: Claim::Returned, timed: false })?;
+        let performance = execution::perform(&mut world, program, How { claim: Claim::Returned, timed: false })?;
         (stopped, was_held) = (performance.stopped, performance.was_held);
         let Some(run) = performance.phases.first() else { break };
         let seconds = run.returned().as_secs_f64();

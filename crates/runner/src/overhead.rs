@@ -10,8 +10,8 @@ use stats::{Calibration, OwnCost};
 use units::{Host, Nanos};
 use workload::{Handle, Issue, Op, OpKind, Phase, Recorder, Steps, Tally, Unit};
 
+use crate::execution::{self, Part, PhaseRun};
 use crate::recorder::Timed;
-use crate::runner::{self, Part, PhaseRun};
 
 /// Operations that are timed to find out what that costs: a millisecond or so.
 const OPERATIONS: u32 = 10_000;
@@ -91,7 +91,7 @@ pub fn own_ns(phase: &Phase, timed: bool) -> Option<f64> {
                 thread::sleep(TRIAL);
                 stop.store(true, Ordering::Relaxed);
             });
-            runner::cpu_of(&mut world, &steps, phase, timed).ok()
+            execution::cpu_of(&mut world, &steps, phase, timed).ok()
         })?;
         (operations > 0).then(|| cpu.0 as f64 / operations as f64)
     });

@@ -1,0 +1,12 @@
+//! Runs one workload once, in any world, and measures what measuring costs. Prints nothing.
+//!
+//! ```text
+//!   execution ── per program ──> recorder (counts and times operations) ──> PhaseRun
+//!   overhead: what measuring costs, by the same path
+//! ```
+//!
+//! The recorder's `record` is in the measured loop: generic and always inlined, whichever crate drives the world.
+
+pub mod execution;
+pub mod overhead;
+pub mod recorder;
