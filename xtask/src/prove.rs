@@ -226,6 +226,8 @@ const EXPERIMENTS: [Experiment; 28] = [
             "--package",
             "diskperf-jobs",
             "--package",
+            "diskperf-campaign",
+            "--package",
             "diskperf",
             "--lib",
             "--test",

@@ -1,9 +1,9 @@
-//! `diskperf choose` where the right answer is known, and once where nobody knows it. Prints a line of JSON for what was
-//! asked: `cargo bench --bench choose -- limits|tasks|equal|file-systems`, all four where none is named.
+//! `diskperf choose` where the right answer is known, and once where nobody knows it. Prints a line of JSON for what
+//! was asked: `cargo bench --bench choose -- limits|tasks|equal|file-systems`, all four where none is named.
 //!
 //!   - *limits*: two disks of so many MiB/s, by control groups;
-//!   - *tasks*: twenty pairs of disks of our own from a seed, equal ones among them, which whoever runs the command does
-//!     not know;
+//!   - *tasks*: twenty pairs of disks of our own from a seed, equal ones among them, which whoever runs the command
+//!     does not know;
 //!   - *equal*: two equal images, forty times;
 //!   - *file-systems*: what a person asks who has five minutes.
 
@@ -96,10 +96,10 @@ fn limits() {
     }
 }
 
-/// A disk that answers one request after the other, each of which takes as long as 128 KiB at so many MiB/s, half as long,
-/// one and a half times as long, or anything between, as chance has it; it reads ahead, so that what whoever asks does in
-/// between is no part of that. A limit of a control group has no such truth: it lets through in slices of 100 ms, and gives
-/// a file of seconds up to some percent more than it says.
+/// A disk that answers one request after the other, each of which takes as long as 128 KiB at so many MiB/s, half as
+/// long, one and a half times as long, or anything between, as chance has it; it reads ahead, so that what whoever asks
+/// does in between is no part of that. A limit of a control group has no such truth: it lets through in slices of 100
+/// ms, and gives a file of seconds up to some percent more than it says.
 fn disk(mib: u64, chance: Prng) -> Ground {
     let service = Duration::from_nanos(1_000_000_000 / 8 / mib);
     let knobs = Knobs { service, varying: Some(chance), queue: Queue::ReadsAhead, ..Knobs::default() };

@@ -1,8 +1,9 @@
-//! Rates at depth beside fio, on the disk of this folder: `diskperf io` against the better of fio's default and fio with
-//! batches of 32. Prints a line of JSON for each load.
+//! Rates at depth beside fio, on the disk of this folder: `diskperf io` against the better of fio's default and fio
+//! with batches of 32. Prints a line of JSON for each load.
 //!
 //! Policy:
-//!   1. a turn runs diskperf once and either way of fio twice, one after the other; the order rotates from turn to turn;
+//!   1. a turn runs diskperf once and either way of fio twice, one after the other; the order rotates from turn to
+//!      turn;
 //!   2. the better way of fio is the one with the higher median; its two runs of a turn are the control;
 //!   3. a load is decided after [`LEAST`] turns or more, if the control is within [`CONTROL`];
 //!   4. a load that is not decided after [`MOST`] turns says so.

@@ -1,6 +1,6 @@
-//! Random reads of a device whose law is known, a single server of 200 us: how far rate and times are from what queueing
-//! theory says, at depths 1, 8 and 32 and by a schedule that keeps it busy 70 % of the time. Prints a line of JSON for
-//! each.
+//! Random reads of a device whose law is known, a single server of 200 us: how far rate and times are from what
+//! queueing theory says, at depths 1, 8 and 32 and by a schedule that keeps it busy 70 % of the time. Prints a line of
+//! JSON for each.
 
 #[path = "../tests/queue/mod.rs"]
 mod queue;

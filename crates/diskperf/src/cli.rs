@@ -15,6 +15,9 @@ mod wrong;
 
 use std::ffi::OsString;
 
+use campaign::presets;
+use campaign::request::resolved::Resolved;
+use campaign::request::{RunRequest, Workload};
 use clap::{CommandFactory, Parser, Subcommand};
 use kernel::sys::name::Shown;
 use report::plain;
@@ -46,9 +49,6 @@ use crate::commands::show::ShowArguments;
 use crate::commands::verify::VerifyArguments;
 use crate::documents::stored::KeepArguments;
 use crate::error::Error;
-use crate::presets;
-use crate::request::resolved::Resolved;
-use crate::request::{RunRequest, Workload};
 use crate::session::Call;
 use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::output;
@@ -62,8 +62,8 @@ use values::DocumentKind;
 
 /// Benchmark and compare storage setups: how fast, how sure, and why
 ///
-/// Without a command, diskperf measures each TARGET, or the current directory: `diskperf PATH` means `diskperf run quick
-/// PATH` and takes the same options. The name of a command is never a path: write ./run for the directory run.
+/// Without a command, diskperf measures each TARGET, or the current directory: `diskperf PATH` means `diskperf run
+/// quick PATH` and takes the same options. The name of a command is never a path: write ./run for the directory run.
 #[derive(Debug, Parser)]
 #[command(
     name = "diskperf",
@@ -109,10 +109,11 @@ enum Command {
     /// interval is narrow enough or the budget is spent. For each test, diskperf prints the faster target and the ratio
     /// with its 95 % interval; or that the targets are the same within --margin; or that the test is undecided.
     ///
-    /// The intervals are Student t intervals of the rounds' ratios, corrected for the number of comparisons (Holm): at most
-    /// 5 runs in 100 report any false difference.
+    /// The intervals are Student t intervals of the rounds' ratios, corrected for the number of comparisons (Holm): at
+    /// most 5 runs in 100 report any false difference.
     ///
-    /// diskperf compares every two targets; with --stages, each stage with the one before it, and the last with the first.
+    /// diskperf compares every two targets; with --stages, each stage with the one before it, and the last with the
+    /// first.
     ///
     /// Writes: test files in a private folder of each target, which it removes; the result, in the results database.
     #[command(after_help = CHOOSE_EXAMPLES)]
@@ -129,8 +130,8 @@ enum Command {
     },
     /// Write 8 MiB to a new or emptied FILE in calls of 4096 bytes, as in 1983.
     ///
-    /// One of the four programs of Kridle & McKusick 1983. It makes only the calls of the original, and checks each. It does
-    /// not sync, and prints nothing.
+    /// One of the four programs of Kridle & McKusick 1983. It makes only the calls of the original, and checks each. It
+    /// does not sync, and prints nothing.
     ///
     /// Writes: FILE, whose old content is lost.
     #[command(name = "write_4096", after_help = WRITE_4096_EXAMPLE)]
@@ -140,8 +141,8 @@ enum Command {
     },
     /// Write 8 MiB to a new or emptied FILE in calls of 8192 bytes, as in 1983.
     ///
-    /// One of the four programs of Kridle & McKusick 1983. It makes only the calls of the original, and checks each. It does
-    /// not sync, and prints nothing.
+    /// One of the four programs of Kridle & McKusick 1983. It makes only the calls of the original, and checks each. It
+    /// does not sync, and prints nothing.
     ///
     /// Writes: FILE, whose old content is lost.
     #[command(name = "write_8192", after_help = WRITE_8192_EXAMPLE)]
@@ -151,8 +152,8 @@ enum Command {
     },
     /// Overwrite the first 8 MiB of FILE in calls of 8192 bytes, as in 1983.
     ///
-    /// One of the four programs of Kridle & McKusick 1983. It makes only the calls of the original, and checks each. It does
-    /// not sync, and prints nothing.
+    /// One of the four programs of Kridle & McKusick 1983. It makes only the calls of the original, and checks each. It
+    /// does not sync, and prints nothing.
     ///
     /// Writes: the first 8 MiB of FILE, whose old content is lost.
     #[command(name = "rewrite_8192", after_help = REWRITE_8192_EXAMPLE)]
@@ -163,57 +164,59 @@ enum Command {
     /// Copy OLD to NEW through a buffer of any size, and print the cost.
     ///
     /// This is the program of table 13-1 of Kerrisk, The Linux Programming Interface, 2010 (listing 4-1). It opens OLD,
-    /// creates or empties NEW, and reads and writes one buffer at a time. It prints bytes, time, CPU time and rate (MB/s, a
-    /// million bytes per second) on standard error. `diskperf run tlpi` measures all buffer sizes of the table.
+    /// creates or empties NEW, and reads and writes one buffer at a time. It prints bytes, time, CPU time and rate
+    /// (MB/s, a million bytes per second) on standard error. `diskperf run tlpi` measures all buffer sizes of the
+    /// table.
     ///
     /// Writes: NEW, whose old content is lost.
     #[command(after_help = COPY_EXAMPLES)]
     Copy(CopyArguments),
     /// Time raw reads of DEVICE, a block device or a file: their rate (-b) or their latency (-l).
     ///
-    /// This is a program of a course lab of about 2002; it prints the lab's lines word for word. It opens DEVICE for reading
-    /// only, and bypasses the page cache (O_DIRECT) if DEVICE allows it.
+    /// This is a program of a course lab of about 2002; it prints the lab's lines word for word. It opens DEVICE for
+    /// reading only, and bypasses the page cache (O_DIRECT) if DEVICE allows it.
     ///
     /// -b reads N MB from the beginning, in calls of 1 MiB. A MB is 2^20 bytes; the lab does not say. -l reads N random
-    /// blocks, one after the other. A block is a logical block of the device, mostly 512 bytes; for a file, the smallest
-    /// size that O_DIRECT allows. Blocks that were never written, or that a cache below this system holds, return faster
-    /// than a disk can read.
+    /// blocks, one after the other. A block is a logical block of the device, mostly 512 bytes; for a file, the
+    /// smallest size that O_DIRECT allows. Blocks that were never written, or that a cache below this system holds,
+    /// return faster than a disk can read.
     ///
-    /// Without N, it runs the lab's whole series: 64 128 256 512 768 MB, or 128 to 8192 reads, doubling. It then prints the
-    /// median and the spread of the series on standard error. The lab quoted the best of the series, which misleads.
+    /// Without N, it runs the lab's whole series: 64 128 256 512 768 MB, or 128 to 8192 reads, doubling. It then prints
+    /// the median and the spread of the series on standard error. The lab quoted the best of the series, which
+    /// misleads.
     ///
     /// Writes: nothing.
     Bw(BwArguments),
     /// Create N files of SIZE bytes here, read them, delete them: files per second.
     ///
-    /// This is the small-file benchmark of a course lab of about 2002; it prints the lab's lines word for word. It descends
-    /// from figure 8 of Rosenblum & Ousterhout 1991, with 10000 files of one kilobyte. It runs once.
+    /// This is the small-file benchmark of a course lab of about 2002; it prints the lab's lines word for word. It
+    /// descends from figure 8 of Rosenblum & Ousterhout 1991, with 10000 files of one kilobyte. It runs once.
     ///
-    /// The rates of `creat` and `delete` are durable: the time includes the sync of every directory and of the file system.
-    /// Standard error adds the rate until the last call returned, how much the device had written by then, and how much of
-    /// the data did not come from the device.
+    /// The rates of `creat` and `delete` are durable: the time includes the sync of every directory and of the file
+    /// system. Standard error adds the rate until the last call returned, how much the device had written by then, and
+    /// how much of the data did not come from the device.
     ///
     /// Writes: the files, in a private folder of the current directory, which it removes.
     Smallfb(SmallfbArguments),
     /// Write and read a file of MB megabytes here, sequentially and randomly: KB per second.
     ///
-    /// This is the large-file benchmark of a course lab of about 2002; it prints the lab's lines word for word. It descends
-    /// from figure 9 of Rosenblum & Ousterhout 1991. Five phases, each in calls of 4096 bytes: sequential write, sequential
-    /// read, random write, random read, sequential read again. It runs once.
+    /// This is the large-file benchmark of a course lab of about 2002; it prints the lab's lines word for word. It
+    /// descends from figure 9 of Rosenblum & Ousterhout 1991. Five phases, each in calls of 4096 bytes: sequential
+    /// write, sequential read, random write, random read, sequential read again. It runs once.
     ///
-    /// The MB of the argument is 2^20 bytes, the KB of KB/sec is 1000 bytes, as in the lab. The rates of writes are durable:
-    /// the time includes the sync of the file, of its directory and of the file system. Standard error adds the rate until
-    /// the last call returned, how much the device had written by then, and how much of the data did not come from the
-    /// device.
+    /// The MB of the argument is 2^20 bytes, the KB of KB/sec is 1000 bytes, as in the lab. The rates of writes are
+    /// durable: the time includes the sync of the file, of its directory and of the file system. Standard error adds
+    /// the rate until the last call returned, how much the device had written by then, and how much of the data did not
+    /// come from the device.
     ///
     /// Writes: the file, in a private folder of the current directory, which it removes.
     Largefb(LargefbArguments),
     /// Show where the time of each test went, and its bottleneck.
     ///
-    /// Reads a stored run or a result file. For each result, measured or simulated, it divides the elapsed time of all rounds
-    /// into parts: user CPU, system CPU, device, flush and so on. The parts add up to the elapsed time; the last part is the
-    /// time that no counter explains. CPU times are exact. Waiting times come from counters of the device and of the
-    /// machine.
+    /// Reads a stored run or a result file. For each result, measured or simulated, it divides the elapsed time of all
+    /// rounds into parts: user CPU, system CPU, device, flush and so on. The parts add up to the elapsed time; the last
+    /// part is the time that no counter explains. CPU times are exact. Waiting times come from counters of the device
+    /// and of the machine.
     ///
     /// `diskperf help breakdown` explains each part, `diskperf help bottlenecks` each bottleneck.
     ///
@@ -222,8 +225,8 @@ enum Command {
     Explain(ExplainArguments),
     /// List the stored runs, the latest last.
     ///
-    /// Prints the id of each run, when it began, its preset and targets, and whether it finished. Other commands take the id,
-    /// the beginning of an id, or `last`.
+    /// Prints the id of each run, when it began, its preset and targets, and whether it finished. Other commands take
+    /// the id, the beginning of an id, or `last`.
     ///
     /// Writes: FILE, if you give --output; otherwise nothing.
     #[command(after_help = LIST_EXAMPLES)]
@@ -237,42 +240,43 @@ enum Command {
     Show(ShowArguments),
     /// Make an HTML page of stored runs: the verdict, charts, tables and warnings in one file.
     ///
-    /// The page needs no network and no scripts. Its last part is the run's JSON, which you can save from the browser. For a
-    /// large run, that part leaves out the rounds, to keep the page below 300 KB.
+    /// The page needs no network and no scripts. Its last part is the run's JSON, which you can save from the browser.
+    /// For a large run, that part leaves out the rounds, to keep the page below 300 KB.
     ///
     /// Writes: the page to FILE (--output) or to standard output; charts to FOLDER (--svg).
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArguments),
     /// Compare two runs: faster and slower tests, and changes of the machine.
     ///
-    /// Two results are matched if preset, test, phase and settings agree. If each run has one target, the targets are matched
-    /// whatever their names; otherwise by name. Each result is faster, slower, the same within --margin, or undecided, for
-    /// which five rounds of each run are needed. The intervals are Welch t intervals of the log rates, corrected for the
-    /// number of comparisons (Holm): about 5 comparisons of runs in 100 report any false difference.
+    /// Two results are matched if preset, test, phase and settings agree. If each run has one target, the targets are
+    /// matched whatever their names; otherwise by name. Each result is faster, slower, the same within --margin, or
+    /// undecided, for which five rounds of each run are needed. The intervals are Welch t intervals of the log rates,
+    /// corrected for the number of comparisons (Holm): about 5 comparisons of runs in 100 report any false difference.
     ///
-    /// Whatever changed on the machine between the two runs affects every ratio. If you can measure both setups now, use
-    /// `choose`, which measures them in turns.
+    /// Whatever changed on the machine between the two runs affects every ratio. If you can measure both setups now,
+    /// use `choose`, which measures them in turns.
     ///
-    /// --fail-if slower:5% ends with exit status 5 if a result is slower: the interval excludes 1, and its middle is at least
-    /// 5 % lower. It also fails if a result is missing from the new run or cannot be checked. The reasons are: too few
-    /// rounds, an interrupted run, a warning that its rate is false, and a different amount of work. Undecided results are
-    /// listed and do not fail.
+    /// --fail-if slower:5% ends with exit status 5 if a result is slower: the interval excludes 1, and its middle is at
+    /// least 5 % lower. It also fails if a result is missing from the new run or cannot be checked. The reasons are:
+    /// too few rounds, an interrupted run, a warning that its rate is false, and a different amount of work. Undecided
+    /// results are listed and do not fail.
     ///
     /// Writes: FILE, if you give --output; otherwise nothing.
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
     /// Show how the rate of a test changed over all stored runs.
     ///
-    /// Prints one line per run, the oldest first, with the settings that changed since the run before. Each run is compared with the
-    /// one before it, as `compare` does, but by itself: of 100 steps that change nothing, 5 may look like a change.
+    /// Prints one line per run, the oldest first, with the settings that changed since the run before. Each run is
+    /// compared with the one before it, as `compare` does, but by itself: of 100 steps that change nothing, 5 may look
+    /// like a change.
     ///
     /// Writes: FILE, if you give --output; otherwise nothing.
     #[command(after_help = HISTORY_EXAMPLES)]
     History(HistoryArguments),
     /// Finish a run that was interrupted or killed.
     ///
-    /// Keeps finished results and repeats failed ones. Only the same diskperf on the same machine can resume a run. A run
-    /// that spent its budget is finished.
+    /// Keeps finished results and repeats failed ones. Only the same diskperf on the same machine can resume a run. A
+    /// run that spent its budget is finished.
     ///
     /// Writes: as the run itself did.
     #[command(after_help = RESUME_EXAMPLES)]
@@ -286,13 +290,13 @@ enum Command {
     Delete(DeleteArguments),
     /// Remove leftovers of runs that were killed or used --keep.
     ///
-    /// Leftovers are private folders in directories, kept images, file systems on devices, and block-queue settings that were
-    /// not restored. diskperf recognises them by tags that it wrote. It never touches those of a running diskperf. A
-    /// cleaned device can be used again without --destroy-data. After a reboot, diskperf no longer recognises file systems
-    /// on devices.
+    /// Leftovers are private folders in directories, kept images, file systems on devices, and block-queue settings
+    /// that were not restored. diskperf recognises them by tags that it wrote. It never touches those of a running
+    /// diskperf. A cleaned device can be used again without --destroy-data. After a reboot, diskperf no longer
+    /// recognises file systems on devices.
     ///
-    /// Folders, images and half-made file systems without a tag are listed too. diskperf removes them only after you say yes
-    /// on a terminal; --yes is not enough.
+    /// Folders, images and half-made file systems without a tag are listed too. diskperf removes them only after you
+    /// say yes on a terminal; --yes is not enough.
     ///
     /// Writes: removes leftovers, after it asked; nothing with --dry-run.
     Clean(CleanArguments),
@@ -305,46 +309,50 @@ enum Command {
     Export(ExportArguments),
     /// Convert a fio job to a job file, and list the options that were left out.
     ///
-    /// Each section becomes a `[[load]]` with every setting written out, because the defaults of fio differ: 4 KiB blocks,
-    /// each touched once before any is touched again. diskperf prints one line for each fio option that it cannot convert. It
-    /// leaves out a section in which nothing can be converted. It refuses included files and variables.
+    /// Each section becomes a `[[load]]` with every setting written out, because the defaults of fio differ: 4 KiB
+    /// blocks, each touched once before any is touched again. diskperf prints one line for each fio option that it
+    /// cannot convert. It leaves out a section in which nothing can be converted. It refuses included files and
+    /// variables.
     ///
     /// Writes: FILE of --output, or standard output.
     #[command(after_help = IMPORT_EXAMPLES)]
     Import(ImportArguments),
     /// Run a preset on a simulated machine, such as a VAX of 1983; without MACHINE, list the machines.
     ///
-    /// The same tests run through the same code into the same table as on a real machine. A machine consists of parts. You
-    /// can print every number of a part (--parts), set it (--set) and vary it (--sweep).
+    /// The same tests run through the same code into the same table as on a real machine. A machine consists of parts.
+    /// You can print every number of a part (--parts), set it (--set) and vary it (--sweep).
     ///
     /// Writes: the result, in the results database, if the simulation finished; FILE of --timeline and --output.
     #[command(after_help = SIMULATE_EXAMPLES)]
     Simulate(SimulateArguments),
     /// Reproduce the tables of Kridle & McKusick 1983 by simulation, next to the printed figures.
     ///
-    /// The tables are T1 to T5, D1 and D2. Below each printed row is the simulated one, with its error and its bottleneck.
-    /// Cells that the paper leaves empty are predicted; for doubtful ones the simulation assumes healthy hardware.
+    /// The tables are T1 to T5, D1 and D2. Below each printed row is the simulated one, with its error and its
+    /// bottleneck. Cells that the paper leaves empty are predicted; for doubtful ones the simulation assumes healthy
+    /// hardware.
     ///
-    /// Each of the questions Q1 to Q8 is an experiment that varies one thing. `claims` checks the claims of sections 5 and 6.
-    /// `vaxmix` ranks the controllers by file rates, as the paper did, and by a mix of accesses, as DEC did.
+    /// Each of the questions Q1 to Q8 is an experiment that varies one thing. `claims` checks the claims of sections 5
+    /// and 6. `vaxmix` ranks the controllers by file rates, as the paper did, and by a mix of accesses, as DEC did.
     ///
     /// Writes: FILE, if you give --output; otherwise nothing.
     #[command(after_help = PAPER_EXAMPLES)]
     Paper(PaperArguments),
     /// Cut the power, and list the acknowledged records that are lost: missing, torn or stale.
     ///
-    /// Four writers at once make records durable, each as real programs do. One makes new files (fsync of the file and of
-    /// its directory). One appends records to a file (fdatasync). One overwrites records in place (fdatasync). One replaces
-    /// files by rename (fsync, rename, fsync of the directory). At a random moment diskperf cuts the power and mounts the file system
-    /// again. Then it looks for every record whose calls had returned successfully. --seed repeats the same moments, though
-    /// the writers may be further or less far by then.
+    /// Four writers at once make records durable, each as real programs do. One makes new files (fsync of the file and
+    /// of its directory). One appends records to a file (fdatasync). One overwrites records in place (fdatasync). One
+    /// replaces files by rename (fsync, rename, fsync of the directory). At a random moment diskperf cuts the power and
+    /// mounts the file system again. Then it looks for every record whose calls had returned successfully. --seed
+    /// repeats the same moments, though the writers may be further or less far by then.
     ///
-    /// image:FSTYPE is a file system on a device with a write cache that is lost with the power. This tests the file system,
-    /// its mount options and the kernel. To test a disk, a controller or a hypervisor, cut its real power (--write, --check).
+    /// image:FSTYPE is a file system on a device with a write cache that is lost with the power. This tests the file
+    /// system, its mount options and the kernel. To test a disk, a controller or a hypervisor, cut its real power
+    /// (--write, --check).
     ///
     /// The exit status is 0 if nothing is lost, and 5 if a record is lost.
     ///
-    /// Writes: a file system on an image, which it removes; with --write, records in a private folder of a directory, which
+    /// Writes: a file system on an image, which it removes; with --write, records in a private folder of a directory,
+    /// which
     /// --check removes if none is lost.
     Verify(VerifyArguments),
     /// Print the JSON Schema of the JSON output.
@@ -358,9 +366,9 @@ enum Command {
     },
     /// Check what this user, kernel and container can measure, and how to get the rest.
     ///
-    /// Tries each ability on things of its own: a private folder, a file opened with O_DIRECT, the page cache of a file, a
-    /// loop device, a private mount, a control group. It removes them all. A missing ability is an answer, not a failure:
-    /// the exit status is 0.
+    /// Tries each ability on things of its own: a private folder, a file opened with O_DIRECT, the page cache of a
+    /// file, a loop device, a private mount, a control group. It removes them all. A missing ability is an answer, not
+    /// a failure: the exit status is 0.
     ///
     /// Writes: small test files in PATH, which it removes.
     #[command(after_help = DOCTOR_EXAMPLES)]
@@ -368,8 +376,8 @@ enum Command {
     /// Explain a word of the tables (a warning, a unit, a state, a bottleneck), or a command.
     ///
     /// Without a word, prints the most important commands. `diskperf help commands` lists all commands, `diskperf help
-    /// programs` those that repeat a paper, a lab or a book. Other lists are warnings, units, clocks, states, bottlenecks,
-    /// breakdown, terms, presets, targets, keys, parts and exit.
+    /// programs` those that repeat a paper, a lab or a book. Other lists are warnings, units, clocks, states,
+    /// bottlenecks, breakdown, terms, presets, targets, keys, parts and exit.
     ///
     /// Writes: nothing.
     #[command(after_help = HELP_EXAMPLES)]

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use campaign::targets::Simulated;
 use kernel::sys::name::Shown;
 use machines::{Machine, Sweep};
 use report::plain::is_command;
@@ -19,7 +20,6 @@ use crate::commands::report::page_of;
 use crate::documents::document;
 use crate::documents::redact::anonymous;
 use crate::session::Stored;
-use crate::target::{Simulated, TargetArgument};
 use crate::ui::layout::{self, Output};
 use crate::ui::shell;
 
@@ -62,53 +62,8 @@ fn fuzz_sizes_and_times() {
     );
 }
 
-#[test]
-fn fuzz_targets() {
-    let examples = [
-        "a=/mnt/x,tune=scheduler:none",
-        "x=image:xfs,size=1GiB,dir=/mnt/a b,block=8KiB,mount=noatime+logbsize=256k,mkfs=-m crc=1+finobt=0  -L x,tune=a:b",
-        "new:ext4,block=4KiB,tune=scheduler:none@/dev/disk/by-id/a@b,tune=c:d",
-        "file:/a=b",
-        "old=sim:vax780-uda50,drive.rpm=3600,file_system=4k-1k",
-        "sim:flat",
-        ".",
-    ];
-    let read = |input: &[u8]| {
-        let typed = String::from_utf8_lossy(input);
-        let Ok(argument) = typed.parse::<TargetArgument>();
-        assert_eq!(argument.typed, typed);
-        assert!(typed.starts_with(&argument.name));
-        let said = argument.fuzzed();
-        is_bounded(&said, &typed);
-        said
-    };
-    let words = &[
-        "image:",
-        "new:",
-        "file:",
-        "sim:",
-        "ext4",
-        ",tune=",
-        "@",
-        "=",
-        ",",
-        "+",
-        ":",
-        "size=",
-        "dir=",
-        "block=",
-        "mount=",
-        "mkfs=",
-        "scheduler:none",
-        "flat",
-        "vax750-uda50",
-        "KiB",
-    ];
-    fuzz(&Subject::new("targets", examples, read).fast().with_words(words));
-}
-
-/// What is set of a machine: `--set`, `sim:MACHINE,...` and `--vary`. What is accepted can be described, or it is said why
-/// not, and what was described is switched on.
+/// What is set of a machine: `--set`, `sim:MACHINE,...` and `--vary`. What is accepted can be described, or it is said
+/// why not, and what was described is switched on.
 #[test]
 fn fuzz_settings() {
     let examples = [

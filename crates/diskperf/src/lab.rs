@@ -3,6 +3,9 @@
 
 use std::path::PathBuf;
 
+use campaign::error::CampaignError;
+use campaign::signals::Stop;
+use campaign::targets::{Site, Target};
 use clap::Args;
 use kernel::observe::host::Host;
 use kernel::{PathFault, Posix, Station, Workspace};
@@ -12,10 +15,7 @@ use units::{Bytes, Exit, Nanos};
 use workload::programs::lab::FLUSH;
 use workload::{CacheState, Phase, Program, Reason, Unproven};
 
-use crate::campaign_error::CampaignError;
 use crate::error::Error;
-use crate::signals::Stop;
-use crate::target::{Site, Target};
 use crate::ui::consent::{self, YesArguments};
 use crate::ui::output;
 use crate::ui::status::StatusLine;
@@ -30,8 +30,8 @@ const SERVED: f64 = 0.95;
 #[derive(Clone, Debug, Args)]
 pub struct FlushArguments {
     /// Create a file of this many MB (2^20 bytes), and read it before each phase that reads, as the original did. This
-    /// evicts up to as many bytes from the page cache. Without this option, diskperf evicts the test files themselves, and
-    /// prints on standard error whether that is proven.
+    /// evicts up to as many bytes from the page cache. Without this option, diskperf evicts the test files themselves,
+    /// and prints on standard error whether that is proven.
     #[arg(long, value_name = "MB", value_parser = count, allow_negative_numbers = true)]
     flush_file: Option<u32>,
 }

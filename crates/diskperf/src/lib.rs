@@ -2,49 +2,24 @@
 //! both worlds.
 //!
 //! ```text
-//!   cli ──> request ──> target, presets ──> plan ──> runner::execution ──> events ──> display (standard error)
-//!              │                              │              │
-//!            store                        forecast           └──> cells, published ──> report (standard output)
+//!   cli ──> campaign (request, plan, rounds) ──> events ──> ui (standard error)
+//!                        │
+//!                        └──> results ──> report ──> ui (standard output)
 //! ```
 
-mod aging;
-mod budget;
-mod campaign_error;
-mod cells;
-mod choose;
 mod cli;
 mod commands;
-mod conditioning;
-mod consumption;
 mod doctor;
 mod documents;
 mod error;
-mod events;
-mod forecast;
 #[cfg(test)]
 mod fuzz;
-mod ground;
-mod judge;
-mod keeper;
 mod lab;
-mod made;
-mod memory;
-mod plan;
-mod presets;
-mod published;
 mod remains;
-mod request;
-mod rounds;
 mod session;
-mod signals;
 mod simulation;
-mod sized;
-mod sizing;
-mod target;
 mod ui;
 mod verification;
-mod whole_devices;
-mod worlds;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -53,8 +28,8 @@ use std::process::ExitCode;
 use units::{Bytes, Exit};
 use workload::programs::mckusick::Classic;
 
+pub use campaign::targets::Simulated;
 use error::{Error, LEAST_STACK};
-pub use target::Simulated;
 use ui::failure;
 
 /// Runs the command that these words are, and says how it ended.
@@ -66,8 +41,8 @@ pub fn main(words: Vec<OsString>) -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// The limit of the stack, if that is too small for anything but to say so. The threads that are started have stacks of a
-/// size of their own.
+/// The limit of the stack, if that is too small for anything but to say so. The threads that are started have stacks of
+/// a size of their own.
 fn small_stack() -> Option<Bytes> {
     kernel::stack_limit().filter(|limit| *limit < LEAST_STACK)
 }
@@ -91,7 +66,7 @@ fn run(mut words: Vec<OsString>) -> Exit {
     }
     let ended = match classic_call(&words) {
         Some((classic, file)) => commands::classic::run(classic, file.as_ref()),
-        None => signals::outlive_file_limit().map_err(Error::from).and_then(|()| cli::run(words)),
+        None => campaign::signals::outlive_file_limit().map_err(Error::from).and_then(|()| cli::run(words)),
     };
     match ended {
         Ok(exit) => exit,
@@ -99,8 +74,8 @@ fn run(mut words: Vec<OsString>) -> Exit {
     }
 }
 
-/// The four programs of 1983 are called with nothing but a file. They are recognised before anything else is set up, so that starting one costs as little as
-/// starting the original.
+/// The four programs of 1983 are called with nothing but a file. They are recognised before anything else is set up, so
+/// that starting one costs as little as starting the original.
 fn classic_call(words: &[OsString]) -> Option<(Classic, &OsString)> {
     let [_, command, file] = words else { return None };
     let classic = Classic::named(command.to_str()?)?;

@@ -1,13 +1,13 @@
-//! Leftovers of killed processes of a stored run: private folders, file systems on devices, tuned queues. Their tags and
-//! notes hold the run's name. Leftovers of other runs stay, and so does what a running process made.
+//! Leftovers of killed processes of a stored run: private folders, file systems on devices, tuned queues. Their tags
+//! and notes hold the run's name. Leftovers of other runs stay, and so does what a running process made.
 
 use std::path::{Path, PathBuf};
 
+use campaign::events::Event;
 use kernel::provision::queue_tuning::{self, restore_left, restore_left_of};
 use kernel::{Vacated, left_volumes_of, remove_left};
 
 use crate::error::Error;
-use crate::events::Event;
 
 /// Removes what killed processes of this run left in these folders, on devices and in queues, and reports it. If one
 /// cannot be removed, the others are; the last such error is returned. Only the holder of the run may call it. The

@@ -3,30 +3,51 @@
 use std::ffi::OsString;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use campaign::error::CampaignError;
+use campaign::events::{Event, Remarks};
+use campaign::executions::History;
+use campaign::plan::Plan;
+use campaign::request::planning::alternatives;
+use campaign::request::resolved::Resolved;
+use campaign::request::{RunRequest, Workload};
+use campaign::results::{Scene, all_cells};
+use campaign::run_writer::{Command, Decided, Keeper, performances};
+use campaign::targets::prepared;
+use campaign::targets::{Site, Target, TargetArgument, TargetKind};
 use kernel::guard::GuardFault;
 use kernel::observe::host::Host;
 use kernel::sys::name::Shown;
 use kernel::{ImageFault, Incarnation, PathFault, Vacated, replaced_volumes_of};
 use serde::{Deserialize, Serialize};
-use stats::{Document, Problem, RunInfo, SCHEMA, TargetInfo};
+use stats::{Calibration, Cell, Choice, Document, Noise, Problem, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
 
-use crate::campaign_error::CampaignError;
-use crate::cells::{History, Scene, all_cells};
-use crate::commands::run::Results;
 use crate::documents::stored::KeepArguments;
 use crate::error::{Error, RunsError};
-use crate::events::{Event, Remarks};
-use crate::ground;
-use crate::keeper::{Command, Decided, Keeper, performances};
-use crate::plan::Plan;
 use crate::remains;
-use crate::request::planning::alternatives;
-use crate::request::resolved::Resolved;
-use crate::request::{RunRequest, Workload};
-use crate::target::{Site, Target, TargetArgument, TargetKind};
 use crate::ui::consent::Earlier;
 use crate::ui::layout::Output;
+
+/// What a run left in hand.
+#[derive(Debug, Default)]
+pub struct Results {
+    /// The targets as they were measured; empty where it did not come to that.
+    pub targets: Vec<TargetInfo>,
+    /// The figures.
+    pub cells: Vec<Cell>,
+    /// What went wrong.
+    pub problems: Vec<Problem>,
+    /// What follows from the figures.
+    pub findings: Vec<String>,
+    /// What a comparison came to.
+    pub choice: Option<Box<Choice>>,
+    /// What measuring itself costs here.
+    pub calibration: Option<Calibration>,
+    /// What else was at work.
+    pub noise: Option<Noise>,
+    /// Whether it was told to stop.
+    pub interrupted: bool,
+}
 
 /// A stored run to resume.
 #[derive(Debug)]
@@ -40,8 +61,8 @@ pub struct Resumed {
 }
 
 impl Resumed {
-    /// Removes the leftovers of a run that is not resumed. Only the holder of the run may remove folders: another process may
-    /// be resuming it. The run stays a killed one.
+    /// Removes the leftovers of a run that is not resumed. Only the holder of the run may remove folders: another
+    /// process may be resuming it. The run stays a killed one.
     pub fn abandon(mut self, notify: &mut dyn FnMut(Event)) {
         let Left { state, holder, info, folder, .. } = &self.left;
         if info.host != Host::this().name {
@@ -158,7 +179,8 @@ impl<'a> Session<'a> {
         info
     }
 
-    /// Takes over a run that is resumed, and removes the leftovers of its process. Devices are inspected again afterwards.
+    /// Takes over a run that is resumed, and removes the leftovers of its process. Devices are inspected again
+    /// afterwards.
     pub fn claim(
         &mut self,
         Resumed { store, run, left }: Resumed,
@@ -179,7 +201,7 @@ impl<'a> Session<'a> {
         for target in targets.iter_mut() {
             if let Site::Volume(volume) = &mut target.site {
                 let held = vacated.iter().find(|vacated| vacated.node() == volume.inspected.node());
-                **volume = ground::looked_at_again(volume, held)?;
+                **volume = prepared::looked_at_again(volume, held)?;
             }
         }
         self.vacated = vacated;
@@ -207,8 +229,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Skips the conditioning of devices that an earlier process conditioned and wrote to in some rounds. If it finished no
-    /// round, they are conditioned again.
+    /// Skips the conditioning of devices that an earlier process conditioned and wrote to in some rounds. If it
+    /// finished no round, they are conditioned again.
     pub fn keep_conditioned(&self, targets: &mut [Target]) {
         if self.left.as_ref().is_none_or(|left| left.executions.is_empty()) {
             return;
@@ -291,8 +313,8 @@ impl<'a> Session<'a> {
         .into()
     }
 
-    /// Stores how the run ended; if that fails, it is one more problem of the run. A killed run stays killed if its devices
-    /// are refused: its holder shows whether the machine was restarted since.
+    /// Stores how the run ended; if that fails, it is one more problem of the run. A killed run stays killed if its
+    /// devices are refused: its holder shows whether the machine was restarted since.
     pub fn end(&mut self, document: &mut Document, ended: &Result<(), Error>) -> Result<(), Error> {
         let Some(keeper) = self.keeper.take() else { return Ok(()) };
         let killed = self.left.as_ref().filter(|left| left.state == RunState::Running);
@@ -312,8 +334,8 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Whether the machine was restarted since this run began. The process that holds the run may be of this boot all the same:
-/// an earlier `resume` that did not get far.
+/// Whether the machine was restarted since this run began. The process that holds the run may be of this boot all the
+/// same: an earlier `resume` that did not get far.
 fn began_before_restart(left: &Left) -> bool {
     let is_of_earlier_boot = left.holder.parse::<Incarnation>().is_ok_and(|holder| !holder.is_of_this_boot());
     let boot = SystemTime::now().checked_sub(kernel::observe::host::uptime());
@@ -335,7 +357,7 @@ pub fn info(
     results: &Results,
 ) -> RunInfo {
     let of_targets = match &results.targets[..] {
-        [] => targets.iter().filter_map(|target| ground::info(target, None).ok()).collect(),
+        [] => targets.iter().filter_map(|target| prepared::info(target, None).ok()).collect(),
         known => known.to_vec(),
     };
     let host = Host::this();

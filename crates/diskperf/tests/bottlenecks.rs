@@ -11,10 +11,10 @@ use testkit::skip;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Makes the bottleneck of this name, and fails if another is named. "n.m." is a good answer: on a busy machine a program
-/// may wait for a processor as long as for the disk. `crates/stats/tests/bottlenecks.rs` tests with recorded figures that
-/// the right one is named. Gives the cell for the evidence that does not depend on load; none if the bottleneck cannot be
-/// made.
+/// Makes the bottleneck of this name, and fails if another is named. "n.m." is a good answer: on a busy machine a
+/// program may wait for a processor as long as for the disk. `crates/stats/tests/bottlenecks.rs` tests with recorded
+/// figures that the right one is named. Gives the cell for the evidence that does not depend on load; none if the
+/// bottleneck cannot be made.
 fn not_taken_for_another(name: &str) -> Option<Value> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let made = ALL.iter().find(|made| made.name == name).expect("one of the ten");

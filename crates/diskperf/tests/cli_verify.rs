@@ -436,8 +436,8 @@ fn power_round(blank: &[u8], cache: WriteCache, lines: usize) -> Round {
     }
 }
 
-/// How many acknowledged records have their newest version in sectors that were dropped. Told by the stamps alone, which
-/// are sixteen bytes: who, and version times the size of a record plus the place in it.
+/// How many acknowledged records have their newest version in sectors that were dropped. Told by the stamps alone,
+/// which are sixteen bytes: who, and version times the size of a record plus the place in it.
 fn records_in(dropped: &[Vec<u8>], lines: &[String]) -> usize {
     let mut words = lines[0].split_whitespace().skip(2);
     let seed: u64 = words.next().and_then(|seed| seed.parse().ok()).expect("a seed");

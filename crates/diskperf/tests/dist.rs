@@ -46,8 +46,8 @@ fn it_measures_stores_and_explains() {
     assert_eq!(names_in(folder.path()), [""; 0]);
 }
 
-/// The clock that every operation is timed by lies in memory that the kernel shares, which a static program must find by
-/// itself: else each reading is a call, and costs more than what is timed.
+/// The clock that every operation is timed by lies in memory that the kernel shares, which a static program must find
+/// by itself: else each reading is a call, and costs more than what is timed.
 #[test]
 fn it_reads_the_clock_without_a_call() {
     let program = made!(testkit::PROGRAM_END);

@@ -2,14 +2,14 @@
 //! output, or updates the page (`cargo xtask docs --write`).
 //!
 //! Policy:
-//!   1. a block begins with ```` ```console ````. Lines after `$ ` are commands; the lines below are their output, standard
-//!      output and standard error together. The commands of a page run in order, in a folder of their own that contains
-//!      `docs` and `examples`; those of CONTRIBUTING.md run in the root of the project;
+//!   1. a block begins with ```` ```console ````. Lines after `$ ` are commands; the lines below are their output,
+//!      standard output and standard error together. The commands of a page run in order, in a folder of their own that
+//!      contains `docs` and `examples`; those of CONTRIBUTING.md run in the root of the project;
 //!   2. computed output is compared character by character;
 //!   3. measured output (`<!-- measured -->` above the block) is compared by its shape, see `tests/shape`.
 //!      `<!-- measured, checked with: COMMAND -->` runs a quicker command instead of the first;
-//!   4. `<!-- recorded: FILE -->` shows the command of a recorded run with the output of `diskperf show FILE`; a filter after
-//!      FILE shortens it (`<!-- recorded: FILE | head -->`);
+//!   4. `<!-- recorded: FILE -->` shows the command of a recorded run with the output of `diskperf show FILE`; a filter
+//!      after FILE shortens it (`<!-- recorded: FILE | head -->`);
 //!   5. pictures that the commands of a page draw are compared too;
 //!   6. `docs/reference/commands.md` and `words.md` are generated as a whole: `tests/reference`;
 //!   7. an update changes only differing blocks, and all measured blocks if that is asked for.
@@ -233,7 +233,8 @@ const RECORDED: [(&str, &str); 3] = [
     ),
     (
         "tuned.json",
-        "diskperf choose usual=image:ext4 ahead=image:ext4,tune=read_ahead_kb:4096 --only read_8192 --only randread --only smallfb --rounds 12",
+        "diskperf choose usual=image:ext4 ahead=image:ext4,tune=read_ahead_kb:4096 --only read_8192 --only randread \
+            --only smallfb --rounds 12",
     ),
 ];
 

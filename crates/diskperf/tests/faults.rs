@@ -60,8 +60,8 @@ fn void(cells: &[&Value], words: &[&str]) {
     }
 }
 
-/// The document of a run that failed, whose first problem is in this program and phase, on this target, and which says so
-/// on standard error too.
+/// The document of a run that failed, whose first problem is in this program and phase, on this target, and which says
+/// so on standard error too.
 fn failed(ended: &Ended, target: &str, program: &str, phase: &str, word: &str) -> Value {
     let (document, problem) = failure(ended, target, program);
     assert_eq!(problem["phase"], phase, "{problem:#}");

@@ -1,5 +1,5 @@
-//! Runs that are killed after any number of executions: what was finished is stored once, `resume` finishes the rest, and
-//! nothing is left behind. `cargo xtask prove` does it more often.
+//! Runs that are killed after any number of executions: what was finished is stored once, `resume` finishes the rest,
+//! and nothing is left behind. `cargo xtask prove` does it more often.
 
 mod broken_off;
 
@@ -26,7 +26,8 @@ const ON_DISK: u64 = 4;
 /// Rounds of the preset `smoke`.
 const ROUNDS: usize = 2;
 
-/// A run of few programs, each with files of its own: one file that is overwritten, small files, records that are synced.
+/// A run of few programs, each with files of its own: one file that is overwritten, small files, records that are
+/// synced.
 const RUN: [&str; 9] = ["run", "smoke", "--only", "write_8192", "--only", "smallfb", "--only", "commit", "--json"];
 
 /// Its executions.
@@ -57,8 +58,8 @@ impl Scratch {
     }
 }
 
-/// Kills a run once it has stored `executions`, or has ended. Then resumes it, and adds the outcome to the tally. Returns
-/// the number of files and folders that the killed run left.
+/// Kills a run once it has stored `executions`, or has ended. Then resumes it, and adds the outcome to the tally.
+/// Returns the number of files and folders that the killed run left.
 fn kill(parent: &Path, executions: usize, random: &mut Prng, tally: &mut Tally) -> u64 {
     let scratch = Scratch::inside(parent);
     let mut run = scratch.diskperf().command(&RUN);

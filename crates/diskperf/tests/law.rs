@@ -31,18 +31,19 @@ fn of_a_single_server_more_at_once_wait_longer_and_get_no_more_done() {
     let (service, fastest) = (SERVICE.as_nanos() as f64, 1.0 / SERVICE.as_secs_f64());
     for depth in [8.0, 32.0] {
         let cell = disk.read(&program, &format!("--iodepth {depth} --rounds 3 --time 500ms"));
-        // One request at a time, however many are in flight. A little more, as some are in flight when the clock starts.
+        // One request at a time, however many are in flight. A little more, as some are in flight when the clock
+        // starts.
         assert!(rate(&cell) < 1.05 * fastest, "{} per second at depth {depth}", rate(&cell));
         // If all are submitted together, the median one waits for half of the others.
         let median = nanos(&cell, "p50");
         assert!(median > 0.4 * depth * service, "{median} ns at depth {depth}");
-        // Requests in flight are the rate times their mean latency (Little 1961), and a closed loop always has as many. The
-        // median is at most twice the mean; long stalls make it less, without a limit.
+        // Requests in flight are the rate times their mean latency (Little 1961), and a closed loop always has as many.
+        // The median is at most twice the mean; long stalls make it less, without a limit.
         let in_flight = rate(&cell) * median / 1e9;
         assert!(in_flight < 2.1 * depth, "{in_flight} in flight at depth {depth}");
     }
-    // By a schedule that keeps it busy half of the time: the requests of the schedule and no more. `prove` compares how long
-    // they wait with the law; on a busy machine a stall has many of them wait.
+    // By a schedule that keeps it busy half of the time: the requests of the schedule and no more. `prove` compares how
+    // long they wait with the law; on a busy machine a stall has many of them wait.
     let half = 0.5 * fastest;
     let options = format!("--rate {half:.0} --arrivals poisson --iodepth 32 --rounds 3 --time 500ms");
     let open = disk.read(&program, &options);
@@ -96,9 +97,9 @@ fn an_open_loop_shows_the_stalls_that_a_closed_one_hides() {
     // A quarter more than the limit lets through: below it, a schedule never meets it.
     let open = read(&format!("--rate {} --iodepth 128", LIMIT * 5 / 4));
     assert_eq!((&closed["latency_ns"]["kind"], &open["latency_ns"]["kind"]), (&"service".into(), &"response".into()));
-    // In the closed loop only the read that was held up shows it; in the open loop, all that were to begin meanwhile. The
-    // schedule is ahead of the limit by a quarter of the time that has passed, so the median response time is an eighth of
-    // the 1.5 s at any speed; a slice of the limit may come first.
+    // In the closed loop only the read that was held up shows it; in the open loop, all that were to begin meanwhile.
+    // The schedule is ahead of the limit by a quarter of the time that has passed, so the median response time is an
+    // eighth of the 1.5 s at any speed; a slice of the limit may come first.
     let (hidden, shown) = (nanos(&closed, "p50"), nanos(&open, "p50"));
     assert!(shown > 5.0 * hidden, "{shown} {hidden}");
 }

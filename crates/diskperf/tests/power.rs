@@ -194,8 +194,8 @@ fn what_was_finished_when_the_power_was_cut_is_there_once_and_the_rest_is_gone_o
         let (finished, _) = run_until_cut(&computer, arguments, cache);
         promised += finished.len();
         let found = start_again(&computer, &finished, of, &mut tally);
-        // The program went on for a moment after the cut, on a disk of its own: of a run that was lost whole it may have
-        // made the folder then, which no computer without power does.
+        // The program went on for a moment after the cut, on a disk of its own: of a run that was lost whole it may
+        // have made the folder then, which no computer without power does.
         if found != Found::NotBegun {
             left_behind += testkit::names_in(&computer.path("measured")).len();
         }

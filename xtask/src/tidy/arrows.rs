@@ -5,6 +5,7 @@
 //!   {units, workload, stats} <- store               {units, simulator, kernel} <- machines
 //!   {units, kernel} <- powercut                     {units, workload, simulator, stats, machines} <- classic1983
 //!   {units, workload, kernel, stats} <- runner      {units, workload, stats} <- jobs
+//!   {runner, jobs, machines, store, report, simulator, ...} <- campaign
 //! ```
 //!
 //! The simulator and the kernel have never heard of each other, and nothing depends on diskperf. What tests depend on
@@ -15,7 +16,7 @@ use cargo_metadata::{DependencyKind, Package};
 use super::Finding;
 
 /// Each crate, and those of ours that it may depend on.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("units", &[]),
     ("workload", &["units"]),
     ("simulator", &["units", "workload"]),
@@ -28,6 +29,21 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("diskperf-classic1983", &["units", "workload", "simulator", "stats", "diskperf-machines"]),
     ("diskperf-runner", &["units", "workload", "kernel", "stats"]),
     ("diskperf-jobs", &["units", "workload", "stats"]),
+    (
+        "diskperf-campaign",
+        &[
+            "units",
+            "workload",
+            "simulator",
+            "kernel",
+            "stats",
+            "report",
+            "store",
+            "diskperf-machines",
+            "diskperf-runner",
+            "diskperf-jobs",
+        ],
+    ),
     (
         "diskperf",
         &[
@@ -43,6 +59,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
             "diskperf-classic1983",
             "diskperf-runner",
             "diskperf-jobs",
+            "diskperf-campaign",
         ],
     ),
     ("overhead", &["units", "workload", "kernel", "stats", "diskperf-runner"]),

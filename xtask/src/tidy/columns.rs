@@ -9,7 +9,7 @@ use super::source::File;
 const COLUMNS: usize = 120;
 
 /// Crates that still have longer lines, and how many.
-const LONG: [(&str, usize); 2] = [("diskperf", 263), ("testkit", 10)];
+const LONG: [(&str, usize); 2] = [("diskperf", 13), ("testkit", 10)];
 
 /// Lines that are too long, and crates with another number of them than the list says.
 pub fn check(files: &[File]) -> Vec<Finding> {

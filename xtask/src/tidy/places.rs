@@ -57,7 +57,7 @@ const SHELLS: [&str; 9] =
     ["\"sh\"", "\"bash\"", "\"dash\"", "\"zsh\"", "\"/bin/sh", "\"/bin/bash", "libc::system", "popen", "\"-c\""];
 
 /// The crates that a user runs. Only there a file may be of anybody, and is a shell a danger.
-const PRODUCT: [&str; 14] = [
+const PRODUCT: [&str; 15] = [
     "units",
     "workload",
     "simulator",
@@ -66,6 +66,7 @@ const PRODUCT: [&str; 14] = [
     "kernel",
     "powercut",
     "runner",
+    "campaign",
     "jobs",
     "stats",
     "report",
@@ -81,7 +82,7 @@ const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
     ("crates/diskperf/src/session.rs", &[Date], "when a run began, as it is listed"),
     ("crates/diskperf/src/commands/simulate.rs", &[Date], "when a run began, as it is listed"),
-    ("crates/diskperf/src/keeper.rs", &[Date], "when a run ended, as it is listed"),
+    ("crates/campaign/src/run_writer.rs", &[Date], "when a run ended, as it is listed"),
     ("crates/diskperf/src/verification/steps.rs", &[Date], "a seed that nobody chose"),
     ("crates/powercut/src/writers.rs", &[Delete], "records that it wrote in a folder of its own, and takes back"),
     ("crates/diskperf/tests/devices/output/mod.rs", &[Delete], "a name in the test's own folder"),

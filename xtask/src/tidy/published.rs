@@ -102,6 +102,6 @@ mod tests {
         assert_eq!(findings("machines/vax780.toml", "# published: the handbook\n"), 0);
         assert_eq!(findings("machines/published/t1.csv", ""), 1);
         assert_eq!(findings("crates/simulator/src/published.rs", ""), 1);
-        assert_eq!(findings("crates/diskperf/src/published.rs", "include_str!(\"/etc/a\")"), 0);
+        assert_eq!(findings("crates/campaign/src/published.rs", "include_str!(\"/etc/a\")"), 0);
     }
 }

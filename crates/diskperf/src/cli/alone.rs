@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use campaign::presets;
+use campaign::targets::TargetKind;
 use clap::error::{ContextKind, ErrorKind};
 use jobs::JobError;
 
@@ -10,8 +12,6 @@ use super::{Command, CommandLine, parse};
 use crate::commands::help;
 use crate::documents::job_files;
 use crate::error::{ArgumentError, Error};
-use crate::presets;
-use crate::target::TargetKind;
 
 /// Why words cannot be read.
 pub enum Misread {

@@ -2,22 +2,22 @@
 
 use std::ffi::OsString;
 
+use campaign::request::OwnWords;
+use campaign::request::command::OwnCommand;
 use clap::Args;
 use kernel::sys::name::Shown;
 use units::Nanos;
 
 use super::values::parse_time;
 use crate::error::Error;
-use crate::request::OwnWords;
-use crate::request::command::OwnCommand;
 use crate::ui::output;
 
 /// The options of a command.
 #[derive(Clone, Debug, Default, Args)]
 pub struct CommandArguments {
     /// Run this before each execution of the COMMAND, in the same folder, as in 'cp -r /usr/include include'. It is not
-    /// measured. diskperf syncs its files before the measurement, and ends processes that it leaves running. Quote it as one
-    /// word; diskperf splits it like a shell.
+    /// measured. diskperf syncs its files before the measurement, and ends processes that it leaves running. Quote it
+    /// as one word; diskperf splits it like a shell.
     #[arg(long, value_name = "COMMAND", requires = "command")]
     prepare: Option<OsString>,
     /// End the COMMAND, or that of --prepare, after this time, as in 30s; it counts as failed [default: no limit].
@@ -25,15 +25,16 @@ pub struct CommandArguments {
     timeout: Option<Nanos>,
     /// Measure this command instead of a preset.
     ///
-    /// It starts in a private folder of the target, which is empty except for files of --prepare. {} in any of its words is
-    /// the path of that folder; write {{}} for {} itself. diskperf does not start a shell; sh -c 'LINE' is a command too.
+    /// It starts in a private folder of the target, which is empty except for files of --prepare. {} in any of its
+    /// words is the path of that folder; write {{}} for {} itself. diskperf does not start a shell; sh -c 'LINE' is a
+    /// command too.
     ///
     /// diskperf measures the time until the command returned and until all data are durable, the CPU time of all its
-    /// processes, and the work of the device. syncfs(2) makes data durable: it syncs the whole file system, with dirty data
-    /// of other programs.
+    /// processes, and the work of the device. syncfs(2) makes data durable: it syncs the whole file system, with dirty
+    /// data of other programs.
     ///
-    /// A command that fails has no figure. diskperf ends processes that the command leaves running. If diskperf itself is
-    /// killed (kill -9), background processes go on.
+    /// A command that fails has no figure. diskperf ends processes that the command leaves running. If diskperf itself
+    /// is killed (kill -9), background processes go on.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

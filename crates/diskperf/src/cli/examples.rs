@@ -35,7 +35,8 @@ pub const TASKS: [Task; 5] = [
     },
     Task {
         question: "Did a commit make a test slower? In CI, save base.json once, then:",
-        command: "diskperf run quick . --rounds 10 --budget 5min --json -o now.json && diskperf compare base.json now.json \
+        command: "diskperf run quick . --rounds 10 --budget 5min --json -o now.json && diskperf compare base.json \
+            now.json \
                   --fail-if slower:5%",
         page: "docs/guides/ci.md",
     },

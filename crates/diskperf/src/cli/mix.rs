@@ -3,6 +3,7 @@
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
+use campaign::presets::{self, Preset};
 use clap::Args;
 use jobs::blktrace::{self, Derived};
 use kernel::PathFault;
@@ -12,7 +13,6 @@ use workload::Mix;
 
 use crate::documents::user_files;
 use crate::error::{ArgumentError, Error};
-use crate::presets::{self, Preset};
 use crate::ui::output;
 
 /// What `run` and `simulate` take for it.
@@ -20,13 +20,13 @@ use crate::ui::output;
 pub struct MixArguments {
     /// Mix of accesses for vaxmix, instead of its own two, as in sizes=512B:1+8KiB:4,reads=67.
     ///
-    /// sizes: access sizes, each with its weight. reads: percentage of reads. hot=60/10: 60 % of the accesses go to the first
-    /// 10 % of the file. near=20: 20 % are within 64 KiB of the access before. rate=50: repeat the mix at 50 accesses per
-    /// second, to measure response times. A key that is left out has its value in uniform_mix.
+    /// sizes: access sizes, each with its weight. reads: percentage of reads. hot=60/10: 60 % of the accesses go to the
+    /// first 10 % of the file. near=20: 20 % are within 64 KiB of the access before. rate=50: repeat the mix at 50
+    /// accesses per second, to measure response times. A key that is left out has its value in uniform_mix.
     #[arg(long, value_name = "MIX")]
     mix: Option<Mix>,
-    /// Derive the mix from a block trace in FILE, the output of blkparse, and print it. diskperf counts the queued requests
-    /// (Q) of the busiest device; if the trace has none, the issued ones (D).
+    /// Derive the mix from a block trace in FILE, the output of blkparse, and print it. diskperf counts the queued
+    /// requests (Q) of the busiest device; if the trace has none, the issued ones (D).
     #[arg(long, value_name = "FILE", conflicts_with = "mix")]
     from_trace: Option<PathBuf>,
 }

@@ -3,15 +3,15 @@
 use std::ffi::OsString;
 use std::fs;
 
+use campaign::presets::Sizing;
+use campaign::request::resolved::{Resolved, Tests};
+use campaign::request::{RunRequest, Together};
+use campaign::targets::{Conditioning, TargetArgument};
 use units::{Bytes, Nanos};
 
 use crate::cli;
 use crate::error::Error;
-use crate::presets::Sizing;
-use crate::request::resolved::{Resolved, Tests};
-use crate::request::{RunRequest, Together};
 use crate::session::Stored;
-use crate::target::{Conditioning, TargetArgument};
 use crate::ui::layout::Output;
 
 /// What a command line asks for.
@@ -72,7 +72,7 @@ fn what_is_typed_is_in_the_request() {
     assert_eq!(quick.targets, [TargetArgument::from(".".to_owned())]);
     assert_eq!(quick.sizing, Sizing::FitTime { usual: Nanos::from_secs(60) });
     let chosen = asked("choose . /tmp").request;
-    assert_eq!((chosen.sizing, chosen.budget), (Sizing::FitTime { usual: crate::choose::USUAL }, None));
+    assert_eq!((chosen.sizing, chosen.budget), (Sizing::FitTime { usual: campaign::choose::USUAL }, None));
     assert_eq!(chosen.schedule.goal().map(|goal| goal.margin), Some(0.05));
     // The limit of the page cache belongs to a file of the preset's size.
     let classic = |options: &str| asked(&format!("run classic1983 . {options}")).request;

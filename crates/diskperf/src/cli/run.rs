@@ -2,6 +2,12 @@
 
 use std::path::Path;
 
+use campaign::presets::{self, Preset};
+use campaign::request::command_fault::CommandFault;
+use campaign::request::host;
+use campaign::request::resolved::{Resolved, Tests};
+use campaign::request::{CacheWish, Environment, RunRequest, Together, Workload, or_here};
+use campaign::targets::{Conditioning, TargetArgument};
 use clap::Args;
 use kernel::NoCommand;
 use units::{Bytes, Nanos};
@@ -13,12 +19,6 @@ use crate::cli::wear::WearArguments;
 use crate::documents::job_files;
 use crate::documents::stored::KeepArguments;
 use crate::error::{ArgumentError, Error};
-use crate::presets::{self, Preset};
-use crate::request::command_fault::CommandFault;
-use crate::request::host;
-use crate::request::resolved::{Resolved, Tests};
-use crate::request::{CacheWish, Environment, RunRequest, Together, Workload, or_here};
-use crate::target::{Conditioning, TargetArgument};
 use crate::ui::consent::ConsentArguments;
 use crate::ui::layout::{OutputArguments, RunFormat};
 
@@ -28,8 +28,8 @@ pub struct RunArguments {
     /// Preset, or job file (its name ends in .toml).
     ///
     /// A job file holds one `[[load]]` per workload. Its keys are the options of `diskperf io` (pattern = "randread",
-    /// iodepth = 32, direct = true). Above the workloads it can set targets, rounds, budget and seed of the run; the command
-    /// line overrides these. `diskperf schema job` prints all keys, and `diskperf import` converts a fio job.
+    /// iodepth = 32, direct = true). Above the workloads it can set targets, rounds, budget and seed of the run; the
+    /// command line overrides these. `diskperf schema job` prints all keys, and `diskperf import` converts a fio job.
     #[arg(value_name = "PRESET|JOB.toml", value_parser = WhatParser)]
     what: What,
     /// PATH, DEVICE, image:FSTYPE, new:FSTYPE@DEVICE, file:PATH or sim:MACHINE [default: the current directory].
@@ -38,17 +38,18 @@ pub struct RunArguments {
     ///
     /// DEVICE: a block device, for the preset device. diskperf only reads it, unless --write overwrites all of it.
     ///
-    /// image:FSTYPE[,KEY=VALUE]...: a new file system on a private loop image, removed afterwards (needs root). FSTYPE is
-    /// ext4, xfs, btrfs or any other with a mkfs. Keys: size, dir (directory of the image), block, mount and mkfs (options
-    /// for mount and mkfs).
+    /// image:FSTYPE[,KEY=VALUE]...: a new file system on a private loop image, removed afterwards (needs root). FSTYPE
+    /// is ext4, xfs, btrfs or any other with a mkfs. Keys: size, dir (directory of the image), block, mount and mkfs
+    /// (options for mount and mkfs).
     ///
-    /// new:FSTYPE[,KEY=VALUE]...@DEVICE: a new file system on a device, erased afterwards (needs root). Keys: block, mount
-    /// and mkfs. diskperf refuses a device that is in use. It overwrites data only with --destroy-data and --confirm.
+    /// new:FSTYPE[,KEY=VALUE]...@DEVICE: a new file system on a device, erased afterwards (needs root). Keys: block,
+    /// mount and mkfs. diskperf refuses a device that is in use. It overwrites data only with --destroy-data and
+    /// --confirm.
     ///
     /// file:PATH: an existing file, for tests that only read.
     ///
-    /// sim:MACHINE[,KEY=VALUE]...: a simulated machine; `diskperf simulate` lists them. Keys: fields (drive.rpm=3600), parts
-    /// (drive=ra81) and file_system. The same machine twice means two of its drives.
+    /// sim:MACHINE[,KEY=VALUE]...: a simulated machine; `diskperf simulate` lists them. Keys: fields (drive.rpm=3600),
+    /// parts (drive=ra81) and file_system. The same machine twice means two of its drives.
     ///
     /// NAME= before a target names it in the tables. ,tune=ATTRIBUTE:VALUE after it changes block-queue settings of its
     /// device during the run, as in tune=scheduler:none+read_ahead_kb:4096. In a value, + stands for a comma.
@@ -57,29 +58,29 @@ pub struct RunArguments {
     /// Run only this test of the preset, as in read_8192; can be repeated.
     #[arg(long, value_name = "PROGRAM", conflicts_with = "command")]
     only: Vec<String>,
-    /// Number of rounds, with a discarded first one [default: that of the preset]. A single round cannot measure several
-    /// targets in turns: their results then have the warning `order`.
+    /// Number of rounds, with a discarded first one [default: that of the preset]. A single round cannot measure
+    /// several targets in turns: their results then have the warning `order`.
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)))]
     rounds: Option<u32>,
-    /// Size of large files, as in 64M [default: that of the preset]. k, M, G and KiB, MiB, GiB are powers of 1024; kB, MB, GB
-    /// are powers of 1000. In tlpi, the size of the copied file; a hundredth of it is written, as in the book. In quick, it
-    /// lifts the limits on the bytes written. For your own command, the space that it needs.
+    /// Size of large files, as in 64M [default: that of the preset]. k, M, G and KiB, MiB, GiB are powers of 1024; kB,
+    /// MB, GB are powers of 1000. In tlpi, the size of the copied file; a hundredth of it is written, as in the book.
+    /// In quick, it lifts the limits on the bytes written. For your own command, the space that it needs.
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
     size: Option<Bytes>,
     /// Limit the page cache of the run, as in 64MiB, by a control group [default: no limit; classic1983 without --size:
     /// 64MiB].
     #[arg(long = "cache", value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_memory)]
     room_for_files: Option<Bytes>,
-    /// Start no round that would end later than this, as in 2min [default: quick 1min, others no limit]. quick makes its
-    /// files as large as fits into the budget; above 1min it also lifts its limits on the bytes written. tlpi first skips its
-    /// slowest rows (n.m.), and then rounds, down to two.
+    /// Start no round that would end later than this, as in 2min [default: quick 1min, others no limit]. quick makes
+    /// its files as large as fits into the budget; above 1min it also lifts its limits on the bytes written. tlpi first
+    /// skips its slowest rows (n.m.), and then rounds, down to two.
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
     budget: Option<Nanos>,
     /// Time of each test of device in a round, from 0.1s to 24h [default: 10s].
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_round_time)]
     time: Option<Nanos>,
-    /// Overwrite the whole DEVICE, with the preset device: discard it, write it sequentially (--precondition), and measure
-    /// writes in every round. Needs --destroy-data and --confirm; a device in use is refused.
+    /// Overwrite the whole DEVICE, with the preset device: discard it, write it sequentially (--precondition), and
+    /// measure writes in every round. Needs --destroy-data and --confirm; a device in use is refused.
     #[arg(long)]
     write: bool,
     /// Overwrite the whole device this many times before the first round, as in 1x, or none [default: 2x].
@@ -99,22 +100,23 @@ pub struct RunArguments {
     /// Run every test on one target at a time only.
     #[arg(long)]
     solo: bool,
-    /// Start every phase with a cold page cache for its files. Phases that read start cold anyway, if diskperf can prove it.
+    /// Start every phase with a cold page cache for its files. Phases that read start cold anyway, if diskperf can
+    /// prove it.
     #[arg(long, conflicts_with = "warm")]
     cold: bool,
     /// Start every phase with all of its files in the page cache.
     #[arg(long, conflicts_with = "drop_caches")]
     warm: bool,
-    /// Drop the caches of the whole machine before every cold phase, so that metadata is cold too. Slows down everything
-    /// else on this machine; needs root.
+    /// Drop the caches of the whole machine before every cold phase, so that metadata is cold too. Slows down
+    /// everything else on this machine; needs root.
     #[arg(long)]
     drop_caches: bool,
-    /// Keep the loop images, under a name in their directories, and the file systems on devices; `diskperf clean` removes
-    /// them.
+    /// Keep the loop images, under a name in their directories, and the file systems on devices; `diskperf clean`
+    /// removes them.
     #[arg(long)]
     keep: bool,
-    /// Print the plan and write nothing: the tests in the order of the first round, and how much they write. If known, also
-    /// the time limit or a rough duration.
+    /// Print the plan and write nothing: the tests in the order of the first round, and how much they write. If known,
+    /// also the time limit or a rough duration.
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
     #[command(flatten)]

@@ -3,6 +3,7 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
+use campaign::presets::{self, Preset};
 use clap::Args;
 use machines::Sweep;
 use units::Bytes;
@@ -10,7 +11,6 @@ use units::Bytes;
 use super::values::{PresetParser, parse_bytes, parse_phases, parse_threads};
 use crate::cli::mix::MixArguments;
 use crate::documents::stored::KeepArguments;
-use crate::presets::{self, Preset};
 use crate::ui::layout::{OutputArguments, RunFormat};
 
 /// Arguments of `diskperf simulate`.
@@ -21,13 +21,13 @@ pub struct SimulateArguments {
     /// Preset to run; that of 1983 uses files of 8 MiB
     #[arg(value_parser = PresetParser, default_value = presets::CLASSIC.name, hide_possible_values = true)]
     pub preset: &'static Preset,
-    /// Set a field, as in drive.rpm=3600 or kernel.call=0.5ms; exchange a part, as in drive=ra81; or choose a file system, as
-    /// in file_system=8k-1k. A number without a unit has the unit of the machine's file. Can be repeated.
+    /// Set a field, as in drive.rpm=3600 or kernel.call=0.5ms; exchange a part, as in drive=ra81; or choose a file
+    /// system, as in file_system=8k-1k. A number without a unit has the unit of the machine's file. Can be repeated.
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub settings: Vec<String>,
     /// Print a row for each value of a field: controller.buffer_sectors=1..256*2 doubles,
-    /// file_system.rotational_delay=0..8+1ms adds, controller.queue=fifo,disksort is a list. If repeated, diskperf prints a
-    /// row for each combination.
+    /// file_system.rotational_delay=0..8+1ms adds, controller.queue=fifo,disksort is a list. If repeated, diskperf
+    /// prints a row for each combination.
     #[arg(long = "sweep", value_name = "FIELD=VALUES")]
     pub sweeps: Vec<Sweep>,
     /// Number of drives used at once, with one test on each; as in 1,2 for both [default: that of the preset].
@@ -48,9 +48,9 @@ pub struct SimulateArguments {
     /// Simulations to run in parallel [default: one per processor]. Does not change results.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_threads)]
     pub threads: Option<NonZeroUsize>,
-    /// Write a timeline of the parts in the first run to FILE. A .json file is a trace for chrome://tracing or Perfetto; an
-    /// .svg file is a picture of the longest wait for the platter. --program, --drives and --set file_system=NAME choose the
-    /// first run.
+    /// Write a timeline of the parts in the first run to FILE. A .json file is a trace for chrome://tracing or
+    /// Perfetto; an .svg file is a picture of the longest wait for the platter. --program, --drives and --set
+    /// file_system=NAME choose the first run.
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
     /// Print the parts of the machine: every number with its unit and its source.

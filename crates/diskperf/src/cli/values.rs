@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 pub use jobs::MOST_ROUNDS;
 use units::{Bytes, Nanos};
 
-use crate::presets::{self, Preset};
+use campaign::presets::{self, Preset};
 
 /// The data that tests write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -113,8 +113,8 @@ pub fn parse_memory(text: &str) -> Result<Bytes, String> {
     }
 }
 
-/// The most rotational positions of a simulation. Ten thousand positions are less than two microseconds apart at 3600 turns a
-/// minute, and no part of `machines/` is known as exactly.
+/// The most rotational positions of a simulation. Ten thousand positions are less than two microseconds apart at 3600
+/// turns a minute, and no part of `machines/` is known as exactly.
 const MOST_PHASES: u32 = 10_000;
 
 /// Reads the value of --phases. The results of all positions stay in memory until the last has ended.
@@ -122,8 +122,8 @@ pub fn parse_phases(text: &str) -> Result<NonZeroU32, String> {
     whole(text, MOST_PHASES)
 }
 
-/// The most threads of a simulation. Chosen: a few times the processors of a machine of today. Each needs address space for
-/// its stack.
+/// The most threads of a simulation. Chosen: a few times the processors of a machine of today. Each needs address space
+/// for its stack.
 const MOST_THREADS: u32 = 1024;
 
 /// Reads the value of --threads.
@@ -147,8 +147,8 @@ pub fn parse_time(text: &str) -> Result<Nanos, units::ParseNanosError> {
     text.parse()
 }
 
-/// The least and the most time of a test of `device` in a round: a tenth of a second is enough for a rate, and more than a
-/// day is a typing error.
+/// The least and the most time of a test of `device` in a round: a tenth of a second is enough for a rate, and more
+/// than a day is a typing error.
 const ROUND_TIMES: (Nanos, Nanos) = (Nanos::from_millis(100), Nanos::from_secs(24 * 60 * 60));
 
 /// Reads the value of --time.

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
-use crate::target::Wear;
-use crate::target::wear::parse_fill;
+use campaign::targets::Wear;
+use campaign::targets::wear::parse_fill;
 
 /// The most changes: a day on a slow disk. Guess.
 const MOST_CHURNS: u32 = 1_000_000;
@@ -11,14 +11,14 @@ const MOST_CHURNS: u32 = 1_000_000;
 /// The options of aging.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct WearArguments {
-    /// Fill the file systems of image: and new: to this level before the first round, as in 70%, with incompressible files of
-    /// mixed sizes [default: not filled]. The files stay during the tests. Presets that would re-create the file system
-    /// before each test remount it instead.
+    /// Fill the file systems of image: and new: to this level before the first round, as in 70%, with incompressible
+    /// files of mixed sizes [default: not filled]. The files stay during the tests. Presets that would re-create the
+    /// file system before each test remount it instead.
     #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, value_parser = parse_fill)]
     fill: Option<u32>,
-    /// Age the file systems of image: and new: by N changes before the first round, filled to --fill or 70% [default: 0]. Each
-    /// change removes a file, rewrites one at half its size, appends to one, and adds files up to the same level. --seed
-    /// chooses the files. The time of aging does not count against --budget.
+    /// Age the file systems of image: and new: by N changes before the first round, filled to --fill or 70% [default:
+    /// 0]. Each change removes a file, rewrites one at half its size, appends to one, and adds files up to the same
+    /// level. --seed chooses the files. The time of aging does not count against --budget.
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CHURNS)))]
     age: Option<u32>,

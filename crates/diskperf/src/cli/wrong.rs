@@ -34,7 +34,8 @@ fn print(words: &[OsString], problem: impl FnOnce() -> Problem) {
     }
 }
 
-/// What the library says: paragraphs, of which the first is the mistake, and others are tips, the usage, where to read on.
+/// What the library says: paragraphs, of which the first is the mistake, and others are tips, the usage, where to read
+/// on.
 fn problem(said: &str) -> Problem {
     let mut paragraphs =
         said.trim().split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));

@@ -1,32 +1,33 @@
-//! `diskperf choose A B [C...]`: which is faster, by how much, and how sure that is. A run whose rounds go on until that is
-//! known.
+//! `diskperf choose A B [C...]`: which is faster, by how much, and how sure that is. A run whose rounds go on until
+//! that is known.
 
+use campaign::choose::{Condition, Goal, Price, USUAL, Use, parse_conditions, parse_price, parse_use};
+use campaign::presets::{self, Preset, Sizing};
+use campaign::request::resolved::{Resolved, Tests};
+use campaign::request::schedule::Schedule;
+use campaign::request::{CacheWish, Environment, RunRequest, Together, Workload};
+use campaign::targets::TargetArgument;
 use clap::Args;
 use stats::inference::comparison::LEAST_PAIRS;
 use units::{Bytes, Nanos};
 
-use crate::choose::{Condition, Goal, Price, USUAL, Use, parse_conditions, parse_price, parse_use};
 use crate::cli::command::CommandArguments;
 use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_time};
 use crate::cli::wear::WearArguments;
 use crate::documents::stored::KeepArguments;
 use crate::error::{ArgumentError, Error};
-use crate::presets::{self, Preset, Sizing};
-use crate::request::resolved::{Resolved, Tests};
-use crate::request::schedule::Schedule;
-use crate::request::{CacheWish, Environment, RunRequest, Together, Workload};
-use crate::target::TargetArgument;
 use crate::ui::consent::ConsentArguments;
 use crate::ui::layout::{OutputArguments, RunFormat};
 
 /// Arguments of `diskperf choose`.
 #[derive(Clone, Debug, Args)]
 pub struct ChooseArguments {
-    /// Two or more targets, as in `diskperf run`. diskperf re-creates the file system of image: and new: before each test.
+    /// Two or more targets, as in `diskperf run`. diskperf re-creates the file system of image: and new: before each
+    /// test.
     #[arg(value_name = "TARGET")]
     targets: Vec<TargetArgument>,
-    /// Treat the targets as stages, each a change of the one before. diskperf compares each stage with the one before it, and
-    /// the last with the first. Each column shows the change and its effect.
+    /// Treat the targets as stages, each a change of the one before. diskperf compares each stage with the one before
+    /// it, and the last with the first. Each column shows the change and its effect.
     #[arg(long)]
     stages: bool,
     /// Preset to run, or a command of your own after two dashes.
@@ -46,12 +47,12 @@ pub struct ChooseArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(LEAST_PAIRS as i64..=i64::from(MOST_ROUNDS)))]
     rounds: Option<u32>,
-    /// Weigh the tests for a use: database, mail, build, media, image (disks of virtual machines) or 1983; or with weights of
-    /// your own, as in commit=60,randread=40 [default: no weights].
+    /// Weigh the tests for a use: database, mail, build, media, image (disks of virtual machines) or 1983; or with
+    /// weights of your own, as in commit=60,randread=40 [default: no weights].
     #[arg(long = "use", value_name = "USE", value_parser = parse_use)]
     purpose: Option<Use>,
-    /// Require rates or latencies (p50, p90, p99, p999, max), as in 'read>=200MiB/s,commit.p99<=5ms'. If no target meets all
-    /// requirements, the exit status is 5.
+    /// Require rates or latencies (p50, p90, p99, p999, max), as in 'read>=200MiB/s,commit.p99<=5ms'. If no target
+    /// meets all requirements, the exit status is 5.
     #[arg(long = "need", value_name = "CONDITIONS", value_parser = parse_needs)]
     needs: Vec<Needs>,
     /// Price of a target, as in fast=0.10/GiB-month; can be repeated, once for each target.
@@ -65,13 +66,14 @@ pub struct ChooseArguments {
     /// Seed of every random order [default: 1].
     #[arg(long)]
     seed: Option<u64>,
-    /// Start every phase with a cold page cache for its files. Phases that read start cold anyway, if diskperf can prove it.
+    /// Start every phase with a cold page cache for its files. Phases that read start cold anyway, if diskperf can
+    /// prove it.
     #[arg(long)]
     cold: bool,
     #[command(flatten)]
     command: CommandArguments,
-    /// Print the plan and write nothing: the tests in the order of the first round, and how much they write. If known, also
-    /// the time limit or a rough duration.
+    /// Print the plan and write nothing: the tests in the order of the first round, and how much they write. If known,
+    /// also the time limit or a rough duration.
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
     #[command(flatten)]

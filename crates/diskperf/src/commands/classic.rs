@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use campaign::error::CampaignError;
 use kernel::guard::Given;
 use kernel::observe::mount::free_bytes;
 use kernel::{PathFault, Posix};
@@ -13,7 +14,6 @@ use units::{Bytes, Exit};
 use workload::programs::mckusick::{BYTES_1983, Classic};
 use workload::{Name, Tally, World};
 
-use crate::campaign_error::CampaignError;
 use crate::documents::user_files;
 use crate::error::{Error, LabError};
 

@@ -3,8 +3,8 @@
 //! Policy:
 //!   1. only what carries our mark is found: folders and images by their tag, file systems on devices
 //!      by the number that was noted when they were made, queues by the note of what they were;
-//!   2. what a process that still runs has made stays, what another machine has made, what belongs to another user, what
-//!      somebody uses, and what has no more than our name; and that is said, as is what could not be looked at;
+//!   2. what a process that still runs has made stays, what another machine has made, what belongs to another user,
+//!      what somebody uses, and what has no more than our name; and that is said, as is what could not be looked at;
 //!   3. where paths are named, only these are looked at: directories, kept images, and devices. Else the directory one
 //!      stands in, those of stored runs that were killed or kept something, and all that was noted;
 //!   4. what somebody kept on purpose goes only where it is named itself;
@@ -18,6 +18,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use campaign::targets::{TargetArgument, TargetKind};
 use clap::Args;
 use kernel::guard::shown_by;
 use kernel::leftovers::scan::{self, Holder, Kind, Left, Untagged};
@@ -30,7 +31,6 @@ use units::Exit;
 use crate::documents::stored::{StoreArguments, is_alive};
 use crate::documents::user_files;
 use crate::error::{ConsentError, Error, RunsError};
-use crate::target::{TargetArgument, TargetKind};
 use crate::ui::consent;
 use crate::ui::output;
 use crate::ui::shell;
@@ -43,8 +43,8 @@ Examples:
   diskperf clean /mnt/disk --yes      remove leftovers in one directory
   sudo diskperf clean /dev/sdb        erase a file system that a killed run made")]
 pub struct CleanArguments {
-    /// Look only at these directories, kept images and devices [default: the current directory, those of stored runs, and
-    /// all devices that runs used].
+    /// Look only at these directories, kept images and devices [default: the current directory, those of stored runs,
+    /// and all devices that runs used].
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// List leftovers, and remove nothing.

@@ -1,15 +1,17 @@
 //! `diskperf compare RUN RUN`: what is faster in the second, what has changed around the two, and whether that fails.
 //!
 //! Policy of `--fail-if slower:PERCENT`:
-//!   1. a cell fails where it is surely slower - its interval leaves out 1 - and by as much in the middle of the interval;
-//!   2. one that was measured then and is not now fails, and so does one of which the condition could never fail: what cannot
-//!      be guarded must not pass in silence;
+//!   1. a cell fails where it is surely slower - its interval leaves out 1 - and by as much in the middle of the
+//!      interval;
+//!   2. one that was measured then and is not now fails, and so does one of which the condition could never fail: what
+//!      cannot be guarded must not pass in silence;
 //!   3. one that may be slower by as much, and may not be slower at all, does neither; it is named;
 //!   4. a run is not guarded by itself.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use campaign::choose::matching;
 use clap::Args;
 use report::compare::compared;
 use report::plain::line;
@@ -18,7 +20,6 @@ use stats::{Cell, Document, Provenance};
 use units::Exit;
 
 use super::choose::parse_margin;
-use crate::choose::matching;
 use crate::documents::document;
 use crate::documents::fault::DocumentFault;
 use crate::documents::stored::StoreArguments;
@@ -29,8 +30,8 @@ use crate::ui::output;
 /// What `diskperf compare` takes.
 #[derive(Clone, Debug, Args)]
 pub struct CompareArguments {
-    /// Earlier run: a stored run (its id, the beginning of an id, or last), or a result file (of `diskperf run ... --json -o
-    /// FILE`); - means standard input
+    /// Earlier run: a stored run (its id, the beginning of an id, or last), or a result file (of `diskperf run ...
+    /// --json -o FILE`); - means standard input
     #[arg(value_name = "THEN")]
     then: PathBuf,
     /// Later run, in the same forms
@@ -39,7 +40,8 @@ pub struct CompareArguments {
     /// Treat rates that differ by less than this as the same, in percent.
     #[arg(long, value_name = "PERCENT", default_value = "5%", allow_negative_numbers = true, value_parser = parse_margin)]
     margin: f64,
-    /// End with exit status 5 on these conditions: slower:5%, or for one test commit:slower:20%; separate several by commas.
+    /// End with exit status 5 on these conditions: slower:5%, or for one test commit:slower:20%; separate several by
+    /// commas.
     #[arg(long, value_name = "CONDITIONS", value_parser = parse_guards)]
     fail_if: Vec<Guards>,
     #[command(flatten)]

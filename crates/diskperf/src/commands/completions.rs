@@ -24,8 +24,8 @@ pub fn run(arguments: &CompletionsArguments) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// Has the first word be a path too: the library knows of `diskperf PATH` nothing. bash and PowerShell complete paths where
-/// nothing else fits.
+/// Has the first word be a path too: the library knows of `diskperf PATH` nothing. bash and PowerShell complete paths
+/// where nothing else fits.
 fn with_paths(shell: Shell, script: &str) -> String {
     match shell {
         Shell::Zsh => script.replacen(

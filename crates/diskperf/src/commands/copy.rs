@@ -6,6 +6,8 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use campaign::error::CampaignError;
+use campaign::signals::Stop;
 use clap::{Args, ValueEnum};
 use kernel::guard::Given;
 use kernel::observe::mount::Place;
@@ -16,10 +18,8 @@ use units::{Bytes, Exit, Nanos, per_second};
 use workload::programs::book::{self, Sync};
 use workload::{Failure, Name, Op, OpKind, Reason, Span, Tally, World};
 
-use crate::campaign_error::CampaignError;
 use crate::documents::user_files;
 use crate::error::{Error, LabError};
-use crate::signals::Stop;
 use crate::ui::output;
 
 /// Buffers may be this large: two of them are held in memory.
@@ -32,8 +32,8 @@ pub struct CopyArguments {
     old: OsString,
     /// File to create, or to empty and write; never a device, never OLD
     new: OsString,
-    /// Buffer size: bytes of each read and write, as in 1, 4096, 64KiB (65536 bytes) or 64kB (64000 bytes); at most 256MiB.
-    /// In the listing, this is BUF_SIZE.
+    /// Buffer size: bytes of each read and write, as in 1, 4096, 64KiB (65536 bytes) or 64kB (64000 bytes); at most
+    /// 256MiB. In the listing, this is BUF_SIZE.
     #[arg(long, value_name = "SIZE", default_value = "1024", allow_negative_numbers = true, value_parser = parse_buffer)]
     buffer: u32,
     /// Syncs during the copy.

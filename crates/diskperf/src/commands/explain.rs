@@ -22,8 +22,8 @@ use crate::ui::layout::{Layout, OutputArguments, json};
 /// What `diskperf explain` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ExplainArguments {
-    /// Stored run (its id, the beginning of an id, or last), or result file (of `diskperf run ... --json -o FILE`); - means
-    /// standard input [default: last]
+    /// Stored run (its id, the beginning of an id, or last), or result file (of `diskperf run ... --json -o FILE`); -
+    /// means standard input [default: last]
     #[arg(value_name = "RUN|FILE", default_value = LAST, hide_default_value = true)]
     run: PathBuf,
     /// Tests (smallfb), phases (smallfb.read) or targets to show [default: all]

@@ -1,5 +1,6 @@
 //! `diskperf export RUN...`: stored runs as JSON, CSV or Markdown; and workloads as fio jobs.
 
+use campaign::request::host;
 use clap::{Args, ValueEnum};
 use jobs::{Source, fio};
 use stats::Document;
@@ -10,7 +11,6 @@ use crate::documents::job_files;
 use crate::documents::redact::anonymous;
 use crate::documents::stored::StoreArguments;
 use crate::error::{Error, RunsError};
-use crate::request::host;
 use crate::ui::layout::{Layout, OutputArguments, json};
 use crate::ui::output;
 

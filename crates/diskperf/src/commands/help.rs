@@ -176,10 +176,10 @@ mod tests {
     use machines::{Kind, Machine};
 
     use super::*;
-    use crate::budget::Sizes;
-    use crate::presets::{self, Settings};
-    use crate::published;
-    use crate::target::Target;
+    use campaign::fit::budget::Sizes;
+    use campaign::presets::{self, Settings};
+    use campaign::published;
+    use campaign::targets::Target;
 
     /// The whole text of the glossary.
     fn said() -> String {

@@ -10,6 +10,8 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
+use campaign::choose::matching;
+use campaign::targets::{TargetArgument, TargetKind};
 use clap::Args;
 use kernel::sys::name::{Shown, original};
 use report::plain::line;
@@ -19,11 +21,9 @@ use stats::{Document, Provenance, SCHEMA};
 use store::StoredCell;
 use units::Exit;
 
-use crate::choose::matching;
 use crate::documents::document::plain;
 use crate::documents::stored::StoreArguments;
 use crate::error::{Error, RunsError};
-use crate::target::{TargetArgument, TargetKind};
 use crate::ui::layout::{OutputArguments, Tabular, json};
 
 /// What `diskperf history` takes.

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
+use campaign::request::host::LIMITS;
 use clap::Args;
 use jobs::fio;
 use units::Exit;
 
 use crate::documents::job_files;
 use crate::error::Error;
-use crate::request::host::LIMITS;
 use crate::ui::output;
 
 /// Arguments of `diskperf import`.

@@ -1,5 +1,9 @@
 //! `diskperf io PATTERN TARGET...`: one workload of the user, from options.
 
+use campaign::request::host;
+use campaign::request::resolved::{Resolved, Tests};
+use campaign::request::{Environment, RunRequest, Workload, or_here};
+use campaign::targets::{TargetArgument, TargetKind};
 use clap::Args;
 use jobs::LoadSpec;
 use units::{Exit, Nanos};
@@ -7,10 +11,6 @@ use units::{Exit, Nanos};
 use crate::cli::values::parse_time;
 use crate::documents::stored::KeepArguments;
 use crate::error::Error;
-use crate::request::host;
-use crate::request::resolved::{Resolved, Tests};
-use crate::request::{Environment, RunRequest, Workload, or_here};
-use crate::target::{TargetArgument, TargetKind};
 use crate::ui::consent::ConsentArguments;
 use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::output;

@@ -19,8 +19,8 @@ use crate::ui::output;
 /// Arguments of `diskperf man`.
 #[derive(Clone, Debug, Args)]
 pub struct ManArguments {
-    /// Write a page for each command, and one with all words, into this directory, which may be new; without it, print the
-    /// page of diskperf itself.
+    /// Write a page for each command, and one with all words, into this directory, which may be new; without it, print
+    /// the page of diskperf itself.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

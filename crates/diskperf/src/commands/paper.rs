@@ -24,8 +24,8 @@ pub struct PaperArguments {
     /// Parts to print: T1 to T5, D1, D2, questions, Q1 to Q8, claims, vaxmix [default: all tables]
     #[arg(value_name = "PART")]
     parts: Vec<String>,
-    /// Simulate N rotational positions of the platters for vaxmix and print the mean [default: 10]. The tables, questions
-    /// and claims always use 10, with which they were fitted.
+    /// Simulate N rotational positions of the platters for vaxmix and print the mean [default: 10]. The tables,
+    /// questions and claims always use 10, with which they were fitted.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_phases)]
     phases: Option<NonZeroU32>,
     #[command(flatten)]

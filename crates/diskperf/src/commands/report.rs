@@ -1,5 +1,5 @@
-//! `diskperf report [RUN|FILE]... -o report.html`: runs, histories and verifications as a page for a browser, as Markdown for
-//! a pull request, and their charts as files.
+//! `diskperf report [RUN|FILE]... -o report.html`: runs, histories and verifications as a page for a browser, as
+//! Markdown for a pull request, and their charts as files.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -31,8 +31,8 @@ use crate::ui::output;
 /// What `diskperf report` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ReportArguments {
-    /// Stored runs (their ids, the beginnings of ids, or last), or result files (of `diskperf run ... --json -o FILE`; also
-    /// of `history` and `verify`); - means standard input [default: last]
+    /// Stored runs (their ids, the beginnings of ids, or last), or result files (of `diskperf run ... --json -o FILE`;
+    /// also of `history` and `verify`); - means standard input [default: last]
     #[arg(value_name = "RUN|FILE")]
     runs: Vec<PathBuf>,
     /// Add the tables of Kridle & McKusick 1983, with the simulated figures below the printed ones.

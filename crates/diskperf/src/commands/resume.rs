@@ -2,17 +2,19 @@
 //!
 //! Policy:
 //!   1. the run that is named, or the last one that is not finished and that no running process measures;
-//!   2. results of one run come from one diskperf version on one machine: otherwise it is refused, with a hint how to run
-//!      it again;
+//!   2. results of one run come from one diskperf version on one machine: otherwise it is refused, with a hint how to
+//!      run it again;
 //!   3. the request of the run is loaded, and resolved in the folder where its command was given. The programs of a
 //!      user command must be the same. A run that was stored without a request cannot be resumed;
-//!   4. leftovers of the run's process are removed, also if it is not resumed: private folders, file systems on devices and
-//!      tuned queues, with the run's name in their tags and notes;
-//!   5. `--destroy-data` of the stored command does not cover data that others may have written to a device since the run
-//!      was killed (`consent::Earlier`). The run then stays a killed one.
+//!   4. leftovers of the run's process are removed, also if it is not resumed: private folders, file systems on devices
+//!      and tuned queues, with the run's name in their tags and notes;
+//!   5. `--destroy-data` of the stored command does not cover data that others may have written to a device since the
+//!      run was killed (`consent::Earlier`). The run then stays a killed one.
 
 use std::env;
 
+use campaign::request::Workload;
+use campaign::request::resolved::{Resolved, Tests};
 use clap::Args;
 use kernel::observe::host::Host;
 use kernel::{Incarnation, PathFault};
@@ -22,8 +24,6 @@ use units::Exit;
 use crate::commands::run;
 use crate::documents::stored::{KeepArguments, StoreArguments, is_alive};
 use crate::error::{Error, RunsError};
-use crate::request::Workload;
-use crate::request::resolved::{Resolved, Tests};
 use crate::session::{Call, Resumed, Stored};
 use crate::ui::remarks;
 

@@ -4,36 +4,40 @@ use std::ffi::OsString;
 use std::mem;
 use std::time::Instant;
 
+use campaign::choose::{self, Conductor};
+use campaign::error::CampaignError;
+use campaign::events::Event;
+use campaign::executions::History;
+use campaign::fit::forecast::Forecast;
+use campaign::fit::sized::{make_fit, say_what_was_left_out};
+use campaign::fit::trials::Prices;
+use campaign::judge;
+use campaign::plan::{Alternative, Plan};
+use campaign::presets;
+use campaign::published;
+use campaign::request::resolved::{Resolved, Tests};
+use campaign::request::{Workload, planning};
+use campaign::results::{self, Scene, all_cells};
+use campaign::rounds::Why;
+use campaign::rounds::deadline::{Clock, Deadline, since};
+use campaign::rounds::measured::Rounds;
+use campaign::signals::Stop;
+use campaign::targets::memory::limit_memory;
+use campaign::targets::whole_devices;
+use campaign::targets::{Target, names};
+use campaign::worlds::{self, AnyWorld, Worlds};
 use kernel::PrivateMounts;
 use kernel::sys::name::Shown;
 use runner::execution::PhaseRun;
 use runner::overhead;
+use stats::TargetInfo;
 use stats::inference::comparison::LEAST_PAIRS;
-use stats::{Calibration, Cell, Choice, Noise, Problem, TargetInfo};
 use units::{Exit, Nanos};
 use workload::Phase;
 
-use crate::campaign_error::CampaignError;
-use crate::cells::{self, History, Scene, all_cells};
-use crate::choose::{self, Conductor};
 use crate::error::{ArgumentError, Error};
-use crate::events::Event;
-use crate::forecast::{Forecast, Prices};
-use crate::judge;
-use crate::memory::limit_memory;
-use crate::plan::{Alternative, Plan};
-use crate::presets;
-use crate::published;
 use crate::remains;
-use crate::request::resolved::{Resolved, Tests};
-use crate::request::{Workload, planning};
-use crate::rounds::Why;
-use crate::rounds::deadline::{Clock, Deadline, since};
-use crate::rounds::measured::Rounds;
-use crate::session::{self, Call, Resumed, Session, document};
-use crate::signals::Stop;
-use crate::sized::{make_fit, say_what_was_left_out};
-use crate::target::{Target, names};
+use crate::session::{self, Call, Results, Resumed, Session, document};
 use crate::ui::announce::announce;
 use crate::ui::conclusion::conclude;
 use crate::ui::consent;
@@ -41,29 +45,6 @@ use crate::ui::display::Display;
 use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::output;
 use crate::ui::remarks;
-use crate::whole_devices;
-use crate::worlds::{self, AnyWorld, Worlds};
-
-/// What a run left in hand.
-#[derive(Debug, Default)]
-pub struct Results {
-    /// The targets as they were measured; empty where it did not come to that.
-    pub targets: Vec<TargetInfo>,
-    /// The figures.
-    pub cells: Vec<Cell>,
-    /// What went wrong.
-    pub problems: Vec<Problem>,
-    /// What follows from the figures.
-    pub findings: Vec<String>,
-    /// What a comparison came to.
-    pub choice: Option<Box<Choice>>,
-    /// What measuring itself costs here.
-    pub calibration: Option<Calibration>,
-    /// What else was at work.
-    pub noise: Option<Noise>,
-    /// Whether it was told to stop.
-    pub interrupted: bool,
-}
 
 /// Runs the command. With `--format json` one document is printed in every case, also after an error.
 pub fn run(resolved: &Resolved, call: &Call) -> Result<Exit, Error> {
@@ -340,7 +321,9 @@ fn conclude_rounds(
 ) {
     let scene = Scene { plan, targets, infos: &results.targets, nothing };
     let of_all = plan.alternatives.iter().zip(histories);
-    results.problems.extend(of_all.filter_map(|(alternative, history)| cells::problem(targets, alternative, history)));
+    results
+        .problems
+        .extend(of_all.filter_map(|(alternative, history)| results::problem(targets, alternative, history)));
     let mut cells = all_cells(scene, histories);
     results.noise = judge::machine::noise(plan, targets, histories, &mut cells);
     judge::machine::order(&mut cells);

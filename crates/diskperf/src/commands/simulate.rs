@@ -4,27 +4,27 @@ use std::env;
 use std::ffi::OsString;
 use std::time::{Instant, SystemTime};
 
+use campaign::error::CampaignError;
+use campaign::events::Event;
+use campaign::fit::budget::Sizes;
+use campaign::plan::{Alternative, Plan, Row};
+use campaign::presets::Settings;
+use campaign::published;
+use campaign::request::resolved::Tests;
+use campaign::run_writer::{Command, Keeper};
+use campaign::signals::Stop;
+use campaign::targets::{Described, Simulated, Site, Target};
 use kernel::PathFault;
 use kernel::sys::name::Shown;
 use machines::{Kind, Machine, Sweep};
 use stats::Document;
 use units::Exit;
 
-use crate::budget::Sizes;
-use crate::campaign_error::CampaignError;
 use crate::cli::simulate::SimulateArguments;
-use crate::commands::run::Results;
 use crate::error::{ArgumentError, Error};
-use crate::events::Event;
-use crate::keeper::{Command, Keeper};
-use crate::plan::{Alternative, Plan, Row};
-use crate::presets::Settings;
-use crate::published;
-use crate::request::resolved::Tests;
+use crate::session::Results;
 use crate::session::{document, info, problem};
-use crate::signals::Stop;
 use crate::simulation::{draw, infos, of_machines, parts, perform_all, timeline};
-use crate::target::{Described, Simulated, Site, Target};
 use crate::ui::conclusion::conclude;
 use crate::ui::display::Display;
 use crate::ui::output;
@@ -32,7 +32,8 @@ use crate::ui::output;
 /// A sweep of several fields has a row for every combination; more rows are read by nobody.
 const MOST_ROWS: usize = 10_000;
 
-/// The most simulations of a command. Ours: the result of each has about a kilobyte, and is kept until the last has ended.
+/// The most simulations of a command. Ours: the result of each has about a kilobyte, and is kept until the last has
+/// ended.
 const MOST_RUNS: usize = 1_000_000;
 
 /// Runs the command.

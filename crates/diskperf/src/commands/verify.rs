@@ -6,12 +6,12 @@
 
 use std::path::PathBuf;
 
+use campaign::targets::{Site, Target, TargetArgument};
 use clap::Args;
 use units::Exit;
 
 use crate::cli::values::MOST_ROUNDS;
 use crate::error::{Error, VerifyError};
-use crate::target::{Site, Target, TargetArgument};
 use crate::ui::consent::{self, YesArguments};
 use crate::ui::layout::OutputArguments;
 use crate::verification::{image, steps};
@@ -27,7 +27,8 @@ A real disk, with its controller and hypervisor:
   ssh HOST diskperf verify /mnt/disk --write > log  until you cut its power
   ssh HOST diskperf verify /mnt/disk --check - < log")]
 pub struct VerifyArguments {
-    /// image:FSTYPE with the keys of `diskperf run`, a file system whose power diskperf cuts (needs root); or a directory, for
+    /// image:FSTYPE with the keys of `diskperf run`, a file system whose power diskperf cuts (needs root); or a
+    /// directory, for
     /// --write and --check
     #[arg(value_name = "TARGET")]
     target: TargetArgument,
@@ -42,12 +43,12 @@ pub struct VerifyArguments {
     /// another machine. Ctrl-C ends it, withdraws the records, and removes them.
     #[arg(long, conflicts_with_all = ["check", "rounds", "format", "json", "file"])]
     write: bool,
-    /// Look in a directory for every record in FILE, the output of --write, after the power is back; - means standard input.
-    /// diskperf removes the records, if none is lost.
+    /// Look in a directory for every record in FILE, the output of --write, after the power is back; - means standard
+    /// input. diskperf removes the records, if none is lost.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rounds", "seed"])]
     check: Option<PathBuf>,
-    /// Count all records as lost if the folder of --write is missing. Without this option that is an error, as the disk may
-    /// not be mounted.
+    /// Count all records as lost if the folder of --write is missing. Without this option that is an error, as the disk
+    /// may not be mounted.
     #[arg(long, requires = "check")]
     lost_folder: bool,
     #[command(flatten)]

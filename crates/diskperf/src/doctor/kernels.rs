@@ -4,8 +4,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release(pub u32, pub u32);
 
-/// The oldest. `tests/cli/all/calls.rs` runs the program with every system call that came later answered "no such call";
-/// whole machines as old as that were not tried.
+/// The oldest. `tests/cli/all/calls.rs` runs the program with every system call that came later answered "no such
+/// call"; whole machines as old as that were not tried.
 pub const OLDEST: Release = Release(4, 4);
 
 /// What can only be had from a release on.

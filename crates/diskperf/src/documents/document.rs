@@ -1,5 +1,5 @@
-//! A run's document: of the store, or read from a file or from standard input: whole, bounded, and of this version, or told
-//! what it is instead.
+//! A run's document: of the store, or read from a file or from standard input: whole, bounded, and of this version, or
+//! told what it is instead.
 
 use std::borrow::Cow;
 use std::fs;

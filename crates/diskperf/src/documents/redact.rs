@@ -13,12 +13,12 @@
 
 use std::path::Path;
 
+use campaign::presets::COMMAND;
 use report::plain::SAID;
 use serde_json::{Value, json};
 use stats::{Document, Name, ParameterValue, TargetInfo};
 
 use crate::documents::document::{name_of_bytes, read_again, value_of};
-use crate::presets::COMMAND;
 
 /// Fields whose words are the document's own.
 const VOCABULARY: [&str; 16] = [

@@ -27,8 +27,8 @@ const NONE: &str = "none";
 pub struct StoreArguments {
     /// Results database.
     ///
-    /// [default: DISKPERF_STORE, or diskperf/store.sqlite in XDG_DATA_HOME or ~/.local/share; under sudo, in the home of the
-    /// calling user]. DISKPERF_STORE=none stores nothing.
+    /// [default: DISKPERF_STORE, or diskperf/store.sqlite in XDG_DATA_HOME or ~/.local/share; under sudo, in the home
+    /// of the calling user]. DISKPERF_STORE=none stores nothing.
     #[arg(long = "store", value_name = "PATH")]
     path: Option<PathBuf>,
 }

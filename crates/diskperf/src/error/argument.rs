@@ -71,7 +71,8 @@ impl ArgumentError {
             ArgumentError::NothingToKeep => usage("leave --keep out, or name a target like image:ext4"),
 
             ArgumentError::NoChoice => usage(
-                "name two or more, as in diskperf choose . /mnt; for two settings of one place, a=. b=.,tune=scheduler:none",
+                "name two or more, as in diskperf choose . /mnt; for two settings of one place, a=. \
+                    b=.,tune=scheduler:none",
             ),
             ArgumentError::UnknownPrice { known, .. } => usage(format!("the targets are: {}", known.join(", "))),
             ArgumentError::PriceTwice(_) => usage("give each target one price"),

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+use campaign::error::CampaignError;
 use kernel::PathFault;
 use kernel::guard::GuardFault;
 use kernel::provision::queue_tuning::TuningFault;
@@ -12,7 +13,6 @@ use store::StoreError;
 use units::Bytes;
 
 use super::{ArgumentError, CommandFault, ConsentError, Error, LabError, RunsError, VerifyError};
-use crate::campaign_error::CampaignError;
 use crate::cli;
 use crate::documents::fault::DocumentFault;
 

@@ -11,6 +11,9 @@ mod output;
 mod runs;
 mod verify;
 
+use campaign::error::CampaignError;
+use campaign::request::command_fault::CommandFault;
+use campaign::signals::SignalFault;
 use jobs::{JobError, LoadError};
 use kernel::guard::GuardFault;
 use kernel::provision::queue_tuning::TuningFault;
@@ -21,10 +24,7 @@ use runner::execution::Broken;
 use store::StoreError;
 use units::{Bytes, Exit};
 
-use crate::campaign_error::CampaignError;
 use crate::documents::fault::DocumentFault;
-use crate::request::command_fault::CommandFault;
-use crate::signals::SignalFault;
 use crate::ui::shell;
 use outcome::{Outcome, refused};
 
@@ -36,8 +36,8 @@ pub use runs::{Doubt, RunsError};
 pub use verify::VerifyError;
 
 /// The smallest stack that diskperf starts with. Ours: twice what any command needed in a build that is not optimised
-/// (512 KiB; an optimised one ended well with 100 KiB). A stack that is too small would end it by a signal, in the middle of
-/// a run.
+/// (512 KiB; an optimised one ended well with 100 KiB). A stack that is too small would end it by a signal, in the
+/// middle of a run.
 pub const LEAST_STACK: Bytes = Bytes::mib(1);
 
 /// Why a command failed.

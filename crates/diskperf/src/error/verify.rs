@@ -26,7 +26,8 @@ impl VerifyError {
             VerifyError::TwoSteps(path) => {
                 let path = shell::word(path);
                 usage(format!(
-                    "run `ssh HOST diskperf verify {path} --write > log` until you cut the power, then `diskperf verify \
+                    "run `ssh HOST diskperf verify {path} --write > log` until you cut the power, then `diskperf \
+                        verify \
                      {path} --check log`; for image:ext4, diskperf cuts the power itself"
                 ))
             }

@@ -1,21 +1,21 @@
 //! What a faster resource would bring to a simulated cell: the cell is simulated anew as it was, and then with each
 //! resource of its machine a tenth faster.
 
+use campaign::events::Event;
+use campaign::fit::budget::Sizes;
+use campaign::plan::{Alternative, Row};
+use campaign::presets::{self, Preset, Settings};
+use campaign::request::resolved::Tests;
+use campaign::results::value_of;
+use campaign::signals::Stop;
+use campaign::targets::{Described, Simulated, Site, Target, TargetArgument, TargetKind};
 use machines::{Kind, Machine, RESOURCES};
 use stats::{Cell, Faster, RunInfo};
 use units::Bytes;
 use workload::Parameter;
 
 use super::{of_machines, perform_all};
-use crate::budget::Sizes;
-use crate::cells::value_of;
 use crate::error::Error;
-use crate::events::Event;
-use crate::plan::{Alternative, Row};
-use crate::presets::{self, Preset, Settings};
-use crate::request::resolved::Tests;
-use crate::signals::Stop;
-use crate::target::{Described, Simulated, Site, Target, TargetArgument, TargetKind};
 
 /// More cells than this are not simulated anew at once: a minute or so.
 const MOST_CELLS: usize = 64;

@@ -12,23 +12,24 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use campaign::events::Event;
+use campaign::executions::History;
+use campaign::plan::{Alternative, Before, Plan, PlannedSizing};
+use campaign::presets::Preset;
+use campaign::request::schedule::Schedule;
+use campaign::results::{self, Scene, all_cells};
+use campaign::rounds::deadline::since;
+use campaign::rounds::driver::{Driver, Outcome};
+use campaign::rounds::{Findings, Order, Rules, Until};
+use campaign::signals::Stop;
+use campaign::targets::prepared;
+use campaign::targets::{Simulated, Target};
 use kernel::Means;
 use simulator::Chance;
 use site::FreshMachines;
 use stats::{Cell, Problem, TargetInfo};
 
-use crate::cells::{self, History, Scene, all_cells};
 use crate::error::{ArgumentError, Error};
-use crate::events::Event;
-use crate::ground;
-use crate::plan::{Alternative, Before, Plan, PlannedSizing};
-use crate::presets::Preset;
-use crate::request::schedule::Schedule;
-use crate::rounds::deadline::since;
-use crate::rounds::driver::{Driver, Outcome};
-use crate::rounds::{Findings, Order, Rules, Until};
-use crate::signals::Stop;
-use crate::target::{Simulated, Target};
 
 /// A plan of machines that are switched on anew for each of so many ways in which the platters stand.
 pub fn of_machines(preset: &'static Preset, phases: u32, seed: u64, alternatives: Vec<Alternative>) -> Plan {
@@ -58,7 +59,7 @@ pub fn infos(targets: &[Target]) -> Result<Vec<TargetInfo>, Error> {
             file_systems.push(name);
         }
     }
-    Ok(vec![TargetInfo { file_system: Some(file_systems.join(", ")), ..ground::info(first, None)? }])
+    Ok(vec![TargetInfo { file_system: Some(file_systems.join(", ")), ..prepared::info(first, None)? }])
 }
 
 /// Runs every program on every spindle phase, and makes their cells, with the problems of those that failed.
@@ -92,7 +93,7 @@ pub fn perform_all(
     notify(Event::Finished);
     let scene = Scene { plan, targets, infos, nothing: None };
     let all = plan.alternatives.iter().zip(&histories);
-    let problems = all.filter_map(|(alternative, history)| cells::problem(targets, alternative, history));
+    let problems = all.filter_map(|(alternative, history)| results::problem(targets, alternative, history));
     (all_cells(scene, &histories), problems.collect())
 }
 

@@ -4,11 +4,11 @@ use runner::execution::{self, How, Performance};
 use simulator::{Chance, Computer, Mark};
 use workload::Program;
 
-use crate::signals::Stop;
-use crate::target::{Simulated, Target};
+use campaign::signals::Stop;
+use campaign::targets::{Simulated, Target};
 
-/// Runs the program once, on so many drives; stops soon where it is told to. What it needs was made long ago, so that the platters stand as chance
-/// has them when its first phase begins. Panics where the machine was not checked before.
+/// Runs the program once, on so many drives; stops soon where it is told to. What it needs was made long ago, so that
+/// the platters stand as chance has them when its first phase begins. Panics where the machine was not checked before.
 pub fn once(target: &Target, drives: usize, program: &Program, how: How, chance: Chance, stop: &Stop) -> Performance {
     let Ok(performance) = match ready(target, drives, program, chance, stop) {
         Ok(mut computer) => execution::perform_prepared(&mut *computer, program, how),
@@ -56,7 +56,7 @@ mod tests {
     use workload::{Name, Stream};
 
     use super::*;
-    use crate::target::TargetArgument;
+    use campaign::targets::TargetArgument;
 
     /// Through the runner and by itself a machine does the same, to the nanosecond.
     #[test]

@@ -4,18 +4,18 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
+use campaign::events::Event;
+use campaign::plan::{Alternative, Plan};
+use campaign::rounds::Turn;
+use campaign::rounds::driver::{Performed, Site};
+use campaign::signals::Stop;
+use campaign::targets::Target;
 use runner::execution::Performance;
 use simulator::Chance;
 use workload::Reason;
 
 use super::jobs::side_by_side;
 use super::perform;
-use crate::events::Event;
-use crate::plan::{Alternative, Plan};
-use crate::rounds::Turn;
-use crate::rounds::driver::{Performed, Site};
-use crate::signals::Stop;
-use crate::target::Target;
 
 /// The machines of a plan. A round is a position of the platters.
 pub struct FreshMachines<'a> {

@@ -4,15 +4,15 @@ use kernel::guard::{Inspected, Leave};
 use kernel::sys::name::Shown;
 use units::Bytes;
 
-use crate::conditioning;
-use crate::forecast::about;
-use crate::plan::Plan;
-use crate::target::{Site, Target, VolumeArgument};
+use campaign::fit::duration::about;
+use campaign::plan::Plan;
+use campaign::targets::precondition;
+use campaign::targets::{Site, Target, VolumeArgument};
 
 /// Announces all writes before they happen.
 pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
     if plan.schedule.is_until_steady()
-        && let Some(rounds) = conditioning::rounds_in_words(plan)
+        && let Some(rounds) = precondition::rounds_in_words(plan)
     {
         remark!("{rounds}");
     }
@@ -34,7 +34,8 @@ pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
                 let file_system = image.file_system();
                 let after = if keep { "the image is kept" } else { "nothing is left behind" };
                 remark!(
-                    "writes an image of {size} in {directory}{host}, then {writes} to {file_system} on it{time}; {after}"
+                    "writes an image of {size} in {directory}{host}, then {writes} to {file_system} on it{time}; \
+                        {after}"
                 );
             }
             Site::Volume(volume) => {
@@ -53,7 +54,7 @@ pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
             Site::Device(device) => match &device.overwriting {
                 Some(overwriting) => {
                     cannot_see(&overwriting.inspected);
-                    remark!("{}", conditioning::announcement(overwriting));
+                    remark!("{}", precondition::announcement(overwriting));
                 }
                 None => remark!("reads {}", device.path.shown()),
             },

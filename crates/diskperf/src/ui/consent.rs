@@ -1,10 +1,12 @@
-//! Questions before anything is written: whether a benchmark is meant to run in a place such as `/`, and whether the data
-//! on a device may be overwritten.
+//! Questions before anything is written: whether a benchmark is meant to run in a place such as `/`, and whether the
+//! data on a device may be overwritten.
 
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use campaign::request::consent::Consent;
+use campaign::targets::{Site, Target};
 use clap::Args;
 use kernel::ReplacedVolume;
 use kernel::guard::{GuardFault, Inspected, Leave, Reason};
@@ -13,11 +15,9 @@ use kernel::sys::name::Shown;
 use report::plain;
 
 use crate::error::{ConsentError, Doubt, Error};
-use crate::request::consent::Consent;
-use crate::target::{Site, Target};
 
-/// Network file systems: their files are on other machines, which other people use too. The last five are file systems of
-/// a host, as its virtual machines see them.
+/// Network file systems: their files are on other machines, which other people use too. The last five are file systems
+/// of a host, as its virtual machines see them.
 const NETWORK: [&str; 20] = [
     "afs",
     "beegfs",
@@ -41,8 +41,8 @@ const NETWORK: [&str; 20] = [
     "vmhgfs",
 ];
 
-/// The type of a FUSE file system begins with this, followed by its program. Most are network file systems (sshfs, s3fs,
-/// rclone, ceph-fuse); those below are not.
+/// The type of a FUSE file system begins with this, followed by its program. Most are network file systems (sshfs,
+/// s3fs, rclone, ceph-fuse); those below are not.
 const OF_PROGRAMS: &str = "fuse.";
 const OF_PROGRAMS_HERE: [&str; 7] =
     ["bindfs", "encfs", "fuse-overlayfs", "gocryptfs", "mergerfs", "ntfs-3g", "unionfs"];
@@ -63,9 +63,9 @@ pub struct ConsentArguments {
     /// Allow overwriting existing data on the devices named by new: or --write. Devices in use are still refused.
     #[arg(long)]
     destroy_data: bool,
-    /// Confirm the device that --destroy-data may overwrite: its model and serial number as `lsblk -o NAME,MODEL,SERIAL`
-    /// shows them, and its size if it has no serial number or is a partition. Repeat it for each device. On a terminal,
-    /// diskperf asks if it is missing.
+    /// Confirm the device that --destroy-data may overwrite: its model and serial number as `lsblk -o
+    /// NAME,MODEL,SERIAL` shows them, and its size if it has no serial number or is a partition. Repeat it for each
+    /// device. On a terminal, diskperf asks if it is missing.
     #[arg(long, value_name = "WORDS", requires = "destroy_data")]
     confirm: Vec<String>,
 }
@@ -77,8 +77,8 @@ impl ConsentArguments {
     }
 }
 
-/// What an earlier process of a resumed run leaves in doubt about the run's devices. `--destroy-data` of the stored command
-/// covers the data that the devices held when the run began, not data that others have written since.
+/// What an earlier process of a resumed run leaves in doubt about the run's devices. `--destroy-data` of the stored
+/// command covers the data that the devices held when the run began, not data that others have written since.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Earlier {
     /// It came so far that it had overwritten the devices.
@@ -126,14 +126,14 @@ impl Earlier {
 /// Asks about these targets, and records the answers:
 ///   1. a directory where diskperf asks before it writes, also that of an image: --yes, or yes on a terminal;
 ///   2. a device that must not be overwritten: refused, whatever the options say;
-///   3. a device that holds data: --destroy-data, and its model and serial number, given or typed. Each --confirm counts for
-///      one device only, also if another device has the same words;
+///   3. a device that holds data: --destroy-data, and its model and serial number, given or typed. Each --confirm
+///      counts for one device only, also if another device has the same words;
 ///   4. a device that is overwritten completely: the same, also if it seems to hold nothing;
 ///   5. a device that seems to hold nothing, if a --confirm is left that names it, after all others: its data may be
 ///      overwritten too, so that it need not be read completely first.
 ///
-/// With --dry-run no question is asked, but 2. holds, and a missing --destroy-data is an error. The consent of a run that is
-/// resumed does not cover a device that others may have written to since (`earlier`): it must be blank.
+/// With --dry-run no question is asked, but 2. holds, and a missing --destroy-data is an error. The consent of a run
+/// that is resumed does not cover a device that others may have written to since (`earlier`): it must be blank.
 pub fn ask(said: &Consent, targets: &mut [Target], is_plan: bool, earlier: &Earlier) -> Result<(), Error> {
     let mut given = said.confirm.clone();
     let place_said = YesArguments { yes: said.yes };

@@ -3,12 +3,12 @@
 
 use std::time::Instant;
 
+use campaign::events::Event;
+use campaign::fit::duration::about;
+use campaign::rounds::Standing;
+use campaign::rounds::deadline::since;
 use units::{Bytes, Nanos};
 
-use crate::events::Event;
-use crate::forecast::about;
-use crate::rounds::Standing;
-use crate::rounds::deadline::since;
 use crate::ui::output;
 use crate::ui::progress::Progress;
 use crate::ui::remarks;

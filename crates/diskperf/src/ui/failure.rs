@@ -1,10 +1,10 @@
 //! The error that ends a command, on standard error.
 
+use campaign::error::CampaignError;
 use jobs::SourceSpan;
 use units::Exit;
 
 use super::output;
-use crate::campaign_error::CampaignError;
 use crate::error::Error;
 
 /// Prints the error with its place in a job file and its hint, and returns the exit status.

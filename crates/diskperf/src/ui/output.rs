@@ -10,11 +10,11 @@ use kernel::sys::name::Shown;
 use kernel::{Links, Outlet, OutletFault, PathFault};
 use report::{Page, plain};
 
+use campaign::signals;
 use units::Bytes;
 
 use crate::documents::user_files;
 use crate::error::{Error, OutputError};
-use crate::signals;
 
 /// So much of a message is said; what is quoted in it may be a file of any size.
 const LONGEST: usize = 4096;
@@ -76,8 +76,8 @@ macro_rules! remark {
     };
 }
 
-/// Refuses a file that could not be written later, when hours of measuring would be lost with it: a directory, a disk, a
-/// file that a loop device shows, a folder that is not there.
+/// Refuses a file that could not be written later, when hours of measuring would be lost with it: a directory, a disk,
+/// a file that a loop device shows, a folder that is not there.
 pub fn check(to: Option<&Path>) -> Result<(), Error> {
     to.map_or(Ok(()), |path| check_file(path, Links::Followed))
 }
@@ -113,8 +113,8 @@ pub fn deliver_as(name: &Path, text: &str) -> Result<(), Error> {
     write(name, text, Links::Refused)
 }
 
-/// The one place from which files that the user names are written: see [`Outlet`] for what is replaced, what is a stream,
-/// and what is refused.
+/// The one place from which files that the user names are written: see [`Outlet`] for what is replaced, what is a
+/// stream, and what is refused.
 fn write(path: &Path, text: &str, links: Links) -> Result<(), Error> {
     let text = plain::lines(text);
     let written = Outlet::at(path, links).and_then(|outlet| outlet.write(text.as_bytes(), &signals::told_to_stop));

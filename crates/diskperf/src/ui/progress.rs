@@ -10,7 +10,7 @@
 
 use units::Nanos;
 
-use crate::plan::Plan;
+use campaign::plan::Plan;
 
 /// How far a run is. Moments are counted from its beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,14 +1,14 @@
 //! Events as sentences: on standard error, and in the document of a run if its readers need to know them later.
 
+use campaign::choose;
+use campaign::events::Event;
+use campaign::fit::duration::about;
+use campaign::fit::sizing;
 use kernel::provision::queue_tuning;
 use kernel::sys::name::Shown;
 use stats::{Remark, RemarkKind};
 use workload::programs::command::MEASURED;
 
-use crate::choose;
-use crate::events::Event;
-use crate::forecast::about;
-use crate::sizing;
 use crate::ui::output;
 use crate::ui::shell;
 
@@ -102,7 +102,8 @@ fn of_preparation(event: &Event) -> Option<String> {
         }
         Event::Aged { target, aged } => format!("{target}: {}", report::aged(aged)),
         Event::DeviceReadTakes { device, identity, rest } => format!(
-            "reading all of {device} to prove that it is blank takes about {} more; to skip this and erase its data, press \
+            "reading all of {device} to prove that it is blank takes about {} more; to skip this and erase its data, \
+                press \
              Ctrl-C and use --destroy-data --confirm {}",
             about(*rest),
             shell::word(identity)

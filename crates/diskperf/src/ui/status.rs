@@ -22,7 +22,8 @@ pub struct StatusLine {
 }
 
 impl StatusLine {
-    /// An empty one. It is seen on a terminal, but for one that calls itself dumb, or nothing: that cannot clear a line.
+    /// An empty one. It is seen on a terminal, but for one that calls itself dumb, or nothing: that cannot clear a
+    /// line.
     pub fn new() -> StatusLine {
         let can_clear = env::var_os("TERM").is_some_and(|term| term != "dumb");
         StatusLine { is_seen: can_clear && io::stderr().is_terminal(), text: RefCell::default() }

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use campaign::signals::Stop;
+use campaign::targets::{ImageArgument, Target};
 use kernel::sys::name::Shown;
 use kernel::{PrivateMounts, VolatileImage};
 use powercut::{Event, cuts};
@@ -9,8 +11,6 @@ use units::{Bytes, Exit};
 
 use super::{conclude, document, power_cut};
 use crate::error::Error;
-use crate::signals::Stop;
-use crate::target::{ImageArgument, Target};
 use crate::ui::layout::OutputArguments;
 use crate::ui::output;
 use crate::ui::status::StatusLine;

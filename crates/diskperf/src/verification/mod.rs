@@ -5,6 +5,7 @@ pub mod steps;
 
 use std::path::Path;
 
+use campaign::targets::Target;
 use kernel::observe::host::Host;
 use powercut::{Cut, Kind, LedgerFault, Verdict, VerifyFault};
 use stats::{Kept, PowerCut, Problem, VERIFICATION_SCHEMA, Verification};
@@ -12,7 +13,6 @@ use units::{Bytes, Exit};
 
 use crate::documents::user_files;
 use crate::error::Error;
-use crate::target::Target;
 use crate::ui::layout::{Format, OutputArguments, json};
 use crate::ui::output;
 

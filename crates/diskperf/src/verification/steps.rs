@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use campaign::signals::Stop;
+use campaign::targets::Target;
 use kernel::leftovers::scan;
 use kernel::observe::mount::Place;
 use kernel::sys::name::Shown;
@@ -15,8 +17,6 @@ use units::{Bytes, Exit, Prng};
 
 use super::{conclude, document, power_cut, text_of};
 use crate::error::{Error, VerifyError};
-use crate::signals::Stop;
-use crate::target::Target;
 use crate::ui::consent::{self, YesArguments};
 use crate::ui::layout::OutputArguments;
 use crate::ui::output;

@@ -132,8 +132,8 @@ fn quick_is_made_as_large_as_six_rounds_fit_or_says_how_long_they_take() {
     assert_eq!(cli.names(), Vec::<String>::new());
 }
 
-/// One device that each target has in its turn, with barriers and without: a fresh file system each time, and nothing on it
-/// in the end.
+/// One device that each target has in its turn, with barriers and without: a fresh file system each time, and nothing
+/// on it in the end.
 #[test]
 fn one_device_has_another_file_system_in_each_turn() {
     testkit::need_disk!("mkfs.ext4", "mount", "umount");

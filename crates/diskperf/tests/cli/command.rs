@@ -1,4 +1,5 @@
-//! A command of a person's own as the load: what is measured of it, what its failure says, and that nothing of it is left.
+//! A command of a person's own as the load: what is measured of it, what its failure says, and that nothing of it is
+//! left.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -78,8 +79,8 @@ fn a_command_is_measured_in_an_empty_folder_of_the_target() {
     assert!(ended.err.contains("writes the files of the command in ."), "{}", ended.err);
 }
 
-/// Has a shell compute until the kernel has charged it this much CPU time, in clock ticks (USER_HZ, 100 per second), then
-/// write that time down: the amount is the same on any machine, under any load.
+/// Has a shell compute until the kernel has charged it this much CPU time, in clock ticks (USER_HZ, 100 per second),
+/// then write that time down: the amount is the same on any machine, under any load.
 fn computing(ticks: u32, written_to: &str) -> String {
     // proc_pid_stat(5): the 14th field is utime, the 15th stime.
     let charged = "read -r line < /proc/self/stat; set -- $line; used=$((${14} + ${15}))";

@@ -1,5 +1,5 @@
-//! `diskperf compare` and `diskperf history`: what is said of two runs, and of a program in many; what fails by it, and what
-//! is refused.
+//! `diskperf compare` and `diskperf history`: what is said of two runs, and of a program in many; what fails by it, and
+//! what is refused.
 
 use std::fs;
 use std::sync::OnceLock;

@@ -162,8 +162,8 @@ fn a_run_that_is_measured_stays_and_one_that_was_killed_goes() {
     assert_eq!(listed(&cli), [""; 0]);
 }
 
-/// The calls at which a deletion is killed, and every how many of them: the calls that make data durable, of which there
-/// are few, and the writes, of which there are hundreds.
+/// The calls at which a deletion is killed, and every how many of them: the calls that make data durable, of which
+/// there are few, and the writes, of which there are hundreds.
 const KILLED_AT: [(&str, usize); 2] = [("fsync,fdatasync", 1), ("pwrite64", 8)];
 
 #[test]

@@ -277,8 +277,8 @@ fn a_schedule_ends_with_its_time_and_has_no_start_too_many() {
     for (words, most, rate, time) in
         [("--rate 10 --time 300ms", 3, 10.0, 0.3), ("--rate 4 --jobs 16 --time 5s", 20, 4.0, 5.0)]
     {
-        // A start that comes after the time is left out, so on a busy machine there may be fewer, and the round is longer.
-        // The tests of `workload::stream` count the starts of an idle one.
+        // A start that comes after the time is left out, so on a busy machine there may be fewer, and the round is
+        // longer. The tests of `workload::stream` count the starts of an idle one.
         let cell = cell(&cli, &format!("randread --engine null --size 1MiB {words}"));
         let (round, ops) = (&cell["rounds"][0], cell["rounds"][0]["ops"].as_u64().expect("a count"));
         let per_second = cell["rate"]["per_second"].as_f64();
@@ -462,8 +462,8 @@ fn who_thinks_does_less_and_what_is_thought_is_no_latency() {
     let (ops, elapsed_s) = (round["ops"].as_u64().expect("a count"), round["returned_s"].as_f64().expect("a time"));
     let pauses_s = ops.saturating_sub(1) as f64 * 0.01;
     assert!(pauses_s <= elapsed_s, "{ops} in {elapsed_s} s");
-    // Half of the reads took as long as their median, which the histogram rounds, or longer. With the pauses in them the
-    // sum would be half as long again as the time.
+    // Half of the reads took as long as their median, which the histogram rounds, or longer. With the pauses in them
+    // the sum would be half as long again as the time.
     if let Some(median) = cell["latency_ns"]["p50"].as_u64() {
         let reads_s = 0.99 * median as f64 / 1e9 * ops as f64 / 2.0;
         assert!(reads_s + pauses_s <= elapsed_s, "{cell:#}");

@@ -1,5 +1,5 @@
-//! Job files as a person meets them: their loads take turns, errors show the line, and a run that is gone on with has the
-//! file that it began with.
+//! Job files as a person meets them: their loads take turns, errors show the line, and a run that is gone on with has
+//! the file that it began with.
 
 use std::fs;
 use std::path::Path;
@@ -141,7 +141,8 @@ fn what_is_wrong_is_shown_with_its_line() {
     };
     assert_eq!(
         refused("[[load]]\npattern = \"randread\"\n  iodpeth = 32 # deep\n"),
-        "error: bad.toml:3:3: a load has no key iodpeth\n      iodpeth = 32 # deep\n      ^^^^^^^\nhint: perhaps iodepth\n"
+        "error: bad.toml:3:3: a load has no key iodpeth\n      iodpeth = 32 # deep\n      ^^^^^^^\nhint: perhaps \
+            iodepth\n"
     );
     assert_eq!(
         refused("[[load]]\npattern = \"randread\"\nengine = \"posix\"\niodepth = 32\n"),

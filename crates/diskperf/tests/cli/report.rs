@@ -22,8 +22,8 @@ fn well(cli: &Cli, arguments: &[&str]) -> Ended {
     ended
 }
 
-/// A folder with a store in which two runs are: one of a simulated disk, then one that chose between two. They are run once
-/// for all tests.
+/// A folder with a store in which two runs are: one of a simulated disk, then one that chose between two. They are run
+/// once for all tests.
 fn measured() -> Cli {
     static STORE: OnceLock<Vec<u8>> = OnceLock::new();
     let cli = Cli::new();

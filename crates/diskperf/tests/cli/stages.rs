@@ -1,5 +1,5 @@
-//! `diskperf choose --stages`: each stage against the one before and the last against the first, what changed at each, and
-//! what is printed of it.
+//! `diskperf choose --stages`: each stage against the one before and the last against the first, what changed at each,
+//! and what is printed of it.
 
 use serde_json::Value;
 

@@ -18,7 +18,8 @@ struct Scratch {
 }
 
 impl Scratch {
-    /// In memory, where there is such a place: syncs on the machine's disk wait for all that other programs write there.
+    /// In memory, where there is such a place: syncs on the machine's disk wait for all that other programs write
+    /// there.
     fn new() -> Scratch {
         Scratch { cli: Cli::in_memory(), data: Cli::in_memory() }
     }

@@ -17,8 +17,8 @@ pub fn start(folder: &Path, arguments: &[&str]) -> Running {
     begin(command)
 }
 
-/// This command, while it runs. It has a process group of its own with us as its parent outside, as a shell gives to what
-/// is typed: a group that has nobody outside to let it go on is not held still by SIGTSTP.
+/// This command, while it runs. It has a process group of its own with us as its parent outside, as a shell gives to
+/// what is typed: a group that has nobody outside to let it go on is not held still by SIGTSTP.
 pub fn begin(mut command: Command) -> Running {
     command.process_group(0);
     let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

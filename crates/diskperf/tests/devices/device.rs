@@ -302,8 +302,8 @@ fn who_stops_it_keeps_the_finished_rounds_and_goes_on_without_conditioning_it_ag
     let stopped = |time: &str| {
         let before = flushes();
         let child = start(&disk, &[&arguments[..], &["--time", time, "--store", time]].concat());
-        // Conditioning flushes it once or twice, each round twice: by then a round is over, and five are not, unless this
-        // process is held up meanwhile. Then the next one has more time.
+        // Conditioning flushes it once or twice, each round twice: by then a round is over, and five are not, unless
+        // this process is held up meanwhile. Then the next one has more time.
         soon("a round is over", || flushes() >= before + 5);
         use_tool("kill", &["-INT", &child.id().to_string()]);
         child.wait_with_output().expect("its end")

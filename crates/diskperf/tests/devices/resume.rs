@@ -1,6 +1,6 @@
-//! Runs on devices that are killed at six moments: during and after mkfs, while the file system is mounted, in the middle
-//! of a round, between rounds and while the queue is tuned. `resume` removes what the run left and finishes it. Data that
-//! others have written since stay.
+//! Runs on devices that are killed at six moments: during and after mkfs, while the file system is mounted, in the
+//! middle of a round, between rounds and while the queue is tuned. `resume` removes what the run left and finishes it.
+//! Data that others have written since stay.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -75,8 +75,8 @@ fn state_of(pid: u32) -> Option<char> {
     rest.chars().next()
 }
 
-/// A disk of the test's own, and in memory a folder as a second target and a results database: other programs that write to
-/// the machine's disk would delay every sync there.
+/// A disk of the test's own, and in memory a folder as a second target and a results database: other programs that
+/// write to the machine's disk would delay every sync there.
 struct Bench {
     disk: Disk,
     memory: Cli,
@@ -197,8 +197,8 @@ impl Bench {
         device.write_all_at(bytes, at).and_then(|()| device.sync_all()).expect("durable");
     }
 
-    /// Starts a run whose mkfs waits for [`Bench::go`] before it does anything: the run, and the number of mkfs. A script
-    /// has the place of mkfs in the mount namespace of that run.
+    /// Starts a run whose mkfs waits for [`Bench::go`] before it does anything: the run, and the number of mkfs. A
+    /// script has the place of mkfs in the mount namespace of that run.
     fn in_mkfs(&self) -> (Run, u32) {
         let (mkfs, real, reached, go) =
             (testkit::tool("mkfs.ext4").expect("mkfs"), self.path("mkfs.ext4"), self.path("reached"), self.path("go"));
@@ -460,8 +460,8 @@ fn what_others_have_made_since_on_a_device_without_a_file_system_stays() {
     bench.is_refused(&["is not overwritten: it holds ext4"]);
 }
 
-/// Data without a header of any known format, at a place that a look at the device shows, and at one that only reading all
-/// of it shows.
+/// Data without a header of any known format, at a place that a look at the device shows, and at one that only reading
+/// all of it shows.
 #[test]
 fn unknown_data_that_others_have_written_since_stays() {
     need_disk!("mkfs.ext4");

@@ -195,8 +195,8 @@ impl Drop for DirtyLimit {
     }
 }
 
-/// A program that reads a disk in large pieces, past the page cache, until it is dropped: its last dd ends by itself with
-/// the disk's end.
+/// A program that reads a disk in large pieces, past the page cache, until it is dropped: its last dd ends by itself
+/// with the disk's end.
 fn neighbour(disk: &LoopDisk) -> Result<Running, String> {
     let read = format!("while :; do dd if={} of=/dev/null bs=1M iflag=direct; done", disk.node().display());
     let mut command = Command::new("/bin/sh");

@@ -1,5 +1,5 @@
-//! The page of a report as a person meets it: on a phone, a laptop and paper, light and dark, with a keyboard, read aloud.
-//! The built program makes pages of real documents, and a browser shows them.
+//! The page of a report as a person meets it: on a phone, a laptop and paper, light and dark, with a keyboard, read
+//! aloud. The built program makes pages of real documents, and a browser shows them.
 //!
 //! One browser shows all pages, since it takes a second to start: so this is one test, which goes on after a fault and
 //! tells all there are.
@@ -17,8 +17,8 @@ use crate::common::Cli;
 /// The variable that names a folder for pictures of every page as it was shown, for who wants to look.
 const PICTURES: &str = "DISKPERF_PICTURES";
 
-/// The narrowest phone, a tablet and a laptop, each light and dark but for the tablet: colours do not depend on the width,
-/// and the layout does not depend on colours.
+/// The narrowest phone, a tablet and a laptop, each light and dark but for the tablet: colours do not depend on the
+/// width, and the layout does not depend on colours.
 const VIEWS: [(u32, Medium); 5] =
     [(320, Medium::Light), (320, Medium::Dark), (768, Medium::Light), (1440, Medium::Light), (1440, Medium::Dark)];
 
@@ -31,7 +31,8 @@ const HEIGHT: u32 = 800;
 /// Names that would be obeyed, or would break a page, if they were not shown as what they are.
 const HOSTILE: [&str; 2] = [
     "</script><script>window.hacked=1</script><img src=x onerror=\"window.hacked=2\">",
-    "\u{1b}[31m'\"><b onmouseover=window.hacked=3>\u{7}\u{202e}and-a-name-that-is-much-longer-than-a-telephone-is-wide&amp;",
+    "\u{1b}[31m'\"><b \
+        onmouseover=window.hacked=3>\u{7}\u{202e}and-a-name-that-is-much-longer-than-a-telephone-is-wide&amp;",
 ];
 
 /// The pages of two targets, whose charts have a series for each.
@@ -312,8 +313,8 @@ fn is_whole_on_paper(browser: &Browser, name: &str, faults: &mut Faults) -> Resu
     Ok(())
 }
 
-/// Tab comes to every button, box and link, and to nothing else; Enter switches a series off and on; the keys of a chart
-/// show what its marks say, and Escape takes that away.
+/// Tab comes to every button, box and link, and to nothing else; Enter switches a series off and on; the keys of a
+/// chart show what its marks say, and Escape takes that away.
 fn is_driven_by_keys(browser: &Browser, name: &str, faults: &mut Faults) -> Result<(), String> {
     // Who reads with a keyboard would not come to the end of more.
     const LONGEST: usize = 400;
@@ -403,7 +404,8 @@ fn takes_names_for_names(browser: &Browser, faults: &mut Faults) -> Result<(), S
     let obeyed = |text: &String| text.contains(|letter: char| letter.is_control() || letter == '\u{202e}');
     faults.add(place, texts.iter().filter(|text| obeyed(text)).map(|text| format!("a terminal would obey {text:?}")));
     let names = browser.run(
-        "return JSON.parse(document.querySelector('script[type=\"application/json\"]').textContent).run.targets.map(one => one.name)",
+        "return \
+            JSON.parse(document.querySelector('script[type=\"application/json\"]').textContent).run.targets.map(one => one.name)",
         &[],
     )?;
     faults.unless(names == Value::from(HOSTILE.to_vec()), place, &format!("the document has other names: {names}"));

@@ -42,7 +42,8 @@ pub fn commands(ground: &Ground) -> Vec<String> {
 
 fn commands_page(ground: &Ground) -> String {
     let mut page = format!(
-        "# Commands\n\n{GENERATED}\nThe help of every command, as `diskperf help COMMAND` prints it. `diskperf` without a command is\n\
+        "# Commands\n\n{GENERATED}\nThe help of every command, as `diskperf help COMMAND` prints it. `diskperf` \
+            without a command is\n\
          `diskperf run quick .`\n"
     );
     for name in commands(ground) {
@@ -54,7 +55,8 @@ fn commands_page(ground: &Ground) -> String {
 
 fn words_page() -> String {
     let mut page = format!(
-        "# Words\n\n{GENERATED}\nEvery word of the output. `diskperf help WORD` prints the same; `diskperf help TOPIC` lists a topic.\n"
+        "# Words\n\n{GENERATED}\nEvery word of the output. `diskperf help WORD` prints the same; `diskperf help TOPIC` \
+            lists a topic.\n"
     );
     for topic in Topic::ALL {
         page += &format!("\n## {}\n", topic.plural());

@@ -8,8 +8,8 @@
 //!   3. of the headings of a table, those that not every machine fills are left out, and so is their second line;
 //!   4. of a row, the name and the unit of its rate are compared; a row that is `n.m.` on one side has any unit;
 //!   5. in other lines figures are alike, and so are units of sizes and times;
-//!   6. where a line of 100 columns ends depends on figures: lines that go on in the next one are one line, and so are names
-//!      of rows.
+//!   6. where a line of 100 columns ends depends on figures: lines that go on in the next one are one line, and so are
+//!      names of rows.
 
 /// How lines begin that depend on how it went.
 const LEFT_OUT: [&str; 9] =

@@ -10,7 +10,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use units::Bytes;
 
-/// Where the first version of control groups limits block devices (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
+/// Where the first version of control groups limits block devices
+/// (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
 
 /// What a disk may do in a second.

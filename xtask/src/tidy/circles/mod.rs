@@ -23,7 +23,7 @@ use graph::Graph;
 use modules::Tree;
 
 /// Crates that still have circles, and the number of files in them. `cargo xtask tidy --circles` prints them.
-const TO_OPEN: [(&str, usize); 1] = [("diskperf", 19)];
+const TO_OPEN: [(&str, usize); 1] = [("diskperf", 9)];
 
 /// Imports that may close a circle: the file, the file it imports, and why. At most three.
 const EXCEPTIONS: [(&str, &str, &str); 0] = [];

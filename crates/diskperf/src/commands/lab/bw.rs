@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use campaign::error::CampaignError;
+use campaign::signals::Stop;
 use clap::{ArgGroup, Args};
 use kernel::observe::block_source::Storage;
 use kernel::sys::name::Shown;
@@ -13,11 +15,9 @@ use units::{Bytes, Exit};
 use workload::Program;
 use workload::programs::lab as programs;
 
-use crate::campaign_error::CampaignError;
 use crate::documents::user_files;
 use crate::error::{Error, LabError};
 use crate::lab::{self, Voice};
-use crate::signals::Stop;
 
 /// The lab's five transfers, in MB.
 const TRANSFERS: [u32; 5] = [64, 128, 256, 512, 768];

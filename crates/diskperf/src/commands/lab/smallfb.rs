@@ -52,7 +52,8 @@ pub struct SmallfbArguments {
     flush: FlushArguments,
     #[command(flatten)]
     place: YesArguments,
-    /// Print as the lab's program did: six decimals. Also uses a flush file, of 128 MB unless --flush-file gives a size.
+    /// Print as the lab's program did: six decimals. Also uses a flush file, of 128 MB unless --flush-file gives a
+    /// size.
     #[arg(long)]
     classic: bool,
 }

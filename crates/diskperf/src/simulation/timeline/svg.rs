@@ -75,7 +75,8 @@ pub fn svg(title: &str, lanes: &Lanes) -> String {
             }
             let _ = writeln!(
                 text,
-                "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{BAR}\" fill=\"{colour}\"><title>{}, {length}\
+                "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{BAR}\" fill=\"{colour}\"><title>{}, \
+                    {length}\
                  </title></rect>",
                 mark.label
             );
@@ -129,7 +130,8 @@ fn axis(text: &mut String, from: Moment<Virtual>, height: u64) {
         let bottom = height - 24;
         let _ = writeln!(
             text,
-            "<line x1=\"{left}\" x2=\"{left}\" y1=\"{TOP}\" y2=\"{bottom}\" stroke=\"#ddd\"/><text x=\"{left}\" y=\"{}\" \
+            "<line x1=\"{left}\" x2=\"{left}\" y1=\"{TOP}\" y2=\"{bottom}\" stroke=\"#ddd\"/><text x=\"{left}\" \
+                y=\"{}\" \
              text-anchor=\"middle\" fill=\"#555\">{} ms</text>",
             bottom + 16,
             10 * tick

@@ -1,6 +1,6 @@
 //! What an older kernel does not have and a sandbox does not allow: the program does without, or refuses and says how
-//! it could be had. Each call is answered by a filter, so the kernel below does not matter. And the calls by which a queue is
-//! kept full.
+//! it could be had. Each call is answered by a filter, so the kernel below does not matter. And the calls by which a
+//! queue is kept full.
 
 use std::collections::BTreeSet;
 
@@ -132,8 +132,8 @@ fn an_image_is_refused_with_the_way_to_get_it() {
     }
 }
 
-/// Each error number is told by its name, with the call, the program, its phase and the target; and "invalid argument" is
-/// not taken for a wrong alignment.
+/// Each error number is told by its name, with the call, the program, its phase and the target; and "invalid argument"
+/// is not taken for a wrong alignment.
 #[test]
 fn an_error_of_the_kernel_is_told_by_its_name_and_what_it_is_about() {
     let cli = Cli::new();
@@ -179,9 +179,9 @@ fn an_error_of_the_kernel_is_told_by_its_name_and_what_it_is_about() {
     }
 }
 
-/// Reads of a file in the page cache all complete when they are submitted. If diskperf handled all of them before it submits
-/// again, each submission would wait for a completion, and a device that returns a whole queue at once would be idle
-/// meanwhile.
+/// Reads of a file in the page cache all complete when they are submitted. If diskperf handled all of them before it
+/// submits again, each submission would wait for a completion, and a device that returns a whole queue at once would be
+/// idle meanwhile.
 #[test]
 fn a_queue_is_filled_again_before_all_its_completions_are_handled() {
     if let Some(why) = kernel::no_ring() {

@@ -1,5 +1,5 @@
-//! `diskperf help WORD` explains every word of the tables: words are collected from the output of each command that prints
-//! one. Targets are simulated, or a folder with small files.
+//! `diskperf help WORD` explains every word of the tables: words are collected from the output of each command that
+//! prints one. Targets are simulated, or a folder with small files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -89,8 +89,8 @@ fn cells(line: &str) -> impl Iterator<Item = &str> {
     line.split("  ").map(str::trim).filter(|cell| !cell.is_empty())
 }
 
-/// The words of a cell without its figures: `+9 % rotation` and `healthy, rotation`, but not `560 (70%)*` or a name with a
-/// slash, which is a configuration of the machine.
+/// The words of a cell without its figures: `+9 % rotation` and `healthy, rotation`, but not `560 (70%)*` or a name
+/// with a slash, which is a configuration of the machine.
 fn without_figures(cell: &str) -> Vec<String> {
     let parts = cell.split(", ").map(|part| {
         let words = part.split(' ').skip_while(|word| !word.contains(char::is_alphabetic));
@@ -99,8 +99,8 @@ fn without_figures(cell: &str) -> Vec<String> {
     parts.filter(|part| !part.is_empty() && !part.contains('/')).collect()
 }
 
-/// The words of the tables of 1983: rows, headings, and the words below the rates. Prose continues after two spaces, and a
-/// long row after three; names of configurations are not words.
+/// The words of the tables of 1983: rows, headings, and the words below the rates. Prose continues after two spaces,
+/// and a long row after three; names of configurations are not words.
 fn words_of_1983(text: &str) -> Words {
     let is_table = |line: &&str| {
         let indent = line.len() - line.trim_start().len();

@@ -1,5 +1,5 @@
-//! The preset `vaxmix` as a person meets it: its own mixes in both worlds, one that is typed, one that is derived from a
-//! trace, and what is refused and why.
+//! The preset `vaxmix` as a person meets it: its own mixes in both worlds, one that is typed, one that is derived from
+//! a trace, and what is refused and why.
 
 use std::fs;
 

@@ -79,8 +79,8 @@ impl Decoy {
         }
     }
 
-    /// Has a name lead to it: a link to the device, its node, a link to the file, the file itself. Another file that has
-    /// the name loses it.
+    /// Has a name lead to it: a link to the device, its node, a link to the file, the file itself. Another file that
+    /// has the name loses it.
     pub fn lead(&self, way: usize, name: &str) {
         let (beside, name) = (self.folder().join("beside"), self.folder().join(name));
         match way {

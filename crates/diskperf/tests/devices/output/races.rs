@@ -1,5 +1,5 @@
-//! Names that change while diskperf runs: from its first look to the last byte, no device is written, and no file that one
-//! shows.
+//! Names that change while diskperf runs: from its first look to the last byte, no device is written, and no file that
+//! one shows.
 
 use std::env;
 use std::fs;

@@ -1,0 +1,45 @@
+//! Whether another round is of use: asked between rounds of a run that is to find something out.
+
+use stats::{Cell, Choice, Stage, TargetInfo};
+use units::Nanos;
+
+use super::{Goal, stages};
+use crate::plan::Plan;
+use crate::rounds::Standing;
+use crate::targets::Target;
+
+/// The most rounds of a choice. Its budget ends it long before, or that it is decided.
+const MOST_ROUNDS: u32 = 10_000;
+
+/// The goal of a comparison on the targets of a run.
+pub struct Conductor<'a> {
+    goal: &'a Goal,
+    infos: Vec<TargetInfo>,
+    /// The change from each target to the next, if they are stages.
+    stages: Vec<Stage>,
+}
+
+impl<'a> Conductor<'a> {
+    /// Of a run that from now on has as many rounds as are useful, or at most the given number.
+    pub fn new(
+        goal: &'a Goal,
+        (plan, most): (&mut Plan, Option<u32>),
+        (targets, infos): (&[Target], &[TargetInfo]),
+    ) -> Conductor<'a> {
+        // A discarded round is not one of the six that a user may have asked for.
+        plan.rounds = most.unwrap_or(MOST_ROUNDS).max(plan.schedule.least_to_decide());
+        let stages = if goal.in_stages { stages(targets) } else { Vec::new() };
+        Conductor { goal, infos: infos.to_vec(), stages }
+    }
+
+    /// How far these results are.
+    pub fn standing(&self, cells: &[Cell]) -> Standing {
+        let names: Vec<&str> = self.infos.iter().map(|info| info.name.as_str()).collect();
+        self.goal.standing(cells, &names)
+    }
+
+    /// The answer, with the mean time of a round if there was one.
+    pub fn choice(&self, cells: &[Cell], round: Option<Nanos>) -> Choice {
+        self.goal.choice(cells, (&self.infos, &self.stages), round.map(Nanos::as_secs_f64))
+    }
+}

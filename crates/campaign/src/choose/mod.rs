@@ -1,0 +1,178 @@
+//! The goal of a comparison of targets: margin, use, needs and prices. Decides whether the results so far answer it,
+//! and draws the conclusion. Runs nothing.
+
+mod conductor;
+mod goal;
+mod matching;
+mod needs;
+mod prices;
+mod stages;
+mod uses;
+
+use stats::compare::choice::{Compared, Row, Weighed, compare, every_two, rows};
+use stats::compare::stages::steps;
+use stats::{Cell, Choice, Comparison, Purpose, Stage, TargetInfo};
+use units::Nanos;
+use workload::Base;
+
+use crate::error::CampaignError;
+use crate::plan::Plan;
+use crate::rounds::Standing;
+
+pub use conductor::Conductor;
+pub use goal::Goal;
+pub use matching::matching;
+pub use needs::{Condition, parse_conditions};
+pub use prices::{Price, parse_price};
+pub use stages::{announcement, stages};
+pub use uses::{Use, parse_use};
+
+/// How long a choice between real targets takes at most, if nothing else is said.
+pub const USUAL: Nanos = Nanos::from_secs(300);
+
+impl Goal {
+    /// What is compared in these rows: every two of so many targets, or of stages each with the one before.
+    fn compare(&self, rows: &[Row], targets: usize) -> Vec<Compared> {
+        let weighed = self.weighed(rows);
+        let pairs: Vec<(usize, usize)> =
+            if self.in_stages { steps(targets).map(|(_, pair)| pair).collect() } else { every_two(targets).collect() };
+        compare(rows, pairs, weighed.as_ref(), self.margin)
+    }
+
+    /// How far it is with these cells.
+    pub fn standing(&self, cells: &[Cell], names: &[&str]) -> Standing {
+        let all = self.compare(&rows(cells, names), names.len());
+        let needed = |one: &Compared| {
+            let needed = one.pairs.needed(one.judged.confidence, self.margin)?;
+            // One more at least, where it is not narrow yet.
+            Some(needed.saturating_sub(one.pairs.count()).max(1) as u32)
+        };
+        let open = || all.iter().filter(|one| !one.judged.is_narrow);
+        let more = open().map(needed).try_fold(0, |most, needed| Some(most.max(needed?)));
+        Standing { decided: all.len() - open().count(), all: all.len(), more }
+    }
+
+    /// What came out, of stages where there are such. A round took so many seconds.
+    pub fn choice(&self, cells: &[Cell], (targets, stages): (&[TargetInfo], &[Stage]), round_s: Option<f64>) -> Choice {
+        let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+        let rows = rows(cells, &names);
+        let all = self.compare(&rows, names.len());
+        let told = |one: &Compared, name: String| one.comparison(&rows, &names, name, self.margin);
+        let cell_name = report::cell_names(cells);
+        let of_rows = all.iter().filter_map(|one| {
+            let cell = rows[one.row?].cells.iter().flatten().next()?;
+            Some(told(one, cell_name(cell)))
+        });
+        let purpose = self.purpose.as_ref().map(|purpose| Purpose {
+            name: purpose.name.clone(),
+            weights: purpose.weights.iter().cloned().collect(),
+            missing: purpose.missing(&rows).into_iter().map(|(word, _)| word).collect(),
+            comparisons: all
+                .iter()
+                .filter(|one| one.row.is_none())
+                .map(|one| told(one, purpose.name.clone()))
+                .collect::<Vec<Comparison>>(),
+        });
+        let mut remarks = shared_devices(targets);
+        remarks.extend(prices::remarks(&self.prices, &names, purpose.as_ref()));
+        Choice {
+            margin: self.margin,
+            decided: !all.is_empty() && all.iter().all(|one| one.judged.is_narrow),
+            round_s,
+            comparisons: of_rows.collect(),
+            stages: stages.to_vec(),
+            purpose,
+            needs: self.needs.iter().flat_map(|need| need.judge(&rows, &names)).collect(),
+            prices: self.prices.iter().map(Price::stored).collect(),
+            remarks,
+        }
+    }
+
+    /// Refuses words of a use of one's own, or of what is needed, that mean no program of the plan; and what none of
+    /// the programs that are meant could ever meet.
+    pub fn check(&self, plan: &Plan) -> Result<(), CampaignError> {
+        let programs = || plan.alternatives.iter().map(|alternative| &alternative.row.program);
+        let phases: Vec<((&str, &str), Base)> = programs()
+            .flat_map(|program| program.phases.iter().map(|phase| ((program.name, phase.name), phase.base)))
+            .collect();
+        let keys: Vec<(&str, &str)> = phases.iter().map(|(key, _)| *key).collect();
+        let weights = self.purpose.iter().filter(|purpose| purpose.is_own).flat_map(|purpose| &purpose.weights);
+        let words = weights.map(|(word, _)| word).chain(self.needs.iter().map(|need| &need.program));
+        if let Some(name) = words.into_iter().find(|word| matching(word, &keys).is_empty()) {
+            let mut known: Vec<&'static str> = programs().map(|program| program.name).collect();
+            known.sort_unstable();
+            known.dedup();
+            // The preset may have it, where only others are run.
+            return Err(CampaignError::UnknownProgram { name: name.clone(), preset: "this run", known });
+        }
+        let is_meetable = |need: &&Condition| {
+            matching(&need.program, &keys).into_iter().all(|place| need.can_be_asked(phases[place].1))
+        };
+        match self.needs.iter().find(|need| !is_meetable(need)) {
+            None => Ok(()),
+            Some(need) => Err(CampaignError::NeedsFiles { typed: need.typed.clone(), program: need.program.clone() }),
+        }
+    }
+
+    fn weighed(&self, rows: &[Row]) -> Option<Weighed> {
+        self.purpose.as_ref().map(|purpose| purpose.weighed(rows))
+    }
+}
+
+/// A remark for each device that several targets share: that compares only the layers above it.
+pub fn shared_devices(targets: &[TargetInfo]) -> Vec<String> {
+    let device = |info: &TargetInfo| match &info.image {
+        Some(image) => image.host_device.clone(),
+        None => info.device.clone(),
+    };
+    let mut devices: Vec<(String, Vec<&str>)> = Vec::new();
+    for info in targets.iter().filter(|info| !info.argument.contains("sim:")) {
+        let Some(device) = device(info) else { continue };
+        match devices.iter_mut().find(|(other, _)| *other == device) {
+            Some((_, names)) => names.push(&info.name),
+            None => devices.push((device, vec![&info.name])),
+        }
+    }
+    let line = |(device, names): &(String, Vec<&str>)| {
+        let (last, others) = names.split_last().filter(|(_, others)| !others.is_empty())?;
+        let names = others.join(", ");
+        Some(format!("{names} and {last} share one device ({device}): the comparison shows only the layers above it"))
+    };
+    devices.iter().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(name: &str, device: &str) -> TargetInfo {
+        TargetInfo {
+            name: name.to_owned(),
+            argument: name.to_owned(),
+            file_system: None,
+            mount_options: Vec::new(),
+            device: Some(device.to_owned()),
+            model: None,
+            scheduler: None,
+            write_cache: None,
+            device_bytes: None,
+            fill_percent: None,
+            in_memory: None,
+            nested_in: None,
+            image: None,
+            tuning: None,
+            heat: None,
+            conditioned: None,
+            before_each: None,
+            aged: None,
+        }
+    }
+
+    #[test]
+    fn a_device_that_several_share_is_named_once() {
+        let said = shared_devices(&[info("a", "vda"), info("b", "vdb"), info("c", "vda"), info("d", "vda")]);
+        assert_eq!(said.len(), 1);
+        assert!(said[0].starts_with("a, c and d share one device (vda): "), "{said:?}");
+        assert_eq!(shared_devices(&[info("a", "vda"), info("b", "vdb")]), Vec::<String>::new());
+    }
+}

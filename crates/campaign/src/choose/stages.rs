@@ -1,0 +1,258 @@
+//! What changed from one stage to the next: told by the targets as they were asked for, and by what was found there.
+//!
+//! Policy:
+//!   1. what is there and was not, or was another, as one would type it; then what is there no more;
+//!   2. of several options or attributes, each by itself;
+//!   3. what was found and not asked for is told only where what it belongs to stayed: another file system has options
+//!      of its own, another controller other numbers, and what was asked of the one before has gone with it;
+//!   4. a target of another kind shares nothing with the one before: all of it is said.
+
+use std::path::Path;
+
+use kernel::observe::block_device::Device;
+use kernel::sys::name::Shown;
+use machines::{Kind, Part};
+use stats::Stage;
+
+use crate::targets::{Described, Simulated, Site, Target};
+
+/// Something that a stage has, and that can be other at the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Trait {
+    /// What it is: no stage has two of one.
+    key: String,
+    /// As one would type it.
+    word: String,
+    /// The trait that it belongs to, where it is one of a part.
+    within: Option<&'static str>,
+    /// Whether somebody asked for it.
+    is_asked: bool,
+}
+
+/// The file system, of real targets.
+const FILE_SYSTEM: &str = "file system";
+
+/// The stages, each with what changed at it.
+pub fn stages(targets: &[Target]) -> Vec<Stage> {
+    let changed = |place: usize| {
+        let Some(before) = place.checked_sub(1).map(|before| &targets[before]) else { return Vec::new() };
+        let target = &targets[place];
+        // 4
+        if kind(&before.site) != kind(&target.site) {
+            return vec![unnamed(target)];
+        }
+        changes(&traits(before), &traits(target))
+    };
+    let stage = |(place, target): (usize, &Target)| Stage { target: target.name.clone(), changed: changed(place) };
+    targets.iter().enumerate().map(stage).collect()
+}
+
+/// What is to be compared, before anything is measured: a line for each stage after the first.
+pub fn announcement(targets: &[Target]) -> Vec<String> {
+    let line = |(place, stage): (usize, Stage)| {
+        let changed = match &stage.changed[..] {
+            [] => "nothing changed, so it shows the effect of chance".to_owned(),
+            changed => changed.join(", "),
+        };
+        format!("stage {}: {changed}", place + 1)
+    };
+    stages(targets).into_iter().enumerate().skip(1).map(line).collect()
+}
+
+/// What was typed, without the name before it.
+fn unnamed(target: &Target) -> String {
+    let named = target.typed.strip_prefix(target.name.as_str()).and_then(|rest| rest.strip_prefix('='));
+    named.unwrap_or(&target.typed).to_owned()
+}
+
+fn changes(before: &[Trait], now: &[Trait]) -> Vec<String> {
+    let of = |traits: &[Trait], key: &str| traits.iter().find(|one| one.key == key).map(|one| one.word.clone());
+    let stayed = |key: &str| of(before, key) == of(now, key);
+    // 3
+    let belongs = |one: &&Trait| one.within.is_none_or(stayed);
+    // 1
+    let new = now.iter().filter(|one| !stayed(&one.key) && (one.is_asked || belongs(one)));
+    let gone = before.iter().filter(|one| of(now, &one.key).is_none()).filter(belongs);
+    new.map(|one| one.word.clone()).chain(gone.map(|one| format!("no {}", one.word))).collect()
+}
+
+/// Which kind of target it is.
+fn kind(site: &Site) -> &'static str {
+    match site {
+        Site::Directory { .. } => "directory",
+        Site::Image { .. } => "image",
+        Site::Volume(_) => "volume",
+        Site::Device(_) => "device",
+        Site::File { .. } => "file",
+        Site::Simulated(Simulated::Flat) => "flat",
+        Site::Simulated(Simulated::Described(_)) => "simulated",
+    }
+}
+
+/// All that can be other at the next stage.
+fn traits(target: &Target) -> Vec<Trait> {
+    let mut traits = match &target.site {
+        Site::Directory { path, place } => {
+            let mut traits = vec![asked("path", format!("in {}", path.shown()))];
+            traits.extend(place.file_system.iter().map(|name| asked(FILE_SYSTEM, name.clone())));
+            traits.extend(place.device.as_ref().map(on));
+            let found = |option: &String| Trait { within: Some(FILE_SYSTEM), is_asked: false, ..mounted(option) };
+            traits.extend(place.mount_options.iter().map(found));
+            traits
+        }
+        Site::File { path, place, .. } => {
+            let device = place.device.as_ref().map(on);
+            [at(path)].into_iter().chain(device).collect()
+        }
+        Site::Device(device) => vec![at(&device.path)],
+        Site::Image { image, .. } => {
+            let spec = image.spec(0);
+            let mut traits = vec![asked(FILE_SYSTEM, spec.file_system)];
+            traits.extend(image.size.map(|size| asked("size", format!("size={size}"))));
+            if spec.directory != Path::new(".") {
+                traits.push(asked("dir", format!("dir={}", spec.directory.shown())));
+            }
+            traits.extend(spec.block.map(|block| asked("block", format!("block={block}"))));
+            traits.extend(spec.mount_options.iter().map(|option| mounted(option)));
+            traits.extend(made(&spec.mkfs_options));
+            traits
+        }
+        Site::Volume(volume) => {
+            let spec = &volume.spec;
+            let mut traits = vec![asked(FILE_SYSTEM, spec.file_system.clone())];
+            traits.push(asked("device", format!("device {}", volume.inspected.node().shown())));
+            traits.extend(spec.block.map(|block| asked("block", format!("block={block}"))));
+            traits.extend(spec.mount_options.iter().map(|option| mounted(option)));
+            traits.extend(made(&spec.mkfs_options));
+            traits
+        }
+        Site::Simulated(Simulated::Flat) => Vec::new(),
+        Site::Simulated(Simulated::Described(described)) => of_machine(described),
+    };
+    let tune = |setting: &kernel::provision::queue_tuning::Setting| {
+        let key = format!("tune={}", setting.attribute);
+        asked(&key, format!("{key}:{}", setting.value))
+    };
+    // 2
+    traits.extend(target.tuning.iter().map(tune));
+    traits
+}
+
+fn asked(key: &str, word: String) -> Trait {
+    Trait { key: key.to_owned(), word, within: None, is_asked: true }
+}
+
+fn at(path: &Path) -> Trait {
+    asked("path", path.shown().to_string())
+}
+
+fn on(device: &Device) -> Trait {
+    asked("device", format!("device {}", device.name))
+}
+
+/// Of `data=journal`, `data` is which option it is.
+fn mounted(option: &str) -> Trait {
+    let which = option.split_once('=').map_or(option, |(which, _)| which);
+    asked(&format!("mount={which}"), format!("mount={option}"))
+}
+
+/// Options for mkfs depend on each other, as `-O` and what follows it: all of them are one.
+fn made(options: &[String]) -> Option<Trait> {
+    (!options.is_empty()).then(|| asked("mkfs", format!("mkfs={}", options.join(" "))))
+}
+
+/// Its parts, and what each is set to. It has other file systems besides the one that programs run in.
+fn of_machine(described: &Described) -> Vec<Trait> {
+    let machine = &described.machine;
+    let file_system = machine.parts(Kind::FileSystem).nth(described.file_system);
+    let others = Kind::ALL.into_iter().filter(|kind| *kind != Kind::FileSystem);
+    let parts: Vec<&Part> = others.filter_map(|kind| machine.part(kind)).chain(file_system).collect();
+    let part = |part: &&Part| asked(part.kind.key(), format!("{}={}", part.kind, part.id));
+    let fields = parts.iter().flat_map(|part| {
+        part.fields.iter().map(|field| {
+            let key = format!("{}.{}", part.kind, field.key);
+            let unit = field.unit.as_ref().map_or_else(String::new, |unit| format!(" {unit}"));
+            let word = format!("{key}={}{unit}", field.value);
+            Trait { key, word, within: Some(part.kind.key()), is_asked: field.is_typed() }
+        })
+    });
+    parts.iter().map(part).chain(fields).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The targets that were typed, which are all here.
+    fn changed(typed: &[&str]) -> Vec<String> {
+        let targets = typed.iter().map(|typed| {
+            let Ok(argument) = typed.parse();
+            Target::resolve(&argument).expect("a target")
+        });
+        let targets: Vec<Target> = targets.collect();
+        let stages = stages(&targets);
+        assert!(stages[0].changed.is_empty());
+        stages[1..].iter().map(|stage| stage.changed.join(", ")).collect()
+    }
+
+    /// The three stages of the paper's fifth table: the lead, and then the arbitration.
+    #[test]
+    fn of_simulated_machines_parts_and_numbers_that_differ_are_told() {
+        let stages = ["vax780-sc780-inadequate-lead", "vax780-sc780-initial-arbitration", "vax780-sc780"];
+        let stages = stages.map(|machine| format!("sim:{machine}"));
+        let changed_then = changed(&stages.each_ref().map(String::as_str));
+        assert_eq!(changed_then[0], "controller.search_lead=5 sectors");
+        assert!(changed_then[1].starts_with("bus=sbi, "), "{changed_then:?}");
+        assert!(changed_then[1].contains("file_system.rotational_delay=4 ms"), "{changed_then:?}");
+        assert!(!changed_then[1].contains("bus."), "another bus has other numbers: {changed_then:?}");
+        let typed = ["sim:vax780-sc780", "sim:vax780-sc780,drive=ra81,drive.rpm=1800", "sim:vax780-sc780,drive=ra81"];
+        let changed_then = changed(&typed);
+        assert_eq!(changed_then[0], "drive=ra81, drive.rpm=1800 turns/min");
+        assert!(changed_then[1].starts_with("drive.rpm=3600"), "{changed_then:?}");
+        assert_eq!(changed(&["sim:flat", "also=sim:flat"]), [""]);
+        // What was set of a part has gone with it.
+        let typed = ["sim:vax780-sc780,drive.rpm=1800", "sim:vax780-sc780,drive=ra81", "sim:vax780-sc780"];
+        assert_eq!(changed(&typed), ["drive=ra81", "drive=eagle"]);
+    }
+
+    #[test]
+    fn of_a_queue_each_attribute_is_told_by_itself() {
+        let typed = [".", ".,tune=scheduler:none+read_ahead_kb:4096", "a=.,tune=scheduler:none", "sim:flat"];
+        let expected = ["tune=scheduler:none, tune=read_ahead_kb:4096", "no tune=read_ahead_kb:4096", "sim:flat"];
+        assert_eq!(changed(&typed), expected);
+    }
+
+    #[test]
+    fn of_a_file_system_options_are_told_one_by_one() {
+        let traits = |file_system: &str, mount: &[&str], mkfs: &[&str]| {
+            let mkfs: Vec<String> = mkfs.iter().map(|option| (*option).to_owned()).collect();
+            let mut traits = vec![asked(FILE_SYSTEM, file_system.to_owned())];
+            traits.extend(mount.iter().map(|option| mounted(option)));
+            traits.extend(made(&mkfs));
+            traits
+        };
+        let plain = traits("ext4", &[], &[]);
+        let mounted = traits("ext4", &["noatime", "data=journal"], &["-O", "^has_journal"]);
+        assert_eq!(changes(&plain, &mounted), ["mount=noatime", "mount=data=journal", "mkfs=-O ^has_journal"]);
+        let other = traits("xfs", &["noatime", "data=writeback"], &[]);
+        assert_eq!(changes(&mounted, &other), ["xfs", "mount=data=writeback", "no mkfs=-O ^has_journal"]);
+        assert_eq!(changes(&other, &other), Vec::<String>::new());
+        let on = |name: &str| [asked("device", format!("device {name}"))];
+        assert_eq!(changes(&on("vda"), &on("vdb")), ["device vdb"]);
+        assert_eq!(changes(&on("vda"), &[]), ["no device vda"]);
+    }
+
+    /// A file system that was there before has dozens of options, which nobody asked for.
+    #[test]
+    fn what_was_found_is_told_where_the_file_system_is_the_same() {
+        let found = |file_system: &str, options: &[&str]| {
+            let found = |option: &&str| Trait { within: Some(FILE_SYSTEM), is_asked: false, ..mounted(option) };
+            let all = [asked(FILE_SYSTEM, file_system.to_owned())];
+            all.into_iter().chain(options.iter().map(found)).collect::<Vec<Trait>>()
+        };
+        let (ext4, xfs) = (found("ext4", &["relatime", "rw"]), found("xfs", &["inode64", "rw"]));
+        assert_eq!(changes(&ext4, &xfs), ["xfs"]);
+        let quiet = found("ext4", &["noatime", "rw"]);
+        assert_eq!(changes(&ext4, &quiet), ["mount=noatime", "no mount=relatime"]);
+    }
+}

@@ -1,0 +1,233 @@
+//! Errors of planning and running a campaign: message, exit status and hint.
+
+use std::path::PathBuf;
+
+use jobs::{JobError, LoadError};
+use kernel::guard::GuardFault;
+use kernel::provision::queue_tuning::TuningFault;
+use kernel::sys::name::{Shown, shell_word};
+use kernel::{ImageFault, PathFault};
+use machines::MachineFault;
+use runner::execution::Broken;
+use units::{Bytes, Exit, Nanos};
+use workload::{Failure, Reason};
+
+use crate::fit::duration::about;
+use crate::request::command_fault::CommandFault;
+
+/// Why a campaign cannot be planned, or ended early.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages explain the variants and their fields")]
+pub enum CampaignError {
+    #[error(transparent)]
+    Path(#[from] PathFault),
+    #[error(transparent)]
+    Image(#[from] ImageFault),
+    #[error(transparent)]
+    Guard(#[from] GuardFault),
+    #[error(transparent)]
+    Tuning(#[from] TuningFault),
+    #[error(transparent)]
+    Machine(#[from] MachineFault),
+    #[error(transparent)]
+    World(#[from] kernel::Fault),
+    #[error(transparent)]
+    Job(Box<JobError>),
+    #[error(transparent)]
+    Command(#[from] CommandFault),
+
+    // Targets.
+    #[error("no path given")]
+    NoPath,
+    #[error("{0} is not a target")]
+    UnknownTarget(String),
+    #[error("{typed}: {why}")]
+    BadKey { typed: String, why: String, keys: &'static str },
+    #[error("{typed}: {why}")]
+    BadTuning { typed: String, why: String },
+    #[error("the machine {0} has no settings")]
+    NoSettings(String),
+    #[error("two targets have the name {0}")]
+    SameName(String),
+    #[error("{first} and {second} are the same device; each target needs its own")]
+    SameDevice { first: String, second: String },
+    #[error("{} is a block device; this command measures file systems", .0.shown())]
+    IsADevice(PathBuf),
+    #[error("{0} is not a block device; the preset device measures only those")]
+    NoDevice(String),
+    #[error("these targets cannot run at the same time: real and simulated ones, different machines, or a file")]
+    NotAtOnce,
+    #[error("{device} has {size}; the tests need {needed}", device = .device.shown())]
+    SmallDevice { device: PathBuf, size: Bytes, needed: Bytes },
+    #[error("the tests need {needed}; the image has {size}")]
+    SmallImage { size: Bytes, needed: Bytes },
+    #[error("{target} cannot be filled or aged: {why}")]
+    NotAged { target: String, why: &'static str },
+    #[error("filling {fill} % of {bytes} leaves {left}; the tests need {needed}")]
+    TooFull { fill: u32, bytes: Bytes, left: Bytes, needed: Bytes, most: Option<u32> },
+
+    // Tests.
+    #[error("{path} is only read, but every test of {preset} writes", path = .path.shown())]
+    OnlyRead { path: PathBuf, preset: &'static str },
+    #[error("{preset} has no test {name}")]
+    UnknownProgram { name: String, preset: &'static str, known: Vec<&'static str> },
+    #[error("--size {size}: the tests of this preset go up to {most}")]
+    LargeSize { size: Bytes, most: Bytes },
+    #[error("--size {size}: the tests of this preset need a whole number of calls of {call}")]
+    UnevenSize { size: Bytes, call: Bytes },
+    #[error("--size {size}: the mix has accesses of {access}")]
+    SmallForMix { size: Bytes, access: Bytes },
+    #[error("{target} is {what}; a command needs a folder to run in")]
+    NoFolder { target: String, what: &'static str },
+    #[error("--need {typed}: {program} does not count files")]
+    NeedsFiles { typed: String, program: String },
+
+    // Running.
+    #[error(
+        "a budget of {} s is too short for {pairs} rounds, which take about {}",
+        budget.as_secs_f64(),
+        about(*needs)
+    )]
+    ShortBudget { budget: Nanos, needs: Nanos, pairs: usize },
+    #[error("{path}: {failure}", path = .path.shown())]
+    Op { path: PathBuf, failure: Failure },
+    #[error("a signal paused the process during the measurement, so the time is wrong")]
+    Held,
+}
+
+impl CampaignError {
+    /// The exit status.
+    pub fn exit(&self) -> Exit {
+        self.outcome().0
+    }
+
+    /// What to try.
+    pub fn hint(&self) -> Option<String> {
+        self.outcome().1
+    }
+
+    fn outcome(&self) -> (Exit, Option<String>) {
+        let usage = |hint: &str| (Exit::Usage, Some(hint.to_owned()));
+        match self {
+            CampaignError::Path(fault) => (fault.exit(), fault.hint()),
+            CampaignError::Image(fault) => (fault.exit(), fault.hint()),
+            CampaignError::Guard(fault) => (fault.exit(), fault.hint()),
+            CampaignError::Tuning(fault) => (fault.exit(), fault.hint()),
+            CampaignError::Machine(fault) => (fault.exit(), fault.hint()),
+            CampaignError::World(fault) => (fault.exit(), fault.hint()),
+            CampaignError::Job(error) => (error.exit(), error.hint()),
+            CampaignError::Command(fault) => (fault.exit(), Some(fault.hint())),
+
+            CampaignError::NoPath => usage("name the directory to measure, such as . for the current one"),
+            CampaignError::UnknownTarget(_) => usage(
+                "a target is a directory, image:FSTYPE, new:FSTYPE@DEVICE, file:PATH or sim:MACHINE, with an optional \
+                 name= before it",
+            ),
+            CampaignError::BadKey { keys, .. } => {
+                usage(&format!("the keys are {keys}; in a value, + stands for a comma"))
+            }
+            CampaignError::BadTuning { .. } => usage("write tune=scheduler:none+read_ahead_kb:4096"),
+            CampaignError::NoSettings(_) => usage("use another machine; `diskperf simulate` lists them"),
+            CampaignError::SameName(_) => usage("give each target its own name, as in a=PATH b=PATH"),
+            CampaignError::SameDevice { .. } => usage("name another device, or measure it in two runs"),
+            CampaignError::IsADevice(path) => {
+                let device = shell_word(path);
+                usage(&format!(
+                    "name a directory on it; `diskperf run device {device}`, `diskperf bw -b {device}` and `-l \
+                        {device}` \
+                     read the device itself, and new:ext4@{device} makes a file system on a blank one"
+                ))
+            }
+            CampaignError::NoDevice(_) => usage("name a device, as in diskperf run device /dev/sdb; lsblk lists them"),
+            CampaignError::NotAtOnce => usage("run them in turn: --solo"),
+            CampaignError::SmallDevice { .. } => {
+                (Exit::Refused, Some("name a larger device, or ask for less with --size".to_owned()))
+            }
+            CampaignError::SmallImage { .. } => usage("use a larger size=, or leave it out"),
+            CampaignError::NotAged { .. } => usage("--fill and --age are for image:FSTYPE and new:FSTYPE@DEVICE"),
+            CampaignError::TooFull { most: Some(most), .. } => {
+                usage(&format!("use --fill {most}% or less, a smaller --size, or a larger size="))
+            }
+            CampaignError::TooFull { most: None, .. } => usage("use a smaller --size, or a larger size="),
+
+            CampaignError::OnlyRead { .. } => usage("name a directory to write in"),
+            CampaignError::UnknownProgram { known, .. } => usage(&format!("its tests are: {}", known.join(", "))),
+            CampaignError::LargeSize { .. } => usage("use a smaller --size"),
+            CampaignError::UnevenSize { call, .. } => {
+                usage(&format!("use a --size that is a multiple of {}", call.to_string().replace(' ', "")))
+            }
+            CampaignError::SmallForMix { .. } => usage("use a larger --size, or smaller accesses"),
+            CampaignError::NoFolder { .. } => usage("name a directory, image:FSTYPE or new:FSTYPE@DEVICE"),
+            CampaignError::NeedsFiles { .. } => usage("use a rate such as 200MiB/s or 500/s"),
+
+            CampaignError::ShortBudget { needs, .. } => {
+                // In units that you would type.
+                let seconds = needs.0.div_ceil(1_000_000_000);
+                let budget = if seconds < 90 { format!("{seconds}s") } else { format!("{}min", seconds.div_ceil(60)) };
+                usage(&format!("use --budget {budget} or more, or fewer tests with --only"))
+            }
+            CampaignError::Op { failure, .. } => (failure.exit(), hint_of_preparing(failure)),
+            CampaignError::Held => (Exit::Failed, Some("run it again".to_owned())),
+        }
+    }
+}
+
+impl From<JobError> for CampaignError {
+    fn from(error: JobError) -> CampaignError {
+        CampaignError::Job(Box::new(error))
+    }
+}
+
+impl From<LoadError> for CampaignError {
+    fn from(error: LoadError) -> CampaignError {
+        JobError::from(error).into()
+    }
+}
+
+/// What to try after an operation failed outside of the tests: `--size` would not have helped.
+fn hint_of_preparing(failure: &Failure) -> Option<String> {
+    let hint = match failure.reason {
+        Reason::Denied | Reason::NotPermitted => "run as a user who may open it",
+        Reason::NoSpace => "free some space and run it again",
+        Reason::Short(_) if !failure.op.kind().reads() => "free some space and run it again",
+        Reason::Short(_) => "use a longer file; this one ended before the last read",
+        _ => failure.hint()?,
+    };
+    Some(hint.to_owned())
+}
+
+/// A fault of the world outside of the phases concerns the whole program.
+impl From<Broken<kernel::Fault>> for CampaignError {
+    fn from(broken: Broken<kernel::Fault>) -> CampaignError {
+        broken.fault.into()
+    }
+}
+
+/// An error before the first phase.
+impl From<CampaignError> for Broken<Box<CampaignError>> {
+    fn from(error: CampaignError) -> Broken<Box<CampaignError>> {
+        Broken::from(Box::new(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_named_in_units_that_one_would_type() {
+        let hint = |seconds: u64| {
+            let (budget, needs) = (Nanos(1), Nanos(seconds * 1_000_000_000));
+            CampaignError::ShortBudget { budget, needs, pairs: 6 }.hint().expect("a hint")
+        };
+        assert!(hint(89).contains("--budget 89s "));
+        assert!(hint(91).contains("--budget 2min "));
+    }
+
+    #[test]
+    fn a_size_is_named_as_the_option_takes_it() {
+        let uneven = CampaignError::UnevenSize { size: Bytes(1), call: Bytes(8192) };
+        assert_eq!(uneven.exit(), Exit::Usage);
+        assert!(uneven.hint().is_some_and(|hint| hint.ends_with(" 8KiB")));
+    }
+}

@@ -1,0 +1,111 @@
+//! What a run reports while it goes on. The code that runs reports events and never prints. The progress line, the
+//! sentences on standard error and the remarks of the document are made from the same events.
+
+use std::cell::RefCell;
+use std::error::Error;
+use std::path::Path;
+use std::rc::Rc;
+
+use kernel::provision::queue_tuning;
+use kernel::{Lack, LeftVolume, LimitError};
+use stats::{Aged, Cell, Conditioned, Remark, TargetInfo};
+use store::StoreError;
+use units::{Bytes, Nanos};
+
+use crate::fit::budget::Fitted;
+use crate::fit::forecast::Forecast;
+use crate::plan::Plan;
+use crate::rounds::Standing;
+
+/// One thing that happened in a run.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "the fields are named after what they hold")]
+pub enum Event<'a> {
+    /// So many bytes of the image for a target are written.
+    ImageWritten { target: &'a str, bytes: u64, of: u64 },
+    /// So many bytes of a device are written, of those that condition it.
+    DeviceWritten { target: &'a str, bytes: u64, of: u64 },
+    /// The first `bytes` of a device that must be blank were read; all are zero.
+    DeviceRead { target: &'a str, bytes: u64, of: u64 },
+    /// Reading all of a device, to prove that it is blank, takes this much longer.
+    DeviceReadTakes { device: &'a str, identity: &'a str, rest: Nanos },
+    /// The run begins.
+    Started(&'a Plan),
+    /// A round begins: which of how many, as far as that is known, and what rounds before it have decided.
+    RoundStarted { round: u32, rounds: u32, standing: Option<Standing> },
+    /// An alternative of the plan begins: a program, on a target.
+    ProgramStarted { index: usize, program: &'static str, target: &'a str },
+    /// One execution of an alternative is over, well or not, or will not be.
+    ProgramEnded { index: usize },
+    /// The first figures of a program, one round of which is done; and all cells there will be, for their
+    /// names.
+    FirstFigures { cells: &'a [Cell], all: &'a [Cell] },
+    /// The run has ended.
+    Finished,
+    /// How long the plan takes, and what is left out of it.
+    Forecast { forecast: &'a Forecast, plan: &'a Plan },
+    /// The sizes that fit into the time of the run.
+    Fitted { fitted: &'a Fitted, plan: &'a Plan },
+    /// The comparison begins; some of these targets may share a device.
+    Comparing(&'a [TargetInfo]),
+    /// A file system of our own is filled with so many bytes, and changed.
+    Aging { target: &'a str, fill: u32, churns: u32, bytes: Bytes },
+    /// It is filled and changed.
+    Aged { target: &'a str, aged: &'a Aged },
+    /// Conditioning a device takes this much longer.
+    ConditioningTakes { target: &'a str, rest: Nanos },
+    /// A device is conditioned.
+    Conditioned { target: &'a str, conditioned: &'a Conditioned },
+    /// The memory of the run cannot be limited.
+    MemoryNotLimited { bytes: Bytes, why: &'a LimitError },
+    /// This machine cannot run a workload as it is written. The reason.
+    WorkloadLimited(&'a str),
+    /// io_uring works without one of its features.
+    IoUringLimited { target: &'a str, program: &'a str, lack: &'a Lack },
+    /// A signal paused an execution, which is repeated.
+    Repeated { target: &'a str, program: &'a str },
+    /// A command left processes running, which were ended. Reported once per command.
+    ProcessesEnded { target: &'a str, program: &'a str, command: u8, count: u32 },
+    /// A command left processes running that diskperf may not end.
+    ProcessesLeft { target: &'a str, program: &'a str, command: u8, count: u32 },
+    /// The time was over after so many of the planned rounds.
+    RoundsLeftOut { ran: u32, planned: u32 },
+    /// There is no time for more executions of a program, which was executed before.
+    ExecutionsLeftOut { target: &'a str, program: &'a str },
+    /// Results could not be stored. It is tried again later.
+    NotStored(&'a StoreError),
+    /// What was made for a target stays there.
+    Kept { target: &'a str, path: &'a Path, is_image: bool },
+    /// A folder that a killed process of the run left is removed.
+    FolderRemoved { run: &'a str, path: &'a Path },
+    /// A folder stays: no tag proves that the run made it.
+    FolderStays { run: &'a str, path: &'a Path, within: &'a Path },
+    /// A mkfs that a killed process of the run started is still running on a device. diskperf waits for it.
+    MkfsRuns { run: &'a str, node: &'a Path },
+    /// A file system that a killed process of the run left on a device is erased.
+    VolumeErased { run: &'a str, volume: &'a LeftVolume },
+    /// Leftovers of the run cannot be removed.
+    LeftoversStay(&'a dyn Error),
+    /// The queue settings that a killed process left are restored, or cannot be.
+    QueueLeft(&'a queue_tuning::Left),
+}
+
+/// The remarks on a run, in the order of the events. Clones share one list: events add to it while the description of
+/// the run is stored.
+#[derive(Clone, Debug, Default)]
+pub struct Remarks(Rc<RefCell<Vec<Remark>>>);
+
+impl Remarks {
+    /// Adds a remark. One that is there already is not added again.
+    pub fn add(&self, remark: Remark) {
+        let mut remarks = self.0.borrow_mut();
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
+        }
+    }
+
+    /// All of them so far.
+    pub fn all(&self) -> Vec<Remark> {
+        self.0.borrow().clone()
+    }
+}

@@ -1,0 +1,90 @@
+//! What was executed: the executions of each alternative, and why one failed.
+
+use report::plain::SAID;
+use runner::execution::{Broken, Performance};
+use workload::Reason;
+
+use crate::error::CampaignError;
+use crate::rounds::Turn;
+
+/// One program's executions on one target.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    pub(crate) runs: Vec<Execution>,
+    /// What went wrong around the program, where that ended it.
+    broken: Option<Void>,
+}
+
+/// Why a program's cells are void.
+#[derive(Clone, Debug)]
+pub struct Void {
+    /// On which of its targets it failed; none where all are concerned.
+    pub(crate) program: Option<usize>,
+    /// In which phase; none while it was prepared.
+    pub(crate) phase: Option<usize>,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Execution {
+    pub(crate) round: u32,
+    pub(crate) position: u32,
+    pub(crate) discarded: bool,
+    pub(crate) performance: Performance,
+}
+
+impl History {
+    /// Adds an execution, and whether its figures do not count.
+    pub fn add(&mut self, Turn { round, position, .. }: Turn, discarded: bool, performance: Performance) {
+        self.runs.push(Execution { round, position, discarded, performance });
+    }
+
+    /// Voids all of it: what the program stands on failed.
+    pub fn break_off(&mut self, broken: &Broken<Box<CampaignError>>) {
+        let (message, hint) = (broken.fault.to_string(), broken.fault.hint());
+        self.broken.get_or_insert(Void { program: None, phase: broken.phase, message, hint });
+    }
+
+    /// Whether it never ran.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty() && self.broken.is_none()
+    }
+
+    /// The executions that count: their rounds and what happened.
+    pub fn kept(&self) -> impl Iterator<Item = (u32, &Performance)> {
+        self.runs.iter().filter(|run| !run.discarded).map(|run| (run.round, &run.performance))
+    }
+
+    /// The last round in which it was run.
+    pub fn rounds(&self) -> u32 {
+        self.performed_in().max().unwrap_or(0)
+    }
+
+    /// The rounds in which the program was run.
+    pub fn performed_in(&self) -> impl Iterator<Item = u32> {
+        self.runs.iter().map(|run| run.round)
+    }
+
+    /// The last execution, if it came to its end: its round, its place in the round's order, what happened.
+    pub fn last_finished(&self) -> Option<(u32, u32, &Performance)> {
+        let run = self.runs.last().filter(|run| run.performance.stopped.is_none() && self.broken.is_none())?;
+        Some((run.round, run.position, &run.performance))
+    }
+
+    /// Why the program failed, if it did. Being told to stop is no failure: what was finished stands.
+    pub fn failure(&self) -> Option<Void> {
+        let mut stopped = self.runs.iter().filter_map(|run| Some((run.performance.stopped?, &run.performance.said)));
+        let failed = stopped.find(|(stopped, _)| stopped.failure.reason != Reason::Interrupted);
+        let failed = failed.map(|(stopped, said)| Void {
+            program: Some(stopped.program),
+            phase: stopped.phase,
+            message: match said {
+                Some(said) => format!("{}{SAID}{said}", stopped.failure),
+                None => stopped.failure.to_string(),
+            },
+            hint: stopped.failure.hint().map(str::to_owned),
+        });
+        failed.or_else(|| self.broken.clone())
+    }
+}

@@ -1,0 +1,512 @@
+//! How large the programs of a preset are made so that all of them fit into a time, and into what may be
+//! written. Decides only: what a row costs was found out by whoever asks.
+//!
+//! Policy:
+//!   1. everything as large as it can be: large files tell more than small ones;
+//!   2. while too much is written or it takes too long, the group of rows that writes or takes most is
+//!      halved, down to its floor;
+//!   3. then what goes on for a time gets less of it, down to its floor;
+//!   4. then the dearest row is left out, as n.m., with what it would have needed. One stays for the time;
+//!      none for what may not be written.
+//!
+//! Rounds are never fewer: below five, an interval says little.
+
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos};
+
+use crate::fit::duration::about;
+
+/// What is read at one place.
+const BLOCK: u64 = 4096;
+
+/// How large everything is. All sizes are powers of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sizes {
+    /// Bytes of a large file.
+    pub large: u64,
+    /// Bytes of a file that is copied.
+    pub copied: u64,
+    /// How many small files.
+    pub files: u32,
+    /// How many records are committed, at most.
+    pub records: u32,
+    /// How long random reads go on, and commits, at most.
+    pub random: Nanos,
+}
+
+impl Sizes {
+    /// As large as it can be. A second of random reads is enough for any disk: a hundred of the slowest.
+    pub const LARGEST: Sizes =
+        Sizes { large: 512 << 20, copied: 16 << 20, files: 8192, records: 1024, random: Nanos::from_millis(1000) };
+
+    /// As small as it may be: a round of it writes less than a MiB, and takes about a second where a disk does
+    /// a hundred operations in one.
+    pub const SMALLEST: Sizes =
+        Sizes { large: 64 << 10, copied: 64 << 10, files: 16, records: 16, random: Nanos::from_millis(125) };
+
+    /// Sizes on a simulated machine, which nothing is fitted to: files as large as those of 1983, and the rest in
+    /// proportion.
+    pub const SIMULATED: Sizes =
+        Sizes { large: 8 << 20, copied: 1 << 20, files: 128, records: 128, random: Nanos::from_millis(1000) };
+
+    /// What trials run, from the first, which is quick also on the slowest disk: enough to tell what grows with
+    /// the size from what does not.
+    pub const TRIALS: [Sizes; 3] = [
+        Sizes { records: 64, ..Sizes::trial(64 << 10, 64 << 10, 16) },
+        Sizes { records: 64, ..Sizes::trial(2 << 20, 512 << 10, 64) },
+        Sizes { records: 64, ..Sizes::trial(8 << 20, 1 << 20, 64) },
+    ];
+
+    const fn trial(large: u64, copied: u64, files: u32) -> Sizes {
+        Sizes { large, copied, files, random: Nanos::from_millis(40), ..Sizes::SMALLEST }
+    }
+
+    /// Bytes of the file for random reads: a quarter of the others. It is only written to be read at a few
+    /// thousand places, and so all others can be twice as large within what may be written.
+    pub fn spots(&self) -> u64 {
+        (self.large / 4 / BLOCK * BLOCK).max(BLOCK)
+    }
+
+    /// No larger than the others in anything.
+    pub fn min(&self, other: &Sizes) -> Sizes {
+        Sizes {
+            large: self.large.min(other.large),
+            copied: self.copied.min(other.copied),
+            files: self.files.min(other.files),
+            records: self.records.min(other.records),
+            random: self.random.min(other.random),
+        }
+    }
+}
+
+/// Which size a row goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dial {
+    /// A large file, in order.
+    Large,
+    /// A large file, at random places, for a time.
+    Spots,
+    /// Commits, for a time.
+    Records,
+    /// Small files.
+    Files,
+    /// A copied file.
+    Copied,
+}
+
+/// The sizes that can be halved, and the smallest of each.
+const GROUPS: [&[Dial]; 4] = [&[Dial::Large, Dial::Spots], &[Dial::Files], &[Dial::Copied], &[Dial::Records]];
+
+impl Dial {
+    /// How much of it there is, in what its cost grows with.
+    pub fn amount(self, sizes: &Sizes) -> u64 {
+        match self {
+            Dial::Large => sizes.large,
+            Dial::Spots => sizes.spots(),
+            Dial::Files => u64::from(sizes.files),
+            Dial::Copied => sizes.copied,
+            Dial::Records => u64::from(sizes.records),
+        }
+    }
+
+    /// Whether it goes on for a time.
+    pub fn is_timed(self) -> bool {
+        matches!(self, Dial::Spots | Dial::Records)
+    }
+
+    fn halved(self, sizes: &Sizes) -> Sizes {
+        let mut half = *sizes;
+        match self {
+            Dial::Large | Dial::Spots => half.large /= 2,
+            Dial::Files => half.files /= 2,
+            Dial::Copied => half.copied /= 2,
+            Dial::Records => half.records /= 2,
+        }
+        half
+    }
+}
+
+/// What one execution of a row takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// In seconds, whatever its size.
+    pub fixed: f64,
+    /// For each of its size.
+    pub each: f64,
+    /// For each operation, where it goes on for a time; `each` is then without them.
+    pub operation: f64,
+    /// Whether one trial alone could not tell what grows, so that `each` is the most it can be.
+    pub is_bound: bool,
+}
+
+/// How long an execution took, in seconds, and of which size it was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Of which size.
+    pub amount: u64,
+    /// All of it, with cleaning up and waiting for the machine to come to rest.
+    pub all: f64,
+    /// What it did of its own: making ready, and its phases.
+    pub work: f64,
+    /// The part of that which goes on for a time, with the operations in it.
+    pub timed: f64,
+    /// Operations in that part.
+    pub operations: u64,
+}
+
+impl Cost {
+    /// What the trials of a row tell, the smallest first. One alone cannot tell what grows with the size: then
+    /// all work does. Nothing of none.
+    pub fn of(dial: Dial, trials: &[Sample]) -> Option<Cost> {
+        let (first, last) = (trials.first()?, trials.last()?);
+        let operation = if last.operations > 0 { last.timed / last.operations as f64 } else { 0.0 };
+        // The waiting is much the same each time, and now and then longer.
+        let waiting = trials.iter().map(|trial| (trial.all - trial.work).max(0.0)).fold(f64::MAX, f64::min);
+        let sized = |sample: &Sample| (sample.work - sample.timed).max(0.0);
+        if dial == Dial::Records {
+            return Some(Cost { fixed: waiting + sized(last), each: 0.0, operation, is_bound: false });
+        }
+        let each = match trials {
+            [only] => sized(only) / only.amount as f64,
+            _ => (sized(last) - sized(first)) / (last.amount - first.amount) as f64,
+        };
+        let each = each.max(0.0);
+        let fixed = (sized(first) - each * first.amount as f64).max(0.0);
+        Some(Cost { fixed: waiting + fixed, each, operation, is_bound: trials.len() == 1 })
+    }
+
+    /// What an execution takes at these sizes, in seconds; at most so many operations where they are timed.
+    fn at(&self, dial: Dial, sizes: &Sizes, operations: u64) -> f64 {
+        let timed =
+            if dial.is_timed() { sizes.random.as_secs_f64().min(self.operation * operations as f64) } else { 0.0 };
+        self.fixed + self.each * dial.amount(sizes) as f64 + timed
+    }
+}
+
+/// What each row of one target costs. A byte costs what the middle one of the rows that move bytes says, of
+/// those that can tell, else the lowest bound: for rows that were not tried or cannot tell, and at least, as a
+/// trial is so short that noise may hide it. The second figure is how many bytes a row moves for each of its
+/// size.
+pub fn complete(rows: &[(Dial, u64, Option<Cost>)]) -> Vec<Cost> {
+    let moves_bytes = |dial: Dial| matches!(dial, Dial::Large | Dial::Spots | Dial::Copied);
+    let tried = || rows.iter().filter_map(|(dial, moved, cost)| Some((*dial, *moved, (*cost)?)));
+    // The copies that are tried cost processor time, not bytes.
+    let bytes = |is_bound: bool| {
+        let told = tried()
+            .filter(move |(dial, _, cost)| moves_bytes(*dial) && *dial != Dial::Copied && cost.is_bound == is_bound);
+        told.map(|(_, moved, cost)| cost.each / moved as f64)
+    };
+    let byte = median(bytes(false)).or_else(|| bytes(true).min_by(f64::total_cmp)).unwrap_or(0.0);
+    let fixed = median(tried().filter(|(dial, ..)| moves_bytes(*dial)).map(|(.., cost)| cost.fixed)).unwrap_or(0.0);
+    let complete = |(dial, moved, cost): &(Dial, u64, Option<Cost>)| {
+        let least = if moves_bytes(*dial) { byte * *moved as f64 } else { 0.0 };
+        let cost = cost.unwrap_or(Cost { fixed, each: least, ..Cost::default() });
+        let each = if cost.is_bound && moves_bytes(*dial) { least } else { cost.each.max(least) };
+        Cost { each, ..cost }
+    };
+    rows.iter().map(complete).collect()
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    stats::figures::summary::median(&values.collect::<Vec<f64>>())
+}
+
+/// A row as far as it takes time and writes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Item {
+    /// Which size it goes by.
+    pub dial: Dial,
+    /// What an execution takes.
+    pub cost: Cost,
+    /// Operations of a timed row, at most.
+    pub operations: u64,
+    /// Bytes that it writes for each of its size.
+    pub writes: u64,
+    /// Whether it is left out already, or costs nothing that is known.
+    pub omitted: bool,
+}
+
+impl Item {
+    fn seconds(&self, sizes: &Sizes, rounds: u32) -> f64 {
+        if self.omitted { 0.0 } else { self.cost.at(self.dial, sizes, self.operations) * f64::from(rounds) }
+    }
+
+    fn written(&self, sizes: &Sizes, rounds: u32) -> u64 {
+        if self.omitted { 0 } else { self.writes * self.dial.amount(sizes) * u64::from(rounds) }
+    }
+
+    /// Why it is left out.
+    fn reason(&self, excess: Excess, sizes: &Sizes, limits: &Limits) -> String {
+        match excess {
+            Excess::Written => {
+                let (needs, of) = (Bytes(self.written(sizes, limits.rounds)), Bytes(limits.written.unwrap_or(0)));
+                format!("would write {needs}, and no more than {of} are written here unless --size asks for it")
+            }
+            Excess::Time => {
+                let needs = Nanos((self.seconds(sizes, limits.rounds) * 1e9) as u64);
+                format!("needs about {} of the {} that are left", about(needs), about(limits.time.unwrap_or_default()))
+            }
+        }
+    }
+}
+
+/// What there is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// For all rounds; none where time is no matter.
+    pub time: Option<Nanos>,
+    /// Bytes that may be written in all rounds; none where that is no matter.
+    pub written: Option<u64>,
+    /// How large everything may be.
+    pub largest: Sizes,
+    /// How small everything may be. What is as large as it is small was asked for, and stays.
+    pub smallest: Sizes,
+    /// How often everything is run.
+    pub rounds: u32,
+}
+
+/// What fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// How large everything is.
+    pub sizes: Sizes,
+    /// Why each row is left out, where it is.
+    pub omitted: Vec<Option<String>>,
+    /// How long it takes.
+    pub time: Nanos,
+    /// How much it writes.
+    pub written: u64,
+    /// How long all would have taken at its smallest, where that was too long and some was left out for it.
+    pub needed: Option<Nanos>,
+}
+
+/// The largest sizes at which these rows fit.
+pub fn fit(items: &[Item], limits: &Limits) -> Fitted {
+    let mut items = items.to_vec();
+    let mut omitted = vec![None; items.len()];
+    let mut needed = None;
+    // Where a row is left out, the others may be larger again.
+    let sizes = loop {
+        let sizes = shrink(&items, limits);
+        let Some(excess) = excess(&items, &sizes, limits) else { break sizes };
+        if excess == Excess::Time {
+            needed.get_or_insert_with(|| time_of(&items, &sizes, limits.rounds));
+        }
+        // 4.
+        let left = items.iter().filter(|item| !item.omitted).count();
+        let weight = |index: &usize| match excess {
+            Excess::Written => items[*index].written(&sizes, limits.rounds) as f64,
+            Excess::Time => items[*index].seconds(&sizes, limits.rounds),
+        };
+        let dearest = (0..items.len()).max_by(|a, b| weight(a).total_cmp(&weight(b)));
+        let Some(index) = dearest.filter(|_| excess == Excess::Written || left > 1) else { break sizes };
+        omitted[index] = Some(items[index].reason(excess, &sizes, limits));
+        items[index].omitted = true;
+    };
+    let time = time_of(&items, &sizes, limits.rounds);
+    let written = items.iter().map(|item| item.written(&sizes, limits.rounds)).sum();
+    Fitted { sizes, omitted, time, written, needed }
+}
+
+fn time_of(items: &[Item], sizes: &Sizes, rounds: u32) -> Nanos {
+    Nanos((items.iter().map(|item| item.seconds(sizes, rounds)).sum::<f64>() * 1e9) as u64)
+}
+
+/// The largest sizes at which these rows fit, or the smallest.
+fn shrink(items: &[Item], limits: &Limits) -> Sizes {
+    let mut sizes = limits.largest;
+    // 2.
+    while let Some(excess) = excess(items, &sizes, limits) {
+        let weight = |group: &[Dial]| -> f64 {
+            let members = items.iter().filter(|item| !item.omitted && group.contains(&item.dial));
+            members
+                .map(|item| match excess {
+                    Excess::Written => (item.writes * item.dial.amount(&sizes)) as f64,
+                    Excess::Time => item.cost.each * item.dial.amount(&sizes) as f64,
+                })
+                .sum()
+        };
+        let can_shrink = |group: &&&[Dial]| {
+            let dial = group[0];
+            weight(group) > 0.0 && dial.amount(&sizes) / 2 >= dial.amount(&limits.smallest).max(1)
+        };
+        let heaviest = GROUPS.iter().filter(can_shrink).max_by(|a, b| weight(a).total_cmp(&weight(b)));
+        let Some(group) = heaviest else { break };
+        sizes = group[0].halved(&sizes);
+    }
+    // 3.
+    while excess(items, &sizes, limits) == Some(Excess::Time) && sizes.random.0 / 2 >= limits.smallest.random.0 {
+        sizes.random = Nanos(sizes.random.0 / 2);
+    }
+    sizes
+}
+
+/// What there is too much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Excess {
+    Written,
+    Time,
+}
+
+fn excess(items: &[Item], sizes: &Sizes, limits: &Limits) -> Option<Excess> {
+    let written: u64 = items.iter().map(|item| item.written(sizes, limits.rounds)).sum();
+    let seconds: f64 = items.iter().map(|item| item.seconds(sizes, limits.rounds)).sum();
+    if limits.written.is_some_and(|limit| written > limit) {
+        Some(Excess::Written)
+    } else if limits.time.is_some_and(|limit| seconds > limit.as_secs_f64()) {
+        Some(Excess::Time)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The rows of `quick`, and how many bytes each writes for one of its size.
+    const ROWS: [(Dial, u64); 10] = [
+        (Dial::Large, 1),
+        (Dial::Large, 1),
+        (Dial::Large, 1),
+        (Dial::Large, 2),
+        (Dial::Spots, 1),
+        (Dial::Records, 4096),
+        (Dial::Files, 4096),
+        (Dial::Copied, 2),
+        (Dial::Copied, 2),
+        (Dial::Copied, 2),
+    ];
+
+    fn items(cost: impl Fn(Dial) -> Cost) -> Vec<Item> {
+        let item = |(dial, writes)| Item { dial, cost: cost(dial), operations: 10_000, writes, omitted: false };
+        ROWS.map(item).into()
+    }
+
+    /// A disk that moves so many bytes and does so many operations in a second.
+    fn disk(bytes: f64, operations: f64) -> Vec<Item> {
+        items(|dial| Cost {
+            fixed: 0.05,
+            each: match dial {
+                Dial::Files => 3.0 / operations,
+                Dial::Records => 0.0,
+                Dial::Large | Dial::Spots | Dial::Copied => 2.0 / bytes,
+            },
+            operation: if dial.is_timed() { 1.0 / operations } else { 0.0 },
+            is_bound: false,
+        })
+    }
+
+    fn limits(time: Option<u64>, written: Option<u64>) -> Limits {
+        Limits {
+            time: time.map(Nanos::from_millis),
+            written,
+            largest: Sizes::LARGEST,
+            smallest: Sizes::SMALLEST,
+            rounds: 5,
+        }
+    }
+
+    #[test]
+    fn within_four_gib_files_of_128_mib_fit_and_the_rest_is_as_large_as_it_can_be() {
+        let fitted = fit(&disk(1e9, 1e5), &limits(None, Some(4 << 30)));
+        assert_eq!(fitted.sizes, Sizes { large: 128 << 20, ..Sizes::LARGEST });
+        assert!(fitted.written <= 4 << 30 && fitted.omitted.iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn a_slow_disk_gets_small_files_and_little_time_and_every_row() {
+        let fitted = fit(&disk(20e6, 100.0), &limits(Some(45_000), Some(4 << 30)));
+        assert!(fitted.time <= Nanos::from_secs(45) && fitted.omitted.iter().all(Option::is_none), "{fitted:?}");
+        assert_eq!(fitted.sizes.random, Sizes::LARGEST.random, "sizes shrink first");
+        assert!(fitted.sizes.large < 16 << 20 && fitted.sizes.files < 1024, "{fitted:?}");
+        // Sizes alone are not enough here.
+        let fitted = fit(&disk(20e6, 100.0), &limits(Some(8_000), None));
+        assert!(fitted.sizes.random < Sizes::LARGEST.random, "{fitted:?}");
+    }
+
+    #[test]
+    fn what_does_not_fit_says_what_it_would_have_needed() {
+        let slow = |dial| Cost { fixed: if dial == Dial::Files { 30.0 } else { 0.01 }, ..Cost::default() };
+        let fitted = fit(&items(slow), &limits(Some(45_000), None));
+        let reasons: Vec<&str> = fitted.omitted.iter().flatten().map(String::as_str).collect();
+        assert_eq!(reasons, ["needs about 3 min of the 45 s that are left"]);
+        assert_eq!(fitted.sizes, Sizes::LARGEST, "the others need not be small for it");
+        let fitted = fit(&disk(1e9, 1e5), &limits(None, Some(1 << 20)));
+        assert!(fitted.written <= 1 << 20);
+        let reasons: Vec<&String> = fitted.omitted.iter().flatten().collect();
+        let is_it = |reason: &&&String| reason.starts_with("would write 640 KiB, and no more than 1 MiB");
+        assert_eq!(reasons.iter().filter(is_it).count(), 4, "{reasons:?}");
+    }
+
+    #[test]
+    fn trials_tell_what_grows_from_what_does_not() {
+        let sample = |amount, all, work| Sample { amount, all, work, timed: 0.0, operations: 0 };
+        let cost = |trials: &[Sample]| Cost::of(Dial::Large, trials).expect("there are trials");
+        let two = cost(&[sample(100, 0.35, 0.02), sample(1100, 0.09, 0.05)]);
+        assert!((two.each - 0.03 / 1000.0).abs() < 1e-12 && (two.fixed - (0.04 + 0.017)).abs() < 1e-9, "{two:?}");
+        // Alone, it may be all that grows.
+        let one = cost(&[sample(100, 0.35, 0.2)]);
+        assert!((one.each - 0.002).abs() < 1e-12 && (one.fixed - 0.15).abs() < 1e-9, "{one:?}");
+        assert_eq!(Cost::of(Dial::Large, &[]), None);
+        // What goes on for a time costs that time, or less where its operations are soon done.
+        let commits = Sample { amount: 16, all: 0.25, work: 0.2, timed: 0.16, operations: 16 };
+        let cost = Cost::of(Dial::Records, &[commits]).expect("a trial");
+        assert!((cost.at(Dial::Records, &Sizes::LARGEST, 1024) - 1.09).abs() < 1e-9, "{cost:?}");
+        assert!((cost.at(Dial::Records, &Sizes::LARGEST, 20) - 0.29).abs() < 1e-9, "{cost:?}");
+    }
+
+    #[test]
+    fn what_was_not_tried_costs_what_its_bytes_cost_elsewhere() {
+        let cost = |each| Some(Cost { fixed: 0.1, each, ..Cost::default() });
+        let bound = |each| Some(Cost { fixed: 0.1, each, is_bound: true, ..Cost::default() });
+        let rows = [
+            (Dial::Large, 2, cost(4e-9)),
+            (Dial::Large, 1, cost(2e-9)),
+            // Noise has hidden what it costs.
+            (Dial::Large, 2, cost(0.0)),
+            // One trial, which a busy machine has made slow.
+            (Dial::Large, 1, bound(5e-6)),
+            (Dial::Copied, 3, cost(4e-8)),
+            (Dial::Copied, 3, None),
+            (Dial::Files, 4096, cost(1e-3)),
+        ];
+        let each: Vec<u64> = complete(&rows).iter().map(|cost| (cost.each * 1e9).round() as u64).collect();
+        assert_eq!(each, [4, 2, 4, 2, 40, 6, 1_000_000]);
+        assert_eq!(complete(&rows)[5].fixed, 0.1);
+        // Where none can tell, the lowest bound is the nearest.
+        let rows = [(Dial::Large, 1, bound(5e-6)), (Dial::Large, 2, bound(6e-8)), (Dial::Copied, 3, None)];
+        let each: Vec<u64> = complete(&rows).iter().map(|cost| (cost.each * 1e9).round() as u64).collect();
+        assert_eq!(each, [30, 60, 90]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_left_fits_or_is_as_small_as_it_can_be(
+            bytes in 1e5f64..1e10,
+            operations in 1f64..1e6,
+            time in 100u64..1_000_000,
+            written in prop::option::of(0u64..1 << 40),
+        ) {
+            let limits = limits(Some(time), written);
+            let fitted = fit(&disk(bytes, operations), &limits);
+            let left = fitted.omitted.iter().filter(|reason| reason.is_none()).count();
+            let Sizes { large, copied, files, random, records } = fitted.sizes;
+            prop_assert!(written.is_none_or(|written| fitted.written <= written));
+            if fitted.time > Nanos::from_millis(time) {
+                prop_assert_eq!((left, random), (1, Sizes::SMALLEST.random));
+            }
+            let powers = [large, copied, u64::from(files), u64::from(records)];
+            prop_assert!(powers.iter().all(|size| size.is_power_of_two()));
+        }
+
+        #[test]
+        fn what_was_asked_for_stays(large in 13u32..40, time in 1u64..100_000) {
+            let mut limits = limits(Some(time), None);
+            (limits.largest.large, limits.smallest.large) = (1 << large, 1 << large);
+            prop_assert_eq!(fit(&disk(1e7, 100.0), &limits).sizes.large, 1 << large);
+        }
+    }
+}

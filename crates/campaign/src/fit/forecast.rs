@@ -1,0 +1,226 @@
+//! How long a plan will take, and what is left out of it where that is too long: what its rows do, times
+//! what a quick trial on the target says that costs. Decides only; the trials are run by whoever asks.
+
+use std::cmp::Reverse;
+
+use units::Nanos;
+
+use super::duration::about;
+use super::trials::Prices;
+use crate::plan::{Alternative, Plan};
+
+/// Plans longer than this are announced with what makes them so long.
+const LONG: Nanos = Nanos::from_secs(5 * 60);
+
+/// Rows of each program on each target that a budget leaves in. Of the copies of `tlpi` the cheapest five
+/// are three plain ones and two with fsync, and its fit takes three plain ones.
+const FEWEST_ROWS: usize = 5;
+
+/// Rounds that a budget leaves in: one alone has no spread.
+const FEWEST_ROUNDS: u32 = 2;
+
+/// How many of the dearest rows are named.
+const NAMED: usize = 3;
+
+/// What a plan costs, row by row.
+#[derive(Clone, Debug)]
+pub struct Forecast {
+    /// One execution of each of the plan's alternatives.
+    costs: Vec<Nanos>,
+    /// Rounds that were asked for.
+    rounds: u32,
+}
+
+impl Forecast {
+    /// The forecast of the plan at each target's prices; nothing unless every row says what it does.
+    pub fn of(plan: &Plan, prices: &[Prices]) -> Option<Forecast> {
+        // Targets that are busy at once share the machine: at worst, each waits for the others.
+        let cost = |alternative: &Alternative| {
+            let work = alternative.row.work?;
+            Some(alternative.targets.iter().map(|&target| prices[target].cost(&work)).sum())
+        };
+        let costs = plan.alternatives.iter().map(cost).collect::<Option<_>>()?;
+        Some(Forecast { costs, rounds: plan.rounds })
+    }
+
+    /// How long all rounds take of what is not left out.
+    pub fn total(&self, plan: &Plan) -> Nanos {
+        times(self.round(plan), plan.rounds)
+    }
+
+    /// How long one round takes of it.
+    fn round(&self, plan: &Plan) -> Nanos {
+        plan.order(1).into_iter().map(|index| self.costs[index]).sum()
+    }
+
+    /// Makes the plan fit its budget:
+    ///   1. the dearest row is left out, then the next, until the rest fits with all its rounds; five rows
+    ///      of each program on each target stay. Of two that cost the same the later one goes first;
+    ///   2. then rounds are left out, down to two.
+    pub fn thin(&self, plan: &mut Plan) {
+        let Some(budget) = plan.budget else { return };
+        // 1.
+        let mut dearest = plan.order(1);
+        dearest.sort_unstable_by_key(|&index| (Reverse(self.costs[index]), Reverse(index)));
+        for index in dearest {
+            if self.total(plan) <= budget {
+                return;
+            }
+            if peers(plan, index) > FEWEST_ROWS {
+                let needs = about(times(self.costs[index], plan.rounds));
+                let reason = format!("needs about {needs} of the budget of {}", about(budget));
+                plan.alternatives[index].row.omitted = Some(reason);
+            }
+        }
+        // 2.
+        let fitting = budget.0.checked_div(self.round(plan).0).and_then(|rounds| rounds.try_into().ok());
+        let fitting: u32 = fitting.unwrap_or(plan.rounds);
+        plan.rounds = plan.rounds.min(fitting.max(FEWEST_ROUNDS));
+    }
+
+    /// The estimate before a run: `about 1 h 05 min: 40 tests, 20 rounds`. If that is long, also the longest tests and
+    /// how to make it shorter.
+    pub fn announcement(&self, plan: &Plan) -> String {
+        let part = |is: usize, of: usize, what| {
+            let s = if of == 1 { "" } else { "s" };
+            if is == of { format!("{is} {what}{s}") } else { format!("{is} of {of} {what}{s}") }
+        };
+        let total = self.total(plan);
+        let mut running = plan.order(1);
+        let rows = part(running.len(), self.costs.len(), "test");
+        let rounds = part(plan.rounds as usize, self.rounds as usize, "round");
+        let mut text = format!("about {}: {rows}, {rounds}", about(total));
+        if total <= LONG {
+            return text;
+        }
+        if plan.budget.is_none() {
+            text += if plan.rounds > 3 { "; --rounds 3 or --budget 5min make" } else { "; --budget 5min makes" };
+            text += " it shorter";
+        }
+        running.sort_unstable_by_key(|&index| (Reverse(self.costs[index]), index));
+        let named = running.iter().take(NAMED).map(|&index| {
+            let alternative = &plan.alternatives[index];
+            format!("{} ({})", alternative.row.label(), about(times(self.costs[index], plan.rounds)))
+        });
+        text + "\nlongest: " + &named.collect::<Vec<String>>().join(", ")
+    }
+}
+
+/// How many rows of the same program on the same target are not left out, this one included.
+fn peers(plan: &Plan, index: usize) -> usize {
+    let this = &plan.alternatives[index];
+    let is_peer = |index: &usize| {
+        let other = &plan.alternatives[*index];
+        other.targets == this.targets && other.row.program.name == this.row.program.name
+    };
+    plan.order(1).iter().filter(|index| is_peer(index)).count()
+}
+
+fn times(span: Nanos, count: u32) -> Nanos {
+    Nanos(span.0.saturating_mul(u64::from(count)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use runner::execution::{Claim, How};
+
+    use workload::programs::book::{self, Sync};
+
+    use super::*;
+    use crate::fit::trials::Work;
+    use crate::plan::{PlannedSizing, Row};
+    use crate::presets::MIB_PER_SECOND;
+    use crate::request::schedule::Schedule;
+
+    /// Rows that cost so many seconds each, on one target.
+    fn plan(seconds: &[u64], rounds: u32, budget: Option<Nanos>) -> (Plan, Forecast) {
+        let row = |seconds: &u64| {
+            let work = Work { calls: *seconds, ..Work::default() };
+            let program = book::copy(*seconds, 1, Sync::None);
+            Alternative { targets: vec![0], row: Row::new(program, MIB_PER_SECOND).doing(work) }
+        };
+        let plan = Plan {
+            preset: "test",
+            schedule: Schedule::fixed(rounds),
+            rounds,
+            memory: None,
+            before: crate::plan::Before::Nothing,
+            how: How { claim: Claim::Returned, timed: false },
+            means: kernel::Means::default(),
+            seed: 1,
+            zeros: false,
+            budget,
+            sizing: PlannedSizing::Thin,
+            commands: std::sync::Arc::default(),
+            alternatives: seconds.iter().map(row).collect(),
+        };
+        let prices = Prices { execution: 0.0, call: 1.0, byte: 0.0, sync_write: 0.0 };
+        let forecast = Forecast::of(&plan, &[prices]).expect("every row says what it does");
+        (plan, forecast)
+    }
+
+    fn omitted(plan: &Plan) -> Vec<usize> {
+        let is_omitted = |index: &usize| plan.alternatives[*index].row.omitted.is_some();
+        (0..plan.alternatives.len()).filter(is_omitted).collect()
+    }
+
+    #[test]
+    fn the_dearest_rows_are_left_out_first_and_say_why() {
+        let (mut plan, forecast) = plan(&[780, 60, 30, 20, 8, 2], 2, Some(Nanos::from_secs(300)));
+        assert_eq!(forecast.total(&plan), Nanos::from_secs(1800));
+        forecast.thin(&mut plan);
+        assert_eq!((omitted(&plan), plan.rounds), (vec![0], 2));
+        let reason = plan.alternatives[0].row.omitted.as_deref();
+        assert_eq!(reason, Some("needs about 26 min of the budget of 5 min"));
+        assert_eq!(forecast.announcement(&plan), "about 4 min: 5 of 6 tests, 2 rounds");
+    }
+
+    #[test]
+    fn of_two_that_cost_the_same_the_later_one_goes() {
+        let (mut plan, forecast) = plan(&[5; 7], 2, Some(Nanos::from_secs(65)));
+        forecast.thin(&mut plan);
+        assert_eq!(omitted(&plan), [6]);
+    }
+
+    #[test]
+    fn five_rows_stay_and_then_rounds_go() {
+        let (mut plan, forecast) = plan(&[40, 30, 20, 7, 2, 1], 20, Some(Nanos::from_secs(250)));
+        forecast.thin(&mut plan);
+        assert_eq!((omitted(&plan), plan.rounds), (vec![0], 4));
+        assert_eq!(forecast.announcement(&plan), "about 4 min: 5 of 6 tests, 4 of 20 rounds");
+        plan.budget = Some(Nanos::from_secs(1));
+        forecast.thin(&mut plan);
+        assert_eq!((omitted(&plan), plan.rounds), (vec![0], 2));
+    }
+
+    #[test]
+    fn without_a_budget_nothing_goes_and_what_is_long_is_announced() {
+        let (mut plan, forecast) = plan(&[140, 30, 20, 5], 20, None);
+        forecast.thin(&mut plan);
+        let text = forecast.announcement(&plan);
+        assert_eq!(
+            text,
+            "about 65 min: 4 tests, 20 rounds; --rounds 3 or --budget 5min make it shorter\n\
+             longest: copy buffer_bytes=1 file_bytes=140 sync=none (47 min), \
+             copy buffer_bytes=1 file_bytes=30 sync=none (10 min), \
+             copy buffer_bytes=1 file_bytes=20 sync=none (7 min)"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_left_fits_unless_only_the_fewest_are_left(
+            seconds in prop::collection::vec(1u64..1000, 1..12),
+            rounds in 1u32..30,
+            budget in 1u64..100_000,
+        ) {
+            let (mut plan, forecast) = plan(&seconds, rounds, Some(Nanos::from_secs(budget)));
+            forecast.thin(&mut plan);
+            let left = plan.order(1).len();
+            let is_least = left <= FEWEST_ROWS && plan.rounds <= FEWEST_ROUNDS;
+            prop_assert!(forecast.total(&plan) <= Nanos::from_secs(budget) || is_least);
+            prop_assert!(left >= FEWEST_ROWS.min(seconds.len()) && plan.rounds >= FEWEST_ROUNDS.min(rounds));
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! A run whose programs are made as large as fits into its time: trials, what follows from them, and what had to be
+//! left out.
+
+use std::time::Instant;
+
+use stats::inference::comparison::LEAST_PAIRS;
+use units::Nanos;
+
+use crate::error::CampaignError;
+use crate::events::Event;
+use crate::executions::History;
+use crate::fit::budget::{Cost, Limits, Sizes};
+use crate::fit::duration::about;
+use crate::fit::sizing::{self, Costs};
+use crate::plan::{Alternative, Plan, Row};
+use crate::request::planning::alternatives;
+use crate::request::resolved::Resolved;
+use crate::rounds::deadline::{Clock, Deadline};
+use crate::signals::Stop;
+use crate::targets::Target;
+use crate::worlds::Worlds;
+
+/// Finds out what the rows cost here, and makes them as large as fits; says when the run is to end.
+pub fn make_fit(
+    resolved: &Resolved,
+    plan: &mut Plan,
+    targets: &[Target],
+    worlds: &mut Worlds,
+    (stop, clock, started): (&Stop, Clock, Nanos),
+    limits: &Limits,
+    notify: &mut dyn FnMut(Event),
+) -> Result<Option<Deadline>, CampaignError> {
+    let Some(time) = limits.time else { return Ok(None) };
+    let trials = sizing::trials(limits).into_iter();
+    let trials = trials.map(|sizes| Ok((sizes, alternatives(resolved, targets, sizes)?)));
+    let trials: Vec<(Sizes, Vec<Alternative>)> = trials.collect::<Result<_, CampaignError>>()?;
+    let mut tried: Vec<(Vec<&Row>, Vec<Option<Cost>>)> = vec![Default::default(); targets.len()];
+    let smallest = trials[0].0;
+    let began = Instant::now();
+    for (index, alternative) in plan.alternatives.iter().enumerate() {
+        let [target] = alternative.targets[..] else { continue };
+        // A simulated machine takes none of the time.
+        let is_timed = !targets[target].is_simulated();
+        let is_run = is_timed && alternative.row.omitted.is_none() && !stop.requested();
+        let cost = if is_run {
+            let world = worlds.open(plan, &alternative.targets, targets, stop)?;
+            let rows: Vec<(Sizes, &Row)> = trials.iter().map(|(sizes, all)| (*sizes, &all[index].row)).collect();
+            // What fails now fails again when it is measured, and is told then.
+            sizing::price(&rows, began, |row| world.perform(&row.program, plan.how, &targets[target].name, notify).ok())
+        } else {
+            None
+        };
+        tried[target].0.push(&trials[0].1[index].row);
+        tried[target].1.push(cost);
+    }
+    let costs: Costs = tried.iter().map(|(rows, costs)| sizing::complete(rows, &smallest, costs)).collect();
+    if stop.requested() {
+        return Ok(None);
+    }
+    let left = sizing::left(limits, clock().saturating_sub(started));
+    let rows = |sizes| alternatives(resolved, targets, sizes);
+    let (mut fitting, mut fitted) = sizing::fitted(&left, targets, &costs, &rows)?;
+    // A choice leaves nothing out before it has no more rounds than it must.
+    if plan.schedule.goal().is_some() && fitted.needed.is_some() {
+        let least = Limits { rounds: plan.schedule.least_to_decide(), ..left };
+        (fitting, fitted) = sizing::fitted(&least, targets, &costs, &rows)?;
+        if let Some(needs) = fitted.needed {
+            let needs = sizing::with_room(needs) + clock().saturating_sub(started);
+            return Err(CampaignError::ShortBudget { budget: time, needs, pairs: LEAST_PAIRS });
+        }
+        plan.rounds = least.rounds;
+    }
+    for (new, old) in fitting.iter_mut().zip(&mut plan.alternatives) {
+        new.row.omitted = old.row.omitted.take().or(new.row.omitted.take());
+    }
+    plan.alternatives = fitting;
+    plan.set_sizes(fitted.sizes);
+    notify(Event::Fitted { fitted: &fitted, plan });
+    Ok(Some(Deadline::new(started, time)))
+}
+
+/// A row that was never run because the time was over says so.
+pub fn say_what_was_left_out(plan: &mut Plan, limits: &Limits, histories: &[History]) {
+    let Some(time) = limits.time else { return };
+    for (alternative, history) in plan.alternatives.iter_mut().zip(histories) {
+        if history.is_empty() && alternative.row.omitted.is_none() {
+            alternative.row.omitted = Some(format!("the {} were over before it came to its turn", about(time)));
+        }
+    }
+}

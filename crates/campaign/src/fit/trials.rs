@@ -1,0 +1,152 @@
+//! What programs do as far as it takes time, and trials that tell what that costs.
+
+use units::Nanos;
+use workload::Program;
+use workload::programs::book::{self, Sync};
+
+/// What one execution of a program does, as far as it takes time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Reads and writes.
+    pub calls: u64,
+    /// Bytes of its file: prepared, moved, and made durable at the end.
+    pub bytes: u64,
+    /// Writes that wait for the disk, each by itself.
+    pub sync_writes: u64,
+}
+
+/// What that costs on a target, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prices {
+    /// Of an execution that does next to nothing: making ready, counting, cleaning up.
+    pub execution: f64,
+    /// Of a read or a write, apart from the bytes it moves.
+    pub call: f64,
+    /// Of a byte.
+    pub byte: f64,
+    /// Of a write that waits for the disk.
+    pub sync_write: f64,
+}
+
+impl Prices {
+    /// A guess for `--dry-run`, which writes nothing: a disk of a few hundred MB/s that needs a millisecond
+    /// for a synchronous write.
+    pub const GUESSED: Prices = Prices { execution: 0.02, call: 0.4e-6, byte: 5e-9, sync_write: 1e-3 };
+
+    /// What an execution costs.
+    pub fn cost(&self, work: &Work) -> Nanos {
+        let parts = [(work.calls, self.call), (work.bytes, self.byte), (work.sync_writes, self.sync_write)];
+        let seconds: f64 = parts.iter().map(|(amount, price)| *amount as f64 * price).sum();
+        Nanos(((self.execution + seconds) * 1e9) as u64)
+    }
+}
+
+/// How long one execution took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// All of it.
+    pub all: Nanos,
+    /// Its measured calls alone.
+    pub calls: Nanos,
+}
+
+/// The programs that find out prices: tens of thousands of small calls, a few million bytes, a few
+/// synchronous writes. They need no more room than what they forecast.
+#[derive(Clone, Debug)]
+pub struct Trials {
+    bytes: u64,
+}
+
+impl Trials {
+    /// 10,000 bytes copied one by one: ten milliseconds at a microsecond a pair of calls.
+    const PAIRS: u64 = 10_000;
+    /// 4 million bytes, of which large files are expected to cost a multiple.
+    const BYTES: u64 = 4_000_000;
+    /// Synchronous writes: a tenth of a second where one waits for a turn of a disk.
+    const SYNC_WRITES: u64 = 12;
+    /// The quicker of two executions counts: other work on the machine only makes one slower.
+    pub const EXECUTIONS: u32 = 2;
+
+    /// The trials for these rows.
+    pub fn of(rows: impl Iterator<Item = Work>) -> Trials {
+        let largest = rows.map(|work| work.bytes).max().unwrap_or(0);
+        Trials { bytes: largest.clamp(1, Trials::BYTES) }
+    }
+
+    /// Small calls, bytes, synchronous writes: in this order.
+    pub fn programs(&self) -> [Program; 3] {
+        [
+            book::copy(Trials::PAIRS.min(self.bytes), 1, Sync::None),
+            book::copy(self.bytes, 64 * 1024, Sync::None),
+            book::write(Trials::SYNC_WRITES.min(self.bytes), 1, Sync::Osync),
+        ]
+    }
+
+    /// Runs them by `perform`, which gives nothing where a program did not reach its end; then there are no
+    /// prices.
+    pub fn prices(&self, mut perform: impl FnMut(&Program) -> Option<Trial>) -> Option<Prices> {
+        let mut quickest = [None; 3];
+        for _ in 0..Trials::EXECUTIONS {
+            for (quickest, program) in quickest.iter_mut().zip(self.programs()) {
+                let trial = perform(&program)?;
+                let before = quickest.unwrap_or(trial);
+                *quickest = Some(Trial { all: trial.all.min(before.all), calls: trial.calls.min(before.calls) });
+            }
+        }
+        let [Some(calls), Some(bytes), Some(sync_writes)] = quickest else { return None };
+        Some(self.priced(calls, bytes, sync_writes))
+    }
+
+    /// The prices that these trials tell.
+    fn priced(&self, calls: Trial, bytes: Trial, sync_writes: Trial) -> Prices {
+        let per = |time: Nanos, amount: u64| time.as_secs_f64() / amount as f64;
+        let execution = calls.all.saturating_sub(calls.calls);
+        Prices {
+            execution: execution.as_secs_f64(),
+            call: per(calls.calls, 2 * (Trials::PAIRS.min(self.bytes) + 1)),
+            byte: per(bytes.all.saturating_sub(execution).max(bytes.calls), self.bytes),
+            sync_write: per(sync_writes.calls, Trials::SYNC_WRITES.min(self.bytes)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_execution_costs_its_calls_its_bytes_and_its_waits() {
+        let prices = Prices { execution: 0.5, call: 1e-6, byte: 1e-9, sync_write: 1e-3 };
+        let work = Work { calls: 2_000_000, bytes: 100_000_000, sync_writes: 400 };
+        assert_eq!(prices.cost(&work), Nanos::from_millis(500 + 2_000 + 100 + 400));
+        assert_eq!(prices.cost(&Work::default()), Nanos::from_millis(500));
+    }
+
+    #[test]
+    fn trials_tell_prices() {
+        let trials = Trials { bytes: 1_000_000 };
+        let trial = |all, calls| Trial { all: Nanos::from_millis(all), calls: Nanos::from_millis(calls) };
+        let prices = trials.priced(trial(30, 20), trial(60, 2), trial(50, 24));
+        assert!((prices.execution - 0.010).abs() < 1e-12);
+        assert!((prices.call - 0.020 / 20_002.0).abs() < 1e-12);
+        assert!((prices.byte - 50e-9).abs() < 1e-15);
+        assert!((prices.sync_write - 0.002).abs() < 1e-12);
+        // Where making ready took longer than the whole, the calls alone are what is known.
+        assert!((trials.priced(trial(30, 20), trial(5, 2), trial(50, 24)).byte - 2e-9).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_quicker_execution_counts_and_a_failed_one_ends_it() {
+        let trials = Trials::of([Work { bytes: 100, ..Work::default() }].into_iter());
+        let mut spans = [40, 50, 60, 30, 70, 40].into_iter();
+        let prices = trials.prices(|program| {
+            assert!(program.space <= 200, "no more room than what is forecast");
+            let calls = Nanos::from_millis(spans.next().expect("two executions of three"));
+            Some(Trial { all: calls, calls })
+        });
+        let prices = prices.expect("all ended");
+        assert!((prices.call - 0.030 / 202.0).abs() < 1e-12, "{prices:?}");
+        assert!((prices.byte - 0.050 / 100.0).abs() < 1e-12, "{prices:?}");
+        assert!(trials.prices(|_| None).is_none());
+    }
+}

@@ -1,0 +1,56 @@
+//! Targets as people type them, changed at random.
+
+use testkit::fuzz::{Subject, fuzz};
+
+use crate::targets::TargetArgument;
+
+/// A message is read by a person: it is no longer than a screen and a few copies of what it is about.
+fn is_bounded(said: &str, input: &str) {
+    assert!(said.len() <= 3000 + 4 * input.len(), "{} bytes are said of {}", said.len(), input.len());
+}
+
+#[test]
+fn fuzz_targets() {
+    let examples = [
+        "a=/mnt/x,tune=scheduler:none",
+        "x=image:xfs,size=1GiB,dir=/mnt/a b,block=8KiB,mount=noatime+logbsize=256k,mkfs=-m crc=1+finobt=0  -L \
+            x,tune=a:b",
+        "new:ext4,block=4KiB,tune=scheduler:none@/dev/disk/by-id/a@b,tune=c:d",
+        "file:/a=b",
+        "old=sim:vax780-uda50,drive.rpm=3600,file_system=4k-1k",
+        "sim:flat",
+        ".",
+    ];
+    let read = |input: &[u8]| {
+        let typed = String::from_utf8_lossy(input);
+        let Ok(argument) = typed.parse::<TargetArgument>();
+        assert_eq!(argument.typed, typed);
+        assert!(typed.starts_with(&argument.name));
+        let said = argument.fuzzed();
+        is_bounded(&said, &typed);
+        said
+    };
+    let words = &[
+        "image:",
+        "new:",
+        "file:",
+        "sim:",
+        "ext4",
+        ",tune=",
+        "@",
+        "=",
+        ",",
+        "+",
+        ":",
+        "size=",
+        "dir=",
+        "block=",
+        "mount=",
+        "mkfs=",
+        "scheduler:none",
+        "flat",
+        "vax750-uda50",
+        "KiB",
+    ];
+    fuzz(&Subject::new("targets", examples, read).fast().with_words(words));
+}

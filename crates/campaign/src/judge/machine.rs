@@ -1,0 +1,118 @@
+//! Which claims the machine and the run make false: too short a time, noise, changed settings, a place that is
+//! not what it seems, cells that did not take turns.
+
+use std::collections::BTreeMap;
+
+use kernel::observe::host::processors;
+use runner::execution::{Performance, PhaseRun};
+use stats::judge::marks::{Mark, clock, place, rounds};
+use stats::judge::noise::{Disturbance, Window, disturbances, environment, of_run, stand_out};
+use stats::{Cell, Noise, ParameterValue, Provenance, Round};
+use workload::Phase;
+
+use super::Case;
+use super::window::windows;
+use crate::executions::History;
+use crate::plan::Plan;
+use crate::targets::Target;
+
+/// What one cell tells by itself.
+pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
+    of_clock(case).into_iter().chain(of_place(case)).chain(place::env(case.surroundings.iter().copied()))
+}
+
+/// Whether the shortest round was long enough for the clock.
+fn of_clock(case: &Case) -> Option<Mark> {
+    let shortest = case.rounds.iter().map(|round| round.elapsed_s(case.clock)).min_by(f64::total_cmp)?;
+    clock::short(shortest, case.nothing?)
+}
+
+/// What the targets stand on: an image always matters, memory where a device is claimed.
+fn of_place(case: &Case) -> impl Iterator<Item = Mark> {
+    let claims_device = case.is_durable() || case.cold;
+    let nested = case.infos.iter().find_map(|info| info.nested_in.as_deref()).map(place::nested);
+    let in_memory = case.infos.iter().find_map(|info| info.in_memory.as_deref()).filter(|_| claims_device);
+    nested.into_iter().chain(in_memory.map(place::memory))
+}
+
+/// Notes in every round what was at work besides the program in this phase, the worst only. Of a cell it is
+/// said where it stands out: on a busy machine every round is noisy.
+pub fn mark_rounds(rounds: &mut [Round], runs: &[&PhaseRun], phase: &Phase) {
+    let Some(cpus) = processors() else { return };
+    for (round, run) in rounds.iter_mut().zip(runs) {
+        let (before, during) = windows(run, phase, cpus);
+        round.marks.extend(disturbances(&before, &during).first().map(Disturbance::mark));
+    }
+}
+
+/// Says of every real cell whether the machine was quiet, marks those that were disturbed more than the rest,
+/// and says what disturbed the run. The cells are those of the plan's alternatives in order.
+pub fn noise(plan: &Plan, targets: &[Target], histories: &[History], cells: &mut [Cell]) -> Option<Noise> {
+    let cpus = processors()?;
+    let mut of_rounds: BTreeMap<u32, Vec<(Window, Window)>> = BTreeMap::new();
+    let mut of_cells: Vec<(usize, Vec<Disturbance>)> = Vec::new();
+    let mut cell = 0;
+    for (alternative, history) in plan.alternatives.iter().zip(histories) {
+        let is_real = alternative.targets.iter().all(|&index| !targets[index].is_simulated());
+        for (index, phase) in alternative.row.program.phases.iter().enumerate() {
+            let run = |(round, performance): (u32, &Performance)| {
+                let run: &PhaseRun = performance.phases.get(index)?;
+                Some((round, windows(run, phase, cpus)))
+            };
+            let seen: Vec<(u32, (Window, Window))> =
+                if is_real { history.kept().filter_map(run).collect() } else { Vec::new() };
+            if let Some((before, during)) = sum(seen.iter().map(|(_, windows)| *windows)) {
+                cells[cell].state.environment = environment(&before, &during);
+                if cells[cell].measured {
+                    of_cells.push((cell, disturbances(&before, &during)));
+                }
+            }
+            seen.into_iter().for_each(|(round, windows)| of_rounds.entry(round).or_default().push(windows));
+            cell += 1;
+        }
+    }
+    let weights: Vec<f64> = of_cells.iter().map(|(_, found)| found.first().map_or(0.0, Disturbance::weight)).collect();
+    for ((cell, found), stands_out) in of_cells.iter().zip(stand_out(&weights)) {
+        if stands_out {
+            cells[*cell].marks.extend(found.first().map(Disturbance::mark));
+        }
+    }
+    let of_rounds = of_rounds.into_iter().filter_map(|(round, windows)| {
+        let (before, during) = sum(windows.into_iter())?;
+        Some((round, disturbances(&before, &during)))
+    });
+    of_run(&of_rounds.collect::<Vec<_>>())
+}
+
+/// All windows before, and all windows of measurements.
+fn sum(windows: impl Iterator<Item = (Window, Window)>) -> Option<(Window, Window)> {
+    windows.reduce(|(before, during), (more_before, more)| (before.and(&more_before), during.and(&more)))
+}
+
+/// Parameters that tell one target from another and not one program.
+const OF_TARGET: [&str; 4] = ["drives", "engine", "file_system", "tune"];
+
+/// Marks cells that a person compares, as they differ in the target only, and that did not take turns.
+pub fn order(cells: &mut [Cell]) {
+    let is_compared = |cell: &Cell| cell.measured && !cell.together && cell.provenance == Provenance::Measured;
+    let parameters = |cell: &Cell| -> BTreeMap<String, ParameterValue> {
+        let own = cell.parameters.iter().filter(|(name, _)| !OF_TARGET.contains(&name.as_str()));
+        own.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    let same = |a: &Cell, b: &Cell| {
+        a.target != b.target && (&a.program, &a.phase) == (&b.program, &b.phase) && parameters(a) == parameters(b)
+    };
+    let kept: Vec<Vec<u32>> = cells.iter().map(|cell| cell.kept().map(|round| round.round).collect()).collect();
+    let marks: Vec<Option<Mark>> = cells
+        .iter()
+        .enumerate()
+        .map(|(index, cell)| {
+            if !is_compared(cell) {
+                return None;
+            }
+            let others = cells.iter().enumerate().filter(|(_, other)| is_compared(other) && same(cell, other));
+            rounds::order(&kept[index], &others.map(|(other, _)| kept[other].as_slice()).collect::<Vec<_>>())
+        })
+        .collect();
+    cells.iter_mut().zip(marks).for_each(|(cell, mark)| cell.marks.extend(mark));
+}

@@ -1,0 +1,77 @@
+//! Marks about a rate over time: whether it settled, kept its level, and was held down from outside.
+
+use kernel::observe::temperature::{AT_LIMIT, HEAT};
+use runner::execution::PhaseRun;
+use stats::inference::steady::Settling;
+use stats::judge::marks::{Mark, level};
+use stats::{RateBase, Round};
+use units::Bytes;
+use workload::{IoLimits, Layer};
+
+use super::Case;
+
+/// The marks of a cell. A simulated device is held down by nobody.
+pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
+    let of_settling = match case.settling {
+        Some(Settling::Since(_, spread) | Settling::Not(spread)) => level::unsteady(&spread),
+        Some(Settling::TooFew) | None => None,
+    };
+    let step = case.settling.and_then(|_| of_level(case));
+    let held = if case.simulated { None } else { by_group(case).or_else(|| by_heat(case)) };
+    of_settling.into_iter().chain(step).chain(held)
+}
+
+/// A change of level: of reads in all rounds, for nothing that is only read has to settle first; of writes in those
+/// that the figure is made of, for what came before was there to let them settle.
+fn of_level(case: &Case) -> Option<Mark> {
+    let is_judged = |round: &&Round| !case.phase.changes() || !round.discarded;
+    let amount = |interval: &stats::Interval| match case.base {
+        RateBase::Bytes => interval.bytes,
+        RateBase::Files | RateBase::Ops => interval.ops,
+    };
+    let mut series: Vec<f64> = Vec::new();
+    let mut rounds: Vec<u32> = Vec::new();
+    for round in case.all_rounds.iter().filter(is_judged) {
+        series.extend(stats::inference::level::windows(&round.intervals, amount));
+        rounds.resize(series.len(), round.round);
+    }
+    let step = stats::inference::level::step(&series)?;
+    let in_words = |value: f64| match case.base {
+        RateBase::Bytes => format!("{}/s", Bytes(value as u64)),
+        RateBase::Files | RateBase::Ops => format!("{value:.0} a second"),
+    };
+    Some(level::step(&step, in_words, rounds[step.at]))
+}
+
+/// What a limit is called, how much it allows in a second, and how much of that a device did.
+type Counted = (&'static str, Option<u64>, fn(&Layer) -> u64);
+
+/// A limit of a control group that was reached in all kept rounds together.
+fn by_group(case: &Case) -> Option<Mark> {
+    let runs = case.runs;
+    let limits: IoLimits = runs.last()?.witness.quota.io;
+    let device = runs.last()?.witness.at(0).next()?.name.clone();
+    let elapsed: f64 = runs.iter().map(|run| run.witness.elapsed.as_secs_f64()).sum();
+    let per_second = |count: fn(&Layer) -> u64| {
+        let here = |run: &&PhaseRun| run.witness.at(0).map(count).sum::<u64>();
+        if elapsed > 0.0 { runs.iter().map(here).sum::<u64>() as f64 / elapsed } else { 0.0 }
+    };
+    let all: [Counted; 4] = [
+        ("bytes read", limits.read_bytes, |layer| layer.used.moved.read),
+        ("bytes written", limits.written_bytes, |layer| layer.used.moved.written),
+        ("reads", limits.reads, |layer| layer.used.reads),
+        ("writes", limits.writes, |layer| layer.used.writes),
+    ];
+    let set = all.iter().filter_map(|(what, allowed, count)| {
+        Some(level::GroupLimit { what, device: &device, allowed: (*allowed)?, done: per_second(*count) })
+    });
+    level::throttle_by_group(&set.collect::<Vec<_>>())
+}
+
+/// A device that was as hot as it may be, before or after a round.
+fn by_heat(case: &Case) -> Option<Mark> {
+    let hot = case.surroundings.iter().flat_map(|(_, settings)| settings.iter());
+    let mut hot = hot.filter_map(|(name, value)| name.strip_prefix(HEAT).filter(|_| value == AT_LIMIT));
+    let device = hot.next()?;
+    Some(level::throttle_by_heat(device, 1 + hot.filter(|other| *other == device).count()))
+}

@@ -1,0 +1,26 @@
+//! A plan, and carrying it out. Prints nothing: everything is reported as events.
+//!
+//! ```text
+//!   request ──> targets, presets ──> plan ──> fit ──> rounds ──> worlds ──> runner
+//!                                                       │
+//!                                            results, judge ──> run_writer (store)
+//! ```
+
+pub mod choose;
+pub mod error;
+pub mod events;
+pub mod executions;
+pub mod fit;
+#[cfg(test)]
+mod fuzz;
+pub mod judge;
+pub mod plan;
+pub mod presets;
+pub mod published;
+pub mod request;
+pub mod results;
+pub mod rounds;
+pub mod run_writer;
+pub mod signals;
+pub mod targets;
+pub mod worlds;

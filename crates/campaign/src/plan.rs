@@ -1,0 +1,386 @@
+//! What will be run, in which order: decided before anything is touched.
+
+use std::iter;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use kernel::Means;
+use runner::execution::How;
+use stats::figures::summary::RateUnit;
+use units::{Bytes, Nanos, Prng};
+use workload::{Base, Issue, Op, OpKind, Parameter, Phase, Program, Step, Steps};
+
+use crate::fit::budget::{Dial, Limits, Sizes};
+use crate::fit::trials::{Trials, Work};
+use crate::request::schedule::Schedule;
+
+/// What will be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The preset's name.
+    pub preset: &'static str,
+    /// The rounds that were asked for.
+    pub schedule: Schedule,
+    /// The rounds that there will be at most, the discarded one included.
+    pub rounds: u32,
+    /// How much memory the run may have, where it is limited.
+    pub memory: Option<Bytes>,
+    /// What is done to file systems of our own before every execution.
+    pub before: Before,
+    /// How everything is measured.
+    pub how: How,
+    /// By what means files may be removed from memory before a phase that wants them so.
+    pub means: Means,
+    /// The seed of the order and of the data.
+    pub seed: u64,
+    /// Whether zeros are written in place of data that nothing can compress.
+    pub zeros: bool,
+    /// No round begins that would probably end later than this.
+    pub budget: Option<Nanos>,
+    /// How it is made to fit its time.
+    pub sizing: PlannedSizing,
+    /// Commands of the user's that its programs run, by their numbers.
+    pub commands: Arc<[kernel::Command]>,
+    /// Everything that each round runs once.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// How a plan is made to fit its time.
+#[derive(Clone, Debug)]
+pub enum PlannedSizing {
+    /// All sizes are given.
+    Fixed,
+    /// The sizes are as large as fits.
+    FitTime(Fit),
+    /// All sizes are given. Tests and rounds are left out.
+    Thin,
+}
+
+/// Sizes that are chosen to fit.
+#[derive(Clone, Copy, Debug)]
+pub struct Fit {
+    /// What they have to fit into.
+    pub limits: Limits,
+    /// The sizes, once they are chosen.
+    pub sizes: Option<Sizes>,
+    /// Bytes that trials write to each target before the first round, at most.
+    pub tried: u64,
+}
+
+/// What is done to a file system before a program is executed on it, where it is one of our own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// Nothing.
+    Nothing,
+    /// It is mounted anew, so that nothing of it is in memory.
+    Mount,
+    /// It is made anew, so that every program finds the same.
+    Make,
+}
+
+/// One program on one target, or on several at once.
+#[derive(Clone, Debug)]
+pub struct Alternative {
+    /// On which target each of its programs runs: several may on one.
+    pub targets: Vec<usize>,
+    /// What runs there.
+    pub row: Row,
+}
+
+impl Alternative {
+    /// What runs on these targets, with as many programs on each as it wants.
+    pub fn on(targets: &[usize], row: Row) -> Alternative {
+        let jobs = row.jobs.max(1) as usize;
+        Alternative { targets: targets.iter().flat_map(|&target| iter::repeat_n(target, jobs)).collect(), row }
+    }
+
+    /// The targets that are busy, each once.
+    pub fn busy(&self) -> Vec<usize> {
+        let mut busy = self.targets.clone();
+        busy.dedup();
+        busy
+    }
+
+    /// What the programs hold, together, for what they have under way at once.
+    pub fn ring_memory(&self) -> Bytes {
+        let issues = self.row.program.phases.iter().map(|phase| phase.steps.issue());
+        let rings =
+            issues.filter_map(|issue| if let Issue::Overlapping(overlap) = issue { Some(overlap) } else { None });
+        let largest = rings.map(kernel::ring_memory).max().unwrap_or_default();
+        Bytes(largest.0 * self.targets.len() as u64)
+    }
+}
+
+/// The device under a target.
+#[derive(Clone, Debug)]
+pub enum Raw {
+    /// It has this name.
+    Node(PathBuf),
+    /// It is that of the image, which has a name once it is made.
+    OfImage,
+}
+
+/// A program as a preset lists it.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The program.
+    pub program: Program,
+    /// What its rates are printed in.
+    pub unit: RateUnit,
+    /// Why it is not run, where it is not.
+    pub omitted: Option<String>,
+    /// The device that it reads, where it stands in no folder but was given one.
+    pub raw: Option<Raw>,
+    /// What it does; a plan whose rows all say so is forecast.
+    pub work: Option<Work>,
+    /// Which size it goes by, where it is made as large as fits.
+    pub dial: Option<Dial>,
+    /// How many of it run on a target at once.
+    pub jobs: u32,
+    /// Whether it is tried to find out what it costs; others tell what such a row costs where not.
+    pub is_tried: bool,
+}
+
+impl Row {
+    /// A program that is run.
+    pub fn new(program: Program, unit: RateUnit) -> Row {
+        Row { program, unit, omitted: None, raw: None, work: None, dial: None, jobs: 1, is_tried: true }
+    }
+
+    /// The same, with what it does.
+    pub fn doing(self, work: Work) -> Row {
+        Row { work: Some(work), ..self }
+    }
+
+    /// The same, as large as this says.
+    pub fn going_by(self, dial: Dial) -> Row {
+        Row { dial: Some(dial), ..self }
+    }
+
+    /// The same, without a trial of its own.
+    pub fn untried(self) -> Row {
+        Row { is_tried: false, ..self }
+    }
+
+    /// Whether the program writes anything, to get ready or as its work.
+    pub fn writes(&self) -> bool {
+        !self.program.prepare.is_empty() || self.program.phases.iter().any(Phase::changes)
+    }
+
+    /// Whether it goes past the page cache.
+    pub fn is_direct(&self) -> bool {
+        self.program.parameters.contains(&Parameter::new("direct", true))
+    }
+
+    /// Whether nothing that it does is issued.
+    pub fn goes_nowhere(&self) -> bool {
+        self.program.phases.iter().all(|phase| phase.steps.issue() == Issue::Nowhere)
+    }
+
+    /// The program with its settings: `copy buffer_bytes=1 file_bytes=100000000 sync=none`.
+    pub fn label(&self) -> String {
+        let settings =
+            self.program.parameters.iter().map(|parameter| format!(" {}={}", parameter.name, parameter.value));
+        self.program.name.to_owned() + &settings.collect::<String>()
+    }
+}
+
+impl Alternative {
+    /// The program with its settings, and which targets are busy: what tells it from others of its plan.
+    pub fn label(&self) -> String {
+        format!("{} on {:?}", self.row.label(), self.targets)
+    }
+}
+
+impl Plan {
+    /// In which order a round runs what is to be run: shuffled anew for every round, so that none always
+    /// profits from what ran before it.
+    pub fn order(&self, round: u32) -> Vec<usize> {
+        let runs = |(index, alternative): (usize, &Alternative)| alternative.row.omitted.is_none().then_some(index);
+        let mut order: Vec<usize> = self.alternatives.iter().enumerate().filter_map(runs).collect();
+        Prng::new(self.seed.wrapping_add(u64::from(round))).shuffle(&mut order);
+        order
+    }
+
+    /// What an alternative is called: its program's name, with the settings where others of that name run on
+    /// the same target.
+    pub fn name(&self, index: usize) -> String {
+        let this = &self.alternatives[index];
+        let is_namesake =
+            |other: &&Alternative| other.targets == this.targets && other.row.program.name == this.row.program.name;
+        match self.alternatives.iter().filter(is_namesake).count() {
+            1 => this.row.program.name.to_owned(),
+            _ => this.row.label(),
+        }
+    }
+
+    /// The place of an alternative's first cell among those of all: each phase has one.
+    pub fn first_cell(&self, index: usize) -> usize {
+        self.alternatives[..index].iter().map(|alternative| alternative.row.program.phases.len()).sum()
+    }
+
+    /// Whether a round is only run to clear the way.
+    pub fn discards(&self, round: u32) -> bool {
+        self.schedule.discards_first() && round == 1 && self.rounds > 1
+    }
+
+    /// What the sizes have to fit into, if they are chosen to fit.
+    pub fn limits(&self) -> Option<Limits> {
+        self.fit().map(|fit| fit.limits)
+    }
+
+    /// The sizes that were chosen to fit.
+    pub fn sizes(&self) -> Option<Sizes> {
+        self.fit()?.sizes
+    }
+
+    /// Sets the sizes that were chosen to fit.
+    pub fn set_sizes(&mut self, sizes: Sizes) {
+        if let PlannedSizing::FitTime(fit) = &mut self.sizing {
+            fit.sizes = Some(sizes);
+        }
+    }
+
+    fn fit(&self) -> Option<&Fit> {
+        match &self.sizing {
+            PlannedSizing::FitTime(fit) => Some(fit),
+            PlannedSizing::Fixed | PlannedSizing::Thin => None,
+        }
+    }
+
+    /// The trials that forecast a plan from which tests are left out; none unless every row says what it does.
+    pub fn trials(&self) -> Option<Trials> {
+        if !matches!(self.sizing, PlannedSizing::Thin) {
+            return None;
+        }
+        let works = self.alternatives.iter().map(|alternative| alternative.row.work);
+        Some(Trials::of(works.collect::<Option<Vec<Work>>>()?.into_iter()))
+    }
+
+    /// The most bytes that lie on a target at one time: programs run one after the other and clear up.
+    pub fn space(&self, target: usize) -> u64 {
+        let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
+        here.map(|Alternative { row, .. }| row.program.space.saturating_mul(row.jobs.into())).max().unwrap_or(0)
+    }
+
+    /// Bytes that are written to a target, at most: trials, and in every round what is prepared and what is
+    /// measured.
+    pub fn writes(&self, target: usize) -> u64 {
+        let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
+        let round: u64 = here
+            .filter(|alternative| alternative.row.omitted.is_none())
+            .map(|Alternative { row, .. }| writes(&row.program).saturating_mul(row.jobs.into()))
+            .fold(0, u64::saturating_add);
+        let of_trials = |trials: Trials| trials.programs().iter().map(writes).fold(0, u64::saturating_add);
+        let trials = self.trials().map_or(0, of_trials);
+        let tried = self.fit().map_or(0, |fit| fit.tried);
+        let rounds = round.saturating_mul(self.rounds.into());
+        rounds.saturating_add(trials.saturating_mul(Trials::EXECUTIONS.into())).saturating_add(tried)
+    }
+
+    /// The same in words: `up to 1.5 GiB`, or until when it writes as much as it can.
+    pub fn writes_in_words(&self, target: usize) -> String {
+        if !self.commands.is_empty() {
+            return "the files of the command".to_owned();
+        }
+        let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
+        let mut endless = here.flat_map(|alternative| &alternative.row.program.phases).filter(|phase| {
+            let over_and_over = phase.unit.first == OpKind::WriteAt || phase.unit.also == Some(OpKind::WriteAt);
+            phase.changes() && phase.base == Base::Ops && over_and_over
+        });
+        match endless.find_map(|phase| phase.within) {
+            Some(time) => format!("as much as it can in {time} a round"),
+            None => format!("up to {}", Bytes(self.writes(target))),
+        }
+    }
+
+    /// Whether a target is never busy together with others.
+    pub fn is_always_alone(&self, target: usize) -> bool {
+        self.alternatives
+            .iter()
+            .all(|alternative| alternative.targets.len() == 1 || !alternative.targets.contains(&target))
+    }
+
+    /// The largest single read or write of all programs on a target.
+    pub fn largest_call(&self, target: usize) -> u32 {
+        let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
+        let rows = here.map(|alternative| alternative.row.program.largest_call).max().unwrap_or(0);
+        let trials = self.trials().map(|trials| trials.programs().map(|program| program.largest_call));
+        trials.into_iter().flatten().fold(rows, u32::max)
+    }
+}
+
+/// Bytes that an execution of the program writes: to make ready, and as its work.
+pub fn writes(program: &Program) -> u64 {
+    // What is made ready is few different calls, each many times.
+    let mut prepare = program.prepare.clone();
+    let mut prepared = 0;
+    while let Some(step) = prepare.next() {
+        if let Step::Op(op @ Op::Write { length, .. }) = step {
+            prepared += u64::from(length) * (1 + prepare.again(&op));
+        }
+    }
+    let work = program.phases.iter().map(|phase| match (phase.base, phase.unit.first) {
+        (Base::Bytes, _) if phase.changes() => phase.amount,
+        // Files are made, or records appended; other phases of theirs write nothing to speak of.
+        (Base::Files, OpKind::Create) | (Base::Ops, OpKind::Write) => program.space,
+        _ => 0,
+    });
+    prepared + work.sum::<u64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use runner::execution::Claim;
+    use workload::programs::mckusick::Classic;
+
+    use super::*;
+    use crate::presets::MIB_PER_SECOND;
+
+    fn plan() -> Plan {
+        let rows = Classic::ALL.map(|classic| Row::new(classic.program(8192), MIB_PER_SECOND));
+        Plan {
+            preset: "test",
+            schedule: Schedule::Fixed { rounds: 3, promised: 2, discard_first: true, must_agree: true },
+            rounds: 3,
+            memory: None,
+            before: Before::Nothing,
+            how: How { claim: Claim::Returned, timed: false },
+            means: Means::default(),
+            seed: 7,
+            zeros: false,
+            budget: None,
+            sizing: PlannedSizing::Fixed,
+            commands: Arc::default(),
+            alternatives: rows.into_iter().map(|row| Alternative { targets: vec![0], row }).collect(),
+        }
+    }
+
+    #[test]
+    fn every_round_runs_everything_once_in_an_order_of_its_own() {
+        let plan = plan();
+        let orders: Vec<Vec<usize>> = (1..=8).map(|round| plan.order(round)).collect();
+        for order in &orders {
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2, 3]);
+        }
+        assert!(orders.windows(2).any(|pair| pair[0] != pair[1]));
+        assert_eq!(plan.order(3), plan.order(3));
+    }
+
+    #[test]
+    fn what_is_omitted_is_not_run() {
+        let mut plan = plan();
+        plan.alternatives[2].row.omitted = Some("too long".to_owned());
+        assert!(!plan.order(1).contains(&2));
+    }
+
+    #[test]
+    fn only_the_first_of_several_rounds_is_discarded() {
+        let mut plan = plan();
+        assert_eq!([1, 2, 3].map(|round| plan.discards(round)), [true, false, false]);
+        plan.rounds = 1;
+        assert!(!plan.discards(1));
+    }
+}

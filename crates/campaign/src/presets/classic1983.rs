@@ -1,0 +1,44 @@
+//! The experiment of Kridle & McKusick 1983: four programs, three rounds of which the first only clears the
+//! way. Their eight megabytes were twice the memory of the VAX 11/780 they measured (section 4), so that a
+//! cache could not hide the disk. Memory has grown more than that: here it is made small, and the file large
+//! for it. `--size 8MiB` gives the letter.
+
+use runner::execution::{Claim, How};
+use units::Bytes;
+use workload::programs::mckusick::BYTES_1983;
+
+use super::{KBYTES_PER_SEC, Preset, Settings, Sizing};
+use crate::error::CampaignError;
+use crate::plan::{Before, Row};
+use crate::request::schedule::Schedule;
+use crate::targets::Target;
+
+pub const PRESET: Preset = Preset {
+    name: "classic1983",
+    about: "The four programs of Kridle & McKusick 1983: memory limited to 64 MiB if possible, a file 20 times that \
+            size, three rounds (first discarded), each target alone and all together. --size 8MiB uses the original \
+            file size",
+    schedule: Schedule::Fixed { rounds: 3, promised: 2, discard_first: true, must_agree: true },
+    together: true,
+    memory: Some(MEMORY),
+    sizing: Sizing::Fixed,
+    before: Before::Make,
+    how: How { claim: Claim::Returned, timed: false },
+    rows: Some(rows),
+    findings: super::none,
+};
+
+/// Room for the page cache of a run. Small beside what disks move in a second, and enough for the programs
+/// themselves.
+const MEMORY: Bytes = Bytes::mib(64);
+
+/// The file, in memories: what stays in memory is then a twentieth of it at most.
+const MEMORIES: u64 = 20;
+
+fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
+    let default = settings.memory.map_or(BYTES_1983, |memory| {
+        memory.0.saturating_mul(MEMORIES).checked_next_multiple_of(8192).unwrap_or(u64::MAX)
+    });
+    let size = settings.size_in_calls(Bytes(default), 8192)?;
+    Ok(super::classic(target, size, KBYTES_PER_SEC).into())
+}

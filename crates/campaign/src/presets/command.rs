@@ -1,0 +1,86 @@
+//! `-- COMMAND`: a command of a person's own, in the place of a preset. No name of a preset: a command must be given.
+
+use runner::execution::{Claim, How};
+use stats::digits::significant;
+use stats::figures::summary::RateUnit;
+use stats::{Cell, ClockKind, Round};
+use units::{Bytes, Nanos};
+use workload::programs::command::Command;
+
+use super::{Preset, Settings, Sizing};
+use crate::error::CampaignError;
+use crate::plan::{Before, Row};
+use crate::request::schedule::Schedule;
+use crate::targets::{Site, Target};
+
+/// Runs of a command. Tables print how long one takes.
+const RUNS_PER_SEC: RateUnit = RateUnit { name: report::RUNS, size: 1.0 };
+
+/// Runs a command of the user.
+pub const PRESET: Preset = Preset {
+    name: "command",
+    about: "A command of your own",
+    // As many kept ones as quick has.
+    // The first reads the command itself, and all it needs from elsewhere, into memory.
+    schedule: Schedule::Fixed { rounds: 6, promised: 5, discard_first: true, must_agree: false },
+    together: false,
+    memory: None,
+    sizing: Sizing::Fixed,
+    before: Before::Nothing,
+    how: How { claim: Claim::Durable, timed: false },
+    rows: None,
+    findings,
+};
+
+/// The command on a target.
+pub fn rows(command: Command, settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
+    let what = match &target.site {
+        Site::Directory { .. } | Site::Image { .. } | Site::Volume(_) => {
+            let space = settings.size.map_or(0, |size| size.0);
+            return Ok(vec![Row::new(command.program(space), RUNS_PER_SEC)]);
+        }
+        Site::Simulated(_) => "a simulated machine",
+        Site::File { .. } => "a file that is only read",
+        Site::Device(_) => "a device as it is",
+    };
+    Err(CampaignError::NoFolder { target: target.name.clone(), what })
+}
+
+/// What a table has no place for: the shortest and the longest run, the CPU time of one, and what the device did.
+fn findings(cells: &[Cell]) -> Vec<String> {
+    cells.iter().filter(|cell| cell.measured).filter_map(told).collect()
+}
+
+fn told(cell: &Cell) -> Option<String> {
+    let kept: Vec<&Round> = cell.kept().collect();
+    let runs = kept.len() as f64;
+    if kept.is_empty() {
+        return None;
+    }
+    let time = |seconds: f64| Nanos((seconds * 1e9) as u64);
+    let elapsed = || kept.iter().map(|round| round.elapsed_s(ClockKind::Durable));
+    let (shortest, longest) = (elapsed().fold(f64::INFINITY, f64::min), elapsed().fold(0.0, f64::max));
+    let elapsed = match kept.len() {
+        1 => String::new(),
+        all => format!(" ({} to {} in {all} rounds)", time(shortest), time(longest)),
+    };
+    // As the rate in the table.
+    let each = cell.rate.as_ref().map_or(longest, |rate| 1.0 / rate.per_second);
+    let each = time(each);
+    let cpu = time(kept.iter().map(|round| round.cpu_s.process).sum::<f64>() / runs);
+    let device = match cell.io {
+        Some(io) => {
+            let each = |bytes: u64| Bytes((bytes as f64 / runs) as u64);
+            let (read, written) = (each(io.device_read), each(io.device_written));
+            let flushes = significant(io.flushes as f64 / runs, 2);
+            format!(
+                "meanwhile the device, also for others, read {read}, wrote {written} and was flushed {flushes} times"
+            )
+        }
+        None => "the device is not visible here".to_owned(),
+    };
+    Some(format!(
+        "{} on {}: {each} a run until durable{elapsed}; each took {cpu} of CPU time; {device}",
+        cell.program, cell.target
+    ))
+}

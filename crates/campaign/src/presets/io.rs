@@ -1,0 +1,146 @@
+//! `diskperf io`: one workload of the user. `run` does not know this preset, because it needs a workload.
+
+use jobs::{LoadError, ROUNDS, SIZE};
+use runner::execution::{Claim, How};
+use stats::{Cell, Latency, LatencyKind};
+use units::{Bytes, Nanos};
+use workload::programs::load::{Load, Pattern};
+
+use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, too_small};
+use crate::error::CampaignError;
+use crate::plan::{Before, Row};
+use crate::request::schedule::Schedule;
+use crate::targets::{Site, Target};
+
+/// Runs one workload of the user.
+pub const PRESET: Preset = preset("io", "One workload of your own");
+
+/// A preset whose tests are workloads of the user.
+pub const fn preset(name: &'static str, about: &'static str) -> Preset {
+    Preset {
+        name,
+        about,
+        schedule: Schedule::fixed(ROUNDS),
+        together: false,
+        memory: None,
+        sizing: Sizing::Fixed,
+        before: Before::Nothing,
+        how: How { claim: Claim::Durable, timed: true },
+        rows: None,
+        findings,
+    }
+}
+
+/// A workload on a target.
+pub fn rows(load: &Load, settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
+    if load.direct {
+        check_alignment(load, target)?;
+    }
+    if load.jobs > 1 && target.is_simulated() {
+        return Err(refused("jobs", load.jobs, "a simulated drive has one program", "leave out --jobs"));
+    }
+    let unit = if matches!(load.pattern, Pattern::Read | Pattern::Write) { MIB_PER_SECOND } else { OPS_PER_SEC };
+    let (smallest, largest) = (u64::from(load.sizes.smallest()), u64::from(load.sizes.largest()));
+    let size = load.size.or(settings.size);
+    let (bytes, program, omitted) = match &target.site {
+        Site::File { bytes, .. } if !load.pattern.writes() => {
+            let asked = size.map_or(*bytes, |size| size.0.min(*bytes));
+            (asked, load.given(asked, settings.seed), too_small(asked, largest))
+        }
+        _ => {
+            let bytes = size.unwrap_or(SIZE).0;
+            if !bytes.is_multiple_of(smallest) {
+                let why = format!("a file holds a whole number of calls of {} (--bs)", Bytes(smallest));
+                return Err(refused("size", Bytes(bytes), &why, "take a multiple of --bs"));
+            }
+            if bytes < largest {
+                let why = format!("it holds no block of {}", Bytes(largest));
+                return Err(refused("size", Bytes(bytes), &why, "take a larger file, or a smaller --bs"));
+            }
+            (bytes, load.program(bytes, settings.seed), None)
+        }
+    };
+    if let Some(stride) = load.stride.filter(|stride| *stride >= bytes) {
+        let why = format!("the file has {}, too short for this stride", Bytes(bytes));
+        return Err(refused("stride", Bytes(stride), &why, "take a smaller one, or a larger --size"));
+    }
+    let omitted = omitted.or_else(|| target.refuses_direct().filter(|_| load.direct));
+    Ok(vec![Row { omitted, jobs: load.jobs, ..Row::new(program, unit) }])
+}
+
+fn refused(key: &'static str, given: impl ToString, why: &str, hint: &str) -> CampaignError {
+    LoadError::new(key, given, why, hint).into()
+}
+
+/// Refuses blocks that cannot go past the page cache, where the kernel says beforehand what can.
+fn check_alignment(load: &Load, target: &Target) -> Result<(), CampaignError> {
+    match target.direct_alignment() {
+        // All blocks are multiples of the smallest.
+        Some(needs) if !load.sizes.smallest().is_multiple_of(needs) => {
+            let (block, needs) = (Bytes(u64::from(load.sizes.smallest())), Bytes(u64::from(needs)));
+            let why =
+                format!("direct I/O (--direct) on {} takes multiples of {needs}, and a block has {block}", target.name);
+            let hint = format!("--bs {}, or leave out --direct", needs.to_string().replace(' ', ""));
+            Err(refused("bs", block, &why, &hint))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a table of one row has no place for: from when times are counted, how long the tail is, and whether a schedule
+/// was kept.
+fn findings(cells: &[Cell]) -> Vec<String> {
+    let said = |cell: &Cell| match cell.latency_ns {
+        Some(latency) => Some(tail(cell, latency)),
+        None => too_few(cell),
+    };
+    cells.iter().filter_map(said).collect()
+}
+
+/// What was done where that is too little for latencies.
+fn too_few(cell: &Cell) -> Option<String> {
+    let done: u64 = cell.kept().map(|round| round.ops).sum();
+    let kept = kept(cell);
+    let operations = if done == 1 { "operation" } else { "operations" };
+    let name = format!("{} on {}", cell.program, cell.target);
+    cell.measured.then(|| format!("{name}: {done} {operations}, too few for percentiles{kept}"))
+}
+
+/// How a schedule was kept, where there was one.
+fn kept(cell: &Cell) -> String {
+    match (cell.number("rate"), &cell.rate) {
+        (Some(asked), Some(rate)) => {
+            let done = stats::digits::significant(rate.per_second, 3);
+            format!("; {asked} per second were to begin, {done} were done")
+        }
+        _ => String::new(),
+    }
+}
+
+fn tail(cell: &Cell, latency: Latency) -> String {
+    let name = format!("{} on {}", cell.program, cell.target);
+    let time = |nanos: Option<u64>| nanos.map_or_else(|| "n.m.".to_owned(), |nanos| Nanos(nanos).to_string());
+    let tail = format!(
+        "p50 {}, p90 {}, p99 {}, p99.9 {}, longest {} of {}",
+        Nanos(latency.p50),
+        time(latency.p90),
+        time(latency.p99),
+        time(latency.p999),
+        Nanos(latency.max),
+        latency.count,
+    );
+    let from = match latency.kind {
+        LatencyKind::Service => "service time, from the issue of each operation",
+        LatencyKind::Response => "response time, from the intended start of each operation",
+    };
+    let kept = kept(cell);
+    // What waits for an fsync has a later start than was intended.
+    let beside = [("think_ns", "the pauses"), ("fsync", "the fsyncs")];
+    let beside = beside.into_iter().filter(|(key, _)| cell.number(key).is_some());
+    let beside: Vec<&str> = beside.filter(|_| latency.kind == LatencyKind::Service).map(|(_, what)| what).collect();
+    let beside = match &beside[..] {
+        [] => String::new(),
+        words => format!("; {} are in the rate and not in these", words.join(" and ")),
+    };
+    format!("{name}: {from}: {tail}{kept}{beside}")
+}

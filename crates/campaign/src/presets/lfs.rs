@@ -1,0 +1,76 @@
+//! The lab of about 2002 that asked what a log-structured file system would change: the raw device, many
+//! small files, one large file, and its four questions answered from the figures.
+
+mod answers;
+
+use runner::execution::{Claim, How};
+use stats::figures::summary::RateUnit;
+use units::Bytes;
+use workload::programs::lab;
+
+use super::{FILES_PER_SEC, Preset, SECTOR, Settings, Sizing, raw_device};
+use crate::error::CampaignError;
+use crate::plan::{Before, Row};
+use crate::request::schedule::Schedule;
+use crate::targets::Target;
+
+pub const PRESET: Preset = Preset {
+    name: "lfs",
+    about: "A course lab of about 2002: raw device, 10000 small files, one large file, and answers to its four \
+        questions",
+    // Fewer than elsewhere: the lab's disk took ten minutes for one. Three give a median and an interval.
+    schedule: Schedule::fixed(3),
+    together: false,
+    memory: None,
+    sizing: Sizing::Fixed,
+    before: Before::Nothing,
+    how: How { claim: Claim::Durable, timed: false },
+    rows: Some(rows),
+    findings: answers::answers,
+};
+
+/// `MB/sec` of `bw`. The lab does not say what its MB is; its `largefb` takes 2^20 bytes for one.
+const MB_PER_SEC: RateUnit = RateUnit { name: "MB/sec", size: 1_048_576.0 };
+
+/// What `bw -l` counts; 1000 divided by it are milliseconds.
+const READS_PER_SEC: RateUnit = RateUnit { name: "reads/sec", size: 1.0 };
+
+/// `largefb 128`.
+const LARGE: Bytes = Bytes::mib(128);
+
+/// `smallfb 10000 1024`.
+const SMALL: (u32, u32) = (10_000, 1024);
+
+/// `bw -l 1024`, the middle of the lab's series: 14 seconds on its disk.
+const READS: u32 = 1024;
+
+fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
+    let size = settings.size_in_calls(LARGE, u64::from(lab::LARGE_CALL))?;
+    let small = lab::SmallFiles::new(SMALL.0, SMALL.1);
+    let large = lab::LargeFile { seed: settings.seed, ..lab::LargeFile::new(size) };
+    let mut rows: Vec<Row> = raw(target, size, settings.seed).into();
+    rows.push(Row::new(small.program(), FILES_PER_SEC));
+    rows.push(Row::new(large.program(), MB_PER_SEC));
+    Ok(rows)
+}
+
+/// The raw device under the target: as much of it as the large file holds, and single blocks anywhere.
+fn raw(target: &Target, bytes: u64, seed: u64) -> [Row; 2] {
+    let (raw, storage, omitted) = match raw_device(target, bytes) {
+        Ok((raw, storage)) => (Some(raw), Some(storage), None),
+        Err(reason) => (None, None, Some(reason)),
+    };
+    let mib = bytes.div_ceil(Bytes::mib(1).0);
+    let (mib, block, blocks, direct) = match &storage {
+        Some(device) => {
+            let blocks = device.bytes / u64::from(device.block_bytes);
+            (mib.min(device.bytes / Bytes::mib(1).0), device.block_bytes, blocks, device.direct)
+        }
+        None => (mib, SECTOR, 1, true),
+    };
+    let programs = [
+        (lab::raw_bandwidth(mib, direct), MB_PER_SEC),
+        (lab::raw_latency(READS, block, blocks, direct, seed), READS_PER_SEC),
+    ];
+    programs.map(|(program, unit)| Row { omitted: omitted.clone(), raw: raw.clone(), ..Row::new(program, unit) })
+}

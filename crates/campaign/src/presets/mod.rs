@@ -1,0 +1,236 @@
+//! Presets: named lists of tests with sizes, rounds and states.
+
+mod classic1983;
+pub mod command;
+pub mod device;
+pub mod io;
+pub mod job;
+mod lfs;
+mod quick;
+mod smoke;
+mod tlpi;
+pub mod vaxmix;
+
+use kernel::observe::block_source::Storage;
+use kernel::said;
+use kernel::sys::name::Shown;
+use runner::execution::How;
+use serde::{Deserialize, Serialize};
+use stats::Cell;
+use stats::figures::summary::RateUnit;
+use units::{Bytes, Nanos};
+use workload::programs::load;
+use workload::programs::mckusick::Classic;
+use workload::programs::modern;
+
+use crate::error::CampaignError;
+use crate::fit::budget::Sizes;
+use crate::plan::{Before, Raw, Row};
+use crate::request::schedule::Schedule;
+use crate::targets::{Site, Target};
+
+/// Megabytes as memory is counted.
+pub const MIB_PER_SECOND: RateUnit = RateUnit { name: "MiB/s", size: 1_048_576.0 };
+
+/// Megabytes as the book counts them: a million bytes.
+pub const MB_PER_SECOND: RateUnit = RateUnit { name: "MB/s", size: 1e6 };
+
+/// Kbytes/sec of Kridle & McKusick 1983: K is 1024, the only reading that fits their byte counts.
+pub const KBYTES_PER_SEC: RateUnit = RateUnit { name: "Kbytes/sec", size: 1024.0 };
+
+/// Operations per second.
+pub const OPS_PER_SEC: RateUnit = RateUnit { name: "ops/sec", size: 1.0 };
+
+/// Files per second, as `smallfb` prints it.
+pub const FILES_PER_SEC: RateUnit = RateUnit { name: "files/sec", size: 1.0 };
+
+/// A named list of tests.
+#[derive(Debug)]
+pub struct Preset {
+    /// Its name.
+    pub name: &'static str,
+    /// One line for the help.
+    pub about: &'static str,
+    /// Its rounds.
+    pub schedule: Schedule,
+    /// How its tests are sized.
+    pub sizing: Sizing,
+    /// Whether its tests also run on all targets at once.
+    pub together: bool,
+    /// The memory limit of a run, if that is part of the experiment.
+    pub memory: Option<Bytes>,
+    /// How file systems of our own are renewed before every execution.
+    pub before: Before,
+    /// How its programs are measured.
+    pub how: How,
+    /// Its tests on a target; none if the user gives the tests.
+    pub rows: Option<Rows>,
+    /// Sentences computed from its results.
+    pub findings: fn(&[Cell]) -> Vec<String>,
+}
+
+/// How the tests of a run are sized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Sizing {
+    /// As the preset or the user says.
+    Fixed,
+    /// As large as fits into a time.
+    FitTime {
+        /// The time without --budget.
+        usual: Nanos,
+    },
+    /// As the preset or the user says. The slowest tests, then rounds, are left out until the rest fits into --budget.
+    Thin,
+}
+
+/// No sentences.
+fn none(_: &[Cell]) -> Vec<String> {
+    Vec::new()
+}
+
+/// The tests of a preset on a target.
+pub type Rows = fn(&Settings, &Target) -> Result<Vec<Row>, CampaignError>;
+
+/// Settings of a preset.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The size of its large files.
+    pub size: Option<Bytes>,
+    /// How much memory the run may have, where it is limited.
+    pub memory: Option<Bytes>,
+    /// The seed of random orders.
+    pub seed: u64,
+    /// How large its programs are, where they are made as large as fits.
+    pub sizes: Sizes,
+}
+
+impl Preset {
+    /// Whether it measures devices as they are, in rounds until they are steady. All others go through a file system.
+    pub fn is_of_devices(&self) -> bool {
+        self.name == DEVICE.name
+    }
+
+    /// Its tests on a target.
+    pub fn rows(&self, settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
+        self.rows.map_or(Ok(Vec::new()), |rows| rows(settings, target))
+    }
+}
+
+impl Settings {
+    /// The size of large files: as asked, or the preset's own. It must be a whole number of calls, and an
+    /// order of its blocks must fit into memory.
+    pub fn size_in_calls(&self, default: Bytes, call: u64) -> Result<u64, CampaignError> {
+        let size = self.size.unwrap_or(default);
+        if size > LARGEST {
+            return Err(CampaignError::LargeSize { size, most: LARGEST });
+        }
+        if !size.0.is_multiple_of(call) {
+            return Err(CampaignError::UnevenSize { size, call: Bytes(call) });
+        }
+        Ok(size.0)
+    }
+}
+
+/// The four programs of 1983 with a file of `size` bytes. Of a file that was given, so much is read as it
+/// holds.
+fn classic(target: &Target, size: u64, unit: RateUnit) -> [Row; 4] {
+    Classic::ALL.map(|classic| match &target.site {
+        Site::File { bytes, .. } if classic == Classic::Read8192 => {
+            let call = u64::from(classic.call_bytes());
+            let whole = size.min(*bytes) / call * call;
+            Row { omitted: too_small(*bytes, call), ..Row::new(Classic::read_given(whole), unit) }
+        }
+        _ => Row::new(classic.program(size), unit),
+    })
+}
+
+/// Random reads of a file of `size` bytes, past the page cache; of a file that was given, anywhere in it.
+fn random_read(target: &Target, size: u64, block: u32, reads: u32, seed: u64) -> Row {
+    let (program, omitted) = match &target.site {
+        Site::File { bytes, .. } => {
+            (modern::random_read_given(*bytes, block, reads, seed), too_small(*bytes, u64::from(block)))
+        }
+        _ => (modern::random_read(size, block, reads, seed), None),
+    };
+    Row { omitted: omitted.or_else(|| target.refuses_direct()), ..Row::new(program, OPS_PER_SEC) }
+}
+
+/// The same with so many reads at once, where the kernel can do that.
+fn random_read_deep(target: &Target, size: u64, block: u32, (reads, depth): (u32, u32), seed: u64) -> Row {
+    let row = random_read(target, size, block, reads, seed);
+    let missing = if target.is_simulated() { None } else { kernel::no_ring() };
+    let omitted = row.omitted.or_else(|| missing.map(|missing| missing.to_string()));
+    Row { omitted, ..Row::new(load::overlapping(row.program, depth, block), row.unit) }
+}
+
+/// Why a file of so many bytes is not read in calls of so many.
+fn too_small(bytes: u64, call: u64) -> Option<String> {
+    (bytes < call).then(|| format!("the file holds {}, less than one call reads", Bytes(bytes)))
+}
+
+/// What a loop device takes for its block on a disk of any block: images are set up so.
+const SECTOR: u32 = 512;
+
+/// The block device under the target, where it can be read; else why not.
+fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
+    let (path, place) = match &target.site {
+        Site::Directory { path, place } => (path, place),
+        Site::Image { image, .. } => {
+            let bytes = image.spec(bytes).file_bytes().0;
+            let storage = Storage { bytes, block_bytes: SECTOR, direct: true, in_memory: false, device: None };
+            return Ok((Raw::OfImage, storage));
+        }
+        Site::Device(device) => return Ok((Raw::Node(device.path.clone()), device.storage.clone())),
+        Site::Volume(volume) => {
+            let node = volume.inspected.node();
+            return match Storage::at(&node) {
+                Ok(Some(storage)) => Ok((Raw::OfImage, storage)),
+                _ => Err(format!("{} cannot be read", node.shown())),
+            };
+        }
+        Site::File { .. } => return Err(format!("{target} is a file: it has no raw device")),
+        Site::Simulated(_) => return Err(format!("{target} is simulated: it has no raw device to read")),
+    };
+    let Some(node) = place.device.as_ref().map(|device| device.node()) else {
+        let file_system = place.file_system.as_deref().unwrap_or("this file system");
+        return Err(format!("no block device is to be seen under {file_system}"));
+    };
+    let under = format!("{}, the device under {},", node.shown(), path.shown());
+    match Storage::at(&node) {
+        Ok(Some(storage)) => Ok((Raw::Node(node), storage)),
+        Ok(None) => Err(format!("{under} is not a block device")),
+        Err(error) => Err(format!("{under} cannot be read, which mostly needs root: {}", said(&error))),
+    }
+}
+/// The largest file: the random order of its 2^28 blocks of 4 KiB takes a GiB of memory.
+const LARGEST: Bytes = Bytes(1 << 40);
+
+/// The experiment that simulated machines run where nothing else is asked for.
+pub const CLASSIC: &Preset = &classic1983::PRESET;
+
+/// What `io` runs.
+pub const LOAD: &Preset = &io::PRESET;
+
+/// What a command of a person's own is run as.
+pub const COMMAND: &Preset = &command::PRESET;
+
+/// What a mix can be given to.
+pub const VAXMIX: &Preset = &vaxmix::PRESET;
+
+/// The preset of job files.
+pub static JOB: &Preset = &job::PRESET;
+
+/// What measures a device as it is.
+pub const DEVICE: &Preset = &device::PRESET;
+
+/// All presets of this build.
+pub const ALL: [&Preset; 7] = [
+    &quick::PRESET,
+    &classic1983::PRESET,
+    &lfs::PRESET,
+    &tlpi::PRESET,
+    &vaxmix::PRESET,
+    &device::PRESET,
+    &smoke::PRESET,
+];

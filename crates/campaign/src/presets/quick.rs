@@ -1,0 +1,64 @@
+//! The main job: what one wants to know first about the storage one stands on, in well under a minute.
+
+use runner::execution::{Claim, How};
+use units::Nanos;
+use workload::programs::mckusick::Classic;
+use workload::programs::{book, lab, modern};
+
+use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing};
+use crate::error::CampaignError;
+use crate::fit::budget::Dial;
+use crate::plan::{Before, Row};
+use crate::request::schedule::Schedule;
+use crate::targets::Target;
+
+pub const PRESET: Preset = Preset {
+    name: "quick",
+    about: "The usual questions: large and small files, random reads, commits, copies; sized to fit into a minute, 4 \
+        GiB and \
+            a fiftieth of the free space",
+    schedule: Schedule::fixed(5),
+    together: false,
+    memory: None,
+    sizing: Sizing::FitTime { usual: Nanos::from_secs(60) },
+    before: Before::Nothing,
+    how: How { claim: Claim::Durable, timed: true },
+    rows: Some(rows),
+    findings: super::none,
+};
+
+const COPY_BUFFERS: [u32; 3] = [64, 4096, 65536];
+const BLOCK: u32 = 4096;
+/// The small files of the lab, and of Rosenblum & Ousterhout 1991.
+const SMALL: u32 = 1024;
+/// Few, so that the names of few files are spread as those of many are.
+const DIRECTORIES: u16 = 10;
+
+/// Random reads at once: what a drive of today needs to be busy, and one of the SATA kind takes.
+const DEPTH: u32 = 32;
+
+/// Random reads in a round: what a fast disk does in the second that there is, at a tenth of a millisecond
+/// each.
+const READS: u32 = 10_000;
+
+fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
+    let sizes = settings.sizes;
+    let random = super::random_read(target, sizes.spots(), BLOCK, READS, settings.seed).going_by(Dial::Spots);
+    let deep = super::random_read_deep(target, sizes.spots(), BLOCK, (READS, DEPTH), settings.seed);
+    let deep = deep.going_by(Dial::Spots);
+    let classic = super::classic(target, sizes.large, MIB_PER_SECOND).map(|row| row.going_by(Dial::Large));
+    let commit = Row::new(modern::commit(sizes.records, BLOCK), OPS_PER_SEC).going_by(Dial::Records);
+    let layout = workload::Layout::Consecutive(DIRECTORIES);
+    let small = lab::SmallFiles { layout, ..lab::SmallFiles::new(sizes.files, SMALL) };
+    let small = Row::new(small.program(), FILES_PER_SEC).going_by(Dial::Files);
+    // Its bytes cost what those of write_8192 cost.
+    let classic = classic.map(|row| if row.program.name == Classic::Write4096.name() { row.untried() } else { row });
+    let copies = COPY_BUFFERS.map(|buffer| {
+        let program = book::copy(sizes.copied, buffer, book::Sync::None);
+        let row = Row::new(program, MIB_PER_SECOND).going_by(Dial::Copied);
+        // Only small buffers cost more than the bytes.
+        if buffer < BLOCK { row } else { row.untried() }
+    });
+    let timed = [random, commit, deep].map(|row| Row { program: row.program.within(sizes.random), ..row });
+    Ok(classic.into_iter().chain(timed).chain([small]).chain(copies).collect())
+}

@@ -1,0 +1,46 @@
+//! Everything once, as small as it can be: shows that the program works, not how fast anything is.
+
+use runner::execution::{Claim, How};
+use units::Bytes;
+use workload::Mix;
+use workload::programs::vaxmix::VaxMix;
+use workload::programs::{book, lab, modern};
+
+use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing};
+use crate::error::CampaignError;
+use crate::plan::{Before, Row};
+use crate::request::schedule::Schedule;
+use crate::targets::Target;
+
+pub const PRESET: Preset = Preset {
+    name: "smoke",
+    about: "Every test at its smallest size: shows that all work here; its figures mean nothing",
+    schedule: Schedule::fixed(2),
+    together: false,
+    memory: None,
+    sizing: Sizing::Fixed,
+    before: Before::Nothing,
+    how: How { claim: Claim::Durable, timed: true },
+    rows: Some(rows),
+    findings: super::none,
+};
+
+fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
+    let size = settings.size_in_calls(Bytes::kib(256), 8192)?;
+    let random = super::random_read(target, size, 4096, 20, settings.seed);
+    let classic = super::classic(target, size, MIB_PER_SECOND);
+    let small = lab::SmallFiles { layout: workload::Layout::Consecutive(4), ..lab::SmallFiles::new(40, 1024) };
+    let large = lab::LargeFile { seed: settings.seed, ..lab::LargeFile::new(size) };
+    let mix = VaxMix { name: "local_mix", mix: Mix::local(), bytes: size, accesses: 40, seed: settings.seed };
+    let rest = [
+        random,
+        Row::new(modern::commit(10, 4096), OPS_PER_SEC),
+        Row::new(small.program(), FILES_PER_SEC),
+        Row::new(large.program(), MIB_PER_SECOND),
+        Row::new(mix.program(), OPS_PER_SEC),
+        Row::new(book::copy(10_000, 16, book::Sync::None), MIB_PER_SECOND),
+        Row::new(book::copy(size, 4096, book::Sync::Fsync), MIB_PER_SECOND),
+        Row::new(book::write(1_000, 256, book::Sync::Osync), MIB_PER_SECOND),
+    ];
+    Ok(classic.into_iter().chain(rest).collect())
+}

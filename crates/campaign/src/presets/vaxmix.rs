@@ -1,0 +1,122 @@
+//! The indirect approach beside the direct one (Kridle & McKusick 1983, section 3): accesses drawn from a mix, in
+//! transactions a second, under the four programs of the paper. The mixes are ours; another is typed, or derived from a
+//! trace.
+
+use runner::execution::{Claim, How};
+use stats::Cell;
+use units::{Bytes, Nanos};
+use workload::programs::mckusick::BYTES_1983;
+use workload::programs::vaxmix::{SIMULATED_FILE, VaxMix};
+use workload::{Mix, Program};
+
+use super::{KBYTES_PER_SEC, OPS_PER_SEC, Preset, Settings, Sizing};
+use crate::error::CampaignError;
+use crate::plan::{Before, Row};
+use crate::request::schedule::Schedule;
+use crate::targets::Target;
+
+/// Mixes reads and writes as those of VAXes.
+pub const PRESET: Preset = Preset {
+    name: "vaxmix",
+    about: "A mix of random accesses, uniform and with locality, in transactions per second, as DEC measured; and the \
+        four \
+            programs of 1983. --mix and --from-trace set another mix",
+    schedule: Schedule::fixed(3),
+    together: false,
+    memory: None,
+    sizing: Sizing::Fixed,
+    before: Before::Nothing,
+    how: How { claim: Claim::Durable, timed: true },
+    rows: Some(rows),
+    findings,
+};
+
+/// The file on a real target: more than drives keep in a memory of their own, and written in a second or so.
+const FILE: Bytes = Bytes::mib(128);
+
+/// How long a mix goes on in a round, on a real target.
+const TIME: Nanos = Nanos::from_secs(2);
+
+/// So many accesses a mix with a rate is to have in a round, so that their median is known: the 20 that this takes, and
+/// a few more, as they begin by chance.
+const PACED_ACCESSES: u64 = 25;
+
+/// How many accesses it has on a simulated machine, at most: a minute or so of a drive of 1983.
+const SIMULATED_ACCESSES: u64 = 2000;
+
+/// How often every block of 8 KiB could be touched: small files, as tests have them, are soon known.
+const TOUCHED: u64 = 4;
+
+/// The names of the mixes: those of the preset, and where another is given that one, without its rate and with it.
+const UNIFORM: &str = "uniform_mix";
+const LOCAL: &str = "local_mix";
+const GIVEN: &str = "given_mix";
+const PACED: &str = "paced_mix";
+
+fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
+    rows_of(None, settings, target)
+}
+
+/// The tests on a target, with this mix instead of the preset's own two.
+pub fn rows_of(given: Option<Mix>, settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
+    let is_simulated = target.is_simulated();
+    let (direct, indirect) = if is_simulated { (Bytes(BYTES_1983), SIMULATED_FILE) } else { (FILE, FILE) };
+    let size = settings.size_in_calls(direct, 8192)?;
+    let mut rows: Vec<Row> = super::classic(target, size, KBYTES_PER_SEC).into();
+    let bytes = settings.size_in_calls(indirect, 8192)?;
+    for (name, mix) in mixes(given) {
+        let largest = u64::from(mix.largest());
+        if largest > bytes {
+            return Err(CampaignError::SmallForMix { size: Bytes(bytes), access: Bytes(largest) });
+        }
+        rows.push(Row::new(program(name, mix, bytes, is_simulated, settings.seed), OPS_PER_SEC));
+    }
+    Ok(rows)
+}
+
+fn mixes(given: Option<Mix>) -> Vec<(&'static str, Mix)> {
+    match given {
+        None => vec![(UNIFORM, Mix::default()), (LOCAL, Mix::local())],
+        Some(mix) if mix.rate().is_some() => vec![(GIVEN, mix.at_rate(None)), (PACED, mix)],
+        Some(mix) => vec![(GIVEN, mix)],
+    }
+}
+
+fn program(name: &'static str, mix: Mix, bytes: u64, is_simulated: bool, seed: u64) -> Program {
+    let accesses = (TOUCHED * bytes / 8192).max(1);
+    let most = if is_simulated { SIMULATED_ACCESSES } else { u64::MAX };
+    let program = VaxMix { name, mix, bytes, accesses: accesses.min(most), seed }.program();
+    let paced = mix.rate().map_or(Nanos::ZERO, |rate| Nanos::from_secs(PACED_ACCESSES.div_ceil(rate.into())));
+    if is_simulated { program } else { program.within(TIME.max(paced)) }
+}
+
+/// The target, and how many at once.
+fn on(cell: &Cell) -> String {
+    match cell.targets {
+        1 => cell.target.clone(),
+        several => format!("{}, {several} at once", cell.target),
+    }
+}
+
+/// What locality brings, on each target, where both were measured.
+fn findings(cells: &[Cell]) -> Vec<String> {
+    let rate = |cell: &Cell| cell.rate.as_ref().map(|rate| rate.value);
+    let pairs = cells.iter().filter(|cell| cell.program == UNIFORM).filter_map(|uniform| {
+        let is_twin = |cell: &&Cell| {
+            let of = |cell: &Cell| (cell.target.clone(), cell.targets, cell.word("file_system").map(str::to_owned));
+            cell.program == LOCAL && of(cell) == of(uniform)
+        };
+        let local = cells.iter().find(is_twin)?;
+        let (uniform_rate, local_rate) = (rate(uniform)?, rate(local)?);
+        (uniform_rate > 0.0).then(|| {
+            format!(
+                "{}: with locality {:.2} times the transactions of uniform places, {} a second after {}.",
+                on(uniform),
+                local_rate / uniform_rate,
+                stats::digits::significant(local_rate, 3),
+                stats::digits::significant(uniform_rate, 3)
+            )
+        })
+    });
+    pairs.collect()
+}

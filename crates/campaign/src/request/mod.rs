@@ -1,0 +1,250 @@
+//! What a run is asked to do, as plain data: made once from the command line or a job file, and stored with the run.
+//! `resume` loads it.
+//!
+//! ```text
+//!   cli ──> RunRequest ──resolve──> Resolved ──planning──> Plan
+//!              │    ▲
+//!              └─store (resume)
+//! ```
+
+pub mod command;
+pub mod command_fault;
+pub mod consent;
+pub mod host;
+pub mod planning;
+pub mod resolved;
+pub mod schedule;
+
+use jobs::{LoadSpec, SEED};
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos};
+use workload::{Cache, Mix};
+
+use crate::presets::{self, Preset, Sizing};
+use crate::targets::Wear;
+use crate::targets::{Conditioning, TargetArgument};
+use consent::Consent;
+use schedule::Schedule;
+
+/// What a run is asked to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunRequest {
+    /// What it runs.
+    pub workload: Workload,
+    /// The only tests to run; all, if empty.
+    pub only: Vec<String>,
+    /// Where it runs.
+    pub targets: Vec<TargetArgument>,
+    /// Whether tests also run on all targets at once.
+    pub together: Together,
+    /// Its rounds.
+    pub schedule: Schedule,
+    /// No round starts that would end later.
+    pub budget: Option<Nanos>,
+    /// How its tests are sized.
+    pub sizing: Sizing,
+    /// The size of large files.
+    pub size: Option<Bytes>,
+    /// The state of the machine during the run.
+    pub environment: Environment,
+    /// Whether images and file systems on devices are kept.
+    pub keep: bool,
+    /// What the user has agreed to.
+    pub consent: Consent,
+}
+
+/// What a run runs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Workload {
+    /// A preset with its own tests.
+    Preset(#[serde(with = "by_name")] &'static Preset),
+    /// The preset vaxmix with another mix.
+    Mix {
+        /// The mix.
+        #[serde(with = "as_text")]
+        mix: Mix,
+        /// Whether it was derived from a trace.
+        is_derived: bool,
+    },
+    /// The preset device.
+    Device {
+        /// The time of each test in a round, if not the preset's.
+        time: Option<Nanos>,
+        /// How often the whole device is overwritten before the first round, if the run writes to it.
+        overwrite: Option<Conditioning>,
+    },
+    /// One workload, from options.
+    Load(LoadSpec),
+    /// The workloads of a job file.
+    Job {
+        /// The name of the file.
+        name: String,
+        /// Its text.
+        text: String,
+    },
+    /// A command of the user.
+    Command(OwnWords),
+}
+
+/// A command of the user, in words. Each word is the text of its bytes (`units::name`).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnWords {
+    /// The words of the command.
+    pub words: Vec<String>,
+    /// The line of --prepare.
+    pub prepare: Option<String>,
+    /// When either is ended.
+    pub timeout: Option<Nanos>,
+    /// The programs that were found for both. Results of other programs do not belong to one run.
+    pub found: Vec<String>,
+}
+
+/// Whether tests also run on all targets at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Together {
+    /// Each target alone.
+    Never,
+    /// If the targets share a kernel or a simulated machine.
+    IfShared,
+    /// Always.
+    Always,
+}
+
+/// The state of the machine during a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Environment {
+    /// The limit of the page cache.
+    pub memory: Option<Bytes>,
+    /// The state of the page cache before every phase, if not the preset's.
+    pub cache: Option<CacheWish>,
+    /// Whether the caches of the whole machine are dropped before a cold phase.
+    pub drop_caches: bool,
+    /// Whether tests write zeros instead of incompressible bytes.
+    pub zeros: bool,
+    /// The seed of every random order.
+    pub seed: u64,
+    /// How file systems of our own are aged before the first round.
+    pub wear: Option<Wear>,
+}
+
+/// The state of the page cache that the user wants before every phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheWish {
+    /// Cold.
+    Cold,
+    /// Warm.
+    Warm,
+}
+
+/// These targets, or the current directory.
+pub fn or_here(mut targets: Vec<TargetArgument>) -> Vec<TargetArgument> {
+    if targets.is_empty() {
+        targets.push(".".to_owned().into());
+    }
+    targets
+}
+
+impl RunRequest {
+    /// A run of this workload as its preset has it, in the current directory.
+    pub fn new(workload: Workload) -> RunRequest {
+        let preset = workload.preset();
+        RunRequest {
+            only: Vec::new(),
+            targets: or_here(Vec::new()),
+            together: if preset.together { Together::IfShared } else { Together::Never },
+            schedule: preset.schedule.clone(),
+            budget: None,
+            sizing: preset.sizing,
+            size: None,
+            environment: Environment {
+                memory: preset.memory,
+                cache: None,
+                drop_caches: false,
+                zeros: false,
+                seed: SEED,
+                wear: None,
+            },
+            keep: false,
+            consent: Consent::default(),
+            workload,
+        }
+    }
+}
+
+impl Workload {
+    /// The preset that says how it is measured.
+    pub fn preset(&self) -> &'static Preset {
+        match self {
+            Workload::Preset(preset) => preset,
+            Workload::Mix { .. } => presets::VAXMIX,
+            Workload::Device { .. } => presets::DEVICE,
+            Workload::Load(_) => presets::LOAD,
+            Workload::Job { .. } => presets::JOB,
+            Workload::Command(_) => presets::COMMAND,
+        }
+    }
+
+    /// Whether it overwrites whole devices, and how often before the first round.
+    pub fn overwrites(&self) -> Option<Conditioning> {
+        match self {
+            Workload::Device { overwrite, .. } => *overwrite,
+            _ => None,
+        }
+    }
+}
+
+impl Environment {
+    /// The state of the page cache before every phase, if it is not the preset's.
+    pub fn cache(&self) -> Option<Cache> {
+        self.cache.map(|wish| match wish {
+            CacheWish::Cold => Cache::Cold,
+            CacheWish::Warm => Cache::Warm,
+        })
+    }
+
+    /// Whether every phase starts with a cold page cache.
+    pub fn is_cold(&self) -> bool {
+        self.cache == Some(CacheWish::Cold)
+    }
+}
+
+/// A preset as its name.
+mod by_name {
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::{Serialize, Serializer};
+
+    use crate::presets::{self, Preset};
+
+    pub fn serialize<S: Serializer>(preset: &&'static Preset, serializer: S) -> Result<S::Ok, S::Error> {
+        preset.name.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static Preset, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let preset = presets::ALL.into_iter().find(|preset| preset.name == name);
+        preset.ok_or_else(|| D::Error::custom(format!("no preset {name}")))
+    }
+}
+
+/// A value as the text that can be typed.
+mod as_text {
+    use std::fmt::Display;
+    use std::str::FromStr;
+
+    use serde::Serializer;
+    use serde::de::{Deserialize, Deserializer, Error};
+
+    pub fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}

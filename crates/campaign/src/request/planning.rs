@@ -1,0 +1,160 @@
+//! The plan of a run: its tests on its targets, as large as they are to be. Nothing is written yet.
+
+use kernel::Means;
+use units::{Bytes, Nanos};
+
+use super::resolved::Resolved;
+use super::{RunRequest, Together};
+use crate::choose;
+use crate::error::CampaignError;
+use crate::fit::budget::{Limits, Sizes};
+use crate::fit::sizing::{self, Wishes};
+use crate::plan::{Alternative, Before, Fit, Plan, PlannedSizing, Row};
+use crate::presets::{Preset, Settings, Sizing};
+use crate::targets::{Site, Target};
+
+/// The plan of a run on these targets.
+pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, CampaignError> {
+    let Resolved { request, tests } = resolved;
+    let RunRequest { schedule, environment, .. } = request;
+    let (preset, goal) = (request.workload.preset(), schedule.goal());
+    let given = || alternatives(resolved, targets, Sizes::LARGEST);
+    let (alternatives, sizing) = match request.sizing {
+        Sizing::Fixed => (given()?, PlannedSizing::Fixed),
+        Sizing::Thin => (given()?, PlannedSizing::Thin),
+        Sizing::FitTime { usual } => {
+            let (fitting, fit) = fit_time(resolved, targets, usual)?;
+            (fitting, PlannedSizing::FitTime(fit))
+        }
+    };
+    let plan = Plan {
+        preset: preset.name,
+        schedule: schedule.clone(),
+        rounds: schedule.rounds(),
+        memory: memory(request, targets),
+        // Each target of a comparison is in the same state before each test.
+        before: match if goal.is_some() { Before::Make } else { preset.before } {
+            // An aged file system takes too long to fill again.
+            Before::Make if environment.wear.is_some() => Before::Mount,
+            before => before,
+        },
+        how: preset.how,
+        means: Means { given: environment.is_cold(), drop_caches: environment.drop_caches },
+        seed: environment.seed,
+        zeros: environment.zeros,
+        budget: budget(request, targets),
+        sizing,
+        commands: tests.commands(),
+        alternatives,
+    };
+    goal.map_or(Ok(()), |goal| goal.check(&plan))?;
+    Ok(plan)
+}
+
+/// The tests as large as the space allows. Trials find out later what the time allows.
+fn fit_time(resolved: &Resolved, targets: &[Target], usual: Nanos) -> Result<(Vec<Alternative>, Fit), CampaignError> {
+    let request = &resolved.request;
+    let large = |size| settings(request, targets, Sizes::LARGEST).size_in_calls(size, 8192);
+    let large = request.size.map(large).transpose()?;
+    let wishes = Wishes { large, budget: budget(request, targets), usual, rounds: request.schedule.rounds() };
+    let limits = sizing::limits(&wishes, targets);
+    let rows = |sizes| alternatives(resolved, targets, sizes);
+    let mut tried = 0;
+    // Trials write too. The same rows run on every target.
+    for sizes in sizing::trials(&limits) {
+        let all = rows(sizes)?;
+        let on = |target| sizing::tried(all.iter().filter(|row| row.targets == [target]).map(|row| &row.row));
+        tried += (0..targets.len()).map(on).max().unwrap_or(0);
+    }
+    let limits = Limits { written: limits.written.map(|written| written.saturating_sub(tried)), ..limits };
+    // The cost is not known yet, only the bytes written.
+    let untimed = Limits { time: None, ..limits };
+    let (fitting, fitted) = sizing::fitted(&untimed, targets, &Vec::new(), &rows)?;
+    Ok((fitting, Fit { limits: Limits { largest: fitted.sizes, ..limits }, sizes: None, tried }))
+}
+
+/// The time that a run may take. A choice between simulated machines takes as long as it takes, unless a limit is
+/// given.
+fn budget(request: &RunRequest, targets: &[Target]) -> Option<Nanos> {
+    let is_real = !targets.iter().all(Target::is_simulated);
+    request.budget.or(request.schedule.goal().filter(|_| is_real).map(|_| choose::USUAL))
+}
+
+/// The settings of a preset.
+fn settings(request: &RunRequest, targets: &[Target], sizes: Sizes) -> Settings {
+    Settings { size: request.size, memory: memory(request, targets), seed: request.environment.seed, sizes }
+}
+
+/// The memory limit of the run. A simulated machine has a memory of its own.
+fn memory(request: &RunRequest, targets: &[Target]) -> Option<Bytes> {
+    request.environment.memory.filter(|_| targets.iter().any(|target| !target.is_simulated()))
+}
+
+/// Whether every test also runs on all targets at once.
+fn is_together(request: &RunRequest, targets: &[Target]) -> bool {
+    let asked = match request.together {
+        Together::Never => false,
+        Together::IfShared => Target::share_a_world(targets),
+        Together::Always => true,
+    };
+    targets.len() > 1 && asked
+}
+
+/// Every row of the preset on each target, and where that was asked for on all at once.
+pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Result<Vec<Alternative>, CampaignError> {
+    let Resolved { request, tests } = resolved;
+    let preset = request.workload.preset();
+    let settings = settings(request, targets, sizes);
+    let mut alternatives = Vec::new();
+    for (target, site) in targets.iter().enumerate() {
+        let mut rows = only(tests.rows(&settings, site)?, &request.only, preset)?;
+        if let Some(reason) = site.refuses_writes() {
+            rows.iter_mut().filter(|row| row.writes()).for_each(|row| row.omitted = Some(reason.clone()));
+        }
+        if let (Site::File { path, .. }, true) = (&site.site, rows.iter().all(Row::writes)) {
+            return Err(CampaignError::OnlyRead { path: path.clone(), preset: preset.name });
+        }
+        for row in &mut rows {
+            row.omitted = row.omitted.take().or_else(|| site.simulated()?.lacks(&row.program));
+        }
+        if let Some(cache) = request.environment.cache() {
+            // A device is left alone: to cache it would be to read all of it. The null engine uses no file, and direct
+            // I/O bypasses the page cache.
+            let is_device = matches!(site.site, Site::Device(_));
+            let is_meant = |row: &&mut Row| {
+                row.raw.is_none()
+                    && !is_device
+                    && !row.goes_nowhere()
+                    && (request.environment.is_cold() || !row.is_direct())
+            };
+            let files = rows.iter_mut().filter(is_meant);
+            files.flat_map(|row| &mut row.program.phases).for_each(|phase| phase.cache = cache);
+        }
+        alternatives.extend(rows.into_iter().map(|row| Alternative::on(&[target], row)));
+    }
+    if is_together(request, targets) {
+        let all: Vec<usize> = (0..targets.len()).collect();
+        let alone = alternatives.iter().filter(|alternative| alternative.row.raw.is_none());
+        let mut together: Vec<Row> = Vec::new();
+        for Alternative { targets, row } in alone {
+            // What one of them cannot do, all cannot do at once.
+            match together.iter_mut().find(|other| targets[0] != 0 && other.label() == row.label()) {
+                Some(other) => other.omitted = other.omitted.take().or_else(|| row.omitted.clone()),
+                None => together.push(row.clone()),
+            }
+        }
+        alternatives.extend(together.into_iter().map(|row| Alternative::on(&all, row)));
+    }
+    Ok(alternatives)
+}
+
+/// The rows of the programs that were asked for; all, where none was.
+fn only(rows: Vec<Row>, programs: &[String], preset: &Preset) -> Result<Vec<Row>, CampaignError> {
+    if let Some(typed) = programs.iter().find(|program| rows.iter().all(|row| row.program.name != **program)) {
+        let mut there: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();
+        there.dedup();
+        return Err(CampaignError::UnknownProgram { name: typed.clone(), preset: preset.name, known: there });
+    }
+    let is_wanted = |row: &Row| programs.is_empty() || programs.iter().any(|program| program == row.program.name);
+    Ok(rows.into_iter().filter(is_wanted).collect())
+}

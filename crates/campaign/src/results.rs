@@ -1,0 +1,431 @@
+//! From what was run to cells: bookkeeping of figures, none of which is changed.
+
+use std::collections::BTreeMap;
+
+use runner::execution::{Claim, Part, PhaseRun};
+use stats::figures::summary;
+use stats::inference::steady;
+use stats::judge::limits;
+use stats::{
+    Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latencies, Latency, LatencyKind, LowerCache,
+    MarkCode, ParameterValue, Problem, ProgramTime, Provenance, RateBase, ResourceTime, Round, RoundPart, State,
+    Steadiness, TargetInfo,
+};
+use units::{Nanos, fnv1a};
+use workload::{Base, Census, Issue, OpKind, Phase, Setting, Steps, Tally, Unproven};
+
+use crate::executions::{Execution, History, Void};
+use crate::judge::consumption::gather;
+use crate::judge::{self, Case};
+use crate::plan::{Alternative, Plan};
+use crate::targets::{Simulated, Target};
+
+/// What all cells of a run have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'a> {
+    /// What was promised.
+    pub plan: &'a Plan,
+    /// Where it ran.
+    pub targets: &'a [Target],
+    /// What is known of each of those.
+    pub infos: &'a [TargetInfo],
+    /// What the clock of the real kernel shows where nothing is done.
+    pub nothing: Option<Nanos>,
+}
+
+/// One cell for every phase of a program on its targets.
+pub fn cells(scene: Scene, alternative: &Alternative, history: &History) -> Vec<Cell> {
+    let phases = alternative.row.program.phases.iter().enumerate();
+    phases.map(|(index, phase)| cell(scene, alternative, history, index, phase)).collect()
+}
+
+/// The cells of all alternatives, in order.
+pub fn all_cells(scene: Scene, histories: &[History]) -> Vec<Cell> {
+    let all = scene.plan.alternatives.iter().zip(histories);
+    all.flat_map(|(alternative, history)| cells(scene, alternative, history)).collect()
+}
+
+/// Whether all rates of the program are steady, or will not be measured.
+pub fn is_settled(plan: &Plan, alternative: &Alternative, history: &History) -> bool {
+    let together = alternative.busy().len() > 1;
+    let is_steady = |(index, phase): (usize, &Phase)| {
+        let (_, rounds) = measured_rounds(history, index, phase);
+        matches!(
+            steady::settling(&rates(&rounds, together, base(phase), clock(plan, phase))),
+            steady::Settling::Since(..)
+        )
+    };
+    alternative.row.omitted.is_some()
+        || history.failure().is_some()
+        || alternative.row.program.phases.iter().enumerate().all(is_steady)
+}
+
+/// The rates of these rounds, of several targets at once or of one.
+fn rates(rounds: &[Round], together: bool, base: RateBase, clock: ClockKind) -> Vec<f64> {
+    rounds.iter().filter_map(|round| summary::round_rate(round, together, base, clock)).collect()
+}
+
+/// The clock that is claimed of a phase.
+fn clock(plan: &Plan, phase: &Phase) -> ClockKind {
+    match plan.how.claim {
+        Claim::Durable if phase.changes() => ClockKind::Durable,
+        // Each unit of its work waits for its data.
+        _ if phase.unit.last == OpKind::Fdatasync => ClockKind::DataDurable,
+        Claim::Durable | Claim::Returned => ClockKind::Returned,
+    }
+}
+
+/// What its rate counts.
+fn base(phase: &Phase) -> RateBase {
+    match phase.base {
+        Base::Bytes => RateBase::Bytes,
+        Base::Files => RateBase::Files,
+        Base::Ops => RateBase::Ops,
+    }
+}
+
+/// How steady a cell is, in the words of its state, and why that was not measured where it was not.
+fn steadiness(settling: Option<steady::Settling>, rounds: usize, simulated: bool) -> (Steadiness, Option<String>) {
+    match settling {
+        Some(steady::Settling::Since(..)) => (Steadiness::Steady, None),
+        Some(steady::Settling::Not(_)) => (Steadiness::Transient, None),
+        Some(steady::Settling::TooFew) => (Steadiness::NotMeasured, stats::judge::marks::level::too_few(rounds)),
+        None if simulated => (Steadiness::NotMeasured, None),
+        None => (Steadiness::NotMeasured, Some("only the preset device goes on until a rate is steady".to_owned())),
+    }
+}
+
+/// What a failed program is worth telling, once.
+pub fn problem(targets: &[Target], alternative: &Alternative, history: &History) -> Option<Problem> {
+    let void = history.failure()?;
+    let program = &alternative.row.program;
+    let names = || joined(alternative.targets.iter().map(|&index| targets[index].name.as_str()));
+    Some(Problem {
+        target: Some(void.program.map_or_else(names, |index| targets[alternative.targets[index]].name.clone())),
+        program: Some(program.name.to_owned()),
+        phase: void.phase.map(|index| program.phases[index].name.to_owned()),
+        message: match void.phase {
+            Some(_) => void.message,
+            None => while_prepared(&void.message),
+        },
+        hint: void.hint,
+    })
+}
+
+fn while_prepared(message: &str) -> String {
+    format!("while it was prepared: {message}")
+}
+
+fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize, phase: &Phase) -> Cell {
+    let plan = scene.plan;
+    let busy = alternative.busy();
+    let targets: &[&Target] = &busy.iter().map(|&index| &scene.targets[index]).collect::<Vec<_>>();
+    let simulated = targets.iter().all(|target| target.is_simulated());
+    let row = &alternative.row;
+    let (clock, base) = (clock(plan, phase), base(phase));
+    let (runs, mut rounds) = measured_rounds(history, index, phase);
+    if plan.schedule.is_until_steady() {
+        // Those before the last window were run to come there.
+        let before = rounds.len().saturating_sub(steady::WINDOW);
+        rounds[..before].iter_mut().for_each(|round| round.discarded = true);
+    }
+    let settling =
+        plan.schedule.is_until_steady().then(|| steady::settling(&rates(&rounds, targets.len() > 1, base, clock)));
+    if !simulated {
+        judge::machine::mark_rounds(&mut rounds, &runs, phase);
+    }
+    let kept: Vec<&Round> = rounds.iter().filter(|round| !round.discarded).collect();
+    let kept_runs: Vec<&PhaseRun> =
+        runs.into_iter().zip(&rounds).filter(|(_, round)| !round.discarded).map(|(run, _)| run).collect();
+    let reason = reason(row.omitted.as_deref(), history, index, kept.len());
+    let measured = reason.is_none();
+
+    let is_nowhere = phase.steps.issue() == Issue::Nowhere;
+    let direct = row.is_direct() && !is_nowhere;
+    let (cache, cache_reason) = cache(&kept_runs);
+    let together = targets.len() > 1;
+    let overlap = kept.iter().filter(|_| together).filter_map(|round| round.overlap(clock)).min_by(f64::total_cmp);
+    let case = Case {
+        plan,
+        phase,
+        clock,
+        base,
+        cold: cache == CacheState::Cold,
+        direct,
+        simulated: simulated || is_nowhere,
+        places: targets.iter().filter_map(|target| target.place()).collect(),
+        failure: history.failure().map(|_| reason.clone().unwrap_or_default()),
+        measured,
+        overlap,
+        together,
+        infos: &busy.iter().filter_map(|&index| scene.infos.get(index)).collect::<Vec<_>>(),
+        nothing: scene.nothing.filter(|_| !simulated),
+        surroundings: &history
+            .kept()
+            .flat_map(|(round, performance)| performance.surroundings.iter().map(move |settings| (round, settings)))
+            .collect::<Vec<_>>(),
+        settling,
+        all_rounds: &rounds,
+        rounds: &kept,
+        runs: &kept_runs,
+    };
+    let marks = judge::marks(&case);
+    let kept = || kept.iter().copied();
+    let used = gather(&kept_runs, phase, clock, simulated);
+    let from_device = (cache == CacheState::Cold || direct) && measured && !simulated && reads(&kept_runs);
+    let lower_cache = match marks.iter().any(|mark| mark.code == MarkCode::Lower) {
+        true => LowerCache::Warm,
+        false => LowerCache::NotMeasured,
+    };
+    let (steadiness, steadiness_reason) = steadiness(settling.filter(|_| measured), kept().count(), simulated);
+    Cell {
+        provenance: if simulated { Provenance::Simulated } else { Provenance::Measured },
+        preset: plan.preset.to_owned(),
+        program: row.program.name.to_owned(),
+        phase: phase.name.to_owned(),
+        target: joined(targets.iter().map(|target| target.name.as_str())),
+        parameters: parameters(plan, alternative, targets),
+        together,
+        targets: targets.len() as u32,
+        overlap,
+        rate: measured.then(|| summary::rate(kept(), together, base, clock, row.unit)).flatten(),
+        cpu_percent: measured.then(|| summary::cpu_percent(kept(), together, clock)).flatten(),
+        latency_ns: measured.then(|| latency(&kept_runs, phase)).flatten(),
+        io: measured.then(|| io(&kept_runs, phase)).flatten(),
+        time: (measured && !used.several).then(|| limits::where_it_went(&used)),
+        breakdown: measured.then(|| breakdown(&kept_runs)).flatten(),
+        limited_by: measured.then(|| limits::limited_by(&used)),
+        state: State {
+            cache,
+            cache_reason,
+            lower_cache: from_device.then_some(lower_cache),
+            clock,
+            steadiness,
+            steadiness_reason,
+            // Nobody else is on a simulated machine. Of a real one it is said once all cells are there.
+            environment: if simulated { Environment::Quiet } else { Environment::NotMeasured },
+        },
+        marks,
+        // How far a phase comes in a time is no property of its program: no two worlds would agree.
+        effect: kept_runs.last().filter(|run| is_whole(run, phase)).map(|run| effect(&run.tally(), &run.census())),
+        measured,
+        reason,
+        rounds,
+    }
+}
+
+/// Whether the phase did all it was to do, and was not ended by its time.
+fn is_whole(run: &PhaseRun, phase: &Phase) -> bool {
+    let done = |tally: &Tally| match phase.base {
+        Base::Bytes => moved(tally, phase),
+        Base::Files | Base::Ops => phase.unit.done(tally),
+    };
+    phase.within.is_none() || run.parts.iter().all(|part| done(&part.tally) == phase.amount)
+}
+
+/// What was proven of the files in memory before every kept round; else why it was not, where it was wanted.
+fn cache(runs: &[&PhaseRun]) -> (CacheState, Option<String>) {
+    let all = |state| !runs.is_empty() && runs.iter().all(|run| run.cache == state);
+    if all(workload::CacheState::Cold) {
+        return (CacheState::Cold, None);
+    }
+    if all(workload::CacheState::Warm) {
+        return (CacheState::Warm, None);
+    }
+    let reason = runs.iter().find_map(|run| match run.cache {
+        workload::CacheState::Unknown(Unproven::NotAsked) => None,
+        workload::CacheState::Unknown(unproven) => Some(unproven.to_string()),
+        workload::CacheState::Cold | workload::CacheState::Warm => None,
+    });
+    (CacheState::Unknown, reason)
+}
+
+/// Whether anything was read.
+fn reads(runs: &[&PhaseRun]) -> bool {
+    runs.iter().any(|run| run.tally().bytes_read > 0)
+}
+
+/// Why the cell is n.m., if it is.
+fn reason(omitted: Option<&str>, history: &History, index: usize, kept: usize) -> Option<String> {
+    if let Some(omitted) = omitted {
+        return Some(omitted.to_owned());
+    }
+    if let Some(Void { phase, message, .. }) = history.failure() {
+        return Some(match phase {
+            Some(phase) if phase > index => format!("the program failed later: {message}"),
+            Some(phase) if phase < index => format!("the program failed before: {message}"),
+            Some(_) => message,
+            None => while_prepared(&message),
+        });
+    }
+    (kept == 0).then(|| "not reached before the run ended".to_owned())
+}
+
+/// The executions of a phase that have a time, and the round of each.
+fn measured_rounds<'a>(history: &'a History, index: usize, phase: &Phase) -> (Vec<&'a PhaseRun>, Vec<Round>) {
+    let measured = |run: &'a Execution| {
+        let done = run.performance.phases.get(index)?;
+        Some((done, round(run, done, phase)?))
+    };
+    history.runs.iter().filter_map(measured).unzip()
+}
+
+fn round(run: &Execution, done: &PhaseRun, phase: &Phase) -> Option<Round> {
+    let parts: Vec<RoundPart> = done.parts.iter().map(|part| round_part(part, phase)).collect();
+    // The last to end ends all; a time that one part lacks, all lack, as they run the same phase.
+    let last = |time: fn(&RoundPart) -> Option<f64>| parts.iter().filter_map(time).max_by(f64::total_cmp);
+    Some(Round {
+        round: run.round,
+        position: run.position,
+        discarded: run.discarded,
+        bytes: parts.iter().map(|part| part.bytes).sum(),
+        ops: parts.iter().map(|part| part.ops).sum(),
+        returned_s: last(|part| Some(part.returned_s))?,
+        data_durable_s: last(|part| part.data_durable_s),
+        durable_s: last(|part| part.durable_s),
+        cpu_s: CpuSeconds {
+            process: parts.iter().map(|part| part.process_s).sum(),
+            user: done.parts.iter().map(|part| part.cpu.user).sum::<Nanos>().as_secs_f64(),
+            kernel_workers: done.witness.workers.map(Nanos::as_secs_f64),
+            machine: done.witness.machine.map(Nanos::as_secs_f64),
+        },
+        parts: if parts.len() > 1 { parts } else { Vec::new() },
+        intervals: done.intervals.clone(),
+        marks: Vec::new(),
+    })
+}
+
+fn round_part(part: &Part, phase: &Phase) -> RoundPart {
+    RoundPart {
+        bytes: moved(&part.tally, phase),
+        ops: phase.unit.done(&part.tally),
+        returned_s: part.returned.as_secs_f64(),
+        data_durable_s: part.data_durable.map(Nanos::as_secs_f64),
+        durable_s: part.durable.map(Nanos::as_secs_f64),
+        process_s: part.cpu.total.as_secs_f64(),
+    }
+}
+
+/// Bytes that moved between the program and files: what is copied is read and written, and counts once.
+fn moved(tally: &Tally, phase: &Phase) -> u64 {
+    match phase.unit.also {
+        Some(_) => tally.bytes_read + tally.bytes_written,
+        None => tally.bytes_read.max(tally.bytes_written),
+    }
+}
+
+/// Different words once each, in order, with `+` between them.
+fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let mut different: Vec<&str> = Vec::new();
+    words.for_each(|word| {
+        if !different.contains(&word) {
+            different.push(word);
+        }
+    });
+    different.join("+")
+}
+
+/// The value of a program's setting, as a cell has it.
+pub fn value_of(setting: &Setting) -> ParameterValue {
+    match setting {
+        Setting::Number(number) => ParameterValue::Number(*number),
+        Setting::Word(word) => ParameterValue::Word(word.clone()),
+        Setting::Flag(flag) => ParameterValue::Flag(*flag),
+    }
+}
+
+fn parameters(plan: &Plan, alternative: &Alternative, targets: &[&Target]) -> BTreeMap<String, ParameterValue> {
+    let parameters = &alternative.row.program.parameters;
+    let settings = parameters.iter().map(|parameter| (parameter.name.to_owned(), value_of(&parameter.value)));
+    let engine = match alternative.row.program.phases.first().map(|phase| phase.steps.issue()) {
+        Some(Issue::Overlapping(overlap)) if overlap.polled => "sqpoll",
+        Some(Issue::Overlapping(_)) => "uring",
+        Some(Issue::Mapped) => "mmap",
+        Some(Issue::Nowhere) => "null",
+        Some(Issue::InTurn) | None => "posix",
+    };
+    let engines = targets.iter().map(|target| if target.is_simulated() { "simulated" } else { engine });
+    // A program that reads the device under a target meets no file system.
+    let file_systems =
+        targets.iter().filter_map(|target| target.file_system().filter(|_| alternative.row.raw.is_none()));
+    let file_systems: Vec<String> = file_systems.collect();
+    let tunings: Vec<String> = targets.iter().map(|target| target.tuned()).filter(|tuned| !tuned.is_empty()).collect();
+    let mut parameters: BTreeMap<String, ParameterValue> = settings.collect();
+    parameters.extend(targets.iter().filter_map(|target| target.simulated()).flat_map(Simulated::parameters));
+    parameters.insert("drives".to_owned(), ParameterValue::Number(targets.len() as u64));
+    parameters.insert("engine".to_owned(), ParameterValue::Word(joined(engines)));
+    let tunings = joined(tunings.iter().map(String::as_str));
+    let data = if plan.zeros && alternative.row.writes() { "zeros" } else { "" };
+    for (name, words) in
+        [("data", data.to_owned()), ("file_system", joined(file_systems.iter().map(String::as_str))), ("tune", tunings)]
+    {
+        if !words.is_empty() {
+            parameters.insert(name.to_owned(), ParameterValue::Word(words));
+        }
+    }
+    parameters
+}
+
+/// Bytes on both sides; nothing where the device could not be seen every time.
+fn io(runs: &[&PhaseRun], phase: &Phase) -> Option<Io> {
+    let mut program_bytes = 0;
+    let mut io = Io { program_bytes: None, device_read: 0, device_written: 0, device_written_at_return: 0, flushes: 0 };
+    for run in runs {
+        let device = run.witness.device?;
+        let tally = run.tally();
+        program_bytes += tally.bytes_read + tally.bytes_written;
+        io.device_read += device.read;
+        io.device_written += device.written;
+        io.device_written_at_return += run.written_at_return?;
+        io.flushes += device.flushes;
+    }
+    io.program_bytes = (phase.unit.first != OpKind::Run).then_some(program_bytes);
+    (!runs.is_empty()).then_some(io)
+}
+
+/// Where all of the time went, over all kept rounds; nothing where it is not known of one.
+fn breakdown(runs: &[&PhaseRun]) -> Option<Breakdown> {
+    let nanos = |times: &BTreeMap<String, Nanos>| times.iter().map(|(name, time)| (name.clone(), time.0)).collect();
+    let mut all = Breakdown::default();
+    for run in runs {
+        let seen = run.witness.breakdown.as_ref()?;
+        all.add(Breakdown {
+            resources: seen
+                .resources
+                .iter()
+                .map(|one| ResourceTime {
+                    resource: one.resource.clone(),
+                    elapsed: one.elapsed.0,
+                    busy: nanos(&one.busy),
+                    blocked: nanos(&one.blocked),
+                    idle: one.idle.0,
+                })
+                .collect(),
+            programs: seen
+                .programs
+                .iter()
+                .map(|one| ProgramTime { elapsed: one.elapsed.0, owners: nanos(&one.owners) })
+                .collect(),
+            ..Breakdown::default()
+        });
+    }
+    (!runs.is_empty()).then_some(all)
+}
+
+/// How long single units of work took, over all kept rounds; nothing where they were not timed.
+fn latency(runs: &[&PhaseRun], phase: &Phase) -> Option<Latency> {
+    let mut all = Latencies::default();
+    for run in runs {
+        all.add_times(run.latencies.as_ref()?);
+    }
+    all.summary(if phase.steps.is_paced() { LatencyKind::Response } else { LatencyKind::Service })
+}
+
+/// A checksum of what was done and what was left: FNV-1a over the counts. The same program does the same in
+/// every world, so a fast wrong answer shows.
+pub fn effect(tally: &Tally, census: &Census) -> String {
+    // A command does all it does in one op, and is told by what it left.
+    let counts = tally.ops[..OpKind::Run as usize].iter().copied();
+    let rest = [tally.bytes_read, tally.bytes_written, census.directories, census.files, census.bytes];
+    format!("{:016x}", fnv1a(counts.chain(rest).flat_map(u64::to_le_bytes)))
+}

@@ -1,0 +1,350 @@
+//! Carries out a campaign: asks for the next step, has a site perform it, keeps the results, and tells an observer.
+
+use runner::execution::{Broken, Performance};
+use units::Nanos;
+
+use super::deadline::Clock;
+use super::{Ended, Findings, Rules, State, Step, Turn, Why, next_step};
+use crate::error::CampaignError;
+use crate::events::Event;
+use crate::executions::History;
+use crate::signals::Stop;
+
+/// Result of one execution; none if it did not take place.
+pub type Performed = Option<Result<Performance, Broken<Box<CampaignError>>>>;
+
+/// Place where alternatives are performed: the worlds of a run, machines that were just switched on, or a mock.
+pub trait Site {
+    /// Performs these, and returns their results in the same order. Reports when an execution begins and ends.
+    fn perform(&mut self, turns: &[Turn], notify: &mut dyn FnMut(Event)) -> Vec<Performed>;
+}
+
+/// Listener of a campaign.
+pub trait Observer {
+    /// Takes notice of an event.
+    fn notify(&mut self, event: Event);
+
+    /// Takes notice of an execution that is left out because it would end too late.
+    fn left_out(&mut self, _turn: Turn, _history: &History) {}
+
+    /// Takes notice of a result, which was added to the history of its alternative.
+    fn performed(&mut self, _turn: Turn, _history: &History) {}
+}
+
+impl<F: FnMut(Event)> Observer for F {
+    fn notify(&mut self, event: Event) {
+        self(event);
+    }
+}
+
+/// Everything that a campaign needs.
+pub struct Driver<'a> {
+    /// What it goes by.
+    pub rules: &'a Rules<'a>,
+    /// Where it performs.
+    pub site: &'a mut dyn Site,
+    /// Request to stop it.
+    pub stop: &'a Stop,
+    /// The time.
+    pub clock: Clock<'a>,
+    /// What the results so far say. Not asked of a campaign that performs all of its rounds.
+    pub judge: &'a dyn Fn(&[History]) -> Findings,
+    /// Who is told.
+    pub observer: &'a mut dyn Observer,
+}
+
+/// Results of a campaign.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The executions of each alternative.
+    pub histories: Vec<History>,
+    /// Why it ended.
+    pub why: Why,
+    /// The mean time of its rounds; none if this process performed none.
+    pub mean_round: Option<Nanos>,
+}
+
+impl Driver<'_> {
+    /// Performs what is left: all of it, or what an earlier process has not finished.
+    pub fn run(mut self, mut histories: Vec<History>) -> Outcome {
+        let mut state = State::new(histories.len(), (self.clock)());
+        for (alternative, history) in histories.iter().enumerate() {
+            history.performed_in().for_each(|round| state.resume(alternative, round));
+        }
+        loop {
+            if self.stop.requested() {
+                state.stop();
+            }
+            match next_step(self.rules, &state, (self.clock)()) {
+                Step::Judge => state.judged((self.judge)(&histories)),
+                Step::Round { round, rounds } => {
+                    self.observer.notify(Event::RoundStarted { round, rounds, standing: state.standing() });
+                    state.begin(round);
+                }
+                Step::Skip(turn) => {
+                    if state.is_left(turn) {
+                        self.observer.left_out(turn, &histories[turn.alternative]);
+                    }
+                    self.observer.notify(Event::ProgramEnded { index: turn.alternative });
+                    state.skip();
+                }
+                Step::Perform(turns) => self.perform(&turns, &mut state, &mut histories),
+                Step::End(why) => {
+                    let mean_round = state.mean_round((self.clock)());
+                    return Outcome { histories, why, mean_round };
+                }
+            }
+        }
+    }
+
+    fn perform(&mut self, turns: &[Turn], state: &mut State, histories: &mut [History]) {
+        let began = (self.clock)();
+        let all = self.site.perform(turns, &mut |event| self.observer.notify(event));
+        if turns.iter().all(|turn| self.rules.untimed[turn.alternative]) {
+            state.uncount((self.clock)().saturating_sub(began));
+        }
+        for (&turn, performed) in turns.iter().zip(all) {
+            let history = &mut histories[turn.alternative];
+            match self.add(turn, performed, history) {
+                None => state.give_up(turn),
+                Some(ended) => {
+                    state.add(turn, ended);
+                    self.observer.performed(turn, history);
+                }
+            }
+        }
+    }
+
+    /// Adds a result to its history; none if there is none.
+    fn add(&self, turn: Turn, performed: Performed, history: &mut History) -> Option<Ended> {
+        let lasted = match performed? {
+            Ok(performance) => {
+                let lasted = performance.lasted;
+                let performance = if self.stop.requested() { performance.broken_off() } else { performance };
+                history.add(turn, self.rules.discards(turn.round), performance);
+                lasted
+            }
+            // Ctrl-C reaches mkfs too. The end of the time does not.
+            Err(_) if self.stop.requested() && !self.stop.is_late() => return None,
+            Err(broken) => {
+                history.break_off(&broken);
+                Nanos::ZERO
+            }
+        };
+        Some(Ended { lasted, is_void: history.failure().is_some() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::atomic::Ordering;
+
+    use runner::execution::Stopped;
+    use workload::{Failure, Op, Reason};
+
+    use super::*;
+    use crate::rounds::deadline::Deadline;
+    use crate::rounds::{Limit, Order, Until};
+
+    const S: fn(u64) -> Nanos = Nanos::from_secs;
+
+    /// Two alternatives, in another order in every round.
+    fn order(round: u32) -> Vec<usize> {
+        if round.is_multiple_of(2) { vec![0, 1] } else { vec![1, 0] }
+    }
+
+    fn rules(rounds: u32) -> Rules<'static> {
+        let order = Order::Rounds(&order);
+        Rules { rounds, discard_first: false, until: Until::Rounds, limit: None, order, untimed: vec![false; 2] }
+    }
+
+    /// A site on which every execution takes a second, of a clock that nothing else moves.
+    struct Mock<'a> {
+        time: &'a Cell<u64>,
+        result: &'a dyn Fn(Turn) -> Performed,
+        performed: Vec<(u32, usize)>,
+    }
+
+    impl Site for Mock<'_> {
+        fn perform(&mut self, turns: &[Turn], notify: &mut dyn FnMut(Event)) -> Vec<Performed> {
+            let perform = |turn: &Turn| {
+                self.performed.push((turn.round, turn.alternative));
+                self.time.set(self.time.get() + 1);
+                notify(Event::ProgramEnded { index: turn.alternative });
+                (self.result)(*turn)
+            };
+            turns.iter().map(perform).collect()
+        }
+    }
+
+    /// What the observer was told.
+    #[derive(Default)]
+    struct Notes {
+        rounds: Vec<(u32, u32)>,
+        ended: Vec<usize>,
+        results: Vec<Turn>,
+    }
+
+    impl Observer for Notes {
+        fn notify(&mut self, event: Event) {
+            match event {
+                Event::RoundStarted { round, rounds, .. } => self.rounds.push((round, rounds)),
+                Event::ProgramEnded { index } => self.ended.push(index),
+                _ => panic!("{event:?}"),
+            }
+        }
+
+        fn performed(&mut self, turn: Turn, history: &History) {
+            assert!(history.performed_in().any(|round| round == turn.round) || history.failure().is_some());
+            self.results.push(turn);
+        }
+    }
+
+    fn well(_: Turn) -> Performed {
+        Some(Ok(Performance { lasted: S(1), ..Performance::default() }))
+    }
+
+    fn stopped(reason: Reason) -> Performed {
+        let failure = Failure { op: Op::Run { command: 0 }, reason };
+        let stopped = Some(Stopped { program: 0, phase: None, failure });
+        Some(Ok(Performance { stopped, lasted: S(1), ..Performance::default() }))
+    }
+
+    fn broken() -> Performed {
+        Some(Err(Broken { phase: None, fault: Box::new(CampaignError::Held) }))
+    }
+
+    type Ran = (Outcome, Vec<(u32, usize)>, Notes);
+
+    fn run(rules: &Rules, stop: &Stop, histories: Vec<History>, result: &dyn Fn(Turn) -> Performed) -> Ran {
+        let time = Cell::new(0);
+        let mut site = Mock { time: &time, result, performed: Vec::new() };
+        let mut notes = Notes::default();
+        let judge = |histories: &[History]| Findings::Steady(histories[0].rounds() == 3);
+        let (clock, observer) = (&|| S(time.get()), &mut notes);
+        let driver = Driver { rules, site: &mut site, stop, clock, judge: &judge, observer };
+        let outcome = driver.run(histories);
+        (outcome, site.performed, notes)
+    }
+
+    fn from_the_start(rules: &Rules, result: &dyn Fn(Turn) -> Performed) -> Ran {
+        run(rules, &Stop::default(), vec![History::default(); 2], result)
+    }
+
+    fn kept(history: &History) -> Vec<u32> {
+        history.kept().map(|(round, _)| round).collect()
+    }
+
+    #[test]
+    fn rounds_follow_each_other_and_the_first_is_discarded() {
+        let rules = Rules { discard_first: true, ..rules(3) };
+        let (outcome, performed, notes) = from_the_start(&rules, &well);
+        assert_eq!(performed, [(1, 1), (1, 0), (2, 0), (2, 1), (3, 1), (3, 0)]);
+        assert_eq!((outcome.why, outcome.mean_round), (Why::AllRounds, Some(S(2))));
+        assert_eq!(outcome.histories.iter().map(kept).collect::<Vec<_>>(), [[2, 3], [2, 3]]);
+        assert_eq!((notes.rounds, notes.ended), (vec![(1, 3), (2, 3), (3, 3)], vec![1, 0, 0, 1, 1, 0]));
+        assert_eq!(notes.results.iter().map(|turn| turn.position).collect::<Vec<_>>(), [1, 2, 1, 2, 1, 2]);
+    }
+
+    #[test]
+    fn a_round_that_would_end_late_does_not_begin() {
+        // Rounds of two seconds; a tenth more than six is allowed.
+        let limit = Some(Limit::Deadline(Deadline::new(S(0), S(6))));
+        let (outcome, performed, _) = from_the_start(&Rules { limit, ..rules(9) }, &well);
+        assert_eq!((outcome.why, performed.len()), (Why::TimeOver, 6));
+        let untimed = vec![false, true];
+        let (outcome, performed, _) = from_the_start(&Rules { limit, untimed, ..rules(9) }, &well);
+        assert_eq!((outcome.why, performed.len()), (Why::TimeOver, 12));
+    }
+
+    #[test]
+    fn the_results_are_judged_between_rounds() {
+        let (outcome, performed, _) = from_the_start(&Rules { until: Until::Steady, ..rules(9) }, &well);
+        assert_eq!((outcome.why, performed.len()), (Why::Steady, 6));
+    }
+
+    #[test]
+    fn a_failure_voids_its_alternative_only() {
+        let full = |turn: Turn| if turn.alternative == 0 { stopped(Reason::NoSpace) } else { well(turn) };
+        let gone = |turn: Turn| if turn.alternative == 0 { broken() } else { well(turn) };
+        for result in [&full as &dyn Fn(Turn) -> Performed, &gone] {
+            let (outcome, performed, notes) = from_the_start(&rules(3), result);
+            assert_eq!(performed, [(1, 1), (1, 0), (2, 1), (3, 1)]);
+            assert!(outcome.histories[0].failure().is_some() && outcome.histories[1].failure().is_none());
+            // Progress counts what will not take place any more.
+            assert_eq!((notes.ended.len(), notes.results.len()), (6, 4));
+        }
+    }
+
+    /// A campaign that is stopped while it performs for the third time.
+    fn stopped_at_the_third(result: fn() -> Performed) -> Ran {
+        let stop = Stop::default();
+        let performed = Cell::new(0);
+        let stopping = |turn| {
+            performed.set(performed.get() + 1);
+            if performed.get() < 3 {
+                return well(turn);
+            }
+            stop.flag().store(true, Ordering::Relaxed);
+            result()
+        };
+        run(&rules(3), &stop, vec![History::default(); 2], &stopping)
+    }
+
+    #[test]
+    fn a_request_to_stop_ends_it_in_the_middle_of_a_round() {
+        // A signal may also break off a call, or fail what was prepared around the workload.
+        for result in [|| stopped(Reason::Interrupted), || stopped(Reason::Signal), broken, || None] {
+            let (outcome, performed, _) = stopped_at_the_third(result);
+            assert_eq!((outcome.why, performed), (Why::Stopped, vec![(1, 1), (1, 0), (2, 0)]));
+            assert!(outcome.histories.iter().all(|history| history.failure().is_none()));
+            // The round before is finished.
+            assert!(outcome.histories[1].last_finished().is_some_and(|(round, ..)| round == 1));
+        }
+    }
+
+    #[test]
+    fn a_failure_after_the_time_is_over_is_a_failure() {
+        let stop = Stop::default();
+        let late = |turn: Turn| {
+            if turn.round == 1 {
+                return well(turn);
+            }
+            let _timer = stop.after(Nanos::ZERO).expect("a timer");
+            while !stop.requested() {
+                std::thread::yield_now();
+            }
+            broken()
+        };
+        let (outcome, performed, _) = run(&rules(3), &stop, vec![History::default(); 2], &late);
+        assert_eq!((outcome.why, performed.len()), (Why::Stopped, 3));
+        assert!(outcome.histories[0].failure().is_some());
+    }
+
+    #[test]
+    fn a_resumed_campaign_performs_what_was_not_finished() {
+        let (whole, performed, _) = from_the_start(&rules(3), &well);
+        for finished in 0..=performed.len() {
+            let mut histories = vec![History::default(); 2];
+            for &(round, alternative) in &performed[..finished] {
+                let turn = Turn { alternative, round, position: 1 };
+                histories[alternative].add(turn, false, Performance::default());
+            }
+            let (outcome, rest, notes) = run(&rules(3), &Stop::default(), histories, &well);
+            assert_eq!((&rest[..], notes.ended.len()), (&performed[finished..], 6));
+            let rounds = |outcome: &Outcome| outcome.histories.iter().map(kept).collect::<Vec<_>>();
+            assert_eq!(rounds(&outcome), rounds(&whole));
+        }
+    }
+
+    #[test]
+    fn an_execution_without_a_result_is_given_up() {
+        let order = Order::Independent(&[1, 0]);
+        let without = |turn: Turn| if turn.round == 2 { None } else { well(turn) };
+        let (outcome, performed, notes) = from_the_start(&Rules { order, ..rules(3) }, &without);
+        assert_eq!(performed, [(1, 1), (2, 1), (3, 1), (1, 0), (2, 0), (3, 0)]);
+        assert_eq!((outcome.why, notes.results.len(), notes.rounds.len()), (Why::AllRounds, 4, 0));
+        assert_eq!(outcome.histories.iter().map(kept).collect::<Vec<_>>(), [[1, 3], [1, 3]]);
+    }
+}

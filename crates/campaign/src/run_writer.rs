@@ -1,0 +1,284 @@
+//! Writes a run down while it goes on: before anything is made for it, then after each execution and before the
+//! next, never inside one.
+//!
+//! Policy:
+//!   1. what is finished is on the device before the next program begins. An execution that was stopped or failed
+//!      is not finished: it is run again when the run goes on;
+//!   2. a store that fails does not end the measuring: it is reported at once, what could not be stored is kept in
+//!      memory, and tried again when there is twice as much of it, and at the end. Only what still fails then makes
+//!      the run fail.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use kernel::Incarnation;
+use kernel::observe::host::written_by_this_process;
+use kernel::observe::mount::Place;
+use kernel::sys::name::Shown;
+use runner::execution::Performance;
+use serde::{Deserialize, Serialize};
+use stats::{Cell, Document, RunInfo, StoreInfo};
+use store::{Ending, Execution, Left, NewRun, Progress, RunState, Store, StoreError};
+
+use crate::events::{Event, Remarks};
+use crate::executions::History;
+use crate::fit::budget::Sizes;
+use crate::plan::Plan;
+use crate::rounds::Turn;
+use crate::targets::{Site, Target};
+
+/// What was decided before the first round, as far as the command alone does not decide it again: trials and a
+/// budget did. Empty before they did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Decided {
+    /// How many rounds.
+    pub rounds: u32,
+    /// How large everything is, where trials told.
+    pub sizes: Option<Sizes>,
+    /// Each alternative, in words, and why it is not run, where it is not.
+    pub alternatives: Vec<(String, Option<String>)>,
+}
+
+impl Decided {
+    /// What was decided in this plan.
+    pub fn of(plan: &Plan) -> Decided {
+        let alternatives = plan.alternatives.iter();
+        Decided {
+            rounds: plan.rounds,
+            sizes: plan.sizes(),
+            alternatives: alternatives
+                .map(|alternative| (alternative.label(), alternative.row.omitted.clone()))
+                .collect(),
+        }
+    }
+
+    /// Decides the same in another plan of the same command; false where it is another plan.
+    pub fn apply(&self, plan: &mut Plan) -> bool {
+        let labels = plan.alternatives.iter().map(|alternative| alternative.label());
+        if !labels.eq(self.alternatives.iter().map(|(label, _)| label.clone())) {
+            return false;
+        }
+        plan.rounds = self.rounds;
+        for (alternative, (_, omitted)) in plan.alternatives.iter_mut().zip(&self.alternatives) {
+            alternative.row.omitted.clone_from(omitted);
+        }
+        true
+    }
+}
+
+/// The command that began a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Command<'a> {
+    /// Its words.
+    pub words: &'a [OsString],
+    /// The folder where it was given.
+    pub folder: &'a Path,
+    /// Its request; none if the run cannot be resumed.
+    pub request: Option<&'a str>,
+}
+
+/// A run in a store, while it goes on.
+#[derive(Debug)]
+pub struct Keeper {
+    store: Store,
+    holder: String,
+    /// What is said of the run, as far as it is known.
+    info: RunInfo,
+    stored: StoreInfo,
+    /// When this process began with it, and how long others were at it before.
+    began: (Instant, f64),
+    /// What could not be stored yet.
+    executions: Vec<Execution>,
+    cells: Vec<(usize, Cell)>,
+    decided: String,
+    /// With so many executions it is tried again: a store that is full would otherwise be given all of them after
+    /// each.
+    patience: usize,
+    /// What happened so far.
+    remarks: Remarks,
+}
+
+impl Keeper {
+    /// Writes a new run down.
+    pub fn begin(
+        mut store: Store,
+        command: Command,
+        targets: &[Target],
+        info: RunInfo,
+        cells: &[Cell],
+    ) -> Result<Keeper, StoreError> {
+        let holder = Incarnation::this().to_string();
+        let before = written_by_this_process();
+        let Command { words, folder, request } = command;
+        let new = NewRun { command: words, folder, request, plan: "", info: &info, cells, holder: &holder };
+        let run = store.begin(&new)?;
+        Ok(Keeper::new(store, run, holder, targets, info).counting(before))
+    }
+
+    /// Writes a run down that is finished already, as one that was simulated is: sooner computed again than gone on
+    /// with.
+    pub fn store(store: Store, command: Command, targets: &[Target], document: &Document) -> Result<(), StoreError> {
+        let keeper = Keeper::begin(store, command, targets, document.run.clone(), &document.cells)?;
+        keeper.end(RunState::Finished, document)
+    }
+
+    /// Goes on with a run, whose process is gone.
+    pub fn go_on(mut store: Store, run: String, left: &Left, targets: &[Target]) -> Result<Keeper, StoreError> {
+        let holder = Incarnation::this().to_string();
+        let before = written_by_this_process();
+        store.claim(&run, &left.holder, &holder)?;
+        let mut keeper = Keeper::new(store, run, holder, targets, left.info.clone()).counting(before);
+        keeper.began.1 = left.info.elapsed_s;
+        keeper.decided.clone_from(&left.plan);
+        if let Some(stored) = &left.info.store {
+            keeper.stored.written_bytes =
+                keeper.stored.written_bytes.zip(stored.written_bytes).map(|(now, before)| now + before);
+        }
+        Ok(keeper)
+    }
+
+    fn new(store: Store, run: String, holder: String, targets: &[Target], info: RunInfo) -> Keeper {
+        let path = store.path().shown().to_string();
+        let under_test = under_test(store.path(), targets);
+        Keeper {
+            store,
+            holder,
+            info,
+            stored: StoreInfo { run, path, under_test, written_bytes: Some(0) },
+            began: (Instant::now(), 0.0),
+            executions: Vec::new(),
+            cells: Vec::new(),
+            decided: String::new(),
+            patience: 0,
+            remarks: Remarks::default(),
+        }
+    }
+
+    /// Stores these remarks with whatever it writes from now on.
+    pub fn with(mut self, remarks: &Remarks) -> Keeper {
+        self.remarks = remarks.clone();
+        self
+    }
+
+    /// How the run is called.
+    pub fn run(&self) -> &str {
+        &self.stored.run
+    }
+
+    /// Seconds that were spent on the run, by this process and by those before it.
+    pub fn elapsed_s(&self) -> f64 {
+        self.began.1 + self.began.0.elapsed().as_secs_f64()
+    }
+
+    /// Where the run is stored, and what that has written so far.
+    pub fn info(&self) -> &StoreInfo {
+        &self.stored
+    }
+
+    /// Writes down what was decided, with what is known of the targets by now.
+    pub fn decide(&mut self, plan: &Plan, info: RunInfo, cells: Vec<Cell>, notify: &mut dyn FnMut(Event)) {
+        self.info = info;
+        self.decided = serde_json::to_string(&Decided::of(plan)).expect("plain data");
+        self.cells = cells.into_iter().enumerate().collect();
+        self.save(notify);
+    }
+
+    /// Writes down the last execution of an alternative, if it was finished, with the cells that it changed. The
+    /// first of these has this place in the document.
+    pub fn keep(
+        &mut self,
+        (alternative, history): (usize, &History),
+        (first, cells): (usize, Vec<Cell>),
+        notify: &mut dyn FnMut(Event),
+    ) {
+        let Some((round, position, performance)) = history.last_finished() else { return };
+        let performance = serde_json::to_string(performance).expect("plain data");
+        self.executions.push(Execution { alternative, round, position, performance });
+        // The same cells of an earlier execution, that could not be stored, are out of date.
+        self.cells.retain(|(place, _)| !(first..first + cells.len()).contains(place));
+        self.cells.extend(cells.into_iter().enumerate().map(|(index, cell)| (first + index, cell)));
+        if self.executions.len() >= self.patience {
+            self.save(notify);
+        }
+    }
+
+    fn save(&mut self, notify: &mut dyn FnMut(Event)) {
+        self.info.elapsed_s = self.elapsed_s();
+        self.info.store = Some(self.stored.clone());
+        self.info.remarks = self.remarks.all();
+        let before = written_by_this_process();
+        let progress =
+            Progress { executions: &self.executions, cells: &self.cells, info: &self.info, plan: &self.decided };
+        let saved = self.store.save(&self.stored.run, &self.holder, &progress);
+        self.count(before);
+        match saved {
+            Ok(()) => {
+                self.executions.clear();
+                self.cells.clear();
+                self.patience = 0;
+            }
+            Err(error) => {
+                self.patience = 2 * self.executions.len().max(1);
+                notify(Event::NotStored(&error));
+            }
+        }
+    }
+
+    /// Gives a run that was killed back to its last holder, unchanged.
+    pub fn give_back(mut self, before: &str) -> Result<(), StoreError> {
+        self.store.claim(&self.stored.run, &self.holder, before)
+    }
+
+    /// Writes down how it ended.
+    pub fn end(mut self, state: RunState, document: &Document) -> Result<(), StoreError> {
+        let run = &document.run;
+        let ending = Ending {
+            state,
+            // Not the start and the elapsed time: a resumed run lay still in between.
+            ended_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
+            executions: &self.executions,
+            cells: Some(&document.cells[..]).filter(|cells| !cells.is_empty()),
+            info: run,
+            errors: &document.errors,
+        };
+        self.store.end(&self.stored.run, &self.holder, &ending)
+    }
+
+    fn counting(mut self, before: Option<u64>) -> Keeper {
+        self.count(before);
+        self
+    }
+
+    fn count(&mut self, before: Option<u64>) {
+        let written = written_by_this_process().zip(before).map(|(now, before)| now.saturating_sub(before));
+        self.stored.written_bytes = self.stored.written_bytes.zip(written).map(|(sum, written)| sum + written);
+    }
+}
+
+/// The executions that were finished before; none if this build cannot read them.
+pub fn performances(left: &Left) -> Option<Vec<(Turn, Performance)>> {
+    let read = |execution: &Execution| {
+        let performance = serde_json::from_slice(execution.performance.as_bytes()).ok()?;
+        let Execution { alternative, round, position, .. } = *execution;
+        Some((Turn { alternative, round, position }, performance))
+    };
+    left.executions.iter().map(read).collect()
+}
+
+/// The devices under these targets on which the store lies too.
+fn under_test(store: &Path, targets: &[Target]) -> Vec<String> {
+    let Ok(place) = Place::under(store) else { return Vec::new() };
+    let mut devices: Vec<String> = Vec::new();
+    for target in targets {
+        let under = match &target.site {
+            Site::Image { host, .. } => host.device.as_ref(),
+            Site::Volume(volume) => Some(volume.inspected.device()),
+            _ => target.device(),
+        };
+        devices.extend(under.map(|under| place.shared_with(under)).unwrap_or_default());
+    }
+    devices.sort_unstable();
+    devices.dedup();
+    devices
+}

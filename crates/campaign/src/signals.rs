@@ -1,0 +1,144 @@
+//! Signals: those that stop a command set a flag, which tests check before each operation. SIGCONT after SIGSTOP or
+//! Ctrl-Z sets another flag.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, LazyLock};
+use std::thread;
+use std::time::Duration;
+
+use kernel::said;
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use units::Nanos;
+
+/// Why signals cannot be handled.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot prepare for signals: {}", said(.0))]
+pub struct SignalFault(io::Error);
+
+/// Set by the signals that stop a command, in a command that handles them. It is not the flag of a [`Stop`]: a timer
+/// sets that one too, and results that then wait for the reader of a FIFO must be ended by a signal only.
+static TOLD: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Whether a signal told this process to stop. A command without handlers is ended by the signal itself.
+pub fn told_to_stop() -> bool {
+    TOLD.load(Ordering::Relaxed)
+}
+
+/// Has a write beyond the largest allowed file size (`ulimit -f`) return an error instead of ending this process.
+/// Programs that it starts are ended as usual.
+pub fn outlive_file_limit() -> Result<(), SignalFault> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop).map_err(SignalFault)
+}
+
+/// Stops a run that takes too long. Dropping it cancels that.
+#[derive(Debug)]
+pub struct Timer(Sender<Option<Nanos>>);
+
+impl Timer {
+    /// Waits for this time from now on; without one, until it is set again.
+    pub fn set(&self, time: Option<Nanos>) {
+        // It has fired if nobody receives it.
+        let _ = self.0.send(time);
+    }
+}
+
+/// Whether the command is to stop.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    flag: Arc<AtomicBool>,
+    is_late: Arc<AtomicBool>,
+    held: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// Registers the signal handlers:
+    ///   1. Ctrl-C, SIGTERM and SIGHUP stop the command, unless the parent process ignored them: `nohup` does so, and
+    ///      shells do for background commands of a script;
+    ///   2. a second Ctrl-C ends the process at once, as it would without a handler. SIGTERM and SIGHUP may come twice
+    ///      for one request: `timeout` signals the program and its group; both a closing terminal and its shell hang
+    ///      up;
+    ///   3. SIGCONT, after SIGSTOP or Ctrl-Z, is recorded.
+    pub fn on_signals() -> Result<Stop, SignalFault> {
+        let stop = Stop::default();
+        let ignored = kernel::ignored_signals();
+        let is_ignored = |signal: i32| ignored >> (signal - 1) & 1 == 1;
+        // 1.
+        for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)) {
+            // 2.
+            if signal == SIGINT {
+                signal_hook::flag::register_conditional_default(signal, stop.flag()).map_err(SignalFault)?;
+            }
+            signal_hook::flag::register(signal, stop.flag()).map_err(SignalFault)?;
+            signal_hook::flag::register(signal, Arc::clone(&TOLD)).map_err(SignalFault)?;
+        }
+        // 3. The last one: tests wait for it before they send any of them.
+        signal_hook::flag::register(SIGCONT, stop.held()).map_err(SignalFault)?;
+        Ok(stop)
+    }
+
+    /// The flag itself, for a backend to check.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.flag)
+    }
+
+    /// The flag that SIGCONT sets.
+    pub fn held(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.held)
+    }
+
+    /// Whether the command is to stop.
+    pub fn requested(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+
+    /// Whether it stops because its time is over, and not by a signal.
+    pub fn is_late(&self) -> bool {
+        self.is_late.load(Ordering::Relaxed)
+    }
+
+    /// Stops the command after this time, unless the timer is dropped before.
+    pub fn after(&self, time: Nanos) -> Result<Timer, kernel::Fault> {
+        let (sender, receiver) = mpsc::channel::<Option<Nanos>>();
+        let stop = self.clone();
+        let wait = move || {
+            let mut time = Some(time);
+            let receive = |time| match time {
+                Some(Nanos(time)) => receiver.recv_timeout(Duration::from_nanos(time)),
+                None => receiver.recv().map_err(RecvTimeoutError::from),
+            };
+            let ended = loop {
+                match receive(time) {
+                    Ok(set) => time = set,
+                    Err(ended) => break ended,
+                }
+            };
+            if ended == RecvTimeoutError::Timeout && !stop.requested() {
+                stop.is_late.store(true, Ordering::Relaxed);
+                stop.flag.store(true, Ordering::Relaxed);
+            }
+        };
+        let spawned = thread::Builder::new().spawn(wait);
+        spawned.map_err(kernel::Fault::Thread)?;
+        Ok(Timer(sender))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_that_is_held_fires_once_it_is_set_again() {
+        let stop = Stop::default();
+        let timer = stop.after(Nanos::from_secs(3600)).expect("a thread");
+        timer.set(None);
+        assert!(!stop.requested());
+        timer.set(Some(Nanos::ZERO));
+        while !stop.requested() {
+            thread::yield_now();
+        }
+        assert!(stop.is_late());
+    }
+}

@@ -1,0 +1,125 @@
+//! A block device as a target: it is read, and all of it overwritten where a person says so.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use kernel::PathFault;
+use kernel::guard::{Inspected, Leave};
+use kernel::observe::block_device::Device;
+use kernel::observe::block_source::Storage;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use crate::error::CampaignError;
+
+/// The smallest device whose places are at random: a thousand blocks. Less fits into the memory of any drive.
+pub const LEAST_DEVICE: Bytes = Bytes::mib(4);
+
+/// A device that is measured as it is.
+#[derive(Clone, Debug)]
+pub struct DeviceArgument {
+    /// As it was called.
+    pub path: PathBuf,
+    /// What it holds and how it is read.
+    pub storage: Storage,
+    /// How it is overwritten, where it is.
+    pub overwriting: Option<Overwriting>,
+}
+
+/// How all of a device is overwritten.
+#[derive(Clone, Debug)]
+pub struct Overwriting {
+    /// What the guard saw.
+    pub inspected: Inspected,
+    /// What a person says about what it holds.
+    pub leave: Leave,
+    /// How it is conditioned before the first round; nothing where an earlier process has done that.
+    pub conditioning: Option<Conditioning>,
+}
+
+/// How often a device is written from its beginning to its end before the first round.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Conditioning(f64);
+
+/// So often at most: a hundred times is the life of some flash.
+const MOST: f64 = 100.0;
+
+impl Conditioning {
+    /// Bytes that are written of a device of so many.
+    pub fn bytes(self, device: u64) -> u64 {
+        (device as f64 * self.0) as u64
+    }
+}
+
+/// Twice, as the SNIA's specification has it.
+impl Default for Conditioning {
+    fn default() -> Conditioning {
+        Conditioning(2.0)
+    }
+}
+
+impl FromStr for Conditioning {
+    type Err = String;
+
+    /// `2x`, `0.5`, `none`.
+    fn from_str(text: &str) -> Result<Conditioning, String> {
+        if text == "none" {
+            return Ok(Conditioning(0.0));
+        }
+        let times = text.strip_suffix('x').unwrap_or(text).parse::<f64>();
+        match times {
+            Ok(times) if (0.0..=MOST).contains(&times) => Ok(Conditioning(times)),
+            Ok(_) => Err(format!("a device is written up to {MOST} times over")),
+            Err(_) => Err("write how many times over, as in 2x, or none".to_owned()),
+        }
+    }
+}
+
+impl DeviceArgument {
+    /// Looks at the device. It is opened, and read nowhere.
+    pub fn at(path: &Path) -> Result<DeviceArgument, CampaignError> {
+        let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
+        let storage = Storage::at(path).map_err(unreadable)?.ok_or_else(|| PathFault::NotStorage(path.to_owned()))?;
+        Ok(DeviceArgument { path: path.to_owned(), storage, overwriting: None })
+    }
+
+    /// The device, where it can be seen under /sys.
+    pub fn device(&self) -> Option<&Device> {
+        self.storage.device.as_ref()
+    }
+
+    /// Has all of it overwritten, where the guard does not forbid that.
+    pub fn overwrite(&mut self, conditioning: Conditioning) -> Result<(), CampaignError> {
+        let inspected = kernel::guard::inspect(&self.path)?;
+        self.overwriting = Some(Overwriting { inspected, leave: Leave::None, conditioning: Some(conditioning) });
+        Ok(())
+    }
+
+    /// Refuses a device that is too small for its programs.
+    pub fn check_size(&self, needed: Bytes) -> Result<(), CampaignError> {
+        let size = Bytes(self.storage.bytes);
+        if size >= needed {
+            Ok(())
+        } else {
+            Err(CampaignError::SmallDevice { device: self.path.clone(), size, needed })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_numbers_that_make_sense() {
+        let bytes = |text: &str| text.parse::<Conditioning>().map(|times| times.bytes(1000));
+        assert_eq!(
+            (bytes("2x"), bytes("2"), bytes("0.5x"), bytes("none"), bytes("0")),
+            (Ok(2000), Ok(2000), Ok(500), Ok(0), Ok(0))
+        );
+        assert_eq!(bytes("100x"), Ok(100_000));
+        for absurd in ["-1", "101x", "1e9", "inf", "NaN", "", "x", "twice", "2xx"] {
+            assert!(bytes(absurd).is_err(), "{absurd}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! A device that must be blank is read from its first byte to its last. If that takes long, diskperf says how long, and
+//! how to skip it.
+
+use std::time::Instant;
+
+use kernel::guard::Inspected;
+use units::Nanos;
+
+use crate::events::Event;
+use crate::rounds::deadline::since;
+
+/// The rest is estimated after this time. Guess: a small cache no longer matters then.
+const LOOK: Nanos = Nanos::from_secs(2);
+
+/// A shorter rest is not announced.
+const SHORT: Nanos = Nanos::from_secs(10);
+
+/// The progress.
+pub struct Reading {
+    device: String,
+    identity: String,
+    began: Instant,
+    has_said: bool,
+    /// In thousandths, when it was shown last.
+    shown: Option<u64>,
+}
+
+impl Reading {
+    /// Of this device; nothing is read yet.
+    pub fn of(inspected: &Inspected) -> Reading {
+        let (device, identity) = (inspected.described(), inspected.identity());
+        Reading { device, identity, began: Instant::now(), has_said: false, shown: None }
+    }
+
+    /// Shows that `bytes` of `of` are read. Called hundreds of times per second.
+    pub fn goes_on(&mut self, target: &str, bytes: u64, of: u64, notify: &mut dyn FnMut(Event)) {
+        if !self.has_said && bytes > 0 && since(self.began) >= LOOK {
+            if let Some(rest) = Reading::rest(since(self.began), bytes, of) {
+                notify(Event::DeviceReadTakes { device: &self.device, identity: &self.identity, rest });
+            }
+            self.has_said = true;
+        }
+        let now = Some((1000 * u128::from(bytes) / u128::from(of.max(1))) as u64);
+        if std::mem::replace(&mut self.shown, now) != now {
+            notify(Event::DeviceRead { target, bytes, of });
+        }
+    }
+
+    /// The rest of the time, if it is long.
+    fn rest(so_far: Nanos, bytes: u64, of: u64) -> Option<Nanos> {
+        let rest = Nanos((so_far.0 as f64 * (of - bytes) as f64 / bytes as f64) as u64);
+        (rest >= SHORT).then_some(rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading() -> Reading {
+        let (device, identity) = ("/dev/sdb (EVO, 1 TiB)".to_owned(), "EVO 1 TiB".to_owned());
+        Reading { device, identity, began: Instant::now(), has_said: false, shown: None }
+    }
+
+    #[test]
+    fn a_long_rest_is_reported() {
+        let half_an_hour = Reading::rest(Nanos::from_secs(2), 1 << 30, 1 << 40).expect("it takes half an hour");
+        assert_eq!(half_an_hour, Nanos::from_secs(2 * 1023));
+        assert_eq!(Reading::rest(Nanos::from_secs(2), 1 << 30, 2 << 30), None);
+    }
+
+    #[test]
+    fn progress_is_shown_a_thousand_times() {
+        let mut reading = reading();
+        let of = 1 << 40;
+        let mut shown = 0;
+        (0..=1 << 20).for_each(|mib| {
+            reading.goes_on("a", mib << 20, of, &mut |event| {
+                shown += i32::from(matches!(event, Event::DeviceRead { .. }))
+            });
+        });
+        assert_eq!(shown, 1001);
+    }
+}

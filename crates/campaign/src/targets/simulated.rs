@@ -1,0 +1,180 @@
+//! A simulated machine as a target: `flat`, or one of `machines/` with settings of its own and a file system to
+//! choose from.
+
+use machines::{Kind, Machine, MachineFault};
+use simulator::{Chance, Computer};
+use stats::ParameterValue;
+use units::Nanos;
+use workload::{Base, Durability, Issue, Mode, Op, OpKind, Phase, Program, Step, Steps};
+
+use crate::error::CampaignError;
+
+/// The key that chooses a file system.
+const FILE_SYSTEM: &str = "file_system";
+
+/// A simulated machine.
+#[derive(Clone, Debug)]
+pub enum Simulated {
+    /// The simplest one.
+    Flat,
+    /// One that is described, with a file system on its drives.
+    Described(Box<Described>),
+}
+
+/// A machine that is described.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// Its parts.
+    pub machine: Machine,
+    /// Which of its file systems.
+    pub file_system: usize,
+    /// What was set of it, and to what.
+    pub settings: Vec<(String, String)>,
+}
+
+impl Simulated {
+    /// Reads `MACHINE[,key=value]...`.
+    pub fn read(text: &str) -> Result<Simulated, CampaignError> {
+        let mut pieces = text.split(',');
+        let name = pieces.next().unwrap_or_default();
+        if name == "flat" {
+            return match pieces.next() {
+                None => Ok(Simulated::Flat),
+                Some(_) => Err(CampaignError::NoSettings(text.to_owned())),
+            };
+        }
+        let mut machine = Machine::load(name).map_err(|fault| match fault {
+            MachineFault::UnknownMachine { name, mut known } => {
+                known.insert(0, "flat");
+                MachineFault::UnknownMachine { name, known }
+            }
+            fault => fault,
+        })?;
+        let mut settings = Vec::new();
+        for piece in pieces {
+            machine.set(piece)?;
+            settings.extend(piece.split_once('=').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())));
+        }
+        settings.retain(|(key, _)| key != FILE_SYSTEM);
+        Ok(Simulated::Described(Box::new(Described { machine, file_system: 0, settings })))
+    }
+
+    /// What makes it the same machine as another: all but its number among the drives.
+    pub fn is_same(&self, other: &Simulated) -> bool {
+        match (self, other) {
+            (Simulated::Flat, Simulated::Flat) => true,
+            (Simulated::Described(this), Simulated::Described(other)) => {
+                let key = |one: &Described| (one.machine.name.clone(), one.file_system_name(), one.settings.clone());
+                key(this) == key(other)
+            }
+            _ => false,
+        }
+    }
+
+    /// The machine, switched on, with so many programs on drives of their own and files of so many bytes.
+    pub fn open(&self, programs: usize, file_bytes: u64, chance: Chance) -> Result<simulator::Machine, CampaignError> {
+        Ok(match self {
+            Simulated::Flat => simulator::Machine::named("flat", programs).expect("the simplest machine"),
+            Simulated::Described(described) => {
+                simulator::Machine::Computer(Box::new(described.open(programs, file_bytes, chance)?))
+            }
+        })
+    }
+
+    /// Refuses where so many drives cannot be busy with files of so many bytes.
+    pub fn check(&self, drives: usize, file_bytes: u64) -> Result<(), CampaignError> {
+        match self {
+            Simulated::Flat => Ok(()),
+            Simulated::Described(described) => {
+                described.machine.describe(drives as u32, file_bytes)?;
+                Ok(())
+            }
+        }
+    }
+
+    /// The file system on its drives.
+    pub fn file_system(&self) -> Option<String> {
+        match self {
+            Simulated::Flat => None,
+            Simulated::Described(described) => Some(described.file_system_name()),
+        }
+    }
+
+    /// The drive it has, and bytes of the partition.
+    pub fn drive(&self) -> Option<(String, u64)> {
+        let Simulated::Described(described) = self else { return None };
+        let drive = described.machine.describe(1, 0).ok()?.drive;
+        Some((drive.name.clone(), drive.bytes()))
+    }
+
+    /// How long its drive takes for a turn.
+    pub fn turn(&self) -> Option<Nanos> {
+        let Simulated::Described(described) = self else { return None };
+        Some(described.machine.describe(1, 0).ok()?.drive.turn())
+    }
+
+    /// What was set of it, as cells keep it.
+    pub fn parameters(&self) -> Vec<(String, ParameterValue)> {
+        let Simulated::Described(described) = self else { return Vec::new() };
+        let value = |text: &str| match text.parse() {
+            Ok(number) => ParameterValue::Number(number),
+            Err(_) => ParameterValue::Word(text.to_owned()),
+        };
+        described.settings.iter().map(|(key, text)| (key.clone(), value(text))).collect()
+    }
+
+    /// Why a program cannot be run here, where it cannot: what it measures has to be there in full.
+    ///   1. Its programs do one call after the other.
+    ///   2. Directories and inodes cost no time.
+    ///   3. Nor are they written when a file is made durable.
+    ///   4. 4.2BSD has no way past its buffers, and no `O_SYNC`.
+    pub fn lacks(&self, program: &Program) -> Option<String> {
+        let any = |is: fn(&Phase) -> bool| program.phases.iter().any(is);
+        // 1
+        if any(|phase| phase.steps.issue() != Issue::InTurn) {
+            return Some("programs on a simulated machine do one call after the other".to_owned());
+        }
+        let Simulated::Described(described) = self else { return None };
+        let name = &described.machine.name;
+        // 2
+        if any(|phase| phase.base == Base::Files) {
+            return Some(format!("directories and inodes take no time on {name}"));
+        }
+        // 3
+        if any(|phase| matches!(phase.unit.last, OpKind::Fdatasync | OpKind::Fsync)) {
+            return Some(format!("inodes are not written on {name}, which is half of a commit"));
+        }
+        // 4
+        let modes = program.phases.iter().flat_map(modes);
+        modes.into_iter().find_map(|mode| match mode {
+            Mode { direct: true, .. } => Some(format!("the system of {name} has no way past its buffers")),
+            Mode { durability: Durability::None, .. } => None,
+            _ => Some(format!("the system of {name} has no O_SYNC")),
+        })
+    }
+}
+
+/// How the phase opens files, where that is among its first ops.
+fn modes(phase: &Phase) -> Vec<Mode> {
+    let mode = |step| match step {
+        Step::Op(Op::Open { mode, .. } | Op::Create { mode, .. }) => Some(mode),
+        _ => None,
+    };
+    phase.steps.clone().take(8).filter_map(mode).collect()
+}
+
+impl Described {
+    /// What its file system is called.
+    pub fn file_system_name(&self) -> String {
+        let part = self.machine.parts(Kind::FileSystem).nth(self.file_system);
+        part.map(|part| part.name.clone()).unwrap_or_default()
+    }
+
+    /// The computer, switched on.
+    pub fn open(&self, programs: usize, file_bytes: u64, chance: Chance) -> Result<Computer, MachineFault> {
+        let description = self.machine.describe(programs as u32, file_bytes)?;
+        let file_system = &description.file_systems[self.file_system];
+        let computer = Computer::new(&description, file_system, programs, chance);
+        computer.map_err(|invalid| self.machine.impossible(&invalid, None))
+    }
+}

@@ -1,0 +1,340 @@
+//! The worlds of a run: one for each set of targets that are busy at once, made when first needed.
+
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use kernel::provision::queue_tuning::{Tuned, Tuning};
+use kernel::{Left, Posix, Station, Vacated};
+use runner::execution::{self, Broken, Claim, How, Performance, PhaseRun, Stopped};
+use simulator::{Chance, Machine};
+use stats::TargetInfo;
+use units::Nanos;
+use workload::programs::command::MEASURED;
+use workload::{Failure, Op, Program, Reason};
+
+use crate::error::CampaignError;
+use crate::events::Event;
+use crate::fit::trials::Trial;
+use crate::plan::{Alternative, Before, Plan, Raw};
+use crate::rounds::deadline::since;
+use crate::signals::Stop;
+use crate::targets::Target;
+use crate::targets::prepared::{Ground, Renewal};
+
+/// How long a run that has a minute waits for others to come to rest, before each phase.
+const BRIEFLY: Nanos = Nanos::from_millis(300);
+
+/// How often a program is measured that is held still each time: whoever holds it again and again, as a limit of CPU
+/// time does, goes on doing so. Guess.
+const HELD_AT_MOST: u32 = 10;
+
+/// A world of either kind.
+pub enum AnyWorld {
+    /// Directories of the real kernel, how the queues below are tuned while a program runs, and what is done to
+    /// the file systems before.
+    Real(Box<Posix>, Vec<Tuning>, Vec<Renewal>),
+    /// Programs on one simulated machine.
+    Simulated(Box<Machine>),
+}
+
+/// Under which name a target's ground was left behind, where there is something.
+pub type Kept = Result<Option<PathBuf>, CampaignError>;
+
+/// All worlds of a run, each under the targets that are busy in it, and the ground of every target.
+pub struct Worlds {
+    // Programs leave their ground before that goes.
+    worlds: Vec<(Vec<usize>, AnyWorld)>,
+    grounds: Vec<Ground>,
+}
+
+impl Worlds {
+    /// Makes ready what the targets stand on, and the worlds of the plan. The label is put into the names of
+    /// private folders.
+    pub fn prepare(
+        plan: &Plan,
+        targets: &[Target],
+        (label, mut left): (Option<&str>, Vec<Vacated>),
+        stop: &Stop,
+        notify: &mut dyn FnMut(Event),
+    ) -> Result<Worlds, CampaignError> {
+        let mut worlds = Worlds { worlds: Vec::new(), grounds: Vec::new() };
+        let data = (plan.seed, plan.zeros);
+        for (index, target) in targets.iter().enumerate() {
+            let held = left.extract_if(.., |vacated| target.is_made_on(&vacated.node())).next();
+            let vacated = worlds.vacate_for(index, targets)?.or(held);
+            let ground = Ground::prepare((target, vacated), plan.space(index), data, label, stop, notify)?;
+            worlds.grounds.push(ground);
+        }
+        for alternative in &plan.alternatives {
+            worlds.open(plan, &alternative.targets, targets, stop)?;
+        }
+        Ok(worlds)
+    }
+
+    /// What is to be said about the targets, and what is done to them before every execution.
+    pub fn infos(&self, plan: &Plan) -> Vec<TargetInfo> {
+        let info =
+            |ground: &Ground| TargetInfo { before_each: ground.before_each(plan.before), ..ground.info().clone() };
+        self.grounds.iter().map(info).collect()
+    }
+
+    /// The name of a device under a target.
+    pub fn node(&self, raw: &Raw, target: usize) -> PathBuf {
+        match raw {
+            Raw::Node(node) => node.clone(),
+            Raw::OfImage => self.grounds[target].node().expect("an image was made for the target"),
+        }
+    }
+
+    /// The world in which these targets are busy.
+    pub fn open(
+        &mut self,
+        plan: &Plan,
+        busy: &[usize],
+        targets: &[Target],
+        stop: &Stop,
+    ) -> Result<&mut AnyWorld, CampaignError> {
+        for &index in busy {
+            let vacated = self.vacate_for(index, targets)?;
+            self.grounds[index].occupy((&targets[index], vacated), plan.space(index), stop)?;
+        }
+        let known = self.worlds.iter().position(|(those, _)| those == busy);
+        let index = match known {
+            Some(index) => index,
+            None => {
+                self.worlds.push((busy.to_vec(), AnyWorld::open(plan, busy, targets, &self.grounds, stop)?));
+                self.worlds.len() - 1
+            }
+        };
+        Ok(&mut self.worlds[index].1)
+    }
+
+    /// Has other targets leave the device that this one overwrites, where there are some; the one that was on it gives
+    /// it to this one.
+    fn vacate_for(&mut self, index: usize, targets: &[Target]) -> Result<Option<Vacated>, CampaignError> {
+        let mut vacated = None;
+        let is_rival = |other: &usize| *other != index && targets[*other].overwrites_the_same(&targets[index]);
+        let rivals: Vec<usize> = (0..self.grounds.len()).filter(is_rival).collect();
+        for &rival in &rivals {
+            let (leaving, staying) =
+                mem::take(&mut self.worlds).into_iter().partition(|(busy, _)| busy.contains(&rival));
+            self.worlds = staying;
+            leave(leaving)?;
+            vacated = self.grounds[rival].vacate()?.or(vacated);
+        }
+        Ok(vacated)
+    }
+
+    /// Takes away what was made for the targets, and says where that failed.
+    pub fn finish(self) -> Result<(), CampaignError> {
+        let left = leave(self.worlds);
+        self.grounds.into_iter().map(Ground::finish).fold(left, Result::and)
+    }
+
+    /// Leaves what was made behind; says whether all programs left it, and for each target under which name it is,
+    /// where there is something. One that cannot be kept does not take the others with it.
+    pub fn keep(self, targets: &[Target]) -> (Result<(), CampaignError>, Vec<Kept>) {
+        let left = leave(self.worlds);
+        let kept = self.grounds.into_iter().zip(targets).map(|(ground, target)| ground.keep(target));
+        (left, kept.collect())
+    }
+}
+
+/// Has all programs leave their ground, and says where something of theirs could not be removed.
+fn leave(worlds: Vec<(Vec<usize>, AnyWorld)>) -> Result<(), CampaignError> {
+    let left = worlds.into_iter().map(|(_, world)| match world {
+        AnyWorld::Real(world, ..) => Ok(world.finish()?),
+        AnyWorld::Simulated(_) => Ok(()),
+    });
+    left.fold(Ok(()), Result::and)
+}
+
+/// Refuses where there is no memory for the programs of all worlds.
+pub fn check_memory(plan: &Plan, targets: &[Target]) -> Result<(), CampaignError> {
+    let is_real = |alternative: &&Alternative| alternative.targets.iter().all(|&index| !targets[index].is_simulated());
+    let alternatives = plan.alternatives.iter().filter(is_real);
+    // A ring lives as long as its program runs.
+    let rings = alternatives.clone().map(Alternative::ring_memory).max().unwrap_or_default();
+    let mut real: Vec<&Vec<usize>> = alternatives.map(|alternative| &alternative.targets).collect();
+    real.sort_unstable();
+    real.dedup();
+    let programs: Vec<usize> = real.into_iter().flatten().copied().collect();
+    let largest_call = programs.iter().map(|&index| plan.largest_call(index)).max().unwrap_or(0);
+    match programs.len() {
+        0 => Ok(()),
+        count => Ok(kernel::check_memory(count, largest_call, rings)?),
+    }
+}
+
+impl AnyWorld {
+    /// Makes the world in which these targets are busy; of real ones, the ground is ready. Refuses where some are
+    /// real and some are not, or on different machines: they cannot be busy at once.
+    pub fn open(
+        plan: &Plan,
+        busy: &[usize],
+        targets: &[Target],
+        grounds: &[Ground],
+        stop: &Stop,
+    ) -> Result<AnyWorld, CampaignError> {
+        // Of several programs on a target, each has a place of its own there, and what holds for the target holds once.
+        let mut different = busy.to_vec();
+        different.dedup();
+        if !Target::share_a_world(different.iter().map(|&index| &targets[index])) {
+            return Err(CampaignError::NotAtOnce);
+        }
+        if let Some(simulated) = busy.first().and_then(|&index| targets[index].simulated()) {
+            let largest = busy.iter().map(|&index| plan.space(index)).max().unwrap_or(0);
+            let chance = Chance { seed: plan.seed, ..Chance::default() };
+            let mut machine = simulated.open(busy.len(), largest, chance)?;
+            machine.heed(stop.flag());
+            return Ok(AnyWorld::Simulated(Box::new(machine)));
+        }
+        let stations = busy.iter().map(|&index| grounds[index].station());
+        let stations = stations.collect::<Result<Vec<Station>, CampaignError>>()?;
+        let largest_call = busy.iter().map(|&index| plan.largest_call(index)).max().unwrap_or(0);
+        let mut world = Posix::new(stations, largest_call, plan.seed, stop.flag())?;
+        world.allow(plan.means)?;
+        world.heed_holding(stop.held());
+        // A device that rests for long between rounds puts itself in order meanwhile, and is never steady.
+        if plan.limits().is_some() || plan.schedule.is_until_steady() {
+            world.wait_for_calm(BRIEFLY);
+        }
+        world.look_behind_files();
+        if plan.zeros {
+            world.write_zeros();
+        }
+        if !plan.commands.is_empty() {
+            world.give_commands(&plan.commands);
+        }
+        for (program, &index) in busy.iter().enumerate() {
+            if let Some(raw) = grounds[index].raw() {
+                world.overwrite(program, raw);
+            }
+            // Where programs of another world stand on the same image too, it cannot be unmounted.
+            let is_alone = plan.is_always_alone(index) || plan.before != Before::Nothing;
+            if let Some(remount) = grounds[index].remount().filter(|_| is_alone) {
+                world.remount_by(program, remount);
+            }
+        }
+        let tunings = different.iter().filter_map(|&index| grounds[index].tuning().cloned()).collect();
+        let renewals: Vec<Renewal> =
+            different.iter().filter_map(|&index| grounds[index].renewal(plan.before)).collect();
+        if !renewals.is_empty() {
+            world.leave();
+        }
+        Ok(AnyWorld::Real(Box::new(world), tunings, renewals))
+    }
+
+    /// The world of one program that reads a device. It stands apart from the target's: the target's files
+    /// are brought into memory and out of it, a device is left alone.
+    pub fn on_device(plan: &Plan, program: &Program, device: &Path, stop: &Stop) -> Result<AnyWorld, CampaignError> {
+        let station = Station { workspace: None, given: vec![device.to_owned()] };
+        let mut world = Posix::new(vec![station], program.largest_call, plan.seed, stop.flag())?;
+        world.heed_holding(stop.held());
+        Ok(AnyWorld::Real(Box::new(world), Vec::new(), Vec::new()))
+    }
+
+    /// Runs the program once, and again if a signal paused it, because then the time is wrong. The target is named in
+    /// events.
+    pub fn perform(
+        &mut self,
+        program: &Program,
+        how: How,
+        target: &str,
+        notify: &mut dyn FnMut(Event),
+    ) -> Result<Performance, Broken<Box<CampaignError>>> {
+        for _ in 0..HELD_AT_MOST {
+            let began = Instant::now();
+            let performance = self.perform_once(program, how, target, notify)?;
+            // Where it failed of something else, it would again.
+            let has_failed = performance.stopped.is_some_and(|stopped| stopped.failure.reason != Reason::Signal);
+            if !performance.was_held || has_failed {
+                return Ok(Performance { lasted: since(began), ..performance });
+            }
+            notify(Event::Repeated { target, program: program.name });
+        }
+        Err(CampaignError::Held.into())
+    }
+
+    fn perform_once(
+        &mut self,
+        program: &Program,
+        how: How,
+        target: &str,
+        notify: &mut dyn FnMut(Event),
+    ) -> Result<Performance, Broken<Box<CampaignError>>> {
+        match self {
+            AnyWorld::Real(world, tunings, renewals) => {
+                // Nobody stands there now: whoever has renewals leaves when done.
+                renewals.iter_mut().try_for_each(|renew| renew())?;
+                // Only while it runs: other targets may share the device and want it otherwise.
+                let tune = || Ok(tunings.iter().map(Tuning::apply).collect::<Result<Vec<Tuned>, _>>()?);
+                let tuned: Result<Vec<Tuned>, CampaignError> =
+                    world.come_back().map_err(CampaignError::from).and_then(|()| tune());
+                let done = tuned.map(|tuned| {
+                    let performed = execution::perform(&mut **world, program, how);
+                    (performed, tuned.into_iter().map(Tuned::restore).fold(Ok(()), Result::and))
+                });
+                let name = program.name;
+                world.lacks().iter().for_each(|lack| notify(Event::IoUringLimited { target, program: name, lack }));
+                let left = world.left();
+                report_processes(&left, (target, name), notify);
+                let said = world.said();
+                // Whatever became of it: who stands there is in the way of the next.
+                if !renewals.is_empty() {
+                    world.leave();
+                }
+                let (performed, restored) = done?;
+                let performance = performed
+                    .map_err(|Broken { phase, fault }| Broken { phase, fault: Box::new(CampaignError::from(fault)) })?;
+                let phase = execution::last_phase(program);
+                restored.map_err(|fault| Broken { phase, fault: Box::new(CampaignError::from(fault)) })?;
+                let stopped = performance.stopped.or_else(|| stopped_by(left.unending?.0, phase));
+                Ok(Performance { said: said.filter(|_| performance.stopped.is_some()), stopped, ..performance })
+            }
+            AnyWorld::Simulated(world) => {
+                let Ok(performance) = execution::perform(&mut **world, program, how);
+                Ok(performance)
+            }
+        }
+    }
+
+    /// The time that the clock shows for no operation; none of a simulated machine, whose clock is exact.
+    pub fn nothing(&mut self) -> Result<Option<Nanos>, CampaignError> {
+        match self {
+            AnyWorld::Real(world, ..) => Ok(Some(execution::nothing(&mut **world)?)),
+            AnyWorld::Simulated(_) => Ok(None),
+        }
+    }
+
+    /// Runs the program and returns its wall-clock time; none if it did not reach its end. For a simulated program, the
+    /// time to simulate it counts.
+    pub fn time(&mut self, program: &Program, target: &str, notify: &mut dyn FnMut(Event)) -> Option<Trial> {
+        // What fails now fails again when it is measured, and is told then.
+        let performance = self.perform(program, How { claim: Claim::Returned, timed: false }, target, notify).ok()?;
+        let all = performance.lasted;
+        let finished = performance.phases.first().filter(|_| performance.stopped.is_none());
+        let calls = |phase: &PhaseRun| match self {
+            AnyWorld::Real(..) => phase.returned(),
+            AnyWorld::Simulated(_) => all,
+        };
+        finished.map(calls).map(|calls| Trial { all, calls })
+    }
+}
+
+/// Reports processes that commands left running; those that were ended, once per command.
+fn report_processes(left: &Left, (target, program): (&str, &str), notify: &mut dyn FnMut(Event)) {
+    for (&command, &count) in &left.ended {
+        notify(Event::ProcessesEnded { target, program, command, count });
+    }
+    if let Some((command, count)) = left.unending {
+        notify(Event::ProcessesLeft { target, program, command, count });
+    }
+}
+
+/// What a round is that somebody still works in: none. While that was made ready, it is no phase's.
+fn stopped_by(command: u8, phase: Option<usize>) -> Option<Stopped> {
+    let failure = Failure { op: Op::Run { command }, reason: Reason::Unkillable };
+    Some(Stopped { program: 0, phase: phase.filter(|_| command == MEASURED), failure })
+}
