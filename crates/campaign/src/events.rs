@@ -64,7 +64,7 @@ pub enum Event<'a> {
     IoUringLimited { target: &'a str, program: &'a str, lack: &'a Lack },
     /// A signal paused an execution, which is repeated.
     Repeated { target: &'a str, program: &'a str },
-    /// A command left processes running, which were ended. Reported once per command.
+    /// A command left processes running, which were ended. Reported once per command by each process of diskperf.
     ProcessesEnded { target: &'a str, program: &'a str, command: u8, count: u32 },
     /// A command left processes running that diskperf may not end.
     ProcessesLeft { target: &'a str, program: &'a str, command: u8, count: u32 },

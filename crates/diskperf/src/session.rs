@@ -19,7 +19,7 @@ use kernel::observe::host::Host;
 use kernel::sys::name::Shown;
 use kernel::{ImageFault, Incarnation, PathFault, Vacated, replaced_volumes_of};
 use serde::{Deserialize, Serialize};
-use stats::{Calibration, Cell, Choice, Document, Noise, Problem, RunInfo, SCHEMA, TargetInfo};
+use stats::{Calibration, Cell, Choice, Document, Noise, Problem, RemarkKind, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
 
 use crate::documents::stored::KeepArguments;
@@ -28,24 +28,24 @@ use crate::remains;
 use crate::ui::consent::Earlier;
 use crate::ui::layout::Output;
 
-/// What a run left in hand.
+/// The results of a run, as far as it came.
 #[derive(Debug, Default)]
 pub struct Results {
-    /// The targets as they were measured; empty where it did not come to that.
+    /// The targets as they were measured; empty if none was prepared.
     pub targets: Vec<TargetInfo>,
-    /// The figures.
+    /// The cells.
     pub cells: Vec<Cell>,
-    /// What went wrong.
+    /// Errors.
     pub problems: Vec<Problem>,
-    /// What follows from the figures.
+    /// Conclusions from the figures.
     pub findings: Vec<String>,
-    /// What a comparison came to.
+    /// The answer of a comparison.
     pub choice: Option<Box<Choice>>,
-    /// What measuring itself costs here.
+    /// The cost of measuring here.
     pub calibration: Option<Calibration>,
-    /// What else was at work.
+    /// Other load on the machine.
     pub noise: Option<Noise>,
-    /// Whether it was told to stop.
+    /// Whether a signal ended it.
     pub interrupted: bool,
 }
 
@@ -111,7 +111,7 @@ impl Stored {
     }
 }
 
-/// What a call says beside its request.
+/// The words and options of a call that are not in its request.
 #[derive(Debug)]
 pub struct Call<'a> {
     /// Its words.
@@ -187,7 +187,9 @@ impl<'a> Session<'a> {
         targets: &mut [Target],
         notify: &mut dyn FnMut(Event),
     ) -> Result<(), Error> {
-        left.info.remarks.iter().for_each(|remark| self.remarks.add(remark.clone()));
+        // What was left out may be performed now.
+        let kept = left.info.remarks.iter().filter(|remark| remark.kind != RemarkKind::LeftOut);
+        kept.for_each(|remark| self.remarks.add(remark.clone()));
         self.keeper = Some(Keeper::go_on(store, run.clone(), &left, targets)?.with(&self.remarks));
         self.earlier.has_overwritten = !left.plan.is_empty() || !left.executions.is_empty();
         self.earlier.is_restarted = began_before_restart(&left);

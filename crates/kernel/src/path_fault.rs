@@ -1,7 +1,7 @@
 //! Errors of a path that you named: message, exit status and hint.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use units::{Bytes, Exit};
 
@@ -59,8 +59,11 @@ impl PathFault {
             PathFault::MissingDevice(_) => (Exit::Usage, "lsblk lists the devices"),
             PathFault::NotADirectory(path) => {
                 let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-                let directory = parent.unwrap_or(Path::new("."));
-                return (Exit::Usage, format!("name the directory to measure, as in {}", directory.shown()));
+                let example = parent.map_or_else(
+                    || "such as . for the current one".to_owned(),
+                    |parent| format!("as in {}", parent.shown()),
+                );
+                return (Exit::Usage, format!("name the directory to measure, {example}"));
             }
             PathFault::IsADirectory(path) => {
                 return (Exit::Usage, format!("name a file in it, as in {}", path.join("tst2").shown()));

@@ -1,4 +1,4 @@
-//! Whether another round is of use: asked between rounds of a run that is to find something out.
+//! How far a comparison is: asked between the rounds of a choice.
 
 use stats::{Cell, Choice, Stage, TargetInfo};
 use units::Nanos;
@@ -10,6 +10,10 @@ use crate::targets::Target;
 
 /// The most rounds of a choice. Its budget ends it long before, or that it is decided.
 const MOST_ROUNDS: u32 = 10_000;
+
+/// The most rounds of a choice without a budget: all of its targets are simulated. Chosen: intervals narrow with the
+/// square root of the rounds.
+const MOST_SIMULATED: u32 = 100;
 
 /// The goal of a comparison on the targets of a run.
 pub struct Conductor<'a> {
@@ -27,7 +31,8 @@ impl<'a> Conductor<'a> {
         (targets, infos): (&[Target], &[TargetInfo]),
     ) -> Conductor<'a> {
         // A discarded round is not one of the six that a user may have asked for.
-        plan.rounds = most.unwrap_or(MOST_ROUNDS).max(plan.schedule.least_to_decide());
+        let usual = if plan.budget.is_some() { MOST_ROUNDS } else { MOST_SIMULATED };
+        plan.rounds = most.unwrap_or(usual).max(plan.schedule.least_to_decide());
         let stages = if goal.in_stages { stages(targets) } else { Vec::new() };
         Conductor { goal, infos: infos.to_vec(), stages }
     }

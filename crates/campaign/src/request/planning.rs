@@ -100,7 +100,7 @@ fn is_together(request: &RunRequest, targets: &[Target]) -> bool {
     targets.len() > 1 && asked
 }
 
-/// Every row of the preset on each target, and where that was asked for on all at once.
+/// Every row of the preset on each target and, if asked, on all at once.
 pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Result<Vec<Alternative>, CampaignError> {
     let Resolved { request, tests } = resolved;
     let preset = request.workload.preset();

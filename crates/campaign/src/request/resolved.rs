@@ -50,7 +50,14 @@ impl RunRequest {
             Workload::Mix { mix, .. } => Tests::Mix(*mix),
             Workload::Device { time, .. } => Tests::Device(*time),
             Workload::Load(load) => Tests::of_load(load)?,
-            Workload::Job { name, text } => Tests::Job(Box::new(host::read(&Source::new(name, text))?)),
+            Workload::Job { name, text } => {
+                let mut job = host::read(&Source::new(name, text))?;
+                // Targets of the command line replace those of the file, which then has no place for their errors.
+                if presets::job::targets(&job) != self.targets {
+                    job.targets.clear();
+                }
+                Tests::Job(Box::new(job))
+            }
             Workload::Command(command) => Tests::Command(OwnCommand::find(command)?),
         };
         Ok(Resolved { request: self, tests })

@@ -39,17 +39,17 @@ impl<F: FnMut(Event)> Observer for F {
 
 /// Everything that a campaign needs.
 pub struct Driver<'a> {
-    /// What it goes by.
+    /// Its rules.
     pub rules: &'a Rules<'a>,
-    /// Where it performs.
+    /// Its site.
     pub site: &'a mut dyn Site,
     /// Request to stop it.
     pub stop: &'a Stop,
     /// The time.
     pub clock: Clock<'a>,
-    /// What the results so far say. Not asked of a campaign that performs all of its rounds.
+    /// Judgement of the results so far. Not asked of a campaign that performs all of its rounds.
     pub judge: &'a dyn Fn(&[History]) -> Findings,
-    /// Who is told.
+    /// Its observer.
     pub observer: &'a mut dyn Observer,
 }
 
@@ -100,6 +100,7 @@ impl Driver<'_> {
     fn perform(&mut self, turns: &[Turn], state: &mut State, histories: &mut [History]) {
         let began = (self.clock)();
         let all = self.site.perform(turns, &mut |event| self.observer.notify(event));
+        assert_eq!(all.len(), turns.len(), "a site returns a result of every execution");
         if turns.iter().all(|turn| self.rules.untimed[turn.alternative]) {
             state.uncount((self.clock)().saturating_sub(began));
         }

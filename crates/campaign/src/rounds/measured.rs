@@ -1,5 +1,7 @@
 //! The rounds of `run` and `choose`: the rules of a plan, its worlds as the site, and an observer that stores results.
 
+use std::collections::BTreeSet;
+
 use stats::Cell;
 
 use super::deadline::{Clock, Deadline};
@@ -48,7 +50,13 @@ impl Rounds<'_> {
             stop,
             clock,
             judge: &|histories| self.judge(histories),
-            observer: &mut Recorder { scene, all: all_cells(scene, &histories), keeper, notify },
+            observer: &mut Recorder {
+                scene,
+                all: all_cells(scene, &histories),
+                keeper,
+                notify,
+                left_out: BTreeSet::new(),
+            },
         };
         Ok(driver.run(histories))
     }
@@ -91,6 +99,8 @@ struct Recorder<'a> {
     all: Vec<Cell>,
     keeper: &'a mut Option<Keeper>,
     notify: &'a mut dyn FnMut(Event),
+    /// Alternatives whose left-out executions were reported.
+    left_out: BTreeSet<usize>,
 }
 
 impl Observer for Recorder<'_> {
@@ -100,7 +110,7 @@ impl Observer for Recorder<'_> {
 
     fn left_out(&mut self, turn: Turn, history: &History) {
         // A program that was never executed has its reason in its cell.
-        if !history.is_empty() {
+        if !history.is_empty() && self.left_out.insert(turn.alternative) {
             let Alternative { targets, row } = &self.scene.plan.alternatives[turn.alternative];
             let target = names(targets, self.scene.targets);
             (self.notify)(Event::ExecutionsLeftOut { target: &target, program: row.program.name });
@@ -113,11 +123,11 @@ impl Observer for Recorder<'_> {
             return;
         }
         let cells = results::cells(self.scene, &plan.alternatives[index], history);
+        if let Some(keeper) = self.keeper {
+            keeper.keep((index, history), (plan.first_cell(index), cells.clone()), self.notify);
+        }
         if turn.round == 1 {
             (self.notify)(Event::FirstFigures { cells: &cells, all: &self.all });
-        }
-        if let Some(keeper) = self.keeper {
-            keeper.keep((index, history), (plan.first_cell(index), cells), self.notify);
         }
     }
 }

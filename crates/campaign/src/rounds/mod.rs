@@ -5,7 +5,7 @@
 //!   1. after a request to stop, nothing begins;
 //!   2. a round performs every alternative once, in the order of the round. It skips an alternative that an earlier
 //!      process performed in this round, that failed, or that would end too late;
-//!   3. a campaign ends after its last round, or if all alternatives failed;
+//!   3. a campaign ends after its last round, if all alternatives failed, or if all that was left of a round was late;
 //!   4. the first round of a process always begins. A later one begins if it would end in time, provided it takes as
 //!      long as the mean of those before;
 //!   5. a campaign ends as soon as its results are steady, or decide the comparison;
@@ -222,6 +222,9 @@ fn between_rounds(rules: &Rules, state: &State, order: &[usize], now: Nanos) -> 
     if order.iter().all(|&alternative| state.courses[alternative].is_void) {
         return Step::End(Why::NothingLeft);
     }
+    if state.was_late(order) {
+        return Step::End(Why::TimeOver);
+    }
     // 4.
     if !rules.allows_round(state, now) {
         return Step::End(Why::TimeOver);
@@ -233,12 +236,16 @@ fn between_rounds(rules: &Rules, state: &State, order: &[usize], now: Nanos) -> 
         (Until::Decided { .. }, Some(Findings::Decided(standing))) if standing.is_over() => {
             return Step::End(Why::Decided);
         }
+        // One of two targets cannot run the tests: more rounds would not change that.
+        (Until::Decided { least }, Some(Findings::Decided(standing))) if standing.all == 0 && state.round >= least => {
+            return Step::End(Why::NothingLeft);
+        }
         _ => {}
     }
     Step::Round { round: state.round + 1, rounds: rules.foretold(state, now) }
 }
 
-/// All executions that are left, where none waits for another.
+/// All executions that are left, if none waits for another.
 fn all_at_once(rules: &Rules, state: &State, alternatives: &[usize]) -> Step {
     let left = alternatives.iter().filter(|&&alternative| !state.courses[alternative].is_void);
     let turns = left.flat_map(|&alternative| {
@@ -323,6 +330,13 @@ impl State {
     pub fn is_left(&self, turn: Turn) -> bool {
         let course = &self.courses[turn.alternative];
         !course.is_void && !course.rounds.contains(&turn.round)
+    }
+
+    /// Whether this process performed nothing in the last round, because all that was left would have ended too late.
+    fn was_late(&self, alternatives: &[usize]) -> bool {
+        let round = self.round;
+        let is_left = |&alternative: &usize| self.is_left(Turn { alternative, round, position: 0 });
+        round > 0 && !self.has_run && alternatives.iter().any(is_left)
     }
 
     /// A campaign of this number of alternatives that begins now.

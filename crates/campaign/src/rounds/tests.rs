@@ -160,11 +160,12 @@ fn a_deadline_counts_what_came_before_and_ends_a_round_that_would_be_late() {
 }
 
 #[test]
-fn the_first_round_begins_even_if_the_time_is_over() {
+fn a_campaign_that_begins_after_its_deadline_performs_nothing() {
     let limit = Some(Limit::Deadline(Deadline::new(S(0), S(1))));
     let mut play = Play::new(Rules { limit, ..rules(9) });
-    play.until_performed(0);
-    assert_eq!(next_step(&play.rules, &play.state, S(50)), Step::Round { round: 1, rounds: 9 });
+    (play.now, play.state) = (S(50), State::new(3, S(50)));
+    assert_eq!(play.play_on(), Why::TimeOver);
+    assert_eq!((play.foretold.len(), play.performed.len()), (1, 0));
 }
 
 #[test]

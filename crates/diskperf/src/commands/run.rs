@@ -250,15 +250,16 @@ fn measure(
     if let (Some(limits), false) = (plan.limits(), interrupted) {
         say_what_was_left_out(plan, &limits, &outcome.histories);
     }
-    if outcome.why == Why::TimeOver && conductor.is_none() {
-        let ran = outcome.histories.iter().map(History::rounds).max().unwrap_or(0);
+    let ran = outcome.histories.iter().map(History::rounds).max().unwrap_or(0);
+    let is_over = outcome.why == Why::TimeOver || stop.is_late();
+    if is_over && conductor.is_none() && ran < plan.rounds {
         notify(Event::RoundsLeftOut { ran, planned: plan.rounds });
     }
     results.interrupted = interrupted;
     conclude_rounds((plan, targets), &outcome.histories, nothing, results);
     results.findings = (request.workload.preset().findings)(&results.cells);
     if let Some(conductor) = conductor {
-        plan.rounds = outcome.histories.iter().map(History::rounds).max().unwrap_or(0);
+        plan.rounds = ran;
         let mut choice = conductor.choice(&results.cells, outcome.mean_round);
         if matches!(request.workload, Workload::Command(_)) {
             choice.remarks.extend(results.findings.iter().cloned());

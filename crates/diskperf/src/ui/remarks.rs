@@ -54,7 +54,7 @@ pub fn recorded(event: &Event) -> Option<Remark> {
         }
         Event::ProcessesLeft { target, program, command, count } => {
             let count = processes(*count);
-            let text = format!("{}left {count} of another user running; diskperf cannot end it", prepare(*command));
+            let text = format!("{}left {count} of another user running, which diskperf may not end", prepare(*command));
             of(RemarkKind::ProcessesLeft, (target, program), text)
         }
         Event::MemoryNotLimited { bytes, why } => {

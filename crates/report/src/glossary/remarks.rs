@@ -56,8 +56,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         word: "queue_not_restored",
         also: &["left tuned"],
         brief: "a disk still has queue settings of a killed run",
-        says: "A run with tune= was killed, and diskperf could not restore the queue settings of its disk. This run \
-               measured the disk with them.",
+        says: "A run with tune= was killed, and diskperf could not restore the queue settings of its disk. If this \
+               run measured that disk, it did so with those settings.",
         when: BELOW,
         advice: "Run diskperf clean as root, or restart the machine.",
     },
@@ -66,7 +66,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["time over"],
         brief: "rounds were left out because the time was over",
         says: "The run ended before all planned rounds, because --budget or the time of the preset was over. Fewer \
-               rounds give wider intervals.",
+               rounds give wider intervals. Or the last rounds left out one test, because it takes too long.",
         when: BELOW,
         advice: "Give the run more time with --budget.",
     },
