@@ -55,11 +55,7 @@ enum Task {
     /// Which crate may depend on which, which may not need an operating system, where unsafe code,
     /// deletion and other programs are allowed, licences, unused dependencies, lengths of files and lines, full
     /// folders, import circles, and which code prints. Each rule is a file in xtask/src/tidy, with its exceptions.
-    Tidy {
-        /// Print the import circles of the crates in which they are still allowed, and nothing else.
-        #[arg(long)]
-        circles: bool,
-    },
+    Tidy,
     /// The program as it is handed out: one static file, and a package for Debian with manual pages, completions and
     /// licences, both in target/dist. The program is installed nowhere.
     ///
@@ -124,7 +120,7 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Test => test::run(),
-        Task::Tidy { circles } => tidy::run(circles),
+        Task::Tidy => tidy::run(),
         Task::Docs { write, measure } => docs::run(write, measure),
         Task::Picture { document } => picture::run(&document),
         Task::Prove { names, again } => prove::run(&names, again),

@@ -139,7 +139,8 @@ fn fio(load: &Load, file: &Path, in_batches: bool) -> f64 {
     let mut command = Command::new(testkit::tool("fio").unwrap_or(PathBuf::from("fio")));
     let options = format!(
         "--name=x --thread --norandommap --randrepeat=0 --output-format=json --rw={access} --bs={kib}k --direct=1 \
-         --size={FILE} --ioengine=io_uring --iodepth={depth} --fixedbufs --registerfiles --time_based --runtime={SECONDS}"
+         --size={FILE} --ioengine=io_uring --iodepth={depth} --fixedbufs --registerfiles \
+         --time_based --runtime={SECONDS}"
     );
     command.args(options.split_whitespace()).arg(format!("--filename={}", file.display()));
     if in_batches {

@@ -80,7 +80,8 @@ const COSTS: [Load; 3] = [
         name: "io_uring, tuned",
         ours: "randread --warm --size 64MiB --time 2s --iodepth 32",
         fio: "--rw=randread --bs=4k --size=64m --ioengine=io_uring --iodepth=32 --iodepth_batch_submit=16 \
-              --iodepth_batch_complete_min=1 --iodepth_batch_complete_max=16 --fixedbufs --registerfiles --nonvectored=1 \
+              --iodepth_batch_complete_min=1 --iodepth_batch_complete_max=16 --fixedbufs --registerfiles \
+              --nonvectored=1 \
               --time_based --runtime=2 --invalidate=0 --pre_read=1",
     },
     Load {

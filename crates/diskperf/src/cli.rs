@@ -1,10 +1,10 @@
 //! The command line: commands, options, and the help that teaches them.
 
 mod alone;
-pub mod command;
-mod examples;
+pub mod examples;
 pub mod mentions;
 pub mod mix;
+pub mod own_command;
 #[cfg(test)]
 mod requests;
 pub mod run;
@@ -27,25 +27,25 @@ use workload::programs::mckusick::Classic;
 use crate::commands;
 use crate::commands::choose::ChooseArguments;
 use crate::commands::clean::CleanArguments;
-use crate::commands::compare::CompareArguments;
 use crate::commands::completions::CompletionsArguments;
-use crate::commands::copy::CopyArguments;
-use crate::commands::delete::DeleteArguments;
 use crate::commands::doctor::DoctorArguments;
-use crate::commands::explain::ExplainArguments;
-use crate::commands::export::ExportArguments;
-use crate::commands::history::HistoryArguments;
 use crate::commands::import::ImportArguments;
 use crate::commands::io::IoArguments;
-use crate::commands::lab::bw::BwArguments;
-use crate::commands::lab::largefb::LargefbArguments;
-use crate::commands::lab::smallfb::SmallfbArguments;
-use crate::commands::list::ListArguments;
 use crate::commands::man::ManArguments;
 use crate::commands::paper::PaperArguments;
-use crate::commands::report::ReportArguments;
+use crate::commands::programs::bw::BwArguments;
+use crate::commands::programs::copy::CopyArguments;
+use crate::commands::programs::largefb::LargefbArguments;
+use crate::commands::programs::smallfb::SmallfbArguments;
+use crate::commands::results::compare::CompareArguments;
+use crate::commands::results::delete::DeleteArguments;
+use crate::commands::results::explain::ExplainArguments;
+use crate::commands::results::export::ExportArguments;
+use crate::commands::results::history::HistoryArguments;
+use crate::commands::results::list::ListArguments;
+use crate::commands::results::report::ReportArguments;
+use crate::commands::results::show::ShowArguments;
 use crate::commands::resume::ResumeArguments;
-use crate::commands::show::ShowArguments;
 use crate::commands::verify::VerifyArguments;
 use crate::documents::stored::KeepArguments;
 use crate::error::Error;
@@ -55,7 +55,6 @@ use crate::ui::output;
 
 use alone::Misread;
 use examples::*;
-pub use examples::{TASKS, Task};
 use run::RunArguments;
 use simulate::SimulateArguments;
 use values::DocumentKind;
@@ -409,7 +408,7 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
     if let [_, word] = &words[..]
         && (word == "-h" || word == "--help")
     {
-        return commands::help::run(&[]);
+        return commands::help::run(&[], &command());
     }
     let (line, words) = match alone::read(words.clone()) {
         Ok(read) => read,
@@ -435,32 +434,32 @@ fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
             begin(&arguments.output, arguments.resolve(), &call(&arguments.store, &arguments.output, arguments.dry_run))
         }
         Some(Command::Resume(arguments)) => commands::resume::run(&arguments),
-        Some(Command::Read8192 { file }) => commands::classic::run(Classic::Read8192, &file),
-        Some(Command::Write4096 { file }) => commands::classic::run(Classic::Write4096, &file),
-        Some(Command::Write8192 { file }) => commands::classic::run(Classic::Write8192, &file),
-        Some(Command::Rewrite8192 { file }) => commands::classic::run(Classic::Rewrite8192, &file),
-        Some(Command::Copy(arguments)) => commands::copy::run(&arguments),
-        Some(Command::Bw(arguments)) => commands::lab::bw::run(&arguments),
-        Some(Command::Smallfb(arguments)) => commands::lab::smallfb::run(&arguments),
-        Some(Command::Largefb(arguments)) => commands::lab::largefb::run(&arguments),
-        Some(Command::Explain(arguments)) => commands::explain::run(&arguments),
+        Some(Command::Read8192 { file }) => commands::programs::classic::run(Classic::Read8192, &file),
+        Some(Command::Write4096 { file }) => commands::programs::classic::run(Classic::Write4096, &file),
+        Some(Command::Write8192 { file }) => commands::programs::classic::run(Classic::Write8192, &file),
+        Some(Command::Rewrite8192 { file }) => commands::programs::classic::run(Classic::Rewrite8192, &file),
+        Some(Command::Copy(arguments)) => commands::programs::copy::run(&arguments),
+        Some(Command::Bw(arguments)) => commands::programs::bw::run(&arguments),
+        Some(Command::Smallfb(arguments)) => commands::programs::smallfb::run(&arguments),
+        Some(Command::Largefb(arguments)) => commands::programs::largefb::run(&arguments),
+        Some(Command::Explain(arguments)) => commands::results::explain::run(&arguments),
         Some(Command::Simulate(arguments)) => commands::simulate::run(&arguments, words),
         Some(Command::Paper(arguments)) => commands::paper::run(&arguments),
         Some(Command::Schema { document }) => commands::schema::run(document),
         Some(Command::Doctor(arguments)) => commands::doctor::run(&arguments),
-        Some(Command::Help { words }) => commands::help::run(&words),
-        Some(Command::Man(arguments)) => commands::man::run(&arguments),
-        Some(Command::Completions(arguments)) => commands::completions::run(&arguments),
+        Some(Command::Help { words }) => commands::help::run(&words, &command()),
+        Some(Command::Man(arguments)) => commands::man::run(&arguments, command()),
+        Some(Command::Completions(arguments)) => commands::completions::run(&arguments, command()),
         Some(Command::Verify(arguments)) => commands::verify::run(&arguments),
         Some(Command::Clean(arguments)) => commands::clean::run(&arguments),
-        Some(Command::Delete(arguments)) => commands::delete::run(&arguments),
-        Some(Command::List(arguments)) => commands::list::run(&arguments),
-        Some(Command::Show(arguments)) => commands::show::run(&arguments),
-        Some(Command::Report(arguments)) => commands::report::run(&arguments),
+        Some(Command::Delete(arguments)) => commands::results::delete::run(&arguments),
+        Some(Command::List(arguments)) => commands::results::list::run(&arguments),
+        Some(Command::Show(arguments)) => commands::results::show::run(&arguments),
+        Some(Command::Report(arguments)) => commands::results::report::run(&arguments),
         Some(Command::Import(arguments)) => commands::import::run(&arguments),
-        Some(Command::Export(arguments)) => commands::export::run(&arguments),
-        Some(Command::Compare(arguments)) => commands::compare::run(&arguments),
-        Some(Command::History(arguments)) => commands::history::run(&arguments),
+        Some(Command::Export(arguments)) => commands::results::export::run(&arguments),
+        Some(Command::Compare(arguments)) => commands::results::compare::run(&arguments),
+        Some(Command::History(arguments)) => commands::results::history::run(&arguments),
     }
 }
 

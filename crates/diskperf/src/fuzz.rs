@@ -16,7 +16,7 @@ use testkit::fuzz::{Subject, fuzz};
 use units::{Bytes, Nanos};
 
 use crate::cli;
-use crate::commands::report::page_of;
+use crate::commands::results::report::page_of;
 use crate::documents::document;
 use crate::documents::redact::anonymous;
 use crate::session::Stored;

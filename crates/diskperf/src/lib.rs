@@ -65,7 +65,7 @@ fn run(mut words: Vec<OsString>) -> Exit {
         words.insert(1, classic.name().into());
     }
     let ended = match classic_call(&words) {
-        Some((classic, file)) => commands::classic::run(classic, file.as_ref()),
+        Some((classic, file)) => commands::programs::classic::run(classic, file.as_ref()),
         None => campaign::signals::outlive_file_limit().map_err(Error::from).and_then(|()| cli::run(words)),
     };
     match ended {

@@ -14,28 +14,38 @@ const GOOD: &str = r##"<!doctype html><html lang="en"><head><meta charset="utf-8
 :root { color-scheme: light dark } body { margin: 8px; font: 16px/1.1 sans-serif }
 .scrolls { overflow-x: auto } td { white-space: nowrap; min-width: 300px }
 .heard { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
-details::details-content { content-visibility: hidden } @media print { details::details-content { content-visibility: visible } }
-</style></head><body><main><h1>Which is faster</h1><h2>By how much</h2><p>One line<br>and another<sup>1</sup> of <b>bold</b> words</p>
+details::details-content { content-visibility: hidden }
+@media print { details::details-content { content-visibility: visible } }
+</style></head>
+<body><main><h1>Which is faster</h1><h2>By how much</h2><p>One line<br>and another<sup>1</sup> of <b>bold</b> words</p>
 <p class="heard">For listeners only, and longer than the window of a telephone is wide</p>
-<div class="scrolls"><table><caption>Figures</caption><tr><th scope="col">name</th><th scope="col">rate</th><th scope="col">note</th></tr>
+<div class="scrolls"><table><caption>Figures</caption><tr><th scope="col">name</th>
+<th scope="col">rate</th><th scope="col">note</th></tr>
 <tr><td>read_8192</td><td>12 MiB/s</td><td>far away</td></tr></table></div>
-<svg role="img" aria-label="A bar" width="200" height="60" viewBox="0 0 200 60"><rect width="200" height="30" fill="#003366"/>
-<text x="5" y="20" fill="#ffffff" pointer-events="none">on the bar</text><text x="5" y="50" fill="currentColor">below it</text></svg>
+<svg role="img" aria-label="A bar" width="200" height="60" viewBox="0 0 200 60">
+<rect width="200" height="30" fill="#003366"/>
+<text x="5" y="20" fill="#ffffff" pointer-events="none">on the bar</text>
+<text x="5" y="50" fill="currentColor">below it</text></svg>
 <button aria-pressed="true">ext4</button><details><summary>More</summary><p>hidden words</p></details></main>
 <script>const button = document.querySelector('button');
-button.addEventListener('click', () => button.setAttribute('aria-pressed', button.getAttribute('aria-pressed') !== 'true'));
+button.addEventListener('click',
+  () => button.setAttribute('aria-pressed', button.getAttribute('aria-pressed') !== 'true'));
 </script></body></html>"##;
 
 /// A page with one of each fault.
 const BAD: &str = r##"<!doctype html><html><head><meta charset="utf-8"><style>
 body { margin: 8px } .over { position: absolute; left: 20px; top: 300px }
-.cut { width: 40px; overflow: hidden; white-space: nowrap } .wide { width: 1500px } .pale { color: #aaa; background: #fff }
+.cut { width: 40px; overflow: hidden; white-space: nowrap }
+.wide { width: 1500px } .pale { color: #aaa; background: #fff }
 </style></head><body><h1>First</h1><h3>Third</h3><p class="over">underneath</p><p class="over">on top of it</p>
-<div class="cut">much more than fits</div><div class="wide">wide</div><p style="position:absolute;left:-30px;top:400px">leftmost</p>
-<p class="pale">pale</p><svg width="100" height="60"><rect width="100" height="30" fill="#222"/><text x="5" y="20" fill="#000">dark bar</text>
+<div class="cut">much more than fits</div><div class="wide">wide</div>
+<p style="position:absolute;left:-30px;top:400px">leftmost</p>
+<p class="pale">pale</p>
+<svg width="100" height="60"><rect width="100" height="30" fill="#222"/><text x="5" y="20" fill="#000">dark bar</text>
 <text x="60" y="50">drawn too far</text><text x="5" y="50">twice</text><text x="15" y="50">once</text></svg>
 <table><tr><td>1</td></tr></table><button></button><p id="a">a</p><p id="a" aria-describedby="b">b</p>
-<img src="https://example.invalid/pixel.png" alt=""><script>console.log('hello'); throw new Error('broken')</script></body></html>"##;
+<img src="https://example.invalid/pixel.png" alt="">
+<script>console.log('hello'); throw new Error('broken')</script></body></html>"##;
 
 /// What is found in it. Each but the last begins a sentence, or is in one.
 const LAYOUT: [&str; 6] = [

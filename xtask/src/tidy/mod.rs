@@ -23,7 +23,6 @@ mod source;
 mod terminal;
 mod unsafety;
 
-use std::cmp::Ordering;
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -47,18 +46,6 @@ impl Finding {
     fn new(place: impl Into<String>, message: impl Into<String>) -> Finding {
         Finding { place: place.into(), message: message.into() }
     }
-}
-
-/// The finding that a list of known faults does not say the present number: more faults are refused, and fewer have to
-/// be entered, so that the number never grows again.
-fn ratchet(place: &str, faults: &str, known: usize, count: usize, list: &str) -> Option<Finding> {
-    let message = match (count, count.cmp(&known)) {
-        (_, Ordering::Equal) => return None,
-        (_, Ordering::Greater) => format!("has {count} {faults}, more than the {known} in {list}"),
-        (0, Ordering::Less) => format!("has no {faults} any more: take it out of {list}"),
-        (_, Ordering::Less) => format!("has only {count} {faults}: lower its number in {list} from {known}"),
-    };
-    Some(Finding::new(place, message))
 }
 
 impl fmt::Display for Finding {
@@ -88,11 +75,7 @@ impl Report {
 }
 
 /// The task.
-pub fn run(lists_circles: bool) -> Result<(), String> {
-    if lists_circles {
-        circles::of_skipped(&source_files(&process::root())?)?.iter().for_each(|line| println!("{line}"));
-        return Ok(());
-    }
+pub fn run() -> Result<(), String> {
     let report = check()?;
     for (rule, reason) in &report.skips {
         println!("skipped: tidy::{rule}: {reason}");
@@ -192,15 +175,6 @@ fn read(path: &Path) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_ratchet_moves_one_way() {
-        let message = |known, count| ratchet("a", "faults", known, count, "LIST").map(|finding| finding.message);
-        assert_eq!(message(2, 2), None);
-        assert_eq!(message(2, 3).as_deref(), Some("has 3 faults, more than the 2 in LIST"));
-        assert_eq!(message(2, 1).as_deref(), Some("has only 1 faults: lower its number in LIST from 2"));
-        assert_eq!(message(2, 0).as_deref(), Some("has no faults any more: take it out of LIST"));
-    }
 
     #[test]
     fn only_the_target_folder_of_the_root_is_left_out() {

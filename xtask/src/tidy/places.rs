@@ -78,8 +78,8 @@ const PRODUCT: [&str; 15] = [
 /// The places there are: a file, what it does, and why.
 const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
-    ("crates/diskperf/src/commands/lab/bw.rs", &[Date], "a seed that nobody chose"),
-    ("crates/diskperf/src/commands/copy.rs", &[Delete], "an unfinished copy that this call made"),
+    ("crates/diskperf/src/commands/programs/bw.rs", &[Date], "a seed that nobody chose"),
+    ("crates/diskperf/src/commands/programs/copy.rs", &[Delete], "an unfinished copy that this call made"),
     ("crates/diskperf/src/session.rs", &[Date], "when a run began, as it is listed"),
     ("crates/diskperf/src/commands/simulate.rs", &[Date], "when a run began, as it is listed"),
     ("crates/campaign/src/run_writer.rs", &[Date], "when a run ended, as it is listed"),

@@ -1,26 +1,31 @@
 //! Where help mentions a word that is not a topic: tasks, commands, and words of the glossary.
 
-use report::glossary::{Entry, Topic};
+use report::glossary::{self, Entry, Topic};
 
-use crate::cli::{self, TASKS, Task};
+use super::examples::{TASKS, Task};
 
 /// The most tasks, commands and words that are named.
 const MOST: [usize; 3] = [1, 3, 3];
 
 /// The tasks, commands and topics whose text has these words, in this order. Each is a phrase of its own.
-pub fn of(words: &str) -> Vec<String> {
+pub fn of(words: &str, command: &clap::Command) -> Vec<String> {
     let wanted = spaced(words);
     if wanted.trim().is_empty() {
         return Vec::new();
     }
     let has = |text: &str| spaced(text).contains(&wanted);
     let tasks = TASKS.iter().filter(|task| has(task.question) || has(task.command)).map(told);
-    let command = cli::command();
     let commands = command.get_subcommands().filter(|known| has(&helped(known)));
     let commands = commands.map(|known| format!("diskperf help {}", known.get_name()));
     let entries = Topic::ALL.into_iter().flat_map(Topic::entries).filter(|entry| has(&explained(entry)));
     let entries = entries.map(|entry| format!("diskperf help {}", entry.word));
     tasks.take(MOST[0]).chain(commands.take(MOST[1])).chain(entries.take(MOST[2])).collect()
+}
+
+/// Commands with a similar spelling.
+pub fn near_commands(word: &str, command: &clap::Command) -> Vec<String> {
+    let commands = command.get_subcommands().map(clap::Command::get_name);
+    commands.filter(|name| glossary::is_close(name, word)).map(str::to_owned).collect()
 }
 
 /// The command of a task, and its page.
@@ -49,22 +54,26 @@ fn spaced(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn found(words: &str) -> Vec<String> {
+        of(words, &crate::cli::command())
+    }
+
     #[test]
     fn whole_words_are_found_in_tasks_commands_and_words() {
-        let noatime = of("noatime");
+        let noatime = found("noatime");
         assert!(noatime[0].contains("choose image:ext4 image:ext4,mount=noatime"), "{noatime:?}");
         assert!(noatime[0].contains("docs/guides/choose.md"), "{noatime:?}");
         assert!(noatime.contains(&"diskperf help mount".to_owned()), "{noatime:?}");
-        assert!(of("fio").iter().any(|found| found.contains("diskperf import ")), "{:?}", of("fio"));
-        assert!(of("power-loss protection").contains(&"diskperf help noflush".to_owned()));
+        assert!(found("fio").iter().any(|found| found.contains("diskperf import ")), "{:?}", found("fio"));
+        assert!(found("power-loss protection").contains(&"diskperf help noflush".to_owned()));
         // A part of a word, other words, and none.
         for word in ["noatim", "xyzzy", "loss power", "", "?"] {
-            assert_eq!(of(word), [""; 0], "{word}");
+            assert_eq!(found(word), [""; 0], "{word}");
         }
     }
 
     #[test]
     fn lists_are_short() {
-        assert_eq!(of("the").len(), MOST.iter().sum::<usize>());
+        assert_eq!(found("the").len(), MOST.iter().sum::<usize>());
     }
 }

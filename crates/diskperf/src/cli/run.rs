@@ -12,7 +12,7 @@ use clap::Args;
 use kernel::NoCommand;
 use units::{Bytes, Nanos};
 
-use super::command::CommandArguments;
+use super::own_command::CommandArguments;
 use super::values::{Data, MOST_ROUNDS, What, WhatParser, parse_bytes, parse_memory, parse_round_time, parse_time};
 use crate::cli::mix::MixArguments;
 use crate::cli::wear::WearArguments;
@@ -60,7 +60,8 @@ pub struct RunArguments {
     only: Vec<String>,
     /// Number of rounds, with a discarded first one [default: that of the preset]. A single round cannot measure
     /// several targets in turns: their results then have the warning `order`.
-    #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)))]
+    #[arg(long, allow_negative_numbers = true,
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)))]
     rounds: Option<u32>,
     /// Size of large files, as in 64M [default: that of the preset]. k, M, G and KiB, MiB, GiB are powers of 1024; kB,
     /// MB, GB are powers of 1000. In tlpi, the size of the copied file; a hundredth of it is written, as in the book.

@@ -160,3 +160,27 @@ pub fn parse_round_time(text: &str) -> Result<Nanos, String> {
         Err(error) => Err(error.to_string()),
     }
 }
+
+/// Takes a share of 0.1 % to 50 %, as a part of one.
+pub fn parse_margin(text: &str) -> Result<f64, String> {
+    let percent = text.trim_end_matches('%').trim_end().parse::<f64>();
+    match percent {
+        Ok(percent) if (0.1..=50.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("a margin is 0.1% to 50%".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_margin_is_a_share() {
+        assert_eq!(parse_margin("5%"), Ok(0.05));
+        assert_eq!(parse_margin("2.5 %"), Ok(0.025));
+        assert_eq!(parse_margin("10"), Ok(0.1));
+        for refused in ["0", "-1%", "51%", "x", "", "NaN"] {
+            assert!(parse_margin(refused).is_err(), "{refused}");
+        }
+    }
+}

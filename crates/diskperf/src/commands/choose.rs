@@ -11,8 +11,8 @@ use clap::Args;
 use stats::inference::comparison::LEAST_PAIRS;
 use units::{Bytes, Nanos};
 
-use crate::cli::command::CommandArguments;
-use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_time};
+use crate::cli::own_command::CommandArguments;
+use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_margin, parse_time};
 use crate::cli::wear::WearArguments;
 use crate::documents::stored::KeepArguments;
 use crate::error::{ArgumentError, Error};
@@ -38,7 +38,8 @@ pub struct ChooseArguments {
     #[arg(long, value_name = "PROGRAM", conflicts_with = "command")]
     only: Vec<String>,
     /// Treat targets that differ by less than this as the same, in percent.
-    #[arg(long, value_name = "PERCENT", default_value = "5%", allow_negative_numbers = true, value_parser = parse_margin)]
+    #[arg(long, value_name = "PERCENT", default_value = "5%", allow_negative_numbers = true,
+          value_parser = parse_margin)]
     margin: f64,
     /// End after this time, decided or not [default: 5min; none if all targets are simulated].
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
@@ -90,15 +91,6 @@ struct Needs(Vec<Condition>);
 
 fn parse_needs(text: &str) -> Result<Needs, String> {
     parse_conditions(text).map(Needs)
-}
-
-/// Takes a share of 0.1 % to 50 %, as a part of one.
-pub fn parse_margin(text: &str) -> Result<f64, String> {
-    let percent = text.trim_end_matches('%').trim_end().parse::<f64>();
-    match percent {
-        Ok(percent) if (0.1..=50.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err("a margin is 0.1% to 50%".to_owned()),
-    }
 }
 
 impl ChooseArguments {
@@ -171,20 +163,5 @@ impl ChooseArguments {
             prices: self.prices.clone(),
             in_stages: self.stages,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_margin_is_a_share() {
-        assert_eq!(parse_margin("5%"), Ok(0.05));
-        assert_eq!(parse_margin("2.5 %"), Ok(0.025));
-        assert_eq!(parse_margin("10"), Ok(0.1));
-        for refused in ["0", "-1%", "51%", "x", "", "NaN"] {
-            assert!(parse_margin(refused).is_err(), "{refused}");
-        }
     }
 }

@@ -4,7 +4,6 @@ use clap::Args;
 use clap_complete::Shell;
 use units::Exit;
 
-use crate::cli;
 use crate::error::Error;
 use crate::ui::output;
 
@@ -16,8 +15,7 @@ pub struct CompletionsArguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &CompletionsArguments) -> Result<Exit, Error> {
-    let mut command = cli::command();
+pub fn run(arguments: &CompletionsArguments, mut command: clap::Command) -> Result<Exit, Error> {
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "diskperf", &mut text);
     output::print(&with_paths(arguments.shell, &String::from_utf8_lossy(&text)))?;

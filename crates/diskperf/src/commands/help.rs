@@ -5,8 +5,8 @@ use report::glossary::{self, Topic};
 use report::wrap::{hanging, wrapped};
 use units::Exit;
 
+use crate::cli::examples::TASKS;
 use crate::cli::mentions;
-use crate::cli::{self, TASKS};
 use crate::error::{ArgumentError, Error};
 use crate::ui::output;
 
@@ -40,19 +40,20 @@ const PROGRAMS: Group = (
 const INDENT: usize = 17;
 
 /// Runs the command: `words` are a list, the name of a command, or a word of the tables.
-pub fn run(words: &[String]) -> Result<Exit, Error> {
+pub fn run(words: &[String], command: &clap::Command) -> Result<Exit, Error> {
     let word = words.join(" ");
-    let text = if word.trim().is_empty() { first_screen(output::page()) } else { explained(words, &word)? };
+    let text =
+        if word.trim().is_empty() { first_screen(output::page(), command) } else { explained(words, &word, command)? };
     output::print(&text)?;
     Ok(Exit::Done)
 }
 
-fn explained(words: &[String], word: &str) -> Result<String, Error> {
+fn explained(words: &[String], word: &str, command: &clap::Command) -> Result<String, Error> {
     let page = output::page();
-    if let Some(list) = commands(word, page) {
+    if let Some(list) = commands(word, page, command) {
         return Ok(list);
     }
-    if let Some(help) = command(words) {
+    if let Some(help) = long_help(words, command) {
         return Ok(help);
     }
     let mut texts: Vec<String> = Topic::named(word).map(|topic| glossary::list(topic, page)).into_iter().collect();
@@ -60,8 +61,8 @@ fn explained(words: &[String], word: &str) -> Result<String, Error> {
     if texts.is_empty() {
         return Err(ArgumentError::UnknownWord {
             word: word.to_owned(),
-            near: near(word),
-            mentions: mentions::of(word),
+            near: near(word, command),
+            mentions: mentions::of(word, command),
         }
         .into());
     }
@@ -69,18 +70,17 @@ fn explained(words: &[String], word: &str) -> Result<String, Error> {
 }
 
 /// The list of commands or of programs, if the word asks for it.
-fn commands(word: &str, page: Page) -> Option<String> {
-    let command = cli::command();
+fn commands(word: &str, page: Page, command: &clap::Command) -> Option<String> {
     let listed: Vec<&str> = GROUPS.iter().chain([&PROGRAMS]).flat_map(|(_, names)| names.iter().copied()).collect();
     let others: Vec<&str> =
         command.get_subcommands().map(clap::Command::get_name).filter(|name| !listed.contains(name)).collect();
     let text = match word.trim().to_lowercase().as_str() {
         "commands" => {
-            let groups = GROUPS.iter().map(|(heading, names)| group(heading, names, &command, page));
-            let more = lines(&others, &command, page);
-            groups.collect::<Vec<String>>().join("\n") + &more + "\n" + &group(PROGRAMS.0, PROGRAMS.1, &command, page)
+            let groups = GROUPS.iter().map(|(heading, names)| group(heading, names, command, page));
+            let more = lines(&others, command, page);
+            groups.collect::<Vec<String>>().join("\n") + &more + "\n" + &group(PROGRAMS.0, PROGRAMS.1, command, page)
         }
-        "programs" => group(PROGRAMS.0, PROGRAMS.1, &command, page),
+        "programs" => group(PROGRAMS.0, PROGRAMS.1, command, page),
         _ => return None,
     };
     Some(text)
@@ -102,9 +102,8 @@ fn lines(names: &[&str], command: &clap::Command, page: Page) -> String {
 }
 
 /// The --help of the command that these words name.
-fn command(words: &[String]) -> Option<String> {
-    let command = cli::command();
-    let mut found = &command;
+fn long_help(words: &[String], command: &clap::Command) -> Option<String> {
+    let mut found = command;
     for word in words {
         found = found.find_subcommand(word)?;
     }
@@ -113,23 +112,15 @@ fn command(words: &[String]) -> Option<String> {
 }
 
 /// Commands and words with a similar spelling.
-fn near(word: &str) -> Vec<String> {
-    let commands = near_commands(word).into_iter();
+fn near(word: &str, command: &clap::Command) -> Vec<String> {
+    let commands = mentions::near_commands(word, command).into_iter();
     let mut near: Vec<String> = commands.chain(glossary::near(word).into_iter().map(str::to_owned)).collect();
     near.dedup();
     near
 }
 
-/// Commands with a similar spelling.
-pub fn near_commands(word: &str) -> Vec<String> {
-    let command = cli::command();
-    let commands = command.get_subcommands().map(clap::Command::get_name);
-    commands.filter(|name| glossary::is_close(name, word)).map(str::to_owned).collect()
-}
-
 /// The output of `diskperf --help` and `diskperf help`.
-pub fn first_screen(page: Page) -> String {
-    let command = cli::command();
+pub fn first_screen(page: Page, command: &clap::Command) -> String {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let mut text = wrapped(&format!("{about}\n"), page) + "\nUsage: diskperf [TARGET]... | COMMAND\n\n";
     text += &hanging(page, "  diskperf", INDENT, "measure the current directory: diskperf run quick .");
@@ -140,7 +131,7 @@ pub fn first_screen(page: Page) -> String {
         text += &hanging(page, "", 4, task.command);
     }
     for (heading, names) in FIRST {
-        text += &format!("\n{}", group(heading, names, &command, page));
+        text += &format!("\n{}", group(heading, names, command, page));
     }
     text += &hanging(page, "  help commands", INDENT, "all commands, also: export, resume, delete, clean, paper");
     text +=
@@ -158,7 +149,8 @@ pub fn first_screen(page: Page) -> String {
     text += "\nExit status\n";
     text += &hanging(page, "", 2, &exits.join(", "));
     // Here both spellings of the option print the same.
-    let options = command.help_template("{options}").render_help().to_string().replace(" (see more with '--help')", "");
+    let options =
+        command.clone().help_template("{options}").render_help().to_string().replace(" (see more with '--help')", "");
     // Shorter, so that the values fit into one line.
     let options = options.replace("[possible values: ", "(").replace(']', ")");
     text + &format!("\nOptions\n{}\n", options.trim_end())
@@ -176,6 +168,7 @@ mod tests {
     use machines::{Kind, Machine};
 
     use super::*;
+    use crate::cli;
     use campaign::fit::budget::Sizes;
     use campaign::presets::{self, Settings};
     use campaign::published;

@@ -11,7 +11,6 @@ use kernel::sys::name::Shown;
 use report::glossary::Topic;
 use units::Exit;
 
-use crate::cli;
 use crate::documents::user_files;
 use crate::error::{Error, OutputError};
 use crate::ui::output;
@@ -41,8 +40,7 @@ const SECTIONS: [(&str, &[Topic]); 5] = [
 const WORDS: &str = "diskperf-words.7";
 
 /// Runs the command.
-pub fn run(arguments: &ManArguments) -> Result<Exit, Error> {
-    let mut command = cli::command();
+pub fn run(arguments: &ManArguments, mut command: clap::Command) -> Result<Exit, Error> {
     command.build();
     let Some(directory) = &arguments.out else {
         output::print(&page(&command, "diskperf"))?;

@@ -34,7 +34,13 @@ pub enum DocumentFault {
     NoFolder(String),
     #[error("{0} exists and is not a chart of diskperf")]
     NotAChart(String),
-    #[error("{} and {} have no test in common: {} has {}; {} has {}{differs}", .names[0], .names[1], .names[0], .have[0], .names[1], .have[1])]
+    #[error(
+        "{first} and {second} have no test in common: {first} has {}; {second} has {}{differs}",
+        .have[0],
+        .have[1],
+        first = .names[0],
+        second = .names[1]
+    )]
     NothingShared { names: [String; 2], have: [String; 2], differs: String },
     #[error("{} and {} are the same run", .names[0], .names[1])]
     OneRun { names: [String; 2] },

@@ -11,7 +11,11 @@ use crate::ui::shell;
 /// Why one program was not run.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    #[error("{old} and {new} are the same file; the copy would empty it before reading it", old = .old.shown(), new = .new.shown())]
+    #[error(
+        "{old} and {new} are the same file; the copy would empty it before reading it",
+        old = .old.shown(),
+        new = .new.shown()
+    )]
     SameFile { old: PathBuf, new: PathBuf },
     #[error("{path} changed during the copy; it had {} bytes at the start", .bytes.0, path = .path.shown())]
     Changed { path: PathBuf, bytes: Bytes },

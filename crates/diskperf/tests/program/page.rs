@@ -175,13 +175,17 @@ fn write_others(folder: &Path) {
     write("hostile-histories.json", &renamed(histories, &[("one", HOSTILE[0]), ("other", HOSTILE[1])]));
 
     let cut = |round: u32, lost: u32| {
-        let kept = |kind: &str, lost: u32| serde_json::json!({"kind": kind, "acknowledged": 40, "intact": 40 - lost, "missing": lost, "torn": 0, "stale": 0});
+        let kept = |kind: &str, lost: u32| {
+            serde_json::json!({"kind": kind, "acknowledged": 40, "intact": 40 - lost, "missing": lost, "torn": 0,
+                               "stale": 0})
+        };
         let kinds = [kept("create", 0), kept("append", lost), kept("overwrite", 0), kept("replace", lost / 2)];
         serde_json::json!({"round": round, "unflushed_bytes": 5_242_880, "unmountable": null, "kinds": kinds})
     };
     let verified = |cuts: Vec<Value>, control: Value| {
         serde_json::json!({
-            "schema": "diskperf-verify/1", "version": "0.1.0", "kernel": "Linux 6.17", "target": "image:ext4,mount=barrier=0",
+            "schema": "diskperf-verify/1", "version": "0.1.0", "kernel": "Linux 6.17",
+            "target": "image:ext4,mount=barrier=0",
             "seed": 1, "cuts": cuts, "control": control, "interrupted": false, "errors": []
         })
     };
@@ -304,7 +308,8 @@ fn is_whole_on_paper(browser: &Browser, name: &str, faults: &mut Faults) -> Resu
         "const speaks = one => one.checkVisibility({visibilityProperty: true, opacityProperty: true})
              && [...one.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim());
          return [...document.querySelectorAll('.legend li, details th, details pre')]
-             .filter(one => !one.closest('.screen') && one.textContent.trim() && ![one, ...one.querySelectorAll('*')].some(speaks))
+             .filter(one => !one.closest('.screen') && one.textContent.trim()
+                 && ![one, ...one.querySelectorAll('*')].some(speaks))
              .map(one => `not on paper: ${one.textContent}`)",
         &[],
     )?;
@@ -405,7 +410,8 @@ fn takes_names_for_names(browser: &Browser, faults: &mut Faults) -> Result<(), S
     faults.add(place, texts.iter().filter(|text| obeyed(text)).map(|text| format!("a terminal would obey {text:?}")));
     let names = browser.run(
         "return \
-            JSON.parse(document.querySelector('script[type=\"application/json\"]').textContent).run.targets.map(one => one.name)",
+            JSON.parse(document.querySelector('script[type=\"application/json\"]').textContent)
+             .run.targets.map(one => one.name)",
         &[],
     )?;
     faults.unless(names == Value::from(HOSTILE.to_vec()), place, &format!("the document has other names: {names}"));

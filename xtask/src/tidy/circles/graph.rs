@@ -71,15 +71,6 @@ impl Graph {
         among.any(|(importer, imported)| self.files[*importer] == from && self.files[*imported] == to)
     }
 
-    /// Every import in a circle, as text.
-    pub fn imports_among<'a>(&'a self, circle: &'a Circle) -> impl Iterator<Item = String> + 'a {
-        let among = self.imports.iter().filter(|((importer, imported), _)| within(circle, *importer, *imported));
-        among.map(|((importer, imported), names)| {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            format!("{} -> {} ({})", self.short(*importer), self.short(*imported), names.join(", "))
-        })
-    }
-
     /// The circles that count:
     ///   1. files that reach one another through imports form a circle;
     ///   2. if one of them is the module that all others are in, it does not count, and the others are asked again.

@@ -22,49 +22,14 @@ use super::source::File;
 use graph::Graph;
 use modules::Tree;
 
-/// Crates that still have circles, and the number of files in them. `cargo xtask tidy --circles` prints them.
-const TO_OPEN: [(&str, usize); 1] = [("diskperf", 9)];
-
 /// Imports that may close a circle: the file, the file it imports, and why. At most three.
 const EXCEPTIONS: [(&str, &str, &str); 0] = [];
 
 const _: () = assert!(EXCEPTIONS.len() <= 3, "at most three exceptions");
 
-/// The circles in the crates of these files. Those of `TO_OPEN` may have as many files in circles as it says: not more,
-/// and a smaller number has to be entered.
+/// The circles in the crates of these files.
 pub fn check(files: &[File]) -> Vec<Finding> {
-    let is_skipped = |file: &&File| TO_OPEN.iter().any(|(name, _)| file.crate_name() == Some(name));
-    let (skipped, open): (Vec<&File>, Vec<&File>) = files.iter().partition(is_skipped);
-    let mut findings: Vec<Finding> = found(&open, &EXCEPTIONS);
-    findings.extend(TO_OPEN.iter().flat_map(|(name, known)| to_open(name, *known, &files_of(&skipped, name))));
-    findings
-}
-
-/// Findings in a crate that still has circles with this number of files.
-fn to_open(name: &str, known: usize, files: &[&File]) -> Vec<Finding> {
-    let graphs = match graphs_of(files) {
-        Ok(graphs) => graphs,
-        Err(finding) => return vec![finding],
-    };
-    let count: usize = graphs.iter().flat_map(Graph::circles).map(|circle| circle.len()).sum();
-    let mut findings: Vec<Finding> = graphs.iter().flat_map(Graph::hidden).collect();
-    findings.extend(super::ratchet(name, "files in import circles", known, count, "TO_OPEN"));
-    findings
-}
-
-/// The circles of the crates that the rule skips, with every import in them.
-pub fn of_skipped(files: &[File]) -> Result<Vec<String>, String> {
-    let mut lines = Vec::new();
-    let files: Vec<&File> = files.iter().collect();
-    for (name, _) in TO_OPEN {
-        for graph in graphs_of(&files_of(&files, name)).map_err(|finding| finding.to_string())? {
-            for circle in graph.circles() {
-                lines.push(format!("{name}: {} files", circle.len()));
-                lines.extend(graph.imports_among(&circle).map(|import| format!("  {import}")));
-            }
-        }
-    }
-    Ok(lines)
+    found(&files.iter().collect::<Vec<_>>(), &EXCEPTIONS)
 }
 
 /// The circles in some files, and the exceptions that none of their circles needs.
@@ -261,17 +226,6 @@ mod tests {
         for seen in ["use crate::b::B;", "use crate::b::E::*;", "use std::fmt::Write;", "use std::fmt;"] {
             assert_eq!(count(&[root, ("a.rs", &format!("fn f() {{ {seen} }}")), b]), 0, "{seen}");
         }
-    }
-
-    #[test]
-    fn the_files_in_known_circles_may_only_get_fewer() {
-        let files = [
-            File::new("crates/new/src/lib.rs", "mod a; mod b;"),
-            File::new("crates/new/src/a.rs", "use crate::b::B; pub struct A;"),
-            File::new("crates/new/src/b.rs", "use crate::a::A; pub struct B;"),
-        ];
-        let found = |known| to_open("new", known, &files.iter().collect::<Vec<_>>()).len();
-        assert_eq!((found(1), found(2), found(3)), (1, 0, 1));
     }
 
     #[test]

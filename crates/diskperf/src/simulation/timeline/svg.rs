@@ -53,7 +53,8 @@ pub fn svg(title: &str, lanes: &Lanes) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" \
          font-size=\"12\">\n<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"white\"/>\n\
          <text x=\"{LEFT}\" y=\"22\" font-size=\"15\">{}</text>\n\
-         <text x=\"{LEFT}\" y=\"40\" fill=\"#555\">{WINDOW} from {:.3} s on, around the longest wait for a sector: {turned}\
+         <text x=\"{LEFT}\" y=\"40\" fill=\"#555\">{WINDOW} from {:.3} s on, around the longest wait for a \
+         sector: {turned}\
          </text>\n",
         escaped(title),
         from.since_zero().as_secs_f64(),

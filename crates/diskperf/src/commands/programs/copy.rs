@@ -34,7 +34,8 @@ pub struct CopyArguments {
     new: OsString,
     /// Buffer size: bytes of each read and write, as in 1, 4096, 64KiB (65536 bytes) or 64kB (64000 bytes); at most
     /// 256MiB. In the listing, this is BUF_SIZE.
-    #[arg(long, value_name = "SIZE", default_value = "1024", allow_negative_numbers = true, value_parser = parse_buffer)]
+    #[arg(long, value_name = "SIZE", default_value = "1024", allow_negative_numbers = true,
+          value_parser = parse_buffer)]
     buffer: u32,
     /// Syncs during the copy.
     #[arg(long, value_enum, default_value = "none")]

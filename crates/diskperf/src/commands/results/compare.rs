@@ -19,7 +19,7 @@ use stats::compare::compared::{Compared, ComparedCell, Guarded, Lone, Outcome, c
 use stats::{Cell, Document, Provenance};
 use units::Exit;
 
-use super::choose::parse_margin;
+use crate::cli::values::parse_margin;
 use crate::documents::document;
 use crate::documents::fault::DocumentFault;
 use crate::documents::stored::StoreArguments;
@@ -38,7 +38,8 @@ pub struct CompareArguments {
     #[arg(value_name = "NOW")]
     now: PathBuf,
     /// Treat rates that differ by less than this as the same, in percent.
-    #[arg(long, value_name = "PERCENT", default_value = "5%", allow_negative_numbers = true, value_parser = parse_margin)]
+    #[arg(long, value_name = "PERCENT", default_value = "5%", allow_negative_numbers = true,
+          value_parser = parse_margin)]
     margin: f64,
     /// End with exit status 5 on these conditions: slower:5%, or for one test commit:slower:20%; separate several by
     /// commas.
