@@ -197,6 +197,13 @@ fn standing(decided: usize, all: usize, more: Option<u32>) -> Findings {
 }
 
 #[test]
+fn a_comparison_of_nothing_ends_after_the_fewest_rounds() {
+    let mut play = Play::new(comparison(10_000, None));
+    play.findings = standing(0, 0, None);
+    assert_eq!((play.play_on(), play.performed.len()), (Why::NothingLeft, 6));
+}
+
+#[test]
 fn it_ends_when_the_comparison_is_decided() {
     let mut play = Play::new(comparison(10_000, None));
     play.findings = standing(0, 0, None);
