@@ -91,7 +91,7 @@ impl Standing {
     }
 }
 
-/// What the results so far say.
+/// Judgement of the results so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Findings {
     /// Whether every rate is steady.
@@ -138,7 +138,7 @@ pub enum Order<'a> {
     Independent(&'a [usize]),
 }
 
-/// What a campaign goes by.
+/// Rules of a campaign.
 pub struct Rules<'a> {
     /// The most rounds, including a discarded one.
     pub rounds: u32,

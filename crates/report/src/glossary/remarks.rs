@@ -1,9 +1,6 @@
-//! Remarks: what happened during a run that the figures do not show.
+//! Remarks: events of a run that its figures do not show. They are below the table, and in run.remarks of the JSON.
 
 use super::Entry;
-
-/// The place of all of them.
-const BELOW: &str = "Below the table, and in run.remarks of the JSON.";
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry {
@@ -22,7 +19,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "io_uring worked without one of its features",
         says: "io_uring worked without registered files or buffers, or handed operations to kernel workers. An \
                operation then costs more CPU time.",
-        when: BELOW,
+        when: "Workloads with a queue depth above 1.",
         advice: "The remark names the reason. ulimit -l unlimited allows registered buffers.",
     },
     Entry {
@@ -31,7 +28,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "an execution was repeated",
         says: "A signal (SIGSTOP, SIGTSTP) paused the run during an execution. diskperf discarded its time and \
                repeated it.",
-        when: BELOW,
+        when: "A signal paused the run.",
         advice: "Do not suspend a run.",
     },
     Entry {
@@ -40,7 +37,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "a command left processes running",
         says: "A command ended and processes that it had started went on. diskperf ended them outside the measurement, \
                or could not because they run as another user.",
-        when: BELOW,
+        when: "Tests of a command of your own.",
         advice: "Let the command wait for its processes: their work is not part of its time.",
     },
     Entry {
@@ -49,7 +46,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "the memory of the run could not be limited",
         says: "The preset or --cache limits the memory of the run, so that files do not fit into the page cache. That \
                was not possible here.",
-        when: BELOW,
+        when: "Runs with --cache, and classic1983 without --size.",
         advice: "Run as root on a system whose control groups limit memory.",
     },
     Entry {
@@ -58,7 +55,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "a disk still has queue settings of a killed run",
         says: "A run with tune= was killed, and diskperf could not restore the queue settings of its disk. If this \
                run measured that disk, it did so with those settings.",
-        when: BELOW,
+        when: "After a run with tune= was killed.",
         advice: "Run diskperf clean as root, or restart the machine.",
     },
     Entry {
@@ -67,7 +64,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "rounds were left out because the time was over",
         says: "The run ended before all planned rounds, because --budget or the time of the preset was over. Fewer \
                rounds give wider intervals. Or the last rounds left out one test, because it takes too long.",
-        when: BELOW,
+        when: "Runs with --budget, quick and choose.",
         advice: "Give the run more time with --budget.",
     },
 ];
