@@ -372,11 +372,11 @@ mod tests {
     #[test]
     fn long_test_files_begin_first_with_and_without_rights() {
         let mut names =
-            ["kernel::images", "cli_io without rights", "diskperf::program_security", "calibration (bin calibration)"];
+            ["kernel::blank", "cli_io without rights", "diskperf::program_page", "calibration (bin calibration)"];
         longest_first(&mut names, |name| name);
         assert_eq!(
             names,
-            ["diskperf::program_security", "calibration (bin calibration)", "cli_io without rights", "kernel::images"]
+            ["diskperf::program_page", "calibration (bin calibration)", "cli_io without rights", "kernel::blank"]
         );
     }
 }
