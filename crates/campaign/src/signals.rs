@@ -3,7 +3,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub struct Timer(Sender<Option<Nanos>>);
 impl Timer {
     /// Waits for this time from now on; without one, until it is set again.
     pub fn set(&self, time: Option<Nanos>) {
-        // It has fired if nobody receives it.
+        // Without a receiver, the timer has fired already.
         let _ = self.0.send(time);
     }
 }
@@ -103,18 +103,7 @@ impl Stop {
         let (sender, receiver) = mpsc::channel::<Option<Nanos>>();
         let stop = self.clone();
         let wait = move || {
-            let mut time = Some(time);
-            let receive = |time| match time {
-                Some(Nanos(time)) => receiver.recv_timeout(Duration::from_nanos(time)),
-                None => receiver.recv().map_err(RecvTimeoutError::from),
-            };
-            let ended = loop {
-                match receive(time) {
-                    Ok(set) => time = set,
-                    Err(ended) => break ended,
-                }
-            };
-            if ended == RecvTimeoutError::Timeout && !stop.requested() {
+            if is_over(&receiver, Some(time)) && !stop.requested() {
                 stop.is_late.store(true, Ordering::Relaxed);
                 stop.flag.store(true, Ordering::Relaxed);
             }
@@ -125,24 +114,48 @@ impl Stop {
     }
 }
 
+/// Waits for the end of the time, which every message sets again; without a time, for a message. Returns false if the
+/// sender is dropped before.
+fn is_over(receiver: &Receiver<Option<Nanos>>, mut time: Option<Nanos>) -> bool {
+    loop {
+        let received = match time {
+            Some(Nanos(time)) => receiver.recv_timeout(Duration::from_nanos(time)),
+            None => receiver.recv().map_err(RecvTimeoutError::from),
+        };
+        match received {
+            Ok(set) => time = set,
+            Err(ended) => return ended == RecvTimeoutError::Timeout,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_timer_that_is_held_fires_once_it_is_set_again() {
+    fn a_timer_stops_the_run_as_late() {
         let stop = Stop::default();
-        let timer = stop.after(Nanos::from_millis(1)).expect("a thread");
-        // Whichever comes first, the end of the time or this: a timer that is held does not fire afterwards.
-        timer.set(None);
-        thread::sleep(Duration::from_millis(20));
-        let is_fired = stop.requested();
-        thread::sleep(Duration::from_millis(50));
-        assert_eq!(stop.requested(), is_fired);
-        timer.set(Some(Nanos::ZERO));
+        let _timer = stop.after(Nanos::ZERO).expect("a thread");
         while !stop.requested() {
             thread::yield_now();
         }
         assert!(stop.is_late());
+    }
+
+    #[test]
+    fn a_timer_that_is_held_ends_only_if_it_is_set_again() {
+        let hour = Some(Nanos::from_secs(3600));
+        let (sender, receiver) = mpsc::channel();
+        [None, hour, Some(Nanos::ZERO)].into_iter().for_each(|time| sender.send(time).expect("a receiver"));
+        assert!(is_over(&receiver, hour));
+        // The sender is dropped after the time would have ended, if the message did not hold it.
+        sender.send(None).expect("a receiver");
+        let dropped = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(50));
+            drop(sender);
+        });
+        assert!(!is_over(&receiver, Some(Nanos::from_millis(1))));
+        dropped.join().expect("it ends");
     }
 }
