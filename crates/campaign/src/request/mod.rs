@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 use workload::{Cache, Mix};
 
+use crate::choose::USUAL;
 use crate::presets::{self, Preset, Sizing};
 use crate::targets::Wear;
 use crate::targets::{Conditioning, TargetArgument};
@@ -42,8 +43,6 @@ pub struct RunRequest {
     pub schedule: Schedule,
     /// No round starts that would end later.
     pub budget: Option<Nanos>,
-    /// How its tests are sized.
-    pub sizing: Sizing,
     /// The size of large files.
     pub size: Option<Bytes>,
     /// The state of the machine during the run.
@@ -160,7 +159,6 @@ impl RunRequest {
             together: if preset.together { Together::IfShared } else { Together::Never },
             schedule: preset.schedule.clone(),
             budget: None,
-            sizing: preset.sizing,
             size: None,
             environment: Environment {
                 memory: preset.memory,
@@ -173,6 +171,14 @@ impl RunRequest {
             keep: false,
             consent: Consent::default(),
             workload,
+        }
+    }
+
+    /// How its tests are sized: as the preset says. A comparison has more time by default.
+    pub fn sizing(&self) -> Sizing {
+        match self.workload.preset().sizing {
+            Sizing::FitTime { usual } if self.schedule.goal().is_some() => Sizing::FitTime { usual: usual.max(USUAL) },
+            sizing => sizing,
         }
     }
 }

@@ -19,7 +19,7 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, CampaignErr
     let RunRequest { schedule, environment, .. } = request;
     let (preset, goal) = (request.workload.preset(), schedule.goal());
     let given = || alternatives(resolved, targets, Sizes::LARGEST);
-    let (alternatives, sizing) = match request.sizing {
+    let (alternatives, sizing) = match request.sizing() {
         Sizing::Fixed => (given()?, PlannedSizing::Fixed),
         Sizing::Thin => (given()?, PlannedSizing::Thin),
         Sizing::FitTime { usual } => {

@@ -40,7 +40,9 @@ pub enum Schedule {
         /// What is compared, and how exactly.
         goal: Goal,
     },
-    /// One simulation for each of N rotational positions of the platters.
+    /// One simulation for each of N rotational positions of the platters. Only `simulate` makes it, and no request has
+    /// it.
+    #[serde(skip)]
     Phases(u32),
 }
 

@@ -2,24 +2,30 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::ffi::OsStringExt;
 
 use campaign::presets::Sizing;
 use campaign::request::resolved::{Resolved, Tests};
 use campaign::request::{RunRequest, Together};
-use campaign::targets::{Conditioning, TargetArgument};
+use campaign::targets::{Conditioning, TargetArgument, TargetKind};
+use kernel::sys::name::Shown;
 use units::{Bytes, Nanos};
 
 use crate::cli;
 use crate::error::Error;
 use crate::session::Stored;
-use crate::ui::layout::Output;
+use crate::ui::layout::{Output, RunFormat};
 
 /// What a command line asks for.
 fn asked(line: &str) -> Resolved {
     let words = shlex::split(line).expect("words").into_iter().map(OsString::from);
-    let words: Vec<OsString> = ["diskperf".into()].into_iter().chain(words).collect();
-    let asked: Result<Resolved, Error> = cli::asked(&words, true).expect("it runs something");
-    asked.unwrap_or_else(|error| panic!("{line}: {error}"))
+    read(&["diskperf".into()].into_iter().chain(words).collect::<Vec<OsString>>())
+}
+
+/// What these words ask for.
+fn read(words: &[OsString]) -> Resolved {
+    let asked: Result<Resolved, Error> = cli::asked(words, true).expect("it runs something");
+    asked.unwrap_or_else(|error| panic!("{words:?}: {error}"))
 }
 
 /// The request after it was stored and read.
@@ -66,13 +72,37 @@ fn every_request_is_read_as_it_was_stored() {
 }
 
 #[test]
+fn words_that_are_not_utf_8_are_read_as_they_were_stored() {
+    let odd = OsString::from_vec(b"a\xff".to_vec());
+    let words = |line: &str| -> Vec<OsString> { line.split(' ').map(OsString::from).collect() };
+    let command = [
+        words("diskperf run"),
+        vec![odd.clone()],
+        words("--prepare"),
+        vec![OsString::from_vec(b"sh -c a\xff".to_vec())],
+        words("-- sh -c"),
+        vec![odd.clone()],
+    ];
+    let Resolved { request, tests } = read(&command.concat());
+    assert_eq!(stored(&request).targets[0].kind, TargetKind::Directory(odd.clone().into()));
+    let (Tests::Command(before), Tests::Command(after)) = (tests, stored(&request).resolve().expect("a shell").tests)
+    else {
+        panic!("a command");
+    };
+    assert_eq!(format!("{after:?}"), format!("{before:?}"));
+    let output = Output { format: RunFormat::Csv, file: Some(odd.shown().into_owned()) };
+    let again = Stored::of_text(&Stored { request, output }.to_text()).expect("what is stored is read");
+    assert_eq!((again.output.format, again.output.file), (RunFormat::Csv, Some(odd.shown().into_owned())));
+}
+
+#[test]
 fn what_is_typed_is_in_the_request() {
     let quick = asked("run quick --size 64MiB --rounds 3").request;
     assert_eq!((quick.size, quick.schedule.rounds(), quick.schedule.promised()), (Some(Bytes::mib(64)), 3, 5));
     assert_eq!(quick.targets, [TargetArgument::from(".".to_owned())]);
-    assert_eq!(quick.sizing, Sizing::FitTime { usual: Nanos::from_secs(60) });
+    assert_eq!(quick.sizing(), Sizing::FitTime { usual: Nanos::from_secs(60) });
     let chosen = asked("choose . /tmp").request;
-    assert_eq!((chosen.sizing, chosen.budget), (Sizing::FitTime { usual: campaign::choose::USUAL }, None));
+    assert_eq!((chosen.sizing(), chosen.budget), (Sizing::FitTime { usual: campaign::choose::USUAL }, None));
     assert_eq!(chosen.schedule.goal().map(|goal| goal.margin), Some(0.05));
     // The limit of the page cache belongs to a file of the preset's size.
     let classic = |options: &str| asked(&format!("run classic1983 . {options}")).request;

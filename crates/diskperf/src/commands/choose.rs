@@ -1,8 +1,8 @@
 //! `diskperf choose A B [C...]`: which is faster, by how much, and how sure that is. A run whose rounds go on until
 //! that is known.
 
-use campaign::choose::{Condition, Goal, Price, USUAL, Use, parse_conditions, parse_price, parse_use};
-use campaign::presets::{self, Preset, Sizing};
+use campaign::choose::{Condition, Goal, Price, Use, parse_conditions, parse_price, parse_use};
+use campaign::presets::{self, Preset};
 use campaign::request::resolved::{Resolved, Tests};
 use campaign::request::schedule::Schedule;
 use campaign::request::{CacheWish, Environment, RunRequest, Together, Workload};
@@ -113,11 +113,6 @@ impl ChooseArguments {
                 goal,
             },
             budget: self.budget,
-            sizing: match new.sizing {
-                // The limits on the bytes written stay up to this time.
-                Sizing::FitTime { usual } => Sizing::FitTime { usual: usual.max(USUAL) },
-                sizing => sizing,
-            },
             size: self.size,
             environment: Environment {
                 memory: new.environment.memory.filter(|_| self.size.is_none()),
