@@ -1,13 +1,8 @@
 //! Targets as people type them, changed at random.
 
-use testkit::fuzz::{Subject, fuzz};
+use testkit::fuzz::{Subject, fuzz, is_bounded};
 
 use crate::targets::TargetArgument;
-
-/// A message is read by a person: it is no longer than a screen and a few copies of what it is about.
-fn is_bounded(said: &str, input: &str) {
-    assert!(said.len() <= 3000 + 4 * input.len(), "{} bytes are said of {}", said.len(), input.len());
-}
 
 #[test]
 fn fuzz_targets() {

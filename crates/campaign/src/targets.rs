@@ -416,6 +416,11 @@ impl Target {
     }
 }
 
+/// Whether all targets with these indices are simulated machines.
+pub fn are_simulated(busy: &[usize], targets: &[Target]) -> bool {
+    busy.iter().all(|&index| targets[index].is_simulated())
+}
+
 /// The names of the targets that are busy.
 pub fn names(busy: &[usize], targets: &[Target]) -> String {
     let mut names: Vec<&str> = busy.iter().map(|&target| targets[target].name.as_str()).collect();

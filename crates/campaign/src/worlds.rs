@@ -19,8 +19,8 @@ use crate::fit::trials::Trial;
 use crate::plan::{Alternative, Before, Plan, Raw};
 use crate::rounds::deadline::since;
 use crate::signals::Stop;
-use crate::targets::Target;
 use crate::targets::prepared::{Ground, Renewal};
+use crate::targets::{Target, are_simulated};
 
 /// How long a run that has a minute waits for others to come to rest, before each phase.
 const BRIEFLY: Nanos = Nanos::from_millis(300);
@@ -152,7 +152,7 @@ fn leave(worlds: Vec<(Vec<usize>, AnyWorld)>) -> Result<(), CampaignError> {
 
 /// Refuses where there is no memory for the programs of all worlds.
 pub fn check_memory(plan: &Plan, targets: &[Target]) -> Result<(), CampaignError> {
-    let is_real = |alternative: &&Alternative| alternative.targets.iter().all(|&index| !targets[index].is_simulated());
+    let is_real = |alternative: &&Alternative| !are_simulated(&alternative.targets, targets);
     let alternatives = plan.alternatives.iter().filter(is_real);
     // A ring lives as long as its program runs.
     let rings = alternatives.clone().map(Alternative::ring_memory).max().unwrap_or_default();

@@ -12,7 +12,7 @@ use stats::compare::compared::compare;
 use stats::compare::history::{Sample, history};
 use stats::inference::comparison::MARGIN;
 use stats::{Cell, Document, Provenance};
-use testkit::fuzz::{Subject, fuzz};
+use testkit::fuzz::{Subject, fuzz, is_bounded};
 use units::{Bytes, Nanos};
 
 use crate::cli;
@@ -22,11 +22,6 @@ use crate::documents::redact::anonymous;
 use crate::session::Stored;
 use crate::ui::layout::{self, Output};
 use crate::ui::shell;
-
-/// A message is read by a person: it is no longer than what it is about, and a screen.
-fn is_bounded(said: &str, input: &str) {
-    assert!(said.len() <= 3000 + 4 * input.len(), "{} bytes are said of {}", said.len(), input.len());
-}
 
 #[test]
 fn fuzz_sizes_and_times() {

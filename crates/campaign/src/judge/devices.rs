@@ -174,8 +174,9 @@ fn amplified(case: &Case) -> Option<Mark> {
     marks?.into_iter().min_by(|a, b| value(a).total_cmp(&value(b)))
 }
 
-/// Of a command nobody knows what it does, but that a device had no part in it which moved nothing, or nothing of what
-/// the command's own account has. The device is used by others too, but for one under a file system of ours.
+/// The mark of a command whose device had no part in it: the device moved nothing, or not what the command's own
+/// account contains. The work of a command is unknown. Other programs use the device too, unless it is under a file
+/// system of ours.
 fn untouched(case: &Case) -> Option<Mark> {
     if case.phase.unit.first != OpKind::Run {
         return None;
@@ -186,7 +187,7 @@ fn untouched(case: &Case) -> Option<Mark> {
     contents::untouched(moved.sum::<Option<u64>>()?, own.sum::<Option<u64>>().filter(|_| !is_ours))
 }
 
-/// How many writes went on where the one before ended; none where some did not.
+/// The writes that began at the end of the write before; 0 if some writes were elsewhere.
 fn calls_in_order(tally: &Tally) -> u64 {
     if tally.count(OpKind::WriteAt) > 0 { 0 } else { tally.count(OpKind::Write) }
 }

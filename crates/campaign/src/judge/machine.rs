@@ -14,7 +14,7 @@ use super::Case;
 use super::window::windows;
 use crate::executions::History;
 use crate::plan::Plan;
-use crate::targets::Target;
+use crate::targets::{Target, are_simulated};
 
 /// What one cell tells by itself.
 pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
@@ -53,7 +53,7 @@ pub fn noise(plan: &Plan, targets: &[Target], histories: &[History], cells: &mut
     let mut of_cells: Vec<(usize, Vec<Disturbance>)> = Vec::new();
     let mut cell = 0;
     for (alternative, history) in plan.alternatives.iter().zip(histories) {
-        let is_real = alternative.targets.iter().all(|&index| !targets[index].is_simulated());
+        let is_real = !are_simulated(&alternative.targets, targets);
         for (index, phase) in alternative.row.program.phases.iter().enumerate() {
             let run = |(round, performance): (u32, &Performance)| {
                 let run: &PhaseRun = performance.phases.get(index)?;

@@ -16,7 +16,7 @@ use crate::plan::Alternative;
 use crate::results::{self, Scene, all_cells};
 use crate::run_writer::Keeper;
 use crate::signals::Stop;
-use crate::targets::names;
+use crate::targets::{Target, are_simulated, names};
 use crate::worlds::Worlds;
 
 /// The rounds of a plan. A failure voids the cells of its own test and target only.
@@ -63,9 +63,8 @@ impl Rounds<'_> {
 
     fn rules<'a>(&self, order: &'a dyn Fn(u32) -> Vec<usize>) -> Rules<'a> {
         let Scene { plan, targets, .. } = self.scene;
-        let is_real = |&index: &usize| !targets[index].is_simulated();
-        let has_real = (0..targets.len()).any(|index| is_real(&index));
-        let is_untimed = |alternative: &Alternative| has_real && !alternative.targets.iter().any(is_real);
+        let has_real = !targets.iter().all(Target::is_simulated);
+        let is_untimed = |alternative: &Alternative| has_real && are_simulated(&alternative.targets, targets);
         Rules {
             rounds: plan.rounds,
             discard_first: plan.discards(1),

@@ -70,7 +70,7 @@ impl Site for WorldSite<'_> {
             let Alternative { targets: busy, row } = &self.plan.alternatives[index];
             let target = targets::names(busy, self.targets);
             notify(Event::ProgramStarted { index, program: row.program.name, target: &target });
-            let is_simulated = busy.iter().all(|&index| self.targets[index].is_simulated());
+            let is_simulated = targets::are_simulated(busy, self.targets);
             let began = self.late.as_ref().filter(|_| is_simulated).map(Late::pause);
             let performed = self.perform_one(turn, &target, notify);
             if let (Some(late), Some(began)) = (&mut self.late, began) {

@@ -24,7 +24,7 @@ use campaign::rounds::measured::Rounds;
 use campaign::signals::Stop;
 use campaign::targets::memory::limit_memory;
 use campaign::targets::whole_devices;
-use campaign::targets::{Target, names};
+use campaign::targets::{Target, are_simulated, names};
 use campaign::worlds::{self, AnyWorld, Worlds};
 use kernel::PrivateMounts;
 use kernel::sys::name::Shown;
@@ -341,7 +341,7 @@ fn real_phases<'a>(
     targets: &'a [Target],
     histories: &'a [History],
 ) -> impl Iterator<Item = (&'a Phase, Vec<&'a PhaseRun>)> {
-    let is_real = |alternative: &Alternative| alternative.targets.iter().all(|&index| !targets[index].is_simulated());
+    let is_real = |alternative: &Alternative| !are_simulated(&alternative.targets, targets);
     let real = plan.alternatives.iter().zip(histories).filter(move |(alternative, _)| is_real(alternative));
     real.flat_map(|(alternative, history)| {
         let phases = alternative.row.program.phases.iter().enumerate();
@@ -351,7 +351,7 @@ fn real_phases<'a>(
 
 /// What the clock shows where nothing is done on a real target; nothing where there is none.
 fn nothing(plan: &Plan, targets: &[Target], worlds: &mut Worlds, stop: &Stop) -> Result<Option<Nanos>, CampaignError> {
-    let is_real = |alternative: &&Alternative| alternative.targets.iter().all(|&index| !targets[index].is_simulated());
+    let is_real = |alternative: &&Alternative| !are_simulated(&alternative.targets, targets);
     match plan.alternatives.iter().find(is_real) {
         Some(alternative) => worlds.open(plan, &alternative.targets, targets, stop)?.nothing(),
         None => Ok(None),
