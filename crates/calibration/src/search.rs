@@ -2,8 +2,8 @@
 //! both with few ways for the platters to stand; then constant by constant with all of them.
 //!
 //! Everything follows from the seed. What a machine came to is kept in a journal, so that a search that was interrupted
-//! goes the same way again without simulating it. A journal of another program is known by the first thing that is
-//! asked of it, which is always simulated, and begun anew.
+//! goes the same way again without simulating it. The first machine of a search is always simulated. If its
+//! result differs from the journal, another program wrote the journal, and a new one begins.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -21,9 +21,9 @@ use crate::rounds::Standing;
 #[derive(Debug)]
 #[expect(missing_docs, reason = "the fields are named after what they hold")]
 pub enum Event<'a> {
-    /// So many bytes of the image for a target are written.
+    /// `bytes` of the `of` bytes of a target's image were written.
     ImageWritten { target: &'a str, bytes: u64, of: u64 },
-    /// So many bytes of a device are written, of those that condition it.
+    /// `bytes` of the `of` bytes that condition a device were written.
     DeviceWritten { target: &'a str, bytes: u64, of: u64 },
     /// The first `bytes` of a device that must be blank were read; all are zero.
     DeviceRead { target: &'a str, bytes: u64, of: u64 },
@@ -31,26 +31,25 @@ pub enum Event<'a> {
     DeviceReadTakes { device: &'a str, identity: &'a str, rest: Nanos },
     /// The run begins.
     Started(&'a Plan),
-    /// A round begins: which of how many, as far as that is known, and what rounds before it have decided.
+    /// A round begins, of `rounds` as far as that is known, with the comparisons that earlier rounds decided.
     RoundStarted { round: u32, rounds: u32, standing: Option<Standing> },
     /// An alternative of the plan begins: a program, on a target.
     ProgramStarted { index: usize, program: &'static str, target: &'a str },
-    /// One execution of an alternative is over, well or not, or will not be.
+    /// An execution of an alternative ended, failed, or is left out.
     ProgramEnded { index: usize },
-    /// The first figures of a program, one round of which is done; and all cells there will be, for their
-    /// names.
+    /// The cells of a program after its first round, and all cells of the run, for their names.
     FirstFigures { cells: &'a [Cell], all: &'a [Cell] },
     /// The run has ended.
     Finished,
-    /// How long the plan takes, and what is left out of it.
+    /// The estimated duration of the plan, and the tests that it leaves out.
     Forecast { forecast: &'a Forecast, plan: &'a Plan },
     /// The sizes that fit into the time of the run.
     Fitted { fitted: &'a Fitted, plan: &'a Plan },
     /// The comparison begins; some of these targets may share a device.
     Comparing(&'a [TargetInfo]),
-    /// A file system of our own is filled with so many bytes, and changed.
+    /// Filling a file system of our own with `bytes`, and changing it, begins.
     Aging { target: &'a str, fill: u32, churns: u32, bytes: Bytes },
-    /// It is filled and changed.
+    /// A file system of our own is filled and changed.
     Aged { target: &'a str, aged: &'a Aged },
     /// Conditioning a device takes this much longer.
     ConditioningTakes { target: &'a str, rest: Nanos },
@@ -68,13 +67,13 @@ pub enum Event<'a> {
     ProcessesEnded { target: &'a str, program: &'a str, command: u8, count: u32 },
     /// A command left processes running that diskperf may not end.
     ProcessesLeft { target: &'a str, program: &'a str, command: u8, count: u32 },
-    /// The time was over after so many of the planned rounds.
+    /// The time was over after `ran` of the `planned` rounds.
     RoundsLeftOut { ran: u32, planned: u32 },
     /// There is no time for more executions of a program, which was executed before.
     ExecutionsLeftOut { target: &'a str, program: &'a str },
-    /// Results could not be stored. It is tried again later.
+    /// Results could not be stored. diskperf tries again later.
     NotStored(&'a StoreError),
-    /// What was made for a target stays there.
+    /// The image or the file system of a target stays there (--keep).
     Kept { target: &'a str, path: &'a Path, is_image: bool },
     /// A folder that a killed process of the run left is removed.
     FolderRemoved { run: &'a str, path: &'a Path },

@@ -1,4 +1,4 @@
-//! What was executed: the executions of each alternative, and why one failed.
+//! The executions of each alternative, and the reason of a failure.
 
 use report::plain::SAID;
 use runner::execution::{Broken, Performance};
@@ -11,16 +11,16 @@ use crate::rounds::Turn;
 #[derive(Clone, Debug, Default)]
 pub struct History {
     pub(crate) runs: Vec<Execution>,
-    /// What went wrong around the program, where that ended it.
+    /// The failure around the program that ended it, if there was one.
     broken: Option<Void>,
 }
 
 /// Why a program's cells are void.
 #[derive(Clone, Debug)]
 pub struct Void {
-    /// On which of its targets it failed; none where all are concerned.
+    /// The index of the program that failed; none if the failure concerns all.
     pub(crate) program: Option<usize>,
-    /// In which phase; none while it was prepared.
+    /// The index of the phase in which it failed; none if it failed during the preparation.
     pub(crate) phase: Option<usize>,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,

@@ -1,4 +1,4 @@
-//! What will be run, in which order: decided before anything is touched.
+//! The plan of a run: its tests, their targets, and the order of each round. It is made before anything is touched.
 
 use std::iter;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::fit::budget::{Dial, Limits, Sizes};
 use crate::fit::trials::{Trials, Work};
 use crate::request::schedule::Schedule;
 
-/// What will be run.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The preset's name.
@@ -23,25 +23,25 @@ pub struct Plan {
     pub schedule: Schedule,
     /// The rounds that there will be at most, the discarded one included.
     pub rounds: u32,
-    /// How much memory the run may have, where it is limited.
+    /// The memory limit of the run, if it has one.
     pub memory: Option<Bytes>,
-    /// What is done to file systems of our own before every execution.
+    /// The step that precedes every execution on a file system of our own.
     pub before: Before,
-    /// How everything is measured.
+    /// The claimed clock, and whether single operations are timed.
     pub how: How,
-    /// By what means files may be removed from memory before a phase that wants them so.
+    /// The ways in which files may be evicted from the page cache before a cold phase.
     pub means: Means,
     /// The seed of the order and of the data.
     pub seed: u64,
-    /// Whether zeros are written in place of data that nothing can compress.
+    /// Whether tests write zeros instead of incompressible data.
     pub zeros: bool,
     /// No round begins that would probably end later than this.
     pub budget: Option<Nanos>,
     /// How it is made to fit its time.
     pub sizing: PlannedSizing,
-    /// Commands of the user's that its programs run, by their numbers.
+    /// The user's commands, in the order of their numbers.
     pub commands: Arc<[kernel::Command]>,
-    /// Everything that each round runs once.
+    /// The alternatives. Each round runs every one once.
     pub alternatives: Vec<Alternative>,
 }
 
@@ -59,7 +59,7 @@ pub enum PlannedSizing {
 /// Sizes that are chosen to fit.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
-    /// What they have to fit into.
+    /// The time and the bytes that the sizes must fit into.
     pub limits: Limits,
     /// The sizes, once they are chosen.
     pub sizes: Option<Sizes>,
@@ -67,28 +67,28 @@ pub struct Fit {
     pub tried: u64,
 }
 
-/// What is done to a file system before a program is executed on it, where it is one of our own.
+/// The step before an execution on a file system of our own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
     /// Nothing.
     Nothing,
-    /// It is mounted anew, so that nothing of it is in memory.
+    /// The file system is mounted again, so that nothing of it is in memory.
     Mount,
-    /// It is made anew, so that every program finds the same.
+    /// The file system is made again, so that every program finds the same state.
     Make,
 }
 
 /// One program on one target, or on several at once.
 #[derive(Clone, Debug)]
 pub struct Alternative {
-    /// On which target each of its programs runs: several may on one.
+    /// The index of the target of each program. Several programs may have the same target.
     pub targets: Vec<usize>,
-    /// What runs there.
+    /// The program that runs there.
     pub row: Row,
 }
 
 impl Alternative {
-    /// What runs on these targets, with as many programs on each as it wants.
+    /// A row on these targets, with the number of programs per target that the row has.
     pub fn on(targets: &[usize], row: Row) -> Alternative {
         let jobs = row.jobs.max(1) as usize;
         Alternative { targets: targets.iter().flat_map(|&target| iter::repeat_n(target, jobs)).collect(), row }
@@ -101,7 +101,7 @@ impl Alternative {
         busy
     }
 
-    /// What the programs hold, together, for what they have under way at once.
+    /// The memory of the rings of all programs together.
     pub fn ring_memory(&self) -> Bytes {
         let issues = self.row.program.phases.iter().map(|phase| phase.steps.issue());
         let rings =
@@ -114,9 +114,9 @@ impl Alternative {
 /// The device under a target.
 #[derive(Clone, Debug)]
 pub enum Raw {
-    /// It has this name.
+    /// The device with this path.
     Node(PathBuf),
-    /// It is that of the image, which has a name once it is made.
+    /// The loop device of the image, which has a path once the image is made.
     OfImage,
 }
 
@@ -125,19 +125,19 @@ pub enum Raw {
 pub struct Row {
     /// The program.
     pub program: Program,
-    /// What its rates are printed in.
+    /// The unit of its rates.
     pub unit: RateUnit,
-    /// Why it is not run, where it is not.
+    /// The reason if it is left out.
     pub omitted: Option<String>,
-    /// The device that it reads, where it stands in no folder but was given one.
+    /// The device that it reads, if it runs on a device and not in a directory.
     pub raw: Option<Raw>,
-    /// What it does; a plan whose rows all say so is forecast.
+    /// Its work, if that is known. A plan is forecast if the work of all its rows is known.
     pub work: Option<Work>,
-    /// Which size it goes by, where it is made as large as fits.
+    /// The size that is chosen to fit, if one is.
     pub dial: Option<Dial>,
-    /// How many of it run on a target at once.
+    /// The number of copies that run on a target at once.
     pub jobs: u32,
-    /// Whether it is tried to find out what it costs; others tell what such a row costs where not.
+    /// Whether it has trials of its own. Without them, its cost is estimated from the trials of other rows.
     pub is_tried: bool,
 }
 
@@ -147,17 +147,17 @@ impl Row {
         Row { program, unit, omitted: None, raw: None, work: None, dial: None, jobs: 1, is_tried: true }
     }
 
-    /// The same, with what it does.
+    /// This row with its work.
     pub fn doing(self, work: Work) -> Row {
         Row { work: Some(work), ..self }
     }
 
-    /// The same, as large as this says.
+    /// This row with the size that is chosen to fit.
     pub fn going_by(self, dial: Dial) -> Row {
         Row { dial: Some(dial), ..self }
     }
 
-    /// The same, without a trial of its own.
+    /// This row without trials.
     pub fn untried(self) -> Row {
         Row { is_tried: false, ..self }
     }
@@ -167,12 +167,12 @@ impl Row {
         !self.program.prepare.is_empty() || self.program.phases.iter().any(Phase::changes)
     }
 
-    /// Whether it goes past the page cache.
+    /// Whether it uses direct I/O.
     pub fn is_direct(&self) -> bool {
         self.program.parameters.contains(&Parameter::new("direct", true))
     }
 
-    /// Whether nothing that it does is issued.
+    /// Whether it uses the null engine.
     pub fn goes_nowhere(&self) -> bool {
         self.program.phases.iter().all(|phase| phase.steps.issue() == Issue::Nowhere)
     }
@@ -186,15 +186,14 @@ impl Row {
 }
 
 impl Alternative {
-    /// The program with its settings, and which targets are busy: what tells it from others of its plan.
+    /// The program with its settings and targets, which is unique in a plan.
     pub fn label(&self) -> String {
         format!("{} on {:?}", self.row.label(), self.targets)
     }
 }
 
 impl Plan {
-    /// In which order a round runs what is to be run: shuffled anew for every round, so that none always
-    /// profits from what ran before it.
+    /// The order of a round. Each round has another random order, so that no alternative always follows the same one.
     pub fn order(&self, round: u32) -> Vec<usize> {
         let runs = |(index, alternative): (usize, &Alternative)| alternative.row.omitted.is_none().then_some(index);
         let mut order: Vec<usize> = self.alternatives.iter().enumerate().filter_map(runs).collect();
@@ -202,8 +201,8 @@ impl Plan {
         order
     }
 
-    /// What an alternative is called: its program's name, with the settings where others of that name run on
-    /// the same target.
+    /// The name of an alternative: its program, with the settings if other alternatives have the same program and
+    /// targets.
     pub fn name(&self, index: usize) -> String {
         let this = &self.alternatives[index];
         let is_namesake =
@@ -214,17 +213,17 @@ impl Plan {
         }
     }
 
-    /// The place of an alternative's first cell among those of all: each phase has one.
+    /// The index of an alternative's first cell among all cells. Each phase has one cell.
     pub fn first_cell(&self, index: usize) -> usize {
         self.alternatives[..index].iter().map(|alternative| alternative.row.program.phases.len()).sum()
     }
 
-    /// Whether a round is only run to clear the way.
+    /// Whether the figures of a round do not count.
     pub fn discards(&self, round: u32) -> bool {
         self.schedule.discards_first() && round == 1 && self.rounds > 1
     }
 
-    /// What the sizes have to fit into, if they are chosen to fit.
+    /// The time and the bytes that the sizes must fit into, if they are chosen to fit.
     pub fn limits(&self) -> Option<Limits> {
         self.fit().map(|fit| fit.limits)
     }

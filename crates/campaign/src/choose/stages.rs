@@ -3,8 +3,8 @@
 //! Policy:
 //!   1. what is there and was not, or was another, as one would type it; then what is there no more;
 //!   2. of several options or attributes, each by itself;
-//!   3. what was found and not asked for is told only where what it belongs to stayed: another file system has options
-//!      of its own, another controller other numbers, and what was asked of the one before has gone with it;
+//!   3. a change that was found and not asked for is reported only if its file system or controller is the same in both
+//!      stages: another file system has other mount options, and another controller other numbers;
 //!   4. a target of another kind shares nothing with the one before: all of it is said.
 
 use std::path::Path;

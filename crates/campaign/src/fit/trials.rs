@@ -1,4 +1,4 @@
-//! What programs do as far as it takes time, and trials that tell what that costs.
+//! The work of a program as far as it takes time, and trials that measure the cost of that work.
 
 use units::Nanos;
 use workload::Program;
@@ -82,8 +82,7 @@ impl Trials {
         ]
     }
 
-    /// Runs them by `perform`, which gives nothing where a program did not reach its end; then there are no
-    /// prices.
+    /// Runs the trials by `perform`, which returns none if a program does not reach its end. Then there are no prices.
     pub fn prices(&self, mut perform: impl FnMut(&Program) -> Option<Trial>) -> Option<Prices> {
         let mut quickest = [None; 3];
         for _ in 0..Trials::EXECUTIONS {

@@ -37,8 +37,7 @@ const FILE: Bytes = Bytes::mib(128);
 /// How long a mix goes on in a round, on a real target.
 const TIME: Nanos = Nanos::from_secs(2);
 
-/// So many accesses a mix with a rate is to have in a round, so that their median is known: the 20 that this takes, and
-/// a few more, as they begin by chance.
+/// The accesses of a mix with a rate in a round. Their median needs 20; five more, because they begin at random times.
 const PACED_ACCESSES: u64 = 25;
 
 /// How many accesses it has on a simulated machine, at most: a minute or so of a drive of 1983.

@@ -94,7 +94,7 @@ impl Wear {
     }
 }
 
-/// The largest file of a file system of so many bytes.
+/// The largest file of a file system of `bytes` bytes.
 fn largest(bytes: u64) -> u32 {
     (bytes / PART).clamp(LARGEST.0, LARGEST.1) as u32
 }
