@@ -12,7 +12,8 @@ const ALLOWED_START: u64 = 5_000_000;
 
 /// Instructions that a simulated machine may take for all its cells of the paper's tables, once: four programs, two
 /// file systems, one drive and two. `diskperf paper` simulates seven such machines ten times. A fiftieth more than they
-/// take in the program that is handed out, which is built for size: 440.3 and 418.4 million (printed by `cargo xtask test`).
+/// take in the program that is handed out, which is built for size: 440.3 and 418.4 million (printed by `cargo xtask
+/// test`).
 const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 449_000_000), ("vax750-uda50", 427_000_000)];
 
 /// The path of the program that is handed out. Without it, or without valgrind, the test is skipped.
