@@ -45,7 +45,15 @@ fn is_never_overwritten(disk: &Disk, reason: &str) {
         let outcome = Cleared::over(&inspected, &leave);
         assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{reason}: {outcome:?}");
     }
-    assert_eq!(hash_of(disk), before, "{reason}: something was written");
+    if hash_of(disk) != before {
+        // A mounted file system may write by itself: XFS covers its log when it is idle. The guard would write each
+        // time.
+        testkit::soon(&format!("{reason}: nothing is written"), || {
+            let before = hash_of(disk);
+            assert!(Cleared::over(&look_at(disk), &Leave::Destroy(inspected.identity())).is_err());
+            hash_of(disk) == before
+        });
+    }
 }
 
 /// It is refused for this reason until a person names it, and keeps every byte all the while.
@@ -93,6 +101,7 @@ fn run(name: &str, arguments: &[&str]) {
     testkit::soon(&format!("{name} {arguments:?}"), || tool(name, arguments));
 }
 
+/// Makes a file system that has nothing left to write when it is mounted.
 fn ext4(node: &str) {
     run("mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", node]);
 }
@@ -166,9 +175,13 @@ fn mounted_where_only_another_namespace_sees_it() {
 #[test]
 fn unmounted_lazily_while_a_file_in_it_is_open() {
     need_disk!("mkfs.ext4", "mkfs.xfs", "mount", "umount");
-    for (make, file_system, bytes) in [("mkfs.ext4", "ext4", 8 * MIB), ("mkfs.xfs", "xfs", 320 * MIB)] {
+    for (file_system, bytes) in [("ext4", 8 * MIB), ("xfs", 320 * MIB)] {
         let disk = Disk::new(bytes);
-        run(make, &["-q", disk.text()]);
+        if file_system == "ext4" {
+            ext4(disk.text());
+        } else {
+            run("mkfs.xfs", &["-q", "-K", disk.text()]);
+        }
         let folder = disk.folder("mount");
         in_mounts_of_its_own(|| {
             run("mount", &[disk.text(), &folder]);
