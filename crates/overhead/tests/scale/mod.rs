@@ -15,7 +15,7 @@ const EXAMPLE: &str = include_str!("../../../../docs/quick.json");
 /// The two sizes, and how many times the instructions of the first the second may take. It is four times as large, so
 /// that four is in proportion and sixteen is the square. A count starts and ends the whole command, so that a larger
 /// size would notice a smaller square, but take longer.
-const SIZES: [usize; 2] = [100, 400];
+const SIZES: [usize; 2] = [50, 200];
 const ALLOWED_RATIO: f64 = 5.0;
 
 /// Rounds of a result, where there are no more.
