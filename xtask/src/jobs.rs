@@ -4,15 +4,13 @@
 //!   1. the name of a job is printed when it begins, so that you know which one hangs; its output is printed in one
 //!      piece when it has ended;
 //!   2. all jobs run, whatever fails;
-//!   3. builds run beside the jobs. The jobs that a build makes are next in the queue.
+//!   3. queues run side by side, and builds beside them.
 
-use std::collections::VecDeque;
 use std::path::Path;
 use std::process::Command;
-use std::sync::mpsc;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
+use std::{thread, vec};
 
 use crate::built::TestFile;
 use crate::libtest::Totals;
@@ -42,83 +40,44 @@ pub struct Done {
     pub failure: Option<String>,
 }
 
-/// Work beside the queue that makes more of what is in it.
-pub type Build<'a, T> = Box<dyn FnOnce() -> Vec<T> + Send + 'a>;
+/// Work beside the queues.
+pub type Build<'a> = Box<dyn FnOnce() + Send + 'a>;
 
-/// Runs N jobs at once, in this order, and hands over each that has ended.
-pub fn run(jobs: Vec<Job>, builds: Vec<Build<Job>>, at_once: usize, ended: impl FnMut(Done)) {
+/// Runs the jobs of each queue in its order, so many of the queue at once, and hands over each that has ended.
+pub fn run(queues: Vec<(Vec<Job>, usize)>, builds: Vec<Build>, ended: impl FnMut(Done)) {
     let work = |job: Job| {
         println!("   {} begins", job.name);
         job.run()
     };
-    side_by_side(jobs, builds, at_once, work, ended);
+    side_by_side(queues, builds, work, ended);
 }
 
-/// What is still to be done.
-struct Queue<T> {
-    /// What is ready, and how many builds are not.
-    state: Mutex<(VecDeque<T>, usize)>,
-    changed: Condvar,
-}
-
-impl<T> Queue<T> {
-    fn state(&self) -> MutexGuard<'_, (VecDeque<T>, usize)> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The next one; waits for builds if there is none yet.
-    fn next(&self) -> Option<T> {
-        let mut state = self.state();
-        loop {
-            match (state.0.pop_front(), state.1) {
-                (None, 1..) => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-                (next, _) => return next,
-            }
-        }
-    }
-
-    fn add_first(&self, more: Vec<T>) {
-        let mut state = self.state();
-        more.into_iter().rev().for_each(|one| state.0.push_front(one));
-    }
-}
-
-/// A build that has not ended; it ends also if it panics, so that nothing waits for it in vain.
-struct Building<'a, T>(&'a Queue<T>);
-
-impl<T> Drop for Building<'_, T> {
-    fn drop(&mut self) {
-        self.0.state().1 -= 1;
-        self.0.changed.notify_all();
-    }
-}
-
-/// Does the same work on each of these, N at once and in this order, and hands over each result.
+/// Does the same work on all members of each queue, in its order and so many of the queue at once, and hands over each
+/// result.
 pub fn side_by_side<T: Send, R: Send>(
-    all: Vec<T>,
-    builds: Vec<Build<T>>,
-    at_once: usize,
+    queues: Vec<(Vec<T>, usize)>,
+    builds: Vec<Build>,
     work: impl Fn(T) -> R + Sync,
     ended: impl FnMut(R),
 ) {
-    let queue = Queue { state: Mutex::new((all.into(), builds.len())), changed: Condvar::new() };
+    let queues: Vec<(Mutex<vec::IntoIter<T>>, usize)> =
+        queues.into_iter().map(|(members, at_once)| (Mutex::new(members.into_iter()), at_once)).collect();
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
-        let queue = &queue;
         for build in builds {
-            scope.spawn(move || {
-                let _building = Building(queue);
-                queue.add_first(build());
-            });
+            scope.spawn(build);
         }
-        for _ in 0..at_once {
-            let (sender, work) = (sender.clone(), &work);
-            scope.spawn(move || {
-                while let Some(one) = queue.next() {
-                    // The receiver listens until all have ended.
-                    let _ = sender.send(work(one));
-                }
-            });
+        for (queue, at_once) in &queues {
+            for _ in 0..*at_once {
+                let (sender, work) = (sender.clone(), &work);
+                let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                scope.spawn(move || {
+                    while let Some(one) = next() {
+                        // The receiver listens until all have ended.
+                        let _ = sender.send(work(one));
+                    }
+                });
+            }
         }
         drop(sender);
         receiver.into_iter().for_each(ended);
@@ -168,7 +127,7 @@ mod tests {
             job("three", &line(3)),
         ];
         let mut done = Vec::new();
-        run(jobs, Vec::new(), 2, |one| done.push(one));
+        run(vec![(jobs, 2)], Vec::new(), |one| done.push(one));
         done.sort_by(|a, b| a.name.cmp(&b.name));
         let of = |name: &str| done.iter().find(|one| one.name == name).expect("it was run");
         assert_eq!(done.len(), 4);
@@ -180,7 +139,7 @@ mod tests {
 
     /// Each of two waits for the other.
     #[test]
-    fn two_run_at_once() {
+    fn two_of_a_queue_and_two_queues_run_at_once() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let wait = |mine: &str, other: &str| {
             let [mine, other] = [mine, other].map(|name| folder.path().join(name).display().to_string());
@@ -190,20 +149,21 @@ mod tests {
             )
         };
         let mut failures = 0;
-        run(vec![wait("a", "b"), wait("b", "a")], Vec::new(), 2, |done| failures += u32::from(done.failure.is_some()));
+        let mut run_all = |queues| run(queues, Vec::new(), |done| failures += u32::from(done.failure.is_some()));
+        run_all(vec![(vec![wait("a", "b"), wait("b", "a")], 2)]);
+        run_all(vec![(vec![wait("c", "d")], 1), (vec![wait("d", "c")], 1)]);
         assert_eq!(failures, 0);
     }
 
     #[test]
-    fn jobs_of_a_build_run_and_a_build_that_panics_is_not_waited_for() {
-        let more: Build<u32> = Box::new(|| vec![3, 4]);
-        let broken: Build<u32> = Box::new(|| panic!("a mistake"));
+    fn a_build_that_panics_is_not_waited_for_and_its_panic_is_not_swallowed() {
+        let broken: Build = Box::new(|| panic!("a mistake"));
         let mut done = Vec::new();
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            side_by_side(vec![1, 2], vec![more, broken], 2, |number| number * 10, |number| done.push(number));
+            side_by_side(vec![(vec![1, 2], 2)], vec![broken], |number| number * 10, |number| done.push(number));
         }));
-        assert!(outcome.is_err(), "the panic of a build is not swallowed");
+        assert!(outcome.is_err());
         done.sort_unstable();
-        assert_eq!(done, [10, 20, 30, 40]);
+        assert_eq!(done, [10, 20]);
     }
 }

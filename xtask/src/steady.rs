@@ -3,7 +3,7 @@
 //!
 //! Policy:
 //!   1. everything is built first; then the condition is made, and this program runs the tests inside it;
-//!   2. test files run as in `cargo xtask test`: side by side, and those that need the machine for themselves alone;
+//!   2. test files run as in `cargo xtask test`: side by side, then one at a time those that must;
 //!   3. a test that failed runs 20 more times in the same condition; if it took too long, with a tenth of the time;
 //!   4. the results of a test file are durable when it has ended, and those of a failure that ran again after that:
 //!      after a kill, the next call goes on with the first of them that is missing, if the commit is still the same;
@@ -25,6 +25,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::built::{self, Built, TestFile};
+use crate::test::Turn;
 use crate::unprivileged::Repetition;
 use crate::{jobs, process, prove, skips, test};
 pub use condition::Condition;
@@ -120,8 +121,14 @@ impl Case<'_> {
         format!("{}::", self.test().target.replace('-', "_"))
     }
 
-    fn is_alone(&self) -> bool {
-        matches!(self, Case::Ours(test, _) if test::is_alone(test))
+    fn turn(&self) -> Turn {
+        match self {
+            // The optimised builds have been made: their tests run as in `cargo xtask test`.
+            Case::Ours(_, true) => Turn::Computing,
+            Case::Ours(test, false) if test::DIST.contains(&test.name.as_str()) => Turn::Computing,
+            Case::Ours(test, false) => test::turn(test),
+            Case::Unprivileged(..) => Turn::Beside,
+        }
     }
 
     /// The command that runs its tests, or only one, for at most these seconds, and the file of this run to which they
@@ -158,16 +165,16 @@ fn test_all(arguments: &Arguments) -> Result<(), String> {
             arguments.wants(&case.test().name)
                 && (!results.has(run, &file) || !results.to_run_again(run, &file).is_empty())
         };
-        let (alone, mut beside): (Vec<Case>, Vec<Case>) = ours.chain(others).filter(is_left).partition(Case::is_alone);
-        test::longest_first(&mut beside, |case| &case.test().name);
+        let mut left: Vec<Case> = ours.chain(others).filter(is_left).collect();
+        test::longest_first(&mut left, |case| &case.test().name);
+        let mut of = |turn| left.extract_if(.., |case| case.turn() == turn).collect();
         // 2
-        for (cases, at_once) in [(beside, test::at_once()), (alone, 1)] {
+        let [beside, alone, computing, last] = [Turn::Beside, Turn::Alone, Turn::Computing, Turn::Last].map(&mut of);
+        for queues in [vec![(beside, test::at_once())], vec![(alone, 1), (computing, 1)], vec![(last, 1)]] {
             let mut kept = Ok(());
             let scratch = scratch()?;
             let work = |case: Case| perform(&case, run, scratch.path(), &results);
-            jobs::side_by_side(cases, Vec::new(), at_once, work, |done| {
-                kept = std::mem::replace(&mut kept, Ok(())).and(done)
-            });
+            jobs::side_by_side(queues, Vec::new(), work, |done| kept = std::mem::replace(&mut kept, Ok(())).and(done));
             kept?;
         }
     }

@@ -2,10 +2,12 @@
 //! to the first that fails.
 //!
 //! Policy of the tests:
-//!   1. two test files at once for each processor, because they wait more than they compute; the longest begin first.
-//!      The two optimised builds run beside them, and their tests as soon as they are built;
-//!   2. those that the rest would disturb, or that would disturb the rest, run afterwards, each alone;
-//!   3. all are run, whatever fails.
+//!   1. two test files run at once for each processor, because they wait more than they compute; the longest begin
+//!      first. The two optimised builds run beside them;
+//!   2. afterwards run those that would disturb other tests, or be disturbed by them: one at a time. Test files that
+//!      only compute run beside these, and the tests of the optimised builds are among them;
+//!   3. last run, one at a time, those that even a computation would disturb;
+//!   4. all are run, whatever fails.
 
 use std::cmp::Reverse;
 use std::env;
@@ -41,24 +43,31 @@ const STEPS: [Step; 7] = [
     ("tests", tests),
 ];
 
-/// Tests that need the machine for themselves (2), and why: they change what all have, or look at what all use. To
-/// measure is no reason, as a test must pass on a busy machine (`cargo xtask steady-tests busy`).
-const ALONE: [(&str, &str); 7] = [
+/// Test files that run one at a time (2), and why: they change what all have, or look at what all use. To measure is no
+/// reason, as a test must pass on a busy machine (`cargo xtask steady-tests busy`).
+const ALONE: [(&str, &str); 5] = [
     ("bottlenecks", "limits what the whole machine may keep in memory"),
-    ("marks_devices", "counts what the machine's own disk does meanwhile"),
     ("cli_clean", "leaves a queue tuned, which any run restores before `clean` does"),
     ("guard", "refuses its disks if an image of another test that it cannot see has their size"),
     ("unseen", "its loop devices could show any disk of their size"),
     ("volumes", "other tests that look at all mounts delay the end of its mount namespaces"),
+];
+
+/// Test files beside which nothing runs (3), and why.
+const LAST: [(&str, &str); 2] = [
+    ("marks_devices", "counts what the machine's own disk does meanwhile"),
     ("marks_machine", "keeps all processors busy, and tells noise from none"),
 ];
+
+/// Test files that only compute and use no device but the memory: they fill the processors while others run one at a
+/// time (2).
+const COMPUTING: [&str; 1] = ["calibration"];
 
 /// Test files that take longest, which begin first (1): one that begins last keeps one processor busy and leaves the
 /// others idle. A guess from runs of single files; the list at the end of
 /// `cargo xtask test` corrects it.
-const LONGEST: [&str; 14] = [
+const LONGEST: [&str; 13] = [
     "program_page",
-    "calibration",
     "images",
     "program_names",
     "cli_all_limits",
@@ -119,10 +128,10 @@ impl Results {
         tests.map(|test| Job::of(test, skips)).collect()
     }
 
-    /// Runs N jobs at once, and those that builds make; fails if one does.
-    fn run(&mut self, jobs: Vec<Job>, builds: Vec<Build<Job>>, at_once: usize) -> Result<(), String> {
+    /// Runs the jobs of each queue, so many of it at once, and the builds beside them; fails if a job does.
+    fn run(&mut self, queues: Vec<(Vec<Job>, usize)>, builds: Vec<Build>) -> Result<(), String> {
         let mut failed = Vec::new();
-        jobs::run(jobs, builds, at_once, |Done { name, took, cpu_s, output, totals, failure }| {
+        jobs::run(queues, builds, |Done { name, took, cpu_s, output, totals, failure }| {
             println!("\n-- {name}: {}\n{output}", times(took, cpu_s));
             self.totals.passed += totals.passed;
             self.totals.failed += totals.failed;
@@ -192,7 +201,8 @@ fn tidy(results: &mut Results) -> Result<(), String> {
 
 fn build(results: &mut Results) -> Result<(), String> {
     let built = built::tests(&["--workspace"])?;
-    let listed = ALONE.iter().map(|(name, _)| *name).chain(LONGEST).chain(DIST).chain([INSTRUCTIONS]);
+    let named = ALONE.iter().chain(&LAST).map(|(name, _)| *name);
+    let listed = named.chain(COMPUTING).chain(LONGEST).chain(DIST).chain([INSTRUCTIONS]);
     let unknown: Vec<&str> = listed.filter(|name| !built.tests.iter().any(|test| test.name == *name)).collect();
     results.built = Some(built);
     if unknown.is_empty() { Ok(()) } else { Err(format!("no test file is called {}", unknown.join(" or "))) }
@@ -201,20 +211,26 @@ fn build(results: &mut Results) -> Result<(), String> {
 fn tests(results: &mut Results) -> Result<(), String> {
     let repetition = without_rights(results)?;
     let [all, optimised, dist] = ["all", INSTRUCTIONS, "dist"].map(|tests| results.skips(tests));
-    let mut jobs = results.jobs(&all, |test| !is_alone(test));
+    let mut jobs = results.jobs(&all, |test| turn(test) == Turn::Beside);
     jobs.extend(repetition.iter().flat_map(Repetition::jobs));
     longest_first(&mut jobs, |job| &job.name);
     // Their tests skip themselves in the build for tests: a test of what could not be built counts as skipped.
     let of_dist = results.jobs(&dist, |test| DIST.contains(&test.name.as_str()));
     let unbuilt = Mutex::new(Vec::new());
-    let builds: Vec<Build<Job>> = vec![
-        Box::new(|| jobs_of(&[INSTRUCTIONS], &unbuilt, || jobs_of_instructions(&optimised))),
-        Box::new(|| jobs_of(&DIST, &unbuilt, || jobs_of_dist(of_dist))),
+    let built = Mutex::new(Vec::new());
+    let keep = |jobs| built.lock().unwrap_or_else(PoisonError::into_inner).extend(jobs);
+    let builds: Vec<Build> = vec![
+        Box::new(|| keep(jobs_of(&[INSTRUCTIONS], &unbuilt, || jobs_of_instructions(&optimised)))),
+        Box::new(|| keep(jobs_of(&DIST, &unbuilt, || jobs_of_dist(of_dist)))),
     ];
     // 1
-    let beside = results.run(jobs, builds, at_once());
+    let beside = results.run(vec![(jobs, at_once())], builds);
     // 2
-    let alone = results.run(results.jobs(&all, is_alone), Vec::new(), 1);
+    let mut computing = built.into_inner().unwrap_or_else(PoisonError::into_inner);
+    computing.extend(results.jobs(&all, |test| turn(test) == Turn::Computing));
+    let alone = results.run(vec![(results.jobs(&all, |test| turn(test) == Turn::Alone), 1), (computing, 1)], vec![]);
+    // 3
+    let last = results.run(vec![(results.jobs(&all, |test| turn(test) == Turn::Last), 1)], vec![]);
     let mut skipped = vec![results.skipped_in(Scope::Everything, &all)];
     let unbuilt = unbuilt.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (files, skips) in [(&[INSTRUCTIONS][..], &optimised), (&DIST, &dist)] {
@@ -228,9 +244,9 @@ fn tests(results: &mut Results) -> Result<(), String> {
         let binaries = repetition.files().iter().map(|test| test.target.clone()).collect();
         results.skipped(Scope::Binaries(binaries), &repetition.skips()?);
     }
-    // 3
+    // 4
     let mut failed: Vec<String> = unbuilt.into_iter().filter_map(|(_, why)| why.failure()).collect();
-    failed.extend([beside, alone].into_iter().chain(skipped).filter_map(Result::err));
+    failed.extend([beside, alone, last].into_iter().chain(skipped).filter_map(Result::err));
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 
@@ -309,9 +325,31 @@ fn times(took: Duration, cpu_s: Option<f64>) -> String {
     format!("{:.1} s{cpu}", took.as_secs_f64())
 }
 
-/// Whether a test file needs the machine for itself (2).
-pub fn is_alone(test: &TestFile) -> bool {
-    test.is_integration && ALONE.iter().any(|(name, _)| *name == test.name)
+/// When a test file runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Beside others of its kind (1).
+    Beside,
+    /// One at a time, beside those that only compute (2).
+    Alone,
+    /// Beside those that run one at a time (2).
+    Computing,
+    /// One at a time, with nothing beside it (3).
+    Last,
+}
+
+/// When this one runs.
+pub fn turn(test: &TestFile) -> Turn {
+    let is_in = |list: &[(&str, &str)]| test.is_integration && list.iter().any(|(name, _)| *name == test.name);
+    if is_in(&ALONE) {
+        Turn::Alone
+    } else if is_in(&LAST) {
+        Turn::Last
+    } else if COMPUTING.contains(&test.name.as_str()) {
+        Turn::Computing
+    } else {
+        Turn::Beside
+    }
 }
 
 /// The command-line tests as another user, where that is another.
@@ -371,12 +409,8 @@ mod tests {
 
     #[test]
     fn long_test_files_begin_first_with_and_without_rights() {
-        let mut names =
-            ["kernel::blank", "cli_io without rights", "diskperf::program_page", "calibration (bin calibration)"];
+        let mut names = ["kernel::blank", "cli_io without rights", "diskperf::program_page", "kernel::images"];
         longest_first(&mut names, |name| name);
-        assert_eq!(
-            names,
-            ["diskperf::program_page", "calibration (bin calibration)", "cli_io without rights", "kernel::blank"]
-        );
+        assert_eq!(names, ["diskperf::program_page", "kernel::images", "cli_io without rights", "kernel::blank"]);
     }
 }
