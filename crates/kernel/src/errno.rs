@@ -1,4 +1,4 @@
-//! What the kernel refuses, in the words of both worlds: an error number, and of "invalid argument" what is invalid.
+//! Translates the kernel's error numbers into [`Reason`], and finds out why the kernel returned EINVAL.
 
 use std::os::fd::{AsFd, BorrowedFd, RawFd};
 
@@ -9,7 +9,7 @@ use workload::{Place, Reason};
 use crate::observe::mount;
 use crate::sys::read_limited;
 
-/// The kernel's error number in the words of both worlds.
+/// Returns the reason for an error number, in the words that the simulator uses too.
 #[cold]
 pub(crate) fn reason(errno: Errno) -> Reason {
     match errno {
@@ -30,8 +30,8 @@ pub(crate) fn reason(errno: Errno) -> Reason {
     }
 }
 
-/// The same of a call that opens a file with these flags. File systems without direct I/O say EINVAL to O_DIRECT
-/// (open(2)).
+/// Returns the reason why opening a file with these flags failed. File systems without direct I/O return EINVAL for
+/// O_DIRECT (open(2)).
 #[cold]
 pub(crate) fn of_open(errno: Errno, flags: OFlags) -> Reason {
     match reason(errno) {
@@ -40,8 +40,8 @@ pub(crate) fn of_open(errno: Errno, flags: OFlags) -> Reason {
     }
 }
 
-/// The same of a call that reads or writes so many bytes at a place, or where the file stands. Memory is not asked for:
-/// ours begins on whole pages, or on a block of the call's own size.
+/// Returns the reason why a read or write of `length` bytes failed, at `place` or, if that is `None`, at the file
+/// offset. The buffer's alignment is not checked: our buffers begin on a page, or on a block of the call's own size.
 #[cold]
 #[inline(never)]
 pub(crate) fn of_transfer(errno: Errno, file: impl AsFd, place: Option<u64>, length: u32) -> Reason {
@@ -54,8 +54,8 @@ pub(crate) fn of_transfer(errno: Errno, file: impl AsFd, place: Option<u64>, len
     }
 }
 
-/// The same of what a ring was to read or write; `file` is the descriptor that is
-/// registered with it, below zero where none is. Then what is invalid cannot be told.
+/// Returns the reason why a read or write through io_uring failed. `file` is the descriptor that is registered with the
+/// ring, or negative if there is none; then the cause of EINVAL stays unknown.
 #[cold]
 pub(crate) fn of_ring(reason: Reason, file: RawFd, place: Place) -> Reason {
     if reason != Reason::Invalid || file < 0 {
@@ -66,7 +66,7 @@ pub(crate) fn of_ring(reason: Reason, file: RawFd, place: Place) -> Reason {
     invalid(file, place.offset, place.length)
 }
 
-/// What is invalid about a read or a write.
+/// Returns [`Reason::Unaligned`] for direct I/O that is not aligned, else [`Reason::Invalid`].
 fn invalid(file: BorrowedFd, place: u64, length: u32) -> Reason {
     let is_aligned = || {
         let block = block(file);
@@ -79,11 +79,11 @@ fn is_direct(file: BorrowedFd) -> bool {
     rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
 }
 
-/// Where the kernel does not say (before Linux 6.1, and on some file systems): no disk has smaller blocks, and what a
-/// device with larger ones refuses is not told apart.
+/// Alignment that is assumed if the kernel does not report one (before Linux 6.1, and on some file systems). No disk
+/// has smaller blocks. A misaligned access to a device with larger blocks is not recognised.
 const SECTOR: u64 = 512;
 
-/// What places and lengths of direct I/O on a file must be multiples of.
+/// Returns the alignment of offsets and lengths that direct I/O on the file needs, in bytes.
 fn block(file: BorrowedFd) -> u64 {
     let said = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok();
     let is_said =
@@ -95,7 +95,7 @@ fn block(file: BorrowedFd) -> u64 {
     block.unwrap_or(SECTOR)
 }
 
-/// The smallest block that the device under an ordinary file takes, as /sys has it.
+/// Logical block size of the device under a regular file, in bytes, from /sys.
 fn logical_block(file: BorrowedFd) -> Option<u64> {
     let device = mount::numbered(rustix::fs::fstat(file).ok()?.st_dev)?;
     let text = read_limited::of_the_kernel(device.queue()?.join("logical_block_size")).ok()?;
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(of_open(Errno::INVAL, OFlags::RDONLY | OFlags::DIRECT), Reason::NoDirect);
         assert_eq!(of_open(Errno::INVAL, OFlags::RDONLY), Reason::Invalid);
         assert_eq!(of_open(Errno::IO, OFlags::RDONLY | OFlags::DIRECT), Reason::Io);
-        // Through the page cache any place and length will do.
+        // Without direct I/O, any offset and length is valid.
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
         fs::write(&path, [0; 8192]).expect("a file");

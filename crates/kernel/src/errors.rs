@@ -12,8 +12,7 @@ use workload::TARGET_GONE;
 use crate::sys::name::{Shown, shell_word};
 use crate::world::uring::NoRing;
 
-/// An error of the system as a user reads it: of a call that the kernel refused in words and with its name, as in
-/// `Input/output error (EIO)`.
+/// Formats a system error for the user: the kernel's message and the error's name, as in `Input/output error (EIO)`.
 pub fn said(error: &io::Error) -> impl fmt::Display {
     match error.raw_os_error() {
         Some(number) => Errno(number).to_string(),
@@ -21,84 +20,84 @@ pub fn said(error: &io::Error) -> impl fmt::Display {
     }
 }
 
-/// What to try after an error of the system.
+/// Returns the hint for a system error, if there is one.
 pub fn hint_of(error: &io::Error) -> Option<&'static str> {
     Errno(error.raw_os_error()?).hint()
 }
 
-/// The hint to run the same command as root.
+/// Returns the hint to run the same command as root.
 pub fn as_root() -> String {
     let words: Vec<OsString> = std::env::args_os().collect();
     format!("run it as root: sudo {}", units::shell::line(words.iter().map(|word| word.as_bytes())))
 }
 
-/// Whether the user lacks the right, or the file system is read-only.
+/// Returns true if the user lacks the right, or the file system is read-only.
 pub fn lacks_rights(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// The world itself failed.
+/// A failure of the world itself, not of one operation.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// The private folder could not be made, listed, cleared or removed.
+    /// The private folder could not be created, listed, cleared or removed.
     #[error("cannot {action} {path}: {}", said(source), path = .path.shown())]
     Folder {
-        /// What was tried.
+        /// The attempted action: a verb.
         action: &'static str,
-        /// With what.
+        /// Path of the folder or of a file in it.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A file under /proc or /sys that every kernel has could not be read.
     #[error("cannot read the kernel's counters in {what}: {message}")]
     Counters {
-        /// Which counters.
+        /// The file or counter that was read.
         what: &'static str,
-        /// What went wrong.
+        /// Cause.
         message: String,
     },
-    /// The private folder is still there, with what it holds.
+    /// The private folder could not be removed and still exists, with its content.
     #[error("cannot remove the private folder {path}: {}", said(source), path = .path.shown())]
     Left {
-        /// Where it is.
+        /// Path of the folder.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The tests and their results do not fit into memory.
     #[error("not enough memory: {0} needed")]
     Memory(Bytes),
-    /// A program that runs next to others got no thread.
+    /// No thread could be started for a program that runs next to others.
     #[error("cannot start a thread: {}", said(.0))]
     Thread(io::Error),
-    /// The caches of the machine could not be dropped.
+    /// The machine's page cache could not be dropped.
     #[error("cannot drop the page cache (vm.drop_caches): {}", said(.0))]
     DropCaches(io::Error),
     /// The file system of a test could not be remounted.
     #[error("cannot remount the file system: {}", said(.0))]
     Remount(io::Error),
-    /// A device could not be written to before the rounds.
+    /// Writing to a device before the rounds (conditioning) failed.
     #[error("cannot condition {device}: {}", said(source), device = .device.shown())]
     Conditioning {
-        /// Which.
+        /// Path of the device.
         device: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A path holds a zero byte.
     #[error("the path {} contains a zero byte", .0.shown())]
     Path(PathBuf),
-    /// There is no io_uring.
+    /// io_uring is not available.
     #[error("{0}")]
     Ring(NoRing),
-    /// An io_uring that was there issued nothing more.
+    /// io_uring failed while operations were in flight.
     #[error("io_uring failed with operations in flight: {}", said(.0))]
     Issue(io::Error),
 }
 
 impl Fault {
-    /// The exit status of a command that met the fault.
+    /// Returns the exit status of a command that met the fault.
     pub fn exit(&self) -> Exit {
         match self {
             Fault::Folder { source, .. } | Fault::DropCaches(source) if lacks_rights(source) => Exit::Refused,
@@ -107,7 +106,7 @@ impl Fault {
         }
     }
 
-    /// What to try.
+    /// Returns the hint for the user, if there is one.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Fault::Folder { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
@@ -120,7 +119,8 @@ impl Fault {
                 "run as root, or leave --drop-caches out: file data are cold without it, metadata are not"
             }
             Fault::Left { path, .. } => {
-                // The tag of the private folder proves that it is ours. A path would not.
+                // `clean` needs the directory, not the folder's path: only the tag of the private folder proves that it
+                // is ours.
                 let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
                 let folder = shell_word(folder.unwrap_or(Path::new(".")));
                 return Some(format!("when the device is writable again, run: diskperf clean {folder}"));
@@ -135,7 +135,7 @@ impl Fault {
     }
 }
 
-/// Whether the folder was removed or replaced.
+/// Returns true if the folder was removed or replaced.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle)
 }

@@ -37,12 +37,12 @@ pub enum PathFault {
 }
 
 impl PathFault {
-    /// The exit status of a command that was given the path.
+    /// Returns the exit status of a command that was given the path.
     pub fn exit(&self) -> Exit {
         self.outcome().0
     }
 
-    /// What to try.
+    /// Returns the hint for the user.
     pub fn hint(&self) -> Option<String> {
         Some(self.outcome().1)
     }
