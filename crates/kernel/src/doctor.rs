@@ -1,5 +1,5 @@
-//! What this user can do here and what this kernel shows, tried out: each probe does what a measurement would, on
-//! things of its own, and leaves nothing behind. Says what it found and judges nothing.
+//! Probes for `doctor`: what this user can do here, and what this kernel shows. Each probe does what a measurement
+//! would do, on files and devices of its own, and removes them. It reports findings and judges nothing.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -32,126 +32,127 @@ use crate::sys::read_limited;
 use crate::sys::rights::may_administer;
 use crate::world::uring::{self, Lack};
 
-/// What was found at one place.
+/// Findings about one directory and this machine.
 #[derive(Debug)]
 pub struct Found {
-    /// Whether the user is root, by name.
+    /// True if the effective user is root.
     pub is_root: bool,
-    /// Whether the process may administer the system (`CAP_SYS_ADMIN`).
+    /// True if the process has `CAP_SYS_ADMIN`.
     pub may_administer: bool,
     /// The kernel's name and release.
     pub kernel: String,
-    /// What lies under the directory.
+    /// The mount and device under the directory.
     pub place: Place,
-    /// Whether a private folder can be made in it.
+    /// Success if a private folder can be created in the directory.
     pub folder: Result<(), String>,
-    /// Whether files in it open past the page cache; nothing where no file can be made.
+    /// True if files in the directory open with O_DIRECT; `None` if no file can be created there.
     pub direct: Option<bool>,
-    /// How the page cache can be seen there; nothing where no file can be made.
+    /// Method that shows the page cache of files in the directory; `None` if no file can be created there.
     pub eyes: Option<Eyes>,
-    /// Whether this process can have mounts that nobody else sees.
+    /// Success if this process can have a private mount namespace.
     pub private_mounts: Result<(), String>,
-    /// Whether a file there can be a loop device, and that with direct I/O.
+    /// Success if a file in the directory can be attached to a loop device; true if that device uses direct I/O.
     pub loop_device: Result<bool, String>,
     /// File systems that images can have.
     pub file_systems: Vec<FileSystem>,
-    /// Whether the caches of the machine can be dropped.
+    /// Success if the machine's page cache can be dropped.
     pub drop_caches: Result<(), String>,
-    /// Whether a control group can limit this process's memory.
+    /// Success if a control group can limit this process's memory.
     pub memory_limit: Result<(), String>,
-    /// What of the groups' limits can be seen.
+    /// Which limits of control groups are visible.
     pub groups: GroupsSeen,
-    /// What io_uring has to do without for a queue as of databases, or why there is none.
+    /// Features that io_uring lacks at queue depth 32 with 4 KiB blocks, as databases use it; or the reason why there
+    /// is no io_uring.
     pub ring: Result<Vec<Lack>, String>,
-    /// Which pressures can be seen: of processors, of I/O, of memory.
+    /// True if pressure (PSI) is visible for the CPU, for I/O and for memory, in this order.
     pub pressure: [bool; 3],
-    /// Whether waiting for a processor can be seen.
+    /// True if the time spent waiting for a CPU is visible.
     pub run_delay: bool,
-    /// Whether the bytes charged to this process can be seen.
+    /// True if the bytes charged to this process are visible.
     pub task_io: bool,
-    /// Whether the CPU time of kernel threads can be seen.
+    /// True if the CPU time of kernel threads is visible.
     pub kernel_threads: bool,
-    /// The device under the directory.
+    /// The device under the directory, if there is one.
     pub device: Option<DeviceFound>,
-    /// The clock.
+    /// The host's clock.
     pub clock: ClockFound,
-    /// Whether this is a virtual machine; nothing where it cannot be told.
+    /// True in a virtual machine; `None` if that cannot be detected.
     pub virtualised: Option<bool>,
-    /// Whether this is a container.
+    /// True in a container.
     pub container: bool,
-    /// How many files may be open at once; nothing where there is no limit.
+    /// Maximum number of open files; `None` if unlimited.
     pub open_files: Option<u64>,
-    /// How many bytes a file may have; nothing where there is no limit.
+    /// Maximum size of a file, in bytes; `None` if unlimited.
     pub file_bytes: Option<u64>,
 }
 
-/// How the page cache can be seen.
+/// Method that shows which pages of a file are in the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Eyes {
-    /// By cachestat(2): also what is not yet written.
+    /// cachestat(2), which also counts dirty pages.
     Cachestat,
-    /// By mincore(2) only.
+    /// mincore(2) only.
     Mincore,
-    /// There is nothing but memory.
+    /// Files here are only in memory.
     MemoryOnly,
-    /// No probe tells the truth.
+    /// No probe gives correct answers.
     Blind,
 }
 
 /// A file system that an image can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSystem {
-    /// `ext4`, `xfs`, ...
+    /// Its name: `ext4`, `xfs`, ...
     pub name: &'static str,
-    /// Whether its mkfs is there; else the package that brings it.
+    /// Success if its mkfs is installed; else the package that has it, if known.
     pub tool: Result<(), Option<&'static str>>,
-    /// Whether the kernel has it; nothing where that cannot be asked.
+    /// True if the kernel supports it; `None` if this user cannot ask.
     pub mountable: Option<bool>,
 }
 
-/// A device as it is seen.
+/// Findings about a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceFound {
-    /// Its name.
+    /// Its kernel name, as in /sys.
     pub name: String,
-    /// Whether its counters can be read.
+    /// True if its counters can be read.
     pub counts: bool,
-    /// Whether it counts flushes and their time.
+    /// True if it counts flushes and their time.
     pub counts_flushes: bool,
-    /// Its write cache, as the kernel believes.
+    /// Its write cache mode, as the kernel assumes it.
     pub write_cache: Option<String>,
-    /// The devices below it.
+    /// Names of the devices below it.
     pub below: Vec<String>,
-    /// Whether its queue can be tuned.
+    /// True if this user may change its queue settings.
     pub tunable: bool,
-    /// Whether it can be read as a device.
+    /// True if this user may read the device itself.
     pub readable: bool,
 }
 
-/// The clock as it is seen.
+/// Findings about the host's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockFound {
-    /// What the kernel takes the time from: `tsc`, `kvm-clock`, ...
+    /// The kernel's clock source: `tsc`, `kvm-clock`, ...
     pub source: Option<String>,
-    /// The smallest step that was seen.
+    /// The smallest step that was observed.
     pub quantum: Nanos,
 }
 
-/// The file systems that people ask for. Others work too where there is a mkfs.
+/// The file systems that `doctor` reports, a choice. Others work too if their mkfs is installed.
 const FILE_SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
-/// Bytes of the file under the loop device: no file system is put on it. A multiple of every sector.
+/// Size of the file behind the loop device, in bytes. It gets no file system. A multiple of every sector size.
 const LOOP_BYTES: u64 = 1 << 20;
 
-/// The limit that is tried: far more than this process has.
+/// The memory limit that is tried, in bytes: far more than this process uses.
 const MEMORY: u64 = 1 << 30;
 
-/// How often the clock is read to see its step. Guess: a step shows at the second reading with most clocks; where
-/// the clock steps by the tick, it is looked at for as long as it takes.
+/// Number of steps of the clock that are observed. Guess: most clocks step between two readings. If the clock steps
+/// with the timer tick, this takes as many ticks.
 const READINGS: usize = 1000;
 
 impl Found {
-    /// Looks around in a directory, which must exist.
+    /// Probes a directory, which must exist.
     pub fn at(directory: &Path) -> io::Result<Found> {
         let place = Place::under(directory)?;
         let workspace = Workspace::inside(directory).map_err(|fault| fault.to_string());
@@ -200,22 +201,22 @@ impl Found {
     }
 }
 
-/// In a thread, whose mounts end with it.
+/// In a thread of its own, because the mount namespace ends with the thread.
 fn private_mounts() -> Result<(), String> {
     let entered = thread::spawn(|| PrivateMounts::enter().map(drop).map_err(|fault| fault.to_string()));
     entered.join().unwrap_or_else(|_| Err("the attempt failed".to_owned()))
 }
 
-/// On a file without a name; both are gone with the answer.
+/// On an unnamed file. File and loop device are removed before this returns.
 fn loop_device(directory: &Path) -> Result<bool, ImageFault> {
     let file = UnnamedFile::make(directory, LOOP_BYTES)?;
     Ok(Cleared::on_own_file(&file)?.is_direct())
 }
 
-/// In a group of its own, which is gone with the answer.
+/// In a new control group, which is removed before this returns.
 fn memory_limit() -> Result<(), String> {
     MemoryLimit::new(MEMORY).map(drop).map_err(|error| match error {
-        // The path has a number in it that says nothing.
+        // The message leaves out the path: it has a meaningless number in it.
         LimitError::Refused { source, .. } => format!("no group below the own one: {}", said(&source)),
         other => other.to_string(),
     })
@@ -224,7 +225,7 @@ fn memory_limit() -> Result<(), String> {
 fn file_system(name: &'static str) -> FileSystem {
     let listed = read_limited::of_the_kernel("/proc/filesystems")
         .is_ok_and(|text| text.lines().any(|line| line.split_whitespace().last() == Some(name)));
-    // Asking loads the module, where there is one; only who may mount may ask.
+    // This query loads the kernel module if there is one. It needs the right to mount.
     let mountable = if listed { Some(true) } else { may_administer().then(|| knows(name)) };
     FileSystem { name, tool: tool(name), mountable }
 }
@@ -262,7 +263,7 @@ fn clock() -> ClockFound {
     ClockFound { source: source.ok().map(|text| text.trim().to_owned()), quantum }
 }
 
-/// By the flag that processors of x86 show to guests, and by what guests of Xen have.
+/// Checks the `hypervisor` flag that x86 processors show to guests, and /sys/hypervisor, which Xen guests have.
 fn virtualised() -> Option<bool> {
     if Path::new("/sys/hypervisor/type").exists() {
         return Some(true);
