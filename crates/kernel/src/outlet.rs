@@ -8,11 +8,12 @@
 //!   3. FIFOs, terminals and /dev/null are streams;
 //!   4. other devices, directories, and files that a loop device shows are refused when they are looked at, and again
 //!      when they are written;
-//!   5. a regular file is written unnamed into its folder and synced, and then takes the name. A full disk, a limit or
-//!      a kill leaves the old file whole and no other file beside it. Other names of the old file keep its old content;
-//!   6. the old file is written in place if only that keeps its owner and its access list, or if its folder takes no
-//!      new file: a user who may write a file expects that it is written. A full disk or a limit leaves it whole there
-//!      too.
+//!   5. a regular file is written unnamed into its folder and synced, and then gets the name. A full disk, a limit or
+//!      a kill leaves the old file whole and no other file next to it. Other names of the old file keep its old
+//!      content;
+//!   6. the old file is written in place if only that keeps its owner and its access control list, or if no new file
+//!      can be created in its folder: a user who may write a file expects it to be written. A full disk or a limit
+//!      leaves it whole there too.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Write};
@@ -32,17 +33,16 @@ use crate::errors::said;
 use crate::guard::{Found, Refusal, judge};
 use crate::observe::mount::{is_under_dev, may_write, through};
 
-/// How many links the kernel follows before it takes them for a circle (linux/namei.h, MAXSYMLINKS).
+/// Maximum number of links to follow, the kernel's limit for loops (linux/namei.h, MAXSYMLINKS).
 const LINKS: usize = 40;
 
-/// How often a name that was free is looked at again because another file took it. Guess: enough for other runs that
-/// end at the same time.
+/// Attempts to take a free name if another file takes it first. Guess: enough for other runs that end at the same time.
 const LOOKS: usize = 3;
 
-/// No block of a file system is larger: a page of the largest size that Linux has.
+/// Upper bound of a file system's block size, in bytes: the largest page size of Linux.
 const LARGEST_BLOCK: u64 = 64 << 10;
 
-/// How a temporary file's name begins. With what follows it is shorter than any name that a file system refuses.
+/// Prefix of temporary files' names. The full name is shorter than the limit of every file system.
 const PREFIX: &str = ".diskperf-output-";
 
 /// Pause between two checks for a reader. Guess: short for you, long for a processor.
@@ -54,29 +54,29 @@ const MEMORY: (u32, [u32; 3]) = (1, [3, 5, 7]);
 const TERMINALS: [u32; 4] = [4, 5, 204, 229];
 const PSEUDO_TERMINALS: std::ops::RangeInclusive<u32> = 136..=143;
 
-/// Whether a link at the end of a path is followed.
+/// How a symbolic link at the end of a path is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
-    /// The file at its end is written; the link stays.
+    /// The link's target is written; the link stays.
     Followed,
-    /// It is refused.
+    /// The link is refused.
     Refused,
 }
 
 /// Why results cannot be written to a file.
 #[derive(Debug)]
 pub enum OutletFault {
-    /// What is there is not written.
+    /// The path leads to a file that must not be written.
     Refused(Refusal),
-    /// There is no such folder.
+    /// The folder does not exist.
     NoFolder(PathBuf),
-    /// There is no such device, and none is created under /dev.
+    /// The device does not exist, and diskperf creates none under /dev.
     NoDevice(PathBuf),
-    /// This process was given no descriptor of that number that is open for writing.
+    /// The process was not started with this descriptor, or not open for writing.
     NotOpen,
-    /// The process was told to stop before another one had opened the FIFO and read everything.
+    /// The process was told to stop before a reader had opened the FIFO and read everything.
     NoReader,
-    /// The kernel refused it.
+    /// The kernel returned an error.
     Failed(io::Error),
 }
 
@@ -92,7 +92,7 @@ impl From<Errno> for OutletFault {
     }
 }
 
-/// What a path for results leads to.
+/// The destination that a path for results leads to.
 #[derive(Debug)]
 pub struct Outlet {
     way: Way,
@@ -104,14 +104,14 @@ enum Way {
     Descriptor(File),
     /// A FIFO, a terminal, /dev/null.
     Stream(Found),
-    /// A name in a folder, and the regular file that has it.
+    /// A name in a folder, and the regular file that has this name, if there is one.
     Name { folder: File, name: PathBuf, old: Option<Found> },
-    /// A regular file without a name here: a descriptor of another process.
+    /// A regular file that has no name here: a descriptor of another process.
     Nameless(Found),
 }
 
 impl Outlet {
-    /// Looks at what the path leads to, and judges it. Nothing is created or written.
+    /// Resolves the path and judges the file that it leads to. Nothing is created or written.
     pub fn at(path: &Path, links: Links) -> Result<Outlet, OutletFault> {
         if path == Path::new("-") {
             return Ok(Outlet { way: descriptor(1)? });
@@ -147,7 +147,7 @@ impl Outlet {
         Err(Errno::LOOP.into())
     }
 
-    /// Refuses what this user may not write, and what must be written in place and may not be read.
+    /// Checks that this user may write the file, and may also read it if it must be written in place.
     pub fn check(&self) -> Result<(), OutletFault> {
         let (path, is_in_place) = match &self.way {
             Way::Descriptor(_) => return Ok(()),
@@ -163,7 +163,8 @@ impl Outlet {
         Ok(())
     }
 
-    /// Writes all of it. Waits for a reader of a FIFO, unless it is to stop. A reader who closes it has seen enough.
+    /// Writes all bytes. Waits for a reader of a FIFO until `is_to_stop` returns true. A reader that closes the FIFO
+    /// early is not an error.
     pub fn write(&self, bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
         match &self.way {
             Way::Descriptor(file) => stream(file.as_fd(), bytes, is_to_stop),
@@ -195,7 +196,7 @@ fn open_folder(folder: &Path, path: &Path) -> Result<File, OutletFault> {
     }
 }
 
-/// Why a path that ends as only a directory's does is refused.
+/// Returns the error for a path that only a directory can have: it ends with `/`, `.` or `..`.
 fn no_file(path: PathBuf) -> OutletFault {
     match Found::at(&path) {
         Ok(Some(_)) => OutletFault::Refused(Refusal::Directory),
@@ -204,7 +205,7 @@ fn no_file(path: PathBuf) -> OutletFault {
     }
 }
 
-/// The number of a descriptor of this process, if the name in this folder means one.
+/// Returns the descriptor's number if `name` in `folder` is a descriptor of this process.
 fn own_descriptor(folder: &File, name: &Path) -> Option<RawFd> {
     let number: RawFd = name.to_str()?.parse().ok().filter(|number| *number >= 0)?;
     let folder = std::fs::read_link(through(folder)).ok()?;
@@ -213,8 +214,8 @@ fn own_descriptor(folder: &File, name: &Path) -> Option<RawFd> {
     is_own.then_some(number)
 }
 
-/// A descriptor that this process was started with. Its own ones (a database, for instance) have FD_CLOEXEC; inherited
-/// ones do not.
+/// Returns a descriptor that this process was started with. Descriptors that it opened itself (a database, for
+/// instance) have FD_CLOEXEC; inherited ones do not.
 fn descriptor(number: RawFd) -> Result<Way, OutletFault> {
     // SAFETY: the number is only used for questions: if it is not open, the kernel returns an error.
     let given = unsafe { BorrowedFd::borrow_raw(number) };
@@ -233,20 +234,20 @@ fn descriptor(number: RawFd) -> Result<Way, OutletFault> {
     }
 }
 
-/// How a file is written that was found.
+/// Decides how to write an existing file. `place` is its folder and name, if it has a name here.
 fn way_to(found: Found, place: Option<(File, PathBuf)>) -> Result<Way, OutletFault> {
     match judge(&found) {
         Ok(()) => Ok(match place {
             Some((folder, name)) => Way::Name { folder, name, old: Some(found) },
             None => Way::Nameless(found),
         }),
-        // A socket has a descriptor, but none that its name can be opened by.
+        // A socket behind a descriptor cannot be opened by that descriptor's name.
         Err(refusal) if is_stream(&refusal) && !matches!(refusal, Refusal::Socket) => Ok(Way::Stream(found)),
         Err(refusal) => Err(OutletFault::Refused(refusal)),
     }
 }
 
-/// Whether what is no regular file takes text and keeps nothing.
+/// Returns true for files that take text and keep nothing.
 fn is_stream(refusal: &Refusal) -> bool {
     match refusal {
         Refusal::Fifo | Refusal::Socket => true,
@@ -259,7 +260,7 @@ fn is_stream(refusal: &Refusal) -> bool {
     }
 }
 
-/// Opens a stream so that no call waits: a FIFO only once it has a reader.
+/// Opens a stream without blocking: a FIFO only once it has a reader.
 fn open_stream(found: &Found, is_to_stop: &dyn Fn() -> bool) -> Result<File, OutletFault> {
     loop {
         match found.open(OFlags::WRONLY | OFlags::NONBLOCK) {
@@ -269,10 +270,10 @@ fn open_stream(found: &Found, is_to_stop: &dyn Fn() -> bool) -> Result<File, Out
     }
 }
 
-/// Writes all of it to an open descriptor. A signal handler restarts a write that waits (SA_RESTART), so that no write
-/// may wait: it is begun once the kernel has room, and is no longer than that room.
+/// Writes all bytes to an open descriptor. A blocked write would be restarted after a signal (SA_RESTART), so no write
+/// may block. Each write therefore begins once the kernel has room, and is no longer than that room.
 pub fn stream(to: BorrowedFd, mut bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
-    // A regular file has room at once, and is appended to by one call, which keeps results of two programs apart.
+    // A regular file always has room. One call appends everything, which keeps the results of two programs apart.
     let is_regular = FileType::from_raw_mode(rustix::fs::fstat(to)?.st_mode) == FileType::RegularFile;
     let longest = if is_regular { usize::MAX } else { libc::PIPE_BUF };
     while !bytes.is_empty() {
@@ -284,7 +285,7 @@ pub fn stream(to: BorrowedFd, mut bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -
             Ok(0) => return Err(io::Error::from(ErrorKind::WriteZero).into()),
             Ok(written) => bytes = &bytes[written..],
             Err(Errno::PIPE) => return Ok(()),
-            // Another program has filled it meanwhile.
+            // Another program has filled the pipe since the check.
             Err(Errno::AGAIN) => wait(is_to_stop)?,
             Err(Errno::INTR) => stop_if_told(is_to_stop)?,
             Err(errno) => return Err(errno.into()),
@@ -293,7 +294,7 @@ pub fn stream(to: BorrowedFd, mut bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -
     Ok(())
 }
 
-/// Whether a write of at most PIPE_BUF bytes returns at once, as it is soon; also if it returns an error.
+/// Waits up to [`PAUSE`] until a write of at most PIPE_BUF bytes would return at once, successfully or with an error.
 fn has_room(to: BorrowedFd) -> Result<bool, OutletFault> {
     let mut entry = libc::pollfd { fd: to.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
     // SAFETY: the kernel reads and writes one entry, which lives until the call returns.
@@ -318,7 +319,7 @@ fn wait(is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
     Ok(())
 }
 
-/// Refuses more than `ulimit -f` allows, before the kernel ends the process by a signal.
+/// Refuses more bytes than `ulimit -f` allows, because the kernel would end the process with a signal.
 fn check_limit(bytes: &[u8]) -> Result<(), OutletFault> {
     match getrlimit(Resource::Fsize).current {
         Some(most) if bytes.len() as u64 > most => Err(Errno::FBIG.into()),
@@ -326,7 +327,7 @@ fn check_limit(bytes: &[u8]) -> Result<(), OutletFault> {
     }
 }
 
-/// Replaces the file of that name. False if the old one must be written in place; then nothing has changed.
+/// Replaces the file of that name. Returns false if the old file must be written in place; then nothing has changed.
 fn replace(folder: &File, name: &Path, old: Option<&Found>, bytes: &[u8]) -> Result<bool, OutletFault> {
     let kept = old.map(Found::metadata).transpose()?;
     if old.is_some_and(has_access_list) {
@@ -365,8 +366,8 @@ fn replace(folder: &File, name: &Path, old: Option<&Found>, bytes: &[u8]) -> Res
     Ok(true)
 }
 
-/// Whether a new file may take the place of an old one. Makes a file and removes it again if the old one cannot be
-/// read: else it does not matter.
+/// Returns true if a new file may replace the old one. If this user cannot read the old file, tries it with a temporary
+/// file. If the file can be read, the answer does not matter: writing in place would work too.
 fn is_replaceable(folder: &File, old: &Found) -> io::Result<bool> {
     if rustix::fs::access(old.path(), Access::READ_OK).is_ok() {
         return Ok(true);
@@ -382,28 +383,29 @@ fn is_replaceable(folder: &File, old: &Found) -> io::Result<bool> {
     }
 }
 
-/// The number of the mount that an open file is in; kernels before 5.8 do not say it.
+/// The ID of the mount that an open file is on; `None` before Linux 5.8.
 fn mount(file: impl AsFd) -> Option<u64> {
     let stat = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
     (stat.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(stat.stx_mnt_id)
 }
 
-/// A file that does not have its name yet. It is gone when it is dropped.
+/// A new file that does not have its final name yet. It is removed on drop.
 enum Temporary {
-    /// Without any name, so that it is gone too if the process is killed.
+    /// Unnamed: the kernel also removes it if the process is killed.
     Unnamed(File),
-    /// Under a name of ours, on file systems that have no unnamed files.
+    /// Under a temporary name, on file systems without unnamed files (O_TMPFILE).
     Named(tempfile::NamedTempFile<File>),
 }
 
 impl Temporary {
-    /// Another user cannot open one that is to replace an old file: that may be for fewer eyes than a new one.
+    /// Creates the file. If it replaces an old one, other users cannot open it: the old file's rights may be narrower
+    /// than those of a new file.
     fn in_folder(folder: &File, replaces: bool) -> io::Result<Temporary> {
         let rights = if replaces { 0o600 } else { 0o666 };
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         match rustix::fs::openat(folder, ".", flags, Mode::from_raw_mode(rights)) {
             Ok(file) => Ok(Temporary::Unnamed(file.into())),
-            // Kernels before 3.11 take the flag for that of a directory.
+            // Kernels before 3.11 mistake O_TMPFILE for O_DIRECTORY.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
                 let open = |path: &Path| File::options().write(true).create_new(true).mode(rights).open(path);
                 Ok(Temporary::Named(Builder::new().prefix(PREFIX).make_in(through(folder), open)?))
@@ -419,8 +421,8 @@ impl Temporary {
         }
     }
 
-    /// Takes the name in the folder, which is free or another file's. Gives itself back if the name was free and
-    /// another file has it now; that file stays.
+    /// Gives the file its name in the folder; `is_free` says that no file has the name now. Returns the temporary file
+    /// if another file took the free name since; that file stays.
     fn take_name(self, folder: &File, name: &Path, is_free: bool) -> io::Result<Option<Temporary>> {
         let path = through(folder).join(name);
         let file = match self {
@@ -443,7 +445,7 @@ impl Temporary {
                 linked => Ok(linked.map(|()| None)?),
             };
         }
-        // A link takes no name that is another's, a rename does.
+        // Linking fails if the name is taken, so the file gets a temporary name and is renamed over the old one.
         let named = Builder::new().prefix(PREFIX).make_in(through(folder), |path| Ok(link(path)?))?;
         named.into_temp_path().persist(path).map(|()| None).map_err(|failed| failed.error)
     }
@@ -453,7 +455,7 @@ fn is_taken(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::EXIST)
 }
 
-/// Gives a new file the owner and the rights of the old one.
+/// Gives a new file the owner and the permissions of the old one.
 fn keep_rights(file: &File, old: &Metadata) -> io::Result<()> {
     let new = file.metadata()?;
     let changed = |old: u32, new: u32| (old != new).then_some(old);
@@ -464,7 +466,7 @@ fn keep_rights(file: &File, old: &Metadata) -> io::Result<()> {
     file.set_permissions(PermissionsExt::from_mode(old.mode() & 0o777))
 }
 
-/// Whether others than its owner and its group have rights of their own to a file, which a new file would not have.
+/// Returns true if the file has an access control list, which a new file would not have.
 fn has_access_list(file: &Found) -> bool {
     match rustix::fs::getxattr(file.path(), c"system.posix_acl_access", &mut [0; 256]) {
         Ok(bytes) => bytes > 0,
@@ -472,19 +474,19 @@ fn has_access_list(file: &Found) -> bool {
     }
 }
 
-/// Whether the folder, and not the disk, is why a file cannot be replaced: its rights, those of a sticky folder, a file
-/// that is mounted there.
+/// Returns true if the folder, not the disk, prevents replacing a file: by its permissions, as a sticky folder, or
+/// because the file is a mount point.
 fn is_denied(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     matches!(errno, Some(Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::BUSY))
 }
 
-/// Writes over an old file. A full disk or a limit leaves the old file whole:
-///   1. the bytes that will be overwritten are kept in memory, so that the file must be readable;
-///   2. room for the new bytes is reserved, and behind them room for the old ones: a file system that copies on write
-///      needs new blocks to put them back. If there is not enough room, nothing has been written yet;
-///   3. some file systems cannot reserve, or do not use what is reserved. If writing fails, the reserved room is given
-///      back, and the old bytes are written again.
+/// Overwrites an old file in place. A full disk or a limit leaves the old file whole:
+///   1. the bytes that will be overwritten are kept in memory, so the file must be readable;
+///   2. space is reserved for the new bytes and, after them, for the old ones: a copy-on-write file system needs new
+///      blocks to put them back. If there is not enough space, nothing has been written yet;
+///   3. some file systems cannot reserve space, or do not use it. If writing fails, the reserved space is released and
+///      the old bytes are written again.
 fn write_in_place(old: &Found, bytes: &[u8]) -> Result<(), OutletFault> {
     judge(old).map_err(OutletFault::Refused)?;
     let file = old.open(OFlags::RDWR)?;
@@ -508,7 +510,8 @@ fn write_in_place(old: &Found, bytes: &[u8]) -> Result<(), OutletFault> {
     }))
 }
 
-/// Reserves room in a file. Success also if the file system cannot: then writing shows whether there is room.
+/// Reserves space in a file. Also succeeds if the file system cannot reserve: then writing shows whether there is
+/// space.
 fn reserve(file: &File, at: u64, bytes: u64) -> io::Result<()> {
     if bytes == 0 {
         return Ok(());
@@ -519,7 +522,7 @@ fn reserve(file: &File, at: u64, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Makes a name durable. A folder that cannot be read cannot be synced either: then its whole file system is.
+/// Makes a name durable. A folder that cannot be read cannot be synced: then its whole file system is synced.
 fn sync_folder(folder: &File, file: &File) -> Result<(), OutletFault> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::openat(folder, ".", flags, Mode::empty()).and_then(rustix::fs::fsync) {
@@ -538,7 +541,7 @@ mod tests {
         for stream in [Refusal::Fifo, Refusal::Socket, device(1, 3), device(1, 7), device(5, 0), device(136, 9)] {
             assert!(is_stream(&stream), "{stream}");
         }
-        // Memory, its ports, a tape, flash memory, a SCSI device.
+        // /dev/mem, I/O ports, a tape, flash memory (MTD), a SCSI device.
         let others = [device(1, 1), device(1, 4), device(9, 0), device(90, 0), device(21, 0)];
         for other in others.into_iter().chain([Refusal::Directory, Refusal::BlockDevice, Refusal::Link]) {
             assert!(!is_stream(&other), "{other}");
