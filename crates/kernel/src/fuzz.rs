@@ -1,5 +1,5 @@
-//! A recorded machine of which one file after the other says something else: all that reads /proc and /sys, on text
-//! that no kernel has written.
+//! Fuzzes the readers of /proc and /sys: a recorded machine in which one file at a time has content that no kernel
+//! wrote.
 
 use testkit::fuzz::{Subject, fuzz};
 
@@ -11,7 +11,7 @@ use crate::observe::counters::{Snapshot, Source, groups_seen};
 use crate::observe::mount;
 use crate::recorded::Recorded;
 
-/// The files, as kernels have written them.
+/// The recorded files, as kernels wrote them.
 const FILES: [(&str, &str); 38] = [
     (
         "proc/thread-self/mountinfo",
@@ -75,7 +75,7 @@ const FILES: [(&str, &str); 38] = [
     ("devices/virtual/loop3/loop/backing_file", "/images/a (deleted)\n"),
 ];
 
-/// What stands in such files.
+/// Words that the fuzzer inserts: they occur in such files.
 const WORDS: &[&str] = &[
     "8:0",
     "254:0",
@@ -104,7 +104,7 @@ const WORDS: &[&str] = &[
     " ",
 ];
 
-/// A machine of these files.
+/// A machine with these files.
 fn machine() -> Recorded {
     let recorded = Recorded::new();
     for (place, number) in
@@ -123,7 +123,7 @@ fn machine() -> Recorded {
     recorded
 }
 
-/// Reads all that is read of a machine where this file says something else; says how much of it there was.
+/// Reads everything that depends on this file, and returns a summary of the findings.
 fn read(recorded: &Recorded, file: &str, before: &Snapshot, devices: &[(Device, u32)]) -> String {
     let is_of_devices = ["devices/", "proc/swaps", "proc/fs"].iter().any(|place| file.starts_with(place));
     let mut said = if is_of_devices || file.ends_with("mountinfo") { fuzzed_reasons(recorded) } else { String::new() };
@@ -160,7 +160,7 @@ fn fuzz_what_the_kernel_says() {
     let number = |(major, minor)| Device::in_sys(recorded.sys(), major, minor).expect("the device");
     let devices = [((254, 0), 0), ((8, 1), 1)].map(|(device, depth)| (number(device), depth));
     let before = Snapshot::brief(&Source::below(recorded.sys()), &devices);
-    // The first byte says which file it is.
+    // The first byte of the input selects the file.
     let examples = FILES.iter().enumerate().map(|(index, (_, text))| [&[index as u8], text.as_bytes()].concat());
     let examples: Vec<Vec<u8>> = examples.collect();
     let subject = Subject::new("what the kernel says", examples, move |input| {
@@ -175,7 +175,7 @@ fn fuzz_what_the_kernel_says() {
     fuzz(&subject.with_words(WORDS));
 }
 
-/// What is noted of a process, as it stands in notes and in the store.
+/// Fuzzes the text form of a process in notes and in the results database.
 #[test]
 fn fuzz_processes() {
     let examples = ["4711 81234 0c2a-boot pid:[4026531836]", "-1 0  pid:[1]"];

@@ -1,22 +1,22 @@
-//! The real kernel as a world, and what can be seen of it.
+//! Runs workloads on the real kernel (the `World` trait), and observes the machine.
 //!
 //! ```text
-//!   sys         clocks, names, payload of files, bounded reading, this process
-//!   observe     mounts, block devices and the stack of them, counters, temperatures, kernel threads
-//!   page_cache  files out of memory or in it, and the proof; extents of files; waiting for quiet devices
+//!   sys         clocks, file names, payload of writes, bounded reading, this process
+//!   observe     mounts, block devices and their stacks, counters, temperatures, kernel threads
+//!   page_cache  puts files into memory or out of it, and proves it; extents of files; waits for quiet devices
 //!   world       Posix (World) ── per program ──> Process: open files, names, buffers ──> system calls
-//!                 engine: chosen before the clock begins: sync_engine (one call after the other), uring (several at
-//!                 once) or mmap_engine; command: a program of yours
-//!   guard       what forbids to overwrite a device; Cleared: leave to do it, made nowhere else
+//!                 engine, chosen before the clock starts: sync_engine (one call at a time), uring (several in
+//!                 flight) or mmap_engine; command: your own program
+//!   guard       reasons not to overwrite a device; Cleared: permission to do it, made nowhere else
 //!   provision   private folders, images, volumes, raw devices, power cuts, queue settings, memory limits
-//!   leftovers   what processes left behind, told by its tag; notes of what to undo
-//!   errors      why the world failed; errno: why one operation did
+//!   leftovers   files and folders that killed processes left, found by their tag; notes of changes to undo
+//!   errors      why the world failed; errno: why one operation failed
 //!   path_fault  why a path that you named cannot be used
-//!   doctor      what this user can do here and what this kernel shows, tried out
+//!   doctor      probes: what this user can do here, and what this kernel shows
 //!   outlet      files that results are written to, whole or not at all
 //! ```
 //!
-//! The only crate with `unsafe` in it. Never judges, never prints.
+//! This is the only crate with `unsafe`. It never judges a result and never prints.
 
 pub mod doctor;
 mod errno;

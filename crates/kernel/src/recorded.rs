@@ -1,4 +1,4 @@
-//! For unit tests: a recorded /sys and /proc, in a folder that is gone with it.
+//! For unit tests: a recorded /sys and /proc in a temporary folder, which is removed on drop.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::observe::block_device::Device;
 
-/// What a machine shows of its devices.
+/// A recorded machine.
 pub(crate) struct Recorded {
     root: PathBuf,
     _folder: Box<dyn AsRef<Path> + Send + Sync>,
@@ -18,7 +18,7 @@ impl Recorded {
         Recorded { root: folder.path().to_owned(), _folder: Box::new(folder) }
     }
 
-    /// Its /sys.
+    /// Its /sys. Devices are in `devices`, next to `proc`.
     pub(crate) fn sys(&self) -> &Path {
         &self.root
     }
@@ -28,7 +28,8 @@ impl Recorded {
         self.root.join("proc")
     }
 
-    /// A device whose folder is `devices/PLACE`, with these files in it besides the usual ones.
+    /// Adds the device `devices/PLACE` with this `major:minor` number. Its folder has these files besides `dev` and
+    /// `uevent`.
     pub(crate) fn add(&self, place: &str, number: &str, files: &[(&str, &str)]) -> Device {
         let folder = format!("devices/{place}");
         let name = place.rsplit('/').next().expect("a name");
@@ -44,20 +45,20 @@ impl Recorded {
             .expect("the device")
     }
 
-    /// A link to the folder of the device at that place.
+    /// Makes a symbolic link at `from` to the folder of the device at `place`.
     pub(crate) fn link(&self, place: &str, from: &str) {
         let link = self.made(from);
         symlink(self.root.join("devices").join(place), link).expect("a link");
     }
 
-    /// The one lies on the other: a holder of it, which has it for a slave.
+    /// Builds one device on the other: `above` gets `below` as a slave, and `below` gets `above` as a holder.
     pub(crate) fn stack(&self, above: &str, below: &str) {
         let name = |place: &str| place.rsplit('/').next().expect("a name").to_owned();
         self.link(below, &format!("devices/{above}/slaves/{}", name(below)));
         self.link(above, &format!("devices/{below}/holders/{}", name(above)));
     }
 
-    /// What a thread has mounted, in lines of mountinfo, and in which namespace.
+    /// Records the mounts of a thread, as lines of mountinfo, and its mount namespace.
     pub(crate) fn mounts(&self, thread: &str, namespace: &str, lines: &[&str]) {
         self.write(&format!("proc/{thread}/mountinfo"), &(lines.join("\n") + "\n"));
         symlink(namespace, self.made(&format!("proc/{thread}/ns/mnt"))).expect("a link");
@@ -67,7 +68,7 @@ impl Recorded {
         fs::write(self.made(file), text).expect("a file");
     }
 
-    /// The path of something whose folder is there.
+    /// Returns the path of a file and creates the folder that it is in.
     fn made(&self, file: &str) -> PathBuf {
         let path = self.root.join(file);
         fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
