@@ -1,4 +1,4 @@
-//! The host's clock and the CPU clock of a thread.
+//! The host's monotonic clock, and CPU times of threads and processes.
 
 use std::fs;
 use std::mem::MaybeUninit;
@@ -12,18 +12,19 @@ use workload::CpuTime;
 
 use crate::sys::read_limited;
 
-/// The monotonic clock. Reads memory that the kernel shares, without a system call.
+/// Reads the monotonic clock from memory that the kernel shares (vDSO), without a system call.
 #[inline]
 pub fn now() -> Moment<Host> {
     Moment::at(nanos(clock_gettime(ClockId::Monotonic)))
 }
 
-/// By the C library: in a static program rustix does not find the memory that the kernel shares, and would make a
-/// system call of each reading.
+/// Reads a clock through the C library. In a static program rustix does not find the vDSO, and each reading would be a
+/// system call.
 #[cfg(target_env = "musl")]
 fn clock_gettime(clock: ClockId) -> Timespec {
     let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: `time` is writable and of the size the call expects. Of a clock that every Linux has it cannot fail.
+    // SAFETY: `time` is writable and has the size that the call expects. The call cannot fail for a clock that every
+    // Linux has.
     let time = unsafe {
         libc::clock_gettime(clock as libc::clockid_t, time.as_mut_ptr());
         time.assume_init()
@@ -31,39 +32,39 @@ fn clock_gettime(clock: ClockId) -> Timespec {
     Timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_nsec }
 }
 
-/// CPU time that was charged to the calling thread since it began.
+/// CPU time charged to the calling thread since it started.
 pub(crate) fn thread_cpu() -> CpuTime {
     let total = nanos(clock_gettime(ClockId::ThreadCPUTime));
     CpuTime { total, user: thread_user().min(total) }
 }
 
-/// CPU time that was charged to this process, all its threads, since it began, and to the processes that it waited for.
+/// CPU time charged to all threads of this process since it started, and to the children that it waited for.
 pub(crate) fn process_cpu() -> Nanos {
     let waited_for = usage(libc::RUSAGE_CHILDREN).map(|usage| cpu_of(&usage).total);
     nanos(clock_gettime(ClockId::ProcessCPUTime)) + waited_for.unwrap_or_default()
 }
 
-/// The CPU time that a usage holds. Of processes that have ended, the kernel has scaled both parts to the exact sum.
+/// CPU time in a `rusage`. For ended processes, the kernel has scaled both parts to the exact sum.
 pub(crate) fn cpu_of(usage: &libc::rusage) -> CpuTime {
     let (user, system) = (of_timeval(usage.ru_utime), of_timeval(usage.ru_stime));
     CpuTime { total: user + system, user }
 }
 
-/// CPU time of the kernel workers that do what the calling thread's rings hand to them; nothing where it cannot be
-/// seen.
+/// CPU time of the kernel threads that serve the calling thread's rings. If `is_alone`, all such threads of the process
+/// count. `None` if it cannot be seen.
 pub(crate) fn worker_cpu(is_alone: bool) -> Option<Nanos> {
     let own = (!is_alone).then(|| rustix::thread::gettid().as_raw_nonzero().get());
     workers_of(own, Path::new("/proc/self/task"))
 }
 
-/// Of the threads of a process, those that work for one of them, or for any where none is named. They are called after
-/// it by the number that it has outside of all PID namespaces: where that is no thread's here, nobody can tell whose
-/// they are.
+/// Sums the CPU time of the io_uring threads of a process that serve the thread `own`, or any thread if `own` is
+/// `None`. Their names contain the number of the served thread in the first PID namespace. If no thread here has that
+/// number, the served thread is unknown, and this returns `None`.
 fn workers_of(own: Option<i32>, tasks: &Path) -> Option<Nanos> {
     let mut all = Nanos::ZERO;
     for thread in fs::read_dir(tasks).ok()?.flatten() {
         let path = thread.path();
-        // A thread may end meanwhile.
+        // The thread may have ended since.
         let Ok(comm) = read_limited::of_the_kernel(path.join("comm")) else { continue };
         let comm = comm.trim_end();
         let Some(number) = comm.strip_prefix("iou-wrk-").or_else(|| comm.strip_prefix("iou-sqp-")) else { continue };
@@ -84,8 +85,8 @@ fn workers_of(own: Option<i32>, tasks: &Path) -> Option<Nanos> {
     Some(all)
 }
 
-/// CPU time between two readings. The user part comes from a clock of its own, sampled by the tick, and
-/// must not exceed the whole.
+/// CPU time between two readings. The user part comes from another clock, which the timer tick samples, so it is capped
+/// at the total.
 pub(crate) fn cpu_between(before: CpuTime, after: CpuTime) -> CpuTime {
     let total = after.total.saturating_sub(before.total);
     CpuTime { total, user: after.user.saturating_sub(before.user).min(total) }
@@ -97,7 +98,7 @@ fn thread_user() -> Nanos {
 
 fn usage(of: libc::c_int) -> Option<libc::rusage> {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
-    // SAFETY: `usage` is writable and of the size the call expects; it is read only after success.
+    // SAFETY: `usage` is writable and has the size that the call expects; it is read only after success.
     unsafe { (libc::getrusage(of, usage.as_mut_ptr()) == 0).then(|| usage.assume_init()) }
 }
 

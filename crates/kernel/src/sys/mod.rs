@@ -1,5 +1,4 @@
-//! Clocks, names, bounded reading and this process: needed by all of the crate, and knowing nothing of it but its
-//! errors.
+//! Clocks, names, bounded reading and facts about this process. The whole crate uses them; they use only its errors.
 
 pub(crate) mod clocks;
 pub mod name;

@@ -1,13 +1,13 @@
-//! Names of files as text and back. `units::name` says how; here it is applied to paths.
+//! File names as text and back. Applies `units::name` to paths.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// A name that can be shown. Unlike `display` it loses nothing: [`original`] leads back, and two names are shown
-/// differently.
+/// A name that can be shown as text. Unlike `display` it loses nothing: different names have different texts, and
+/// [`original`] reverses it.
 pub trait Shown {
-    /// Its text.
+    /// Returns the name as text.
     fn shown(&self) -> Cow<'_, str>;
 }
 
@@ -17,17 +17,17 @@ impl<N: AsRef<OsStr> + ?Sized> Shown for N {
     }
 }
 
-/// A name as a word of a command, quoted if a shell would change it.
+/// Returns a name as a word of a command line, quoted if a shell would change it.
 pub fn shell_word(name: impl AsRef<OsStr>) -> String {
     units::shell::word(name.as_ref().as_bytes())
 }
 
-/// A name without control characters, which a terminal would obey.
+/// Replaces control characters, which a terminal would obey, by `?`.
 pub(crate) fn plain_text(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// The name whose text this is.
+/// Returns the name that has this text.
 pub fn original(text: &str) -> OsString {
     OsString::from_vec(units::name::bytes(text).into_owned())
 }

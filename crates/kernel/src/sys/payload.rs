@@ -1,18 +1,18 @@
-//! What programs write and where they read to: memory aligned for direct I/O, made ready outside every
-//! clock.
+//! Buffers of programs: the data that they write, and memory for their reads. They are aligned for direct I/O, and
+//! prepared before the clock starts.
 //!
-//! Written data come from a ring of incompressible bytes, so that a file system that compresses or finds
-//! equal blocks gains nothing (a repeated block of 8 KiB is squeezed 8:1 by btrfs; a ring of 1 MiB is not).
-//! Inside it, each 4096th byte of a file begins a stamp that says which file and which offset it belongs to.
+//! Written data come from a ring of incompressible bytes, so a file system that compresses or deduplicates gains
+//! nothing. (btrfs compresses a repeated block of 8 KiB to an eighth, but not a ring of 1 MiB.) Within the data, a
+//! stamp at each multiple of 4096 bytes of the file names the file and the offset.
 
 use units::{Bytes, Prng};
 
 use crate::errors::Fault;
 
-/// A stamp stands at every multiple of this offset that a write covers.
+/// Each multiple of this offset that a write covers has a stamp. In bytes.
 pub const STAMP_SPACING: usize = 4096;
 
-/// Bytes in a stamp: the file's identity, then the offset, both little-endian.
+/// Size of a stamp in bytes: the file's identity, then the offset, both little-endian.
 pub const STAMP_BYTES: usize = 16;
 
 /// The stamp of the file `identity` at `offset`.
@@ -24,10 +24,10 @@ pub fn stamp(identity: u64, offset: u64) -> [u8; STAMP_BYTES] {
     bytes
 }
 
-/// Incompressible bytes that written data come from.
+/// Size of the ring of incompressible bytes that written data come from.
 pub(crate) const RING_BYTES: u32 = 1 << 20;
 
-/// Memory that begins on a page, as direct I/O needs it.
+/// Memory that begins on a page boundary, as direct I/O needs it.
 #[derive(Default)]
 pub(crate) struct Pages(Vec<Page>);
 
@@ -36,8 +36,8 @@ pub(crate) struct Pages(Vec<Page>);
 struct Page([u8; 4096]);
 
 impl Pages {
-    /// Fails where there is no memory for it: a run then ends before it has begun, and says so. All of it is written
-    /// to, so that it is not refused later.
+    /// Allocates memory, rounded up to whole pages, at least one. Fails if there is not enough, so that a run ends with
+    /// an error before it begins. Writes to all of it, so that the kernel cannot refuse a page later.
     pub(crate) fn zeroed(bytes: usize) -> Result<Pages, Fault> {
         let count = bytes.div_ceil(4096).max(1);
         let mut pages = Vec::new();
@@ -48,7 +48,7 @@ impl Pages {
 
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: a page is 4096 plain bytes without padding, and the vector holds `len` of them in a row.
+        // SAFETY: a page is 4096 plain bytes without padding, and the vector holds `len` pages in a row.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * 4096) }
     }
 
@@ -62,15 +62,15 @@ impl Pages {
 /// The ring that written data come from.
 pub(crate) struct Ring {
     pages: Pages,
-    /// Calls begin below this, a power of two or zero; behind it lies room for the largest call, so that
-    /// none needs to be cut in two.
+    /// Payloads start below this offset: a power of two, or zero. Behind it is room for the largest call, so that no
+    /// payload wraps around.
     starts: u32,
     at: u32,
 }
 
 impl Ring {
-    /// Incompressible bytes that come again after `bytes`, a power of two, or at every call where that is
-    /// zero; for calls of at most `largest_call`.
+    /// Fills a ring with incompressible bytes. They repeat after `bytes`, a power of two; if it is zero, all calls
+    /// write the same bytes. No call has more than `largest_call` bytes.
     pub(crate) fn new(bytes: u32, largest_call: u32, seed: u64) -> Result<Ring, Fault> {
         assert!(bytes == 0 || bytes.is_power_of_two(), "a ring of {bytes} bytes");
         let mut pages = Pages::zeroed(bytes as usize + largest_call as usize)?;
@@ -78,13 +78,13 @@ impl Ring {
         Ok(Ring { pages, starts: bytes, at: 0 })
     }
 
-    /// Zeros instead, but for the stamps.
+    /// Replaces the random bytes by zeros. Stamps are still added.
     pub(crate) fn wipe(&mut self) {
         self.pages.bytes_mut().fill(0);
     }
 
-    /// Draws calls of `length` bytes. Calls of a page or more begin on a page, calls of a sector or more on a
-    /// sector. Panics where `length` exceeds the largest call.
+    /// Returns the payloads of calls of `length` bytes. They start on a page if they have a page or more, and on a
+    /// sector if they have a sector or more. Panics if `length` exceeds the largest call.
     #[inline]
     pub(crate) fn draw(&mut self, length: u32) -> Draw<'_> {
         let grain = grain(length);
@@ -93,7 +93,7 @@ impl Ring {
     }
 }
 
-/// What the starts of calls of this length are multiples of, less one.
+/// Alignment of payloads of this length, in bytes, less one.
 #[inline]
 fn grain(length: u32) -> u32 {
     match length {
@@ -103,19 +103,19 @@ fn grain(length: u32) -> u32 {
     }
 }
 
-/// Whose the stamps are of what conditions a device: of no file that a program names.
+/// Returns the identity in the stamps of data that condition a device. No program's file has it.
 pub(crate) fn identity_of_conditioning(seed: u64) -> u64 {
     !seed
 }
 
-/// Puts the stamps into bytes that are written there.
+/// Writes stamps into data for `offset` of a device or file. `offset` is a multiple of the spacing.
 pub(crate) fn stamp_all(bytes: &mut [u8], identity: u64, offset: u64) {
     for (index, block) in bytes.chunks_exact_mut(STAMP_SPACING).enumerate() {
         block[..STAMP_BYTES].copy_from_slice(&stamp(identity, offset + (index * STAMP_SPACING) as u64));
     }
 }
 
-/// Incompressible bytes, which follow from the seed.
+/// Fills memory with incompressible bytes, which depend only on the seed.
 pub(crate) fn fill(bytes: &mut [u8], seed: u64) {
     let mut prng = Prng::new(seed);
     for word in bytes.chunks_exact_mut(8) {
@@ -123,25 +123,26 @@ pub(crate) fn fill(bytes: &mut [u8], seed: u64) {
     }
 }
 
-/// Calls of one length. What is the same for all of them is worked out once.
+/// The payloads of calls of one length. Values that all of them share are computed once.
 pub(crate) struct Draw<'a> {
     memory: &'a mut [u8],
     at: &'a mut u32,
     length: u32,
     grain: u32,
-    /// The bits that the start of a call may have.
+    /// Mask of the offsets at which a payload may start.
     starts: u32,
 }
 
 impl<'a> Draw<'a> {
-    /// From memory in which a call may begin below `starts`, a power of two or zero, and did so last before `at`.
+    /// Draws from memory in which payloads start below `starts`, a power of two or zero. The last payload ended at
+    /// `at`.
     #[inline]
     pub(crate) fn from(memory: &'a mut [u8], starts: u32, at: &'a mut u32, length: u32) -> Draw<'a> {
         let grain = grain(length);
         Draw { memory, at, length, grain, starts: starts.saturating_sub(1) & !grain }
     }
 
-    /// The next bytes, stamped for `offset` of the file `identity`.
+    /// Returns the next payload, stamped for `offset` of the file `identity`.
     #[inline]
     pub(crate) fn next(&mut self, identity: u64, offset: u64) -> &[u8] {
         let start = self.at.wrapping_add(self.grain) & self.starts;
@@ -153,7 +154,7 @@ impl<'a> Draw<'a> {
     }
 }
 
-/// Puts a stamp where each multiple of the spacing lies in these bytes at `offset` of a file.
+/// Writes a stamp at each multiple of the spacing. The data belong to `offset` of a file.
 #[inline]
 fn put_stamps(data: &mut [u8], identity: u64, offset: u64) {
     let Some(last) = data.len().checked_sub(STAMP_BYTES) else { return };

@@ -1,5 +1,5 @@
-//! A process, told from a later one of the same number: what it leaves behind is judged by whether it still
-//! lives.
+//! Identifies a process, so that a later process with the same PID is not mistaken for it. Leftovers of a process may
+//! be removed only once it has ended.
 
 use std::fmt;
 use std::fs;
@@ -13,35 +13,36 @@ use rustix::process::Pid;
 use crate::sys::name::Shown;
 use crate::sys::read_limited;
 
-/// A process, told from a later one of the same number. Displayed as one line of four words, which can be
-/// read again.
+/// A process, distinct from later processes with the same PID. `Display` writes it as one line of four words, which
+/// `FromStr` reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incarnation {
-    /// Its number.
+    /// Its PID.
     pub pid: i32,
-    /// When it started, in ticks since boot: numbers of processes are used again.
+    /// Its start time, in ticks since boot: PIDs are reused.
     started: u64,
-    /// The boot.
+    /// The boot ID; empty if it could not be read.
     boot: String,
-    /// In which namespace it has its number, as `/proc/PID/ns/pid` names it: `pid:[4026531836]`.
+    /// The PID namespace of its PID, as `/proc/PID/ns/pid` names it: `pid:[4026531836]`.
     namespace: String,
 }
 
 impl Incarnation {
-    /// This process.
+    /// Returns the identity of this process.
     pub fn this() -> Incarnation {
         let pid = rustix::process::getpid().as_raw_nonzero().get();
         let started = if let State::RunsSince(started) = state(pid) { started } else { UNKNOWN };
         Incarnation { pid, started, boot: boot(), namespace: namespace() }
     }
 
-    /// Whether it still runs, as far as can be told: one of another container cannot be seen, and what it holds is
-    /// not taken from it before the machine is started again.
+    /// Returns true if the process still runs or may still run. A process of another PID namespace cannot be seen, so
+    /// it counts as running until the next boot.
     pub fn lives(&self) -> bool {
         self.is_of_this_boot() && (!self.can_be_seen() || self.is_it(state(self.pid)))
     }
 
-    /// Whether it is the process of its number. Only what is known to have ended is taken for dead.
+    /// Returns true if the process that has the PID now may be this one. Only a process that certainly ended counts as
+    /// ended.
     fn is_it(&self, now: State) -> bool {
         match now {
             State::Ended => false,
@@ -50,12 +51,12 @@ impl Incarnation {
         }
     }
 
-    /// Whether its number means the same here.
+    /// Returns true if its PID is valid in our PID namespace.
     pub fn can_be_seen(&self) -> bool {
         self.namespace == namespace()
     }
 
-    /// Whether the machine has not been started again since, as far as can be told.
+    /// Returns true if the machine has not booted since, or if that is unknown.
     pub fn is_of_this_boot(&self) -> bool {
         self.is_of(&boot())
     }
@@ -71,7 +72,7 @@ impl fmt::Display for Incarnation {
     }
 }
 
-/// What was read is no process.
+/// The text does not describe a process.
 #[derive(Debug)]
 pub struct NoProcess;
 
@@ -85,17 +86,17 @@ impl FromStr for Incarnation {
     }
 }
 
-/// When a process started whose start could not be seen; the kernel's own first ones start then.
+/// Start time of a process whose start time could not be read. The kernel's own first processes have it too.
 const UNKNOWN: u64 = 0;
 
-/// What can be told of the process that has a number now.
+/// State of the process that has a PID now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// There is none, or one that has ended and nobody has asked how.
+    /// There is no such process, or it is a zombie.
     Ended,
-    /// It started then.
+    /// It started then, in ticks since boot.
     RunsSince(u64),
-    /// It cannot be looked at: it is hidden, or this process may open no more files.
+    /// It cannot be read: /proc hides it, or this process has too many open files.
     Unknown,
 }
 
@@ -103,7 +104,7 @@ fn state(pid: i32) -> State {
     match Process::new(pid).and_then(|process| process.stat()) {
         Ok(stat) if matches!(stat.state, 'Z' | 'X') => State::Ended,
         Ok(stat) => State::RunsSince(stat.starttime),
-        // /proc may hide those of other users: then there still is somebody to send a signal to.
+        // /proc may hide other users' processes. Sending signal 0 shows whether the process exists.
         Err(ProcError::NotFound(_)) if !exists(pid) => State::Ended,
         Err(_) => State::Unknown,
     }
@@ -114,7 +115,7 @@ fn exists(pid: i32) -> bool {
     rustix::process::test_kill_process(pid) != Err(Errno::SRCH)
 }
 
-/// Which boot this is; nothing in it where that cannot be read.
+/// Returns the boot ID; empty if it cannot be read.
 fn boot() -> String {
     read_limited::of_the_kernel("/proc/sys/kernel/random/boot_id")
         .map_or_else(|_| String::new(), |id| id.trim().to_owned())
@@ -147,7 +148,7 @@ mod tests {
         assert!(!this.is_it(State::RunsSince(this.started + 1)));
         let unseen = Incarnation { started: UNKNOWN, ..this.clone() };
         assert!(unseen.is_it(State::RunsSince(this.started)) && !unseen.is_it(State::Ended));
-        // The kernel gives no number above 4194304.
+        // The kernel assigns no PID above 4194304.
         assert_eq!([i32::MAX, 0, -1].map(state), [State::Ended; 3]);
         assert!(exists(this.pid) && exists(1) && !exists(i32::MAX) && !exists(-1));
         assert!(this.is_of("") && this.is_of(&this.boot) && !this.is_of("another"));

@@ -1,5 +1,5 @@
-//! Reading what others have written: never more than was thought of, and opening it waits for nobody. Reading may:
-//! whoever has opened a pipe to write to it is waited for.
+//! Reads files that others have written, up to a limit. Opening never blocks. Reading may: a pipe that has a writer is
+//! waited for.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -8,33 +8,32 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use units::{Bytes, name};
 
-/// The most that is read of a file under /proc or /sys. Attributes have a page; the list of mounts of a machine with
-/// ten thousand of them has two megabytes.
+/// Maximum size of a file under /proc or /sys that is read. Attributes have at most a page; the list of ten thousand
+/// mounts has two megabytes.
 pub const OF_THE_KERNEL: Bytes = Bytes::mib(16);
 
-/// Opens what is there, to read it. It is not waited for anybody to write to a pipe: one that nobody writes to ends at
-/// once.
+/// Opens a file for reading. Opening a pipe does not wait for a writer: a pipe without one is at its end.
 pub fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    // What is written to it is waited for.
+    // Reads do wait for the writer of a pipe.
     rustix::fs::fcntl_setfl(&file, OFlags::empty())?;
     Ok(file)
 }
 
-/// All bytes; nothing where there are more than `most`.
+/// Reads all bytes; `None` if there are more than `most`.
 pub fn bytes(source: impl Read, most: Bytes) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     source.take(most.0.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= most.0).then_some(bytes))
 }
 
-/// The text of a regular file that has no more than `most`.
+/// Reads a regular file of at most `most` bytes as UTF-8 text.
 pub fn text(path: &Path, most: Bytes) -> io::Result<String> {
     String::from_utf8(whole(path, most)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
-/// The bytes of a regular file that has no more than `most`.
+/// Reads a regular file of at most `most` bytes.
 fn whole(path: &Path, most: Bytes) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     if !file.metadata()?.is_file() {
@@ -44,8 +43,8 @@ fn whole(path: &Path, most: Bytes) -> io::Result<Vec<u8>> {
     bytes(file, most)?.ok_or_else(too_large)
 }
 
-/// The text of a file under /proc or /sys. The kernel writes names as they are: what is not UTF-8 has the text that
-/// `units::name` gives it, so that one odd name hides nothing else.
+/// Reads a file under /proc or /sys as text. The kernel writes names as raw bytes. Bytes that are not UTF-8 are written
+/// as `units::name` does, so that one odd name does not hide the rest of the file.
 pub(crate) fn of_the_kernel(path: impl AsRef<Path>) -> io::Result<String> {
     whole(path.as_ref(), OF_THE_KERNEL).map(|bytes| name::text(&bytes).into_owned())
 }

@@ -2,7 +2,7 @@
 
 use rustix::thread::{CapabilitySet, capabilities};
 
-/// Whether this process may administer the system, which mounts need (CAP_SYS_ADMIN).
+/// Returns true if this process has CAP_SYS_ADMIN, which mounting needs.
 pub fn may_administer() -> bool {
     capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
 }

@@ -1,10 +1,10 @@
-//! Whether this process may do more than whoever started it: by the bits and the capabilities of its file.
+//! Detects a process that has more rights than the user who started it, from set-user-ID bits or file capabilities.
 
-/// Whether the kernel says so, or the users and groups do. diskperf overwrites, mounts and deletes what it is told to:
-/// with borrowed rights, it would do that for anybody.
+/// Returns true if the kernel reports it (AT_SECURE), or if real and effective IDs differ. diskperf overwrites, mounts
+/// and deletes what it is told to. With borrowed rights it would do that for any user.
 pub fn is_elevated() -> bool {
     use rustix::process::{getegid, geteuid, getgid, getuid};
-    // SAFETY: it reads a list that the kernel wrote before the program began, and takes a number.
+    // SAFETY: getauxval takes a number and reads a list that the kernel wrote before the program started.
     let is_secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
     is_secure || getuid() != geteuid() || getgid() != getegid()
 }

@@ -1,11 +1,11 @@
-//! What a stream that people look at holds.
+//! The width of a terminal.
 
 use std::os::fd::AsFd;
 
 use rustix::termios::{isatty, tcgetwinsize};
 
-/// How many columns of characters a line of the terminal holds; nothing where the stream is none, or where the terminal
-/// does not say.
+/// Number of columns of the terminal. Returns `None` if the stream is not a terminal, or the terminal does not report
+/// its size.
 pub fn columns(stream: impl AsFd) -> Option<usize> {
     let size = isatty(&stream).then(|| tcgetwinsize(&stream).ok())??;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
