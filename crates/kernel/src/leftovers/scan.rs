@@ -19,66 +19,66 @@ pub use crate::leftovers::tag::Holder;
 use crate::leftovers::tag::{self, Machine, judge, read};
 use crate::provision::workspace::{self, PREFIX};
 
-/// How the names of images begin that were kept, and how they end.
+/// Prefix and suffix of the names of kept images.
 const IMAGE: (&str, &str) = ("diskperf-", ".img");
 
 /// The kind of a leftover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A private folder.
+    /// A private folder of a run.
     Folder,
-    /// An image that was given a name: `--keep` was given.
+    /// An image that `--keep` gave a name.
     Image,
 }
 
-/// A leftover in a directory.
+/// A leftover in a directory: a file or folder with a tag of ours.
 #[derive(Clone, Debug)]
 pub struct Left {
     /// Its path.
     pub path: PathBuf,
     /// Its kind.
     pub kind: Kind,
-    /// The process that made it.
+    /// PID of the process that made it.
     pub pid: i32,
     /// Its owner.
     pub holder: Holder,
     inode: u64,
 }
 
-/// The files and folders of a directory that have our names.
+/// The files and folders of a directory whose names are like ours.
 #[derive(Debug, Default)]
 pub struct Listed {
-    /// Those with a tag of ours, also of processes that still run.
+    /// Those with a tag of ours. The process that made them may still run.
     pub left: Vec<Left>,
     /// Those without a tag of ours: no readable tag, or the tag of another file.
     pub untagged: Vec<Untagged>,
 }
 
-/// A file or folder with one of our names and no tag of ours: the file system takes none, or it is a copy, or another
+/// A file or folder with a name like ours and no tag of ours. Its file system stores no tags, it is a copy, or another
 /// program made it.
 #[derive(Clone, Debug)]
 pub struct Untagged {
     /// Its path.
     pub path: PathBuf,
-    /// The kind that its name stands for.
+    /// The kind that its name indicates.
     pub kind: Kind,
-    /// The numbers of the file system and of the file.
+    /// Device and inode number.
     identity: (u64, u64),
 }
 
 impl Untagged {
-    /// The file or folder at this path, if it has one of our names and no tag.
+    /// Returns the file or folder at this path, if its name is like ours and it has no tag.
     pub fn at(path: &Path) -> Option<Untagged> {
         let kind = kind_of(path.file_name()?)?;
         let opened = open(path, kind);
         let has_tag = opened.as_ref().is_some_and(|opened| judge(opened.as_fd()).is_some());
-        // One that cannot be opened is listed too, and stays.
+        // A file that cannot be opened is listed too, but never removed.
         let identity = opened.and_then(|opened| identity(opened.as_fd())).unwrap_or_default();
         (!has_tag).then(|| Untagged { path: path.to_owned(), kind, identity })
     }
 
-    /// Why it must stay: it belongs to another user, or a program uses it. A run on a file system without tags has its
-    /// folder open.
+    /// Returns the reason to keep it: it belongs to another user, or a program uses it. A run on a file system without
+    /// tags has its folder open.
     pub fn obstacle(&self) -> Option<String> {
         let Some(opened) = open(&self.path, self.kind) else { return Some("it cannot be opened".to_owned()) };
         if !tag::is_of_this_user(opened.as_fd()) {
@@ -90,7 +90,7 @@ impl Untagged {
         (self.kind == Kind::Image).then(|| shown_by(&self.path).into_iter().next())?.map(|by| format!("{by} shows it"))
     }
 
-    /// Removes it, if it is still the same. You have seen its path and agreed.
+    /// Removes it if it is still the same file. You have seen its path and agreed.
     pub fn remove(&self) -> io::Result<()> {
         if let Some(obstacle) = self.obstacle() {
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, obstacle));
@@ -107,8 +107,8 @@ fn identity(opened: BorrowedFd) -> Option<(u64, u64)> {
     rustix::fs::fstat(opened).ok().map(|stat| (stat.st_dev, stat.st_ino))
 }
 
-/// Another process that has a folder, or something below it, open or as its working directory, as far as this user can
-/// see.
+/// Returns another process that has a folder, or a file below it, open or as its working or root directory. Only
+/// processes that this user can see are found.
 fn user_of(path: &Path) -> Option<i32> {
     let (path, proc) = (path.canonicalize().ok()?, Path::new("/proc"));
     processes::others(proc).into_iter().find(|pid| {
@@ -119,7 +119,7 @@ fn user_of(path: &Path) -> Option<i32> {
     })
 }
 
-/// Removes the name of an image. `is_it` checks the open file first.
+/// Removes the name of an image. `is_it` first checks the open file.
 fn unlink_image(path: &Path, is_it: impl FnOnce(BorrowedFd) -> bool) -> io::Result<()> {
     let parent = path.parent().unwrap_or(Path::new("."));
     let parent = rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
@@ -133,7 +133,7 @@ fn unlink_image(path: &Path, is_it: impl FnOnce(BorrowedFd) -> bool) -> io::Resu
     Ok(rustix::fs::unlinkat(&parent, name, AtFlags::empty())?)
 }
 
-/// The leftovers in a directory.
+/// Finds the leftovers in a directory, sorted by path.
 pub fn find(directory: &Path) -> io::Result<Listed> {
     let mut listed = Listed::default();
     for entry in fs::read_dir(directory)? {
@@ -152,12 +152,12 @@ pub fn find(directory: &Path) -> io::Result<Listed> {
     Ok(listed)
 }
 
-/// The leftover at this path, if it has a tag of ours.
+/// Returns the leftover at this path, if it has a tag of ours.
 pub fn at(path: &Path) -> Option<Left> {
     look(path, kind_of(path.file_name()?)?)
 }
 
-/// Whether the folder at this path has a tag of a process of this machine, which was not started again since.
+/// Returns true if the folder at this path has a tag of this machine that was written since the last boot.
 pub fn is_of_this_boot(path: &Path) -> bool {
     let tagged = open(path, Kind::Folder).and_then(|opened| {
         let inode = rustix::fs::fstat(&opened).ok()?.st_ino;
@@ -166,33 +166,33 @@ pub fn is_of_this_boot(path: &Path) -> bool {
     tagged.is_some_and(|(machine, owner)| machine == Machine::this() && owner.is_of_this_boot())
 }
 
-/// Whether the folder at this path has a tag, be it the folder's own or one that was copied with it.
+/// Returns true if the folder at this path has any tag: its own, or one that was copied with it.
 pub(crate) fn has_any_tag(path: &Path) -> bool {
     open(path, Kind::Folder).is_some_and(|opened| read(opened.as_fd()).is_some())
 }
 
-/// Removes a folder of ours whose process has ended.
+/// Removes a folder with our tag. Fails if its process may still run.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
     let left = look(path, Kind::Folder).filter(|left| left.holder == Holder::Ended);
     left.ok_or_else(|| io::Error::other("it has no tag of a diskperf that is no more"))?.remove()
 }
 
-/// What became of the folders with a run's label.
+/// Result of removing the folders with a run's label.
 #[derive(Debug, Default)]
 pub struct Swept {
-    /// Those that are gone.
+    /// Removed folders.
     pub removed: Vec<PathBuf>,
-    /// Those that stay: no tag proves that they are the run's own.
+    /// Kept folders: no tag proves that they belong to the run.
     pub kept: Vec<PathBuf>,
 }
 
-/// Removes the folders with this label that a killed process of this user has left inside `parent`. A copy of such a
-/// folder has its name too, and maybe its tag, so that only a tag that fits decides. A process that is killed before it
-/// writes the tag leaves an empty folder, which is no loss.
+/// Removes the folders with this label in `parent` that a killed process of this user left. A copy of such a folder has
+/// the same name, and perhaps the same tag, so only a tag that fits the folder's inode decides. A process that is
+/// killed before it writes the tag leaves an empty folder; removing that loses nothing.
 pub fn remove_left(parent: &Path, label: &str) -> Result<Swept, Fault> {
     let (prefix, mut swept) = (workspace::prefix(label), Swept::default());
     for entry in workspace::entries(parent)? {
-        // A file, a link, or a folder of another user only has the name.
+        // A file, a link, or a folder of another user is not ours, whatever its name.
         let has_name = entry.file_name().as_bytes().starts_with(prefix.as_bytes());
         let is_ours = |metadata: fs::Metadata| metadata.is_dir() && metadata.uid() == geteuid().as_raw();
         if !has_name || !entry.metadata().is_ok_and(is_ours) {
@@ -213,7 +213,7 @@ pub fn remove_left(parent: &Path, label: &str) -> Result<Swept, Fault> {
 }
 
 impl Left {
-    /// Removes it, if it is still the same and its process has ended. An image that a loop device shows stays.
+    /// Removes it if it is still the same file and its process has ended. An image that a loop device shows stays.
     pub fn remove(&self) -> io::Result<()> {
         match self.kind {
             Kind::Folder => workspace::remove(&self.path, |folder| self.may_go(folder)),
@@ -226,14 +226,14 @@ impl Left {
         }
     }
 
-    /// Whether the open file is still the one that was found, and its process has ended: you may have taken hours to
-    /// agree.
+    /// Returns true if the open file is still the one that was found, and its process has ended. You may have taken
+    /// hours to agree.
     fn may_go(&self, opened: BorrowedFd) -> bool {
         judge(opened).is_some_and(|(inode, _, holder)| inode == self.inode && holder == Holder::Ended)
     }
 }
 
-/// The kind that a name of ours stands for.
+/// Returns the kind of leftover that has such a name.
 pub fn kind_of(name: &OsStr) -> Option<Kind> {
     let name = name.as_bytes();
     if name.starts_with(PREFIX.as_bytes()) {
@@ -248,7 +248,7 @@ fn look(path: &Path, kind: Kind) -> Option<Left> {
     Some(Left { path: path.to_owned(), kind, pid, holder, inode })
 }
 
-/// Opens a file or folder of this kind; no link, no pipe.
+/// Opens a file or folder of this kind; never a link or a pipe.
 fn open(path: &Path, kind: Kind) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = match kind {
@@ -277,7 +277,7 @@ mod tests {
     /// A process that has ended.
     fn dead() -> Incarnation {
         let mut child = Incarnation::this().to_string();
-        // The same number, but started at another time.
+        // The same PID with another start time.
         let started = child.split(' ').nth(1).expect("when it started").to_owned();
         child = child.replacen(&started, &format!("{started}7"), 1);
         child.parse().expect("a process")
@@ -310,7 +310,7 @@ mod tests {
         }
         let (host, dead) = (Machine::this(), dead());
         let elsewhere = Machine { name: "elsewhere".to_owned(), ..host.clone() };
-        // Of the same name.
+        // Another machine with the same name.
         let clone = Machine { id: "0123456789abcdef".to_owned(), ..host.clone() };
         retag(&path(".diskperf-dead"), inode(&path(".diskperf-dead")), &host, &dead);
         retag(&path(".diskperf-copied"), inode(&path(".diskperf-dead")), &host, &dead);
@@ -407,7 +407,7 @@ mod tests {
             retag(&path, inode(&path), &host, &dead);
             let left = at(&path).expect("it has our tag");
             assert_eq!(left.holder, Holder::Ended);
-            // While somebody was being asked.
+            // Another process takes it while the user is being asked.
             retag(&path, inode(&path), &host, &Incarnation::this());
             assert!(left.remove().is_err() && path.exists(), "{name} is held again");
             rustix::fs::removexattr(&path, ATTRIBUTE).expect("no tag");

@@ -1,8 +1,8 @@
-//! The tag of a folder or image that a diskperf process made: it proves whose leftover that is.
+//! The tag of a folder or image that a diskperf process made. It proves whose leftover that is.
 //!
-//! The tag is an extended attribute: the number that the file has in its file system, the machine, and the process. A
-//! copy beside the original has another number, so that its tag, copied with it, says nothing. On another file system,
-//! or when the original is gone, it may have the same.
+//! The tag is an extended attribute with the file's inode number, the machine and the process. A copy next to the
+//! original has another inode number, so the copied tag does not fit it. A copy on another file system, or made after
+//! the original was removed, may have the same number.
 
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -19,28 +19,28 @@ use crate::sys::read_limited;
 /// The name of the attribute.
 pub(crate) const ATTRIBUTE: &str = "user.diskperf";
 
-/// How the tag begins: its format.
+/// The first word of a tag: the version of its format.
 const FORMAT: &str = "2";
 
-/// The number of a machine (machine-id(5)): names are used more than once, `localhost` above all.
+/// File with the machine's unique ID (machine-id(5)): host names are not unique, `localhost` above all.
 const MACHINE_ID: &str = "/etc/machine-id";
 
-/// It is one line of 32 digits.
+/// Maximum size of that file; it is one line of 32 digits.
 const MACHINE_ID_BYTES: Bytes = Bytes(64);
 
-/// A tag is no longer; a machine's name has at most 64 characters.
+/// Maximum size of a tag in bytes. A host name has at most 64 characters.
 const LONGEST: usize = 512;
 
-/// The owner of a leftover.
+/// Owner of a leftover.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// A process that has ended.
     Ended,
-    /// This process, which still runs or, in another container, may run.
+    /// The process with this PID. It still runs or, in another container, may run.
     Process(i32),
-    /// A process of the machine of that name.
+    /// A process of the machine with this host name.
     Machine(String),
-    /// Another user, by number: any user can give a file of theirs our name and a tag.
+    /// Another user, by user ID: any user can give their own file our name and a tag.
     User(u32),
 }
 
@@ -51,7 +51,8 @@ pub(crate) fn tag(made: BorrowedFd) -> Result<(), Errno> {
     rustix::fs::fsetxattr(made, ATTRIBUTE, text.as_bytes(), XattrFlags::empty())
 }
 
-/// The inode number of an open file, the process that made it, and its owner; none if it has no tag.
+/// Returns the inode number of an open file, the PID of the process that made it, and its owner; `None` if it has no
+/// tag that fits it.
 pub(crate) fn judge(opened: BorrowedFd) -> Option<(u64, i32, Holder)> {
     let stat = rustix::fs::fstat(opened).ok()?;
     let (machine, owner) = parse(&read(opened)?, stat.st_ino)?;
@@ -64,7 +65,7 @@ pub(crate) fn judge(opened: BorrowedFd) -> Option<(u64, i32, Holder)> {
     Some((stat.st_ino, owner.pid, holder))
 }
 
-/// Whether an open file belongs to the user of this process.
+/// Returns true if an open file belongs to this process's effective user.
 pub(crate) fn is_of_this_user(open: BorrowedFd) -> bool {
     rustix::fs::fstat(open).is_ok_and(|stat| stat.st_uid == geteuid().as_raw())
 }
@@ -76,11 +77,11 @@ pub(crate) fn read(opened: BorrowedFd) -> Option<String> {
     String::from_utf8(text).ok()
 }
 
-/// A machine, told from others.
+/// A machine, distinct from others with the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Machine {
     pub(crate) name: String,
-    /// Its own number; `-` if it has none.
+    /// The machine ID; `-` if it has none.
     pub(crate) id: String,
 }
 
@@ -96,7 +97,7 @@ pub(crate) fn text(inode: u64, machine: &Machine, owner: &Incarnation) -> String
     format!("{FORMAT} {inode} {} {} {owner}", machine.name, machine.id)
 }
 
-/// The machine and the process of a tag, if it is the tag of the file with this inode number.
+/// Returns the machine and the process in a tag, if the tag has this inode number.
 pub(crate) fn parse(text: &str, inode: u64) -> Option<(Machine, Incarnation)> {
     let [format, number, name, id, owner] = text.splitn(5, ' ').collect::<Vec<_>>()[..] else { return None };
     let is_it = format == FORMAT && number.parse() == Ok(inode);
