@@ -1,4 +1,4 @@
-//! The file behind a loop device, opened by its name.
+//! The file behind a loop device. It is opened by its name.
 
 use std::fs::File;
 use std::io;
@@ -17,28 +17,28 @@ use crate::sys::read_limited;
 
 /// The file behind a loop device.
 pub(super) enum Behind {
-    /// It is open.
+    /// The file, which is open.
     File {
         file: File,
-        /// Where in the file the device begins; none if the holes of the file prove nothing: its file system does not
-        /// report all data, or the device decrypts what it reads.
+        /// Offset of the device in the file, in bytes. `None` if the file's holes prove nothing: its file system does
+        /// not report all data, or the device decrypts what it reads.
         offset: Option<u64>,
     },
-    /// It has no name any more.
+    /// The file was deleted and has no name any more.
     Nameless,
-    /// Its name leads to no file here, or to another one, or to a file system of another machine.
+    /// The file's name leads to no file here, to another file, or to a file system of another machine.
     Hidden,
 }
 
 impl Behind {
-    /// Opens the file behind a loop device. Of other devices it is hidden.
+    /// Opens the file behind a loop device. Returns [`Behind::Hidden`] for other devices.
     pub(super) fn of(device: &Device) -> Behind {
         let Some(path) = block_stack::named_file(device) else {
             return if device.is_file() { Behind::Nameless } else { Behind::Hidden };
         };
         let Some(shown) = loop_device::attached_to(device) else { return Behind::Hidden };
         let Backing::File { device, inode } = shown.backing else { return Behind::Hidden };
-        // Other files are not opened: opening a file on a network may wait for ever.
+        // Files on other file systems are not opened: opening a file on a network may block for ever.
         if !mount::file_system_at(&path).is_some_and(|name| file_systems::tells_files(&name)) {
             return Behind::Hidden;
         }
@@ -53,8 +53,8 @@ impl Behind {
     }
 }
 
-/// The parts of a device that have data in the file behind it, after the file was flushed. The device has this many
-/// bytes, from there on.
+/// Flushes the file behind a device, and returns the ranges of the device that have data. The device begins at `offset`
+/// in the file and has this many bytes.
 pub(super) fn data(file: &File, offset: u64, bytes: u64) -> io::Result<Vec<Range<u64>>> {
     file.sync_all()?;
     let end = offset.saturating_add(bytes);
@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// Data that are in the page cache only, and blocks that were reserved and never written.
+    /// Covers data that are only in the page cache, and blocks that were reserved and never written.
     #[test]
     fn data_of_a_file_are_found_before_they_are_on_a_disk() {
         let scratch = tempfile::tempdir().expect("a scratch folder");

@@ -1,4 +1,4 @@
-//! Whether a device is blank. Only reading proves it, or a file system that reports that the file of a loop device has
+//! Checks that a device is blank. Only reading proves it, or a file system that reports that a loop device's file has
 //! no data.
 
 use std::fs::File;
@@ -15,7 +15,7 @@ use super::{again, forget};
 use crate::observe::block_device::Device;
 use crate::sys::payload::Pages;
 
-/// Bytes of one read. Guess: as much as any disk needs to be read at its full rate.
+/// Bytes of one read. Guess: large enough for the full rate of any disk.
 const PIECE: usize = 1 << 20;
 
 /// A callback for progress, with the bytes read so far and in all. It may end the reading.
@@ -28,7 +28,7 @@ pub(super) enum Found {
     Nothing,
     /// A byte is not zero.
     Data(Signature),
-    /// Another program wrote to it meanwhile.
+    /// Another program wrote to it during the reading.
     Changing,
     /// The kernel does not count writes to it, so a write by another program would not be noticed.
     Uncounted,
@@ -38,15 +38,14 @@ pub(super) enum Found {
     Stopped,
 }
 
-/// Looks for data on a device that is held exclusively:
-///   1. what the page cache has not written yet is written, and the ways by which other programs can write to the
-///      device are looked at. If one of them cannot be seen, or a read of ours is not in the kernel's count of reads,
-///      the rest is not read;
-///   2. of a loop device on an ordinary file system only the data of its file are read, by SEEK_DATA; of any other
-///      device everything;
-///   3. reads go past the page cache, which may be stale and is needed by others, from the first byte to the last; the
-///      first byte that is not zero ends it;
-///   4. a second look must find no difference: no program wrote behind the reading.
+/// Searches a device for data. The device is held exclusively:
+///   1. dirty pages are written, and the ways by which other programs can write to the device are recorded. If a way
+///      cannot be seen, or the kernel does not count a read of ours, the rest is not read;
+///   2. for a loop device on an ordinary file system only its file's data are read, found by SEEK_DATA; for any other
+///      device, everything;
+///   3. reads bypass the page cache, which may be stale and is needed by other programs. They go from the first byte to
+///      the last, and end at the first byte that is not zero;
+///   4. the ways must be unchanged at the end: no program wrote during the reading.
 pub(super) fn look(held: &File, device: &Device, bytes: u64, told: Watch) -> io::Result<Found> {
     let seen = || {
         held.sync_all()?;
@@ -75,7 +74,7 @@ pub(super) fn look(held: &File, device: &Device, bytes: u64, told: Watch) -> io:
     }
 }
 
-/// Why the time between two looks leaves it open whether the device is blank.
+/// Returns the reason why two looks do not prove that the device is blank; `None` if nothing was written.
 fn changed(since: Since) -> Option<Found> {
     match since {
         Since::Nothing => None,
@@ -85,13 +84,13 @@ fn changed(since: Since) -> Option<Found> {
     }
 }
 
-/// Direct reads begin and end on a multiple of this, the largest sector. The last one of a device may be shorter.
+/// Alignment of direct reads in bytes: the largest sector size. The last read of a device may be shorter.
 const SECTOR: u64 = 4096;
 
 /// Reads a device past the page cache.
 struct Reader<'a> {
     held: &'a File,
-    /// None if the device takes no direct I/O.
+    /// The device opened with O_DIRECT; `None` if it does not support direct I/O.
     direct: Option<File>,
     pages: Pages,
 }
@@ -102,7 +101,7 @@ impl Reader<'_> {
         Ok(Reader { held, direct, pages: Pages::zeroed(PIECE).map_err(io::Error::other)? })
     }
 
-    /// The bytes from there on; at most [`PIECE`].
+    /// Reads `length` bytes at `at`; at most [`PIECE`].
     fn piece(&mut self, at: u64, length: usize) -> io::Result<&[u8]> {
         let piece = &mut self.pages.bytes_mut()[..length];
         // Some drivers accept O_DIRECT and then fail to read.
@@ -114,7 +113,7 @@ impl Reader<'_> {
         Ok(piece)
     }
 
-    /// Whether a read is in the kernel's count. Some drivers (brd) count nothing, also if the count is switched on.
+    /// Returns true if the kernel counts a read. Some drivers (brd) count nothing, even if counting is on.
     fn is_counted(&mut self, device: &Device, bytes: u64) -> io::Result<bool> {
         let count = || device.counters().map(|counters| counters.read);
         let before = count();
@@ -149,7 +148,8 @@ fn read(reader: &mut Reader, bytes: u64, ranges: &[Range<u64>], told: Watch) -> 
     Ok(if of > 0 && told(of, of).is_break() { Found::Stopped } else { Found::Nothing })
 }
 
-/// The first byte that is not zero. Comparing the bytes with themselves is as fast as memcmp.
+/// Returns the index of the first byte that is not zero. Comparing the bytes with themselves, shifted by one, is as
+/// fast as memcmp.
 fn first_set(bytes: &[u8]) -> Option<usize> {
     let is_zero = bytes.first().is_none_or(|first| *first == 0 && bytes[1..] == bytes[..bytes.len() - 1]);
     if is_zero { None } else { bytes.iter().position(|byte| *byte != 0) }
@@ -160,7 +160,8 @@ mod tests {
     use super::*;
     use crate::recorded::Recorded;
 
-    /// The count of such a device stands still: here it is that of a file, whose reads are in no count.
+    /// A device whose read count never changes. The test reads a regular file instead, and those reads are not in the
+    /// recorded count.
     #[test]
     fn a_device_whose_count_stands_still_is_not_proved_blank() {
         let file = tempfile::tempfile().expect("a file");

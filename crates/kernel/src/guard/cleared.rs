@@ -1,4 +1,4 @@
-//! Leave to overwrite a device. Only the guard makes values of this type.
+//! Permission to overwrite a device. Only the guard makes values of this type.
 
 use std::fs::File;
 use std::io;
@@ -20,28 +20,28 @@ use crate::provision::image_fault::ImageFault;
 use crate::provision::image_file::{FileWithin, UnnamedFile};
 use crate::provision::loop_device::{Backing, LoopDevice};
 
-/// How often signatures are looked for again after erasing: a copy may become visible only when the first is gone.
-/// Guess; two were always enough.
+/// Rounds of erasing signatures: a copy may become visible only when the first one is gone. Guess; two were always
+/// enough.
 const ROUNDS: usize = 8;
 
-/// How much is discarded at a time, so that others are served in between. Guess: a drive takes a second at most.
+/// Bytes per discard, so that other I/O is served in between. Guess: a drive needs a second at most.
 pub(crate) const DISCARDED_AT_A_TIME: u64 = 4 << 30;
 
-/// How long to wait for a device that was released. Guess: a child runs its own program within milliseconds, on an
+/// Timeout for a device that was released. Guess: a child executes its own program within milliseconds, on an
 /// overloaded machine within a second.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Leave to overwrite one device. Holding it keeps the device there; dropping it lets the device go.
+/// Permission to overwrite one device. The device cannot be replaced until this is dropped.
 #[derive(Debug)]
 pub struct Cleared {
     device: Device,
     holding: Holding,
 }
 
-/// What keeps a device there.
+/// The hold on a device.
 #[derive(Debug)]
 enum Holding {
-    /// A loop device that this process has attached to an unnamed file of its own: no data of yours can be lost.
+    /// A loop device that this process has attached to an unnamed file of its own. It has no data of yours.
     Own { loop_device: LoopDevice, file: Backing },
     /// A device that was inspected.
     Other(Held),
@@ -53,21 +53,21 @@ struct Held {
     number: (u32, u32),
     sequence: Option<u64>,
     bytes: u64,
-    /// Open for reading as long as this lives, so that the device cannot become another under its name.
+    /// Open for reading, so that another device cannot get the name.
     kept: File,
-    /// Open for writing, and exclusively: no program can mount it meanwhile. mkfs and mount need it exclusively too, so
-    /// it is released directly before they are called.
+    /// Open exclusively for writing, so that no program can mount the device. mkfs and mount need it exclusively too,
+    /// so it is released just before they are called.
     claim: Option<File>,
 }
 
 impl Cleared {
-    /// A loop device on a file that has no name and that this process has just made.
+    /// Attaches a loop device to an unnamed file that this process has just created.
     pub(crate) fn on_own_file(file: &UnnamedFile) -> Result<Cleared, ImageFault> {
         Cleared::on_loop(LoopDevice::attach(file.descriptor())?, file.descriptor())
     }
 
-    /// The same on a file in an image of this process's own, where no other program can have put one; through the page
-    /// cache, which is then the write cache of the device.
+    /// Attaches a loop device to a file in an image of this process, where no other program can have created one. I/O
+    /// goes through the page cache, which then is the device's write cache.
     pub(crate) fn on_file_within(file: &FileWithin) -> Result<Cleared, ImageFault> {
         Cleared::on_loop(LoopDevice::attach_cached(file.descriptor())?, file.descriptor())
     }
@@ -82,21 +82,21 @@ impl Cleared {
         Ok(cleared)
     }
 
-    /// As [`Cleared::over_watched`], for as long as it takes.
+    /// Like [`Cleared::over_watched`], but cannot be stopped.
     pub fn over(inspected: &Inspected, leave: &Leave) -> Result<Cleared, GuardFault> {
         Cleared::over_watched(inspected, leave, &mut |_, _| ControlFlow::Continue(()))
     }
 
     /// Checks and holds an inspected device:
     ///   1. open it again; it must still be the same;
-    ///   2. inspect it again. The leave overrides the reasons that you were shown, and none that has come since;
+    ///   2. inspect it again. `leave` overrides only the reasons that you were shown, not new ones;
     ///   3. open it exclusively, and inspect it once more: from here on no program can mount it, and no visible program
     ///      has it open for writing;
-    ///   4. without a leave, read all of it; every byte must be zero. The device is held before it is read, so that no
-    ///      program can write in between. `told` hears the progress, and may end it;
-    ///   5. inspect it for the last time: reading may take hours, and a program may have opened it for writing
-    ///      meanwhile. If a program wrote to it and closed it again, the counts of the device and of its disk, or the
-    ///      times of the file behind it, have changed, and 4. fails.
+    ///   4. with [`Leave::None`], read all of it; every byte must be zero. The device is held before it is read, so
+    ///      that no program can write in between. `told` gets the progress, and may stop the reading;
+    ///   5. inspect it for the last time: reading may take hours, and a program may have opened it for writing since.
+    ///      If a program wrote to it and closed it again, the counts of the device and of its disk, or the times of the
+    ///      file behind it, have changed, and 4. fails.
     pub fn over_watched(inspected: &Inspected, leave: &Leave, told: Watch) -> Result<Cleared, GuardFault> {
         let (path, node) = (&inspected.path, inspected.node());
         let unreadable = |source| GuardFault::Unreadable { device: path.clone(), source };
@@ -150,8 +150,8 @@ impl Cleared {
         Ok(cleared)
     }
 
-    /// Inspects the device that is held, once its signatures are erased. Data of no known format are left out: no other
-    /// program can have written them since.
+    /// Inspects the held device after its signatures were erased. Data of no known format are ignored: no other program
+    /// can have written them since.
     pub(crate) fn inspect(&self) -> Result<Inspected, GuardFault> {
         self.verify()?;
         let Holding::Other(Held { claim: Some(claim), .. }) = &self.holding else {
@@ -162,8 +162,8 @@ impl Cleared {
         Ok(inspected)
     }
 
-    /// Checks that the path still leads to the device, and that the device is still the same: another program may have
-    /// changed either between two uses.
+    /// Checks that the path still leads to the device, and that the device is the same. Another program may change
+    /// either between two uses.
     pub(crate) fn verify(&self) -> Result<(), GuardFault> {
         let changed = |why| Err(GuardFault::Changed(self.node(), why));
         match &self.holding {
@@ -179,23 +179,23 @@ impl Cleared {
         }
     }
 
-    /// The path of the device, for the program that makes a file system and for mounting.
+    /// Returns the device's path, for mkfs and mount.
     pub(crate) fn node(&self) -> PathBuf {
         self.device.node()
     }
 
-    /// The device, for its counters.
+    /// Returns the device, for its counters.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Tells the disk from another of the same name; none for a file of our own.
+    /// Returns the mark of the disk; `None` for a file of our own.
     pub(crate) fn mark(&self) -> Option<DiskMark> {
         let Holding::Other(Held { bytes, sequence, .. }) = &self.holding else { return None };
         Some(DiskMark { bytes: *bytes, sequence: *sequence, identity: self.device.identity() })
     }
 
-    /// Whether writes reach the file of an image without the page cache.
+    /// Returns true for an image whose file is written with direct I/O.
     pub fn is_direct(&self) -> bool {
         matches!(&self.holding, Holding::Own { loop_device, .. } if loop_device.is_direct())
     }
@@ -208,7 +208,7 @@ impl Cleared {
     fn release_and(&mut self, wait: impl FnOnce(&File)) -> Result<(), GuardFault> {
         self.verify()?;
         if !matches!(&self.holding, Holding::Other(Held { claim: Some(_), .. })) {
-            // A file system that was unmounted keeps its device until no process looks at its mount any more.
+            // After an unmount, the file system keeps its device until no process looks at the mount any more.
             let kept = self.open(OFlags::RDONLY).map_err(|source| self.failed("open", source))?;
             wait(&kept);
             return Ok(());
@@ -225,7 +225,7 @@ impl Cleared {
         Ok(())
     }
 
-    /// Its signatures, and the kernel's count of written sectors, after the page cache was flushed.
+    /// Flushes the page cache. Returns the signatures and the kernel's count of written bytes.
     fn content(&self) -> Result<(Vec<Signature>, Option<u64>), GuardFault> {
         if let Holding::Other(held) = &self.holding {
             held.kept.sync_all().map_err(|source| self.failed("flush", source))?;
@@ -233,7 +233,7 @@ impl Cleared {
         Ok((self.signatures()?, self.device.counters().map(|counters| counters.written)))
     }
 
-    /// Opens the held device again, whatever its name leads to meanwhile.
+    /// Opens the held device again, even if its name leads to another device now.
     pub(crate) fn open(&self, flags: OFlags) -> io::Result<File> {
         self.verify().map_err(io::Error::other)?;
         match &self.holding {
@@ -242,7 +242,7 @@ impl Cleared {
         }
     }
 
-    /// Discards this many bytes from there on.
+    /// Discards `length` bytes at `at`. Fails if the device is not held exclusively.
     pub(crate) fn discard(&self, at: u64, length: u64) -> io::Result<()> {
         match &self.holding {
             Holding::Other(Held { claim: Some(claim), .. }) => super::discard(claim, at, length),
@@ -250,7 +250,7 @@ impl Cleared {
         }
     }
 
-    /// Hands the leave over. The device stays held exclusively, if it is.
+    /// Moves the permission into a new value. The device stays held exclusively if it is.
     pub(crate) fn hand_over(&mut self) -> Result<Cleared, GuardFault> {
         self.verify()?;
         let node = self.node();
@@ -268,12 +268,12 @@ impl Cleared {
         if self.device.takes_discard() {
             let starts = (0..*bytes).step_by(DISCARDED_AT_A_TIME as usize);
             let discarded = starts.map(|at| super::discard(claim, at, DISCARDED_AT_A_TIME.min(bytes - at)));
-            // If this fails, data of ours stay, and a later run asks about them.
+            // If this fails, our data stay, and a later run asks about them.
             let _ = discarded.collect::<io::Result<()>>();
         }
     }
 
-    /// Holds it exclusively again.
+    /// Holds the device exclusively again.
     pub(crate) fn claim(&mut self) -> Result<(), GuardFault> {
         self.verify()?;
         let node = self.node();
@@ -286,7 +286,7 @@ impl Cleared {
         Ok(())
     }
 
-    /// Its signatures now; none for an image of our own, which no other program can have written to.
+    /// Finds the device's signatures; none for an image of our own, which no other program can have written to.
     pub(crate) fn signatures(&self) -> Result<Vec<Signature>, GuardFault> {
         let Holding::Other(held) = &self.holding else { return Ok(Vec::new()) };
         let found = forget(&held.kept).and_then(|()| signatures::find(&OfFile(&held.kept, held.bytes)));
@@ -321,16 +321,16 @@ impl Cleared {
         GuardFault::Failed { action, device: self.node(), source }
     }
 
-    /// Whether the files of that folder are on it.
+    /// Returns true if the files of that folder are on this device.
     pub(crate) fn lies_under(&self, folder: &Path) -> bool {
         let place = mount::Place::under(folder).ok().and_then(|place| place.device);
         place.is_some_and(|device| device == self.device)
     }
 }
 
-/// Waits until a released device can be held exclusively: a child that another thread has just started has copies of
-/// our descriptors until it runs its own program. If another program holds the device for longer, mkfs or mount reports
-/// it.
+/// Waits until a released device can be opened exclusively. A child that another thread has just started has copies of
+/// our descriptors until it executes its own program. If another program holds the device for longer, mkfs or mount
+/// reports it.
 fn wait_until_free(kept: &File) {
     let began = Instant::now();
     let is_busy = || again(kept, OFlags::RDONLY | OFlags::EXCL).is_err_and(|error| is_busy(&error));
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn a_device_that_changes_while_it_is_free_is_not_used() {
         need_disk!();
-        // Something of a known format, and data where no format is.
+        // A known format, and data at a place where no format has its signature.
         for (at, bytes) in [(0x438, &[0x53, 0xEF][..]), (3 << 20, b"data")] {
             let disk = Disk::new(16 << 20);
             let mut cleared = Cleared::over(&inspect(disk.node()).expect("it"), &Leave::None).expect("it is blank");

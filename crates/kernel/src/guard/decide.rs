@@ -1,4 +1,4 @@
-//! The reasons not to overwrite a device, decided from facts about it and its machine. Touches nothing.
+//! Decides from facts about a device and its machine which reasons there are not to overwrite it. Pure.
 
 use units::Bytes;
 
@@ -14,9 +14,9 @@ use crate::provision::loop_device::{Backing, Window};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) number: Number,
-    /// Whether it is read-only.
+    /// True if it is read-only.
     pub(crate) read_only: bool,
-    /// Whether another program has it open exclusively; none if that was not tried.
+    /// True if another program has it open exclusively; `None` if that was not tried.
     pub(crate) is_claimed: Option<bool>,
     pub(crate) signatures: Vec<Signature>,
 }
@@ -104,12 +104,12 @@ pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
 struct Related<'a> {
     block: &'a Block,
     kind: Kinship,
-    /// Whether devices built on it share bytes with that one. Two volumes of one group share none.
+    /// True if devices built on it share bytes with that one. Two volumes of one group share none.
     shares: bool,
 }
 
-/// The device itself, all below it, the same disks by other ways, partitions that have sectors of these, and all above
-/// it.
+/// Returns the device itself, all devices below it, other paths to the same disks, partitions that share sectors with
+/// these, and all devices on top of it.
 fn relatives(number: Number, machine: &Machine) -> Vec<Related<'_>> {
     let find = |number: Number| machine.blocks.iter().find(|block| block.number == number);
     let Some(own) = find(number) else { return Vec::new() };
@@ -165,15 +165,15 @@ fn relatives(number: Number, machine: &Machine) -> Vec<Related<'_>> {
     related
 }
 
-/// Whether both are paths to one disk: they have the same name, or model and serial number, and the same size. If one
-/// driver has both (the boot areas of a card), they are two.
+/// Returns true if both are paths to one disk: they have the same identity (name, or model and serial number) and the
+/// same size. Two devices of one driver (the boot areas of a card) are not.
 fn is_twin(one: &Block, other: &Block) -> bool {
     let is_same = one.identity.is_some() && one.identity == other.identity && one.bytes == other.bytes;
     let has_one_driver = one.driven_by.is_some() && one.driven_by == other.driven_by;
     is_same && one.number != other.number && !has_one_driver
 }
 
-/// Whether both are partitions of one disk, and have sectors in common.
+/// Returns true if both are partitions of one disk and have sectors in common.
 fn overlap(one: &Block, other: &Block, machine: &Machine) -> bool {
     let (Some(a), Some(b)) = (&one.sectors, &other.sectors) else { return false };
     let disk = |block: &Block| machine.blocks.iter().find(|disk| Some(disk.number) == block.disk);
@@ -182,7 +182,7 @@ fn overlap(one: &Block, other: &Block, machine: &Machine) -> bool {
     is_one_disk && one.number != other.number && a.start < b.end && b.start < a.end
 }
 
-/// How a device is used.
+/// Returns the uses of a device.
 fn uses(relative: &Related, all: &[Related], machine: &Machine) -> Vec<Use> {
     let Block { name, number, holders, .. } = relative.block;
     let is_between = |name: &str| {
@@ -230,7 +230,7 @@ fn uses(relative: &Related, all: &[Related], machine: &Machine) -> Vec<Use> {
     uses
 }
 
-/// The name of a holder, with the name that a mapped device was given.
+/// Returns a holder's name, with the name that was given to a mapped device.
 fn called(holder: &str, machine: &Machine) -> String {
     let block = machine.blocks.iter().find(|block| block.name == holder);
     match block.and_then(|block| block.called.as_deref()) {
@@ -239,7 +239,7 @@ fn called(holder: &str, machine: &Machine) -> String {
     }
 }
 
-/// Whether a size that was typed is this many bytes.
+/// Returns true if a typed size means this many bytes.
 pub(crate) fn is_size(typed: &str, bytes: u64) -> bool {
     typed.parse() == Ok(Bytes(bytes)) || typed == Bytes(bytes).to_string()
 }

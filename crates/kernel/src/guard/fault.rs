@@ -1,4 +1,4 @@
-//! Why a device is not overwritten.
+//! Errors of the guard: message, exit status and hint.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,44 +10,44 @@ use crate::errors::{as_root, lacks_rights, said};
 use crate::sys::name::{Shown, shell_word};
 use crate::sys::rights::may_administer;
 
-/// Why the guard gives no leave to overwrite a device.
+/// An error that keeps the guard from giving permission to overwrite a device.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardFault {
     /// There is no device of that name; nothing was created.
     #[error("there is no device {}; nothing was created", .0.shown())]
     Missing(PathBuf),
-    /// A directory, a file, a pipe.
+    /// The path leads to a directory, a file or a pipe.
     #[error("{} is not a block device; nothing was written to it", .0.shown())]
     NotADevice(PathBuf),
-    /// This user may not look at it.
+    /// This user cannot open the device.
     #[error("cannot look at {device}: {}", said(source), device = .device.shown())]
     Unreadable {
         /// The device.
         device: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// There are reasons against it. Nothing was written.
+    /// There are reasons not to overwrite it. Nothing was written.
     #[error("{device} is not overwritten: {}", list(.reasons))]
     Refused {
-        /// Which device: its path, and what it is.
+        /// The device's path and description.
         device: String,
-        /// All that forbids it.
+        /// All reasons.
         reasons: Vec<Reason>,
-        /// The words that name this device: `--confirm` takes them.
+        /// Model, serial number or size that name this device: the value for `--confirm`.
         identity: String,
     },
-    /// What was typed is not what the device is. Nothing was written.
+    /// The typed words do not name the device. Nothing was written.
     #[error("{device} is not overwritten: {}", not_it(.typed, .what))]
     NotConfirmed {
-        /// Which device: its path, and what it is.
+        /// The device's path and description.
         device: String,
-        /// What was typed; empty if nothing was.
+        /// The typed words; empty if there were none.
         typed: String,
         /// `model and serial number`, or `size`.
         what: &'static str,
     },
-    /// Between the look and the use another device, or another file system, took its place.
+    /// Another device, or another file system, took its place after the inspection.
     #[error("{} has changed since diskperf checked it: {}; diskperf leaves it as it is", .0.shown(), .1)]
     Changed(PathBuf, &'static str),
     /// You stopped diskperf while it read the device.
@@ -56,17 +56,17 @@ pub enum GuardFault {
     /// Writing or flushing failed.
     #[error("cannot {action} {device}: {}", said(source), device = .device.shown())]
     Failed {
-        /// What was tried.
+        /// The attempted action: a verb.
         action: &'static str,
         /// The device.
         device: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
 impl GuardFault {
-    /// The exit status of a command that the guard refused.
+    /// Returns the exit status of a command that the guard refused.
     pub fn exit(&self) -> Exit {
         match self {
             GuardFault::Missing(_) | GuardFault::NotADevice(_) => Exit::Usage,
@@ -79,7 +79,7 @@ impl GuardFault {
         }
     }
 
-    /// What to try. Each of several reasons has its own hint.
+    /// Returns the hint for the user. Several reasons have one hint each.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             GuardFault::Missing(_) => "list the devices: lsblk".to_owned(),
@@ -96,7 +96,7 @@ impl GuardFault {
                 "even root may not open it here; give the device to the container".to_owned()
             }
             GuardFault::Refused { reasons, identity, .. } => {
-                // Of the disk that the system runs from, nothing may be unmounted.
+                // The disk that the system runs from must not be unmounted.
                 if reasons.iter().any(Reason::is_of_the_system) {
                     return Some(ANOTHER.to_owned());
                 }
@@ -121,7 +121,7 @@ impl GuardFault {
     }
 }
 
-/// What to try if the running system needs the device.
+/// Hint if the running system needs the device.
 const ANOTHER: &str = "this system uses it: choose another device; lsblk -o NAME,SIZE,MODEL,MOUNTPOINTS lists them";
 
 fn not_it(typed: &str, what: &str) -> String {
@@ -131,7 +131,7 @@ fn not_it(typed: &str, what: &str) -> String {
     }
 }
 
-/// How many reasons are printed; a disk may be mounted in a hundred containers.
+/// Maximum number of reasons in a message; a disk may be mounted in a hundred containers.
 const SAID: usize = 6;
 
 fn list(reasons: &[Reason]) -> String {

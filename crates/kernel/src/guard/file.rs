@@ -1,6 +1,5 @@
-//! Files that a user names for writing. A name is resolved once. The file is then judged by its descriptor and opened
-//! through that descriptor, so that a name that changes meanwhile leads to no other file, and nothing is truncated
-//! before it was judged.
+//! Files that a user names for writing. A name is resolved once. The file is then judged and opened through its
+//! descriptor, so that a name that changes since leads to no other file. Nothing is truncated before it was judged.
 
 use std::fmt::{self, Display};
 use std::fs::{File, Metadata};
@@ -19,8 +18,8 @@ use crate::observe::block_stack::folders;
 use crate::observe::mount::through;
 use crate::provision::loop_device::{Backing, backing};
 
-/// How a program creates a file that was not there when its name was looked at: an existing one is not opened, and a
-/// link is not followed.
+/// Flags for a file that did not exist when its name was looked up: an existing file is not opened, and a link is not
+/// followed.
 pub(crate) const NEW: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL);
 
 /// Why a file must not be written like a regular file.
@@ -41,13 +40,13 @@ pub enum Refusal {
     Fifo,
     /// It is a socket.
     Socket,
-    /// It is a symbolic link, and the caller follows none.
+    /// It is a symbolic link, and the caller does not follow links.
     Link,
-    /// It is of an unknown kind.
+    /// Its type is unknown.
     Unknown,
     /// This loop device shows it, or may show it.
     Shown(String),
-    /// The kernel does not report what it is.
+    /// The kernel does not report its type.
     Unseen(io::Error),
 }
 
@@ -67,12 +66,12 @@ impl Display for Refusal {
     }
 }
 
-/// Judges an open file: whether it may be emptied and written.
+/// Judges whether an open file may be truncated and written.
 ///   1. It must be a regular file.
-///   2. No loop device may show it: writing would change the device, and what is mounted from it. Compared are the
-///      file's device and inode, as the descriptor gives them, whatever its names are.
-///   3. If those do not tell which file it is (overlay, FUSE, a network), or not which one a loop device shows, no loop
-///      device may be as large as the file. Those on files that this process has made are not asked.
+///   2. No loop device may show it: writing would change the device, and what is mounted from it. The file's device and
+///      inode numbers are compared, as the descriptor gives them, so other names of the file do not matter.
+///   3. If these numbers do not identify the file (overlay, FUSE, a network), or not the file behind a loop device, no
+///      loop device may have the file's size. Loop devices on files of this process are ignored.
 ///
 /// A loop device that is attached to the file after this is not seen: nothing in Linux prevents that.
 pub fn judge(file: impl AsFd) -> Result<(), Refusal> {
@@ -103,19 +102,19 @@ pub fn judge(file: impl AsFd) -> Result<(), Refusal> {
     }
 }
 
-/// The names of the loop devices that show this.
+/// Returns the names of the loop devices that show this file or device.
 pub(super) fn devices_showing(wanted: &Backing) -> Vec<String> {
     let folders = folders(Path::new("/sys/block")).into_iter();
     let devices = folders.filter_map(|folder| number_in(&folder)).filter_map(|(major, minor)| {
-        // Only loop devices that are attached: the programs of 1983 ask this, and must start fast.
+        // Skip the other devices: the programs of 1983 ask this, and must start fast.
         Device::numbered(major, minor).filter(Device::is_file)
     });
     devices.filter(|device| backing(device).as_ref() == Some(wanted)).map(|device| device.name).collect()
 }
 
-/// The names of loop devices that may show this open file, though their file has other numbers: they are as large or
-/// show a part of a file, and the numbers of one of the two files do not tell which file it is. Devices that this
-/// process has attached to files of its own are not among them.
+/// Returns the names of loop devices that may show this open file although their file has other numbers. They have the
+/// same size or show a part of a file, and the numbers of one of the two files do not identify it. Devices that this
+/// process has attached to files of its own are left out.
 pub fn may_show_file(file: impl AsFd) -> io::Result<Vec<String>> {
     let stat = rustix::fs::fstat(&file)?;
     let bytes = u64::try_from(stat.st_size).unwrap_or(0);
@@ -128,15 +127,15 @@ pub fn may_show_file(file: impl AsFd) -> io::Result<Vec<String>> {
     Ok(shown.into_iter().map(|(block, _)| block.name.clone()).collect())
 }
 
-/// A file that a name led to. It is held by a descriptor that opens no device, does not wait for the other end of a
-/// FIFO, and cannot be read or written (`O_PATH`).
+/// A file that a name led to. Its descriptor (`O_PATH`) opens no device, does not wait for the other end of a FIFO, and
+/// cannot be read or written.
 #[derive(Debug)]
 pub struct Found {
     file: File,
 }
 
 impl Found {
-    /// The file at the path, or at the end of the links that are there; none if no file has this name.
+    /// Finds the file at the path and follows links. Returns `None` if there is no such file.
     pub fn at(path: &Path) -> io::Result<Option<Found>> {
         match rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
             Ok(file) => Ok(Some(Found { file: file.into() })),
@@ -145,12 +144,12 @@ impl Found {
         }
     }
 
-    /// The same of the name itself: a link is not followed.
+    /// Finds the file at the path; does not follow a link. Returns `None` if there is no such file.
     pub(crate) fn named(path: &Path) -> io::Result<Option<Found>> {
         Found::in_folder(CWD, path)
     }
 
-    /// The same for a name in an open folder. A link is not followed.
+    /// Finds a file by its name in an open folder; does not follow a link. Returns `None` if there is no such file.
     pub(crate) fn in_folder(folder: BorrowedFd, name: &Path) -> io::Result<Option<Found>> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(folder, name, flags, Mode::empty()) {
@@ -160,23 +159,23 @@ impl Found {
         }
     }
 
-    /// What the file is, and how large.
+    /// Returns the file's type, size and other metadata.
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.file.metadata()
     }
 
-    /// Whether the other descriptor is of this file.
+    /// Returns true if the other descriptor is of this file.
     pub(crate) fn is(&self, other: impl AsFd) -> bool {
         let number = |file: BorrowedFd| rustix::fs::fstat(file).map(|stat| (stat.st_dev, stat.st_ino)).ok();
         number(self.as_fd()).is_some_and(|this| number(other.as_fd()) == Some(this))
     }
 
-    /// A path that leads to this very file as long as it is held.
+    /// Returns a path that leads to this very file while this value lives.
     pub fn path(&self) -> PathBuf {
         through(&self.file)
     }
 
-    /// Opens the file itself. It is not created, and a terminal does not become this process's own.
+    /// Opens the file itself. Never creates it, and never makes a terminal the controlling one.
     pub(crate) fn open(&self, flags: OFlags) -> io::Result<File> {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
         Ok(rustix::fs::open(self.path(), flags, Mode::empty())?.into())
@@ -189,19 +188,19 @@ impl AsFd for Found {
     }
 }
 
-/// A file that a user names, as a program opens it.
+/// A file that a user names, and how a program may open it.
 #[derive(Debug)]
 pub enum Given {
-    /// It is only read.
+    /// It may only be read.
     Read(PathBuf),
-    /// It was found and judged, and may be emptied and written.
+    /// It exists, was judged, and may be truncated and written.
     Write(Found),
-    /// There was none, and the program creates it. A file that has the name by then is not touched.
+    /// It did not exist, and the program creates it. A file that gets the name since is not touched.
     Create(PathBuf),
 }
 
 impl Given {
-    /// The path that a program opens.
+    /// Returns the path that a program opens.
     pub(crate) fn path(&self) -> PathBuf {
         match self {
             Given::Read(path) | Given::Create(path) => path.clone(),
@@ -209,7 +208,7 @@ impl Given {
         }
     }
 
-    /// How a program may open it that wants to open it so; none if it may not.
+    /// Returns the flags for a program that wants these; `None` if it may not open the file so.
     pub(crate) fn flags(&self, wanted: OFlags) -> Option<OFlags> {
         match self {
             Given::Read(_) if wanted.intersects(OFlags::WRONLY | OFlags::RDWR) => None,

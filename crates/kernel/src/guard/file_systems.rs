@@ -1,36 +1,35 @@
-//! The file systems whose word the guard takes for a file: that its numbers tell it from all other files, and that what
-//! it calls a hole holds no data.
+//! File systems that the guard trusts: their inode numbers identify a file, and their holes contain no data.
 
-/// What is known of one file system.
+/// Facts about one file system.
 #[derive(Debug)]
 pub(crate) struct Ordinary {
-    /// As the kernel names it in a list of mounts.
+    /// Its name in a list of mounts.
     name: &'static str,
-    /// The number that statfs(2) gives for it (linux/magic.h, or the file system's own header).
+    /// Its number in statfs(2) (from linux/magic.h, or the file system's own header).
     magic: i64,
-    /// Whether SEEK_DATA finds all data: what is only in the page cache, blocks that are not allocated yet, and
+    /// True if SEEK_DATA finds all data: also data that are only in the page cache, blocks not allocated yet, and
     /// preallocated blocks that were written since.
     tells_holes: bool,
 }
 
-/// File systems on which two different pairs of device and inode number are two different files: each keeps its files
-/// itself, on this machine alone.
+/// File systems on which two different pairs of device and inode number are two different files. Each stores its files
+/// itself, and only this machine writes them.
 ///
 /// Not on the list, because one file can have two identities there, or another machine can change it:
-///   - overlay, aufs, ecryptfs, unionfs: their files are files of other file systems, which have other numbers there;
+///   - overlay, aufs, ecryptfs, unionfs: their files are files of other file systems, where they have other numbers;
 ///   - FUSE (also fuseblk): a program chooses the numbers, and may serve any file, or a device;
-///   - NFS, SMB, ceph, AFS, Lustre, GPFS, 9p, virtiofs, vboxsf: the server has the file, which may be the disk of this
-///     very machine, or a file that it sees by another way;
+///   - NFS, SMB, ceph, AFS, Lustre, GPFS, 9p, virtiofs, vboxsf: the file is on a server. It may be the disk of this
+///     very machine, or a file that this machine also sees by another way;
 ///   - gfs2, ocfs2: other machines write to the same disk;
-///   - whatever is not known here.
+///   - file systems unknown to diskperf.
 ///
-/// ext4, xfs, btrfs, f2fs and tmpfs look at the page cache when they are asked for data (`iomap_seek_data`,
-/// `btrfs_file_llseek`, `f2fs_seek_block`, `mapping_seek_hole_data` in Linux). ext2 and ext3 as drivers of their own
-/// call the whole file data, which is never too little. ZFS has called data that were not on the disk yet a hole
-/// (versions 2.1.4 to 2.2.1), so its holes are read. bcachefs (`BCACHEFS_STATFS_MAGIC` of linux/magic.h), hfsplus
-/// (`HFSPLUS_SUPER_MAGIC` of linux/magic.h since 6.18, of `fs/hfsplus/hfsplus_raw.h` before) and the old ntfs
-/// (`NTFS_SB_MAGIC` of `fs/ntfs/ntfs.h`) keep their files on this machine. Those of the others are rarely those of
-/// images, and are read too.
+/// ext4, xfs, btrfs, f2fs and tmpfs search the page cache for SEEK_DATA (`iomap_seek_data`, `btrfs_file_llseek`,
+/// `f2fs_seek_block`, `mapping_seek_hole_data` in Linux). The separate ext2 and ext3 drivers report the whole file as
+/// data, which is never too little. ZFS has reported data that were not on the disk yet as a hole (versions 2.1.4 to
+/// 2.2.1), so its holes are read. bcachefs (`BCACHEFS_STATFS_MAGIC` of linux/magic.h), hfsplus (`HFSPLUS_SUPER_MAGIC`
+/// of linux/magic.h since 6.18, of `fs/hfsplus/hfsplus_raw.h` before) and the old ntfs (`NTFS_SB_MAGIC` of
+/// `fs/ntfs/ntfs.h`) store their files on this machine. The other file systems rarely contain images, and their holes
+/// are read too.
 const ORDINARY: [Ordinary; 24] = [
     Ordinary { name: "ext2", magic: 0xEF53, tells_holes: true },
     Ordinary { name: "ext3", magic: 0xEF53, tells_holes: true },
@@ -58,25 +57,25 @@ const ORDINARY: [Ordinary; 24] = [
     Ordinary { name: "udf", magic: 0x1501_3346, tells_holes: false },
 ];
 
-/// What a file system is called that no list of mounts shows.
+/// Name of a file system that is in no list of mounts.
 pub(crate) const UNKNOWN: &str = "a file system that diskperf cannot see";
 
-/// Whether files of the file system of this name are told by their numbers.
+/// Returns true if inode numbers identify files on the file system of this name.
 pub(crate) fn tells_files(name: &str) -> bool {
     ORDINARY.iter().any(|one| one.name == name)
 }
 
-/// Whether the files of the file system of this name are files of other file systems of this machine.
+/// Returns true if the file system of this name shows files of other file systems of this machine.
 pub(crate) fn is_stacked(name: &str) -> bool {
     ["overlay", "aufs", "ecryptfs"].contains(&name)
 }
 
-/// Whether files of the file system with this number of statfs(2) are told by their numbers.
+/// Returns true if inode numbers identify files on the file system with this number of statfs(2).
 pub(crate) fn with_magic_tells_files(magic: i64) -> bool {
     ORDINARY.iter().any(|one| one.magic == magic)
 }
 
-/// Whether SEEK_DATA finds all data of files on the file system with this number of statfs(2).
+/// Returns true if SEEK_DATA finds all data of files on the file system with this number of statfs(2).
 pub(crate) fn with_magic_tells_holes(magic: i64) -> bool {
     ORDINARY.iter().any(|one| one.magic == magic && one.tells_holes)
 }

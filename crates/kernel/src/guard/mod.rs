@@ -1,14 +1,15 @@
-//! The guard. Whatever makes a file system, mounts a device or writes to one takes a [`Cleared`], and only this
-//! module makes one. No other function of the program takes a device by its path to write to it.
+//! The guard against overwriting data. Every function that makes a file system, mounts a device or writes to one takes
+//! a [`Cleared`], and only this module makes one. No other function of the program takes a device by its path to write
+//! to it.
 //!
 //! ```text
 //!   inspect(path) ── its content (signatures), its use on this machine (machine) ──> Inspected
 //!   reasons (decide) ── all reasons not to overwrite it, each with a hint; pure
-//!   Cleared::over(inspected, leave) ── held exclusively, looked at again, read (blank) ──> leave to write
+//!   Cleared::over(inspected, leave) ── held exclusively, inspected again, read (blank) ──> permission to write
 //! ```
 //!
-//! A device in use is never overwritten. A device that holds data is, if you say so ([`Leave`]) and name the device by
-//! its model, serial number and size. Any other device must be blank: every byte of it is zero.
+//! A device in use is never overwritten. A device that holds data is overwritten only with your permission ([`Leave`]),
+//! which names the device by its model, serial number and size. Any other device must be blank: every byte is zero.
 
 mod behind;
 mod blank;
@@ -66,45 +67,45 @@ const BLKDISCARD: libc::c_ulong = 0x1277;
 const BLKGETSIZE64: libc::c_ulong = 0x8008_1272;
 const BLKGETDISKSEQ: libc::c_ulong = 0x8008_1280;
 
-/// What you say about a device that holds data.
+/// Your permission to overwrite a device that holds data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Leave {
-    /// Nothing: its data stay.
+    /// No permission: its data stay.
     #[default]
     None,
-    /// Its data may go, if its [`Inspected::identity`] is what was typed.
+    /// Its data may be destroyed, if this is its [`Inspected::identity`].
     Destroy(String),
-    /// The file system with this UUID may go, if the device holds nothing else: a diskperf process made it, chose the
-    /// UUID and noted it.
+    /// The file system with this UUID may be destroyed, if the device holds nothing else. A diskperf process made it,
+    /// chose the UUID and noted it.
     Made(Uuid),
 }
 
-/// A device that was looked at. Nothing was written to it.
+/// The findings about a device. Nothing was written to it.
 #[derive(Clone, Debug)]
 pub struct Inspected {
     path: PathBuf,
     device: Device,
     number: Number,
-    /// The kernel's number of the disk, another one after each hot-plug; none before Linux 5.15.
+    /// The kernel's disk sequence number, which changes with each hot-plug; `None` before Linux 5.15.
     sequence: Option<u64>,
     bytes: u64,
     model: Option<String>,
     serial: Option<String>,
     reasons: Vec<Reason>,
-    /// Processes that may have it open for writing without showing it.
+    /// Processes that may have it open for writing, but hide their open files.
     hidden: Vec<Program>,
-    /// Whether only the processes of one PID namespace were seen.
+    /// True if only the processes of one PID namespace were seen.
     is_in_namespace: bool,
 }
 
-/// Looks at the block device at the path, and at its use on this machine.
+/// Inspects the block device at the path, and its use on this machine.
 pub fn inspect(path: &Path) -> Result<Inspected, GuardFault> {
     let unreadable = |source| GuardFault::Unreadable { device: path.to_owned(), source };
     let metadata = match fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(GuardFault::Missing(path.to_owned())),
         metadata => metadata.map_err(unreadable)?,
     };
-    // Asked before opening: a pipe would wait, a tape would rewind.
+    // The type is checked before opening: opening a pipe would block, opening a tape would rewind it.
     let Some(device) = mount::numbered(metadata.rdev()).filter(|_| metadata.file_type().is_block_device()) else {
         return Err(GuardFault::NotADevice(path.to_owned()));
     };
@@ -114,12 +115,12 @@ pub fn inspect(path: &Path) -> Result<Inspected, GuardFault> {
     }
 }
 
-/// How often diskperf looks again if a reason may pass, and the time between: attaching a loop device takes a few
+/// Number of further inspections if a reason may pass, and the time between them: attaching a loop device takes a few
 /// milliseconds.
 const LOOKS: u32 = 5;
 const BETWEEN: Duration = Duration::from_millis(20);
 
-/// Why a device that cannot be opened must not be overwritten, if its use is known.
+/// Returns the reasons against a device that cannot be opened, if its use is known.
 fn in_use(device: Device, number: u64) -> Option<GuardFault> {
     let number = (rustix::fs::major(number), rustix::fs::minor(number));
     let reasons = decide::reasons(&Seen { number, ..Seen::default() }, &Machine::this());
@@ -139,81 +140,81 @@ fn in_use(device: Device, number: u64) -> Option<GuardFault> {
     inspected.check(&Leave::None).err()
 }
 
-/// Tells the disk behind a name from another that gets the same name later.
+/// Identifies the disk behind a name, so that another disk with the same name later is recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DiskMark {
     pub(crate) bytes: u64,
-    /// The kernel's number of the disk: another one after every hot-plug. None before Linux 5.15.
+    /// The kernel's disk sequence number, which changes with each hot-plug; `None` before Linux 5.15.
     pub(crate) sequence: Option<u64>,
     /// The disk's unique name, or its model and serial number.
     pub(crate) identity: Option<String>,
 }
 
 impl Inspected {
-    /// Tells this disk from another of the same name.
+    /// Returns the mark of this disk.
     pub(crate) fn mark(&self) -> DiskMark {
         DiskMark { bytes: self.bytes, sequence: self.sequence, identity: self.device.identity() }
     }
 
-    /// Its path under /dev.
+    /// Returns its path under /dev.
     pub fn node(&self) -> PathBuf {
         self.device.node()
     }
 
-    /// The device.
+    /// Returns the device, for its counters and attributes.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// How many bytes it has.
+    /// Returns its size in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// All reasons not to overwrite it.
+    /// Returns all reasons not to overwrite it.
     pub fn reasons(&self) -> &[Reason] {
         &self.reasons
     }
 
-    /// Processes that may have it open for writing, and do not show it even to root.
+    /// Returns the processes that may have it open for writing, but hide their open files even from root.
     pub fn hidden(&self) -> &[Program] {
         &self.hidden
     }
 
-    /// Whether only the processes of one PID namespace were seen, as in a container. A program outside of it may have
-    /// the device open for writing.
+    /// Returns true if only the processes of one PID namespace were seen, as in a container. A program outside of it
+    /// may have the device open for writing.
     pub fn is_in_namespace(&self) -> bool {
         self.is_in_namespace
     }
 
-    /// Whether there are reasons not to overwrite it, and `--destroy-data` overrides all of them.
+    /// Returns true if there are reasons not to overwrite it, and `--destroy-data` overrides all of them.
     pub fn asks(&self) -> bool {
         !self.reasons.is_empty() && self.reasons.iter().all(Reason::can_be_lifted)
     }
 
-    /// Whether the only reason is the file system with this UUID.
+    /// Returns true if the only reason is the file system with this UUID.
     pub fn holds_only(&self, uuid: Uuid) -> bool {
         !self.reasons.is_empty() && self.reasons.iter().all(|reason| is_of(reason, uuid))
     }
 
-    /// Whether the file system with this UUID is one of the reasons.
+    /// Returns true if the file system with this UUID is one of the reasons.
     pub fn holds(&self, uuid: Uuid) -> bool {
         self.reasons.iter().any(|reason| is_of(reason, uuid))
     }
 
-    /// Whether it holds a known format, or partitions: more than data that a run of ours may have left.
+    /// Returns true if it holds a known format, or partitions: more than data that a run of ours may have left.
     pub fn holds_known(&self) -> bool {
         self.reasons.iter().any(Reason::is_known_content)
     }
 
-    /// The words that name this device: its model and serial number. Its size too if it has no serial number or is a
-    /// partition, since other devices have the same words.
+    /// Returns the words that name this device: its model and serial number. The size is added if it has no serial
+    /// number or is a partition, because other devices may have the same words.
     pub fn identity(&self) -> String {
         let size = self.is_told_by_size().then(|| Bytes(self.bytes).to_string());
         [self.printed(), size.unwrap_or_default()].join(" ").trim().to_owned()
     }
 
-    /// What [`Inspected::identity`] is.
+    /// Describes what the words of [`Inspected::identity`] are.
     pub fn identity_is(&self) -> &'static str {
         match (&self.model, &self.serial, self.is_told_by_size()) {
             (Some(_), Some(_), true) => "model, serial number and size",
@@ -229,21 +230,21 @@ impl Inspected {
         self.serial.is_none() || self.device.is_partition()
     }
 
-    /// The words that are printed on it.
+    /// Returns the model and serial number, which are printed on the disk.
     fn printed(&self) -> String {
         let words: Vec<&str> = self.model.iter().chain(&self.serial).map(String::as_str).collect();
         words.join(" ")
     }
 
-    /// Its path and description: `/dev/sdb (Samsung SSD 860, S3Z9NB0K, 465.76 GiB)`.
+    /// Returns its path and description: `/dev/sdb (Samsung SSD 860, S3Z9NB0K, 465.76 GiB)`.
     pub fn described(&self) -> String {
         let size = Bytes(self.bytes).to_string();
         let words: Vec<&str> = self.model.iter().chain(&self.serial).map(String::as_str).chain([&*size]).collect();
         format!("{} ({})", self.node().shown(), words.join(", "))
     }
 
-    /// Whether it may be overwritten: there is no reason against it, or the leave overrides all reasons. A leave must
-    /// name the device also if the device seems to hold nothing, because it then is not read.
+    /// Checks that it may be overwritten: there is no reason against it, or `leave` overrides all reasons. `leave` must
+    /// name the device even if the device seems to hold nothing, because it then is not read.
     pub fn check(&self, leave: &Leave) -> Result<(), GuardFault> {
         let is_free = self.reasons.is_empty();
         match leave {
@@ -260,7 +261,7 @@ impl Inspected {
         }
     }
 
-    /// Whether what was typed names this device.
+    /// Checks that the typed words name this device.
     pub fn confirm(&self, typed: &str) -> Result<(), GuardFault> {
         let typed_words = typed.split_whitespace().collect::<Vec<_>>().join(" ");
         let rest = typed_words.strip_prefix(&self.printed());
@@ -277,18 +278,18 @@ impl Inspected {
     }
 }
 
-/// Whether the reason is the file system with this UUID.
+/// Returns true if the reason is the file system with this UUID.
 pub(crate) fn is_of(reason: &Reason, uuid: Uuid) -> bool {
     matches!(reason, Reason::Holds(signature) if signature.uuid == Some(uuid.0))
 }
 
-/// The names of loop devices that show this file: writing to it would change them.
+/// Returns the names of the loop devices that show this file: writing to it would change them.
 pub fn shown_by(file: &Path) -> Vec<String> {
     backing_at(file).map(|wanted| file::devices_showing(&wanted)).unwrap_or_default()
 }
 
-/// Looks at an open device. `is_ours` says that this process has it exclusively. Else that is tried if there is no
-/// other reason not to overwrite it.
+/// Inspects an open device. `is_ours` says that this process has it open exclusively. If not, and if there is no other
+/// reason not to overwrite it, tries to open it exclusively.
 fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault> {
     let unreadable = |source| GuardFault::Unreadable { device: path.to_owned(), source };
     let metadata = file.metadata().map_err(unreadable)?;
@@ -304,15 +305,15 @@ fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault
     }
     let mut seen = Seen {
         number,
-        // The kernel writes an int, the lower half of what is read.
+        // The kernel writes an int into the lower half of the number.
         read_only: ask(file, BLKROGET).map_err(unreadable)? != 0,
         is_claimed: is_ours.then_some(false),
         signatures: found(file, bytes).map_err(unreadable)?,
     };
     let mut machine = Machine::this();
     let mut reasons = decide::reasons(&seen, &machine);
-    // While a loop device is being attached or detached, its backing is unknown for a moment. A program that only looks
-    // may have a device open for a moment too.
+    // While a loop device is being attached or detached, its backing is unknown for a moment. A program may also open a
+    // device only briefly, to read it.
     for _ in 0..LOOKS {
         if !reasons.iter().any(Reason::may_pass) {
             break;
@@ -336,7 +337,7 @@ fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault
     Ok(Inspected { path, device, number, sequence, bytes, model, serial, reasons, hidden, is_in_namespace })
 }
 
-/// The known formats on a device, or data in a few samples. Finding none proves nothing.
+/// Finds the known formats on a device, or else data in a few samples. Finding none proves nothing.
 fn found(file: &File, bytes: u64) -> io::Result<Vec<Signature>> {
     let device = OfFile(file, bytes);
     match signatures::find(&device)? {
@@ -345,31 +346,31 @@ fn found(file: &File, bytes: u64) -> io::Result<Vec<Signature>> {
     }
 }
 
-/// Opens what exists; never creates, never waits.
+/// Opens an existing file. Never creates one, never blocks.
 fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     Ok(rustix::fs::open(path, flags, Mode::empty()).map_err(|errno: Errno| io::Error::from(errno))?.into())
 }
 
-/// Opens an open file again, whatever its name leads to meanwhile.
+/// Opens an open file again, even if its name leads to another file now.
 fn again(file: &File, flags: OFlags) -> io::Result<File> {
     open(&mount::through(file), flags)
 }
 
-/// Drops the page cache of a device, so that the device itself is read: another machine, or a device below, may have
-/// changed it.
+/// Drops the page cache of a device, so that reads reach the device itself: another machine, or a device below, may
+/// have changed it.
 fn forget(file: &File) -> io::Result<()> {
     Ok(rustix::fs::fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
-/// Has the kernel read the partition table again, which is gone: the kernel then removes the partitions.
+/// Makes the kernel read the partition table again. The table is erased, so the kernel removes the partitions.
 fn forget_partitions(file: &File) -> io::Result<()> {
     // SAFETY: this request takes no argument.
     let done = unsafe { libc::ioctl(file.as_raw_fd(), BLKRRPART as _) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Discards this many bytes from there on.
+/// Discards `length` bytes at `at`.
 fn discard(file: &File, at: u64, length: u64) -> io::Result<()> {
     let range = [at, length];
     // SAFETY: the kernel reads two numbers of 64 bits, which live until the call returns.
@@ -381,7 +382,7 @@ fn sequence(file: &File) -> Option<u64> {
     ask(file, BLKGETDISKSEQ).ok()
 }
 
-/// Asks a device for a number.
+/// Reads a number from a device with this ioctl request.
 fn ask(file: &File, request: libc::c_ulong) -> io::Result<u64> {
     let mut answer = 0_u64;
     // SAFETY: each of these requests writes at most eight bytes, which are exclusively ours.

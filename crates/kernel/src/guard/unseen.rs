@@ -1,40 +1,40 @@
-//! Loop devices whose file has no reliable identity: on overlay, FUSE or a network, two inode numbers may be one file.
-//! Such a device may show any file or disk of its size, or a part of a larger one. Touches nothing.
+//! Loop devices whose file has no reliable identity: on overlay, FUSE or a network, two inode numbers may mean one
+//! file. Such a device may show any file or disk of its size, or a part of a larger one. Pure.
 
 use super::machine::{Block, Machine};
 use crate::provision::loop_device::Backing;
 
-/// Sectors in which a loop device shows its file: the kernel's, whatever its own are.
+/// Sector size of a loop device's size, in bytes: the kernel's unit, whatever the device's own sectors are.
 pub(super) const SECTOR: u64 = 512;
 
-/// The end of a device or file, in the file that has its bytes.
+/// The end of a device or file, as an offset in the file that has its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
     end: u64,
-    /// Whether the file ends there too. Else the device shows a part of the file.
+    /// True if the file ends there too. Else the device shows a part of the file.
     is_all: bool,
 }
 
 impl Reach {
-    /// The end of a device. For a loop device, the end in its file.
+    /// Returns the end of a device. For a loop device, the end in its file.
     pub(crate) fn of(block: &Block) -> Option<Reach> {
         block.file_bytes.map(Reach::of_file).or_else(|| Reach::of_window(block))
     }
 
-    /// The end when the device was attached: its file may have another size now.
+    /// Returns the end at the time the device was attached: its file may have another size now.
     fn of_window(block: &Block) -> Option<Reach> {
         let end = block.window.offset.checked_add(block.bytes?)?;
         Some(Reach { end, is_all: block.window.limit.is_none() })
     }
 
-    /// The end of a file of this size, as a loop device would show it.
+    /// Returns the end of a file of this size, as a loop device would show it.
     pub(crate) fn of_file(bytes: u64) -> Reach {
         Reach { end: bytes / SECTOR * SECTOR, is_all: true }
     }
 
-    /// Whether both may be of one file: it has the same end, or one of them shows a part of it. A file does not end on
-    /// a sector, and an offset may begin within one, so that the ends of one file differ by less than a sector. An
-    /// empty file or device shows nothing.
+    /// Returns true if both may show one file: they have the same end, or one of them shows a part of the file. A file
+    /// may end within a sector, and an offset may begin within one, so ends of the same file differ by less than a
+    /// sector. An empty file or device shows nothing.
     pub(crate) fn may_meet(self, other: Reach) -> bool {
         let (one, other) = if self.is_all { (self, other) } else { (other, self) };
         let can = match (one.is_all, other.is_all) {
@@ -46,8 +46,8 @@ impl Reach {
     }
 }
 
-/// The loop devices of other programs that may show a device or file with this end, and the file systems of their
-/// files. If that device or file `is_unseen` itself, every loop device with a file may show it.
+/// Returns the loop devices of other programs that may show a device or file with this end, and their files' file
+/// systems. If that device or file `is_unseen` itself, every loop device with a file may show it.
 pub(crate) fn may_show(machine: &Machine, reach: Option<Reach>, is_unseen: bool) -> Vec<(&Block, &str)> {
     let meets_one = |other: Option<Reach>| match (reach, other) {
         (Some(one), Some(other)) => one.may_meet(other),
@@ -74,7 +74,7 @@ mod tests {
         for (one, other, may) in [
             (all(4096), all(4096), true),
             (all(4096), all(8192), false),
-            // A part of a file ends before it does.
+            // A part of a file ends before the file does.
             (all(8192), part(4096), true),
             (all(4096), part(8192), false),
             (part(4096), part(8192), true),

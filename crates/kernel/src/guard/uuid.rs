@@ -1,4 +1,4 @@
-//! The number by which a file system is told from all others.
+//! The UUID of a file system.
 
 use std::fmt;
 use std::io;
@@ -6,12 +6,12 @@ use std::str::FromStr;
 
 use rustix::rand::GetRandomFlags;
 
-/// A number of our choice for a file system, so that it is known again.
+/// A UUID that diskperf chooses for a file system, to recognise it later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uuid(pub(crate) [u8; 16]);
 
 impl Uuid {
-    /// A random one: version 4 of RFC 9562.
+    /// Returns a random UUID: version 4 of RFC 9562.
     pub(crate) fn random() -> io::Result<Uuid> {
         let mut bytes = [0; 16];
         let length = rustix::rand::getrandom(&mut bytes[..], GetRandomFlags::empty())?;
@@ -27,7 +27,7 @@ impl Uuid {
 impl FromStr for Uuid {
     type Err = NoUuid;
 
-    /// Reads what [`fmt::Display`] writes.
+    /// Reads the text that [`fmt::Display`] writes.
     fn from_str(text: &str) -> Result<Uuid, NoUuid> {
         let digits: String = text.chars().filter(|character| *character != '-').collect();
         let number = u128::from_str_radix(&digits, 16).map_err(|_| NoUuid)?;
@@ -36,7 +36,7 @@ impl FromStr for Uuid {
     }
 }
 
-/// What was read is no such number.
+/// The text is not a UUID in lower case with dashes.
 #[derive(Debug)]
 pub struct NoUuid;
 
