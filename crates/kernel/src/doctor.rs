@@ -59,7 +59,7 @@ pub struct Found {
     pub drop_caches: Result<(), String>,
     /// Success if a control group can limit this process's memory.
     pub memory_limit: Result<(), String>,
-    /// Which limits of control groups are visible.
+    /// The visible limits of control groups.
     pub groups: GroupsSeen,
     /// Features that io_uring lacks at queue depth 32 with 4 KiB blocks, as databases use it; or the reason why there
     /// is no io_uring.

@@ -54,7 +54,7 @@ const MEMORY: (u32, [u32; 3]) = (1, [3, 5, 7]);
 const TERMINALS: [u32; 4] = [4, 5, 204, 229];
 const PSEUDO_TERMINALS: std::ops::RangeInclusive<u32> = 136..=143;
 
-/// How a symbolic link at the end of a path is treated.
+/// Treatment of a symbolic link at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
     /// The link's target is written; the link stays.

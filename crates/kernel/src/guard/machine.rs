@@ -1,5 +1,5 @@
-//! How a machine uses its block devices, from /sys and /proc: which device is on which, what is mounted in any visible
-//! mount namespace, what is swap. Nothing is judged here.
+//! The block devices of a machine and their uses, from /sys and /proc: stacks of devices, mounts in all visible mount
+//! namespaces, swap. Nothing is judged here.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,13 +24,13 @@ use crate::sys::read_limited;
 pub(crate) struct Machine {
     /// All block devices, disks and partitions.
     pub(crate) blocks: Vec<Block>,
-    /// All visible mounts of devices; none if not even our own can be read.
+    /// All visible mounts of devices; `None` if not even our own can be read.
     pub(crate) mounts: Option<Vec<Mount>>,
     /// The devices that are used as swap.
     pub(crate) swaps: Vec<Number>,
-    /// The members of each btrfs that is in use.
+    /// UUID and members of each btrfs that is in use.
     pub(crate) btrfs: Vec<(String, Vec<Number>)>,
-    /// File systems that the kernel has in use, by the name of their device, whether mounted anywhere or not.
+    /// Type and device name of each file system that the kernel has in use, whether mounted or not.
     pub(crate) alive: Vec<(String, String)>,
     /// Devices that are the external journal of an ext4 in use, by name.
     pub(crate) journals: Vec<String>,
@@ -47,37 +47,38 @@ pub(crate) struct Block {
     pub(crate) disk: Option<Number>,
     /// Its sectors on that disk.
     pub(crate) sectors: Option<Range<u64>>,
-    /// The devices that it is made of.
+    /// The devices that it is made of: its slaves in /sys.
     pub(crate) slaves: Vec<Number>,
-    /// The names of the devices that are made of it.
+    /// The names of the devices that are made of it: its holders in /sys.
     pub(crate) holders: Vec<String>,
-    /// The same for all paths to one disk, and for no other disk.
+    /// Name, or model and serial number: all paths to one disk have the same, and no other disk has it.
     pub(crate) identity: Option<String>,
     pub(crate) bytes: Option<u64>,
-    /// Its driver: two paths to one disk have two.
+    /// The folder in /sys of the hardware device that drives it: two paths to one disk have two.
     pub(crate) driven_by: Option<PathBuf>,
     /// The name that a mapped device was given.
     pub(crate) called: Option<String>,
     /// The file or device behind a loop device.
     pub(crate) backing: Option<Backing>,
-    /// The name of that file, or of the folder that it was in if it has none any more.
+    /// The path of that file; if the file was deleted, the folder that it was in.
     pub(crate) file: Option<PathBuf>,
-    /// How large the file of that name is now, if this machine alone has it: the device may still show its old size.
+    /// Current size of the file of that name, in bytes, if this machine alone has the file. The device may still have
+    /// the old size.
     pub(crate) file_bytes: Option<u64>,
-    /// Which part of its file a loop device shows.
+    /// The part of its file that a loop device shows.
     pub(crate) window: Window,
-    /// The file system of a loop device's file, if the numbers of a file there do not tell it from others.
+    /// The file system of a loop device's file, if inode numbers do not identify a file there.
     pub(crate) unseen: Option<String>,
-    /// Whether it is a loop device that this process has attached to a file of its own.
+    /// True for a loop device that this process has attached to a file of its own.
     pub(crate) is_own: bool,
-    /// Whether it is a loop device whose backing is unknown: any file or device may be behind it.
+    /// True for a loop device whose backing is unknown: any file or device may be behind it.
     pub(crate) is_unknown: bool,
 }
 
-/// Something of a device that is mounted.
+/// A mount of a device.
 #[derive(Debug)]
 pub(crate) struct Mount {
-    /// The device that the mounted files name as theirs.
+    /// The device number of the mounted files.
     pub(crate) number: Option<Number>,
     /// The device that was mounted.
     pub(crate) source: Option<Number>,
@@ -85,7 +86,7 @@ pub(crate) struct Mount {
     pub(crate) log: Option<Number>,
     pub(crate) at: PathBuf,
     pub(crate) file_system: String,
-    /// Whether it is mounted for other processes only.
+    /// True if it is mounted only in another mount namespace.
     pub(crate) is_elsewhere: bool,
 }
 
@@ -93,19 +94,19 @@ pub(crate) struct Mount {
 pub(crate) struct Eyes<'a> {
     pub(crate) sys: &'a Path,
     pub(crate) proc: &'a Path,
-    /// The number of the block device at a path.
+    /// Returns the number of the block device at a path.
     pub(crate) number_of: &'a dyn Fn(&Path) -> Option<Number>,
-    /// The file or device behind a loop device.
+    /// Returns the file or device behind a loop device.
     pub(crate) backing: &'a dyn Fn(&Device) -> Option<Shown>,
-    /// The number that the files in a folder, or a file, name as their device.
+    /// Returns the device number (`st_dev`) of a file or folder.
     pub(crate) device_of: &'a dyn Fn(&Path) -> Option<u64>,
-    /// The size of the file behind a loop device. Only root can see which file that is.
+    /// Returns the size of the file behind a loop device, in bytes. Only root can see which file that is.
     pub(crate) file_bytes: &'a dyn Fn(&Path, Option<&Backing>) -> Option<u64>,
-    /// The number that files name as their device which are only in memory and in no folder.
+    /// The device number of files that are only in memory and in no folder.
     pub(crate) of_memory: Option<u64>,
-    /// Whether this process has attached the loop device.
+    /// Returns true if this process has attached the loop device.
     pub(crate) is_own: &'a dyn Fn(Number) -> bool,
-    /// The processes that have devices or one of these files open for writing.
+    /// Returns the processes that have devices or one of these files open for writing.
     pub(crate) writers: &'a dyn Fn(&[Backing]) -> Writers,
 }
 
@@ -129,7 +130,7 @@ impl Machine {
         })
     }
 
-    /// The loop devices of this machine and the file systems that their files are on. Nothing else is looked at.
+    /// Returns the loop devices of this machine and the file systems that their files are on, and nothing else.
     pub(crate) fn of_loops() -> Machine {
         Machine::with_eyes_of_this(|eyes| {
             let all = folders(&eyes.sys.join("class/block"));
@@ -159,7 +160,8 @@ impl Machine {
     }
 }
 
-/// Asks only local file systems: the server of a network file system may be gone.
+/// Returns the size of a file on a local file system. Others are not asked: the server of a network file system may be
+/// gone.
 fn file_bytes(path: &Path, backing: Option<&Backing>) -> Option<u64> {
     let file_system = mount::file_system_at(path)?;
     let tells_files = file_systems::tells_files(&file_system);
@@ -171,13 +173,14 @@ fn file_bytes(path: &Path, backing: Option<&Backing>) -> Option<u64> {
     (!tells_files || backing.is_none_or(is_it)).then(|| metadata.size())
 }
 
-/// The kernel's own tmpfs, which no list of mounts shows: it keeps the files of memfd_create(2).
+/// Returns the device number of the kernel's own tmpfs, which contains the files of memfd_create(2). No list of mounts
+/// shows it.
 fn of_memory() -> Option<u64> {
     let file = rustix::fs::memfd_create("diskperf", MemfdFlags::CLOEXEC).ok()?;
     Some(rustix::fs::fstat(file).ok()?.st_dev)
 }
 
-/// Fills in which loop devices have files that their numbers do not tell.
+/// Fills in the current sizes of loop devices' files, and the file systems on which inode numbers do not identify them.
 fn with_hosts(mut blocks: Vec<Block>, eyes: &Eyes, spaces: &[Space], alive: &[(String, String)]) -> Vec<Block> {
     let hosts = Hosts { eyes, spaces, alive };
     let unseen: Vec<Option<String>> = blocks.iter().map(|block| hosts.unseen(block, &blocks)).collect();
@@ -198,14 +201,15 @@ struct Hosts<'a> {
 }
 
 impl Hosts<'_> {
-    /// The file system of a loop device's file, if the numbers of a file there do not tell it from others:
-    ///   1. the one that has the number in a list of mounts, of whichever namespace;
-    ///   2. memory of the kernel's own, which is tmpfs;
-    ///   3. a device whose file system is in use without a visible mount;
-    ///   4. btrfs, whose subvolumes have numbers of their own: the file's name must lead there;
+    /// Returns the file system of a loop device's file, if inode numbers do not identify a file there. The file system
+    /// is one of these:
+    ///   1. the one that has the device number in a list of mounts, of any namespace;
+    ///   2. the kernel's own memory, which is tmpfs;
+    ///   3. that of a device which is in use without a visible mount;
+    ///   4. btrfs, whose subvolumes have device numbers of their own: the file's name must lead there;
     ///   5. an unknown one, which may be any.
     ///
-    /// Only root may ask the device. For others, the name must lead to a file on an ordinary file system.
+    /// Only root may ask the device. For other users, the name must lead to a file on an ordinary file system.
     fn unseen(&self, block: &Block, blocks: &[Block]) -> Option<String> {
         let Some(Backing::File { device, .. }) = block.backing else {
             return block.is_unknown.then(|| self.unseen_by_name(block)).flatten();
@@ -245,7 +249,7 @@ impl Hosts<'_> {
     fn is_on_btrfs(&self, block: &Block, device: u64) -> bool {
         let Some(file) = &block.file else { return false };
         self.spaces.iter().any(|space| {
-            // No other file system is asked: its server may be gone.
+            // Other file systems are not asked: their server may be gone.
             space.mount_of(file).is_some_and(|mount| mount.fs_type == "btrfs") && {
                 let below = file.strip_prefix("/").unwrap_or(file);
                 (self.eyes.device_of)(&space.root.join(below)) == Some(device)
@@ -273,7 +277,7 @@ fn blocks(eyes: &Eyes) -> Vec<Block> {
             slaves: numbers("slaves"),
             holders: folders(&device.sys.join("holders")).iter().filter_map(|one| name(one)).collect(),
             called: read_limited::of_the_kernel(device.sys.join("dm/name")).ok().map(|name| name.trim().to_owned()),
-            // Checked again: a loop device that was detached meanwhile has no backing.
+            // Checked again: a loop device that was detached since has no backing.
             is_unknown: shown.is_none() && device.is_file(),
             window: shown.as_ref().map(|shown| shown.window).unwrap_or_default(),
             backing: shown.map(|shown| shown.backing),
@@ -287,23 +291,23 @@ fn blocks(eyes: &Eyes) -> Vec<Block> {
     all.into_iter().filter_map(block).collect()
 }
 
-/// What one mount namespace shows.
+/// The mounts of one mount namespace.
 struct Space {
     mounts: Vec<MountInfo>,
-    /// The path of its root from here.
+    /// The path of its root directory, seen from here.
     root: PathBuf,
     is_elsewhere: bool,
 }
 
 impl Space {
-    /// The mount that a path is on: of those at one place the last.
+    /// Returns the mount that a path is on: the last one at the deepest mount point.
     fn mount_of(&self, path: &Path) -> Option<&MountInfo> {
         let around = self.mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
         around.max_by_key(|mount| mount.mount_point.components().count())
     }
 }
 
-/// The mount namespaces of all threads that can be seen, our own first; nothing if not even that can be read.
+/// Returns the mount namespaces of all visible threads, ours first; `None` if not even ours can be read.
 fn spaces(eyes: &Eyes) -> Option<Vec<Space>> {
     let own = eyes.proc.join("thread-self");
     let mut seen = BTreeSet::new();
@@ -313,13 +317,13 @@ fn spaces(eyes: &Eyes) -> Option<Vec<Space>> {
     let is_number = |folder: &PathBuf| name(folder).is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
     for process in folders(eyes.proc).into_iter().filter(is_number) {
         for thread in folders(&process.join("task")) {
-            // The thread may have ended meanwhile, or belong to another user.
+            // The thread may have ended since, or belong to another user.
             let Ok(namespace) = fs::read_link(thread.join("ns/mnt")) else { continue };
             if !seen.contains(&namespace)
                 && let Ok(lines) = mount::mount_lines(&thread)
             {
                 seen.insert(namespace);
-                // A list that cannot be parsed may name any device.
+                // A list that cannot be parsed may contain any device.
                 let mounts = mount::mounts_in(&lines)?;
                 spaces.push(Space { mounts, root: thread.join("root"), is_elsewhere: true });
             }
@@ -328,14 +332,14 @@ fn spaces(eyes: &Eyes) -> Option<Vec<Space>> {
     Some(spaces)
 }
 
-/// The mounts of devices in a namespace.
+/// Returns the mounts of devices in a namespace.
 fn mounts_in(eyes: &Eyes, space: Space) -> Vec<Mount> {
     let Space { mounts, is_elsewhere, .. } = space;
     let device = |path: &str| device_at(eyes, path);
     let mount = |info: MountInfo| {
         let log = info.super_options.get("logdev").and_then(|path| device(path.as_deref()?));
         let source = info.mount_source.as_deref().and_then(device);
-        // Major number 0 is no device: file systems without one, and btrfs.
+        // Major number 0 is not a device: file systems without one, and btrfs.
         let number = parse_number(&info.majmin).filter(|(major, _)| *major != 0);
         let (at, file_system) = (info.mount_point, info.fs_type);
         (number.or(source).is_some()).then_some(Mount { number, source, log, at, file_system, is_elsewhere })
@@ -343,19 +347,19 @@ fn mounts_in(eyes: &Eyes, space: Space) -> Vec<Mount> {
     mounts.into_iter().filter_map(mount).collect()
 }
 
-/// The devices in `/proc/swaps`: each line begins with a path.
+/// Returns the devices in `/proc/swaps`: each line begins with a path.
 fn swaps(eyes: &Eyes) -> Vec<Number> {
     let text = read_limited::of_the_kernel(eyes.proc.join("swaps")).unwrap_or_default();
     let paths = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
     paths.filter_map(|path| device_at(eyes, path)).collect()
 }
 
-/// Looks under /dev only: elsewhere a path of another namespace may mean something else, or hang.
+/// Looks up a path under /dev only. Other paths may mean something else in another namespace, or block.
 fn device_at(eyes: &Eyes, path: &str) -> Option<Number> {
     path.starts_with("/dev/").then(|| (eyes.number_of)(Path::new(&original(path)))).flatten()
 }
 
-/// `/sys/fs/btrfs/UUID/devices/` has a link for each member, as long as the file system is in use.
+/// Returns each btrfs in use: `/sys/fs/btrfs/UUID/devices/` has a link for each member while it is in use.
 fn btrfs(sys: &Path) -> Vec<(String, Vec<Number>)> {
     let systems = folders(&sys.join("fs/btrfs")).into_iter();
     let members = |system: PathBuf| {
@@ -365,7 +369,7 @@ fn btrfs(sys: &Path) -> Vec<(String, Vec<Number>)> {
     systems.filter_map(members).collect()
 }
 
-/// ext4, xfs, f2fs and others have a folder `/sys/fs/TYPE/DEVICE` for each that is in use.
+/// Returns each file system in use: ext4, xfs, f2fs and others have a folder `/sys/fs/TYPE/DEVICE` for it.
 fn alive(sys: &Path) -> Vec<(String, String)> {
     let types = folders(&sys.join("fs")).into_iter();
     let of_type = |folder: PathBuf| {
@@ -375,7 +379,7 @@ fn alive(sys: &Path) -> Vec<(String, String)> {
     types.flat_map(of_type).collect()
 }
 
-/// The device that a folder is named after. /sys writes `!` for a slash in the name.
+/// Returns the device name of a folder. /sys writes `!` for a slash in the name.
 fn name(folder: &Path) -> Option<String> {
     Some(folder.file_name()?.shown().replace('!', "/"))
 }

@@ -1,10 +1,10 @@
-//! Whether another program wrote to a device between two looks at it: through the device itself, through the disk of a
-//! partition, or to the file or device behind a loop device.
+//! Detects writes of other programs to a device between two looks at it: through the device itself, through the disk of
+//! a partition, or to the file or device behind a loop device.
 //!
-//! Not seen: writes to the disk below the file system of a file; writes through a mapping of a file on tmpfs or ramfs,
-//! which keep no time for them; writes through another name of a file whose name in /sys was removed; writes to the
-//! devices below LVM, dm, md and bcache, which are not followed. A program that has such a file open for writing is
-//! seen by `writers`.
+//! Not detected: writes to the disk below the file system of a file; writes through a mapping of a file on tmpfs or
+//! ramfs, which do not update the file's times; writes through another name of a file whose name in /sys was removed;
+//! writes to the devices below LVM, dm, md and bcache, which are not followed. `writers` finds a program that has such
+//! a file open for writing.
 
 use std::fs::File;
 use std::io;
@@ -17,58 +17,59 @@ use crate::observe::block_device::Device;
 use crate::provision::loop_device::{self, Backing};
 use crate::sys::read_limited;
 
-/// How often the counts of a disk and of its partitions are read until two samples are the same. They are in several
-/// files, so a write to another partition between two reads spoils a sample. Guess: a tenth of a second of trying.
+/// Maximum number of samples until the counts of a disk and of its partitions are the same twice. The counts are in
+/// several files, so a write to another partition between two reads spoils a sample. Guess: a tenth of a second of
+/// trying.
 const SAMPLES: usize = 100;
 
 /// Pause between two samples.
 const BETWEEN: Duration = Duration::from_millis(1);
 
-/// How often a file is looked at until its times are old enough. Guess; one wait is enough for a file that no program
-/// writes to.
+/// Maximum number of looks at a file until its times are old enough. Guess; one wait is enough for a file that no
+/// program writes to.
 const LOOKS: usize = 5;
 
-/// File times are those of the last tick of the kernel's clock, at most 10 ms ago (`CONFIG_HZ=100`); exFAT rounds them
-/// to 10 ms. Twice that.
+/// File times have the resolution of the kernel's clock tick, at most 10 ms (`CONFIG_HZ=100`); exFAT rounds them to 10
+/// ms. Twice that.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Times without a fraction are those of a file system that rounds them: FAT to 2 s, others to less. A tick is added.
+/// File times without a fraction may be rounded by the file system: FAT rounds to 2 s, others to less. A tick is added.
 const ROUNDED: Duration = Duration::from_millis(2020);
 
 /// `RAMFS_MAGIC` of linux/magic.h.
 const RAMFS_MAGIC: i64 = 0x8584_58f6;
 
-/// One way by which the bytes of a device can be written.
+/// A way by which the bytes of a device can be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Way {
-    /// Through a device: the bytes written to it; none if the kernel does not count them.
+    /// Through a device: the bytes written to it; `None` if the kernel does not count them.
     Device { name: String, written: Option<u64> },
-    /// Through the whole disk of a partition: the bytes written to it and not to a partition, and its partitions. None
-    /// if the counts never stood still.
+    /// Through the whole disk of a partition: the bytes written to it outside of its partitions, and the partitions'
+    /// names. `None` if the counts never stopped changing.
     Disk { name: String, written: Option<(u64, Vec<String>)> },
-    /// To the file behind a loop device; none if it cannot be looked at.
+    /// To the file behind a loop device; `None` if it cannot be inspected.
     File(Option<FileState>),
-    /// The same, of a file whose name was removed: writes through another name of it are not seen.
+    /// To a deleted file behind a loop device: writes through another name of it are not detected.
     NamelessFile,
 }
 
-/// What a write to a file changes.
+/// The attributes of a file that a write changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileState {
     bytes: u64,
-    /// None on ramfs: it counts pages in memory, so a read of a hole changes the count.
+    /// `None` on ramfs: it counts pages in memory, so reading a hole changes the count.
     blocks: Option<u64>,
-    /// Seconds and nanoseconds of the last write.
+    /// Time of the last write (mtime), in seconds and nanoseconds.
     modified: (i64, i64),
-    /// The same of the last change of its attributes. No program can set it.
+    /// Time of the last change of its attributes (ctime). No program can set it.
     changed: (i64, i64),
 }
 
-/// A look at all ways to a device.
+/// The state of all ways to a device at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Look(Vec<Way>);
 
-/// What two looks say about the time between them.
+/// The events between two looks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Since {
     /// No program wrote to the device.
@@ -77,18 +78,18 @@ pub(super) enum Since {
     Written,
     /// The kernel does not count writes to it.
     Uncounted,
-    /// Writes by this way cannot be seen.
+    /// Writes by this way cannot be detected.
     Unseen(String),
 }
 
 impl Look {
-    /// Looks at a device whose page cache was flushed, at what is below it, and at the file behind it.
+    /// Looks at a device whose page cache was flushed, at the devices below it, and at the file behind it.
     pub(super) fn at(device: &Device) -> Look {
         Look::with(device, &is_flushed)
     }
 
-    /// The same; `is_flushed` writes the page cache of a device below. What another program has written there is in no
-    /// count before.
+    /// As [`Look::at`]. `is_flushed` flushes the page cache of a device below: dirty pages of another program are not
+    /// counted before.
     fn with(device: &Device, is_flushed: &dyn Fn(&Device) -> bool) -> Look {
         let mut ways = vec![Way::Device { name: device.name.clone(), written: device.counted_writes() }];
         let mut next = Some(device.clone());
@@ -117,8 +118,8 @@ impl Look {
         Look(ways)
     }
 
-    /// What happened from this look to a later one:
-    ///   1. a way that cannot be seen in one of them proves nothing;
+    /// Compares this look with a later one:
+    ///   1. if a way cannot be seen in either, nothing is proved;
     ///   2. any difference is a write, except fewer blocks of a file.
     pub(super) fn until(&self, later: &Look) -> Since {
         // 1.
@@ -132,7 +133,7 @@ impl Look {
 }
 
 impl Way {
-    /// Whether nothing was written by this way until a later look at it.
+    /// Returns true if nothing was written by this way between the two looks.
     fn is_unwritten(&self, later: &Way) -> bool {
         match (self, later) {
             (Way::File(Some(before)), Way::File(Some(later))) => before.is_unwritten(later),
@@ -150,7 +151,7 @@ impl Way {
     }
 }
 
-/// Writes the page cache of a device; false if its node is not there or is another device's.
+/// Flushes the page cache of a device. Returns false if its node is missing or belongs to another device.
 fn is_flushed(device: &Device) -> bool {
     let flush = |node: File| {
         let number = node.metadata()?.rdev();
@@ -160,7 +161,7 @@ fn is_flushed(device: &Device) -> bool {
     read_limited::open(&device.node()).and_then(flush).unwrap_or(false)
 }
 
-/// Bytes that were written to a disk and to none of its partitions, and the names of these.
+/// Returns the bytes written to a disk outside of its partitions, and the partitions' names.
 fn written_past_partitions(disk: &Device) -> Option<(u64, Vec<String>)> {
     let sample = || {
         let partitions = disk.partitions().into_iter();
@@ -181,8 +182,8 @@ fn written_past_partitions(disk: &Device) -> Option<(u64, Vec<String>)> {
     None
 }
 
-/// The kernel counts a write to a partition for its disk too (`part_stat_add` in linux/part_stat.h). None if these
-/// counts are not so.
+/// Returns the bytes written past the partitions. The kernel counts a write to a partition for its disk too
+/// (`part_stat_add` in linux/part_stat.h). `None` if these counts contradict that.
 fn past(written: u64, of_partitions: &[u64]) -> Option<u64> {
     of_partitions.iter().try_fold(written, |rest, partition| rest.checked_sub(*partition))
 }
@@ -196,8 +197,8 @@ fn file_way(device: &Device) -> Way {
 }
 
 impl FileState {
-    /// Whether nothing was written to the file until a later state. Fewer blocks are not a write: XFS frees
-    /// preallocated blocks in the background. A program that frees blocks changes the times of the file too.
+    /// Returns true if the file was not written between the two states. Fewer blocks are not a write: XFS frees
+    /// preallocated blocks in the background. A program that frees blocks changes the file's times too.
     fn is_unwritten(&self, later: &FileState) -> bool {
         later.blocks.is_some() == self.blocks.is_some()
             && later.blocks <= self.blocks
@@ -215,12 +216,12 @@ impl FileState {
         })
     }
 
-    /// The state of a file after it was flushed, once its times are so old that any later write changes them. None if
+    /// Flushes a file and returns its state, once its times are so old that any later write changes them. `None` if
     /// other programs write to it all the time.
     fn settled(file: &File) -> io::Result<Option<FileState>> {
         for _ in 0..LOOKS {
-            // Blocks of delayed allocation are allocated by this, and pages that a program has mapped become read-only,
-            // so that its next write through the mapping is seen.
+            // This allocates blocks of delayed allocation. It also makes mapped pages read-only, so that the next write
+            // through a mapping changes the file's times.
             file.sync_all()?;
             let state = FileState::of(file)?;
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
@@ -232,8 +233,8 @@ impl FileState {
         Ok(None)
     }
 
-    /// How long to wait until a write would get another time than the last one; none if it would now. So does a write
-    /// after a time in the future.
+    /// Returns the time until a write would get a different timestamp than the last one; `None` if it would now. If the
+    /// last timestamp is in the future, any write gets a different one.
     fn unsettled(&self, now: Duration) -> Option<Duration> {
         let (seconds, nanos) = self.modified.max(self.changed);
         let last = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?);
@@ -312,7 +313,7 @@ mod tests {
         assert_eq!(past(300, &[200, 101]), None);
     }
 
-    /// A disk with two partitions; one is looked at while other sectors are written.
+    /// A disk with two partitions. One is looked at while other sectors are written.
     #[test]
     fn writes_through_the_disk_of_a_partition_are_seen_and_those_to_its_neighbour_are_not_taken_for_them() {
         let recorded = Recorded::new();
@@ -355,7 +356,7 @@ mod tests {
         assert_eq!(FileState { changed: (101, 7), ..rounded }.unsettled(at(102, 0)), None);
     }
 
-    /// The same size, the same blocks, the same bytes: only the times tell.
+    /// Size, blocks and bytes stay the same: only the times show the write.
     #[test]
     fn a_write_to_a_file_changes_its_state_and_a_read_does_not() {
         let file = tempfile::NamedTempFile::new().expect("a file");

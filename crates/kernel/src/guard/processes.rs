@@ -1,4 +1,4 @@
-//! The files that other processes have open, and which processes /proc does not show. Nothing is judged here.
+//! The open files of other processes, and the limits of what /proc shows. Nothing is judged here.
 
 use std::fmt;
 use std::fs;
@@ -10,20 +10,19 @@ use rustix::thread::CapabilitySet;
 use crate::observe::mount;
 use crate::sys::name::plain_text;
 
-/// The number of the first PID namespace and of the first user namespace: PROC_PID_INIT_INO and PROC_USER_INIT_INO of
-/// linux/proc_ns.h.
+/// The first PID namespace and the first user namespace: PROC_PID_INIT_INO and PROC_USER_INIT_INO of linux/proc_ns.h.
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 const FIRST_USER_NAMESPACE: &str = "user:[4026531837]";
 
-/// From linux/kcmp.h: compares the tables of descriptors of two threads.
+/// From linux/kcmp.h: compares the descriptor tables of two threads.
 const KCMP_FILES: libc::c_int = 2;
 
 /// Another process, and its name in the kernel: the first 15 bytes of the program's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Its number.
+    /// Its PID.
     pub pid: i32,
-    /// Its name in the kernel.
+    /// Its name in the kernel (`comm`).
     pub name: String,
 }
 
@@ -33,14 +32,14 @@ impl fmt::Display for Program {
     }
 }
 
-/// How much of all processes /proc shows to this one.
+/// The limits of what /proc shows of other processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct View {
-    /// Whether this process may not look at the open files of other users' processes.
+    /// True if this process may not read the open files of other users' processes.
     pub(crate) lacks_rights: bool,
-    /// Whether /proc leaves out other users' processes for processes without rights (hidepid).
+    /// True if /proc hides other users' processes from processes without rights (hidepid).
     pub(crate) leaves_out: bool,
-    /// Whether /proc shows one PID namespace only, and not the first, which has all processes.
+    /// True if /proc shows one PID namespace only, and not the first one, which contains all processes.
     pub(crate) is_of_namespace: bool,
 }
 
@@ -51,57 +50,57 @@ impl View {
         let capabilities = rustix::thread::capabilities(None);
         let may_trace = capabilities.is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_PTRACE));
         View {
-            // A capability of another user namespace counts for the processes of that namespace only.
-            // A kernel without user namespaces has no link.
+            // A capability of another user namespace is valid for the processes of that namespace only. A kernel
+            // without user namespaces has no link.
             lacks_rights: !may_trace
                 || namespace("self/ns/user").is_some_and(|link| link != Path::new(FIRST_USER_NAMESPACE)),
             leaves_out: has_hidepid(proc),
-            // A container may have been given the /proc of the machine, whose process 1 is of the first namespace.
+            // A container may have been given the host's /proc, whose process 1 is of the first namespace.
             is_of_namespace: !["self/ns/pid", "1/ns/pid"].iter().any(|name| is_first(name, FIRST_PID_NAMESPACE)),
         }
     }
 }
 
-/// Whether /proc is mounted with `hidepid`. If the list of mounts cannot be read, it may be.
+/// Returns true if /proc is mounted with `hidepid`, or if the list of mounts cannot be read.
 fn has_hidepid(proc: &Path) -> bool {
     let lines = mount::mount_lines(&proc.join("thread-self")).ok();
     let Some(mounts) = lines.and_then(|lines| mount::mounts_in(&lines)) else { return true };
-    // Of several mounts at one place, the last is seen.
+    // The last of several mounts at one place is the visible one.
     let mount = mounts.into_iter().rfind(|mount| mount.fs_type == "proc" && proc == mount.mount_point);
     let option = mount.and_then(|mount| mount.super_options.get("hidepid").cloned());
     option.is_some_and(|value| !matches!(value.as_deref(), Some("0" | "off")))
 }
 
-/// The number of this process in `proc`.
+/// Returns the PID of this process in `proc`.
 pub(crate) fn own(proc: &Path) -> Option<i32> {
     fs::read_link(proc.join("self")).ok()?.to_str()?.parse().ok()
 }
 
-/// The numbers of all processes that `proc` shows, without this one.
+/// Returns the PIDs of all processes that `proc` shows, except this one.
 pub(crate) fn others(proc: &Path) -> Vec<i32> {
     let own = own(proc);
     numbers(proc).unwrap_or_default().into_iter().filter(|pid| Some(*pid) != own).collect()
 }
 
-/// A descriptor of a process.
+/// A file descriptor of a process.
 #[derive(Debug)]
 pub(crate) struct Descriptor {
-    /// The link that leads to the open file.
+    /// The link to the open file, `fd/N`.
     pub(crate) link: PathBuf,
-    /// The file that tells how it is open.
+    /// The file with its open flags, `fdinfo/N`.
     pub(crate) info: PathBuf,
 }
 
-/// The descriptors of a process.
+/// The file descriptors of a process.
 #[derive(Debug, Default)]
 pub(crate) struct Descriptors {
     pub(crate) all: Vec<Descriptor>,
-    /// Whether the process may have more.
+    /// True if the process may have more.
     pub(crate) is_hidden: bool,
 }
 
-/// The descriptors of a process and of its threads. A thread that shares the table of its process is not looked at,
-/// unless the kernel does not tell: a process may have thousands of threads.
+/// Returns the descriptors of a process and of its threads. Threads that share the process's table are skipped, because
+/// a process may have thousands. If the kernel cannot compare tables, none is skipped.
 pub(crate) fn descriptors(proc: &Path, pid: i32) -> Descriptors {
     let process = proc.join(pid.to_string());
     let mut found = Descriptors::default();
@@ -118,7 +117,7 @@ pub(crate) fn descriptors(proc: &Path, pid: i32) -> Descriptors {
 }
 
 impl Descriptors {
-    /// Adds those of one thread.
+    /// Adds the descriptors of one thread.
     fn add(&mut self, thread: &Path) {
         let mut names = || {
             for entry in fs::read_dir(thread.join("fd"))? {
@@ -133,18 +132,18 @@ impl Descriptors {
     }
 }
 
-/// Whether a process, a thread or a descriptor has ended meanwhile. Every other error hides something.
+/// Returns true if a process, a thread or a descriptor has ended since. Every other error may hide something.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
     error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
 
-/// Whether both threads have one table of descriptors. False also if the kernel does not tell.
+/// Returns true if both threads share one descriptor table. False also if the kernel cannot compare them.
 fn share_descriptors(one: i32, other: i32) -> bool {
     // SAFETY: the call takes numbers only.
     unsafe { libc::syscall(libc::SYS_kcmp, one, other, KCMP_FILES, 0, 0) == 0 }
 }
 
-/// The names in a folder that are numbers.
+/// Returns the names in a folder that are numbers.
 fn numbers(folder: &Path) -> io::Result<Vec<i32>> {
     let mut numbers = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -159,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// A /proc whose process is in these namespaces, with these lines of mounts.
+    /// The view of a /proc in which this process and process 1 are in these namespaces, with these lines of mounts.
     fn view(own: &str, first: &str, mounts: &str) -> View {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let proc = folder.path();
@@ -180,7 +179,7 @@ mod tests {
         for (own, first, is_of_namespace) in [
             (FIRST_PID_NAMESPACE, FIRST_PID_NAMESPACE, false),
             (other, other, true),
-            // The /proc of the machine in a container; and that of a container, in which this process is not.
+            // The host's /proc in a container; and a container's /proc without this process.
             (other, FIRST_PID_NAMESPACE, false),
             ("gone", other, true),
         ] {

@@ -10,11 +10,11 @@ use crate::sys::name::{Shown, plain_text, shell_word};
 /// One reason not to overwrite a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It is in use, or another device is that shares bytes with it.
+    /// It is in use, or a device that shares bytes with it is.
     Used {
         /// The device in use.
         what: Relative,
-        /// How.
+        /// The kind of use.
         by: Use,
     },
     /// Another loop device shows the same file.
@@ -30,7 +30,7 @@ pub enum Reason {
     MayShow {
         /// The other device.
         device: String,
-        /// Whether it shows a part of its file only. Else it is as large as this device.
+        /// True if it shows only a part of its file. Else it has the size of this device.
         is_part: bool,
         /// The file system that its file is on.
         file_system: String,
@@ -41,42 +41,42 @@ pub enum Reason {
     Claimed,
     /// Mounts or devices cannot be read, so its use is unknown.
     Unseen,
-    /// Processes may have it open for writing: this many do not show their open files to this user.
+    /// This many processes hide their open files from this user. They may have it open for writing.
     HiddenProcesses(usize),
-    /// /proc leaves out other users' processes for this user, and one of them may have it open for writing.
+    /// /proc hides other users' processes from this user (hidepid). One of them may have it open for writing.
     LeftOutProcesses,
     /// It holds data.
     Holds(Signature),
     /// It has partitions.
     Partitions(Vec<String>),
-    /// The kernel does not count writes to it; the file that switches the count on, if there is one.
+    /// The kernel does not count writes to it. The path is the file that switches counting on, if there is one.
     Uncounted(Option<PathBuf>),
-    /// It cannot be seen whether another program writes to this: its disk, or the file behind it.
+    /// Writes of other programs to this cannot be detected: its disk, or the file behind it.
     UnseenWrites(String),
 }
 
-/// Folders in which a running system has its programs and their configuration (Filesystem Hierarchy Standard 3.0, and
-/// those of NixOS, Guix and OSTree). What is mounted below them belongs to it too.
+/// Folders that contain a running system's programs and their configuration (Filesystem Hierarchy Standard 3.0, and
+/// those of NixOS, Guix and OSTree). Mounts below them belong to the system too.
 const PROGRAMS: [&str; 13] = [
     "/bin", "/boot", "/efi", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/nix", "/ostree", "/sbin", "/sysroot", "/usr",
 ];
 
-/// Folders that it needs, and below which other disks may be mounted.
+/// Folders that a running system needs. Other disks may be mounted below them.
 const STATE: [&str; 6] = ["/dev", "/home", "/root", "/run", "/srv", "/var"];
 
 /// A device that shares bytes with the one that is to be overwritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relative {
-    /// What it is to that one.
+    /// Its relation to that device.
     pub kind: Kinship,
-    /// Its name.
+    /// Its kernel name.
     pub name: String,
 }
 
-/// What a device is to another.
+/// The relation of a device to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kinship {
-    /// The same.
+    /// The same device.
     Itself,
     /// The disk that it is a partition of, or another device below.
     Below,
@@ -84,26 +84,26 @@ pub enum Kinship {
     Partition,
     /// A device on top of it, or of a partition of it.
     Above,
-    /// A partition that shares sectors with it, or with a device below. Disk labels of Sun, SGI and BSD have one for
-    /// the whole disk.
+    /// A partition that shares sectors with it, or with a device below. Sun, SGI and BSD disk labels have one for the
+    /// whole disk.
     Overlapping,
     /// The same disk, or the same disk as one below, by another path.
     Twin,
 }
 
-/// How a device is used.
+/// A use of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Use {
     /// A file system on it is mounted.
     Mounted {
-        /// Where.
+        /// The mount point.
         at: PathBuf,
-        /// Which.
+        /// The type of the file system.
         file_system: String,
-        /// Whether in another mount namespace than ours.
+        /// True if it is mounted in another mount namespace only.
         is_elsewhere: bool,
     },
-    /// The kernel has a file system on it in use, and no visible list of mounts has it.
+    /// The kernel has a file system on it in use that is in no visible list of mounts.
     Alive(String),
     /// It is used as swap.
     Swap,
@@ -122,17 +122,17 @@ pub enum Use {
 }
 
 impl Reason {
-    /// Whether `--destroy-data` overrides it. Nothing overrides a use.
+    /// Returns true if `--destroy-data` overrides it. Nothing overrides a use.
     pub fn can_be_lifted(&self) -> bool {
         matches!(self, Reason::Holds(_) | Reason::Partitions(_) | Reason::Uncounted(_) | Reason::UnseenWrites(_))
     }
 
-    /// Whether it may be gone in a moment.
+    /// Returns true if it may disappear within a moment.
     pub(crate) fn may_pass(&self) -> bool {
         matches!(self, Reason::Unseen | Reason::Used { by: Use::Open(_) | Use::FileOpen(_), .. })
     }
 
-    /// Whether it is something of a known format, or partitions.
+    /// Returns true for a known format, or partitions.
     pub fn is_known_content(&self) -> bool {
         match self {
             Reason::Holds(signature) => !signature.is_unknown(),
@@ -141,8 +141,8 @@ impl Reason {
         }
     }
 
-    /// Whether the device has the root directory, or a folder that a running system needs. If the device is mounted in
-    /// several places, each of them is a reason.
+    /// Returns true if the device contains the root directory, or a folder that a running system needs. A device that
+    /// is mounted in several places has a reason for each.
     pub fn is_of_the_system(&self) -> bool {
         let Reason::Used { by: Use::Mounted { at, is_elsewhere: false, .. }, .. } = self else { return false };
         at == Path::new("/")
@@ -150,7 +150,7 @@ impl Reason {
             || STATE.iter().any(|folder| at == Path::new(folder))
     }
 
-    /// What to try.
+    /// Returns the hint for the user.
     pub fn hint(&self) -> String {
         match self {
             Reason::Used { by: Use::Mounted { is_elsewhere: true, .. }, .. } => {
@@ -272,20 +272,20 @@ impl fmt::Display for Relative {
     }
 }
 
-/// The name of a file system. A FUSE server may have chosen it.
+/// Returns the name of a file system without control characters. A FUSE server may have chosen it.
 fn on(file_system: &str) -> String {
     plain_text(file_system)
 }
 
-/// A path without control characters, which a terminal would obey.
+/// Returns a path without control characters, which a terminal would obey.
 fn plain(path: &Path) -> String {
     plain_text(&path.shown())
 }
 
-/// Number of hints that are given at once. If you follow them, others may remain.
+/// Maximum number of hints at once. If you follow them, others may remain.
 const HINTS: usize = 3;
 
-/// The first hints for these reasons, each once.
+/// Returns the first hints for these reasons, each once.
 pub fn hints(reasons: &[Reason]) -> Vec<String> {
     let mut hints: Vec<String> = Vec::new();
     for hint in reasons.iter().map(Reason::hint) {

@@ -1,9 +1,9 @@
-//! What a device says it holds: the well-known numbers that file systems, partition tables, volume managers and
-//! swap write at known places, so that others keep off.
+//! Signatures on a device: the magic numbers that file systems, partition tables, volume managers and swap write at
+//! known places, so that other programs recognise them.
 //!
-//! Places and numbers are those of the formats' own definitions: the headers of Linux (`include/uapi/linux`,
-//! `fs/*`), the UEFI specification for GPT, LUKS and LVM2 on-disk formats. Where a format has copies, every copy
-//! is found, so that erasing leaves none.
+//! Places and numbers are from the formats' own definitions: the headers of Linux (`include/uapi/linux`, `fs/*`), the
+//! UEFI specification for GPT, LUKS and LVM2 on-disk formats. If a format has copies, every copy is found, so that
+//! erasing leaves none.
 
 use std::fs::File;
 use std::io;
@@ -14,19 +14,19 @@ use std::os::unix::fs::FileExt;
 pub struct Signature {
     /// `ext4`, `GPT`, `LUKS`, ...
     pub format: &'static str,
-    /// The name that somebody gave to what is there.
+    /// The label that was given to the file system.
     pub label: Option<String>,
-    /// Whether it divides the device instead of filling it.
+    /// True for a partition table or disk label, which divides the device instead of filling it.
     pub is_table: bool,
-    /// The number by which the file system is told from all others.
+    /// The UUID of the file system.
     pub(crate) uuid: Option<[u8; 16]>,
-    /// Where the telling bytes are.
+    /// Offset of the magic number on the device.
     pub(crate) at: u64,
-    /// How many they are.
+    /// Length of the magic number, in bytes.
     pub(crate) length: usize,
 }
 
-/// From which end of the device a place is counted.
+/// An offset on a device, from its start or from its end.
 #[derive(Clone, Copy)]
 enum Side {
     Start(u64),
@@ -37,7 +37,7 @@ use Side::{End, Start};
 
 const KIB: u64 = 1 << 10;
 
-/// Bytes that tell a format by themselves, and where they are.
+/// Magic numbers that identify a format by themselves, and their places.
 const MAGICS: &[(&str, Side, &[u8])] = &[
     ("xfs", Start(0), b"XFSB"),
     ("xfs log", Start(0), &[0xFE, 0xED, 0xBA, 0xBE]),
@@ -70,7 +70,7 @@ const MAGICS: &[(&str, Side, &[u8])] = &[
     ("cramfs", Start(0), &[0x45, 0x3D, 0xCD, 0x28]),
     ("cramfs", Start(0), &[0x28, 0xCD, 0x3D, 0x45]),
     ("romfs", Start(0), b"-rom1fs-"),
-    // Those of BSD, as machines of either kind write them.
+    // UFS superblocks of BSD, in either byte order.
     ("ufs1", Start(8 * KIB + 0x55C), &[0x54, 0x19, 0x01, 0x00]),
     ("ufs1", Start(8 * KIB + 0x55C), &[0x00, 0x01, 0x19, 0x54]),
     ("ufs2", Start(64 * KIB + 0x55C), &[0x19, 0x01, 0x54, 0x19]),
@@ -87,7 +87,7 @@ const MAGICS: &[(&str, Side, &[u8])] = &[
     ("ntfs", Start(3), b"NTFS    "),
     ("refs", Start(3), b"ReFS\0\0\0\0"),
     ("BitLocker", Start(3), b"-FVE-FS-"),
-    // The last ten bytes of a page, of each size that a page has.
+    // The last ten bytes of a page, for each page size.
     ("swap", Start(4 * KIB - 10), b"SWAPSPACE2"),
     ("swap", Start(8 * KIB - 10), b"SWAPSPACE2"),
     ("swap", Start(16 * KIB - 10), b"SWAPSPACE2"),
@@ -121,7 +121,7 @@ const MAGICS: &[(&str, Side, &[u8])] = &[
     ("DDF RAID", End(512), &[0xDE, 0x11, 0xDE, 0x11]),
 ];
 
-/// Tables that divide a device. That of GPT is in the second sector and in the last, whatever a sector has.
+/// Partition tables and disk labels. GPT is in the second sector and in the last, for each sector size.
 const TABLES: &[(&str, Side, &[u8])] = &[
     ("GPT", Start(512), b"EFI PART"),
     ("GPT", Start(4 * KIB), b"EFI PART"),
@@ -140,38 +140,37 @@ const BCACHE: [u8; 16] =
 const BCACHEFS: [u8; 16] =
     [0xC6, 0x85, 0x73, 0xF6, 0x66, 0xCE, 0x90, 0xA9, 0xD9, 0x6A, 0x60, 0xCF, 0x80, 0x3D, 0xF7, 0xEF];
 const MD: [u8; 4] = 0xA92B_4EFC_u32.to_le_bytes();
-/// The first word of a ZFS uberblock, as machines of either kind write it.
+/// The first word of a ZFS uberblock, in either byte order.
 const UBERBLOCKS: [[u8; 8]; 2] = [0x00BA_B10C_u64.to_le_bytes(), 0x00BA_B10C_u64.to_be_bytes()];
 
-/// What is there where no format is known, and bytes are written all the same: data of a database, of a format that
-/// nobody has heard of, of a cipher without a header.
+/// Format of data without a known signature: data of a database, of an unknown format, of a cipher without a header.
 const UNKNOWN: &str = "data of no known format";
 
-/// So far into a device data of no known format are looked for and erased: there begin all formats of [`MAGICS`] but
-/// few, and it is read in no time. Zeros there do not prove that the device holds nothing.
+/// Length of the beginning of a device that is searched for data of no known format, and erased: almost all formats of
+/// [`MAGICS`] begin there, and reading it takes no time. Zeros there do not prove that the device holds nothing.
 const BEGINNING: u64 = 128 * KIB;
 
-/// Places of a device that are read to find data quickly, and bytes of each. Guess: a hard disk seeks so often in a
-/// third of a second. That they are zero proves nothing.
+/// Number of samples that are read to find data quickly, and the bytes of each. Guess: a hard disk does 32 seeks in a
+/// third of a second. Zeros in the samples prove nothing.
 const SAMPLES: u64 = 32;
 const SAMPLE: u64 = 4 * KIB;
 
 impl Signature {
-    /// Whether it is data that no format is known for.
+    /// Returns true for data of no known format.
     pub(crate) fn is_unknown(&self) -> bool {
         self.format == UNKNOWN
     }
 }
 
-/// What can be read of a device.
+/// A readable device.
 pub(crate) trait Bytes {
-    /// How many bytes it has.
+    /// Returns its size in bytes.
     fn bytes(&self) -> u64;
-    /// Fills the buffer from there on; all of it lies on the device.
+    /// Fills the buffer from offset `at`. The range is within the device.
     fn read(&self, at: u64, buffer: &mut [u8]) -> io::Result<()>;
 }
 
-/// A device, or a file, of that many bytes.
+/// A device or file with its size in bytes.
 pub(crate) struct OfFile<'a>(pub(crate) &'a File, pub(crate) u64);
 
 impl Bytes for OfFile<'_> {
@@ -184,7 +183,7 @@ impl Bytes for OfFile<'_> {
     }
 }
 
-/// All signatures, from the first byte to the last. What cannot be read is an error: what is there is then unknown.
+/// Finds all signatures, sorted by offset. Returns an error if a place cannot be read: its content is then unknown.
 pub(crate) fn find(device: &dyn Bytes) -> io::Result<Vec<Signature>> {
     let mut found = Vec::new();
     for (is_table, magics) in [(false, MAGICS), (true, TABLES)] {
@@ -211,8 +210,8 @@ pub(crate) fn find(device: &dyn Bytes) -> io::Result<Vec<Signature>> {
     Ok(found)
 }
 
-/// Whether what was found is what was found before: each signature of it, and no other. Data of no known format are of
-/// no account: where nothing else tells of a file system, it may write the first of them at any time.
+/// Returns true if both looks found the same signatures. Data of no known format are ignored: a file system without a
+/// known signature may write them at any time.
 pub(crate) fn are_same(before: &[Signature], now: &[Signature]) -> bool {
     let known = |found: &[Signature]| found.iter().filter(|one| one.format != UNKNOWN).cloned().collect::<Vec<_>>();
     known(before) == known(now)
@@ -225,7 +224,7 @@ fn place(device: &dyn Bytes, from: Side) -> Option<u64> {
     }
 }
 
-/// Some bytes; nothing where they would not all lie on the device.
+/// Reads `length` bytes at `at`; `None` if they are not all within the device.
 fn piece(device: &dyn Bytes, at: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
     if at.checked_add(length as u64).is_none_or(|end| end > device.bytes()) {
         return Ok(None);
@@ -235,12 +234,12 @@ fn piece(device: &dyn Bytes, at: u64, length: usize) -> io::Result<Option<Vec<u8
     Ok(Some(buffer))
 }
 
-/// The superblock of ext2 to ext4 is at 1024 (fs/ext4/ext4.h): its number at 0x38, what it can do at 0x5C and
-/// 0x60.
+/// Finds the superblock of ext2, ext3 or ext4 at 1024 (fs/ext4/ext4.h): its magic number at 0x38, its features at 0x5C
+/// and 0x60.
 fn ext(device: &dyn Bytes) -> io::Result<Option<Signature>> {
     const HAS_JOURNAL: u32 = 4;
     const JOURNAL_DEVICE: u32 = 8;
-    // Extents, 64 bits, groups of groups.
+    // extents, 64bit, flex_bg.
     const EXT4: u32 = 0x40 | 0x80 | 0x200;
     let Some(block) = piece(device, KIB, 0x88)?.filter(|block| block[0x38..0x3A] == [0x53, 0xEF]) else {
         return Ok(None);
@@ -255,7 +254,7 @@ fn ext(device: &dyn Bytes) -> io::Result<Option<Signature>> {
     Ok(Some(Signature { format, label: None, is_table: false, uuid: None, at: KIB + 0x38, length: 2 }))
 }
 
-/// Versions 0.90 and 1.0 of md's superblock are at the end: 64 KiB before the last multiple of 64 KiB, and 8 KiB
+/// Finds md superblocks of versions 0.90 and 1.0, at the end: 64 KiB before the last multiple of 64 KiB, and 8 KiB
 /// before the end on a multiple of 4 KiB (drivers/md/md.c).
 fn md_at_the_end(device: &dyn Bytes, found: &mut Vec<Signature>) -> io::Result<()> {
     let bytes = device.bytes();
@@ -272,8 +271,8 @@ fn md_at_the_end(device: &dyn Bytes, found: &mut Vec<Signature>) -> io::Result<(
     Ok(())
 }
 
-/// DRBD keeps what it knows of a device in the last whole 4 KiB of it (drbd_meta_data.h of drbd-utils): versions 8 and
-/// 9 have their number at different places.
+/// Finds the metadata of DRBD in the last whole 4 KiB (drbd_meta_data.h of drbd-utils): versions 8 and 9 have the magic
+/// number at different offsets.
 fn drbd(device: &dyn Bytes, found: &mut Vec<Signature>) -> io::Result<()> {
     const LOWEST: u32 = 0x8374_026B;
     let Some(block) = (device.bytes() / (4 * KIB) * (4 * KIB)).checked_sub(4 * KIB) else { return Ok(()) };
@@ -286,14 +285,14 @@ fn drbd(device: &dyn Bytes, found: &mut Vec<Signature>) -> io::Result<()> {
     Ok(())
 }
 
-/// All of the beginning, where any byte of it is not zero.
+/// Returns the whole beginning of the device as one signature, if any byte there is not zero.
 fn unknown(device: &dyn Bytes) -> io::Result<Option<Signature>> {
     let length = device.bytes().min(BEGINNING) as usize;
     let is_used = piece(device, 0, length)?.is_some_and(|bytes| bytes.iter().any(|&byte| byte != 0));
     Ok(is_used.then(|| Signature::of_unknown(0, length)))
 }
 
-/// Data of no known format at one of a few places of the device, the last of which is its end.
+/// Finds data of no known format at one of a few places, spread over the device up to its end.
 pub(crate) fn sample(device: &dyn Bytes) -> io::Result<Option<Signature>> {
     let last = device.bytes().saturating_sub(SAMPLE);
     for index in 0..SAMPLES {
@@ -307,14 +306,14 @@ pub(crate) fn sample(device: &dyn Bytes) -> io::Result<Option<Signature>> {
 }
 
 impl Signature {
-    /// Data of no known format that are there.
+    /// Returns the signature of data of no known format at this place.
     pub(crate) fn of_unknown(at: u64, length: usize) -> Signature {
         Signature { format: UNKNOWN, label: None, is_table: false, uuid: None, at, length }
     }
 }
 
-/// ZFS has four labels of 256 KiB, two at each end; the second half of each is a ring of uberblocks of 1 KiB or
-/// more.
+/// Finds the uberblocks of ZFS. It has four labels of 256 KiB, two at each end; the second half of each is a ring of
+/// uberblocks of 1 KiB or more.
 fn zfs(device: &dyn Bytes, found: &mut Vec<Signature>) -> io::Result<()> {
     const LABEL: u64 = 256 * KIB;
     let end = device.bytes() / LABEL * LABEL;
@@ -330,7 +329,7 @@ fn zfs(device: &dyn Bytes, found: &mut Vec<Signature>) -> io::Result<()> {
     Ok(())
 }
 
-/// Where a format keeps its number and its label, from where its telling bytes are, and how long the label is.
+/// Reads the UUID and the label of a file system. The table gives their offsets and the length of the label, in bytes.
 fn describe(device: &dyn Bytes, signature: &mut Signature) -> io::Result<()> {
     let (uuid, label, length): (u64, u64, usize) = match signature.format {
         "ext2" | "ext3" | "ext4" | "ext4 journal" => (KIB + 0x68, KIB + 0x78, 16),
@@ -338,7 +337,8 @@ fn describe(device: &dyn Bytes, signature: &mut Signature) -> io::Result<()> {
         "btrfs" if signature.at < KIB * KIB => (64 * KIB + 0x20, 64 * KIB + 0x12B, 256),
         "f2fs" if signature.at == KIB => (KIB + 0x6C, u64::MAX, 0),
         "swap" => (KIB + 12, KIB + 28, 16),
-        // A serial number of four bytes, a label of eleven, and the first of the telling bytes.
+        // Before the magic number are a serial number of four bytes and a label of eleven. The UUID is these and one
+        // byte of the magic number.
         "vfat" => (signature.at - 15, u64::MAX, 0),
         _ => return Ok(()),
     };
@@ -418,7 +418,7 @@ mod tests {
             device.0[at] = 1;
             assert_eq!(formats(&device), ["data of no known format"], "{at} of {bytes}");
         }
-        // A known format says what it is, and leaves more than its telling bytes.
+        // A known format is reported by its name, and its other data remain after its magic number is erased.
         let mut device = InMemory(vec![0; 1 << 20]);
         device.0[0x400..0x500].fill(7);
         device.0[0x438..0x43A].copy_from_slice(&[0x53, 0xEF]);
@@ -469,7 +469,7 @@ mod tests {
         assert!(are_same(&made, &find(&unheard_of).expect("readable")), "it has no known format");
     }
 
-    /// What is said of a device has its places on it, is the same when it is looked at again, and is erased.
+    /// Signatures are within the device, are the same on a second look, and disappear once they are erased.
     #[test]
     fn fuzz_devices() {
         let of = |pieces: &[(usize, &[u8])]| {

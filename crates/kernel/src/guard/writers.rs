@@ -1,5 +1,5 @@
-//! The processes that have devices open for writing, and the files behind loop devices: none of them may be
-//! overwritten. What is found is reported, not judged.
+//! The processes that have devices, or the files behind loop devices, open for writing. These devices must not be
+//! overwritten. The findings are reported, not judged.
 //!
 //! Not seen: descriptors that are registered with an io_uring or in flight through a socket, mappings whose descriptor
 //! was closed, other ways to a disk (/dev/sg*, /dev/ng*, /dev/bsg/*), targets in the kernel (LIO, nvmet), and processes
@@ -24,13 +24,13 @@ use crate::sys::read_limited;
 #[derive(Debug, Default)]
 pub(crate) struct Writers {
     pub(crate) open: Vec<Writer>,
-    /// Processes that do not show all their open files. Some hide them from root too (a security module, a sandbox).
+    /// Processes that hide some of their open files. Some hide them even from root (a security module, a sandbox).
     pub(crate) hidden: Vec<Program>,
-    /// Which processes /proc shows at all.
+    /// The limits of what /proc shows of other processes.
     pub(crate) view: View,
 }
 
-/// A process that has a device open for writing, or the file behind a loop device.
+/// A process that has a device, or the file behind a loop device, open for writing.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Writer {
     pub(crate) program: Program,
@@ -40,8 +40,8 @@ pub(crate) struct Writer {
 /// From linux/sched.h: a thread of the kernel, which has no open files.
 const PF_KTHREAD: u32 = 0x0020_0000;
 
-/// Looks through all open files of all processes, without this one and those that it has started. `files` are those
-/// that are looked for besides devices.
+/// Searches the open files of all processes, except this one and its descendants. Besides devices, it looks for
+/// `files`.
 pub(crate) fn writers(proc: &Path, files: &[Backing]) -> Writers {
     let own = processes::own(proc);
     let mut found = Writers { view: View::of(proc), ..Writers::default() };
@@ -60,7 +60,8 @@ pub(crate) fn writers(proc: &Path, files: &[Backing]) -> Writers {
     found
 }
 
-/// What a process has open for writing, each once, and whether a descriptor does not show what it is.
+/// Returns the devices and files that a process has open for writing, each once, and true if a descriptor hides its
+/// file.
 fn written(descriptors: &Descriptors, files: &[Backing]) -> (Vec<Backing>, bool) {
     let mut written: Vec<Backing> = Vec::new();
     let mut is_hidden = false;
@@ -71,19 +72,20 @@ fn written(descriptors: &Descriptors, files: &[Backing]) -> (Vec<Backing>, bool)
                 Ok(false) => {}
                 Err(error) => is_hidden |= !processes::is_gone(&error),
             },
-            // The server of a FUSE file may refuse others; the link itself shows who refuses.
+            // The server of a FUSE file may refuse access. The link itself shows whether the process or the server
+            // refused.
             Err(Errno::ACCESS | Errno::PERM) => {
                 let link = fs::read_link(&descriptor.link);
                 is_hidden |= link.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
             }
-            // It is closed meanwhile, or neither a device nor one of the files.
+            // The file was closed since, or is neither a device nor one of the files.
             _ => {}
         }
     }
     (written, is_hidden)
 }
 
-/// The device that is open there, or which of the files. The server of a file on a network is not asked: it may be
+/// Returns the device, or one of `files`, that is open there. Does not ask the server of a network file, which may be
 /// gone.
 fn what_is(opened: &Path, files: &[Backing]) -> Result<Option<Backing>, Errno> {
     let wanted = StatxFlags::TYPE | StatxFlags::INO;
@@ -99,7 +101,7 @@ fn what_is(opened: &Path, files: &[Backing]) -> Result<Option<Backing>, Errno> {
     })
 }
 
-/// Whether the descriptor is open for writing: O_WRONLY or O_RDWR in the octal flags of its fdinfo (proc(5)).
+/// Returns true if the descriptor is open for writing: O_WRONLY or O_RDWR in the octal flags of its fdinfo (proc(5)).
 fn is_for_writing(fdinfo: &Path) -> io::Result<bool> {
     let text = read_limited::of_the_kernel(fdinfo)?;
     let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
@@ -108,22 +110,22 @@ fn is_for_writing(fdinfo: &Path) -> io::Result<bool> {
     Ok(flags & i64::from(libc::O_ACCMODE) != 0)
 }
 
-/// Whether the process may have open files: it is neither the kernel's nor ended.
+/// Returns true if the process may have open files: it is not a kernel thread, and has not ended.
 fn may_have_files(pid: i32) -> bool {
     match Process::new(pid).and_then(|process| process.stat()) {
         Ok(stat) => stat.flags & PF_KTHREAD == 0 && !['Z', 'X'].contains(&stat.state),
-        // With hidepid, other users' processes do not show even this.
+        // With hidepid, other users' processes hide even this.
         Err(ProcError::NotFound(_)) => false,
         Err(ProcError::Io(error, _)) => !processes::is_gone(&error),
         Err(_) => true,
     }
 }
 
-/// Whether `own` has started the process, or one of those that it has started did.
+/// Returns true if the process is a descendant of `own`.
 fn is_started_by(own: Option<i32>, pid: i32) -> bool {
     let mut known = BTreeSet::new();
     let mut pid = pid;
-    // Numbers of processes are used again, so the line may lead in a circle.
+    // PIDs are reused, so the chain of parents may be a circle.
     while pid > 1 && known.insert(pid) {
         let Ok(stat) = Process::new(pid).and_then(|process| process.stat()) else { return false };
         if Some(stat.ppid) == own {
@@ -135,7 +137,7 @@ fn is_started_by(own: Option<i32>, pid: i32) -> bool {
 }
 
 impl Writer {
-    /// Whether it has the device of this number open.
+    /// Returns true if it has the device of this number open.
     pub(crate) fn has(&self, number: Number) -> bool {
         self.what == Backing::Device(number)
     }

@@ -1,4 +1,4 @@
-//! What is decided of machines that none of ours is: their /sys and /proc, recorded.
+//! Decisions about recorded machines: their /sys and /proc in a temporary folder.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::observe::block_device::Device;
 use crate::provision::loop_device::{Shown, Window};
 use crate::recorded::Recorded;
 
-/// The root of every recorded machine, and the mount of a second disk in it.
+/// The root mount of every recorded machine.
 const ROOT: &str = "1 0 254:0 / / rw - ext4 /dev/vda rw";
 
-/// A machine that stands on vda, with a disk sda of two partitions besides.
+/// A machine with its root on vda, and a disk sda with two partitions.
 fn machine() -> Recorded {
     let recorded = Recorded::new();
     recorded.add("pci/vda", "254:0", &[]);
@@ -26,7 +26,7 @@ fn machine() -> Recorded {
     recorded
 }
 
-/// The number of each node under /dev that is named somewhere.
+/// Returns the device number of a known node under /dev.
 fn number_of(path: &Path) -> Option<Number> {
     let numbers = [("vda", (254, 0)), ("sda", (8, 0)), ("sda1", (8, 1)), ("sda2", (8, 2)), ("sdb", (8, 16))];
     let name = path.strip_prefix("/dev").ok()?.to_str()?;
@@ -36,7 +36,7 @@ fn number_of(path: &Path) -> Option<Number> {
 fn backing(device: &Device) -> Option<Shown> {
     let file = |device, inode| Some(Backing::File { device, inode });
     let backing = match device.name.as_str() {
-        // On the root, on an overlay, in a subvolume of a btrfs.
+        // On the root file system, on an overlay, in a btrfs subvolume.
         "loop1" | "loop2" => file(rustix::fs::makedev(254, 0), 2),
         "loop4" | "loop5" => file(rustix::fs::makedev(0, 44), 2),
         "loop6" => file(rustix::fs::makedev(0, 77), 2),
@@ -47,12 +47,12 @@ fn backing(device: &Device) -> Option<Shown> {
     Some(Shown { backing: backing?, window: Window { offset: 0, limit }, is_encrypted: false })
 }
 
-/// In a subvolume of a btrfs, where nothing else is.
+/// Device number of the files in a btrfs subvolume, which contains only one file.
 fn device_of(path: &Path) -> Option<u64> {
     (path == Path::new("/pool/images/a")).then_some(rustix::fs::makedev(0, 77))
 }
 
-/// A recorded machine, on which these processes write.
+/// A recorded machine with these writing processes.
 fn seen(recorded: &Recorded, backing: &dyn Fn(&Device) -> Option<Shown>, writers: &dyn Fn() -> Writers) -> Machine {
     Machine::seen_by(&Eyes {
         sys: recorded.sys(),
@@ -71,12 +71,12 @@ fn all(recorded: &Recorded, seen: &Seen) -> Vec<Reason> {
     reasons(seen, &self::seen(recorded, &backing, &Writers::default))
 }
 
-/// All that forbids to overwrite the device of that number, in words.
+/// Returns the messages of all reasons not to overwrite the device of that number.
 fn refusals(recorded: &Recorded, number: Number) -> Vec<String> {
     all(recorded, &Seen { number, ..Seen::default() }).iter().map(Reason::to_string).collect()
 }
 
-/// All that forbids to overwrite any device of the machine, and that all of it can be said.
+/// Returns the messages of all reasons not to overwrite any device of the machine. Checks that each has a hint.
 pub(crate) fn fuzzed_reasons(recorded: &Recorded) -> String {
     let machine = seen(recorded, &backing, &Writers::default);
     let mut said = Vec::new();
@@ -124,7 +124,7 @@ fn a_partition_of_a_mounted_disk_is_refused() {
 fn a_partition_that_has_sectors_of_another_is_refused_with_that_one() {
     let recorded = machine();
     recorded.add("pci/sdb", "8:16", &[("size", "1000\n")]);
-    // That of a Sun disk label has the whole disk.
+    // The third partition of a Sun disk label contains the whole disk.
     for (number, start, size) in [(1, 0, 400), (2, 400, 600), (3, 0, 1000)] {
         let (start, size) = (format!("{start}\n"), format!("{size}\n"));
         let files = [("partition", "1\n"), ("start", &*start), ("size", &*size)];
@@ -137,7 +137,8 @@ fn a_partition_that_has_sectors_of_another_is_refused_with_that_one() {
     assert_eq!(refusals(&recorded, (8, 19)), [format!("sdb1, which shares sectors with it, {mounted}")]);
     assert_eq!(refusals(&recorded, (8, 18)), [""; 0], "it shares no sectors with what is mounted");
 
-    // What somebody has made of it is held; a volume below which it lies says so too.
+    // A volume on sdb2 is a reason not to overwrite sdb3, which overlaps sdb2. A mount of sdb3 is a reason not to
+    // overwrite the volume.
     recorded.add("virtual/dm-0", "253:0", &[("dm/name", "vg-home\n")]);
     recorded.stack("virtual/dm-0", "pci/sdb/sdb2");
     let held = "sdb2, which shares sectors with it, is part of dm-0 (vg-home)".to_owned();
@@ -186,7 +187,7 @@ fn both_disks_of_a_bcache_are_refused() {
     recorded.add("virtual/bcache0", "252:0", &[]);
     recorded.add("pci/sdb", "8:16", &[]);
     recorded.stack("virtual/bcache0", "pci/sdb");
-    // The caching device is held, and is no slave.
+    // The caching device is a holder link only, not a slave.
     recorded.link("virtual/bcache0", "devices/pci/sda/sda1/holders/bcache0");
     recorded.mounts("9/task/9", "mnt:[2]", &["2 1 252:0 / /data rw - xfs /dev/bcache0 rw"]);
     for number in [(8, 16), (8, 1)] {
@@ -244,7 +245,7 @@ fn a_loop_device_may_lie_on_any_disk_where_it_cannot_be_told_on_which() {
     let seen = Seen { number: (8, 1), ..Seen::default() };
     assert!(!all(&recorded, &seen)[0].can_be_lifted());
 
-    // One that is detached while it is looked at lies on nothing.
+    // A loop device that is detached during the inspection has no backing.
     let file = recorded.sys().join("devices/virtual/loop9/loop/backing_file");
     let detached = |device: &Device| {
         let _ = std::fs::rename(&file, file.with_extension("gone"));
@@ -371,14 +372,14 @@ fn two_ways_to_one_disk_are_one_disk() {
         assert_eq!(refusals(&recorded, (8, 33)), [""; 0], "{wwid} {size}");
     }
 
-    // Both ways are held by who makes one of them, and its volume is not in its own way.
+    // Both paths are held by the multipath device, which does not block itself.
     let recorded = two_ways("naa.600508b1\n", "1000\n");
     recorded.add("virtual/dm-0", "253:0", &[("dm/name", "mpatha\n"), ("size", "1000\n")]);
     recorded.stack("virtual/dm-0", "pci/1/sdc");
     recorded.stack("virtual/dm-0", "pci/2/sdd");
     assert!(refusals(&recorded, (8, 32)).contains(&"it is part of dm-0 (mpatha)".to_owned()));
 
-    // By what is printed on them; but one card has areas of its own.
+    // Two paths are recognised by model and serial number. The boot areas of one card are two devices.
     let recorded = machine();
     let printed = [("device/model", "EVO\n"), ("device/serial", "S3Z9\n"), ("size", "8192\n")];
     recorded.add("pci/1/sde", "8:64", &printed);
@@ -424,7 +425,7 @@ fn a_mount_that_cannot_be_read_hides_no_other_and_may_be_of_any_device() {
     let recorded = machine();
     recorded.add("pci/sdb", "8:16", &[]);
     assert_eq!(refusals(&recorded, (8, 16)), [""; 0]);
-    // A name that is no text.
+    // A mount point that is not UTF-8.
     recorded.mounts("9/task/9", "mnt:[2]", &[]);
     let lines = b"2 1 0:44 / /mnt/\xFF rw - fuse x rw\n3 1 8:16 / /srv rw - xfs /dev/sdb rw\n";
     std::fs::write(recorded.proc().join("9/task/9/mountinfo"), lines).expect("lines");
@@ -433,11 +434,11 @@ fn a_mount_that_cannot_be_read_hides_no_other_and_may_be_of_any_device() {
     assert_eq!(refusals(&recorded, (8, 16)), ["diskperf cannot see which programs use it"]);
 }
 
-/// An overlay, and a pool of btrfs.
+/// Mounts of an overlay and of a btrfs pool.
 const OVERLAY: &str = "5 1 0:44 / /merged rw - overlay overlay rw";
 const POOL: &str = "6 1 0:50 / /pool rw - btrfs /dev/sdb rw";
 
-/// The list of mounts tells where the file of a loop device is that only root may ask.
+/// If only root may ask a loop device, the list of mounts shows the file system of its file.
 #[test]
 fn a_loop_device_that_cannot_be_asked_may_show_what_is_as_large() {
     let recorded = machine();
@@ -477,13 +478,13 @@ fn a_loop_device_on_an_overlay_is_never_overwritten_and_may_be_any_of_its_size()
     recorded.write("devices/virtual/loop4/loop/backing_file", file.1);
     recorded.write("devices/pci/sdd/size", "7\n");
 
-    // What lies on it would be written to it.
+    // Writes to a device on top of it reach the file.
     recorded.add("virtual/dm-0", "253:0", &[("size", "500\n")]);
     recorded.stack("virtual/dm-0", "virtual/loop4");
     let below = "loop4, which is below it, shows a file on overlay, which may be in use under another name";
     assert_eq!(refusals(&recorded, (253, 0)), [below]);
 
-    // If a device shows a part of its file, the size of the file is not known.
+    // If a device shows a part of its file, the size of the file is unknown.
     let part = "loop5 shows a part of a file, which may be a part of it: that file is on overlay";
     let recorded = machine();
     recorded.mounts("9/task/9", "mnt:[2]", &[ROOT, OVERLAY]);
@@ -507,7 +508,7 @@ fn a_loop_device_on_an_ordinary_file_system_is_seen_wherever_that_is_mounted() {
     };
     let unknown = "it shows a file on a file system that diskperf cannot see, which may be in use under another name";
     assert_eq!(refusals(&told(&[ROOT]), (7, 6)), [unknown]);
-    // A subvolume of btrfs has a number of its own, and is told by the file's name: in no other file system.
+    // A btrfs subvolume has its own device number. It is found by the file's name, and only on btrfs.
     let on_pool = told(&[ROOT]);
     on_pool.write("proc/thread-self/mountinfo", &[ROOT, POOL, ""].join("\n"));
     assert_eq!(refusals(&on_pool, (7, 6)), [""; 0]);
@@ -518,7 +519,7 @@ fn a_loop_device_on_an_ordinary_file_system_is_seen_wherever_that_is_mounted() {
     );
     assert_eq!(refusals(&hidden, (7, 6)), [unknown]);
 
-    // One that is mounted nowhere any more, and alive.
+    // A file system that is in use but mounted nowhere any more.
     let recorded = Recorded::new();
     recorded.add("pci/vda", "254:0", &[]);
     recorded.add("virtual/loop1", "7:1", &[("loop/backing_file", "/images/a\n"), ("size", "1000\n")]);
@@ -572,7 +573,7 @@ fn a_user_for_whom_proc_leaves_out_processes_may_overwrite_nothing() {
         (false, true, false, None),
         (true, true, false, Some(left_out)),
         (true, true, true, Some(left_out)),
-        // The programs outside of a container are warned of: O_EXCL refuses those that have the device mounted.
+        // In a container, the user is only warned of programs outside: O_EXCL refuses devices that they have mounted.
         (false, false, true, None),
     ] {
         let view = View { lacks_rights, leaves_out, is_of_namespace };
