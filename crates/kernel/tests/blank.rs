@@ -1,5 +1,5 @@
-//! A device is blank only if every byte was read as zero, or if the file of a loop device has no data there. Nothing
-//! else may be overwritten without a person's leave.
+//! A device is blank only if every byte was read as zero, or if a loop device's file has no data there. The guard
+//! overwrites any other device only with the user's permission.
 
 use std::fs::{self, File, OpenOptions};
 use std::ops::ControlFlow;
@@ -14,12 +14,12 @@ use testkit::{need_disk, skip, soon, use_tool};
 
 const MIB: u64 = 1 << 20;
 
-/// Between the places that are sampled, and behind all that is read for signatures.
+/// An offset between the sampled places, and past all places that are read for signatures.
 const HIDDEN: u64 = MIB + 5 * 4096;
 
 const UNKNOWN: &str = "it holds data of no known format";
 
-/// Asks for leave without a person's; says how it ended, and how many bytes were to be read.
+/// Asks the guard for permission with [`Leave::None`]. Returns the outcome, and the number of bytes to be read, if any.
 fn ask(disk: &Disk) -> (Result<Cleared, GuardFault>, Option<u64>) {
     let inspected = inspect(disk.node()).expect("it can be looked at");
     let mut read = None;
@@ -30,7 +30,7 @@ fn ask(disk: &Disk) -> (Result<Cleared, GuardFault>, Option<u64>) {
     (outcome, read)
 }
 
-/// It is refused because it holds something, and that stays.
+/// Checks that the device is refused because it holds unknown data, and that no byte changes.
 fn is_refused(disk: &Disk, why: &str) {
     let before = fs::read(&disk.file).expect("its bytes");
     let (outcome, _) = ask(disk);
@@ -40,14 +40,14 @@ fn is_refused(disk: &Disk, why: &str) {
     assert!(fs::read(&disk.file).expect("its bytes") == before, "{why}: something was written");
 }
 
-/// A disk whose file has no name any more, so that no hole of it can be asked for: all of it is read.
+/// A disk whose file was deleted, so that its holes cannot be queried: all of it is read.
 fn nameless(bytes: u64, pieces: &[(u64, &[u8])]) -> (Disk, File) {
     let disk = Disk::holding(bytes, pieces);
     let file = without_name(&disk);
     (disk, file)
 }
 
-/// Gives the name of a disk's file to another file.
+/// Gives the name of a disk's file to another file. Returns the disk's file.
 fn without_name(disk: &Disk) -> File {
     let file = OpenOptions::new().read(true).open(&disk.file).expect("its file");
     let other = disk.folder.path().join("other");
@@ -69,7 +69,7 @@ fn a_file_system_behind_a_beginning_of_zeros_is_not_overwritten() {
     let raw = RawDevice::over(&inspect(disk.node()).expect("a device"), &Leave::None);
     assert!(matches!(&raw, Err(GuardFault::Refused { .. })), "{raw:?}");
     assert!(fs::read(&disk.file).expect("its bytes") == before);
-    // A person may let it go, and then nothing is read.
+    // With the user's permission, nothing is read.
     let inspected = inspect(disk.node()).expect("a device");
     let leave = Leave::Destroy(inspected.identity());
     let cleared = Cleared::over_watched(&inspected, &leave, &mut |_, _| panic!("it is read"));
@@ -91,7 +91,7 @@ fn one_byte_anywhere_is_found_where_no_sample_is_taken() {
         file.read_exact_at(&mut byte, at).expect("its byte");
         assert_eq!(byte, [1]);
     }
-    // A name for it needs no reading: what was typed must name the device all the same.
+    // With the user's permission the device is not read, but the typed words must still name it.
     let disk = Disk::holding(4 * MIB, &[(HIDDEN, &[1])]);
     let outcome = Cleared::over(&inspect(disk.node()).expect("a device"), &Leave::Destroy("8 MiB".to_owned()));
     assert!(matches!(outcome, Err(GuardFault::NotConfirmed { .. })), "{outcome:?}");
@@ -114,7 +114,7 @@ fn a_file_without_data_is_not_read_and_one_of_zeros_is() {
     let (outcome, read) = ask(&disk);
     outcome.expect("it is blank");
     assert_eq!(read, None, "reserved blocks have no data");
-    // Written, with zeros: only those are read.
+    // Zeros that were written: only those are read.
     let zeros = vec![0; MIB as usize];
     let disk = Disk::holding(8 * MIB, &[(2 * MIB, &zeros)]);
     let (outcome, read) = ask(&disk);
@@ -126,7 +126,7 @@ fn a_file_without_data_is_not_read_and_one_of_zeros_is() {
     assert_eq!(read, Some(8 * MIB), "a file without a name cannot be asked for its holes");
 }
 
-/// Bytes that are only in memory yet: in the page cache of the device, or of its file.
+/// Data that are only in memory: in the page cache of the device, or of its file.
 #[test]
 fn what_is_not_on_the_disk_yet_is_found() {
     need_disk!();
@@ -194,7 +194,7 @@ fn reading_can_be_stopped_and_leaves_everything() {
     assert_eq!(heard.last(), Some(&(8 * MIB, 8 * MIB)), "the end is told");
 }
 
-/// Whether the kernel counts what a device moves; on again at the end, also if the test fails.
+/// Switches the kernel's I/O counting of a device. On drop, also in a failed test, it is on again.
 struct Counting(String);
 
 impl Counting {
@@ -214,7 +214,7 @@ impl Drop for Counting {
     }
 }
 
-/// Without the kernel's count, a write behind the reading would not be noticed.
+/// Without the kernel's count, a write during the reading would not be noticed.
 #[test]
 fn a_device_whose_writes_are_not_counted_is_not_proved_blank() {
     need_disk!();
@@ -230,10 +230,10 @@ fn a_device_whose_writes_are_not_counted_is_not_proved_blank() {
     is_refused(outcome);
     assert_eq!(read, None, "nothing is read");
     let inspected = inspect(disk.node()).expect("a device");
-    // The device is named, so nothing is read.
+    // The user named the device, so nothing is read.
     Cleared::over(&inspected, &Leave::Destroy(inspected.identity())).expect("leave");
     counting.switch(true);
-    // Switched off while the device is read.
+    // Counting is switched off while the device is read.
     is_refused(Cleared::over_watched(&inspected, &Leave::None, &mut |done, _| {
         if done == 4 * MIB {
             counting.switch(false);
@@ -244,7 +244,7 @@ fn a_device_whose_writes_are_not_counted_is_not_proved_blank() {
     ask(&disk).0.expect("it is blank");
 }
 
-/// A program that writes behind the reading, and ends before diskperf looks for writers again.
+/// A program that writes during the reading, and ends before diskperf looks for writers again.
 #[test]
 fn what_is_written_behind_the_reading_is_noticed() {
     need_disk!();
@@ -266,7 +266,7 @@ fn what_is_written_behind_the_reading_is_noticed() {
     }
 }
 
-/// Asks for leave without a person's; another program writes after 2 MiB were read.
+/// Asks the guard for permission with [`Leave::None`]. `write` is called after 2 MiB were read.
 fn ask_while(node: &Path, write: &dyn Fn()) -> Result<Cleared, GuardFault> {
     let inspected = inspect(node).expect("it can be looked at");
     let mut count = 0;
@@ -281,13 +281,13 @@ fn ask_while(node: &Path, write: &dyn Fn()) -> Result<Cleared, GuardFault> {
     outcome
 }
 
-/// Writes one block to a device or file, and closes it.
+/// Writes one block of 4 KiB to a device or file, and closes it.
 fn write_block(path: &Path, byte: u8, at: u64) {
     let file = OpenOptions::new().write(true).open(path).expect("it is there");
     file.write_all_at(&[byte; 4096], at).expect("written");
 }
 
-/// The device is not written to, only the file that it shows; zeros are a write too.
+/// Only the file behind the device is written to. Writing zeros is a write too.
 #[test]
 fn what_is_written_to_the_file_of_a_device_behind_the_reading_is_noticed() {
     need_disk!();
@@ -303,7 +303,7 @@ fn what_is_written_to_the_file_of_a_device_behind_the_reading_is_noticed() {
     }
 }
 
-/// A partition has the bytes of its disk. Those of its neighbours are others.
+/// A partition shares its bytes with its disk, and none with its neighbours.
 #[test]
 fn what_is_written_through_the_disk_of_a_partition_is_noticed() {
     need_disk!("losetup", "addpart");
@@ -313,7 +313,7 @@ fn what_is_written_through_the_disk_of_a_partition_is_noticed() {
         assert_eq!(ended.status, Some(0), "{}", ended.err);
         Ok(LoopDisk::adopt(ended.out.trim().into()))
     });
-    // So that only the kernel's counts can tell.
+    // The file has no name, so only the kernel's counts can show a write.
     let _file = without_name(&disk);
     for (number, sectors) in [("1", ["2048", "8192"]), ("2", ["10240", "4096"])] {
         use_tool("addpart", &[&[disk.text(), number], &sectors[..]].concat());
@@ -321,7 +321,7 @@ fn what_is_written_through_the_disk_of_a_partition_is_noticed() {
     let partition = |number| PathBuf::from(format!("{}p{number}", disk.text()));
     soon("the partitions have nodes", || [1, 2].into_iter().all(|number| partition(number).exists()));
     ask_while(&partition(1), &|| write_block(&partition(2), 1, MIB)).expect("its neighbour was written to");
-    // Inside of the first partition, which begins at 1 MiB.
+    // Within the first partition, which begins at 1 MiB.
     let outcome = ask_while(&partition(1), &|| write_block(disk.node(), 0, 2 * MIB));
     assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");
     let outcome = ask_while(&partition(1), &|| write_block(&partition(1), 0, MIB));
@@ -329,7 +329,7 @@ fn what_is_written_through_the_disk_of_a_partition_is_noticed() {
     ask_while(&partition(1), &|| ()).expect("it is blank");
 }
 
-/// The device below a loop device has its bytes too.
+/// The device below a loop device has the same bytes.
 #[test]
 fn what_is_written_to_the_device_below_a_loop_device_is_noticed() {
     need_disk!();

@@ -1,4 +1,4 @@
-//! Counters of the real kernel on both sides of a run: they see what the run did.
+//! The kernel's counters, read before and after a run, show what the run did.
 
 mod common;
 
@@ -14,7 +14,7 @@ use workload::programs::book;
 use workload::programs::mckusick::Classic;
 use workload::{Cache, CacheState, Directory, Name, Op, Stream, Witness, World};
 
-/// Runs a stream with counters on both sides.
+/// Runs a stream and returns the change of the counters.
 fn watched(world: &mut Posix, stream: Stream) -> Witness {
     world.watch().expect("counters");
     run(world, stream);
@@ -41,7 +41,7 @@ fn a_cold_read_is_seen_on_every_level() {
         return skip!("no cold file in the temporary folder");
     }
     let seen = watched(&mut world, read());
-    // Other tests of this process may add to it, nothing takes away.
+    // Other tests of this process may add to the counters, but never subtract.
     let accounts = seen.accounts.expect("the accounts of this process");
     assert!(accounts.called_read >= BYTES && accounts.fetched >= BYTES, "{accounts:?}");
     let Some(device) = seen.device else { return skip!("the device under the temporary folder is hidden") };
@@ -115,7 +115,7 @@ fn an_image_is_seen_with_the_disk_below_it() {
         assert_eq!(seen.device, Some(top.used.moved));
         drop(world);
         assert!(tool("umount", &[&point]), "nothing holds the file system any more");
-        // The disk below is seen where the folder itself shows one.
+        // The disk below is visible only if the folder's own disk is.
         let disks = world_in(folder.path()).device_bytes().map_or(0, |_| 1);
         assert!(depths.len() > disks, "{depths:?}");
     });
@@ -124,11 +124,11 @@ fn an_image_is_seen_with_the_disk_below_it() {
     }
 }
 
-/// A share of the CPU for one thread, in version 1 of control groups.
+/// A CPU quota for one thread, in version 1 of control groups.
 struct Share(PathBuf);
 
 impl Share {
-    /// A fifth of one processor for the calling thread.
+    /// Limits the calling thread to a fifth of one CPU.
     fn fifth() -> io::Result<Share> {
         let group = Path::new("/sys/fs/cgroup/cpu").join(format!("diskperf-test-{}", std::process::id()));
         fs::create_dir(&group)?;
@@ -156,7 +156,7 @@ fn a_used_up_share_of_the_cpu_is_seen() {
     };
     let mut world = world_in(&std::env::temp_dir());
     run(&mut world, write());
-    // Half a million calls: enough to use up several periods' shares on any machine.
+    // Half a million calls: enough to use up the quota of several periods on any machine.
     let copy = book::copy_steps(Name::root(0), Name::root(1), 16, BYTES, book::Sync::None);
     let seen = watched(&mut world, copy);
     drop(share);

@@ -1,4 +1,4 @@
-//! Files that a user names for writing, while another program changes their names: what is written is the file that was
+//! Files that a user names for writing, while another program changes their names. diskperf writes the file that it
 //! judged, or nothing.
 
 use std::env;
@@ -19,11 +19,11 @@ use workload::{Handle, Mode, Name, Op, Reason, Stream, Tally, World};
 /// Bytes of a call, and of the whole file.
 const BYTES: u32 = 4096;
 
-/// How often a file is written while its name changes. The issue that this answers found one write to a device in 100
-/// to 150 tries. `DISKPERF_RACES` sets another number.
+/// Number of writes while the name changes. The issue that led to this test found one write to a device in 100 to 150
+/// tries. `DISKPERF_RACES` sets another number.
 const TRIES: usize = 2000;
 
-/// Creates the given file, or empties it, and writes one block.
+/// Creates or truncates the given file, and writes one block.
 fn write(given: Given) -> Result<(), Reason> {
     let mut world = Posix::on_given(vec![given], BYTES, Arc::default()).expect("a world");
     let handle = Handle::new(0);
@@ -37,7 +37,7 @@ fn write(given: Given) -> Result<(), Reason> {
     tally.failure.map_or(Ok(()), |failure| Err(failure.reason))
 }
 
-/// A disk full of a pattern, which nothing may change.
+/// A disk full of a pattern. No test may change it.
 struct Decoy {
     disk: Disk,
     before: Vec<u8>,
@@ -54,7 +54,7 @@ impl Decoy {
         assert_eq!(self.changed_bytes(), 0, "bytes of the decoy have changed");
     }
 
-    /// The number of bytes that have changed, of the file and of the device.
+    /// Returns the number of changed bytes, in the file and in the device together.
     fn changed_bytes(&self) -> usize {
         let mut changed = 0;
         for path in [self.disk.file.as_path(), self.disk.node()] {
@@ -69,7 +69,7 @@ impl Decoy {
         changed
     }
 
-    /// A name beside the file.
+    /// Returns a path in the folder of the disk's file.
     fn path(&self, name: &str) -> PathBuf {
         self.disk.folder.path().join(name)
     }
@@ -87,7 +87,7 @@ impl Decoy {
     }
 }
 
-/// Ends a thread, also if the test fails meanwhile.
+/// Stops a thread on drop, also if the test fails.
 struct Ending<'a>(&'a AtomicBool);
 
 impl Drop for Ending<'_> {
@@ -96,7 +96,7 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Renames, also where both names are of one file, which rename(2) leaves both.
+/// Renames a file, also if both names are of the same file: rename(2) then keeps both.
 fn replace(from: &Path, to: &Path) {
     fs::rename(from, to).expect("renamed");
     if fs::symlink_metadata(from).is_ok() {
@@ -152,7 +152,8 @@ fn what_takes_a_name_that_was_free_is_not_written() {
     }
 }
 
-/// The last look is after the results are on the disk, before they take the name: the decoy may have only that one.
+/// The last check is after the results are on the disk, before they get the name. Here only that check can see the
+/// decoy.
 #[test]
 fn results_do_not_take_the_name_of_a_device_or_of_what_one_shows() {
     need_disk!();
@@ -189,7 +190,7 @@ fn results_do_not_take_the_name_of_a_device_or_of_what_one_shows() {
     }
 }
 
-/// A database that this process has open has a number too, and is closed in the programs that it starts.
+/// Descriptors that this process opened itself, such as a database, have numbers too. They are closed on exec.
 #[test]
 fn a_descriptor_that_this_process_opened_is_no_place_for_results() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,5 @@
-//! The guard on the real kernel: a device that anybody uses, or that holds anything, is refused for the right reason
-//! and keeps every byte; where a person may say that it does not matter, the same device is then accepted.
+//! The guard on the real kernel. A device that is in use, or that holds data, is refused for the right reason and keeps
+//! every byte. If the user's permission can override the reason, the same device is then accepted.
 
 #[allow(dead_code, reason = "what other tests share")]
 mod common;
@@ -20,7 +20,7 @@ use testkit::{need_disk, skip, soon};
 
 const MIB: u64 = 1 << 20;
 
-/// What all bytes of a disk are, in short.
+/// Hash of all bytes of a disk.
 fn hash_of(disk: &Disk) -> u64 {
     rustix::fs::sync();
     hash(&disk.file)
@@ -34,7 +34,7 @@ fn reasons(inspected: &Inspected) -> Vec<String> {
     inspected.reasons().iter().map(ToString::to_string).collect()
 }
 
-/// It is refused for this reason, whatever a person says, and keeps every byte.
+/// Checks that the disk is refused for this reason with any permission, and keeps every byte.
 fn is_never_overwritten(disk: &Disk, reason: &str) {
     let before = hash_of(disk);
     let inspected = look_at(disk);
@@ -46,8 +46,8 @@ fn is_never_overwritten(disk: &Disk, reason: &str) {
         assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{reason}: {outcome:?}");
     }
     if hash_of(disk) != before {
-        // A mounted file system may write by itself: XFS covers its log when it is idle. The guard would write each
-        // time.
+        // A mounted file system may write by itself: XFS covers its log when it is idle. A write by the guard would
+        // happen on each attempt.
         testkit::soon(&format!("{reason}: nothing is written"), || {
             let before = hash_of(disk);
             assert!(Cleared::over(&look_at(disk), &Leave::Destroy(inspected.identity())).is_err());
@@ -56,7 +56,7 @@ fn is_never_overwritten(disk: &Disk, reason: &str) {
     }
 }
 
-/// It is refused for this reason until a person names it, and keeps every byte all the while.
+/// Checks that the disk is refused for this reason until the user names it, and keeps every byte throughout.
 fn is_overwritten_only_where_asked(disk: &Disk, format: &str) {
     let before = hash_of(disk);
     let inspected = look_at(disk);
@@ -75,7 +75,7 @@ fn is_overwritten_only_where_asked(disk: &Disk, format: &str) {
     assert_eq!(hash_of(disk), before, "{format}: something was written");
 }
 
-/// What all bytes of a file are, in short: blocks of zeros and holes count alike.
+/// Hash of a file's bytes and their offsets. Blocks of zeros and holes are equal.
 fn hash(path: &Path) -> u64 {
     let file = File::open(path).expect("the file");
     let end = file.metadata().expect("its size").len();
@@ -96,17 +96,17 @@ fn hash(path: &Path) -> u64 {
     hasher.finish()
 }
 
-/// Has a tool do something. A child that another test has just started may hold the device for a moment.
+/// Runs a tool. It is repeated, because a child that another test has just started may hold the device for a moment.
 fn run(name: &str, arguments: &[&str]) {
     testkit::soon(&format!("{name} {arguments:?}"), || tool(name, arguments));
 }
 
-/// Makes a file system that has nothing left to write when it is mounted.
+/// Makes an ext4 that has nothing left to initialise once it is mounted.
 fn ext4(node: &str) {
     run("mkfs.ext4", &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", node]);
 }
 
-/// What is used as swap is let go, also where the test fails.
+/// Ends the use as swap on drop, also if the test fails.
 struct Swapping<'a>(&'a str);
 
 impl Drop for Swapping<'_> {
@@ -160,7 +160,7 @@ fn mounted_where_only_another_namespace_sees_it() {
             in_mounts_of_its_own(move || {
                 run("mount", &[disk.text(), folder]);
                 mounted.send(()).expect("somebody waits");
-                // Until the other thread has looked, or failed.
+                // Wait until the other thread has inspected the disk, or failed.
                 let _ = is_looked.recv();
             })
             .expect("mounts of our own");
@@ -209,7 +209,7 @@ fn swapped_to() {
     drop(swapping);
 }
 
-/// A RAM disk of the test's own.
+/// A zram device (compressed RAM disk) of this test.
 struct Zram(u32);
 
 impl Zram {
@@ -297,7 +297,7 @@ fn the_device_below_another_loop_device() {
     let above = LoopDisk::attach(disk.node()).expect("a loop device on a loop device");
     let name = above.node().file_name().expect("a name").to_string_lossy().into_owned();
     is_never_overwritten(&disk, &format!("it is the backing device of {name}"));
-    // The other way round it is what a person means.
+    // The loop device on top is the one that the user means.
     assert_eq!(inspect(above.node()).expect("it can be looked at").reasons(), []);
 }
 
@@ -332,16 +332,16 @@ fn two_loop_devices_on_one_file_by_whatever_name() {
         let name = second.node().file_name().expect("a name").to_string_lossy().into_owned();
         is_never_overwritten(&disk, &format!("{name} shows the same file"));
     }
-    // Whoever has just looked at all devices may hold the last of them for a moment.
+    // A test that has just inspected all devices may hold the last one for a moment.
     soon("nothing shows it", || look_at(&disk).reasons().is_empty());
-    // Its names are gone, but for one that neither device was attached by.
+    // The file's first name is gone. Its names now are `moved` and `hard`.
     let second = LoopDisk::attach(&hard).expect("a second loop device");
     let moved = disk.folder.path().join("moved");
     fs::rename(&hard, &moved).and_then(|()| fs::rename(&disk.file, &hard)).expect("renamed");
     let name = second.node().file_name().expect("a name").to_string_lossy().into_owned();
     let says_so = || assert_eq!(reasons(&look_at(&disk)), [format!("{name} shows the same file")]);
     says_so();
-    // Another file takes the place of each: it is deleted.
+    // Another file replaces each remaining name, so the file is deleted.
     for path in [&moved, &hard] {
         let other = disk.folder.path().join("other");
         fs::write(&other, "other").and_then(|()| fs::rename(&other, path)).expect("replaced");
@@ -404,10 +404,10 @@ fn what_mkfs_made() {
     }
 }
 
-/// Where some bytes are, and which; a negative place counts from the end.
+/// The offset of some bytes, from the end if negative, and the bytes.
 type Piece<'a> = (i64, &'a [u8]);
 
-/// Formats for which there is no program here, as the bytes that tell them.
+/// Formats without a tool here: only their magic numbers are written.
 #[test]
 fn what_only_bytes_tell() {
     need_disk!();
@@ -448,7 +448,7 @@ fn held_exclusively_by_whoever() {
 #[test]
 fn replaced_between_the_look_and_the_use() {
     need_disk!("mkfs.ext4", "mount");
-    // Its name leads to another device.
+    // The name leads to another device since.
     let (disk, other) = (Disk::new(8 * MIB), Disk::new(8 * MIB));
     let link = disk.folder.path().join("link");
     symlink(disk.node(), &link).expect("a link");
@@ -457,13 +457,13 @@ fn replaced_between_the_look_and_the_use() {
     let outcome = Cleared::over(&inspected, &Leave::None);
     assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");
 
-    // It has got a file system meanwhile.
+    // The device got a file system since.
     let inspected = look_at(&disk);
     ext4(disk.text());
     let outcome = Cleared::over(&inspected, &Leave::None);
     assert!(matches!(outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
 
-    // It has got another than the one that was shown, and named.
+    // The device got another file system than the one that was shown when the user named it.
     let inspected = look_at(&disk);
     run("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
     let before = hash_of(&disk);
@@ -471,7 +471,7 @@ fn replaced_between_the_look_and_the_use() {
     assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");
     assert_eq!(hash_of(&disk), before);
 
-    // That is mounted meanwhile, and was named before.
+    // The file system that the user named is mounted since.
     let inspected = look_at(&disk);
     let folder = disk.folder("mount");
     in_mounts_of_its_own(|| {
@@ -486,7 +486,7 @@ fn replaced_between_the_look_and_the_use() {
 #[test]
 fn another_disk_that_has_its_number_is_seen() {
     need_disk!("losetup");
-    // Between detaching and attaching again another test may take the loop device.
+    // Between detaching and attaching again, another test may take the loop device.
     for _ in 0..20 {
         let mut first = Disk::new(8 * MIB);
         let inspected = look_at(&first);

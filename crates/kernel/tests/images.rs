@@ -1,4 +1,4 @@
-//! File systems on images, on the real kernel: what is made, what is refused, and that nothing is left.
+//! File systems on images, on the real kernel: made, refused, and removed without a trace.
 
 use std::env;
 use std::fs;
@@ -17,7 +17,7 @@ use units::Bytes;
 
 const MIB: u64 = 1 << 20;
 
-/// Each file system, and the smallest size that is comfortable for it.
+/// Each file system, and its smallest comfortable size in bytes.
 const FILE_SYSTEMS: [(&str, u64); 3] = [("ext4", 32 * MIB), ("xfs", 320 * MIB), ("btrfs", 128 * MIB)];
 
 fn spec(file_system: &str, bytes: u64, directory: &Path) -> ImageSpec {
@@ -39,7 +39,7 @@ fn scratch() -> TempDir {
     tempfile::tempdir().expect("a scratch folder")
 }
 
-/// Loop devices on files in the directory.
+/// Returns the loop devices on files in the directory.
 fn loops_on(directory: &Path) -> Vec<PathBuf> {
     let blocks = fs::read_dir("/sys/block").expect("/sys/block").flatten().map(|entry| entry.path());
     let on_it = |path: &PathBuf| {
@@ -86,7 +86,7 @@ fn nobody_else_sees_the_mount() {
     let path = image.path().to_owned();
     let ours = testkit::mounts("thread-self").expect("mounts");
     assert!(ours.contains(&path.display().to_string()));
-    // The first thread of this process has not entered, and a thread of it is not ours.
+    // Our thread has a mount namespace of its own; the first thread of this process does not.
     let others = testkit::mounts(&std::process::id().to_string()).expect("mounts");
     assert!(!others.contains(&path.display().to_string()));
     assert!(thread::scope(|scope| scope.spawn(|| path.is_dir()).join()).expect("a thread"), "our own threads see it");
@@ -114,7 +114,7 @@ fn a_kept_image_has_a_name_and_a_file_system() {
     assert_eq!(path, scratch.path().join("kept.img"));
     let mut start = [0; 2048];
     fs::File::open(&path).and_then(|mut file| file.read_exact(&mut start)).expect("its beginning");
-    // The superblock begins at 1024; its magic number stands 56 bytes into it.
+    // The superblock begins at 1024, its magic number 56 bytes later.
     assert_eq!(start[1080..1082], [0x53, 0xef]);
     soon("the loop device is gone", || loops_on(scratch.path()).is_empty());
 }
@@ -145,7 +145,7 @@ fn blocks_are_of_the_size_asked_for() {
     let scratch = scratch();
     let small = ImageSpec { block: Some(Bytes(1024)), ..spec("ext4", 32 * MIB, scratch.path()) };
     assert_eq!(make(&small).expect("an image").block().expect("a size"), Bytes(1024));
-    // Newer kernels mount it, older ones do not and say so.
+    // Newer kernels mount it; older ones refuse it.
     let large = ImageSpec { block: Some(Bytes(8192)), ..spec("xfs", 320 * MIB, scratch.path()) };
     match make(&large) {
         Ok(image) => assert_eq!(image.block().expect("a size"), Bytes(8192)),
@@ -235,7 +235,7 @@ fn what_cannot_be_is_refused() {
     for option in ["logdev=loop7", "device=/dev/loop7", "journal_dev=0x701"] {
         assert!(matches!(refused(elsewhere(option)), ImageFault::Elsewhere(_)), "{option}");
     }
-    // /proc has no room at all and cannot hold a file without a name.
+    // /proc has no room and supports no unnamed files.
     assert!(make(&spec("ext4", 32 * MIB, Path::new("/proc"))).is_err());
     assert!(is_empty(scratch.path()));
     soon("the loop devices are gone", || loops_on(scratch.path()).is_empty());
@@ -310,8 +310,8 @@ fn stopping_leaves_nothing() {
     soon("the loop device is gone", || loops_on(scratch.path()).is_empty());
 }
 
-/// An image that holds the image of a process which is killed: afterwards nothing must be left in it, all its
-/// room must be free again, and nothing must keep it from being unmounted.
+/// An image that contains the image of a process which is killed. Afterwards the outer image must be empty, all its
+/// room free again, and unmounting it possible.
 #[test]
 fn after_a_kill_no_image_is_left() {
     need_disk!("mkfs.ext4");

@@ -1,4 +1,5 @@
-//! Files that are mapped into memory: copies do what calls do, and a page that is no longer there is a failed op.
+//! Files that are mapped into memory: copies count like calls, and access to a page past the end of the file is a
+//! failed op.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use workload::{Access, Handle, Issue, Mode, Name, Op, Reason, Step, Steps, Tally
 const FILE: Handle = Handle::new(0);
 const PAGE: u64 = 4096;
 
-/// Opens the file and does the ops; before the last, it is cut off.
+/// Opens the file and executes the ops. Before the last op, truncates the file.
 struct Cut {
     path: PathBuf,
     ops: Vec<Op>,
@@ -59,7 +60,7 @@ fn write(offset: u64) -> Op {
     Op::WriteAt { handle: FILE, length: PAGE as u32, offset }
 }
 
-/// What came of it, and what the file holds then.
+/// Runs the ops. Returns the tally and the file's content.
 fn run(op: impl Fn(u64) -> Op, to: u64) -> (Tally, Vec<u8>) {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("file");
@@ -90,6 +91,6 @@ fn a_page_that_is_gone_is_a_failed_op_and_not_the_end_of_the_program() {
         assert_eq!((failure.op, failure.reason), (op(PAGE), Reason::Io));
         assert_eq!(bytes.len() as u64, PAGE);
     }
-    // It is heard of the next file too.
+    // The next run, with another file, succeeds.
     assert_eq!(run(read, 2 * PAGE).0.failure, None);
 }

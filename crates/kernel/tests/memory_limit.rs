@@ -1,5 +1,5 @@
-//! A small memory holds little page cache, and leaves nothing behind. Alone in its file: the limit is one
-//! of the whole process.
+//! A process with a small memory limit keeps little page cache, and the limit leaves nothing behind. Alone in its file,
+//! because the limit applies to the whole process.
 
 use std::fs;
 use std::io::Write;
@@ -38,7 +38,7 @@ fn a_file_larger_than_the_memory_does_not_stay_in_it() {
     assert!(!group.exists());
 }
 
-/// The group that this process is in now, by the name that `MemoryLimit` gives it.
+/// Folder of the control group that this process is in now, found by the name that `MemoryLimit` gives it.
 fn own_group() -> PathBuf {
     let name = format!("diskperf-{}", std::process::id());
     let text = fs::read_to_string("/proc/self/cgroup").expect("the groups of this process");

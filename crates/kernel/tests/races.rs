@@ -1,5 +1,5 @@
-//! A name that leads to one device and then to another, as fast as it can be changed: whatever is written goes to the
-//! device that was looked at, and never to the other.
+//! Another thread switches a name between two devices in a tight loop. Every write must go to the device that was
+//! checked, and never to the other.
 //!
 //! 30 tries of each kind; `DISKPERF_RACES` sets another number, 2,000 in `cargo xtask prove races`.
 
@@ -17,18 +17,18 @@ use testkit::{need_disk, skip};
 
 const MIB: u64 = 1 << 20;
 
-/// Tries without the variable. Each has 0.1 s of CPU time, because it looks at all devices and processes of the machine
+/// Default number of tries. Each needs 0.1 s of CPU time, because it inspects all devices and processes of the machine
 /// several times.
 const TRIES: u32 = 30;
 
-/// What each try destroys, at the places where a boot sector and a label of LVM are.
+/// The data that each try destroys: the signatures of a boot sector and of an LVM label.
 const PIECES: [(u64, &[u8]); 2] = [(510, &[0x55, 0xAA]), (512, b"LABELONE")];
 
 fn tries() -> u32 {
     std::env::var("DISKPERF_RACES").ok().and_then(|tries| tries.parse().ok()).unwrap_or(TRIES)
 }
 
-/// What happened to the tries.
+/// Counts of the tries by their outcome.
 #[derive(Debug, Default)]
 struct Tally {
     written: u32,
@@ -50,7 +50,7 @@ impl Tally {
     }
 }
 
-/// Ends a thread, also if the test fails meanwhile.
+/// Stops a thread on drop, also if the test fails.
 struct Ending<'a>(&'a AtomicBool);
 
 impl Drop for Ending<'_> {
@@ -59,12 +59,13 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// Overwrites `disk` again and again under a name that another thread changes between it and `decoy`. No byte of the
-/// decoy may change.
+/// Overwrites `disk` repeatedly under a name that another thread switches between it and `decoy`. No byte of the decoy
+/// may change.
 fn race(what: &str, disk: &Disk, decoy: &Disk, name: &Path, other: &Path) {
     let leave = Leave::Destroy(inspect(disk.node()).expect("a device").identity());
     let before = fs::read(&decoy.file).expect("its bytes");
-    // Without a race, the disk is overwritten and the decoy is refused: a guard that refuses all would pass below.
+    // Without a race, the disk is overwritten and the decoy is refused. A guard that refused everything would pass
+    // below.
     for _ in 0..2 {
         let leads_to_disk = inspect(name).expect("a device").node() == disk.node();
         let outcome = inspect(name).and_then(|inspected| RawDevice::over(&inspected, &leave));
@@ -107,7 +108,7 @@ fn race(what: &str, disk: &Disk, decoy: &Disk, name: &Path, other: &Path) {
     tally.judge(what, before.iter().zip(&after).filter(|(before, after)| before != after).count());
 }
 
-/// A disk that may be overwritten, and one of another size that holds something, so that it is not what was named.
+/// A disk that may be overwritten, and a decoy with data and another size, so that the typed words do not name it.
 fn disks() -> (Disk, Disk) {
     let decoy = Disk::holding(6 * MIB, &[PIECES[0], PIECES[1], (3 * MIB, b"precious")]);
     (Disk::holding(4 * MIB, &PIECES), decoy)

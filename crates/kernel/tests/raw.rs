@@ -1,4 +1,4 @@
-//! Devices that are overwritten as they are: only with leave, only so far, and to the right places.
+//! Raw devices: overwritten only with permission, only up to the given size, and at the right offsets.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -25,7 +25,7 @@ fn bytes(disk: &Disk) -> Vec<u8> {
     fs::read(&disk.file).expect("its bytes")
 }
 
-/// What a program does that writes to the device in order.
+/// Runs a program that writes the device sequentially. Returns its tally.
 fn tally(disk: &Disk, raw: Option<RawDevice>) -> Tally {
     let station = Station { workspace: None, given: vec![disk.node().to_owned()] };
     let mut world = Posix::new(vec![station], 4096, 1, Arc::new(AtomicBool::new(false))).expect("a world");
@@ -71,7 +71,7 @@ fn conditioning_goes_round_and_stops_when_it_is_told_to() {
         assert_eq!(block[8..16], (index as u64 * 4096).to_le_bytes(), "block {index}");
     }
     assert!(once[4 * MIB as usize..].iter().all(|byte| *byte == 0), "what is no whole call is left");
-    // The first two megabytes are of the second time over.
+    // The first two megabytes were written twice, so their stamps are of the second pass.
     let stamp = |at: u64| once[at as usize..][..8].to_vec();
     assert_ne!(stamp(0), stamp(3 * MIB));
     let stopped = raw.condition(4 * MIB, (2, true), |_| ControlFlow::Break(()));
@@ -86,7 +86,7 @@ fn conditioning_goes_round_and_stops_when_it_is_told_to() {
 fn a_device_forgets_what_it_held() {
     need_disk!();
     let disk = Disk::holding(4 * MIB, &[(MIB, &[7; 4096])]);
-    // It holds something, so leave is asked for.
+    // The device holds data, so it needs permission.
     let inspected = inspect(disk.node()).expect("a device");
     let leave = Leave::Destroy(inspected.identity());
     let raw = RawDevice::over(&inspected, &leave).expect("leave");

@@ -1,4 +1,5 @@
-//! The state of the page cache on the real kernel: what is reached, and that nothing is claimed unseen.
+//! The state of the page cache on the real kernel: it reaches the wanted state, and never claims one that it cannot
+//! see.
 
 mod common;
 
@@ -16,19 +17,19 @@ use testkit::skip;
 use workload::programs::mckusick::Classic;
 use workload::{Cache, CacheState, Directory, Name, Op, Residency, Stream, Unproven, World};
 
-/// Pages of it.
+/// Number of pages of the file.
 fn pages() -> u64 {
     BYTES / rustix::param::page_size() as u64
 }
 
-/// A world with one file of `BYTES` bytes that was just written and may not yet be on the device.
+/// A world with one file of `BYTES` bytes that was just written and may still be dirty.
 fn world_with_a_file(parent: &Path) -> Posix {
     let mut world = world_in(parent);
     run(&mut world, Classic::Write8192.steps(Name::root(0), BYTES));
     world
 }
 
-/// Says why, where the temporary folder cannot have a cold file.
+/// Returns the reason why the temporary folder cannot have a cold file, if so.
 fn no_cold_files_in(parent: &Path) -> Option<Unproven> {
     match world_with_a_file(parent).reach(Cache::Cold).expect("a state") {
         CacheState::Unknown(why @ (Unproven::NeverEvicts | Unproven::Blind)) => Some(why),
@@ -36,7 +37,7 @@ fn no_cold_files_in(parent: &Path) -> Option<Unproven> {
     }
 }
 
-/// The one file below `folder`, which holds one workspace.
+/// Returns the only file in `folder`, which contains one workspace.
 fn only_file_below(folder: &Path) -> PathBuf {
     let workspace = fs::read_dir(folder).expect("a list").next().expect("a workspace").expect("an entry");
     workspace.path().join("f0")
@@ -53,7 +54,7 @@ fn a_cold_file_comes_from_the_device() {
     let Some(before) = world.device_bytes() else { return skip!("the device under the temporary folder is hidden") };
     run(&mut world, Classic::Read8192.steps(Name::root(0), BYTES));
     let read = world.device_bytes().expect("the device").since(&before).read;
-    // Others may read too; what must not be is that less was read than came.
+    // Other programs may read too, so more bytes may come from the device, but not fewer.
     assert!(read >= BYTES / 100 * 95, "{read} of {BYTES} bytes came from the device");
 }
 
@@ -119,7 +120,7 @@ fn pages_that_another_process_locks_are_not_cold() {
         return skip!("another process may lock no memory");
     };
     match world.reach(Cache::Cold).expect("a state") {
-        // A large folio is locked as a whole: at least what was locked stays.
+        // A large folio is locked as a whole, so more pages than the locked ones may stay.
         CacheState::Unknown(Unproven::Partly(Residency { pages: left, of })) => {
             assert!(left >= 16 && of == pages(), "{left} of {of}");
         }
@@ -149,7 +150,7 @@ fn a_given_file_is_evicted_only_when_that_is_allowed() {
 fn what_is_not_on_the_device_is_counted() {
     let parent = std::env::temp_dir();
     let mut world = world_in(&parent);
-    // Somebody else's sync may come between: then it is tried again.
+    // Another program's sync may come in between, so this is tried several times.
     let mut most = 0;
     for _ in 0..5 {
         run(&mut world, Classic::Write8192.steps(Name::root(0), BYTES));
@@ -175,7 +176,7 @@ fn waiting_for_calm_has_an_end() {
     assert!(world.unwritten().expect("pages").is_none_or(|left| left.pages == 0));
 }
 
-/// cachestat answers 0 for a warm file there.
+/// On overlayfs, cachestat returns 0 for a warm file.
 #[test]
 fn overlayfs_is_seen_through_mincore() {
     let folder = tempfile::tempdir().expect("a scratch folder");
@@ -232,14 +233,14 @@ fn a_remount_comes_after_the_advice_and_the_program_goes_on() {
     }
 }
 
-/// A process that keeps the beginning of a file locked in memory, until it is dropped.
+/// A process that keeps the beginning of a file locked in memory. It is killed on drop.
 struct Holder(libc::pid_t);
 
 impl Holder {
     fn lock(path: &Path, bytes: usize) -> Option<Holder> {
         let file = File::open(path).expect("the file");
         let (mut ready, tell) = io::pipe().expect("a pipe");
-        // SAFETY: the child calls nothing but system calls, which need no lock of a thread that is gone.
+        // SAFETY: the child makes only system calls. They need no lock that another thread of the parent may have held.
         let child = unsafe { libc::fork() };
         assert!(child >= 0, "no process: {}", io::Error::last_os_error());
         if child == 0 {
@@ -248,7 +249,7 @@ impl Holder {
                 let (access, shared) = (libc::PROT_READ, libc::MAP_SHARED);
                 let mapping = libc::mmap(std::ptr::null_mut(), bytes, access, shared, file.as_raw_fd(), 0);
                 let is_locked = mapping != libc::MAP_FAILED && libc::mlock(mapping, bytes) == 0;
-                // It must not outlive a test that is killed.
+                // The child must not outlive a test that is killed.
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 libc::write(tell.as_raw_fd(), [u8::from(is_locked)].as_ptr().cast(), 1);
                 libc::pause();

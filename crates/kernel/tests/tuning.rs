@@ -1,4 +1,4 @@
-//! Queues that are tuned for a while, on the real kernel: on a loop device of our own.
+//! Queue settings that are changed for a while, on the real kernel: on a loop device of our own.
 
 use std::env;
 use std::fs;
@@ -43,7 +43,7 @@ fn value(device: &Device, attribute: &str) -> String {
     fs::read_to_string(path).expect("an attribute").trim().to_owned()
 }
 
-/// All attributes of the queue and of its scheduler, as they are.
+/// Reads all attributes of the queue and of its scheduler.
 fn everything(device: &Device) -> Vec<(String, Option<String>)> {
     let queue = Path::new("/sys/block").join(&device.name).join("queue");
     let mut all = Vec::new();
@@ -56,7 +56,7 @@ fn everything(device: &Device) -> Vec<(String, Option<String>)> {
     all
 }
 
-/// A scheduler of the device that is not in use.
+/// Returns a scheduler of the device that is not in use.
 fn other_scheduler(device: &Device) -> Option<String> {
     value(device, "scheduler").split_whitespace().find(|word| !word.starts_with('[')).map(str::to_owned)
 }
@@ -95,7 +95,7 @@ fn what_the_kernel_refuses_changes_nothing() {
     }
     assert!(matches!(apply(&[("read_ahead_kb", "64"), ("nr_requests", "many")]), Err(TuningFault::Refused { .. })));
     match apply(&[("read_ahead_kb", "5")]) {
-        // A page has 4 KiB at least.
+        // A page has at least 4 KiB, so the kernel rounds 5 KiB.
         Err(TuningFault::Rounded { became, .. }) => assert_ne!(became, "5"),
         other => panic!("{other:?}"),
     }
@@ -125,7 +125,7 @@ fn what_a_killed_process_left_is_restored_by_the_next() {
     child.kill().expect("killed");
     child.wait().expect("ended");
     let left = restore_left(|_| true).expect("notes");
-    // Any diskperf of this machine that began in this moment may have done it before us.
+    // Another diskperf that started on this machine at this moment may have restored the queue first.
     for left in left.iter().filter(|left| left.disk == device.name) {
         assert!(left.pid == child.id() as i32 && left.outcome.is_ok(), "{left:?}");
     }

@@ -1,7 +1,7 @@
 //! One file under two names: on an overlay, or with a FUSE server, the inode number does not identify a file. A loop
 //! device on such a file is never overwritten, nor is a device of the same size, which may be the same file.
 //!
-//! The sizes of these disks are those of no other test: a device of the same size, in whichever test, would be refused.
+//! No other test may use the sizes of these disks: the guard would refuse a device of the same size in any test.
 
 #[allow(dead_code, reason = "what other tests share")]
 mod common;
@@ -23,14 +23,14 @@ use units::Bytes;
 
 const MIB: u64 = 1 << 20;
 
-/// An overlay whose layers are on a tmpfs: `lower`, `upper` and `merged` in a folder. The calling thread has mounts of
-/// its own, with which it goes.
+/// An overlay whose layers are on a tmpfs: `lower`, `upper` and `merged` in a folder. It is in the calling thread's own
+/// mount namespace, and ends with that.
 struct Overlay {
     folder: TempDir,
 }
 
 impl Overlay {
-    /// Nothing if the kernel has none.
+    /// Mounts an overlay; `None` if the kernel does not support it.
     fn mount() -> Option<Overlay> {
         let folder = tempfile::tempdir().expect("a scratch folder");
         rustix::mount::mount("layers", folder.path(), "tmpfs", MountFlags::empty(), c"size=64m").expect("a tmpfs");
@@ -49,7 +49,7 @@ impl Overlay {
         self.folder.path().join(name)
     }
 
-    /// A file of so many bytes, all zero, in a layer; its path.
+    /// Makes a file of this many zero bytes in a layer, and returns its path.
     fn file(&self, name: &str, bytes: u64) -> PathBuf {
         let path = self.path(name);
         File::create_new(&path).and_then(|file| file.set_len(bytes)).expect("a file");
@@ -57,7 +57,7 @@ impl Overlay {
     }
 }
 
-/// Before the folder is removed that it is mounted on.
+/// Unmounts the overlay before its folder is removed.
 impl Drop for Overlay {
     fn drop(&mut self) {
         for at in [self.path("merged"), self.folder.path().to_owned()] {
@@ -78,7 +78,7 @@ fn name(device: &LoopDisk) -> String {
     device.node().file_name().expect("a name").to_string_lossy().into_owned()
 }
 
-/// It is refused for this reason, whatever a person says, and the file keeps every byte.
+/// Checks that the device is refused for this reason with any permission, and that the file keeps every byte.
 fn is_never_overwritten(device: &LoopDisk, file: &Path, reason: &str) {
     let before = fs::read(file).expect("its bytes");
     let inspected = look_at(device);
@@ -120,7 +120,7 @@ fn a_file_system_that_is_mounted_through_the_upper_file_is_not_overwritten_throu
     .expect("mounts of our own");
 }
 
-/// The copy in the upper layer has another inode number than the file in the lower one had.
+/// The copy in the upper layer has another inode number than the file in the lower layer.
 #[test]
 fn a_file_that_was_copied_up_is_not_overwritten_by_whichever_of_its_names() {
     need_disk!();
@@ -128,7 +128,7 @@ fn a_file_that_was_copied_up_is_not_overwritten_by_whichever_of_its_names() {
         let Some(overlay) = Overlay::mount() else { return skip!("the kernel has no overlay") };
         overlay.file("lower/img", 8 * MIB + 5 * 4096);
         let merged = overlay.path("merged/img");
-        // Open for writing copies it up.
+        // Opening for writing copies the file up.
         let shown = LoopDisk::attach_through_cache(&merged).expect("a loop device");
         let upper = overlay.path("upper/img");
         is_never_overwritten(&shown, &upper, UNSEEN);
@@ -136,7 +136,7 @@ fn a_file_that_was_copied_up_is_not_overwritten_by_whichever_of_its_names() {
         is_never_overwritten(&copy, &upper, &as_large(&shown, "overlay"));
         let reader = LoopDisk::attach_read_only(&overlay.path("lower/img")).expect("a loop device");
         assert!(reasons(&reader).contains(&as_large(&shown, "overlay")));
-        // With the device on the overlay goes what it may have shown.
+        // Once the device on the overlay is detached, nothing may show the file any more.
         let name_of_shown = name(&shown);
         drop((shown, reader));
         testkit::soon("it is detached", || !reasons(&copy).iter().any(|one| one.starts_with(&name_of_shown)));
@@ -181,7 +181,7 @@ fn a_part_of_a_file_on_an_overlay_is_not_overwritten_and_its_file_neither() {
             let whole = LoopDisk::attach_through_cache(&upper).expect("a loop device");
             let said = "shows a part of a file, which may be a part of it: that file is on overlay";
             is_refused(&whole, &format!("{} {said}", name(&part)));
-            // The other way round: a part of the ordinary file, and all of the one on the overlay.
+            // The reverse: a part of the ordinary file, and the whole file on the overlay.
             let other = LoopDisk::attach_through_cache(&merged).expect("a loop device");
             let part_of_upper = part_of(&upper, offset, limit);
             is_refused(&part_of_upper, &as_large(&other, "overlay"));
@@ -192,7 +192,7 @@ fn a_part_of_a_file_on_an_overlay_is_not_overwritten_and_its_file_neither() {
     .expect("mounts of our own");
 }
 
-/// As snaps are: many, for reading only, each of its own size.
+/// Like snap packages: many read-only loop devices, each with its own size.
 #[test]
 fn a_device_of_another_size_hides_nothing() {
     need_disk!();
@@ -229,7 +229,7 @@ fn a_file_of_a_fuse_server_may_be_any_of_its_size() {
         let served = OneFile::mount(&at, below, Knobs::default()).expect("a file system");
         let through = LoopDisk::attach_through_cache(&served.file()).expect("a loop device");
         is_never_overwritten(&through, &path, "it shows a file on fuse, which may be in use under another name");
-        // The very file that the server has open: this process is the server, whose descriptors are our own.
+        // The server's backing file. Its open descriptor is no reason, because this process is the server.
         let direct = LoopDisk::attach_through_cache(&path).expect("a loop device");
         is_never_overwritten(&direct, &path, &as_large(&through, "fuse"));
         assert!(may_show_file(File::open(&path).expect("the file")).expect("an answer").contains(&name(&through)));
@@ -249,7 +249,7 @@ fn a_file_is_shown_by_devices_that_do_not_have_its_numbers() {
         let merged = overlay.path("merged/img");
         let shown = |path: &Path| may_show_file(File::open(path).expect("the file")).expect("an answer");
         assert_eq!((shown(&upper), shown(&merged)), (vec![], vec![]));
-        // Two ordinary files are told by their numbers, one on an overlay is not.
+        // Inode numbers identify an ordinary file, but not a file on an overlay.
         let device = LoopDisk::attach_through_cache(&upper).expect("a loop device");
         assert_eq!((shown(&upper), shown(&merged)), (vec![], vec![name(&device)]));
         drop(device);
@@ -265,7 +265,7 @@ fn a_file_is_shown_by_devices_that_do_not_have_its_numbers() {
     .expect("mounts of our own");
 }
 
-/// Files in memory that no folder and no list of mounts shows, as other programs have them.
+/// Other programs have loop devices on memfd files, which are in no folder and in no list of mounts.
 #[test]
 fn a_file_in_memory_is_told_by_its_numbers() {
     need_disk!();
@@ -277,7 +277,7 @@ fn a_file_in_memory_is_told_by_its_numbers() {
     Cleared::over(&look_at(&device), &Leave::None).expect("leave");
 }
 
-/// What this run has made on an overlay is no reason to refuse a device of the same size.
+/// An image that this run made on an overlay is no reason to refuse a device of the same size.
 #[test]
 fn an_image_of_our_own_hides_nothing() {
     need_disk!("mkfs.ext4");

@@ -1,5 +1,5 @@
-//! Several reads and writes at once: that they do what was asked for, that no more is under way than was said, and
-//! that nothing of the ring is left.
+//! Several reads and writes in flight: every op is executed, the queue depth is kept and not exceeded, and nothing of
+//! the ring remains.
 
 mod common;
 
@@ -46,7 +46,7 @@ fn reads(blocks: u64, depth: u32) -> Stream {
     Stream::open(vec![open(Access::Read)], body).issued(overlapping(depth))
 }
 
-/// Why there is no ring here, said once for each test.
+/// Returns true, and prints the reason, if there is no io_uring here. Each test calls it.
 fn lacks_ring() -> bool {
     let missing = kernel::no_ring();
     if let Some(why) = missing {
@@ -84,8 +84,7 @@ fn what_is_written_at_once_carries_its_stamps_and_is_read_back() {
     }
 }
 
-/// Looks how many ops were under way at once: of those that returned before another one, as many as were issued
-/// before that.
+/// Records the times and outcomes of ops, to find how many were in flight at the same time.
 #[derive(Default)]
 struct AtOnce {
     spans: Vec<(Moment<Host>, Moment<Host>)>,
@@ -155,7 +154,7 @@ fn the_first_op_that_fails_ends_the_stream_and_all_that_was_under_way_is_told() 
     let failed = seen.outcomes.iter().filter(|(_, outcome)| *outcome == Err(Reason::Short(0))).count();
     assert!((1..=4).contains(&failed), "{:?}", seen.outcomes);
     assert_eq!(seen.outcomes.len(), 11 + failed);
-    // A file that is open for reading only, and a handle that holds none.
+    // A file that is open for reading only, and a handle without an open file.
     for (opening, expected) in [(vec![open(Access::Read)], 1), (vec![Op::Close { handle: FILE }], 1)] {
         let body = Body::Places(Places::in_order(true, FILE, BLOCK, 1));
         let mut seen = AtOnce::default();
@@ -197,7 +196,7 @@ fn an_op_of_a_schedule_is_told_as_issued_when_it_was_to_be() {
     }
 }
 
-/// Tells its program to stop as soon as it hears of an op.
+/// Tells its program to stop as soon as it records an op.
 struct Stopping(AtOnce, Arc<AtomicBool>);
 
 impl Recorder<Host> for Stopping {
@@ -218,7 +217,7 @@ fn what_was_to_begin_later_and_is_called_off_was_not_issued_in_the_future() {
         let station = Station { workspace: Some(workspace), given: Vec::new() };
         let mut world = Posix::new(vec![station], 64 * 1024, 9, Arc::clone(&stop)).expect("the kernel's world");
         run(&mut world, writes(1, 1).issued(Issue::InTurn));
-        // The second is to begin a second later.
+        // The second op is scheduled one second later.
         let body = Body::Places(Places::drawn(true, FILE, BLOCK, (3, 1), 7));
         let paced = Stream::open(Vec::new(), body).issued(issue).paced(Pace::new(1, Arrivals::Constant, 1, 1));
         let mut seen = Stopping(AtOnce::default(), stop);
@@ -273,7 +272,8 @@ fn a_thread_that_polls_does_the_same_and_its_time_is_counted() {
     let mut tally = workload::Tally::default();
     let spans = world.run(&mut [polled(reads(400, 8))], std::slice::from_mut(&mut tally)).expect("the kernel's world");
     assert_eq!((tally.failure, tally.bytes_read), (None, 1000 * u64::from(BLOCK)));
-    // It polls until all is done, so it takes as long as the program, less what it waits for a processor.
+    // The kernel thread polls until all ops have completed, so its CPU time is the program's run time less its waits
+    // for a CPU.
     assert!(spans[0].cpu.total > units::Nanos::ZERO);
     assert_eq!(world.lacks(), [], "what was asked for is no lack");
 }

@@ -1,4 +1,4 @@
-//! File systems on devices of somebody's, on the real kernel: made, mounted, known again, and erased at the end.
+//! File systems on devices that the user names, on the real kernel: made, mounted, recognised, and erased at the end.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -26,7 +26,7 @@ fn make(disk: &Disk, file_system: &str, mkfs_options: &[&str], leave: &Leave) ->
     })
 }
 
-/// All that it holds, in words.
+/// Returns the messages of all reasons not to overwrite the disk.
 fn holds(disk: &Disk) -> Vec<String> {
     let inspected = inspect(disk.node()).expect("it can be looked at");
     inspected.reasons().iter().map(ToString::to_string).collect()
@@ -52,7 +52,7 @@ fn it_is_made_and_made_again_and_nothing_tells_of_it_afterwards() {
 
         volume.finish().expect("erased");
         assert_eq!(holds(&disk), [""; 0], "{file_system}");
-        // Also where nobody comes to say so.
+        // Dropping the volume erases the file system too.
         drop(make(&disk, file_system, &[], &Leave::None).expect("the next run"));
         assert_eq!(holds(&disk), [""; 0], "{file_system}");
         make(&disk, file_system, &[], &Leave::None).expect("the next run").keep().expect("unmounted");
@@ -83,7 +83,7 @@ fn what_was_there_goes_whole_where_a_person_named_the_device() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     let file = fs::OpenOptions::new().write(true).open(&disk.file).expect("its file");
-    // A partition table has a copy at the end, which mkfs leaves.
+    // GPT has a copy at the end, which mkfs does not overwrite.
     for (at, bytes) in [(510, &[0x55, 0xAA][..]), (512, b"EFI PART"), (16 * MIB - 512, b"EFI PART")] {
         file.write_all_at(bytes, at).expect("written");
     }
@@ -128,7 +128,7 @@ fn a_file_system_that_another_program_made_meanwhile_is_left_alone() {
     let mut volume = make(&disk, "ext4", &[], &Leave::None).expect("a file system");
     let (node, folder) = (disk.node().to_owned(), volume.path().to_owned());
     let [node, folder] = [&node, &folder].map(|path| path.to_str().expect("a plain path"));
-    // In the namespace of this thread, which sees our mount.
+    // In the mount namespace of this thread, which sees our mount.
     for (tool, arguments) in [("umount", &[folder][..]), ("mkfs.ext4", &["-q", "-F", node]), ("mount", &[node, folder])]
     {
         testkit::use_tool(tool, arguments);

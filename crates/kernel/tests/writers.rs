@@ -1,4 +1,4 @@
-//! A device that another process has open for writing is in use, and so is one whose file is.
+//! A device that another process has open for writing is in use, and so is a device whose file is open for writing.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,18 +11,18 @@ use testkit::{need_disk, soon};
 
 const MIB: u64 = 1 << 20;
 
-/// A program that has something open, and that this process has not started: its parent has ended.
+/// A program that has a file open, and is not a descendant of this process: its parent has ended.
 struct Stranger(Pid);
 
 impl Stranger {
-    /// `redirection` is the shell's: `>`, `<`, `<>`.
+    /// Starts a program with this redirection of the shell: `>`, `<` or `<>`.
     fn with(redirection: &str, path: &Path) -> Stranger {
         let stranger = Stranger::start(&format!("sleep 3600 {redirection}\"$1\""), path);
         soon("it runs its own program", || stranger.is("sleep"));
         stranger
     }
 
-    /// Starts a command of the shell; the path is its `$1`.
+    /// Starts a shell command; the path is its `$1`.
     fn start(command: &str, path: &Path) -> Stranger {
         let script = format!("{command} 2>/dev/null 3>&- & echo $! >&3");
         let folder = tempfile::tempdir().expect("a scratch folder");
@@ -67,7 +67,7 @@ fn a_device_that_another_process_has_open_for_writing_is_refused_with_its_name()
         let looked = inspect(disk.node()).expect("a device");
         let stranger = Stranger::with(redirection, disk.node());
         assert_eq!(reasons(disk.node()), [format!("it is {}", stranger.said())]);
-        // The process came after the inspection, and no leave overrides it.
+        // The process came after the inspection, and no permission overrides it.
         for leave in [Leave::None, Leave::Destroy(looked.identity())] {
             let outcome = Cleared::over(&looked, &leave);
             assert!(
@@ -107,7 +107,7 @@ fn a_device_below_one_that_is_open_for_writing_and_one_above() {
     assert_eq!(reasons(above.node()), [format!("{}, which is below it, is {}", disk.name(), stranger.said())]);
 }
 
-/// The image of a virtual machine, which runs.
+/// Like a running virtual machine, which has its image open.
 #[test]
 fn a_file_that_another_process_has_open_for_writing_is_not_overwritten_through_its_device() {
     need_disk!();
@@ -137,7 +137,7 @@ fn our_own_descriptors_and_those_of_our_children_are_no_use() {
     assert_eq!(said, [""; 0]);
 }
 
-/// The variable that names the device for the process of the next test.
+/// The variable that names the device for the child process of the next test.
 const DEVICE: &str = "DISKPERF_TEST_DEVICE";
 
 #[test]
@@ -150,7 +150,7 @@ fn a_thread_with_descriptors_of_its_own_is_seen() {
     let stranger = Stranger::start(&command, disk.node());
     let said = format!("it is open for writing in process {} (", stranger.0.as_raw_nonzero());
     soon("its thread is seen", || reasons(disk.node()).iter().any(|reason| reason.starts_with(&said)));
-    // Its other threads do not have the device open.
+    // The main thread does not have the device open.
     let process = format!("/proc/{}/fd", stranger.0.as_raw_nonzero());
     let links = std::fs::read_dir(process).expect("its descriptors").flatten();
     assert!(links.filter_map(|link| std::fs::read_link(link.path()).ok()).all(|link| link != disk.node()));

@@ -1,4 +1,4 @@
-//! What several tests of the real kernel need.
+//! Helpers for several tests of the real kernel.
 
 use std::io;
 use std::path::Path;
@@ -9,16 +9,16 @@ use std::thread;
 use kernel::{Posix, Station, Workspace};
 use workload::{Stream, Tally, World};
 
-/// Bytes of the file of most tests: enough to stand out from what others do, little enough for any disk.
+/// Size of the file of most tests in bytes: much more than other programs transfer, and little enough for any disk.
 pub const BYTES: u64 = 4 << 20;
 
-/// A world with one program in a folder of its own below `parent`.
+/// A world with one program in a private folder in `parent`.
 pub fn world_in(parent: &Path) -> Posix {
     let station = Station { workspace: Some(Workspace::inside(parent).expect("a folder")), given: Vec::new() };
     Posix::new(vec![station], 64 * 1024, 1, Arc::default()).expect("a world")
 }
 
-/// Runs a stream, none of whose ops may fail.
+/// Runs a stream, and fails if an op fails.
 pub fn run(world: &mut Posix, stream: Stream) -> Tally {
     let mut tally = Tally::default();
     world.run(&mut [stream], std::slice::from_mut(&mut tally)).expect("a run");
@@ -26,17 +26,17 @@ pub fn run(world: &mut Posix, stream: Stream) -> Tally {
     tally
 }
 
-/// Runs a tool; says whether it did its work.
+/// Runs a tool. Returns true if it succeeded.
 pub fn tool(name: &str, arguments: &[&str]) -> bool {
     let path = testkit::tool(name).unwrap_or_else(|| name.into());
     Command::new(path).args(arguments).output().is_ok_and(|output| output.status.success())
 }
 
-/// Runs the body where nobody else sees what it mounts, and what it mounts is gone with it.
+/// Runs the body in a thread with a private mount namespace, which ends with the thread.
 pub fn in_mounts_of_its_own(body: impl FnOnce() + Send) -> io::Result<()> {
     thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            // SAFETY: concerns this thread only, and takes no memory.
+            // SAFETY: the call affects only this thread, and no memory.
             if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
                 return Err(io::Error::last_os_error());
             }
