@@ -21,14 +21,15 @@ pub(crate) struct Seen {
     pub(crate) signatures: Vec<Signature>,
 }
 
-/// All reasons not to overwrite the device:
+/// Returns all reasons not to overwrite the device:
 ///   1. the device, one below it, one on top of it, another path to its disk, or a device that shares sectors with it
-///      is mounted, alive, swap, a member, a journal, or open for writing in another process;
-///   2. devices are built on it or on its partitions, and loop devices use them. The same for its disk, which has the
-///      bytes of the partition;
-///   3. another loop device on the same file, whether of this device or of a loop device below it; and if the numbers
-///      of a file do not tell which one it is, this device itself, and any other that may show its bytes by their size.
-///      Loop devices on files that this process has made show nothing else;
+///      is mounted, has a file system in use, is swap, a member of a btrfs, a journal, or open for writing in another
+///      process;
+///   2. devices are built on it or on its partitions, or loop devices use them. The same applies to its disk, which has
+///      the bytes of the partition;
+///   3. another loop device is on the same file as this device or as a loop device below it. If inode numbers do not
+///      identify a file, this device itself is refused, and any device that may show its bytes by its size. Loop
+///      devices on files that this process has made are left out;
 ///   4. it is read-only;
 ///   5. diskperf cannot read the mounts, or the backing of a loop device, which may be this device; or it lacks the
 ///      right to see the open files of other processes; or an unknown program holds the device;
