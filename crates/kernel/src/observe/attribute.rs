@@ -1,11 +1,11 @@
-//! The text of an attribute in /sys. Some list all values that they can have, the current one in brackets:
-//! `none [mq-deadline]`.
+//! Parses the text of an attribute in /sys. Some attributes list all possible values, with the current one in
+//! brackets: `none [mq-deadline]`.
 
 /// The value of an attribute.
 pub(crate) struct Value {
-    /// The current one.
+    /// The current value.
     pub(crate) current: String,
-    /// All that it can have, if it lists them.
+    /// All possible values, if the attribute lists them.
     pub(crate) choices: Vec<String>,
 }
 
@@ -19,7 +19,7 @@ pub(crate) fn parse(text: &str) -> Value {
     }
 }
 
-/// The current value.
+/// Parses the text of an attribute, and returns the current value.
 pub(crate) fn chosen(text: &str) -> String {
     parse(text).current
 }

@@ -1,4 +1,4 @@
-//! Block devices as /sys shows them: which one lies under a number, and what it has moved.
+//! Block devices as /sys shows them: found by number, with their properties and counters.
 
 use std::fs;
 use std::ops::Range;
@@ -10,21 +10,20 @@ use workload::{DeviceBytes, DeviceUse, WriteCache};
 use crate::observe::attribute::chosen;
 use crate::sys::read_limited;
 
-/// The kernel counts in sectors of this size, whatever the device's own is.
+/// The kernel's unit of sizes and counters in bytes, for all logical block sizes.
 const SECTOR: u64 = 512;
 
-/// Whether the kernel counts what a disk moves, in the folder of its queue: 1 or 0
-/// (Documentation/block/queue-sysfs.rst).
+/// The switch in a disk's queue folder for the kernel's I/O counters: 1 or 0 (Documentation/block/queue-sysfs.rst).
 const IOSTATS: &str = "iostats";
 
-/// Where SCSI keeps the serial number: page 0x80 of the vital product data, behind a header of four bytes (SPC-4,
-/// 7.8.15).
+/// The file with the serial number of a SCSI disk: page 0x80 of the vital product data, after a header of four bytes
+/// (SPC-4, 7.8.15).
 const VITAL_PRODUCT_DATA: &str = "device/vpd_pg80";
 
 /// The number of a device: major, minor.
 pub(crate) type Number = (u32, u32);
 
-/// The number in a device's folder of /sys.
+/// Reads the number from a device's folder in /sys.
 pub(crate) fn number_in(folder: &Path) -> Option<Number> {
     let text = read_limited::of_the_kernel(folder.join("dev")).ok()?;
     let (major, minor) = text.trim().split_once(':')?;
@@ -41,7 +40,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// The device of this number, where there is one.
+    /// The device with this number. Returns `None` if there is none.
     pub fn numbered(major: u32, minor: u32) -> Option<Device> {
         Device::in_sys(Path::new("/sys"), major, minor)
     }
@@ -69,12 +68,12 @@ impl Device {
         Some(sectors.saturating_mul(SECTOR))
     }
 
-    /// Whether the kernel knows partitions of it.
+    /// True if the kernel knows partitions of it.
     pub(crate) fn has_partitions(&self) -> bool {
         !self.partitions().is_empty()
     }
 
-    /// The partitions that the kernel knows of it, by name.
+    /// The partitions that the kernel knows, sorted by name.
     pub(crate) fn partitions(&self) -> Vec<Device> {
         let below = fs::read_dir(&self.sys).into_iter().flatten().flatten();
         let device =
@@ -84,37 +83,37 @@ impl Device {
         partitions
     }
 
-    /// The disk that it is a partition of.
+    /// The disk of a partition. Returns `None` for other devices.
     pub(crate) fn disk(&self) -> Option<Device> {
         let (major, minor) = self.is_partition().then(|| number_in(&self.sys.join("..")))??;
-        // Below the root are dev, block and the number.
+        // `sys` ends in dev, block and the number below the root.
         Device::in_sys(self.sys.ancestors().nth(3)?, major, minor)
     }
 
-    /// Where on its disk it lies, in the kernel's sectors; nothing where it is no partition.
+    /// The sectors of its disk that it occupies, in the kernel's unit. Returns `None` if it is not a partition.
     pub(crate) fn sectors(&self) -> Option<Range<u64>> {
         let number = |file: &str| read_limited::of_the_kernel(self.sys.join(file)).ok()?.trim().parse::<u64>().ok();
         let start = number("start")?;
         Some(start..start.saturating_add(number("size")?))
     }
 
-    /// Whether it is a partition of another.
+    /// True if it is a partition of a disk.
     pub(crate) fn is_partition(&self) -> bool {
         self.sys.join("partition").exists()
     }
 
-    /// What its maker calls it; a partition has its disk's.
+    /// The model name; for a partition, its disk's.
     pub fn model(&self) -> Option<String> {
         self.printed(&["device/model", "device/name"])
     }
 
-    /// Its serial number; a partition has its disk's.
+    /// The serial number; for a partition, its disk's.
     pub(crate) fn serial(&self) -> Option<String> {
         self.printed(&["serial", "device/serial", VITAL_PRODUCT_DATA])
     }
 
-    /// What tells the disk from all others, whichever way leads to it: the name that it says is the only one of its
-    /// kind in the world, else its model and serial number where it has both. Nothing of a partition.
+    /// An identity that is the same on all paths to the disk. It is the worldwide unique name (WWID), otherwise the
+    /// model and serial number if both are known. Returns `None` for a partition.
     pub(crate) fn identity(&self) -> Option<String> {
         if self.is_partition() {
             return None;
@@ -122,7 +121,7 @@ impl Device {
         self.printed(&["device/wwid", "wwid"]).or_else(|| Some(format!("{} {}", self.model()?, self.serial()?)))
     }
 
-    /// What the first of these files says that says anything, of it or of its disk.
+    /// The first nonempty text of these files, read from the device or its disk.
     fn printed(&self, files: &[&str]) -> Option<String> {
         let places = files.iter().flat_map(|file| [self.sys.join(file), self.sys.join("..").join(file)]);
         let printed = |path: PathBuf| {
@@ -135,23 +134,23 @@ impl Device {
         places.into_iter().find_map(printed)
     }
 
-    /// `write back` or `write through`, as the kernel believes; a partition has its disk's.
+    /// The kernel's setting, `write back` or `write through`; for a partition, its disk's.
     pub fn write_cache(&self) -> Option<String> {
         let text = read_limited::of_the_kernel(self.queue()?.join("write_cache")).ok()?;
         Some(text.trim().to_owned())
     }
 
-    /// How the kernel orders what waits for it; a partition has its disk's.
+    /// The I/O scheduler; for a partition, its disk's.
     pub fn scheduler(&self) -> Option<String> {
         let text = read_limited::of_the_kernel(self.queue()?.join("scheduler")).ok()?;
         Some(chosen(&text)).filter(|scheduler| !scheduler.is_empty())
     }
 
-    /// Where data are that it said it has written; nothing where its flushes are not counted either: those are
-    /// only by drivers with queues of requests.
+    /// The write cache: where data are after the device has completed a write. Returns `None` if the driver has no
+    /// request queues: the kernel does not count the flushes of such devices either.
     ///
-    /// The kernel can be told that there is no such cache (Documentation/ABI/stable/sysfs-block). What the drive
-    /// said itself is then to be had of virtio and SCSI disks; a loop device always has one, the page cache.
+    /// The kernel can be told that there is no such cache (Documentation/ABI/stable/sysfs-block). Then virtio and
+    /// SCSI disks still show their own setting. A loop device always has a cache, the page cache.
     pub(crate) fn keeps_writes(&self) -> Option<WriteCache> {
         let disk = self.queue()?.parent()?.to_owned();
         if !disk.join("mq").is_dir() {
@@ -169,47 +168,47 @@ impl Device {
         Some(if is_back { WriteCache::Overridden } else { WriteCache::Through })
     }
 
-    /// Whether it can be told that what it holds is not wanted any more.
+    /// True if it supports discard, which tells the device that its contents are not needed any more.
     pub(crate) fn takes_discard(&self) -> bool {
         let most = self.queue().and_then(|queue| read_limited::of_the_kernel(queue.join("discard_max_bytes")).ok());
         most.and_then(|text| text.trim().parse::<u64>().ok()).is_some_and(|most| most > 0)
     }
 
-    /// Whether it is a file seen as a device.
+    /// True if it is a loop device with a file.
     pub(crate) fn is_file(&self) -> bool {
         self.sys.join("loop/backing_file").exists()
     }
 
-    /// The folder of its queue's attributes; a partition has its disk's.
+    /// The folder of its queue attributes; for a partition, its disk's.
     pub(crate) fn queue(&self) -> Option<PathBuf> {
         ["queue", "../queue"].into_iter().map(|place| self.sys.join(place)).find(|folder| folder.is_dir())
     }
 
-    /// What it has moved since it appeared, for everybody.
+    /// Bytes and flushes since the device appeared, of all programs.
     pub fn counters(&self) -> Option<DeviceBytes> {
         self.used().map(|used| used.moved)
     }
 
-    /// Bytes that all programs have written to it; nothing if the kernel does not count them.
+    /// Bytes that all programs have written to it. Returns `None` if the kernel does not count them.
     pub(crate) fn counted_writes(&self) -> Option<u64> {
         self.is_counted()?.then(|| self.counters())?.map(|counters| counters.written)
     }
 
-    /// The file that makes the kernel count what the device moves, if the count is off.
+    /// The file that switches on the kernel's I/O counters. Returns `None` if they are on or there is no such switch.
     pub(crate) fn switch_of_counting(&self) -> Option<PathBuf> {
         let queue = self.queue()?.canonicalize().ok()?;
         let disk = queue.parent()?.file_name()?;
         (!self.is_counted()?).then(|| Path::new("/sys/block").join(disk).join("queue").join(IOSTATS))
     }
 
-    /// Whether the kernel's count is on; none if there is no such switch.
+    /// Returns whether the kernel's I/O counters are on. `None` if there is no such switch.
     fn is_counted(&self) -> Option<bool> {
         let text = read_limited::of_the_kernel(self.queue()?.join(IOSTATS)).ok()?;
         Some(text.trim() == "1")
     }
 
-    /// What it has done since it appeared, for everybody.
-    /// Flushes are those of its disk, where it is a partition: the kernel counts them there only.
+    /// Reads all counters since the device appeared, of all programs. For a partition, the flushes are its disk's:
+    /// the kernel counts them only there.
     pub fn used(&self) -> Option<DeviceUse> {
         let stat = |path: &str| parse_stat(&read_limited::of_the_kernel(self.sys.join(path)).ok()?);
         let mut used = stat("stat")?;
@@ -222,9 +221,9 @@ impl Device {
     }
 }
 
-/// The fields of `stat` (Documentation/block/stat.rst), counted from one: reads 1, their sectors 3, their
-/// milliseconds 4; the same of writes 5, 7, 8; milliseconds busy 10; flushes 16 and their milliseconds 17,
-/// from Linux 5.5 on.
+/// Parses `stat` (Documentation/block/stat.rst). Its fields, counted from one: reads 1, their sectors 3, their
+/// milliseconds 4; the same for writes 5, 7, 8; milliseconds busy 10; flushes 16 and their milliseconds 17, since
+/// Linux 5.5.
 fn parse_stat(text: &str) -> Option<DeviceUse> {
     let fields: Vec<u64> = text.split_whitespace().map_while(|field| field.parse().ok()).collect();
     let field = |number: usize| fields.get(number - 1).copied();
@@ -267,7 +266,7 @@ mod tests {
         assert_eq!(parse_stat("1 2 3"), None);
     }
 
-    /// A device of these files, in a folder that is gone with the first.
+    /// A device with these files, in a temporary folder that is removed when the first value is dropped.
     fn recorded(files: &[(&str, &str)]) -> (impl AsRef<Path> + use<>, Device) {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let disk = folder.path().join("disk");

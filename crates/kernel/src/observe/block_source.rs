@@ -1,5 +1,5 @@
-//! What lies behind a path that is only read: a block device or a file, how large it is, and how it is read
-//! past the page cache. Nothing is ever created or written here.
+//! A block device or file that is only read: its size, and how to read it with direct I/O. Nothing is created or
+//! written.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
@@ -12,36 +12,34 @@ use rustix::io::Errno;
 use crate::observe::block_device::Device;
 use crate::observe::mount::{self, Place};
 
-/// The unit in which files and devices have always been addressed.
+/// The traditional unit of addresses in files and devices, in bytes.
 const SECTOR: u32 = 512;
 
-/// What direct I/O on a file asks for where the kernel does not say: a page, which devices of 512 and of
-/// 4096 bytes a block both take.
+/// The assumed alignment of direct I/O if the kernel does not report it: a page. Devices with blocks of 512 bytes and
+/// of 4096 bytes both accept it.
 const UNSAID: u32 = 4096;
 
 /// A block device or a file that can be read.
 #[derive(Clone, Debug)]
 pub struct Storage {
-    /// How many bytes it holds.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The smallest piece that can be read: a logical block of the device, or what direct I/O on the file
-    /// asks for.
+    /// The smallest readable piece in bytes: a logical block of the device, or the file's direct I/O alignment.
     pub block_bytes: u32,
-    /// Whether it is read past the page cache (`O_DIRECT`).
+    /// True if it is read past the page cache (`O_DIRECT`).
     pub direct: bool,
-    /// Whether it lies in memory, whatever `O_DIRECT` says: a file on tmpfs.
+    /// True if it is in memory even with `O_DIRECT`: a file on tmpfs.
     pub in_memory: bool,
-    /// The device that serves it: itself, or the one under the file.
+    /// The device itself, or the device below the file.
     pub device: Option<Device>,
 }
 
 impl Storage {
-    /// Looks at what the path, which must exist, holds; nothing where it is neither a block device nor a
-    /// file.
+    /// Inspects the path, which must exist. Returns `None` if it is neither a block device nor a regular file.
     pub fn at(path: &Path) -> io::Result<Option<Storage>> {
         let metadata = fs::metadata(path)?;
         let kind = metadata.file_type();
-        // Asked before opening: a pipe would wait for its other end.
+        // Checked before opening, because opening a pipe would wait for its other end.
         if !kind.is_block_device() && !kind.is_file() {
             return Ok(None);
         }
@@ -59,7 +57,7 @@ impl Storage {
     }
 }
 
-/// What direct I/O on a file must be aligned to; nothing where the file system says that it has none.
+/// The alignment of direct I/O on a file, in bytes. Returns `None` if the file system has no direct I/O.
 fn direct_alignment(path: &Path) -> io::Result<Option<u32>> {
     let statx = match rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::DIOALIGN) {
         Ok(statx) => statx,
@@ -72,7 +70,7 @@ fn direct_alignment(path: &Path) -> io::Result<Option<u32>> {
     Ok((statx.stx_dio_offset_align > 0).then_some(statx.stx_dio_offset_align))
 }
 
-/// Whether the kernel opens the path for direct I/O: file systems that have none refuse.
+/// True if the path can be opened for direct I/O. File systems without direct I/O refuse.
 fn takes_direct(path: &Path) -> io::Result<bool> {
     match rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()) {
         Ok(_) => Ok(true),

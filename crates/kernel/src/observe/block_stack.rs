@@ -1,5 +1,5 @@
-//! The devices under a device, down to the lowest that can be seen: the file of a loop device lies on a
-//! disk, a partition is part of one, a mirror is made of several.
+//! The stack of devices below a device, down to the lowest visible one. The file of a loop device is on a disk, a
+//! partition is part of a disk, and a mirror consists of several.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,10 +9,10 @@ use crate::observe::block_device::{Device, Number, number_in};
 use crate::sys::name::original;
 use crate::sys::read_limited;
 
-/// What the kernel appends to the path of a file that has no name any more.
+/// The suffix that the kernel appends to the path of a file that has no name any more.
 const NAMELESS: &str = " (deleted)";
 
-/// Looks under a device: at it, then at all below, each once, with the number of devices above it.
+/// Returns the device and all devices below it, each once, with the number of devices above it.
 pub(crate) fn under(top: &Device) -> Vec<(Device, u32)> {
     under_in(Path::new("/sys"), top, &|file| {
         let number = device_of(file)?;
@@ -20,11 +20,11 @@ pub(crate) fn under(top: &Device) -> Vec<(Device, u32)> {
     })
 }
 
-/// The same under another root; `device_of` says on which device a file lies.
+/// As `under`, with another root. `device_of` returns the device that contains a file.
 fn under_in(sys: &Path, top: &Device, device_of: &dyn Fn(&Path) -> Option<Number>) -> Vec<(Device, u32)> {
     let mut found: Vec<(Device, u32)> = Vec::new();
     let mut coming: Vec<(Device, u32)> = members(sys, top).into_iter().map(|member| (member, 0)).collect();
-    // Level by level, so that each is found at its least depth.
+    // Breadth first, so that each device is found at its least depth.
     while !coming.is_empty() {
         let mut below = Vec::new();
         for (device, depth) in coming {
@@ -41,7 +41,7 @@ fn under_in(sys: &Path, top: &Device, device_of: &dyn Fn(&Path) -> Option<Number
     found
 }
 
-/// The device itself, or all members of the btrfs that it is a member of.
+/// The device itself, or all members of the btrfs that it belongs to.
 fn members(sys: &Path, device: &Device) -> Vec<Device> {
     for system in folders(&sys.join("fs/btrfs")) {
         let members = system.join("devices");
@@ -53,31 +53,32 @@ fn members(sys: &Path, device: &Device) -> Vec<Device> {
     vec![device.clone()]
 }
 
-/// The devices directly below one.
+/// The devices directly below a device.
 fn numbers_below(device: &Device, device_of: &dyn Fn(&Path) -> Option<Number>) -> Vec<Number> {
     if let Some(file) = backing_file(device) {
         return device_of(&file).into_iter().collect();
     }
     let slaves: Vec<Number> = folders(&device.sys.join("slaves")).iter().filter_map(|slave| number_in(slave)).collect();
     if slaves.is_empty() && device.sys.join("partition").exists() {
-        // The folder of a partition lies in that of its disk.
+        // The folder of a partition is inside that of its disk.
         let disk = device.sys.canonicalize().ok().and_then(|own| own.parent().and_then(number_in));
         return disk.into_iter().collect();
     }
     slaves
 }
 
-/// The file of a loop device, or the folder that it was made in where it has no name; nothing of others.
+/// The file of a loop device, or the folder where a nameless file was created. `None` for other devices.
 pub(crate) fn backing_file(device: &Device) -> Option<PathBuf> {
     read_limited::of_the_kernel(device.sys.join("loop/backing_file")).ok().map(|text| backing(&text))
 }
 
-/// The file of a loop device; nothing if it has no name, and of other devices.
+/// The file of a loop device. `None` if the file has no name, and for other devices.
 pub(crate) fn named_file(device: &Device) -> Option<PathBuf> {
     named(&read_limited::of_the_kernel(device.sys.join("loop/backing_file")).ok()?)
 }
 
-/// A name may end as the kernel marks a file without one: then it is one if there is such a file.
+/// Parses the path of a named file. A real name may end in the kernel's mark for nameless files; it counts as a name
+/// if such a file exists.
 fn named(text: &str) -> Option<PathBuf> {
     let path = PathBuf::from(original(text.trim_end_matches('\n')));
     (!text.trim_end_matches('\n').ends_with(NAMELESS) || path.exists()).then_some(path)
@@ -91,15 +92,15 @@ fn backing(text: &str) -> PathBuf {
     }
 }
 
-/// On which device a file lies.
+/// The number of the device that contains a file.
 fn device_of(file: &Path) -> Option<u64> {
     let metadata = file.metadata().ok()?;
-    // The file of a loop device may itself be a device.
+    // A loop device may also be backed by a device.
     let is_device = std::os::unix::fs::FileTypeExt::is_block_device(&metadata.file_type());
     Some(if is_device { metadata.rdev() } else { metadata.dev() })
 }
 
-/// What a folder holds, in order; nothing where there is no such folder.
+/// The entries of a folder, sorted. Empty if the folder does not exist.
 pub(crate) fn folders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut entries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

@@ -1,4 +1,4 @@
-//! What machine this is: what a number is worth nothing without.
+//! The machine that a measurement ran on. A number means nothing without it.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use crate::sys::read_limited;
 pub struct Host {
     /// The kernel's name and release: `Linux 6.18.44`.
     pub kernel: String,
-    /// Processors that this program may use.
+    /// Number of processors that this program may use.
     pub cpus: usize,
-    /// Bytes of memory, where they can be seen.
+    /// Bytes of memory. `None` if the kernel does not show it.
     pub memory_bytes: Option<u64>,
-    /// The machine's name.
+    /// The host name.
     pub name: String,
 }
 
-/// Processors of the whole machine that are at work, whoever may use them; nothing where they cannot be seen.
+/// Number of online processors of the machine, including those that this program may not use. `None` if not visible.
 pub fn processors() -> Option<u32> {
     let text = read_limited::of_the_kernel("/proc/stat").ok()?;
     let is_one =
@@ -29,7 +29,7 @@ pub fn processors() -> Option<u32> {
 }
 
 impl Host {
-    /// Looks around.
+    /// Reads the properties of this machine.
     pub fn this() -> Host {
         let system = rustix::system::uname();
         let text = |part: &std::ffi::CStr| units::name::text(part.to_bytes()).into_owned();
@@ -42,12 +42,12 @@ impl Host {
     }
 }
 
-/// Bytes that this process has written, or has had written, to devices; nothing where nobody counts them.
+/// Bytes that this process wrote, or caused to be written, to devices. `None` if the kernel does not count them.
 pub fn written_by_this_process() -> Option<u64> {
     Some(Process::myself().ok()?.io().ok()?.write_bytes)
 }
 
-/// How long the machine has been running, time asleep included; up to a second less.
+/// Time since boot, including suspend; up to one second too short.
 pub fn uptime() -> Duration {
     Duration::from_secs(u64::try_from(rustix::system::sysinfo().uptime).unwrap_or(0))
 }

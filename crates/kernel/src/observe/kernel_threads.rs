@@ -1,24 +1,23 @@
-//! CPU time of the kernel's own threads: write-back, journals, loop devices. A program's CPU time does not
-//! contain it, though the program caused it.
+//! CPU time of kernel threads: write-back, journals, loop devices. A program's CPU time does not include it, although
+//! the program caused the work.
 
 use std::collections::HashMap;
 
 use procfs::process::{Process, StatFlags};
 use units::Nanos;
 
-/// A thread of the kernel: its number and when it started. Names change while a worker lives, and numbers
-/// are used again.
+/// A kernel thread: its process id and its start time. A worker's name changes while it lives, and ids are reused.
 type Worker = (i32, u64);
 
-/// The CPU time of every kernel thread at one moment, exact in nanoseconds.
+/// The CPU time of every kernel thread at one moment, in nanoseconds.
 pub(crate) struct WorkerTimes(HashMap<Worker, u64>);
 
 impl WorkerTimes {
-    /// Reads all of them; nothing where this system does not show them.
+    /// Reads the times of all kernel threads. Returns `None` if this system does not show them.
     pub(crate) fn read() -> Option<WorkerTimes> {
         let mut times = HashMap::new();
         for process in procfs::process::all_processes().ok()?.flatten() {
-            // A thread may end between listing and reading: then it is left out.
+            // A thread that ends between listing and reading is left out.
             let Ok(stat) = process.stat() else { continue };
             if !is_kernel_thread(stat.flags) {
                 continue;
@@ -31,8 +30,8 @@ impl WorkerTimes {
         (!times.is_empty()).then_some(WorkerTimes(times))
     }
 
-    /// What they used since `earlier`. A worker that was not there then counts in full, one that has ended
-    /// since is lost.
+    /// The CPU time used since `earlier`. Threads that started since then count in full; those that ended are not
+    /// counted.
     pub(crate) fn since(&self, earlier: &WorkerTimes) -> Nanos {
         let used = self.0.iter().map(|(worker, nanos)| nanos.saturating_sub(*earlier.0.get(worker).unwrap_or(&0)));
         Nanos(used.sum())

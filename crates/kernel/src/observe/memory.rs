@@ -1,4 +1,4 @@
-//! Whether there is memory for what is to come: asked before anything is made, when nothing is lost by ending.
+//! Checks for enough memory before a run creates anything. At that point an error loses no work.
 
 use rustix::process::{Resource, getrlimit};
 use units::Bytes;
@@ -7,31 +7,31 @@ use crate::errors::Fault;
 use crate::observe::counters::{Source, memory_allowed};
 use crate::sys::payload::RING_BYTES;
 
-/// What the program holds in memory beside its buffers, at most, while it measures: 3 to 8 MB were seen of `tlpi` and
-/// `quick` in a build that is not optimised.
+/// Most resident memory of the process while it measures, besides its buffers. A debug build used 3 to 8 MB for
+/// `tlpi` and `quick`.
 const HELD: u64 = 16 << 20;
 
-/// What it takes of addresses beside them: stacks of its threads (2 MiB each), what the C library sets aside for a
-/// thread (64 MiB, of which it makes do with less), the store's caches. With 32 MiB `quick` and `tlpi` came to their
-/// end.
+/// Address space besides the resident memory and the buffers: thread stacks (2 MiB each), the area that the C library
+/// reserves per thread (64 MiB, but it manages with less), and the database caches. `quick` and `tlpi` completed with
+/// 32 MiB.
 const ADDRESSES: u64 = 32 << 20;
 
-/// What each program takes of addresses where several run at once, each on a thread of its own: its stack, and its
-/// times (a quarter of a megabyte for each kind) in pages that the C library does not share between threads.
+/// Address space per program if several run at the same time, each on its own thread: its stack, and its recorded
+/// times (a quarter of a megabyte per kind) in pages that the C library does not share between threads.
 const ADDRESSES_EACH: u64 = 4 << 20;
 
-/// How far the stack of the first thread may grow; nothing if it is not limited.
+/// The maximum size of the first thread's stack. `None` if it is not limited.
 pub fn stack_limit() -> Option<Bytes> {
     getrlimit(Resource::Stack).current.map(Bytes)
 }
 
-/// Refuses where so many programs, with calls of that size and `rings` at once, would not have the memory that they
-/// need.
-///   1. No control group may allow less than is held;
-///   2. the kernel must have addresses for all of it (`ulimit -v`, strict overcommit): they are asked for, and given
-///      back.
+/// Returns an error if there is not enough memory for `programs` programs with calls of up to `largest_call` bytes,
+/// and `rings` bytes of io_uring memory.
+///   1. The control groups must allow the memory that will be resident.
+///   2. The kernel must grant addresses for all of it (`ulimit -v`, strict overcommit). They are requested and
+///      released.
 pub fn check_memory(programs: usize, largest_call: u32, rings: Bytes) -> Result<(), Fault> {
-    // A ring with room for the largest call behind it, and what is read into.
+    // Per program: a payload ring with room for the largest call behind it, and a read buffer.
     let buffers = programs as u64 * (u64::from(RING_BYTES) + 2 * u64::from(largest_call)) + rings.0;
     // 1.
     let held = HELD + buffers;

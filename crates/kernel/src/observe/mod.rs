@@ -1,4 +1,4 @@
-//! Observing the machine: mounts, block devices, counters, temperatures. Nothing here changes anything.
+//! Observes the machine: mounts, block devices, counters, temperatures. Nothing in this module changes the machine.
 
 pub(crate) mod attribute;
 pub mod block_device;

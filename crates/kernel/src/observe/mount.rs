@@ -1,4 +1,4 @@
-//! What lies under a path: the file system, its mount options, its room, its device.
+//! The mount of a path: its file system, options, free space and device.
 
 use std::ffi::OsString;
 use std::io;
@@ -14,32 +14,31 @@ use crate::observe::block_stack;
 use crate::sys::name::original;
 use crate::sys::read_limited;
 
-/// What lies under a path.
+/// The file system at a path, and the device below it.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// `ext4`, `xfs`, `tmpfs`, ...; nothing where the mount table does not show it.
+    /// `ext4`, `xfs`, `tmpfs`, ...; `None` if the mount table does not list it.
     pub file_system: Option<String>,
     /// The mount options, sorted.
     pub mount_options: Vec<String>,
-    /// Bytes that an unprivileged program may still write.
+    /// Bytes that an unprivileged program can still write.
     pub free_bytes: u64,
-    /// Files that an unprivileged program may still make; nothing where the file system sets no limit.
+    /// Files that an unprivileged program can still create. `None` if the file system sets no limit.
     pub free_files: Option<u64>,
     /// Bytes of the whole file system.
     pub total_bytes: u64,
-    /// Bytes that files and the file system itself take up.
+    /// Bytes used by files and by the file system itself.
     pub used_bytes: u64,
-    /// The device, where there is a visible one.
+    /// The device below the file system. `None` if none is visible.
     pub device: Option<Device>,
-    /// What of it lies in memory only, so that nothing written there is durable: `tmpfs`, `zram0`, ...
+    /// The layer that is only in memory, so that nothing written there is durable: `tmpfs`, `zram0`, ...
     pub in_memory: Option<String>,
-    /// The file system that the image lies in that this one stands on, and its device: `ext4 on vda`; nothing
-    /// where it stands on no image.
+    /// If the file system is in an image: the image's own file system and device, `ext4 on vda`. Otherwise `None`.
     pub nested_in: Option<String>,
 }
 
 impl Place {
-    /// Looks under `path`, which must exist.
+    /// Inspects `path`, which must exist.
     pub fn under(path: &Path) -> io::Result<Place> {
         let path = path.canonicalize()?;
         let number = path.metadata()?.dev();
@@ -63,8 +62,7 @@ impl Place {
         })
     }
 
-    /// The names of the devices below that another device is or stands on as well, down to the lowest that can be
-    /// seen.
+    /// Returns the names of the devices in this stack that are also in the stack of `other`, from the top down.
     pub fn shared_with(&self, other: &Device) -> Vec<String> {
         let own = self.device.as_ref().map(block_stack::under).unwrap_or_default();
         let others = block_stack::under(other);
@@ -72,7 +70,7 @@ impl Place {
         shared.map(|(device, _)| device.name).collect()
     }
 
-    /// How full the file system is, in percent.
+    /// The used share of the file system, in percent.
     pub fn fill_percent(&self) -> f64 {
         if self.total_bytes == 0 {
             return 0.0;
@@ -81,37 +79,37 @@ impl Place {
     }
 }
 
-/// The block device of this number, as metadata have it.
+/// The block device with this number (`st_dev` or `st_rdev`).
 pub(crate) fn numbered(number: u64) -> Option<Device> {
     Device::numbered(rustix::fs::major(number), rustix::fs::minor(number))
 }
 
-/// The number of the block device at a path, where there is one.
+/// The number of the block device at a path. Returns `None` if the path is not a block device.
 pub(crate) fn block_number(path: &Path) -> Option<(u32, u32)> {
     let metadata = path.metadata().ok().filter(|metadata| metadata.file_type().is_block_device())?;
     Some((rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev())))
 }
 
-/// The mount that the path lies in: of those that contain it, the deepest; of equals, the last mounted. A
-/// thread may have mounts of its own.
+/// Returns the mount that contains the path: the deepest one, or of equally deep ones the last mounted. Reads the
+/// table of this thread, because a thread may have its own mount namespace.
 fn mount_of(path: &Path) -> Option<MountInfo> {
     let mounts = mounts_in(&mount_lines(Path::new("/proc/thread-self")).ok()?)?;
     let around = mounts.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
     around.max_by_key(|mount| mount.mount_point.components().count())
 }
 
-/// The type of the file system that a path is on, by the list of mounts alone: nothing there is asked.
+/// The file system type at a path, from the mount table alone. Does not access the file system.
 pub(crate) fn file_system_at(path: &Path) -> Option<String> {
     mount_of(path).map(|mount| mount.fs_type)
 }
 
-/// What the kernel says that a thread has mounted; its folder under /proc is named. Paths may be of any bytes, and have
-/// the texts that `units::name` gives them.
+/// Reads the mount table of a thread, whose folder under /proc is `thread`. Paths may contain any bytes; they are
+/// encoded as text as in `units::name`.
 pub(crate) fn mount_lines(thread: &Path) -> io::Result<String> {
     read_limited::of_the_kernel(thread.join("mountinfo"))
 }
 
-/// The mounts that these lines tell of; nothing where one of them cannot be understood.
+/// Parses the lines of a mount table. Returns `None` if a line cannot be parsed.
 pub(crate) fn mounts_in(lines: &str) -> Option<Vec<MountInfo>> {
     let mount = |line: &str| {
         let mut mount = MountInfo::from_line(line).ok()?;
@@ -122,25 +120,25 @@ pub(crate) fn mounts_in(lines: &str) -> Option<Vec<MountInfo>> {
     lines.lines().map(mount).collect()
 }
 
-/// The kernel writes blanks, tabs, line ends and backslashes of a path in octal.
+/// Decodes a path: the kernel writes blanks, tabs, line ends and backslashes in octal.
 fn unescaped(path: &str) -> String {
     let odd = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\043", "#"), ("\\134", "\\")];
     odd.into_iter().fold(path.to_owned(), |path, (octal, plain)| path.replace(octal, plain))
 }
 
-/// The options of the mount that a folder lies in.
+/// The options of the mount that contains the folder.
 pub(crate) fn mount_options(folder: &Path) -> Option<Vec<String>> {
     Some(options(&mount_of(&folder.canonicalize().ok()?)?))
 }
 
-/// The name of a file system that keeps files in memory only.
+/// The name of the file system, if it keeps files only in memory.
 fn memory_only(mount: &MountInfo) -> Option<String> {
     matches!(mount.fs_type.as_str(), "tmpfs" | "ramfs").then(|| mount.fs_type.clone())
 }
 
-/// What of a device lies in memory only: the device itself, or the file of a loop device.
+/// Describes the part of a device that is only in memory: the device itself, or the file of a loop device.
 fn in_memory(device: &Device) -> Option<String> {
-    // The RAM disk (brd) and compressed memory (zram) have no attribute that tells, only their names.
+    // The RAM disk (brd) and compressed memory (zram) have no attribute that shows it, only their names.
     let is_memory = ["ram", "zram"].iter().any(|kind| {
         let number = device.name.strip_prefix(kind);
         number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
@@ -152,14 +150,14 @@ fn in_memory(device: &Device) -> Option<String> {
     memory_only(&mount).map(|file_system| format!("{} on {file_system}", device.name))
 }
 
-/// The file of a loop device, or the folder that it was made in; nothing where that is itself a device.
+/// The file of a loop device, or the folder of a nameless one. Returns `None` if the file is itself a device.
 fn image_under(device: &Device) -> Option<PathBuf> {
     let file = block_stack::backing_file(device)?;
     let metadata = file.metadata().ok()?;
     (!metadata.file_type().is_block_device()).then_some(file)
 }
 
-/// Where a file lies: `ext4 on vda`.
+/// The file system and device of a file: `ext4 on vda`.
 fn host_of(file: &Path) -> String {
     let mount = mount_of(file);
     let number = file.metadata().ok().map(|metadata| metadata.dev());
@@ -168,7 +166,7 @@ fn host_of(file: &Path) -> String {
     device.map_or_else(|| file_system.clone(), |device| format!("{file_system} on {}", device.name))
 }
 
-/// btrfs gives its files a number that is no device's; the mount table names the device.
+/// The device that the mount table names. btrfs gives its files a device number that belongs to no device.
 fn mounted_device(mount: &MountInfo) -> Option<Device> {
     let source = PathBuf::from(original(mount.mount_source.as_ref()?));
     numbered(source.metadata().ok()?.rdev())
@@ -187,26 +185,26 @@ fn options(mount: &MountInfo) -> Vec<String> {
     options
 }
 
-/// Whether this user may write to the file, or make files in the directory.
+/// Checks that this user may write to the file, or create files in the directory.
 pub fn may_write(path: &Path) -> io::Result<()> {
     let wanted = if path.is_dir() { Access::WRITE_OK | Access::EXEC_OK } else { Access::WRITE_OK };
     Ok(rustix::fs::access(path, wanted)?)
 }
 
-/// Bytes that an unprivileged program may still write in this directory.
+/// Bytes that an unprivileged program can still write in this directory.
 pub fn free_bytes(directory: &Path) -> io::Result<u64> {
     let space = rustix::fs::statvfs(directory)?;
     Ok(space.f_bavail.saturating_mul(space.f_frsize))
 }
 
-/// Whether files in this directory can be opened past the page cache. Tries it on an unnamed file.
+/// True if files in this directory can be opened with `O_DIRECT`. Tries it on an unnamed file.
 pub fn takes_direct(directory: &Path) -> bool {
     let Ok(file) = tempfile::tempfile_in(directory) else { return false };
     rustix::fs::open(through(&file), OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()).is_ok()
 }
 
-/// What direct I/O on files in this directory must be aligned to; nothing where the kernel does not say, or where there
-/// is none. Looks at an unnamed file.
+/// The alignment of direct I/O on files in this directory, in bytes. Returns `None` if the kernel does not report it
+/// or if there is no direct I/O. Inspects an unnamed file.
 pub fn direct_alignment(directory: &Path) -> Option<u32> {
     let file = tempfile::tempfile_in(directory).ok()?;
     let statx = rustix::fs::statx(&file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
@@ -214,12 +212,12 @@ pub fn direct_alignment(directory: &Path) -> Option<u32> {
     Some(statx.stx_dio_offset_align).filter(|align| is_said && *align > 0)
 }
 
-/// A path that leads to the open file, whatever its name leads to meanwhile.
+/// A path that leads to the open file, even if its name now leads elsewhere.
 pub(crate) fn through(file: impl AsFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
 }
 
-/// Whether the path lies under /dev, where a missing name is a typing error and never to be created.
+/// True if the path is under /dev, except /dev/shm. A missing name there is a typing error and must not be created.
 pub fn is_under_dev(path: &Path) -> bool {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let parent = absolute.parent().and_then(|parent| parent.canonicalize().ok()).unwrap_or(absolute);

@@ -1,7 +1,7 @@
-//! How hot a device is, and whether it is as hot as it may be: drives slow themselves down then.
+//! The temperature of a device, and whether it has reached its limit. Drives throttle themselves at the limit.
 //!
-//! Drives show it as sensors of the kernel's hardware monitoring (Documentation/hwmon/sysfs-interface.rst): NVMe from
-//! Linux 5.5 on, SATA where the module drivetemp is loaded. Virtual ones have none.
+//! Drives report it as hwmon sensors of the kernel (Documentation/hwmon/sysfs-interface.rst): NVMe since Linux 5.5,
+//! SATA if the module drivetemp is loaded. Virtual drives have no sensors.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,29 +10,28 @@ use crate::observe::block_device::Device;
 use crate::sys::name::Shown;
 use crate::sys::read_limited;
 
-/// How the settings around a program are called that say whether a device has reached its limit: `heat of sda`.
+/// Prefix of the setting names that tell whether a device has reached its temperature limit: `heat of sda`.
 pub const HEAT: &str = "heat of ";
 
-/// What such a setting says where it has.
+/// The value of such a setting if the limit is reached.
 pub const AT_LIMIT: &str = "at its limit";
 
-/// The hottest that a sensor may say is its limit, in degrees: the kernel gives 65,261.85 of NVMe drives that name
-/// none.
+/// Highest limit that is believed, in degrees Celsius. The kernel reports 65,261.85 for NVMe drives without a limit.
 const BELIEVABLE: i64 = 200;
 
-/// What the sensors of a device say.
+/// The sensor readings of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heat {
     /// The highest temperature, in degrees Celsius.
     pub celsius: i64,
-    /// From which temperature on the device is too hot, where it says so: the lowest such.
+    /// The lowest limit of its sensors, in degrees Celsius. `None` if no sensor reports one.
     pub limit: Option<i64>,
-    /// Whether one of its sensors has reached its own limit, or says that it is alarmed.
+    /// True if a sensor has reached its own limit or reports an alarm.
     pub is_reached: bool,
 }
 
 impl Heat {
-    /// Of this device; of a partition, of its disk. Nothing where no sensor of it can be seen.
+    /// Reads the sensors of the device; for a partition, those of its disk. Returns `None` if no sensor is visible.
     pub fn of(device: &Device) -> Option<Heat> {
         let places = ["device", "device/device", "../device", "../device/device"];
         let below = places.iter().flat_map(|place| monitors(&device.sys.join(place)));
@@ -45,7 +44,7 @@ impl Heat {
     }
 }
 
-/// The monitors in a folder of a device: `hwmon3` in it, or in its folder `hwmon`.
+/// Returns the hwmon folders of a device folder: `hwmon3` in it, or in its folder `hwmon`.
 fn monitors(folder: &Path) -> Vec<PathBuf> {
     let inside = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_monitor = |path: &PathBuf| {
@@ -55,7 +54,7 @@ fn monitors(folder: &Path) -> Vec<PathBuf> {
     inside(folder.to_owned()).chain(inside(folder.join("hwmon"))).filter(is_monitor).collect()
 }
 
-/// One sensor of a monitor; it counts thousandths of a degree.
+/// Reads one sensor of a monitor. The kernel reports thousandths of a degree.
 fn sensor(monitor: &Path, number: u32) -> Option<Heat> {
     let read = |what: &str| {
         read_limited::of_the_kernel(monitor.join(format!("temp{number}_{what}"))).ok()?.trim().parse::<i64>().ok()

@@ -1,5 +1,5 @@
-//! The control groups of this thread: what they allow, and what they took. Both versions: version 1 has a
-//! tree per controller, version 2 one for all, and a system may have both.
+//! Limits and counters of the control groups of this thread. Both versions are supported: version 1 has one tree per
+//! controller, version 2 one tree for all, and a system may have both.
 
 use std::path::{Path, PathBuf};
 
@@ -11,40 +11,40 @@ use crate::observe::block_device::Device;
 use crate::sys::name::original;
 use crate::sys::read_limited;
 
-/// The groups that the calling thread is in.
+/// The control groups of the calling thread.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
-    /// Of version 1, by controller.
+    /// Version 1, one tree per controller.
     cpu: Option<Lineage>,
     blkio: Option<Lineage>,
     memory: Option<Lineage>,
-    /// Of version 2.
+    /// Version 2.
     unified: Option<Lineage>,
 }
 
-/// What of the limits of control groups can be seen.
+/// Visibility of the control group limits, by resource. `None` if no tree with the controller is mounted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupsSeen {
-    /// Of the CPU; nothing where no tree with it is mounted.
+    /// CPU limits.
     pub cpu: Option<Reach>,
-    /// Of I/O.
+    /// I/O limits.
     pub io: Option<Reach>,
-    /// Of memory.
+    /// Memory limits.
     pub memory: Option<Reach>,
 }
 
-/// From where a group is seen.
+/// The visible group of the thread's tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// The own group, with its limits.
+    /// The thread's own group, with its limits.
     Own,
-    /// The root of what is mounted here. That has no limits; where it is the root of a container only, those of
-    /// the container cannot be seen.
+    /// The root of the mounted tree, which has no limits. If it is only the root of a container, the limits of the
+    /// container are not visible.
     Root,
 }
 
-/// The folders of a group and of those around it, its own first. The root of the tree is not among them:
-/// it limits nothing and keeps no account of its own.
+/// The folders of a group and its ancestors, the group first. The root of the tree is excluded: it has no limits and
+/// no counters.
 #[derive(Debug)]
 struct Lineage(Vec<PathBuf>);
 
@@ -63,7 +63,7 @@ impl Groups {
         Groups { cpu: lineage("cpu"), blkio: lineage("blkio"), memory: lineage("memory"), unified: lineage("") }
     }
 
-    /// Which of them can be seen.
+    /// Tells for each resource which group is visible.
     pub(super) fn seen(&self) -> GroupsSeen {
         let reach = |own: &Option<Lineage>, file: &str| {
             let trees = [own, &self.unified].into_iter().flatten();
@@ -80,8 +80,8 @@ impl Groups {
         }
     }
 
-    /// Time in which these groups had used up their share of the CPU, summed over processors and groups.
-    /// Nothing where no group has a share.
+    /// Time in which these groups were throttled because their CPU quota was used up, summed over processors and
+    /// groups. Returns `None` if no group has a quota.
     pub(super) fn cpu_throttled(&self) -> Option<Nanos> {
         let counted = |lineage: &Option<Lineage>, word: &str, unit: u64| {
             let texts = lineage.iter().flat_map(|lineage| lineage.texts("cpu.stat"));
@@ -94,8 +94,8 @@ impl Groups {
         sums.into_iter().flatten().reduce(u64::saturating_add).map(Nanos)
     }
 
-    /// What may be done on these devices in a second: the least of all limits. In version 1 the groups
-    /// around the own one limit it only where the system says so, which no file tells: they are left out.
+    /// The I/O limits per second on these devices: the minimum of all limits. In version 1, only the own group is
+    /// read: its ancestors limit it only on some systems, and no file shows on which.
     pub(super) fn io_limits(&self, devices: &[(Device, u32)]) -> IoLimits {
         let numbers: Vec<&str> = devices.iter().filter_map(|(device, _)| device.number()).collect();
         let mut limits = IoLimits::default();
@@ -115,8 +115,7 @@ impl Groups {
         unified.fold(limits, |limits, text| limits.tighter(parse_io_max(&text, &numbers)))
     }
 
-    /// What these groups and those around them allow of memory and of the CPU: the texts of their limits, the
-    /// own group's first.
+    /// The memory limits and CPU quotas of these groups and their ancestors as text, the own group's first.
     pub(super) fn limits(&self) -> [(&'static str, String); 2] {
         let all = |lineages: [(&Option<Lineage>, &str); 2]| {
             let texts = lineages.into_iter().filter_map(|(lineage, file)| Some(lineage.as_ref()?.texts(file)));
@@ -128,8 +127,8 @@ impl Groups {
         ]
     }
 
-    /// The least of what these groups and those around them allow of memory. Where there is no limit, version 1 has a
-    /// number that no machine has, and version 2 a word.
+    /// The lowest memory limit of these groups and their ancestors, in bytes. Without a limit, version 1 has a number
+    /// larger than any machine's memory, and version 2 a word.
     pub(super) fn memory_allowed(&self) -> Option<u64> {
         let texts = |lineage: &Option<Lineage>, file: &'static str| {
             lineage.iter().flat_map(|lineage| lineage.texts(file)).collect::<Vec<String>>()
@@ -138,18 +137,18 @@ impl Groups {
         all.iter().flatten().filter_map(|text| text.trim().parse().ok()).min()
     }
 
-    /// Pages of files that came back to the own group soon after they had to go; nothing where the group is
-    /// the root, which keeps no account.
+    /// File pages of the own group that were read again soon after eviction. Returns `None` if the group is the root,
+    /// which has no counters.
     pub(super) fn refaults(&self) -> Option<u64> {
         let own = [&self.memory, &self.unified].into_iter().flatten().find_map(|lineage| lineage.0.first())?;
         let text = read_limited::of_the_kernel(own.join("memory.stat")).ok()?;
-        // Version 1 has a line for the group alone and one with the groups below it.
+        // Version 1 has one line for the group alone, and a `total_` line that includes the groups below it.
         number_after(&text, "total_workingset_refault_file").or_else(|| number_after(&text, "workingset_refault_file"))
     }
 }
 
 impl Lineage {
-    /// The group `group` of a tree whose part `root` is mounted at `point`.
+    /// Returns the folders of `group` if the subtree `root` of the hierarchy is mounted at `point`.
     fn of(source: &Source, group: &Path, root: &Path, point: &Path) -> Lineage {
         let below = group.strip_prefix(root).unwrap_or(Path::new(""));
         let point = source.inside(point);
@@ -162,7 +161,7 @@ impl Lineage {
     }
 }
 
-/// The group of a controller; the empty word is version 2. Lines are `number:controllers:path`.
+/// The path of the thread's group for a controller; "" selects version 2. Lines are `number:controllers:path`.
 pub(super) fn path_of(groups: &str, controller: &str) -> Option<PathBuf> {
     groups.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
@@ -171,7 +170,7 @@ pub(super) fn path_of(groups: &str, controller: &str) -> Option<PathBuf> {
     })
 }
 
-/// Which part of a controller's tree is mounted, and where.
+/// Returns the mounted subtree of a controller's hierarchy, and its mount point.
 pub(super) fn mount_of(mounts: &str, controller: &str) -> Option<(PathBuf, PathBuf)> {
     mounts.lines().find_map(|line| {
         let (place, system) = line.split_once(" - ")?;
@@ -187,7 +186,8 @@ pub(super) fn mount_of(mounts: &str, controller: &str) -> Option<(PathBuf, PathB
     })
 }
 
-/// Lines are `8:0 rbps=1048576 wbps=max riops=max wiops=120` (Documentation/admin-guide/cgroup-v2.rst).
+/// Parses `io.max`. Lines are `8:0 rbps=1048576 wbps=max riops=max wiops=120`
+/// (Documentation/admin-guide/cgroup-v2.rst).
 pub(super) fn parse_io_max(text: &str, numbers: &[&str]) -> IoLimits {
     let mut limits = IoLimits::default();
     for line in text.lines() {
@@ -196,7 +196,7 @@ pub(super) fn parse_io_max(text: &str, numbers: &[&str]) -> IoLimits {
             continue;
         }
         for (key, value) in fields.filter_map(|field| field.split_once('=')) {
-            // `max` is no number, and no limit.
+            // `max` means no limit; it does not parse as a number.
             let limit = value.parse().ok();
             let one = match key {
                 "rbps" => IoLimits { read_bytes: limit, ..IoLimits::default() },
@@ -216,7 +216,7 @@ mod tests {
     use super::super::tests::recorded;
     use super::*;
 
-    /// Version 1 with version 2 beside it, as on a machine of the change-over.
+    /// Version 1 with version 2 beside it, as on machines that are in transition.
     const BOTH: [(&str, &str); 2] = [
         ("proc/thread-self/cgroup", "7:blkio:/job\n4:memory:/job/small\n2:cpu,cpuacct:/job/slow\n0::/\n"),
         (
@@ -246,7 +246,7 @@ mod tests {
             recorded.write(&format!("sys/dev/block/{number}/uevent"), &format!("DEVNAME={name}\n"));
         }
         let groups = Groups::read(&recorded.source);
-        // Of the root nothing is counted: it is nobody's quota.
+        // The root's counters are ignored: the root has no quota.
         assert_eq!(groups.cpu_throttled(), Some(Nanos(1_039_036_100)));
         assert_eq!(groups.refaults(), Some(6));
         let devices = [(recorded.device(7, 3), 0), (recorded.device(8, 0), 1)];
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(groups.io_limits(&[]), IoLimits::default());
     }
 
-    /// In a container with a namespace of its own, the mount shows only the part below its root.
+    /// In a container with its own cgroup namespace, the mount shows only the part below its root.
     #[test]
     fn a_mount_may_show_a_part_of_the_tree() {
         let recorded = recorded(&[

@@ -1,11 +1,11 @@
-//! The processors, the pressure and the page cache of the whole machine.
+//! CPU time, pressure and page cache of the whole machine.
 
 use units::Nanos;
 use workload::{Dirtiness, Pressure, Witness};
 
 use super::{Source, number_after};
 
-/// The machine's own counters.
+/// The machine's counters at one moment. A counter that is not available is `None`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Machine {
     busy: Option<Nanos>,
@@ -36,8 +36,8 @@ impl Machine {
     }
 }
 
-/// Time in which processors were neither idle nor waiting for I/O, and time that other virtual machines had
-/// them. The first line of /proc/stat counts ticks: user, nice, system, idle, iowait, irq, softirq, steal.
+/// Parses /proc/stat into busy time (processors neither idle nor waiting for I/O) and steal time. Its first line
+/// counts ticks: user, nice, system, idle, iowait, irq, softirq, steal.
 pub(super) fn parse_stat(text: &str) -> Option<(Nanos, Nanos)> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
@@ -47,14 +47,14 @@ pub(super) fn parse_stat(text: &str) -> Option<(Nanos, Nanos)> {
     Some((nanos(busy), nanos(steal)))
 }
 
-/// The total of the line `some`, in microseconds (Documentation/accounting/psi.rst).
+/// Parses the total of the line `some`, in microseconds (Documentation/accounting/psi.rst).
 pub(super) fn parse_pressure(text: &str) -> Option<Nanos> {
     let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
     let total = line.split_whitespace().find_map(|field| field.strip_prefix("total="))?;
     total.parse().ok().map(Nanos::from_micros)
 }
 
-/// /proc/vmstat.
+/// The text of /proc/vmstat.
 pub(super) struct VirtualMemory(String);
 
 impl VirtualMemory {
@@ -66,18 +66,18 @@ impl VirtualMemory {
         number_after(&self.0, word)
     }
 
-    /// Pages of files that were wanted again soon after they had to go.
+    /// File pages of the machine that were read again soon after eviction.
     pub(super) fn refaults(&self) -> Option<u64> {
         self.number("workingset_refault_file")
     }
 
-    /// How often the caches were dropped, pages or names.
+    /// Number of cache drops: page cache plus slab (dentries and inodes).
     pub(super) fn drops(&self) -> Option<u64> {
         Some(self.number("drop_pagecache")?.saturating_add(self.number("drop_slab")?))
     }
 
-    /// Nobody who writes is held back below the middle between the two thresholds (`dirty_freerun_ceiling`
-    /// in the kernel's mm/page-writeback.c).
+    /// Reads the dirty pages, and the threshold below which no writer is throttled. That is the middle between the
+    /// two kernel thresholds (`dirty_freerun_ceiling` in mm/page-writeback.c).
     pub(super) fn dirtiness(&self) -> Option<Dirtiness> {
         let pages = self.number("nr_dirty")?.saturating_add(self.number("nr_writeback")?);
         Some(Dirtiness {

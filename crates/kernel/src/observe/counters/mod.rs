@@ -1,16 +1,16 @@
-//! Counters on both sides of a measurement: of the programs, of every device under them, of the machine.
+//! Counters before and after a measurement: of the programs, of every device under them, of the machine.
 //!
 //! ```text
 //!   Snapshot::before ... the measurement ... Snapshot::after ──> since ──> Witness
-//!      ├── process.rs   bytes charged to this process, time without a processor
+//!      ├── process.rs   bytes charged to this process, time waiting for a processor
 //!      ├── machine.rs   processors, pressure, page cache
-//!      ├── cgroups.rs   what the control groups of this thread allow and took
+//!      ├── cgroups.rs   limits and counters of this thread's control groups
 //!      └── block_device.rs, kernel_threads.rs
 //!   settings.rs: settings that must not change from one measurement to the next
 //! ```
 //!
-//! Everything is read outside every clock, and from texts under one root, so that tests can read recorded
-//! ones. What is missing there is nothing, never zero.
+//! Everything is read outside the clocks, from text files below one root, so that tests can use recorded files. A
+//! missing counter is `None`, never zero.
 
 mod cgroups;
 mod machine;
@@ -33,7 +33,7 @@ pub use cgroups::{GroupsSeen, Reach};
 use machine::{Machine, VirtualMemory};
 pub(crate) use process::ready_time;
 
-/// Where the texts of the kernel lie.
+/// The root folder of the kernel's text files, `/` except in tests.
 #[derive(Clone, Debug)]
 pub(crate) struct Source(PathBuf);
 
@@ -44,39 +44,39 @@ impl Default for Source {
 }
 
 impl Source {
-    /// Those of a recorded machine.
+    /// The files of a recorded machine, below `root`.
     #[cfg(test)]
     pub(crate) fn below(root: &Path) -> Source {
         Source(root.to_owned())
     }
 
-    /// The text at a path that begins below the root.
+    /// Reads the file at `path`, which is relative to the root.
     fn text(&self, path: &str) -> Option<String> {
         read_limited::of_the_kernel(self.0.join(path)).ok()
     }
 
-    /// A path as this system names it, below the root.
+    /// Moves an absolute path of this system below the root.
     fn inside(&self, path: &Path) -> PathBuf {
         self.0.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// The bytes charged to this process since it began.
+    /// The bytes charged to this process since it started.
     pub(crate) fn accounts(&self) -> Option<Accounts> {
         process::accounts(self)
     }
 
-    /// How close the machine is to holding back who writes.
+    /// The number of dirty pages, and the threshold at which the kernel starts to throttle writers.
     pub(crate) fn dirtiness(&self) -> Option<Dirtiness> {
         VirtualMemory::read(self)?.dirtiness()
     }
 }
 
-/// What of the limits of this thread's control groups can be seen.
+/// The visibility of the limits of this thread's control groups.
 pub(crate) fn groups_seen(source: &Source) -> GroupsSeen {
     Groups::read(source).seen()
 }
 
-/// Bytes of memory that the control groups of this thread allow; nothing where none limits it.
+/// Bytes of memory that this thread's control groups allow. Returns `None` if they set no limit.
 pub(crate) fn memory_allowed(source: &Source) -> Option<u64> {
     Groups::read(source).memory_allowed()
 }
@@ -87,7 +87,7 @@ pub(crate) struct Snapshot {
     rest: Rest,
 }
 
-/// Those that are read quickly.
+/// The counters that are quick to read.
 struct Rest {
     at: Moment<Host>,
     process: Nanos,
@@ -99,7 +99,7 @@ struct Rest {
     memory: MemoryEvents,
 }
 
-/// A device under the programs, when looked at.
+/// The counters of a device below the programs at one moment. `depth` is the number of devices above it.
 struct Seen {
     name: String,
     depth: u32,
@@ -121,24 +121,25 @@ impl Seen {
 }
 
 impl Snapshot {
-    /// Before a measurement: what takes long to read comes first, so that it is not seen by the others.
+    /// Reads the counters before a measurement. The slow ones come first, so that the others do not include their
+    /// cost.
     pub(crate) fn before(source: &Source, devices: &[(Device, u32)]) -> Snapshot {
         let workers = WorkerTimes::read();
         Snapshot { workers, rest: Rest::read(source, devices) }
     }
 
-    /// After a measurement: what takes long comes last.
+    /// Reads the counters after a measurement. The slow ones come last.
     pub(crate) fn after(source: &Source, devices: &[(Device, u32)]) -> Snapshot {
         let rest = Rest::read(source, devices);
         Snapshot { workers: WorkerTimes::read(), rest }
     }
 
-    /// The same without what takes long.
+    /// Reads the counters without the slow ones.
     pub(crate) fn brief(source: &Source, devices: &[(Device, u32)]) -> Snapshot {
         Snapshot { workers: None, rest: Rest::read(source, devices) }
     }
 
-    /// What happened between the two.
+    /// The differences between two snapshots.
     pub(crate) fn since(&self, before: &Snapshot) -> Witness {
         let workers = self.workers.as_ref().zip(before.workers.as_ref());
         Witness { workers: workers.map(|(now, before)| now.since(before)), ..self.rest.since(&before.rest) }
@@ -190,7 +191,7 @@ impl Rest {
     }
 }
 
-/// What one device did; nothing where it was not there before.
+/// The activity of one device since `before`. Returns `None` if the device was not there before.
 fn layer_since(now: &Seen, before: &Rest) -> Option<Layer> {
     let earlier = before.layers.iter().find(|earlier| earlier.name == now.name)?;
     Some(Layer {
@@ -202,7 +203,7 @@ fn layer_since(now: &Seen, before: &Rest) -> Option<Layer> {
     })
 }
 
-/// What the devices directly under the programs moved.
+/// Bytes and flushes of the devices directly below the programs, summed. Returns `None` if there is no such device.
 fn top(layers: &[Layer]) -> Option<DeviceBytes> {
     let tops = layers.iter().filter(|layer| layer.depth == 0).map(|layer| layer.used.moved);
     tops.reduce(|sum, part| DeviceBytes {
@@ -212,7 +213,7 @@ fn top(layers: &[Layer]) -> Option<DeviceBytes> {
     })
 }
 
-/// The number behind a word, in a text of lines of one word and one number each.
+/// Finds the number that follows `word`. Each line of the text has one word and one number.
 fn number_after(text: &str, word: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let (key, value) = line.split_once([' ', '\t'])?;
@@ -228,13 +229,13 @@ mod tests {
 
     use super::*;
 
-    /// A recorded tree, in a folder that is gone with it.
+    /// A recorded tree in a temporary folder, which is removed on drop.
     pub(in crate::observe::counters) struct Recorded<F> {
         folder: F,
         pub(in crate::observe::counters) source: Source,
     }
 
-    /// A tree of these files.
+    /// Writes a tree with these files.
     pub(in crate::observe::counters) fn recorded(files: &[(&str, &str)]) -> Recorded<impl AsRef<Path>> {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let recorded = Recorded { source: Source(folder.path().to_owned()), folder };
@@ -249,7 +250,7 @@ mod tests {
             fs::write(path, text).expect("a file");
         }
 
-        /// The device of this number, which must have been written.
+        /// The device with this number. Its files must have been written.
         pub(in crate::observe::counters) fn device(&self, major: u32, minor: u32) -> Device {
             Device::in_sys(&self.folder.as_ref().join("sys"), major, minor).expect("the device")
         }
@@ -283,11 +284,11 @@ mod tests {
         let moved = DeviceBytes { read: 8192, written: 8192, flushes: 2 };
         assert_eq!(witness.device, Some(moved));
         assert_eq!(witness.layers.len(), 2);
-        // The disk did nothing: the file of the loop device was in memory.
+        // The disk did nothing, because the file of the loop device was in the page cache.
         assert!(witness.lowest().map(|layer| layer.name.as_str()).eq(["loop3"]));
         assert_eq!(witness.layers[0].used.busy, Nanos::from_millis(5));
         assert_eq!(witness.memory, MemoryEvents { refaults: None, machine_refaults: Some(5), drops: Some(1) });
-        // A line was missing from the second text.
+        // The second text lacks a line.
         assert_eq!(witness.accounts, None);
         assert_eq!((witness.steal, witness.quota.cpu), (None, None));
     }
@@ -298,13 +299,13 @@ mod tests {
         let read = || Rest::read(&recorded.source, &[]);
         let before = read();
         let witness = read().since(&before);
-        // But for the time that passed.
+        // Only the elapsed time and the CPU time are known.
         let Witness { elapsed, process, .. } = witness;
         assert_eq!(witness, Witness { elapsed, process, ..Witness::default() });
         assert_eq!(recorded.source.dirtiness(), None);
     }
 
-    /// Each reader, on a text that may be meant for another.
+    /// Fuzzes every parser with texts that may belong to another one.
     #[test]
     fn fuzz_counters() {
         let examples = [

@@ -1,4 +1,4 @@
-//! What the kernel charged to this process and its threads.
+//! Counters that the kernel keeps for this process and its threads.
 
 use units::Nanos;
 use workload::Accounts;
@@ -6,8 +6,8 @@ use workload::Accounts;
 use super::{Source, number_after};
 use crate::sys::read_limited;
 
-/// The bytes charged to this process since it began. Reading them costs a call of its own, whose hundred
-/// bytes are counted too.
+/// The bytes charged to this process since it started. Reading them takes a system call, whose hundred bytes are
+/// counted too.
 pub(super) fn accounts(source: &Source) -> Option<Accounts> {
     let text = source.text("proc/self/io")?;
     Some(Accounts {
@@ -19,13 +19,14 @@ pub(super) fn accounts(source: &Source) -> Option<Accounts> {
     })
 }
 
-/// Time in which the calling thread could have run and no processor was free for it, since it began. Time
-/// in which its control group had used up its share is part of it.
+/// Time since its start in which the calling thread was ready to run but waited for a processor. It includes the time
+/// in which its control group was throttled.
 pub(crate) fn ready_time() -> Option<Nanos> {
     parse_schedstat(&read_limited::of_the_kernel("/proc/thread-self/schedstat").ok()?)
 }
 
-/// Nanoseconds on a processor, nanoseconds waiting for one, turns (Documentation/scheduler/sched-stats.rst).
+/// Returns the second number. The numbers are: nanoseconds on a processor, nanoseconds waiting for one, time slices
+/// (Documentation/scheduler/sched-stats.rst).
 pub(super) fn parse_schedstat(text: &str) -> Option<Nanos> {
     text.split_whitespace().nth(1)?.parse().ok().map(Nanos)
 }

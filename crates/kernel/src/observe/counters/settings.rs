@@ -1,6 +1,5 @@
-//! Settings that decide how fast anything is and that nobody should change in the middle of a run: of the
-//! queues under the programs, of their mounts, of the processors and of the kernel. Read by name, so that a
-//! reader learns what changed.
+//! Settings that affect performance and must not change during a run: of the queues below the programs, their mounts,
+//! the processors and the kernel. They are read by name, so that a report can name the changed ones.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,10 +15,10 @@ use crate::observe::mount;
 use crate::observe::temperature::{AT_LIMIT, HEAT, Heat};
 use crate::sys::read_limited;
 
-/// Attributes of a queue that decide how it works (Documentation/ABI/stable/sysfs-block).
+/// Queue attributes that affect performance (Documentation/ABI/stable/sysfs-block).
 const QUEUE: [&str; 6] = ["scheduler", "read_ahead_kb", "write_cache", "nr_requests", "max_sectors_kb", "wbt_lat_usec"];
 
-/// Settings of the kernel that decide when data are written and what stays in memory
+/// Kernel settings that control when data are written back and what stays in memory
 /// (Documentation/admin-guide/sysctl/vm.rst).
 const MEMORY: [&str; 8] = [
     "dirty_background_bytes",
@@ -35,7 +34,7 @@ const MEMORY: [&str; 8] = [
 const PROCESSORS: &str = "sys/devices/system/cpu";
 
 impl Source {
-    /// What can be seen of them, under these devices and these folders.
+    /// Reads all visible settings of these devices, folders and the kernel.
     pub(crate) fn surroundings(&self, devices: &[(Device, u32)], folders: &[&Path]) -> Surroundings {
         let mut found = Surroundings::new();
         let mut add = |name: String, value: Option<String>| {
@@ -44,7 +43,7 @@ impl Source {
             }
         };
         for (device, _) in devices {
-            // An image may come back on another loop device.
+            // An image may be attached to another loop device next time.
             let name = if device.name.starts_with("loop") { "loop" } else { &device.name };
             for attribute in QUEUE {
                 let text = device.queue().and_then(|queue| read_limited::of_the_kernel(queue.join(attribute)).ok());
@@ -70,7 +69,7 @@ impl Source {
         found
     }
 
-    /// How the frequencies of the processors are chosen: every way that one of them has.
+    /// The frequency governors of the processors: all different ones.
     fn governors(&self) -> Option<String> {
         let policies = fs::read_dir(self.0.join(PROCESSORS).join("cpufreq")).ok()?.flatten();
         let governors =
