@@ -1,21 +1,21 @@
-//! Which step to take next to have files out of memory, apart from taking it.
+//! Chooses the next step of evicting files from memory, apart from doing it.
 
 use workload::Residency;
 
-/// How often the kernel is advised to forget the files. The first time does it, unless somebody holds their
-/// pages; who still does after the third time will not let go for us.
+/// Number of eviction advices. The first one works unless another program holds the pages. A program that still holds
+/// them after the third will not release them for us.
 pub(crate) const ADVICES: u32 = 3;
 
-/// By what means files may be removed from memory, beyond advice about files of our own.
+/// The eviction methods that are allowed beyond advice about our own files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Means {
-    /// Advice about files that the user gave.
+    /// Advice about files that you named.
     pub given: bool,
-    /// Dropping the caches of the whole machine, which slows down everybody.
+    /// Dropping the caches of the whole machine, which slows down all programs.
     pub drop_caches: bool,
 }
 
-/// What may be done, and what was.
+/// The allowed steps, and the steps that were taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ladder {
     pub(crate) advised: u32,
@@ -25,27 +25,28 @@ pub(crate) struct Ladder {
     pub(crate) dropped: bool,
 }
 
-/// What to do next.
+/// The next step of an eviction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Have all data written, advise the kernel to forget the files, and look.
+    /// Write back all data, advise the kernel to evict the files, and probe them.
     Advise,
-    /// Unmount and mount the file system, and look if anything was left.
+    /// Unmount and mount the file system, and probe again if pages were left.
     Remount,
-    /// Have everything written, drop the caches of the machine, and look if anything was left.
+    /// Write back everything, drop the caches of the machine, and probe again if pages were left.
     DropCaches,
-    /// Nothing more can be done, or needs to be.
+    /// Stop: no step is left, or none is needed.
     Settle,
 }
 
-/// Chooses the next step; `left` is what was last seen in memory, nothing where that is not known.
-///   1. Advice, while anything is left, three times at most.
-///   2. A remount where it is allowed, and then
-///   3. dropping caches where it is: both also when nothing is left, for names and directories are in
-///      memory too. They come last because looking at a file brings its name back.
+/// Chooses the next step. `left` is the residency last seen, `None` if it is not known.
+///   1. Advice, while pages are left, at most three times.
+///   2. A remount if it is allowed.
+///   3. Dropping caches if it is allowed.
+/// Steps 2 and 3 are also taken if no pages are left, because dentries and inodes are in memory too. They come last
+/// because probing a file brings its dentry back.
 pub(crate) fn next_step(ladder: &Ladder, left: Option<Residency>) -> Step {
     let is_gone = left.is_some_and(|left| left.pages == 0);
-    // 1, and once where nothing can be seen.
+    // 1; only once if residency is not visible.
     let advices = if left.is_none() { 1 } else { ADVICES };
     if !is_gone && ladder.advised < advices {
         return Step::Advise;
@@ -68,7 +69,7 @@ mod tests {
     const GONE: Option<Residency> = Some(Residency { pages: 0, of: 64 });
     const LEFT: Option<Residency> = Some(Residency { pages: 3, of: 64 });
 
-    /// The steps taken where `left` is seen after every one.
+    /// The steps that are taken if `left` is seen after every one.
     fn climb(mut ladder: Ladder, left: Option<Residency>) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut seen = None;

@@ -1,8 +1,8 @@
-//! What lies behind the bytes of files: data, compressed data, or nothing. Reading what was never written reads
-//! no device, however large the file seems.
+//! The allocation of files: data, compressed data, or holes. Reading bytes that were never written does not read the
+//! device, however large the file seems.
 //!
-//! The file system's own map of extents is asked for (Documentation/filesystems/fiemap.rst). Where it has none,
-//! lseek(2) tells of holes, though not all of them.
+//! Uses the file system's extent map (Documentation/filesystems/fiemap.rst). If it has none, lseek(2) finds holes,
+//! but not all of them.
 
 use std::fs::File;
 use std::io;
@@ -24,7 +24,7 @@ const EXTENT_ENCODED: u32 = 0x8;
 const EXTENT_ENCRYPTED: u32 = 0x80;
 const EXTENT_UNWRITTEN: u32 = 0x800;
 
-/// Extents that are asked for at a time: 14 KiB of answer.
+/// Extents per call: 14 KiB of results.
 const BATCH: usize = 256;
 
 /// `struct fiemap_extent`.
@@ -39,7 +39,7 @@ struct Extent {
     more_reserved: [u32; 3],
 }
 
-/// `struct fiemap` with room for a batch.
+/// `struct fiemap` with space for a batch.
 #[repr(C)]
 struct Map {
     start: u64,
@@ -51,13 +51,14 @@ struct Map {
     extents: [Extent; BATCH],
 }
 
-/// Looks behind all files of the programs; nothing where there is none, or where one cannot be looked behind.
+/// Sums up the allocation of all files of the programs. Returns `None` if there are no bytes or if a file cannot be
+/// inspected.
 pub(crate) fn laid(programs: &[Program]) -> Result<Option<Laid>, Fault> {
     let mut sum = Laid::default();
     for program in programs {
         let own = program.workspace.as_ref().map(|workspace| workspace.files()).transpose()?;
         for path in own.iter().flatten().chain(&program.given) {
-            // A device has no map of its own, and is written in full for all that can be seen.
+            // A device has no extent map. As far as diskperf can see, it is fully written.
             let seen =
                 page_cache::open(path).and_then(|file| if file.metadata()?.is_file() { look(&file) } else { Ok(None) });
             match seen {
@@ -69,7 +70,7 @@ pub(crate) fn laid(programs: &[Program]) -> Result<Option<Laid>, Fault> {
     Ok((sum.bytes > 0).then_some(sum))
 }
 
-/// Looks behind one file.
+/// The allocation of one file.
 fn look(file: &File) -> io::Result<Option<Laid>> {
     let bytes = file.metadata()?.len();
     match extents(file, bytes) {
@@ -83,8 +84,8 @@ fn is_unsupported(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::EBADR | libc::ENOSYS))
 }
 
-/// The extents of the first `bytes` bytes, in order. What waits to be written is written first: before that it
-/// has no place.
+/// The extents of the first `bytes` bytes, in file order. Dirty data are written back first, because they have no
+/// place on the device before that.
 fn extents(file: &File, bytes: u64) -> io::Result<Vec<Extent>> {
     let mut all: Vec<Extent> = Vec::new();
     let mut start = 0;
@@ -98,8 +99,8 @@ fn extents(file: &File, bytes: u64) -> io::Result<Vec<Extent>> {
             reserved: 0,
             extents: [Extent::default(); BATCH],
         };
-        // SAFETY: the kernel reads the head of `map` and writes up to `count` extents behind it, for which there
-        // is room; the structures are laid out as it wants them, and the descriptor is open.
+        // SAFETY: the kernel reads the head of `map` and writes up to `count` extents behind it, for which there is
+        // space; the structures have the layout that it expects, and the descriptor is open.
         let answer = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut map) };
         if answer != 0 {
             return Err(io::Error::last_os_error());
@@ -116,7 +117,7 @@ fn extents(file: &File, bytes: u64) -> io::Result<Vec<Extent>> {
     Ok(all)
 }
 
-/// What extents in order leave out of a file of so many bytes is a hole.
+/// Sums up sorted extents. Parts of a file of `bytes` bytes that no extent covers are holes.
 fn sum_up(bytes: u64, extents: &[Extent]) -> Laid {
     let mut laid = Laid { bytes, empty: 0, compressed: 0 };
     let mut at = 0;
@@ -135,14 +136,14 @@ fn sum_up(bytes: u64, extents: &[Extent]) -> Laid {
     laid
 }
 
-/// Bytes of holes, as far as lseek(2) tells of them.
+/// Bytes of holes, as far as lseek(2) reports them.
 fn holes(file: &File, bytes: u64) -> io::Result<u64> {
     let (mut empty, mut at) = (0, 0);
     while at < bytes {
         let hole = rustix::fs::seek(file, SeekFrom::Hole(at))?.min(bytes);
         at = match rustix::fs::seek(file, SeekFrom::Data(hole)) {
             Ok(data) => data.min(bytes),
-            // Behind the last data.
+            // After the last data.
             Err(Errno::NXIO) => bytes,
             Err(errno) => return Err(errno.into()),
         };

@@ -1,15 +1,15 @@
-//! The state of the page cache before a phase: having files out of memory or in it, and proving it.
+//! Sets the state of the page cache before a phase: evicts files or loads them, and proves the result.
 //!
 //! ```text
-//!   reach ──> plots: which files, seen through which probe        (probe.rs: tested before it is trusted)
-//!     ├── cold ──> next_step ──> advise, remount, drop caches     (evict.rs: chosen apart from done)
+//!   reach ──> plots: the files, and a probe for each place        (probe.rs: tested before it is trusted)
+//!     ├── cold ──> next_step ──> advise, remount, drop caches     (evict.rs: choosing a step is apart from doing it)
 //!     ├── warm ──> read every file
-//!     └── proof: what was seen after the last step
-//!   quiesce: until nothing waits to be written, and the devices rest        (quiesce.rs)
+//!     └── proof: the residency after the last step
+//!   quiesce: wait until no write-back is due, and the devices are idle        (quiesce.rs)
 //! ```
 //!
-//! Every file is looked at, however many there are: opening it for the advice is what costs (10,000 small
-//! files take about 0.1 s on ext4), looking is a few hundred nanoseconds more.
+//! Every file is checked, however many there are. The cost is opening it for the advice: 10,000 small files take
+//! about 0.1 s on ext4. Probing adds a few hundred nanoseconds.
 
 mod evict;
 pub(crate) mod extents;
@@ -33,16 +33,16 @@ use probe::{FilePages, read_through, remove_from_memory};
 pub(crate) use probe::{Probe, Sight};
 pub(crate) use quiesce::{Patience, quiesce};
 
-/// What drops the caches of the machine when a number is written to it (Documentation/admin-guide/sysctl/vm.rst).
+/// Writing a number to this file drops the caches of the machine (Documentation/admin-guide/sysctl/vm.rst).
 pub(crate) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// Pages, directories and inodes: 1 + 2.
+/// Drops pages (1), and directories and inodes (2).
 const DROP_ALL: &str = "3";
 
-/// Before the advice is repeated: whoever only touched a page in passing has let go of it by then.
+/// Pause before the advice is repeated. A program that only touched a page briefly has released it by then.
 const BEFORE_AGAIN: Duration = Duration::from_millis(10);
 
-/// Brings the programs' files into the wanted state, as far as that can be done, and says what was proven.
+/// Brings the programs' files into the wanted state as far as possible, and returns the proven state.
 pub(crate) fn reach(
     programs: &mut [Program],
     wanted: Cache,
@@ -60,7 +60,7 @@ pub(crate) fn reach(
     Ok(if left_alone { CacheState::Unknown(Unproven::NotOurs) } else { sum.proof(wanted) })
 }
 
-/// Pages of the programs' own files that are not yet on the device; nothing where that cannot be seen.
+/// Pages of the programs' own files that are not yet on the device. Returns `None` if that is not visible.
 pub(crate) fn unwritten(programs: &mut [Program]) -> Result<Option<Residency>, Fault> {
     let mut sum = Residency::default();
     for program in programs {
@@ -82,7 +82,7 @@ pub(crate) fn unwritten(programs: &mut [Program]) -> Result<Option<Residency>, F
     Ok(Some(sum))
 }
 
-/// Fails where the means cannot be used here.
+/// Returns an error if the eviction methods cannot be used here.
 pub(crate) fn check(means: Means) -> Result<(), Fault> {
     if means.drop_caches {
         OpenOptions::new().write(true).open(DROP_CACHES).map_err(Fault::DropCaches)?;
@@ -90,13 +90,13 @@ pub(crate) fn check(means: Means) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Files that are seen through the same eyes.
+/// Files that are probed in the same way.
 struct Plot {
     files: Vec<PathBuf>,
     sight: Sight,
 }
 
-/// The files in question, and whether some were left out because they are not ours.
+/// Returns the files to evict or load, and whether some were left out because they are not ours.
 fn plots(programs: &mut [Program], wanted: Cache, means: Means) -> Result<(Vec<Plot>, bool), Fault> {
     let mut plots = Vec::new();
     let mut left_alone = false;
@@ -120,11 +120,11 @@ fn plots(programs: &mut [Program], wanted: Cache, means: Means) -> Result<(Vec<P
     Ok((plots, left_alone))
 }
 
-/// Has the files out of memory.
+/// Evicts the files from memory, step by step.
 fn evict(programs: &mut [Program], plots: &[Plot], means: Means, stop: &dyn Fn() -> bool) -> Result<Sum, Fault> {
     let may_remount = programs.iter().any(|program| program.remount.is_some());
     let mut ladder = Ladder { may_remount, may_drop: means.drop_caches, ..Ladder::default() };
-    // Until the first sweep nothing was seen.
+    // Nothing has been probed before the first sweep.
     let mut sum = Sum { is_blind: true, ..Sum::default() };
     let mut seen = None;
     while !stop() {
@@ -160,8 +160,8 @@ fn evict(programs: &mut [Program], plots: &[Plot], means: Means, stop: &dyn Fn()
     Ok(sum)
 }
 
-/// Has the programs' data on their devices, and those of given files where they are to leave memory: dirty
-/// pages stay. A failure shows when the files are looked at.
+/// Writes back the programs' data, and those of the user's files if they are to be evicted: dirty pages cannot be.
+/// Errors are ignored here, because they show when the files are probed.
 fn write_out(programs: &[Program], given: bool) {
     for program in programs {
         if let Some(folder) = program.workspace.as_ref().and_then(|workspace| workspace.open().ok()) {
@@ -173,7 +173,7 @@ fn write_out(programs: &[Program], given: bool) {
     }
 }
 
-/// What is done with each file before it is looked at.
+/// The action on each file before it is probed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Deed {
     Look,
@@ -181,20 +181,20 @@ enum Deed {
     Warm,
 }
 
-/// What was seen of all files together.
+/// The probe results of all files together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum {
     residency: Residency,
-    /// Some are never anywhere but in memory.
+    /// Some files exist only in memory.
     is_memory: bool,
-    /// Some could not be opened or looked at.
+    /// Some files could not be opened or probed.
     is_denied: bool,
-    /// Some are where no probe tells the truth.
+    /// Some files are in a place where no probe is reliable.
     is_blind: bool,
 }
 
 impl Sum {
-    /// What this proves.
+    /// The cache state that these results prove.
     fn proof(&self, wanted: Cache) -> CacheState {
         let Residency { pages, of } = self.residency;
         let unproven = match wanted {
@@ -202,7 +202,7 @@ impl Sum {
             _ if self.is_blind => Unproven::Blind,
             _ if self.is_denied => Unproven::Denied,
             Cache::Cold if self.is_memory => Unproven::NeverEvicts,
-            // Files of no bytes are neither.
+            // Empty files are neither cold nor warm.
             _ if of == 0 => Unproven::NoFiles,
             Cache::Cold if pages == 0 => return CacheState::Cold,
             Cache::Warm if pages == of => return CacheState::Warm,
@@ -223,7 +223,7 @@ impl Sum {
     }
 }
 
-/// Goes through all files once.
+/// Does `deed` to every file once, and probes it. If stopped, the result is blind.
 fn sweep(plots: &[Plot], deed: Deed, stop: &dyn Fn() -> bool) -> Sum {
     let mut sum = Sum::default();
     for plot in plots {
@@ -251,8 +251,8 @@ fn visit(path: &Path, sight: Sight, deed: Deed, stop: &dyn Fn() -> bool) -> io::
     }
 }
 
-/// For reading, without leaving a trace in the file's times: that would be one more thing to write. Only
-/// its owner may ask for that.
+/// Opens a file for reading without updating its access time, which would be one more write. Only its owner may use
+/// `O_NOATIME`; others open it normally.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let traceless = OpenOptions::new().read(true).custom_flags(libc::O_NOATIME).open(path);
     traceless.or_else(|_| File::open(path))

@@ -1,8 +1,8 @@
-//! How much of an open file is in memory, and how much of that is not yet on the device.
+//! Probes: the part of an open file that is in memory, and how much of that is not yet on the device.
 //!
-//! No way to look is trusted before it told the truth about a file whose state was known: one that was just
-//! read must be seen whole, and not at all once it was removed from memory. cachestat sees nothing of a
-//! fully warm file on overlayfs, mincore shows every page to who may not look, and tmpfs removes nothing.
+//! A probe is trusted only after a test on a file of known state. A file that was just read must appear fully
+//! resident, and after eviction not at all. Three failures are known: cachestat sees no pages of a fully warm file on
+//! overlayfs. mincore reports every page as resident to users without the right to look. tmpfs evicts nothing.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,63 +15,63 @@ use rustix::mm::{MapFlags, ProtFlags};
 
 use crate::observe::mount::through;
 
-/// The number of cachestat(2), the same on all architectures that this program is built for; Linux 6.5.
+/// System call number of cachestat(2), the same on all architectures that diskperf is built for. Since Linux 6.5.
 const CACHESTAT: libc::c_long = 451;
 
-/// Bytes that mincore is asked about at a time: 64 Ki pages, a byte of answer each.
+/// Bytes per mincore call: 64 Ki pages, with one byte of result each.
 const MINCORE_BYTES: u64 = 256 << 20;
 
-/// File systems on which mincore is the only way: both hand the reading of data to another file's cache.
+/// File systems on which only mincore works: both read the data through another file's cache.
 const MINCORE_ONLY: [u64; 2] = [OVERLAYFS, FUSE];
 
-/// File systems that are the page cache and nothing else: tmpfs and ramfs.
+/// File systems that are only page cache: tmpfs and ramfs.
 const MEMORY_ONLY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-// As statfs(2) names them.
+// Magic numbers from statfs(2).
 const OVERLAYFS: u64 = 0x794c_7630;
 const FUSE: u64 = 0x6573_5546;
 
-/// Bytes of a file that a probe is tested on.
+/// Bytes of a file that are used to test a probe.
 const TEST_BYTES: u64 = 256 * 1024;
 
-/// A way to look at what is in memory.
+/// A system call that shows the resident pages of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
-    /// cachestat(2): also tells what is not yet written.
+    /// cachestat(2); also reports unwritten pages.
     Cachestat,
     /// mincore(2) on a mapping of the file.
     Mincore,
 }
 
-/// What can be seen of files in memory at one place.
+/// The reliable way to probe files at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sight {
-    /// This probe has told the truth here.
+    /// This probe passed the test here.
     Through(Probe),
-    /// Nothing is to be seen: files here are always whole in memory.
+    /// No probe is needed: files here are always fully resident.
     MemoryOnly,
-    /// No probe has told the truth.
+    /// No probe passed the test.
     Blind,
 }
 
-/// Pages of a file.
+/// Page counts of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FilePages {
-    /// All.
+    /// All pages.
     pub(crate) of: u64,
-    /// In memory.
+    /// Pages in memory.
     pub(crate) resident: u64,
-    /// In memory and not yet on the device; nothing where the probe does not tell.
+    /// Pages in memory that are not yet on the device. `None` if the probe does not report it.
     pub(crate) unwritten: Option<u64>,
 }
 
 impl Probe {
-    /// Looks at an open file.
+    /// Probes an open file.
     pub(crate) fn look(self, file: &File) -> io::Result<FilePages> {
         self.look_at_first(u64::MAX, file)
     }
 
-    /// What a file has that is always whole in memory.
+    /// The page counts of a file that is always fully resident.
     pub(crate) fn all_of(file: &File) -> io::Result<FilePages> {
         let of = length(file)?.div_ceil(page_size());
         Ok(FilePages { of, resident: of, unwritten: None })
@@ -97,8 +97,8 @@ impl Probe {
         }
     }
 
-    /// Whether this probe tells the truth about the beginning of a file that holds something and may be
-    /// removed from memory.
+    /// Tests this probe on the beginning of a file that is not empty and may be evicted. Returns whether it reported
+    /// the truth.
     fn is_true_of(self, file: &File) -> io::Result<bool> {
         file.sync_all()?;
         read_through(file, TEST_BYTES, &|| false)?;
@@ -106,7 +106,7 @@ impl Probe {
         if warm.of == 0 || warm.resident < warm.of {
             return Ok(false);
         }
-        // Twice: the first advice may find pages that the kernel still holds for a moment.
+        // Twice: at the first advice, the kernel may still hold pages for a moment.
         for _ in 0..2 {
             remove_from_memory(file)?;
             if self.look_at_first(TEST_BYTES, file)?.resident == 0 {
@@ -118,17 +118,17 @@ impl Probe {
 }
 
 impl Sight {
-    /// Tries the probes on an empty file that nobody else knows.
+    /// Tests the probes on an empty file that no other program uses.
     pub(crate) fn tested_on_scratch(mut file: File) -> Sight {
-        // Not zeros: some file systems keep those as holes, of which no page need ever be in memory.
+        // Not zeros: some file systems store those as holes, whose pages need never be in memory.
         match file.write_all(&[0x5a; TEST_BYTES as usize]) {
             Ok(()) => Sight::tested_on(&file),
             Err(_) => Sight::Blind,
         }
     }
 
-    /// Tries the probes on a file that others may hold in memory. What the first probe counts is there: it has never
-    /// been seen to count more. So where it saw the file warm, pages that stay are pages that somebody holds.
+    /// Tests the probes on a file that other programs may hold in memory. cachestat has never been seen to count too
+    /// many pages. So if it saw the file warm, pages that remain after eviction are held by another program.
     pub(crate) fn tested_on_given(file: &File) -> Sight {
         let is_warm = |probe: Probe| probe.look_at_first(TEST_BYTES, file).is_ok_and(|seen| seen.resident == seen.of);
         match Sight::tested_on(file) {
@@ -139,7 +139,7 @@ impl Sight {
         }
     }
 
-    /// Tries the probes on a file: its beginning is read, and all of it removed from memory.
+    /// Tests the probes on a file: reads its beginning, and evicts all of it.
     pub(crate) fn tested_on(file: &File) -> Sight {
         let Ok(system) = rustix::fs::fstatfs(file) else { return Sight::Blind };
         let system = system.f_type as u64;
@@ -149,13 +149,13 @@ impl Sight {
         let probes: &[Probe] =
             if MINCORE_ONLY.contains(&system) { &[Probe::Mincore] } else { &[Probe::Cachestat, Probe::Mincore] };
         let mut probes = probes.iter().copied();
-        // A probe that fails, for want of the call or of rights, is no probe.
+        // A probe that fails because the call or the rights are missing is not used.
         probes.find(|probe| probe.is_true_of(file).unwrap_or(false)).map_or(Sight::Blind, Sight::Through)
     }
 }
 
-/// Whether cachestat tells of pages that are not yet on the device, here: pages of an empty file that nobody else
-/// knows, just written, must be seen as that. Apart from what else it tells: where syncs do nothing, no page ever
+/// Tests whether cachestat reports unwritten pages here. Pages just written to an empty file that no other program
+/// uses must be reported as unwritten. This is separate from the residency test: if syncs do nothing, no page ever
 /// leaves memory.
 pub(crate) fn sees_unwritten(mut file: File) -> bool {
     let wrote = file.write_all(&[0x5a; TEST_BYTES as usize]);
@@ -163,12 +163,12 @@ pub(crate) fn sees_unwritten(mut file: File) -> bool {
     looked.is_ok_and(|pages| pages.unwritten == Some(pages.of))
 }
 
-/// Removes what it can of a file's clean pages from memory; those that another program maps or locks stay.
+/// Evicts a file's clean pages, as far as possible. Pages that another program maps or locks stay.
 pub(crate) fn remove_from_memory(file: &File) -> io::Result<()> {
     Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
-/// Reads a file from its beginning to its end, or as many bytes, or until told to stop.
+/// Reads a file from the beginning to its end, up to `limit` bytes, or until `stop` returns true.
 pub(crate) fn read_through(mut file: &File, limit: u64, stop: &dyn Fn() -> bool) -> io::Result<()> {
     let mut buffer = vec![0; length(file)?.min(limit).clamp(1, 1 << 20) as usize];
     file.seek(SeekFrom::Start(0))?;
@@ -185,11 +185,11 @@ pub(crate) fn read_through(mut file: &File, limit: u64, stop: &dyn Fn() -> bool)
     Ok(())
 }
 
-/// How often in a row a read that a signal broke off is made again. Nobody sends so many: a server that goes on
-/// answering so (FUSE) does nothing else.
+/// Consecutive retries of a read that a signal interrupted. Signals are never this frequent: only a FUSE server that
+/// does nothing else answers `EINTR` more often.
 const PATIENCE: u32 = 100;
 
-/// Bytes of a file or a block device.
+/// The size of a file or a block device, in bytes.
 fn length(mut file: &File) -> io::Result<u64> {
     file.seek(SeekFrom::End(0))
 }
@@ -216,7 +216,8 @@ struct Seen {
     recently_evicted: u64,
 }
 
-/// The first `length` bytes of a file, whole pages: a large folio may reach beyond the end of the file.
+/// Probes the first `length` bytes of a file with cachestat, in whole pages: a large folio may extend past the end of
+/// the file.
 fn cachestat(file: &File, length: u64) -> io::Result<Seen> {
     let range = Range { offset: 0, length };
     let mut seen = Seen::default();
@@ -226,14 +227,14 @@ fn cachestat(file: &File, length: u64) -> io::Result<Seen> {
     if returned == 0 { Ok(seen) } else { Err(io::Error::last_os_error()) }
 }
 
-/// How many pages of a file's first `bytes` bytes are in memory.
+/// Number of resident pages among a file's first `bytes` bytes.
 fn mincore(file: &File, bytes: u64) -> io::Result<u64> {
     let mut pages = vec![0_u8; MINCORE_BYTES.min(bytes).div_ceil(page_size()) as usize];
     let mut resident = 0;
     let mut offset = 0;
     while offset < bytes {
         let length = MINCORE_BYTES.min(bytes - offset) as usize;
-        // SAFETY: a new mapping at an address of the kernel's choice, never read, and gone at the end of this
+        // SAFETY: a new mapping at an address that the kernel chooses, never read, and unmapped at the end of this
         // block; `pages` has a byte for each of its pages.
         let looked = unsafe {
             let flags = (ProtFlags::READ, MapFlags::SHARED);
@@ -251,7 +252,8 @@ fn mincore(file: &File, bytes: u64) -> io::Result<u64> {
     Ok(resident)
 }
 
-/// mincore(2) shows every page as present to who neither owns the file nor may write to it.
+/// True if mincore(2) is reliable for this user. It reports every page as resident if the user neither owns the file
+/// nor may write to it.
 fn may_ask_mincore(file: &File) -> io::Result<bool> {
     let user = rustix::process::geteuid();
     if user.is_root() || file.metadata()?.uid() == user.as_raw() {

@@ -1,4 +1,4 @@
-//! Waiting until nothing is left to be written and the devices are at rest.
+//! Waits until write-back is done and the devices are idle.
 
 use std::thread;
 use std::time::Duration;
@@ -11,27 +11,27 @@ use crate::observe::counters::Snapshot;
 use crate::sys::clocks::now;
 use crate::world::program::Program;
 
-/// The longest wait for other people's work to end.
+/// The longest wait for the I/O of other programs to end.
 const PATIENCE: Nanos = Nanos::from_secs(2);
 
-/// The longest wait once that was in vain: work that goes on for longer will not end for us. Half of it once that was
-/// in vain too, and so on down to one window, which is always watched.
+/// The longest wait after that one failed: I/O that lasts longer will not end soon. Each further failure halves the
+/// wait, down to one window, which is always watched.
 const LITTLE_PATIENCE: Nanos = Nanos::from_millis(100);
 
-/// Bytes of the whole machine that may wait to be written: a hundredth of a second's work for a fast disk, a
-/// tenth for a slow one. Above, a flush may start at any moment.
+/// Limit of the machine's unwritten bytes: a hundredth of a second's work for a fast disk, a tenth for a slow one.
+/// Above it, write-back may start at any moment.
 const UNWRITTEN: u64 = 16 << 20;
 
-/// How long the devices are watched before a verdict.
+/// Time for which the devices are watched before a verdict.
 const WINDOW: Duration = Duration::from_millis(20);
 
-/// What the window is cut into, to see how late a sleeper wakes up.
+/// Sleep time of one slice of the window. The slices show how late a sleeper wakes up.
 const SLICE: Duration = Duration::from_millis(1);
 
-/// Bytes per second that a device at rest may move: 2 % of a slow disk's 100 MB/s.
+/// Bytes per second that an idle device may move: 2 % of a slow disk's 100 MB/s.
 const FOREIGN: u64 = 2_000_000;
 
-/// How long to wait for calm: long, until it was in vain.
+/// The time to wait for idle devices: long at first, short after a wait failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Patience {
     longest: Nanos,
@@ -54,8 +54,8 @@ impl Patience {
     }
 }
 
-/// Has the programs' file systems write everything out, then waits for calm.
-/// `look` takes the counters of the machine, which are part of what is said of the last window.
+/// Writes back the programs' file systems, then waits until the machine is idle. `look` reads the machine's counters,
+/// which become part of the result for the last window.
 pub(crate) fn quiesce(
     programs: &[Program],
     moved: &dyn Fn() -> Option<DeviceBytes>,
@@ -81,7 +81,7 @@ pub(crate) fn quiesce(
     }
 }
 
-/// Sleeps for a window, in slices; says by how much the longest was too long.
+/// Sleeps for one window, in slices. Returns the largest delay of a wake-up.
 fn nap() -> Option<Nanos> {
     let slices = (WINDOW.as_nanos() / SLICE.as_nanos()) as u32;
     let overslept = (0..slices).map(|_| {
@@ -92,7 +92,7 @@ fn nap() -> Option<Nanos> {
     overslept.max()
 }
 
-/// What cannot be seen disturbs nobody.
+/// A quantity that is not visible does not prevent calm.
 fn is_calm(unwritten: Option<u64>, foreign: Option<u64>) -> bool {
     unwritten.is_none_or(|bytes| bytes < UNWRITTEN) && foreign.is_none_or(|bytes| bytes < FOREIGN)
 }
@@ -102,7 +102,7 @@ fn per_second(moved: DeviceBytes, span: Nanos) -> u64 {
     (u128::from(bytes) * 1_000_000_000 / u128::from(span.0.max(1))) as u64
 }
 
-/// Dirty pages and pages on their way to a device, of the whole machine, in bytes.
+/// Dirty pages and pages under write-back of the whole machine, in bytes.
 fn unwritten() -> Option<u64> {
     let memory = Meminfo::current().ok()?;
     Some(memory.dirty + memory.writeback)
