@@ -1,11 +1,11 @@
-//! A fresh file system on an image: a file without a name, a loop device on it, a file system on that, mounted
-//! where only this process sees it.
+//! A fresh file system on an image: an unnamed file, a loop device on it, and a file system on that, mounted where
+//! only this process sees it.
 //!
 //! ```text
 //!   directory ── UnnamedFile ── Cleared (loop device) ── Standing: Mkfs ── Mounted in PrivateMounts ── path()
 //! ```
 //!
-//! Each holds the one before it, and the kernel takes all of them away when the process ends, however it ends.
+//! Each layer holds the one before it. The kernel removes all of them when the process ends, however it ends.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -20,40 +20,40 @@ use crate::guard::Cleared;
 use crate::observe::block_device::Device;
 use crate::observe::mount::Place;
 
-/// Sizes are rounded up to a multiple of this.
+/// Sizes are rounded up to a multiple of this, in bytes.
 pub(super) const GRAIN: u64 = 4096;
 
-/// What an image is to be.
+/// The description of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageSpec {
-    /// `ext4`, `xfs`, `btrfs`, or any other that has a mkfs and that the kernel can mount.
+    /// `ext4`, `xfs`, `btrfs`, or any other type that has a mkfs and that the kernel can mount.
     pub file_system: String,
     /// The size of the image.
     pub bytes: Bytes,
-    /// In which directory it lies; its file system must allow files without a name.
+    /// The directory of the image. Its file system must support unnamed files.
     pub directory: PathBuf,
-    /// The size of a block; the choice of mkfs where none is given.
+    /// The block size. `None` leaves the choice to mkfs.
     pub block: Option<Bytes>,
-    /// Options to mount it with, as mount(8) knows them.
+    /// Mount options, as in mount(8).
     pub mount_options: Vec<String>,
-    /// Options for mkfs, after our own.
+    /// Options for mkfs, added after our own.
     pub mkfs_options: Vec<String>,
 }
 
 impl ImageSpec {
-    /// Says what cannot be, as far as it shows without rights and without touching anything.
+    /// Returns an error if the image cannot be made, as far as that is known without rights and without changes.
     pub fn check(&self) -> Result<(), ImageFault> {
         let volume = self.volume();
         volume.check()?;
         volume.check_size(self.file_bytes())
     }
 
-    /// The size of the file, which is a multiple of the largest sector.
+    /// The size of the file, a multiple of the largest sector size.
     pub fn file_bytes(&self) -> Bytes {
         Bytes(self.bytes.0.checked_next_multiple_of(GRAIN).unwrap_or(u64::MAX / GRAIN * GRAIN))
     }
 
-    /// What is made on it.
+    /// The file system to make on it.
     pub(super) fn volume(&self) -> VolumeSpec {
         VolumeSpec {
             file_system: self.file_system.clone(),
@@ -64,10 +64,10 @@ impl ImageSpec {
     }
 }
 
-/// A file system on an image, fresh from mkfs when made.
+/// A file system on an image, freshly made by mkfs.
 #[derive(Debug)]
 pub struct Image {
-    // Dropped from the first to the last: unmounted, detached, gone.
+    // Dropped in this order: unmount, detach, remove.
     standing: Standing,
     cleared: Cleared,
     file: UnnamedFile,
@@ -76,10 +76,10 @@ pub struct Image {
 }
 
 impl Image {
-    /// Makes the image:
-    ///   1. everything once on the still empty file, so that what cannot be is known before the long wait;
-    ///   2. the file written in full; `progress` hears how many bytes are, and may stop it;
-    ///   3. everything again.
+    /// Makes the image.
+    ///   1. Everything is first done on the empty file, to find errors before the long wait.
+    ///   2. The file is fully written. `progress` gets the number of bytes written and can stop it.
+    ///   3. Everything is done again.
     pub fn make(
         spec: &ImageSpec,
         mounts: &PrivateMounts,
@@ -91,22 +91,22 @@ impl Image {
         let fault = |action| move |source| ImageFault::File { action, directory: directory.clone(), source };
         let host = Place::under(directory).map_err(fault("look at the storage under a file"))?;
         let file = UnnamedFile::make(directory, spec.file_bytes().0)?;
-        // 1:
+        // 1
         let mut cleared = Cleared::on_own_file(&file)?;
         standing.make(&mut cleared, None, None)?;
         standing.mount(&mut cleared)?;
         standing.unmount()?;
         drop(cleared);
-        // 2:
+        // 2
         file.fill(progress)?;
-        // 3:
+        // 3
         let cleared = Cleared::on_own_file(&file)?;
         let mut image = Image { standing, cleared, file, spec: spec.clone(), host };
         image.fresh()?;
         Ok(image)
     }
 
-    /// Unmounts it, makes the file system anew, and mounts it. Nothing in it may be open.
+    /// Unmounts the file system, makes a new one, and mounts it. No file in it may be open.
     pub fn fresh(&mut self) -> Result<(), ImageFault> {
         self.standing.unmount()?;
         self.standing.make(&mut self.cleared, None, None)?;
@@ -114,41 +114,41 @@ impl Image {
         self.standing.mount(&mut self.cleared)
     }
 
-    /// Unmounts it and mounts it again, so that not even its metadata are in memory. Nothing in it may be open.
+    /// Unmounts the file system and mounts it again, so that not even its metadata stay in memory. No file in it may
+    /// be open.
     pub fn remount(&mut self) -> Result<(), ImageFault> {
         self.standing.unmount()?;
         self.standing.mount(&mut self.cleared)
     }
 
-    /// Unmounts it and gives its file a name: `NAME.img` in its directory. Says which.
+    /// Unmounts the file system and gives its file a name: `NAME.img` in its directory. Returns the path.
     pub fn keep(mut self, name: &str) -> Result<PathBuf, ImageFault> {
         self.standing.unmount()?;
         self.file.give_name(name)
     }
 
-    /// Where it is mounted.
+    /// The mount point.
     pub fn path(&self) -> &Path {
         self.standing.path()
     }
 
-    /// The loop device under it.
+    /// The loop device below it.
     pub fn device(&self) -> &Device {
         self.cleared.device()
     }
 
-    /// What lies under the directory that the image's file is in: the host file system and its device, whose
-    /// counters tell what reached it.
+    /// The host file system of the image's file and its device, whose counters show the I/O that reached it.
     pub fn host(&self) -> &Place {
         &self.host
     }
 
-    /// Whether the loop device passes the page cache of the host file system by. Where not, that cache is one
-    /// more below the file system.
+    /// True if the loop device bypasses the page cache of the host file system. Otherwise that is a second page cache
+    /// below the file system.
     pub fn is_direct(&self) -> bool {
         self.cleared.is_direct()
     }
 
-    /// The size of its blocks, as the mounted file system says.
+    /// The block size that the mounted file system reports.
     pub fn block(&self) -> Result<Bytes, ImageFault> {
         self.standing.block()
     }

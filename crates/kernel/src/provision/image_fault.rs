@@ -10,139 +10,139 @@ use crate::guard::GuardFault;
 use crate::provision::loop_device::LoopFault;
 use crate::sys::name::Shown;
 
-/// Why a file system on an image could not be made or used.
+/// An error of making or using a file system on an image or device.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageFault {
     /// Loop devices, mounts and namespaces need the right to administer the system.
     #[error("making and mounting a file system needs CAP_SYS_ADMIN")]
     NoRights {
-        /// Whether the user is root all the same, as in a container.
+        /// True if the user is root without this right, as in a container.
         is_root: bool,
     },
-    /// The right is there by name only, as in many containers.
+    /// The process has the right only in name, as in many containers.
     #[error("cannot {action}, even with CAP_SYS_ADMIN: {}", said(source))]
     Confined {
-        /// What was tried.
+        /// The failed action.
         action: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// No such file system was ever heard of.
+    /// The name is not that of a file system.
     #[error("{0} is not a file system")]
     BadName(String),
-    /// The program that makes it is not installed.
+    /// The mkfs program is not installed.
     #[error("{tool} is not installed")]
     NoTool {
         /// `mkfs.xfs`.
         tool: String,
-        /// The package that brings it, where it is known.
+        /// The package that has it, if known.
         package: Option<&'static str>,
     },
-    /// The kernel has no such file system.
+    /// The kernel does not support the file system.
     #[error("this kernel cannot mount {0}")]
     Unsupported(String),
     /// The image would be too small for the file system.
     #[error("{file_system} needs at least {minimum}; this would be {bytes}")]
     TooSmall {
-        /// Which.
+        /// The file system.
         file_system: String,
-        /// The size that was asked for.
+        /// The requested size.
         bytes: Bytes,
-        /// The least that its mkfs accepts.
+        /// The smallest size that its mkfs accepts.
         minimum: Bytes,
     },
-    /// A block size that no file system has, or one for a file system whose mkfs is not known to take it.
+    /// An impossible block size, or one for a file system whose mkfs option for it is not known.
     #[error("{file_system} with blocks of {block}: {why}")]
     BadBlock {
-        /// Which.
+        /// The file system.
         file_system: String,
-        /// The size that was asked for.
+        /// The requested block size.
         block: Bytes,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
-    /// mkfs makes it, the kernel does not mount it.
+    /// The kernel cannot mount this block size, although mkfs makes it.
     #[error("this kernel cannot mount {file_system} with blocks of {block}; its page size is {page}")]
     BlockSize {
-        /// Which.
+        /// The file system.
         file_system: String,
-        /// The size that was asked for.
+        /// The requested block size.
         block: Bytes,
-        /// The size of a page.
+        /// The page size.
         page: Bytes,
     },
-    /// An option that would let mkfs or the file system write elsewhere.
+    /// An option that would let mkfs or the file system write to another device or file.
     #[error("the option {0} names a path or a device; diskperf writes only to the target")]
     Elsewhere(String),
-    /// An option by which the file system would stop the machine at the errors that it is to get.
+    /// An option that stops the machine at the I/O errors of a power cut.
     #[error("{0}: the power cut causes I/O errors, and this option would then stop the machine")]
     Panics(String),
-    /// The directory's file system is too full.
+    /// The directory's file system has not enough free space.
     #[error("{} has {free} free; the image needs {needed}", directory.shown())]
     NoRoom {
-        /// Where the image was to be.
+        /// The directory of the image.
         directory: PathBuf,
-        /// What is left there.
+        /// Free space of the directory's file system.
         free: Bytes,
         /// The size of the image.
         needed: Bytes,
     },
-    /// The directory's file system has no unnamed files.
+    /// The directory's file system does not support unnamed files.
     #[error("the file system of {} does not support unnamed files (O_TMPFILE)", .0.shown())]
     NoUnnamed(PathBuf),
-    /// The file of the image could not be made, written or named.
+    /// The file of the image could not be created, written or named.
     #[error("cannot {action} in {}: {}", directory.shown(), said(source))]
     File {
-        /// What was tried.
+        /// The failed action.
         action: &'static str,
-        /// Where.
+        /// The directory.
         directory: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// Loop devices do not work.
     #[error("cannot {action}: {}", said(source))]
     Loop {
-        /// What was tried.
+        /// The failed action.
         action: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// Another program has changed the loop device under us. Nothing was written to it.
+    /// Another program has reused our loop device. Nothing was written to it.
     #[error("{} is no longer the device of our image; nothing was written to it", .0.shown())]
     NotOurs(PathBuf),
     /// mkfs could not be started.
     #[error("cannot run {}: {}", tool.shown(), said(source))]
     NotRun {
-        /// Its path.
+        /// The path of mkfs.
         tool: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// mkfs refused.
+    /// mkfs failed.
     #[error("{tool} says: {words}")]
     Mkfs {
         /// `mkfs.xfs`.
         tool: String,
-        /// In its own words.
+        /// Its message.
         words: String,
     },
     /// The kernel refused to mount, remount or unmount it.
     #[error("cannot {action} {file_system}: {}", .words.clone().unwrap_or_else(|| said(source).to_string()))]
     Mount {
-        /// What was tried.
+        /// The failed action.
         action: &'static str,
-        /// Which.
+        /// The file system.
         file_system: String,
-        /// What the kernel said in a sentence, where it did.
+        /// The message of the file system, if it gave one.
         words: Option<String>,
-        /// What it said in a number.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The guard gave no leave, or the device is not what it was.
+    /// The guard refused, or the device has changed.
     #[error(transparent)]
     Guard(#[from] GuardFault),
-    /// Told to stop while the image was written.
+    /// The user stopped it while the image was written.
     #[error("stopped while writing the image")]
     Stopped,
 }
@@ -184,7 +184,7 @@ impl ImageFault {
         }
     }
 
-    /// What to try.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             ImageFault::NoRights { is_root: false } => as_root(),
@@ -231,8 +231,8 @@ impl ImageFault {
     }
 }
 
-/// Whether the kernel does not know the call. Older ones call a request to a loop device that they do not know
-/// (LOOP_CONFIGURE, from Linux 5.8 on) an invalid argument.
+/// True if the kernel does not support the call. For unknown requests to a loop device (LOOP_CONFIGURE, since Linux
+/// 5.8), older kernels return "invalid argument".
 fn is_unknown(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput)
 }

@@ -1,6 +1,5 @@
-//! The file that an image lies in. It has no name, so that it is gone with its last user, and is written in
-//! full before anything is measured: the first write to a hole costs two to four times as much as any later
-//! one.
+//! The file of an image. It has no name, so it disappears with its last user. It is fully written before any
+//! measurement, because the first write to a hole costs two to four times as much as a later one.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -22,8 +21,8 @@ use crate::sys::payload::Ring;
 /// Bytes of one write.
 const PIECE: u32 = 1 << 20;
 
-/// After so many bytes they are made durable, so that progress means bytes on the device, and let go from
-/// the page cache. Guess; nothing depends on it within a factor of four.
+/// After this many bytes, the data are synced, so that progress means bytes on the device, and evicted from the page
+/// cache. Guess; a factor of four more or less does not matter.
 const STRETCH: u64 = 32 << 20;
 
 /// A file without a name.
@@ -35,7 +34,8 @@ pub(crate) struct UnnamedFile {
 }
 
 impl UnnamedFile {
-    /// Makes one of that size in the directory, with nothing in it, where there is room to write it in full.
+    /// Creates an empty (sparse) file of this size in the directory. Fails if there is not enough space to write it
+    /// in full.
     pub(crate) fn make(directory: &Path, bytes: u64) -> Result<UnnamedFile, ImageFault> {
         let free = free_bytes(directory).map_err(|source| fault("look at the room", directory, source))?;
         if free < bytes {
@@ -52,7 +52,7 @@ impl UnnamedFile {
         Ok(UnnamedFile { file, directory: directory.to_owned(), bytes })
     }
 
-    /// One that is in memory and has nothing in it: what is written to it takes room, its size does not.
+    /// Creates a sparse file in memory: only the data written to it take space, not its size.
     pub(crate) fn in_memory(bytes: u64) -> Result<UnnamedFile, ImageFault> {
         let directory = PathBuf::from("memory");
         let made = rustix::fs::memfd_create("diskperf", MemfdFlags::CLOEXEC).map_err(io::Error::from);
@@ -65,8 +65,9 @@ impl UnnamedFile {
         self.file.as_fd()
     }
 
-    /// Writes all of it: incompressible bytes, no two blocks equal, so that no layer below can keep fewer. Then
-    /// they are durable and out of the page cache. `progress` hears how many bytes are, and may stop it.
+    /// Writes the whole file with incompressible bytes, and no two equal blocks, so that no layer below can store
+    /// fewer bytes. The data are then durable and out of the page cache. `progress` gets the number of bytes written
+    /// and can stop it.
     pub(crate) fn fill(&self, mut progress: impl FnMut(u64) -> ControlFlow<()>) -> Result<(), ImageFault> {
         let mut ring = Ring::new(0, PIECE, self.bytes)
             .map_err(|_| fault("write the image", &self.directory, ErrorKind::OutOfMemory.into()))?;
@@ -95,10 +96,10 @@ impl UnnamedFile {
         self.settle(from, to)
     }
 
-    /// Writes zeros where nothing was written: mkfs asks the loop device to zero what it clears, and that makes
-    /// holes of it again. Without this, the first round would pay for every block of a journal.
+    /// Fills the holes with zeros. mkfs asks the loop device to zero some ranges, which turns them into holes again.
+    /// Otherwise the first round would pay for allocating every block of a journal.
     pub(crate) fn close_holes(&self) -> Result<(), ImageFault> {
-        // Behind the last hole, and behind the last data, comes the end.
+        // After the last hole and the last data comes the end.
         let next = |from| match rustix::fs::seek(&self.file, from) {
             Err(Errno::NXIO) => Ok(self.bytes),
             found => found,
@@ -121,17 +122,17 @@ impl UnnamedFile {
         closed().map_err(|source| fault("write the image", &self.directory, source))
     }
 
-    /// Makes a stretch durable and has the page cache forget it.
+    /// Makes a range durable, and evicts it from the page cache.
     fn settle(&self, from: u64, to: u64) -> io::Result<()> {
         self.file.sync_data()?;
         Ok(rustix::fs::fadvise(&self.file, from, NonZeroU64::new(to - from), Advice::DontNeed)?)
     }
 
-    /// Gives it a name after all: `NAME.img` in its directory, with a number before the dot where that is
-    /// taken. Nothing is ever overwritten.
+    /// Gives the file a name: `NAME.img` in its directory, with a number before the dot if that name is taken. Never
+    /// overwrites a file.
     pub(crate) fn give_name(&self, name: &str) -> Result<PathBuf, ImageFault> {
         let fault = |source| fault("name the image", &self.directory, source);
-        // So that it is found once nobody wants it; some file systems take no tags.
+        // The tag lets you find the file later, when it is no longer needed. Some file systems do not store tags.
         let _ = tag::tag(self.file.as_fd());
         self.file.sync_all().map_err(fault)?;
         let ours = CString::new(format!("/proc/self/fd/{}", self.file.as_raw_fd())).expect("digits hold no zero byte");
@@ -149,13 +150,13 @@ impl UnnamedFile {
 }
 
 /// A named file in an image of this process. Other programs cannot see the image, and the file is removed with it. By
-/// its name, the file is found again when the image is mounted again. Only the code of images makes one, in an image's
+/// its name, the file is found again when the image is mounted again. Only the image code creates one, in an image's
 /// folder.
 #[derive(Debug)]
 pub(crate) struct FileWithin(UnnamedFile);
 
 impl FileWithin {
-    /// Makes it, writes it in full, and makes it durable with its name.
+    /// Creates the file, writes it in full, and makes it durable with its name.
     pub(super) fn make(
         image: &Path,
         bytes: u64,
@@ -169,7 +170,7 @@ impl FileWithin {
         Ok(FileWithin(file))
     }
 
-    /// Finds it again.
+    /// Opens the file by its name after a remount.
     pub(super) fn open(directory: &Path) -> Result<FileWithin, ImageFault> {
         let opened = File::options().read(true).write(true).open(directory.join(format!("{WITHIN}.img")));
         let found = opened.and_then(|file| Ok((file.metadata()?.len(), file)));
@@ -191,7 +192,7 @@ impl FileWithin {
     }
 }
 
-/// What such a file is called, before the dot.
+/// The name of such a file, without `.img`.
 const WITHIN: &str = "disk";
 
 fn free_bytes(directory: &Path) -> io::Result<u64> {

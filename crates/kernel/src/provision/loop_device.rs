@@ -1,5 +1,5 @@
-//! Loop devices: a file seen as a block device. One detaches itself when nobody holds it open or mounted any
-//! more, so that none outlives its process, however that ends.
+//! Loop devices: files shown as block devices. They detach themselves when the last user closes and unmounts them. So
+//! none outlives its process, however that ends.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -23,19 +23,19 @@ const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 
-/// Sizes of a sector that are tried until one allows direct I/O: that of most devices, then that of devices
-/// whose own sector is larger. Where neither does, the first is used without.
+/// Sector sizes that are tried until one allows direct I/O: that of most devices, then that of devices with larger
+/// sectors. If neither does, the first is used without direct I/O.
 const SECTORS: [u32; 3] = [512, 4096, 512];
 
-/// Between asking for a free device and taking it another program may take it. Guess; nothing depends on
-/// it as long as it is larger than the number of programs that attach devices at one moment.
+/// Number of attempts to attach a device. Another program may take a free device before we do. Guess; it only has to
+/// be larger than the number of programs that attach devices at the same moment.
 const ATTEMPTS: usize = 100;
 
-/// Between two attempts; the node of a device that the kernel has just added appears meanwhile.
+/// Pause between two attempts; meanwhile the node of a newly added device appears.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// So often a device is looked at that says it is attached to nothing while /sys names its file. Guess: a tenth of a
-/// second is long for what the kernel does between the two.
+/// Number of times that a device is checked that reports no file while /sys names one. Guess: a tenth of a second is
+/// long for the kernel's work between the two.
 const LOOKS: usize = 100;
 
 /// `struct loop_info64`.
@@ -84,20 +84,21 @@ impl Info {
     };
 }
 
-/// The loop devices that this process has attached to files of its own and holds: nobody else's data are behind them.
+/// The loop devices that this process has attached to its own files and holds. No other program's data are behind
+/// them.
 static OWN: Mutex<BTreeSet<(u32, u32)>> = Mutex::new(BTreeSet::new());
 
-/// Whether this process has attached the loop device of this number to a file of its own, and holds it.
+/// True if this process has attached the loop device with this number to its own file, and holds it.
 pub(crate) fn is_own(number: (u32, u32)) -> bool {
     OWN.lock().unwrap_or_else(PoisonError::into_inner).contains(&number)
 }
 
-/// Why a loop device could not be attached.
+/// The reason why a loop device could not be attached.
 #[derive(Debug)]
 pub(crate) struct LoopFault {
-    /// What was tried.
+    /// The failed action.
     pub(crate) action: &'static str,
-    /// What the kernel said.
+    /// The kernel's error.
     pub(crate) source: io::Error,
 }
 
@@ -110,8 +111,8 @@ pub(crate) struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Attaches a free loop device to the file: with direct I/O where the file's own device allows it, without
-    /// where it does not.
+    /// Attaches a free loop device to the file: with direct I/O if the file's own device allows it, otherwise
+    /// without.
     pub(crate) fn attach(file: BorrowedFd) -> Result<LoopDevice, LoopFault> {
         let mut device = LoopDevice::attach_with(file, SECTORS[0], LO_FLAGS_DIRECT_IO)?;
         for sector in SECTORS.into_iter().skip(1) {
@@ -124,8 +125,8 @@ impl LoopDevice {
         Ok(device)
     }
 
-    /// Attaches a free loop device to the file, through the page cache: what is written to the device stays in there
-    /// until the device is flushed, or the kernel finds it time.
+    /// Attaches a free loop device to the file, through the page cache. Data written to the device stay there until a
+    /// flush of the device, or until the kernel writes them back.
     pub(crate) fn attach_cached(file: BorrowedFd) -> Result<LoopDevice, LoopFault> {
         LoopDevice::attach_with(file, SECTORS[0], 0)
     }
@@ -135,7 +136,7 @@ impl LoopDevice {
         let control = open("/dev/loop-control".into()).map_err(fault("open /dev/loop-control"))?;
         let mut attempts = 0;
         loop {
-            // SAFETY: this request takes no argument and answers with a number.
+            // SAFETY: this request takes no argument and returns a number.
             let free = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE as _) };
             let index =
                 u32::try_from(free).map_err(|_| fault("find a free loop device")(io::Error::last_os_error()))?;
@@ -156,7 +157,7 @@ impl LoopDevice {
         Ok(taken)
     }
 
-    /// Major and minor number.
+    /// The major and minor number.
     pub(crate) fn number(&self) -> (u32, u32) {
         let number = self.device.metadata().map_or(0, |metadata| metadata.rdev());
         (rustix::fs::major(number), rustix::fs::minor(number))
@@ -167,39 +168,39 @@ impl LoopDevice {
         node(self.index)
     }
 
-    /// Whether it passes the page cache of the file by.
+    /// True if it bypasses the page cache of the file.
     pub(crate) fn is_direct(&self) -> bool {
         self.direct
     }
 
-    /// Whether its path leads to it, and it to the file.
+    /// True if its path leads to this device, and the device to the file.
     pub(crate) fn is_on(&self, file: &Backing) -> io::Result<bool> {
         let is_ours = self.device.metadata()?.rdev() == self.node().metadata()?.rdev();
         Ok(is_ours && Backing::said(&status(self.device.as_raw_fd())?) == *file)
     }
 }
 
-/// Before the device detaches itself: its number may be another program's directly afterwards.
+/// Runs before the device detaches itself, because another program may get its number directly afterwards.
 impl Drop for LoopDevice {
     fn drop(&mut self) {
         OWN.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number());
     }
 }
 
-/// What a loop device shows: which file or device, and which part of it.
+/// The file or device behind a loop device, and the part of it that the loop device shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
     pub(crate) backing: Backing,
     pub(crate) window: Window,
-    /// Whether the device shows other bytes than the file has: kernels before 5.16 can encrypt them.
+    /// True if the device shows other bytes than the file contains: kernels before 5.16 can encrypt them.
     pub(crate) is_encrypted: bool,
 }
 
-/// The part of its file that a loop device shows.
+/// The part of its file that a loop device shows, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Window {
     pub(crate) offset: u64,
-    /// Bytes from there on; nothing if it shows all of the rest.
+    /// Length of the part. `None` if it extends to the end.
     pub(crate) limit: Option<u64>,
 }
 
@@ -210,18 +211,19 @@ impl Shown {
     }
 }
 
-/// What a loop device lies on.
+/// The file or device behind a loop device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Backing {
     /// A block device.
     Device((u32, u32)),
-    /// A file, told by its number on the device with that number, whatever its names are.
+    /// A file, identified by its inode number and device number, because names can change.
     File { device: u64, inode: u64 },
 }
 
 impl Backing {
     fn said(info: &Info) -> Backing {
-        // The device that a node is of, which a file is not: then none, or again that of its file system.
+        // For a backing block device, `raw_device` is its number. For a file it is zero or the number of the file's
+        // own device.
         if info.raw_device == 0 || info.raw_device == info.device {
             return Backing::File { device: info.device, inode: info.inode };
         }
@@ -229,7 +231,8 @@ impl Backing {
     }
 }
 
-/// What an attached loop device lies on; nothing where this user may not look, and its file's name leads nowhere.
+/// The file or device behind an attached loop device. Returns `None` if this user may not open the device and its
+/// file's path leads nowhere.
 pub(crate) fn backing(device: &Device) -> Option<Backing> {
     let info = File::open(device.node()).and_then(|node| status(node.as_raw_fd()));
     match info {
@@ -241,9 +244,9 @@ pub(crate) fn backing(device: &Device) -> Option<Backing> {
     }
 }
 
-/// What an attached loop device lies on, as the kernel says, whatever its file's name leads to: a path may be of
-/// another mount namespace, and lead to another file here. Nothing where it does not say, for want of a node under /dev
-/// or of the right to open it; and where the device is attached to nothing any more.
+/// The file or device behind an attached loop device, from the kernel instead of the file's path. The path may belong
+/// to another mount namespace and lead to another file here. Returns `None` if the device has no node under /dev, if
+/// the user may not open it, or if the device is detached.
 pub(crate) fn attached_to(device: &Device) -> Option<Shown> {
     for _ in 0..LOOKS {
         let said = File::open(device.node()).and_then(|node| {
@@ -252,7 +255,7 @@ pub(crate) fn attached_to(device: &Device) -> Option<Shown> {
         });
         match said {
             Ok(info) => return info.map(|info| Shown::said(&info)),
-            // It is just being attached or detached.
+            // The device is being attached or detached.
             Err(error) if error.raw_os_error() == Some(libc::ENXIO) && device.is_file() => thread::sleep(PAUSE),
             Err(_) => return None,
         }
@@ -260,14 +263,14 @@ pub(crate) fn attached_to(device: &Device) -> Option<Shown> {
     None
 }
 
-/// What a loop device on this path lies on.
+/// The backing that a loop device attached to this path would have.
 pub(crate) fn backing_at(path: &Path) -> Option<Backing> {
     let metadata = path.metadata().ok()?;
     let number = mount::block_number(path).map(Backing::Device);
     number.or(Some(Backing::File { device: metadata.dev(), inode: metadata.ino() }))
 }
 
-/// Whether a free device was free no more: in use, on its way out, or not there yet.
+/// True if a free device is no longer usable: in use, being removed, or not created yet.
 fn was_taken(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EBUSY | libc::ENXIO | libc::ENOENT))
 }
@@ -276,7 +279,7 @@ fn node(index: u32) -> PathBuf {
     PathBuf::from(format!("/dev/loop{index}"))
 }
 
-/// Never creates: a missing node under /dev would become a file.
+/// Opens a node without creating it: a missing node under /dev would become a regular file.
 fn open(path: PathBuf) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).open(path)
 }
@@ -286,15 +289,15 @@ fn configure(device: RawFd, file: RawFd, sector: u32, flags: u32) -> io::Result<
     let name = b"diskperf image";
     info.file_name[..name.len()].copy_from_slice(name);
     let configuration = Configuration { descriptor: file as u32, block_size: sector, info, reserved: [0; 8] };
-    // SAFETY: the kernel reads one `loop_config`, which `configuration` is laid out as; both descriptors are
-    // open for the length of the call.
+    // SAFETY: the kernel reads one `loop_config`, which has the layout of `configuration`; both descriptors are open
+    // during the call.
     let answer = unsafe { libc::ioctl(device, LOOP_CONFIGURE as _, &raw const configuration) };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 fn status(device: RawFd) -> io::Result<Info> {
     let mut info = Info::EMPTY;
-    // SAFETY: the kernel writes one `loop_info64`, which `info` is laid out as and exclusively ours.
+    // SAFETY: the kernel writes one `loop_info64`, which has the layout of `info`; `info` is exclusively ours.
     let answer = unsafe { libc::ioctl(device, LOOP_GET_STATUS64 as _, &raw mut info) };
     if answer == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
 }

@@ -1,6 +1,5 @@
-//! A small memory: a control group in which this process may keep only so much in memory, page cache
-//! included. The machines of 1983 had 4 MB, half of the file they wrote; a file of today fits into memory
-//! many times over.
+//! Simulates a small memory: a control group that limits the memory of this process, including page cache. The
+//! machines of 1983 had 4 MB, half the size of the file they wrote. Today a file fits into memory many times over.
 
 use std::fs;
 use std::io;
@@ -13,28 +12,29 @@ use crate::errors::said;
 use crate::sys::name::Shown;
 use crate::sys::read_limited;
 
-/// Where control groups are mounted: first the hierarchy of memory alone, then the unified one.
+/// Mount points of control groups, and the limit files: first the hierarchy with only the memory controller, then the
+/// unified one.
 const HIERARCHIES: [(&str, &str); 3] = [
     ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
     ("/sys/fs/cgroup/unified", "memory.max"),
     ("/sys/fs/cgroup", "memory.max"),
 ];
 
-/// Why memory cannot be limited here.
+/// The reason why memory cannot be limited here.
 #[derive(Debug, thiserror::Error)]
 pub enum LimitError {
-    /// No hierarchy of control groups has memory.
+    /// No control group hierarchy has the memory controller.
     #[error("no control group of this system limits memory")]
     NoController,
-    /// The kernel, or the owner of the groups, refuses.
+    /// The kernel or the owner of the groups refused.
     #[error("{path}: {}", said(source), path = .path.shown())]
     Refused {
-        /// Which file.
+        /// The file or folder.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// This process's own groups cannot be read.
+    /// This process's own groups could not be read.
     #[error("the groups of this process: {0}")]
     Unreadable(#[from] ProcError),
 }
@@ -47,13 +47,13 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// Limits this process, with all its threads, to so many bytes.
+    /// Limits this process, with all its threads, to `bytes` bytes.
     pub fn new(bytes: u64) -> Result<MemoryLimit, LimitError> {
         let (back, limit_file) = own_group()?;
         remove_left(&back);
         let group = back.join(format!("diskperf-{}", std::process::id()));
         fs::create_dir(&group).map_err(|source| refused(&group, source))?;
-        // From here on, dropping it cleans up.
+        // From here on, dropping `limit` cleans up.
         let limit = MemoryLimit { group, back };
         write(&limit.group.join(limit_file), &bytes.to_string())?;
         enter(&limit.group)?;
@@ -63,13 +63,13 @@ impl MemoryLimit {
 
 impl Drop for MemoryLimit {
     fn drop(&mut self) {
-        // Nothing can be done about a failure here, and an empty group harms nobody.
+        // A failure cannot be handled here, and an empty group does no harm.
         let _ = enter(&self.back);
         let _ = fs::remove_dir(&self.group);
     }
 }
 
-/// Removes the groups of runs that were killed. A group with a process in it cannot be removed.
+/// Removes the groups of runs that were killed. A group that still contains a process cannot be removed.
 fn remove_left(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
@@ -81,8 +81,7 @@ fn remove_left(parent: &Path) {
     }
 }
 
-/// The group that this process is in, in the first hierarchy that can limit memory, and the file that
-/// does it.
+/// Returns the group of this process in the first hierarchy that can limit memory, and the name of its limit file.
 fn own_group() -> Result<(PathBuf, &'static str), LimitError> {
     let groups = Process::myself()?.cgroups()?.0;
     for (mount, limit_file) in HIERARCHIES {
@@ -92,7 +91,7 @@ fn own_group() -> Result<(PathBuf, &'static str), LimitError> {
         });
         let Some(mine) = mine else { continue };
         let own = Path::new(mount).join(mine.pathname.trim_start_matches('/'));
-        // The root of the unified hierarchy has no limit of its own, but its children have.
+        // The root of the unified hierarchy has no limit of its own, but its children do.
         let limits = if is_unified { own.join("cgroup.controllers") } else { own.join(limit_file) };
         let has_memory = read_limited::of_the_kernel(&limits).is_ok_and(|text| !is_unified || text.contains("memory"));
         if has_memory {

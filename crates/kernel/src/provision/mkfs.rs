@@ -1,8 +1,8 @@
-//! Making file systems: which program makes which, with which options, and how it is run.
+//! Makes file systems: chooses the program and its options, and runs it.
 //!
-//! Our options: nothing is asked, nothing discarded (an image was written in full and must stay so), nothing
-//! left to be done after mounting. Those of the user follow. None may name a path or another device: then mkfs
-//! can write to its target alone.
+//! Our options let mkfs ask nothing, discard nothing (an image was fully written and must stay so), and leave no work
+//! for after mounting. The user's options follow. None may name a path or another device, so mkfs can only write to
+//! its target.
 
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
@@ -15,26 +15,26 @@ use super::image_fault::ImageFault;
 use crate::guard::{Cleared, Uuid};
 use crate::sys::name::original;
 
-/// Where such programs are, whatever the user's own search path says.
+/// Folders with mkfs programs; the user's search path is ignored.
 const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// How one family of file systems is made.
+/// The options for one family of file systems.
 struct Maker {
     names: &'static [&'static str],
     options: &'static [&'static str],
-    /// How its mkfs takes a block size, where that is known.
+    /// The format of the block size option, if known.
     block: Option<Block>,
-    /// How its mkfs takes the number by which the file system is told from others, where that is known.
+    /// The format of the UUID option, if known.
     uuid: Option<Block>,
-    /// The block size where none is asked for and the choice of mkfs would be a bad one.
+    /// The default block size in bytes, if the choice of mkfs would be bad.
     usual_block: Option<u64>,
-    /// Options to mount it with: nothing is discarded later either.
+    /// Mount options, which also prevent later discards.
     mount: &'static [&'static str],
-    /// Bytes below which mkfs refuses.
+    /// The smallest size in bytes that mkfs accepts.
     minimum: u64,
 }
 
-/// How a block size, or another value, is written.
+/// The format of an option with a block size or another value.
 enum Block {
     /// `-b 4096`
     Number(&'static str),
@@ -42,7 +42,7 @@ enum Block {
     Size(&'static str),
 }
 
-/// What ext4 leaves to be done after mounting, done at once.
+/// Options for the work that ext4 leaves for after mounting, so that mkfs does it at once.
 const EXT_EXTENDED: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
 
 const MAKERS: [Maker; 4] = [
@@ -51,7 +51,7 @@ const MAKERS: [Maker; 4] = [
         options: &["-q", "-F"],
         block: Some(Block::Number("-b")),
         uuid: Some(Block::Number("-U")),
-        // Below 512 MiB mkfs takes 1024, which is what nobody's real file system has.
+        // Below 512 MiB, mkfs chooses 1024, which real file systems do not use.
         usual_block: Some(4096),
         ..OTHER
     },
@@ -69,7 +69,7 @@ const MAKERS: [Maker; 4] = [
         options: &["-q", "-f", "-K"],
         block: Some(Block::Number("-s")),
         uuid: Some(Block::Number("-U")),
-        // By default it discards what is freed, where the device takes that.
+        // By default, btrfs discards freed space if the device supports it.
         mount: &["nodiscard"],
         // mkfs.btrfs 6.2: "minimum size for each btrfs device is 114294784"
         minimum: 114_294_784,
@@ -78,11 +78,11 @@ const MAKERS: [Maker; 4] = [
     Maker { names: &["f2fs"], options: &["-q", "-f", "-t", "0"], mount: &["nodiscard"], ..OTHER },
 ];
 
-/// How a file system is made that we know nothing of.
+/// The options for an unknown file system.
 const OTHER: Maker =
     Maker { names: &[], options: &[], block: None, uuid: None, usual_block: None, mount: &[], minimum: 1 << 20 };
 
-/// The packages of Debian and its descendants that bring the programs.
+/// The packages with these programs, in Debian and its descendants.
 const PACKAGES: [(&str, &str); 14] = [
     ("ext2", "e2fsprogs"),
     ("ext3", "e2fsprogs"),
@@ -100,7 +100,7 @@ const PACKAGES: [(&str, &str); 14] = [
     ("vfat", "dosfstools"),
 ];
 
-/// A file system as it will be made.
+/// The planned mkfs call for a file system.
 #[derive(Clone, Debug)]
 pub(crate) struct Mkfs {
     file_system: String,
@@ -110,7 +110,7 @@ pub(crate) struct Mkfs {
 }
 
 impl Mkfs {
-    /// Decides how `file_system` is made with blocks of that size and with the user's options. Touches nothing.
+    /// Plans how to make `file_system` with this block size and the user's options. Changes nothing.
     pub(crate) fn plan(file_system: &str, block: Option<Bytes>, options: &[String]) -> Result<Mkfs, ImageFault> {
         let is_word = |name: &str| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
         if file_system.is_empty() || !is_word(file_system) {
@@ -126,19 +126,19 @@ impl Mkfs {
         }
     }
 
-    /// Whether it can be told which number the file system is to have.
+    /// True if mkfs accepts a UUID for the file system.
     pub(crate) fn takes_uuid(&self) -> bool {
         maker(&self.file_system).uuid.is_some()
     }
 
-    /// What it is called with, but for the number and the device.
+    /// The command line without the UUID and the device.
     pub(crate) fn line(&self) -> String {
         [std::slice::from_ref(&self.name), &self.arguments[..]].concat().join(" ")
     }
 
-    /// Makes the file system, with that number where one is given and it takes one. Directly before, the device
-    /// is let go, which mkfs wants for itself. The program stands in `empty`, from where a name that is no path
-    /// leads nowhere, and has `held` open as long as it runs, also where this process is killed meanwhile.
+    /// Makes the file system, with this UUID if mkfs accepts one. Releases the device directly before, because mkfs
+    /// needs it exclusively. mkfs runs in the folder `empty`, so that a plain name leads to no file. It keeps `held`
+    /// open while it runs, even if this process is killed meanwhile.
     pub(crate) fn run(
         &self,
         cleared: &mut Cleared,
@@ -169,20 +169,20 @@ impl Mkfs {
     }
 }
 
-/// A program that is to be run in a folder, with nothing that the user who called us, or whoever set that user's
-/// environment, could tell it: which file configures it, which library it loads, in which language it speaks.
+/// A command that runs in a folder, with an environment that is ours alone. So the user, or a program that set the
+/// user's environment, cannot choose its configuration file, its libraries or its language.
 fn command(program: &Path, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("PATH", FOLDERS.join(":")).env("LC_ALL", "C").current_dir(folder).stdin(Stdio::null());
     command
 }
 
-/// The least size that mkfs accepts with its own defaults.
+/// The smallest size that mkfs accepts with its own defaults.
 pub(crate) fn minimum(file_system: &str) -> Bytes {
     Bytes(maker(file_system).minimum)
 }
 
-/// All options to mount it with: ours first, so that those of the user win.
+/// All mount options: ours first, so that the user's override them.
 pub(crate) fn mount_options(file_system: &str, options: &[String]) -> Vec<String> {
     maker(file_system).mount.iter().map(|&option| option.to_owned()).chain(options.iter().cloned()).collect()
 }
@@ -191,7 +191,7 @@ fn maker(file_system: &str) -> &'static Maker {
     MAKERS.iter().find(|maker| maker.names.contains(&file_system)).unwrap_or(&OTHER)
 }
 
-/// Whether the program that makes such a file system is there; else the package that brings it, where it is known.
+/// Checks that the mkfs of this file system is installed. The error is the package that has it, if known.
 pub(crate) fn tool(file_system: &str) -> Result<(), Option<&'static str>> {
     match Mkfs::plan(file_system, None, &[]) {
         Ok(_) => Ok(()),
@@ -228,7 +228,7 @@ fn arguments(file_system: &str, block: Option<Bytes>, options: &[String]) -> Res
     Ok(arguments)
 }
 
-/// Of several `-E`, the program keeps the last alone. So those of the user are taken out and follow ours.
+/// Combines the `-E` options: the program uses only the last one, so the user's are appended to ours.
 fn extended(options: &mut Vec<String>) -> String {
     let mut all = EXT_EXTENDED.to_owned();
     while let Some(at) = options.iter().position(|option| option.starts_with("-E")) {
@@ -243,14 +243,14 @@ fn extended(options: &mut Vec<String>) -> String {
     all
 }
 
-/// Whether an option of mkfs or mount names a path, a second device (`device=`, `logdev=`), or a device by
-/// what it holds (`UUID=`, `LABEL=`, `TYPE=`).
+/// True if an option of mkfs or mount names a path, a second device (`device=`, `logdev=`), or a device by its
+/// contents (`UUID=`, `LABEL=`, `TYPE=`).
 pub(crate) fn leads_elsewhere(option: &str) -> bool {
     let by_content = option.as_bytes().windows(2).any(|pair| pair[0].is_ascii_uppercase() && pair[1] == b'=');
     option.contains('/') || option.contains("device=") || option.contains("dev=") || by_content
 }
 
-/// What the program said, without its name and version and without its usage.
+/// The program's message, without its name, version and usage.
 fn words(said: &[u8]) -> Option<String> {
     let said = units::name::text(said);
     let lines = said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("mke2fs 1."));
@@ -348,7 +348,7 @@ mod tests {
             let options: Vec<String> = pieces.collect();
             match arguments(&file_system, block.map(Bytes), &options) {
                 Ok(arguments) => {
-                    // Nothing but the device that is cleared is named by a path or by what it holds.
+                    // No argument contains a path, so only the cleared device is named.
                     assert!(!arguments.iter().any(|argument| argument.contains('/')), "{arguments:?}");
                     let extended = arguments.iter().filter(|argument| argument.starts_with("-E")).count();
                     assert!(extended == 1 || !file_system.starts_with("ext"), "{arguments:?}");

@@ -1,5 +1,5 @@
-//! Making what programs run on, and taking it away again: folders, images, volumes, raw devices, settings of queues and
-//! limits of memory.
+//! Creates and removes the things that programs run on: folders, images, volumes, raw devices, queue settings and
+//! memory limits.
 
 pub(crate) mod image;
 pub(crate) mod image_fault;

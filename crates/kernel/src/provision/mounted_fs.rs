@@ -1,4 +1,4 @@
-//! A file system that is made and mounted on a device that is cleared: what images and volumes have in common.
+//! Makes and mounts a file system on a cleared device: the common part of images and volumes.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use super::mkfs::{self, Mkfs};
 use super::mounts::{self, Mounted, NotMounted, PrivateMounts};
 use crate::guard::{Cleared, Uuid};
 
-/// A folder of ours, what is made on the device, and how it is mounted there. Dropped, it is unmounted.
+/// A mount point of ours, with the file system that is made on the device and mounted there. Dropping it unmounts the
+/// file system.
 #[derive(Debug)]
 pub(crate) struct Standing {
     mounted: Option<Mounted>,
@@ -21,26 +22,27 @@ pub(crate) struct Standing {
     spec: VolumeSpec,
 }
 
-/// What file system is to be made, and how it is mounted.
+/// The file system to make, and its mount options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeSpec {
-    /// `ext4`, `xfs`, `btrfs`, or any other that has a mkfs and that the kernel can mount.
+    /// `ext4`, `xfs`, `btrfs`, or any other type that has a mkfs and that the kernel can mount.
     pub file_system: String,
-    /// The size of a block; the choice of mkfs where none is given.
+    /// The block size. `None` leaves the choice to mkfs.
     pub block: Option<Bytes>,
-    /// Options to mount it with, as mount(8) knows them.
+    /// Mount options, as in mount(8).
     pub mount_options: Vec<String>,
-    /// Options for mkfs, after our own.
+    /// Options for mkfs, added after our own.
     pub mkfs_options: Vec<String>,
 }
 
 impl VolumeSpec {
-    /// Says what cannot be, as far as it shows without rights and without touching anything.
+    /// Returns an error if the file system cannot be made, as far as that is known without rights and without
+    /// changes.
     pub fn check(&self) -> Result<(), ImageFault> {
         self.plan().map(drop)
     }
 
-    /// How mkfs will be called, but for the device.
+    /// The mkfs command line without the device.
     pub fn mkfs_line(&self) -> Result<String, ImageFault> {
         Ok(self.plan()?.line())
     }
@@ -52,10 +54,10 @@ impl VolumeSpec {
         Mkfs::plan(&self.file_system, self.block, &self.mkfs_options)
     }
 
-    /// Refuses where so many bytes are too few for the file system.
+    /// Returns an error if `bytes` is too small for the file system.
     pub(crate) fn check_size(&self, bytes: Bytes) -> Result<(), ImageFault> {
         let minimum = mkfs::minimum(&self.file_system);
-        // Options may change what is possible; then mkfs says it.
+        // Options may lower the minimum; then mkfs reports the error.
         if self.mkfs_options.is_empty() && bytes < minimum {
             return Err(ImageFault::TooSmall { file_system: self.file_system.clone(), bytes, minimum });
         }
@@ -64,7 +66,7 @@ impl VolumeSpec {
 }
 
 impl Standing {
-    /// A folder to stand in; nothing is made yet.
+    /// Creates the mount point; makes no file system yet.
     pub(crate) fn new(spec: &VolumeSpec, mounts: &PrivateMounts) -> Result<Standing, ImageFault> {
         let mkfs = spec.plan()?;
         if !mounts::knows(&spec.file_system) {
@@ -78,12 +80,12 @@ impl Standing {
         &self.folder
     }
 
-    /// Whether the file system can be given a number, by which it is known again.
+    /// True if mkfs accepts a UUID, by which the file system can be identified later.
     pub(crate) fn takes_uuid(&self) -> bool {
         self.mkfs.takes_uuid()
     }
 
-    /// The size of its blocks, as the mounted file system says.
+    /// The block size that the mounted file system reports.
     pub(crate) fn block(&self) -> Result<Bytes, ImageFault> {
         let space = rustix::fs::statvfs(&self.folder).map_err(|errno| self.fault("look at", errno.into()))?;
         Ok(Bytes(space.f_bsize))
@@ -95,7 +97,7 @@ impl Standing {
     }
 
     pub(crate) fn mount(&mut self, cleared: &mut Cleared) -> Result<(), ImageFault> {
-        // The kernel wants it exclusively.
+        // The kernel needs the device exclusively.
         cleared.release()?;
         let file_system = &self.spec.file_system;
         let options = mkfs::mount_options(file_system, &self.spec.mount_options);
@@ -104,7 +106,8 @@ impl Standing {
         Ok(())
     }
 
-    /// A block that is larger than a page is what the kernel says "invalid argument" to, or "not implemented".
+    /// Converts a mount error. For a block larger than a page, the kernel returns "invalid argument" or "not
+    /// implemented".
     fn refusal(&self, refusal: NotMounted) -> ImageFault {
         let page = Bytes(rustix::param::page_size() as u64);
         match (refusal.errno, self.spec.block) {

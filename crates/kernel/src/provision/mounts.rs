@@ -1,8 +1,8 @@
-//! Mounts that only this process sees, and that go with it.
+//! Mounts that only this process sees, and that end with it.
 //!
-//! The folder that file systems are mounted in must not be an ordinary one: that would outlive a `kill -9`,
-//! and a thread that does not see the mount would write into it. So a small tmpfs lies over [`GROUND`], which
-//! every Linux has, which is empty and never written to, and in which no target of a user can be.
+//! The parent folder of the mount points must not be an ordinary folder. That would outlive a `kill -9`, and a thread
+//! that does not see the mount would write into it. So a small tmpfs covers [`GROUND`]. Every Linux has this folder;
+//! it is empty, never written to, and cannot contain a target of the user.
 
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -26,14 +26,14 @@ use crate::guard::Cleared;
 use crate::sys::name::original;
 use crate::sys::rights::may_administer;
 
-/// What the tmpfs lies over.
+/// The folder that the tmpfs covers.
 const GROUND: &str = "/proc/driver";
 
-/// How long to wait for somebody else to let go of a mount: a child has all that we have open until it runs
-/// its own program, and so for a moment also what we close meanwhile. Guess; such a moment is a millisecond.
+/// Longest wait for another process to release a mount. A child process holds all our open files until it runs its
+/// own program, including those that we close meanwhile. Guess; this takes about a millisecond.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Options of mount(8) that are attributes of the mount; all others are for the file system.
+/// Options of mount(8) that are attributes of the mount; all others are passed to the file system.
 const ATTRIBUTES: [(&str, MountAttrFlags); 7] = [
     ("noatime", MountAttrFlags::MOUNT_ATTR_NOATIME),
     ("strictatime", MountAttrFlags::MOUNT_ATTR_STRICTATIME),
@@ -48,32 +48,31 @@ thread_local! {
     static ENTERED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Shows that the calling thread has mounts of its own. Threads that it starts from now on share them; threads
-/// that exist already do not, and find no folder where it has one. So a program enters on its first thread,
-/// before it starts any other.
+/// Proof that the calling thread has its own mount namespace. Threads that it starts from now on share it. Older
+/// threads do not, and do not see its folders. So a program enters on its first thread, before it starts any other.
 #[derive(Clone, Debug)]
 pub struct PrivateMounts(());
 
 impl PrivateMounts {
-    /// Moves the calling thread into a mount namespace of its own. What is mounted outside is still seen and
-    /// unmounting it still works there; what is mounted inside is not seen outside. There is no way back.
+    /// Moves the calling thread into its own mount namespace. Outside mounts stay visible, and unmounting them
+    /// outside still works. Mounts made inside are not visible outside. This cannot be undone.
     pub fn enter() -> Result<PrivateMounts, ImageFault> {
         if !ENTERED.get() {
             if !may_administer() {
                 return Err(ImageFault::NoRights { is_root: rustix::process::geteuid().is_root() });
             }
             let confined = |action| move |errno: Errno| ImageFault::Confined { action, source: errno.into() };
-            // What mounts file systems since Linux 5.2; some sandboxes refuse it and allow the older call.
+            // The mount call since Linux 5.2; some sandboxes refuse it and allow the older call.
             rustix::mount::fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(confined("prepare a mount"))?;
-            // SAFETY: of what can be unshared, only a shared table of descriptors is a danger to memory; the
-            // table stays shared.
+            // SAFETY: of the resources that can be unshared, only the shared descriptor table is a danger to memory
+            // safety; it stays shared.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }
                 .map_err(confined("get mounts of our own"))?;
-            // Not private but downstream: a private copy would keep every mount of the machine busy.
+            // Downstream propagation instead of private: a private copy would keep every mount of the machine busy.
             let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
             rustix::mount::mount_change("/", downstream).map_err(confined("hide our mounts"))?;
-            // Of a process that was started by one of us, that one's tmpfs lies there already, and may hold what
-            // this process works on.
+            // If another diskperf started this process, its tmpfs is already there and may hold the target of this
+            // process.
             if !is_tmpfs(GROUND).map_err(confined("look at /proc/driver"))? {
                 let options: &CStr = c"size=1m,mode=0700";
                 rustix::mount::mount("diskperf", GROUND, "tmpfs", MountFlags::empty(), options)
@@ -84,7 +83,7 @@ impl PrivateMounts {
         Ok(PrivateMounts(()))
     }
 
-    /// A new folder to mount on.
+    /// Creates a folder to mount on.
     pub(crate) fn folder(&self) -> io::Result<PathBuf> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -93,7 +92,7 @@ impl PrivateMounts {
         Ok(folder)
     }
 
-    /// Mounts the device on a folder of ours.
+    /// Mounts the device on one of our folders.
     pub(crate) fn mount(
         &self,
         cleared: &Cleared,
@@ -129,16 +128,16 @@ fn is_tmpfs(path: &str) -> Result<bool, Errno> {
     Ok(rustix::fs::statfs(path)?.f_type == libc::TMPFS_MAGIC)
 }
 
-/// Whether the kernel has the file system; loads its module where there is one.
+/// True if the kernel supports the file system. Loads its module if there is one.
 pub(crate) fn knows(file_system: &str) -> bool {
     rustix::mount::fsopen(file_system, FsOpenFlags::FSOPEN_CLOEXEC).err() != Some(Errno::NODEV)
 }
 
-/// Why something was not mounted.
+/// The reason why a mount failed.
 #[derive(Debug)]
 pub(crate) struct NotMounted {
     pub(crate) errno: Errno,
-    /// A sentence, where the file system gave one.
+    /// The file system's message, if it gave one.
     pub(crate) words: Option<String>,
 }
 
@@ -148,7 +147,7 @@ impl From<Errno> for NotMounted {
     }
 }
 
-/// What the file system said while it was set up: one message per read, each with a letter for its kind.
+/// Reads the messages of the file system during setup: one per read, each starting with a letter for its kind.
 fn words(context: &OwnedFd) -> Option<String> {
     let mut messages = Vec::new();
     let mut buffer = [0; 1024];
@@ -159,7 +158,7 @@ fn words(context: &OwnedFd) -> Option<String> {
     (!messages.is_empty()).then(|| messages.join("; "))
 }
 
-/// A file system that is mounted as long as this is held.
+/// A mounted file system; unmounted when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Mounted {
     folder: PathBuf,
@@ -167,7 +166,7 @@ pub(crate) struct Mounted {
 }
 
 impl Mounted {
-    /// Unmounts it; refused while anything in it is open.
+    /// Unmounts the file system. Fails while a file in it is open.
     pub(crate) fn unmount(&mut self) -> Result<(), Errno> {
         let began = Instant::now();
         loop {
@@ -182,11 +181,11 @@ impl Mounted {
     }
 }
 
-/// Takes the mount away at once, and the file system as soon as nothing in it is open any more.
+/// Removes the mount at once, and the file system as soon as no file in it is open any more.
 impl Drop for Mounted {
     fn drop(&mut self) {
         if self.is_mounted {
-            // The error is of no use to anybody: the namespace ends with the process.
+            // The error is ignored: the namespace ends with the process.
             let _ = rustix::mount::unmount(&self.folder, UnmountFlags::DETACH);
         }
     }

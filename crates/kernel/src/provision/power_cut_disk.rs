@@ -1,20 +1,21 @@
 //! A fresh file system on a device with a volatile write cache, whose power can be cut.
 //!
 //! ```text
-//!   Image: ext4 ── a file in it ── loop device through the page cache ── the file system that is tried
+//!   Image: ext4 ── a file in it ── loop device through the page cache ── the file system under test
 //! ```
 //!
 //! Method:
-//!   1. what is written to the loop device lies in the page cache of the file in the middle, until the loop device is
-//!      flushed: then the kernel syncs that file. So that cache is the write cache of a disk, with nothing of ours on
-//!      the way of a request;
-//!   2. a disk may bring to the platter what it likes when it likes. So may we: pages by lot, before the power goes;
-//!   3. the power is cut by shutting the file system in the middle down (FS_IOC_SHUTDOWN, which the kernel has for
-//!      tests like this): from then on nothing reaches its device any more, neither pages nor its own journal, and
-//!      everything above gets I/O errors. A flush that was answered well before has written all there was;
-//!   4. afterwards the one in the middle is mounted anew, and what its file then holds is what was on the platter.
+//!   1. Data written to the loop device stay in the page cache of the middle file until the loop device is flushed.
+//!      Then the kernel syncs that file. So this page cache acts as the write cache of a disk, and no code of ours is
+//!      in the path of a request.
+//!   2. A disk may write cached data to the platter at any time. So diskperf writes randomly chosen pages before it
+//!      cuts the power.
+//!   3. The power is cut by shutting down the middle file system (FS_IOC_SHUTDOWN, which the kernel has for such
+//!      tests). From then on nothing reaches its device, neither pages nor its own journal, and everything above gets
+//!      I/O errors. A flush that succeeded before that has written everything.
+//!   4. Then the middle file system is mounted again. The contents of its file are the contents of the platter.
 //!
-//! The file was written in full, so that nothing but its bytes changes, and every page lasts or is lost by itself.
+//! The file was fully written, so only its bytes change, and each page survives or is lost independently.
 
 use std::fs::File;
 use std::io;
@@ -35,40 +36,39 @@ use crate::observe::block_device::Device;
 use crate::page_cache::Probe;
 use crate::sys::read_limited;
 
-/// From linux/fs.h (FS_IOC_SHUTDOWN); before Linux 6.10 each file system had the same number under a name of its own.
+/// From linux/fs.h (FS_IOC_SHUTDOWN). Before Linux 6.10, each file system had the same number under its own name.
 const SHUTDOWN: libc::c_ulong = 0x8004_587D;
 
-/// Without writing the journal first: FS_SHUTDOWN_FLAGS_NOLOGFLUSH.
+/// Does not write the journal first: FS_SHUTDOWN_FLAGS_NOLOGFLUSH.
 const NO_LOG_FLUSH: u32 = 2;
 
-/// What an ext4 with few inodes needs for itself, beside a sixteenth of what it holds: mke2fs 1.47 makes a journal of
-/// 16 MiB on a device of 128 MiB, and of a smaller share on any larger one.
+/// Space that an ext4 with few inodes needs for itself, besides a sixteenth of its contents. On a device of 128 MiB,
+/// mke2fs 1.47 makes a journal of 16 MiB; on larger devices, the share is smaller.
 const OWN: u64 = 32 << 20;
 
-/// Pages that are brought to the platter, or not, together: so many at the most. Fewer than a record of many sectors
-/// has, so that it can be torn anywhere.
+/// Maximum number of pages that survive or are lost together. Smaller than a record of many sectors, so that a record
+/// can be torn anywhere.
 const TOGETHER: u64 = 8;
 
-/// Whether a warning of the kernel stops the machine.
+/// The kernel setting that makes a warning stop the machine.
 const PANIC_ON_WARN: &str = "/proc/sys/kernel/panic_on_warn";
 
-/// So long the power is left on for a moment when something is in the write cache. Guess: several flushes of a fast
-/// disk.
+/// Longest wait for data in the write cache before the power is cut. Guess: several flushes of a fast disk.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// What of a write cache is on the platter when the power goes, beside what was flushed.
+/// The unflushed data of the write cache that survive the power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasting {
-    /// Nothing, but for what the kernel had found time to write.
+    /// Nothing except the pages that the kernel has already written.
     Nothing,
-    /// Each few pages by lot.
+    /// A random choice of small groups of pages.
     Half,
 }
 
-/// The file system that is tried, and what lies below it.
+/// The file system under test, and the layers below it.
 #[derive(Debug)]
 pub struct VolatileImage {
-    // Dropped from the first to the last: unmounted, detached, gone.
+    // Dropped in this order: unmount, detach, remove.
     standing: Standing,
     attached: Option<(Cleared, FileWithin)>,
     middle: Image,
@@ -76,7 +76,7 @@ pub struct VolatileImage {
 }
 
 impl VolatileImage {
-    /// What is made on the disk of the machine, for an image of this kind.
+    /// The spec of the middle image on the machine's disk, for an image under test with this spec.
     pub fn middle(spec: &ImageSpec) -> ImageSpec {
         let bytes = spec.file_bytes().0;
         ImageSpec {
@@ -85,13 +85,14 @@ impl VolatileImage {
             directory: spec.directory.clone(),
             block: None,
             mount_options: Vec::new(),
-            // Nothing is kept back for the administrator, and it holds one file.
+            // No blocks are reserved for the administrator, and it holds one file.
             mkfs_options: ["-m", "0", "-N", "16"].map(str::to_owned).into(),
         }
     }
 
-    /// Refuses what cannot be, and what would stop this machine: the file system gets I/O errors, and may be told to
-    /// panic at those; and the kernel may be told to panic where it would warn, as it may at errors in mid-air.
+    /// Returns an error for impossible specs, and for settings that would stop this machine. The file system gets I/O
+    /// errors, and may be set to panic on them. The kernel may be set to panic on warnings, which unexpected I/O
+    /// errors can cause.
     pub fn check(spec: &ImageSpec) -> Result<(), ImageFault> {
         spec.check()?;
         VolatileImage::middle(spec).check()?;
@@ -105,7 +106,7 @@ impl VolatileImage {
         }
     }
 
-    /// Makes it. `progress` hears how many bytes of how many are written, and may stop it.
+    /// Makes the image. `progress` gets the bytes written and the total, and can stop it.
     pub fn make(
         spec: &ImageSpec,
         mounts: &PrivateMounts,
@@ -123,7 +124,7 @@ impl VolatileImage {
         Ok(image)
     }
 
-    /// Makes the file system anew, and mounts it. The power is on.
+    /// Makes a new file system and mounts it. The power must be on.
     pub fn fresh(&mut self) -> Result<(), ImageFault> {
         self.standing.unmount()?;
         let Some((cleared, file)) = &mut self.attached else { return Err(no_power()) };
@@ -132,19 +133,19 @@ impl VolatileImage {
         self.standing.mount(cleared)
     }
 
-    /// Brings all that was written so far to the platter, whether or not anybody would flush the device.
+    /// Writes all data so far to the platter, even if no program would flush the device.
     pub fn settle(&self) -> Result<(), ImageFault> {
         let Some((_, file)) = &self.attached else { return Err(no_power()) };
         let settled = File::open(self.path()).and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
         settled.and_then(|()| file.file().sync_all()).map_err(|source| failed("flush the device", source))
     }
 
-    /// Where the file system is mounted.
+    /// The mount point of the file system under test.
     pub fn path(&self) -> &Path {
         self.standing.path()
     }
 
-    /// Its device; nothing where the power is off.
+    /// Its device. `None` if the power is off.
     pub fn device(&self) -> Option<&Device> {
         self.attached.as_ref().map(|(cleared, _)| cleared.device())
     }
@@ -154,9 +155,8 @@ impl VolatileImage {
         self.spec.file_bytes()
     }
 
-    /// Cuts the power, at a moment when something is in the write cache, where one comes soon. Says how many bytes that
-    /// were, a moment before; nothing where this kernel does not tell. Whoever works on the file system gets errors
-    /// from here on.
+    /// Cuts the power. Waits a moment for data in the write cache. Returns the number of cached bytes just before the
+    /// cut, or `None` if this kernel does not report it. From here on, programs that use the file system get errors.
     pub fn cut(&self, lasting: Lasting, random: &mut Prng) -> Result<Option<u64>, ImageFault> {
         let Some((_, file)) = &self.attached else { return Err(no_power()) };
         // 2
@@ -172,13 +172,13 @@ impl VolatileImage {
         }
         // 3
         shut_down(&middle).map_err(|source| failed("cut the power of the device", source))?;
-        // So that it does not try for long what cannot be done. Not all file systems can be told to.
+        // Keeps the file system under test from retrying for long. Not all file systems support this.
         let _ = shut_down(&tried);
         Ok(unflushed)
     }
 
-    /// Has the power on again, and mounts what is there. Nobody may work on it any more. Where it cannot be mounted, it
-    /// can be made anew.
+    /// Switches the power on again, and mounts the file system. No program may use it any more. If it cannot be
+    /// mounted, it can be made again.
     pub fn power_on(&mut self) -> Result<(), ImageFault> {
         self.standing.unmount()?;
         self.attached = None;
@@ -208,12 +208,12 @@ impl VolatileImage {
     }
 }
 
-/// After the power could not be switched on again.
+/// The error if the power could not be switched on again.
 fn no_power() -> ImageFault {
     failed("use the device", io::Error::new(io::ErrorKind::NotConnected, "its power is off"))
 }
 
-/// That the disk which is made here cannot be had again says nothing about the file system that is tried.
+/// A failure of the middle image says nothing about the file system under test, so it gets another error.
 fn of_the_disk(fault: ImageFault) -> ImageFault {
     failed("switch the power on again", io::Error::other(fault.to_string()))
 }
@@ -222,13 +222,13 @@ fn failed(action: &'static str, source: io::Error) -> ImageFault {
     ImageFault::Loop { action, source }
 }
 
-/// Bytes in the write cache of the device that lies on this file; nothing where the kernel does not tell.
+/// Bytes in the write cache of the device on this file. `None` if the kernel does not report it.
 fn unflushed(file: &File) -> Option<u64> {
     let pages = Probe::Cachestat.look(file).ok()?.unwritten?;
     Some(pages * rustix::param::page_size() as u64)
 }
 
-/// Has the file system of this folder write nothing any more.
+/// Shuts down the file system of this folder: it writes nothing any more.
 fn shut_down(folder: &File) -> io::Result<()> {
     let how = NO_LOG_FLUSH;
     // SAFETY: the kernel reads one number of 32 bits, which outlives the call; the descriptor is open.

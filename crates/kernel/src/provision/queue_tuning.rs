@@ -1,12 +1,12 @@
-//! Attributes of a device's queue, changed for a while.
+//! Changes queue attributes of a device temporarily.
 //!
-//!   1. What is to be restored is noted where the next process finds it, should this one be killed.
+//!   1. The old values are noted where the next process finds them if this one is killed.
 //!   2. The attributes are written; at the first refusal everything is restored.
-//!   3. They are restored when [`Tuned`] goes, or by [`restore_left`] of a later process.
+//!   3. They are restored when [`Tuned`] is dropped, or by [`restore_left`] in a later process.
 //!   4. The note is removed.
 //!
-//! A new scheduler brings its own settings and numbers of requests. So where the scheduler is changed, these
-//! are noted and restored too, after it.
+//! A new scheduler changes its own settings and the number of requests. So if the scheduler is changed, these are
+//! noted too, and restored after it.
 
 mod fault;
 mod notes;
@@ -23,17 +23,17 @@ use crate::observe::attribute::{Value, parse};
 use crate::observe::block_device::Device;
 use crate::sys::read_limited;
 
-/// The attribute that changes others, and these others; also all of the folder `iosched`.
+/// The attribute that changes others, and the others; also all attributes in the folder `iosched`.
 const SCHEDULER: &str = "scheduler";
 const BY_SCHEDULER: [&str; 2] = ["nr_requests", "wbt_lat_usec"];
 const SCHEDULERS_OWN: &str = "iosched";
 
-/// An attribute of a queue, and what it is to be.
+/// A queue attribute and its new value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// `scheduler`, `read_ahead_kb`, ...: a file in the folder `queue` of the disk under /sys/block.
     pub attribute: String,
-    /// What is written there.
+    /// The new value.
     pub value: String,
 }
 
@@ -47,8 +47,8 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// Settings for the queue of the device; of its disk, where it is a partition. Says what cannot be, as far
-    /// as it shows without writing.
+    /// Plans settings for the queue of the device; for a partition, its disk's. Returns an error if a setting cannot
+    /// work, as far as that is known without writing.
     pub fn plan(device: &Device, settings: &[Setting]) -> Result<Tuning, TuningFault> {
         let queue = device.queue().and_then(Queue::at).ok_or_else(|| TuningFault::NoQueue(device.name.clone()))?;
         Tuning::plan_with(queue, settings, Notes::usual()?)
@@ -66,12 +66,12 @@ impl Tuning {
         Ok(Tuning { queue, settings, notes, run: None })
     }
 
-    /// Notes with it for which stored run the queue is changed.
+    /// Adds the stored run that the queue is changed for to the note.
     pub fn labelled(self, run: Option<&str>) -> Tuning {
         Tuning { run: run.map(str::to_owned), ..self }
     }
 
-    /// Changes the queue until the answer is dropped.
+    /// Changes the queue until the returned value is dropped.
     pub fn apply(&self) -> Result<Tuned, TuningFault> {
         let lock = self.notes.lock()?;
         if let Some(note) = lock.note_of(&self.queue)? {
@@ -93,7 +93,7 @@ impl Tuning {
         Ok(tuned)
     }
 
-    /// What is to be restored.
+    /// Creates the note with the values to restore.
     fn note(&self) -> Result<Note, TuningFault> {
         let read = |attribute: &str| {
             self.queue.read(attribute).map_err(|source| TuningFault::Read {
@@ -121,7 +121,7 @@ impl Tuning {
     }
 }
 
-/// A queue that is changed as long as this is held.
+/// A changed queue, restored when this is dropped.
 #[derive(Debug)]
 pub struct Tuned {
     note: Note,
@@ -130,7 +130,7 @@ pub struct Tuned {
 }
 
 impl Tuned {
-    /// Restores it, and says where that failed.
+    /// Restores the queue, and returns an error if that fails.
     pub fn restore(mut self) -> Result<(), TuningFault> {
         self.undo()
     }
@@ -145,24 +145,24 @@ impl Tuned {
 impl Drop for Tuned {
     fn drop(&mut self) {
         if !self.is_restored {
-            // What fails here is still noted, and left to the next process.
+            // A setting that cannot be restored is still noted, for the next process.
             let _ = self.undo();
         }
     }
 }
 
-/// What a process that is no more had left changed.
+/// The changes that an ended process left behind, and the outcome of restoring them.
 #[derive(Debug)]
 pub struct Left {
     /// The disk.
     pub disk: String,
-    /// The process.
+    /// The id of the process.
     pub pid: i32,
-    /// Whether it is as before now.
+    /// An error if restoring failed.
     pub outcome: Result<(), TuningFault>,
 }
 
-/// The disks whose queues processes that are no more have left changed, and those processes.
+/// Returns the disks whose queues ended processes have left changed, with the ids of those processes.
 pub fn left() -> Result<Vec<(String, i32)>, TuningFault> {
     let Some(notes) = Notes::usual().ok().filter(Notes::exist) else { return Ok(Vec::new()) };
     let left = notes.lock()?.all().into_iter();
@@ -170,14 +170,13 @@ pub fn left() -> Result<Vec<(String, i32)>, TuningFault> {
     Ok(left.map(|note| (note.queue.disk, note.owner.pid)).collect())
 }
 
-/// Restores what processes that are no more have left changed, as far as this user may know of it, of the disks that
-/// are wanted.
+/// Restores the changes that ended processes left on the wanted disks, as far as this user can see them.
 pub fn restore_left(is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Left>, TuningFault> {
     let is_wanted = |note: &Note| is_wanted(&note.queue.disk);
     Notes::usual().map_or_else(|_| Ok(Vec::new()), |notes| restore_left_in(&notes, is_wanted))
 }
 
-/// Restores what processes that are no more have left changed for this stored run.
+/// Restores the changes that ended processes made for this stored run.
 pub fn restore_left_of(run: &str) -> Result<Vec<Left>, TuningFault> {
     let is_wanted = |note: &Note| note.run.as_deref() == Some(run);
     Notes::usual().map_or_else(|_| Ok(Vec::new()), |notes| restore_left_in(&notes, is_wanted))
@@ -196,7 +195,7 @@ fn restore_left_in(notes: &Notes, is_wanted: impl Fn(&Note) -> bool) -> Result<V
     Ok(restored.collect())
 }
 
-/// What one attribute was, and what it was changed to; nothing where it changes with another.
+/// The old and new value of an attribute. `new` is `None` if the attribute changes together with another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Change {
     attribute: String,
@@ -212,14 +211,14 @@ struct Queue {
 }
 
 impl Queue {
-    /// The queue in this folder, which is called `queue` and lies in that of its disk.
+    /// The queue in this folder, which is called `queue` and is inside the folder of its disk.
     fn at(folder: PathBuf) -> Option<Queue> {
         let folder = folder.canonicalize().ok()?;
         let disk = folder.parent()?.file_name()?.to_str()?.to_owned();
         Some(Queue { folder, disk })
     }
 
-    /// The names of all attributes that can be written.
+    /// The names of all writable attributes, sorted.
     fn writable(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
@@ -233,7 +232,7 @@ impl Queue {
         Ok(names)
     }
 
-    /// What a new scheduler changes, as far as it can be written back.
+    /// The attributes that a new scheduler changes and that can be written back.
     fn changed_by_scheduler(&self) -> Vec<String> {
         let own = Queue { folder: self.folder.join(SCHEDULERS_OWN), disk: self.disk.clone() };
         let own = own.writable().unwrap_or_default().into_iter().map(|name| format!("{SCHEDULERS_OWN}/{name}"));
@@ -245,14 +244,14 @@ impl Queue {
         Ok(parse(&read_limited::of_the_kernel(self.folder.join(attribute))?))
     }
 
-    /// Writes to an attribute that exists; never makes a file.
+    /// Writes to an attribute that exists. Never creates a file.
     fn write(&self, attribute: &str, value: &str) -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).truncate(true).open(self.folder.join(attribute))?;
         file.write_all(value.as_bytes())
     }
 
-    /// Changes one attribute. The kernel rounds some; then nothing is changed, since a value that was not asked
-    /// for would pass for somebody else's and not be restored.
+    /// Changes one attribute. The kernel rounds some values; then the change is undone. A rounded value would look
+    /// like another program's change and not be restored.
     fn change(&self, Setting { attribute, value }: &Setting) -> Result<(), TuningFault> {
         let current = || self.read(attribute).map_or_else(|_| String::new(), |value| value.current);
         let before = current();
@@ -277,14 +276,14 @@ impl Queue {
         Err(TuningFault::Rounded { setting, disk, became })
     }
 
-    /// Undoes a change; not where another program has changed the attribute since.
+    /// Undoes a change, unless another program has changed the attribute since.
     fn restore(&self, Change { attribute, old, new }: &Change) -> Result<(), TuningFault> {
         let restored = self.read(attribute).and_then(|value| {
             let is_ours = new.as_ref().is_none_or(|new| *new == value.current);
             if value.current == *old || !is_ours { Ok(()) } else { self.write(attribute, old) }
         });
         match restored {
-            // A disk that was taken away has no queue to restore.
+            // A disk that was removed has no queue to restore.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             Err(source) => {
                 let setting = format!("{attribute}:{old}");

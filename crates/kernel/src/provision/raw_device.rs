@@ -1,5 +1,5 @@
-//! A device that programs write to as it is, without a file system on it. Made only where the guard gave leave; all
-//! that it held goes.
+//! A device that programs write to directly, without a file system. It exists only with the guard's permission, and
+//! all contents of the device are lost.
 
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,24 +12,25 @@ use crate::guard::{Cleared, DISCARDED_AT_A_TIME, GuardFault, Inspected, Leave};
 use crate::observe::block_device::Device;
 use crate::sys::payload::{Pages, fill, identity_of_conditioning, stamp_all};
 
-/// Bytes of a call that conditions a device (SNIA Solid State Storage Performance Test Specification 2.0.1).
+/// Bytes per write call when a device is preconditioned (SNIA Solid State Storage Performance Test Specification
+/// 2.0.1).
 pub const CONDITIONING_CALL: u32 = 128 << 10;
 
-/// Why a device was not discarded.
+/// The reason why a device was not discarded.
 #[derive(Debug, thiserror::Error)]
 pub enum NotDiscarded {
-    /// It cannot.
+    /// The device does not support discard.
     #[error("{0} takes no discard")]
     Unable(String),
-    /// It was told to stop.
+    /// The user stopped it.
     #[error("stopped by the user")]
     Stopped,
-    /// It says that it can, and did not.
+    /// The device claims to support discard, but the call failed.
     #[error("discarding {} failed: {}", .0, said(.1))]
     Failed(String, std::io::Error),
 }
 
-/// A device to be overwritten.
+/// A device that will be overwritten.
 #[derive(Debug)]
 pub struct RawDevice {
     cleared: Cleared,
@@ -37,8 +38,8 @@ pub struct RawDevice {
 }
 
 impl RawDevice {
-    /// Takes the device that was looked at, and erases all that tells of what it held: what is written then must not be
-    /// taken for what was there.
+    /// Claims the inspected device and erases all signatures on it. Otherwise later data could be mistaken for the
+    /// old contents.
     pub fn over(inspected: &Inspected, leave: &Leave) -> Result<RawDevice, GuardFault> {
         let mut cleared = Cleared::over(inspected, leave)?;
         cleared.erase()?;
@@ -50,13 +51,13 @@ impl RawDevice {
         self.cleared.device()
     }
 
-    /// Its size.
+    /// Its size in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Tells it that nothing on it is wanted any more, as if nothing had ever been written. `go_on` is asked between
-    /// pieces.
+    /// Discards the whole device, as if nothing had ever been written to it. `go_on` is called before each piece and
+    /// can stop it.
     pub fn discard(&self, mut go_on: impl FnMut() -> ControlFlow<()>) -> Result<(), NotDiscarded> {
         let name = || self.device().name.clone();
         if !self.device().takes_discard() {
@@ -77,9 +78,9 @@ impl RawDevice {
         Ok(())
     }
 
-    /// Writes so many bytes in order, past the page cache, from the beginning and again from there; nothing that can be
-    /// compressed, where it is not to be zeros. `told` hears how many bytes are written, and may end it. Says how many
-    /// were; they are durable.
+    /// Preconditions the device: writes `bytes` bytes sequentially with direct I/O, starting over at the end of the
+    /// device. The data are incompressible, or zeros if `zeros` is set. `told` gets the number of bytes written so
+    /// far and can stop it. Returns the number of bytes written, which are durable.
     pub fn condition(
         &self,
         bytes: u64,
@@ -99,7 +100,7 @@ impl RawDevice {
         let mut written = 0;
         for index in 0..calls {
             let at = index % calls_of_device * call;
-            // What two blocks hold is never the same: a drive may find equal ones.
+            // Each block differs from all others, because a drive may deduplicate equal blocks.
             stamp_all(pages.bytes_mut(), identity ^ index, at);
             let moved = rustix::io::pwrite(device.as_fd(), &pages.bytes()[..CONDITIONING_CALL as usize], at);
             if moved.map_err(failed)? as u64 != call {
@@ -114,7 +115,8 @@ impl RawDevice {
         Ok(written)
     }
 
-    /// Opens it once more, for a program: to read or write, past the page cache or not.
+    /// Opens another descriptor for a program. Of `flags`, the access mode and `O_DIRECT`, `O_DSYNC` and `O_SYNC` are
+    /// used.
     pub(crate) fn open(&self, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags & (OFlags::ACCMODE | OFlags::DIRECT | OFlags::DSYNC | OFlags::SYNC);
         self.cleared.open(flags).map(OwnedFd::from).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))

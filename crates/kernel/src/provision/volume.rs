@@ -1,5 +1,5 @@
-//! A fresh file system on a device of somebody's. Made only where the guard gave leave; at the end nothing is on
-//! the device that others would take for a file system, so that the next run finds it as this one did.
+//! A fresh file system on a device of the user. It is made only with the guard's permission. At the end, no signature
+//! is left on the device, so that the next run finds it as this one did.
 
 mod note;
 
@@ -16,51 +16,52 @@ use crate::observe::block_device::Device;
 pub use note::{LeftVolume, ReplacedVolume, left_volumes, left_volumes_of, replaced_volumes_of};
 use note::{Note, State};
 
-/// A file system on a device, fresh from mkfs when made.
+/// A file system on a device, freshly made by mkfs.
 ///
-/// mkfs and mount want the device for themselves, so that it cannot be held exclusively meanwhile. It is then kept
-/// open otherwise, and afterwards looked at through that: still the same disk, with the file system on it that has
-/// the number we chose; where none can be chosen, with all that told of it when it was made, and nothing else.
+/// mkfs and mount need the device exclusively, so diskperf cannot hold it exclusively meanwhile. It keeps another
+/// descriptor open and uses it afterwards to check the device. It must be the same disk, with the file system that
+/// has the UUID we chose. If no UUID can be chosen, the device must have exactly the signatures that it had after
+/// mkfs.
 #[derive(Debug)]
 pub struct Volume {
-    // Dropped from the first to the last: unmounted, let go.
+    // Dropped in this order: unmount, then release the device.
     standing: Standing,
     cleared: Cleared,
     bytes: Bytes,
-    /// What is noted for the case that this process cannot erase it.
+    /// The note for later processes, in case this one cannot erase the file system.
     note: Note,
-    /// Whether the device was blank, and is to be again.
+    /// True if the device was blank and must be blank again at the end.
     was_blank: bool,
-    /// How the file system is known again; nothing before mkfs has started.
+    /// The identification of the file system. `None` before mkfs has started.
     told_by: Option<Told>,
-    /// Whether what is on the device is ours.
+    /// True if the contents of the device are ours.
     is_made: bool,
 }
 
-/// What tells a file system that was made from others.
+/// The evidence that distinguishes our file system from others.
 #[derive(Debug)]
 enum Told {
-    /// The number that was chosen for it.
+    /// The UUID that we chose for it.
     Number(Uuid),
-    /// What was found on the device directly after it was made.
+    /// The signatures on the device directly after mkfs.
     Signatures(Vec<Signature>),
-    /// mkfs has not ended: the device may hold a part of the new file system, or still the one before.
+    /// mkfs has not finished: the device may hold a part of the new file system, or still the old one.
     Making {
-        /// The number that was chosen, if mkfs takes one.
+        /// The chosen UUID, if mkfs accepts one.
         chosen: Option<Uuid>,
-        /// The numbers of the file system before.
+        /// The UUIDs of the previous file system.
         before: Vec<Uuid>,
     },
 }
 
 impl Volume {
-    /// Makes it on a device that was looked at, for the stored run of this name, if there is one:
-    ///   1. where the device may hold something, everything once on a file in memory: an option that mkfs or the kernel
-    ///      does not take costs nothing yet;
-    ///   2. the leave, which is given only where nothing has changed. Without one the device is read, and must be
-    ///      blank: `told` hears how far that is, and may end it;
-    ///   3. all that tells of what was there is erased, so that nothing of it comes back when ours is gone: the copy of
-    ///      a partition table at the end.
+    /// Makes a file system on an inspected device, for the stored run `run` if there is one.
+    ///   1. If the device may hold data, everything is first done on a file in memory. An option that mkfs or the
+    ///      kernel does not accept then costs nothing.
+    ///   2. The guard gives permission only if nothing has changed. Without `leave`, the device is read and must be
+    ///      blank: `told` hears about the progress and can stop it.
+    ///   3. All old signatures are erased, such as the copy of a partition table at the end. Otherwise they would
+    ///      show up again once our file system is gone.
     pub fn make(
         spec: &VolumeSpec,
         inspected: &Inspected,
@@ -84,7 +85,8 @@ impl Volume {
         Volume::on(standing, (&spec.file_system, run), Vacated { cleared, bytes, was_blank })
     }
 
-    /// Makes it on a device that another of this process has just left, and that was held since.
+    /// Makes a file system on a device that another volume of this process has just left and that was held since
+    /// then.
     pub fn make_on(
         spec: &VolumeSpec,
         vacated: Vacated,
@@ -107,7 +109,7 @@ impl Volume {
         Ok(volume)
     }
 
-    /// Unmounts it, makes the file system anew, and mounts it. Nothing in it may be open.
+    /// Unmounts the file system, makes a new one, and mounts it. No file in it may be open.
     pub fn fresh(&mut self) -> Result<(), ImageFault> {
         self.standing.unmount()?;
         self.take()?;
@@ -117,9 +119,9 @@ impl Volume {
         } else {
             None
         };
-        // Before it is there, and beside the old one, which stays until mkfs comes to it.
+        // Noted before mkfs, and together with the old UUIDs: the old file system stays until mkfs overwrites it.
         self.note.write(&[self.numbers(), uuid.as_slice().to_vec()].concat(), State::Making);
-        // From here on what is on the device is ours, also where mkfs ends half-way.
+        // From here on the contents of the device are ours, even if mkfs fails half-way.
         self.told_by = Some(Told::Making { chosen: uuid, before: self.numbers() });
         self.is_made = true;
         self.standing.make(&mut self.cleared, uuid, self.note.hold())?;
@@ -132,44 +134,45 @@ impl Volume {
         self.mount()
     }
 
-    /// Unmounts it and mounts it again, so that not even its metadata are in memory. Nothing in it may be open.
+    /// Unmounts the file system and mounts it again, so that not even its metadata stay in memory. No file in it may
+    /// be open.
     pub fn remount(&mut self) -> Result<(), ImageFault> {
         self.standing.unmount()?;
         self.take()?;
         self.mount()
     }
 
-    /// Unmounts it and erases what tells of it. A device that was blank is so again if it can discard; else what was
-    /// written stays on it, and nothing takes that for a file system.
+    /// Unmounts the file system and erases its signatures. A device that was blank becomes blank again if it supports
+    /// discard. Otherwise the written data stay on it, but do not look like a file system.
     pub fn finish(mut self) -> Result<(), ImageFault> {
         self.undo()
     }
 
-    /// The same, but that the device stays held for another file system of this process.
+    /// As `finish`, but the device stays held for another file system of this process.
     pub fn vacate(mut self) -> Result<Vacated, ImageFault> {
         self.erase()?;
         Ok(Vacated { cleared: self.cleared.hand_over()?, bytes: self.bytes, was_blank: self.was_blank })
     }
 
-    /// Unmounts it and leaves it on the device. Its note stays too and says so, so that it is found once nobody wants
-    /// it.
+    /// Unmounts the file system and leaves it on the device. Its note stays too and says so, so that you can find and
+    /// remove it later.
     pub fn keep(mut self) -> Result<(), ImageFault> {
         self.is_made = false;
         self.note.write(&self.numbers(), State::Kept);
         self.standing.unmount()
     }
 
-    /// Where it is mounted.
+    /// The mount point.
     pub fn path(&self) -> &Path {
         self.standing.path()
     }
 
-    /// The device under it.
+    /// The device below it.
     pub fn device(&self) -> &Device {
         self.cleared.device()
     }
 
-    /// The size of its blocks, as the mounted file system says.
+    /// The block size that the mounted file system reports.
     pub fn block(&self) -> Result<Bytes, ImageFault> {
         self.standing.block()
     }
@@ -179,7 +182,7 @@ impl Volume {
         self.bytes
     }
 
-    /// The numbers of the file system on the device: the one that was chosen, or those that mkfs chose.
+    /// The UUIDs of the file system on the device: the one that we chose, or those that mkfs chose.
     fn numbers(&self) -> Vec<Uuid> {
         match &self.told_by {
             Some(Told::Number(uuid)) => vec![*uuid],
@@ -202,13 +205,13 @@ impl Volume {
         mounted
     }
 
-    /// Has the device exclusively, with nothing on it that is not ours.
+    /// Claims the device exclusively, and checks that it holds only our contents.
     fn take(&mut self) -> Result<(), ImageFault> {
         self.cleared.claim()?;
         if self.is_made { self.is_ours() } else { Ok(()) }
     }
 
-    /// Whether the device is the same, and what is on it is what we have made.
+    /// Returns an error if the device is a different one, or holds anything but our file system.
     fn is_ours(&self) -> Result<(), ImageFault> {
         self.cleared.verify()?;
         let Some(told_by) = &self.told_by else { return Ok(()) };
@@ -246,8 +249,8 @@ impl Volume {
     }
 }
 
-/// Whether this can be what mkfs writes before it ends, or what it has not come to. Its number proves that; without a
-/// choice of number only the format is known.
+/// True if these can be the signatures of an unfinished mkfs, or of the file system before it. A UUID proves that. If
+/// none was chosen, only the format can be checked.
 fn is_in_the_making(found: &[Signature], chosen: Option<Uuid>, before: &[Uuid], file_system: &str) -> bool {
     let has = |uuid: &Uuid| found.iter().any(|one| one.uuid == Some(uuid.0));
     found.iter().all(Signature::is_unknown)
@@ -255,7 +258,8 @@ fn is_in_the_making(found: &[Signature], chosen: Option<Uuid>, before: &[Uuid], 
         || (chosen.is_none() && found.iter().any(|one| one.format == file_system))
 }
 
-/// A device that a file system of this process has left, and that is held: nobody else can have put anything on it.
+/// A device that a file system of this process has left. It is still held, so no other program can have written to
+/// it.
 #[derive(Debug)]
 pub struct Vacated {
     cleared: Cleared,
@@ -264,7 +268,7 @@ pub struct Vacated {
 }
 
 impl Vacated {
-    /// The device, of which all that a process of ours made was erased and discarded.
+    /// A device on which everything that diskperf made was erased and discarded.
     fn from(cleared: Cleared) -> Vacated {
         let bytes = Bytes(cleared.mark().map_or(0, |mark| mark.bytes));
         Vacated { cleared, bytes, was_blank: true }
@@ -275,17 +279,17 @@ impl Vacated {
         self.cleared.node()
     }
 
-    /// The device as it is now, without the data that a disk keeps if it cannot discard: they are our own.
+    /// Inspects the device. Data left on a disk without discard are ignored, because they are our own.
     pub fn inspect(&self) -> Result<Inspected, GuardFault> {
         self.cleared.inspect()
     }
 }
 
-/// So large is a file in memory at most that stands for a device. Its size decides little of which options are taken,
-/// and mkfs writes tables of all of it: of so much, a few megabytes.
+/// The maximum size of the file in memory that represents a device. The size affects few options, but mkfs writes
+/// tables for all of it: a few megabytes for this much.
 const REHEARSED: u64 = 64 << 30;
 
-/// Makes and mounts the file system on a file in memory. Where no loop device can be had, nothing is known beforehand.
+/// Makes and mounts the file system on a file in memory, to find errors. Skipped if no loop device is available.
 fn rehearse(standing: &mut Standing, bytes: u64) -> Result<(), ImageFault> {
     let file = UnnamedFile::in_memory(bytes.min(REHEARSED))?;
     let mut cleared = match Cleared::on_own_file(&file) {
@@ -297,7 +301,7 @@ fn rehearse(standing: &mut Standing, bytes: u64) -> Result<(), ImageFault> {
     standing.unmount()
 }
 
-/// Undoes what can be undone; whoever wants to know calls [`Volume::finish`].
+/// Undoes what it can, and ignores errors; [`Volume::finish`] reports them.
 impl Drop for Volume {
     fn drop(&mut self) {
         let _ = self.undo();

@@ -1,5 +1,5 @@
-//! The private folder that a program stands in. Everything below it is ours; nothing outside is touched, also
-//! where somebody puts another folder or a link in its place.
+//! The private folder in which a program runs. Everything below it is ours. Nothing outside is touched, even if
+//! another folder or a link takes its place.
 //! Every place that deletes something is listed in `xtask/src/tidy/places.rs`, with its reason.
 
 use std::ffi::{CStr, CString, OsStr};
@@ -17,24 +17,26 @@ use crate::errors::Fault;
 use crate::leftovers::tag;
 use crate::observe::mount::through;
 
-/// How the folders' names begin.
+/// Prefix of the folder names.
 pub(crate) const PREFIX: &str = ".diskperf-";
 
-/// A folder of an unpredictable name that only its owner may enter, removed with all it holds when dropped.
+/// A folder with an unpredictable name that only its owner may enter. When dropped, it is removed with all its
+/// contents.
 #[derive(Debug)]
 pub struct Workspace {
     path: PathBuf,
-    /// The number of the folder in its file system.
+    /// The inode number of the folder.
     inode: u64,
 }
 
 impl Workspace {
-    /// Makes one inside `parent`.
+    /// Creates one inside `parent`.
     pub fn inside(parent: &Path) -> Result<Workspace, Fault> {
         Workspace::with_prefix(parent, PREFIX)
     }
 
-    /// The same, with a label in its name, by which [`crate::remove_left`] finds it if this process is killed.
+    /// As [`Workspace::inside`], with a label in its name, by which [`crate::remove_left`] finds it if this process
+    /// is killed.
     pub fn labelled(parent: &Path, label: &str) -> Result<Workspace, Fault> {
         Workspace::with_prefix(parent, &prefix(label))
     }
@@ -54,22 +56,23 @@ impl Workspace {
             source,
         })?;
         let workspace = Workspace { path: folder.keep(), inode: metadata.ino() };
-        // Where the file system takes no tags it is not found by who looks for what was left, and no worse.
+        // Some file systems do not store tags. Then a later search for leftovers does not find the folder, but
+        // nothing else is lost.
         let _ = tag::tag(workspace.open()?.as_fd());
         Ok(workspace)
     }
 
-    /// The directory that it is in.
+    /// The directory that contains it.
     pub(crate) fn parent(&self) -> &Path {
         self.path().parent().unwrap_or(Path::new("."))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens it; fails where it is not the folder any more that was made.
+    /// Opens the folder. Fails if the path leads to another folder now.
     pub(crate) fn open(&self) -> Result<OwnedFd, Fault> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fault = |errno: Errno| self.fault("open", self.path(), errno.into());
@@ -78,7 +81,7 @@ impl Workspace {
         if inode == self.inode { Ok(opened) } else { Err(fault(Errno::STALE)) }
     }
 
-    /// Takes the folder that is there now for ours: a file system that was mounted anew may number it otherwise.
+    /// Accepts the folder that is at the path now as ours: after a remount, its inode number may be different.
     pub(crate) fn find_again(&mut self) -> Result<(), Fault> {
         let metadata =
             fs::symlink_metadata(self.path()).map_err(|source| self.fault("look at", self.path(), source))?;
@@ -86,7 +89,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// An empty file for reading and writing, whose name is gone already.
+    /// Returns an empty file for reading and writing, whose name is already removed.
     pub(crate) fn scratch(&self) -> Result<File, Fault> {
         let path = self.path().join("scratch");
         let opened = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
@@ -95,8 +98,8 @@ impl Workspace {
         Ok(file)
     }
 
-    /// Every file below it. What else a command may leave there, a link, a pipe or a device, is none, and is not
-    /// opened.
+    /// Returns every regular file below the folder. A command may also leave links, pipes or devices there; those are
+    /// skipped and not opened.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>, Fault> {
         let mut files = Vec::new();
         let mut folders = vec![self.path().to_owned()];
@@ -113,23 +116,24 @@ impl Workspace {
         Ok(files)
     }
 
-    /// Leaves it where it is, for who looks for what was left behind.
+    /// Keeps the folder, for a later search for leftovers.
     pub fn leave(self) {
         std::mem::forget(self);
     }
 
-    /// Removes all it holds.
+    /// Removes all contents of the folder.
     pub(crate) fn clear(&self) -> Result<(), Fault> {
-        // Through the open folder: by its path it might be another one by now.
+        // Uses the open folder, because its path may lead to another folder now.
         let folder = self.open()?;
         empty(folder.as_fd()).map_err(|errno| self.fault("remove the content of", self.path(), errno.into()))
     }
 
-    /// Removes it with all it holds; `open` is the folder itself, as whoever stood in it has it.
+    /// Removes the folder with all its contents. `open` is a descriptor of the folder, from the program that ran in
+    /// it.
     pub(crate) fn remove(self, open: Option<OwnedFd>) -> Result<(), Fault> {
         let left = |source| Fault::Left { path: self.path.clone(), source };
         if self.is_there() {
-            // There may be few more descriptors than this one, or no more.
+            // Frees this descriptor, because the process may be close to its limit.
             drop(open);
             let removed = remove(&self.path, |folder| self.is(folder));
             let has_none_left = |error: &io::Error| error.raw_os_error() == Some(libc::EMFILE);
@@ -139,22 +143,22 @@ impl Workspace {
             }
             .map_err(left);
         }
-        // What has taken its place is left alone.
+        // Another folder at its path is left alone.
         open.map_or(Ok(()), |open| self.remove_open(open.as_fd())).map_err(left)
     }
 
-    /// Whether an open folder is this one.
+    /// True if an open folder is this one.
     fn is(&self, folder: BorrowedFd) -> bool {
         rustix::fs::fstat(folder).is_ok_and(|now| now.st_ino == self.inode)
     }
 
-    /// Whether its path still leads to it. Opens nothing.
+    /// True if its path still leads to it. Opens nothing.
     fn is_there(&self) -> bool {
         fs::symlink_metadata(self.path()).is_ok_and(|now| now.is_dir() && now.ino() == self.inode)
     }
 
-    /// Removes it where only its being open leads to it: on a file system that was unmounted meanwhile, in a folder
-    /// that was moved. One that was moved or renamed itself is somebody else's by now.
+    /// Removes a folder that only its open descriptor leads to: its file system was unmounted, or a parent folder was
+    /// moved. If the folder itself was moved or renamed, it is left alone.
     fn remove_open(&self, open: BorrowedFd) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let parent = rustix::fs::openat(open, "..", flags, Mode::empty())?;
@@ -172,18 +176,18 @@ impl Workspace {
     }
 }
 
-/// What has taken its place is left alone.
+/// Another folder at its path is left alone.
 impl Drop for Workspace {
     fn drop(&mut self) {
-        // Nothing can be done where it fails; what is left is found by its tag.
+        // An error cannot be handled here. A later search finds the leftovers by their tag.
         let _ = remove(&self.path, |folder| self.is(folder));
     }
 }
 
-/// Removes a folder with all it holds, where it is the right one, which is asked once it is open:
-///   1. by descriptors from its parent on, so that what somebody puts in its place, or in that of a folder below, is
-///      not followed;
-///   2. what is mounted below it stays, and the folders that lead there.
+/// Removes a folder with all its contents, if `is_it` accepts it once it is open.
+///   1. It goes through descriptors from the parent down. So nothing that another program puts in the place of this
+///      folder or of one below is followed.
+///   2. Mounts below the folder stay, and so do the folders that lead to them.
 pub(crate) fn remove(path: &Path, is_it: impl FnOnce(BorrowedFd) -> bool) -> io::Result<()> {
     let name = path.file_name().ok_or(Errno::INVAL)?;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -201,10 +205,11 @@ pub(crate) fn remove(path: &Path, is_it: impl FnOnce(BorrowedFd) -> bool) -> io:
     Ok(rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR)?)
 }
 
-/// Removes all that an open folder holds. However deep that is, it takes no more of the stack: only descriptors, of
-/// which the kernel gives so many and no more.
+/// Removes all contents of an open folder. Deep nesting needs no stack, only descriptors, whose number the kernel
+/// limits.
 fn empty(folder: BorrowedFd) -> Result<(), Errno> {
-    // From the outermost on: a folder below that is open, and what is still in it, at the end what goes next.
+    // From the outermost level on: the open folder (`None` for `folder` itself) and its remaining names, the next one
+    // last.
     let mut levels: Vec<(Option<OwnedFd>, Vec<CString>)> = vec![(None, names_in(folder)?)];
     while let Some((open, names)) = levels.last_mut() {
         let here = open.as_ref().map_or(folder, |open| open.as_fd());
@@ -223,7 +228,7 @@ fn empty(folder: BorrowedFd) -> Result<(), Errno> {
                 let inside = names_in(below.as_fd())?;
                 levels.push((Some(below), inside));
             }
-            // No folder.
+            // Not a folder.
             Err(Errno::NOTDIR | Errno::LOOP) => {
                 unlink_in(here, name, AtFlags::empty())?;
                 names.pop();
@@ -235,7 +240,7 @@ fn empty(folder: BorrowedFd) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Removes a name, also from a folder whose owner may not write to it: a command can leave one behind.
+/// Removes a name, even from a folder that its owner may not write to: a command can leave one behind.
 fn unlink_in(folder: BorrowedFd, name: &CStr, flags: AtFlags) -> Result<(), Errno> {
     match rustix::fs::unlinkat(folder, name, flags) {
         Err(Errno::ACCESS) => {
@@ -246,18 +251,18 @@ fn unlink_in(folder: BorrowedFd, name: &CStr, flags: AtFlags) -> Result<(), Errn
     }
 }
 
-/// Gives its owner all rights to a folder in an open one; fails where they are there, so that it helps once.
+/// Gives the owner all rights to a subfolder. Fails if they are already set, so that the caller retries only once.
 fn unlock(folder: BorrowedFd, name: &CStr) -> Result<(), Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let locked = rustix::fs::openat(folder, name, flags, Mode::empty())?;
     if Mode::from_raw_mode(rustix::fs::fstat(&locked)?.st_mode).contains(Mode::RWXU) {
         return Err(Errno::ACCESS);
     }
-    // A descriptor that is no more than a path takes no fchmod.
+    // A descriptor opened with O_PATH does not support fchmod.
     rustix::fs::chmod(through(&locked), Mode::RWXU)
 }
 
-/// What an open folder holds, the last first.
+/// The names in an open folder, in reverse order.
 fn names_in(folder: BorrowedFd) -> Result<Vec<CString>, Errno> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {
@@ -268,13 +273,13 @@ fn names_in(folder: BorrowedFd) -> Result<Vec<CString>, Errno> {
     Ok(names)
 }
 
-/// Opens a folder in an open one, where it is no link and nothing is mounted on it.
+/// Opens a subfolder. Fails if it is a link or a mount point.
 fn open_in(folder: BorrowedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // 2
     let within = ResolveFlags::BENEATH | ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
     match rustix::fs::openat2(folder, name, flags, Mode::empty(), within) {
-        // Before Linux 5.6, and in sandboxes. What is mounted from the same device is not seen then.
+        // Before Linux 5.6, and in sandboxes. Then a mount of the same device is not noticed.
         Err(Errno::NOSYS | Errno::PERM) => {
             let opened = rustix::fs::openat(folder, name, flags, Mode::empty())?;
             let is_same = rustix::fs::fstat(&opened)?.st_dev == rustix::fs::fstat(folder)?.st_dev;
@@ -293,7 +298,7 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<fs::DirEntry>, Fault> {
     entries.map_err(|source| Fault::Folder { action: "list", path: folder.to_owned(), source })
 }
 
-/// The kernel's own words: tempfile adds a path that the message names already.
+/// Extracts the kernel's error: tempfile adds a path that our message already contains.
 fn plain(error: io::Error) -> io::Error {
     match error
         .get_ref()

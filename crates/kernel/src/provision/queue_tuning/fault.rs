@@ -8,65 +8,65 @@ use units::Exit;
 use crate::errors::said;
 use crate::sys::name::Shown;
 
-/// Why a queue was not changed, or not restored. Whatever had been changed before was restored.
+/// An error of changing or restoring a queue. Earlier changes have been restored.
 #[derive(Debug, thiserror::Error)]
 pub enum TuningFault {
-    /// The device has none that can be seen.
+    /// The device has no visible queue settings.
     #[error("{0} has no block-queue settings (/sys/block/DEV/queue)")]
     NoQueue(String),
-    /// There is no such attribute, or it can only be read.
+    /// The attribute does not exist or is read-only.
     #[error("the queue of {disk} has no setting {attribute}")]
     Unknown {
-        /// What was asked for.
+        /// The requested attribute.
         attribute: String,
         /// The disk.
         disk: String,
-        /// Those that can be set.
+        /// The attributes that can be set.
         known: Vec<String>,
     },
     /// An attribute could not be read.
     #[error("cannot read {attribute} of {disk}: {}", said(source))]
     Read {
-        /// Which.
+        /// The attribute.
         attribute: String,
         /// The disk.
         disk: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// This user may not.
+    /// This user may not write the attribute.
     #[error("cannot set {setting} for {disk}: {}", said(source))]
     NoRights {
         /// Attribute and value.
         setting: String,
         /// The disk.
         disk: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The kernel does not take that value.
+    /// The kernel refuses the value.
     #[error("the kernel refuses {setting} for {disk}: {}", said(source))]
     Refused {
         /// Attribute and value.
         setting: String,
         /// The disk.
         disk: String,
-        /// All that the attribute can be, where the kernel lists it.
+        /// All possible values, if the kernel lists them.
         choices: Vec<String>,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The kernel took the value and made another of it.
+    /// The kernel accepted the value but changed it.
     #[error("the kernel set {became} instead of {setting} for {disk}")]
     Rounded {
         /// Attribute and value.
         setting: String,
         /// The disk.
         disk: String,
-        /// What the attribute was afterwards.
+        /// The value of the attribute afterwards.
         became: String,
     },
-    /// Another process has it changed.
+    /// Another process has changed the queue.
     #[error("another diskperf (process {pid}) is tuning {disk}")]
     InUse {
         /// The disk.
@@ -74,28 +74,28 @@ pub enum TuningFault {
         /// The process.
         pid: i32,
     },
-    /// This process itself has it changed.
+    /// This process has changed the queue for another target.
     #[error("two targets that run at the same time tune {0}")]
     Twice(String),
-    /// The old value could not be written back.
+    /// The old value could not be restored.
     #[error("cannot restore {setting} of {disk}: {}", said(source))]
     Restore {
         /// Attribute and old value.
         setting: String,
         /// The disk.
         disk: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// What is to be restored after a crash cannot be noted, so nothing was changed.
+    /// The old values could not be noted for recovery after a crash, so nothing was changed.
     #[error("cannot save the settings to restore in {}: {}", folder.shown(), said(source))]
     Notes {
-        /// Where.
+        /// The folder for notes.
         folder: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// There is no folder for notes.
+    /// No folder for notes exists.
     #[error("there is no folder to save the settings to restore in (XDG_RUNTIME_DIR is not set)")]
     NoNotes,
 }
@@ -117,7 +117,7 @@ impl TuningFault {
         }
     }
 
-    /// What to try.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             TuningFault::Unknown { known, .. } => format!("known attributes: {}", known.join(", ")),

@@ -1,4 +1,4 @@
-//! What is to be restored of queues, as it is noted: one note per disk.
+//! Notes with the old queue settings to restore: one note per disk.
 
 use std::path::{Path, PathBuf};
 
@@ -7,32 +7,32 @@ use crate::leftovers::notes;
 use crate::sys::name::Shown;
 use crate::sys::process_identity::Incarnation;
 
-/// How the notes' names begin.
+/// Prefix of the note names.
 const PREFIX: &str = "tuned-";
 
-/// Where notes are.
+/// The folder of the notes.
 #[derive(Clone, Debug)]
 pub(super) struct Notes(notes::Notes);
 
-/// The notes, while no other process reads or changes them.
+/// The locked notes: no other process reads or changes them.
 pub(super) struct Locked<'a> {
     notes: &'a Notes,
     locked: notes::Locked<'a>,
 }
 
-/// What one process has changed of one queue.
+/// The changes that one process made to one queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Note {
     pub(super) queue: Queue,
     pub(super) changes: Vec<Change>,
-    /// Who changed it. After another boot queues have forgotten everything.
+    /// The process that made the changes. A reboot resets all queues.
     pub(super) owner: Incarnation,
-    /// The stored run that it was changed for, where there is one.
+    /// The stored run that the queue was changed for, if there is one.
     pub(super) run: Option<String>,
 }
 
 impl Notes {
-    /// Those of this user.
+    /// The notes of this user.
     pub(super) fn usual() -> Result<Notes, TuningFault> {
         notes::Notes::usual().map(Notes).ok_or(TuningFault::NoNotes)
     }
@@ -42,12 +42,12 @@ impl Notes {
         Notes(notes::Notes::in_folder(folder))
     }
 
-    /// Whether there ever were any.
+    /// True if notes were ever written.
     pub(super) fn exist(&self) -> bool {
         self.0.exist()
     }
 
-    /// Waits until no other process has them.
+    /// Waits until no other process holds the lock.
     pub(super) fn lock(&self) -> Result<Locked<'_>, TuningFault> {
         Ok(Locked { notes: self, locked: self.0.lock().map_err(|source| self.fault(source))? })
     }
@@ -58,14 +58,14 @@ impl Notes {
 }
 
 impl Locked<'_> {
-    /// What is noted about this queue.
+    /// Reads the note about this queue. Returns `None` if there is none.
     pub(super) fn note_of(&self, queue: &Queue) -> Result<Option<Note>, TuningFault> {
         let text = self.locked.read(&name(queue)).map_err(|source| self.notes.fault(source))?;
-        // Half a note is of a process that was killed before it had changed anything.
+        // An incomplete note belongs to a process that was killed before it changed anything.
         Ok(text.and_then(|text| Note::parse(&text)))
     }
 
-    /// All that can be read.
+    /// All notes that can be read.
     pub(super) fn all(&self) -> Vec<Note> {
         self.locked.all(PREFIX).iter().filter_map(|text| Note::parse(text)).collect()
     }
@@ -84,27 +84,27 @@ fn name(queue: &Queue) -> String {
 }
 
 impl Note {
-    /// An empty one.
+    /// A note without changes.
     pub(super) fn of_this_process(queue: Queue, run: Option<String>) -> Note {
         Note { queue, changes: Vec::new(), owner: Incarnation::this(), run }
     }
 
-    /// The process that wrote it, where that still runs.
+    /// The id of the process that wrote it. Returns `None` if that process has ended.
     pub(super) fn living_owner(&self) -> Option<i32> {
         self.owner.lives().then_some(self.owner.pid)
     }
 
-    /// Undoes the changes, in the order in which they were made. After another boot there is nothing to undo.
+    /// Undoes the changes, in the order in which they were made. After a reboot there is nothing to undo.
     pub(super) fn restore(&self) -> Result<(), TuningFault> {
         if !self.owner.is_of_this_boot() {
             return Ok(());
         }
-        // One that fails does not keep the others from being restored.
+        // One failure does not keep the other changes from being restored.
         let outcomes: Vec<_> = self.changes.iter().map(|change| self.queue.restore(change)).collect();
         outcomes.into_iter().collect()
     }
 
-    /// Lines of fields with tabs between them; the last line says that it is whole.
+    /// Formats the note as lines of tab-separated fields. The last line shows that the note is complete.
     fn text(&self) -> String {
         let mut text = format!("process\t{}\n", self.owner);
         text += &format!("queue\t{}\n", self.queue.folder.shown());

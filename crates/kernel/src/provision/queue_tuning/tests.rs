@@ -4,7 +4,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A disk with a queue, and a folder for notes, both made of plain files.
+/// A disk with a queue, and a folder for notes; both consist of plain files.
 struct Bench {
     scratch: TempDir,
 }
@@ -54,13 +54,13 @@ impl Bench {
         fs::write(self.folder().join(attribute), value).expect("an attribute");
     }
 
-    /// The text of the note about the disk, where there is one.
+    /// The text of the note about the disk, if there is one.
     fn note(&self) -> Option<String> {
         fs::read_to_string(self.scratch.path().join("notes/tuned-disk0")).ok()
     }
 }
 
-/// The number of a process that there cannot be: the kernel gives none above 4194304.
+/// A process id that cannot exist: the kernel assigns none above 4194304.
 const DEAD: i32 = i32::MAX;
 
 #[test]

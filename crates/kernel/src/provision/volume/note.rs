@@ -1,5 +1,5 @@
-//! What is noted of a file system that was made on a device, for the case that its process cannot erase it: its number,
-//! by which it is known again and nothing else is taken for it, and the stored run that it was made for.
+//! The note about a file system that was made on a device, in case its process cannot erase it. It has the UUIDs, so
+//! that no other file system is mistaken for it, and the stored run that it was made for.
 
 use std::fs::File;
 use std::io;
@@ -15,17 +15,17 @@ use crate::sys::process_identity::Incarnation;
 
 use super::Vacated;
 
-/// How the notes' names begin.
+/// Prefix of the note names.
 const PREFIX: &str = "made-";
 
-/// How the names of the files begin that mkfs has open as long as it runs.
+/// Prefix of the names of the files that mkfs keeps open while it runs.
 const MAKING: &str = "making-";
 
-/// How long the kernel is given to take away the mounts of a process that was killed. Guess: it needs milliseconds, and
-/// on an overloaded machine seconds.
+/// The longest wait for the kernel to remove the mounts of a killed process. Guess: it needs milliseconds, or seconds
+/// on an overloaded machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long it waits between two looks. Guess.
+/// Pause between two checks. Guess.
 const BETWEEN: Duration = Duration::from_millis(10);
 
 /// The note of one file system.
@@ -37,19 +37,19 @@ pub(super) struct Note {
     run: Option<String>,
 }
 
-/// How far a file system came.
+/// The stage of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// mkfs has not ended.
+    /// mkfs has not finished.
     Making,
-    /// It is there.
+    /// The file system exists.
     Made,
-    /// It is there, and is to stay.
+    /// The file system exists and is to stay.
     Kept,
 }
 
 impl Note {
-    /// Of a file system on this device, for the stored run of this name, if there is one; nothing is written yet.
+    /// A note about a file system on this device, for the stored run `run` if there is one. Nothing is written yet.
     pub(super) fn about(cleared: &Cleared, file_system: &str, run: Option<&str>) -> Note {
         let (device, mark) = (cleared.device().name.clone(), cleared.mark());
         Note { device, mark, file_system: file_system.to_owned(), run: run.map(str::to_owned) }
@@ -59,9 +59,9 @@ impl Note {
         &self.file_system
     }
 
-    /// Notes the numbers of which the device has one: that of the file system that is there, that of the one that is
-    /// about to be made. Where that cannot be noted, or there is no number, it is left to a person if this process is
-    /// killed.
+    /// Writes the note with the UUIDs that the device may have: that of the current file system, and that of the one
+    /// about to be made. If the note cannot be written or there is no UUID, you must remove the file system yourself
+    /// if this process is killed.
     pub(super) fn write(&self, uuids: &[Uuid], state: State) {
         let noted = Noted {
             device: self.device.clone(),
@@ -77,50 +77,50 @@ impl Note {
         }
     }
 
-    /// The file that mkfs is to have open as long as it runs: killing this process does not end mkfs, and who erases
-    /// what it makes must wait for it. Nothing where there are no notes.
+    /// Returns the file that mkfs keeps open while it runs. Killing this process does not end mkfs, and a process
+    /// that erases its file system must wait for it. Returns `None` if there are no notes.
     pub(super) fn hold(&self) -> Option<File> {
         Notes::usual()?.hold(&making(&self.device)).ok()
     }
 
-    /// It is erased.
+    /// Removes the note, because the file system was erased.
     pub(super) fn remove(&self) {
         forget(&self.device);
     }
 }
 
-/// A file system that a process has made on a device and not erased.
+/// A file system that a process made on a device and did not erase.
 #[derive(Debug)]
 pub struct LeftVolume {
-    /// The name of the device.
+    /// The name of the device, without `/dev/`.
     pub device: String,
-    /// The file system.
+    /// The type of the file system.
     pub file_system: String,
-    /// The process that made it.
+    /// The id of the process that made it.
     pub pid: i32,
-    /// Whose it is.
+    /// The state of that process.
     pub holder: Holder,
-    /// Whether somebody wanted it to stay.
+    /// True if the user asked to keep it.
     pub is_kept: bool,
-    /// The number by which it is known; nothing where it has none, or mkfs was killed before it wrote that. Then
-    /// nothing proves whose it is.
+    /// The UUID that proves that diskperf made it. `None` if the file system has none, or mkfs was killed before it
+    /// wrote one.
     uuid: Option<Uuid>,
-    /// What the device was when it was looked at; nothing while somebody still makes the file system.
+    /// The inspected device. `None` while mkfs still runs or the process lives.
     seen: Option<Inspected>,
 }
 
-/// File systems that are noted, and still there: the device of that name holds the file system of that number. Needs
-/// the right to read devices; of one that cannot be looked at, its path and why. Only those that are wanted are looked
-/// at, and none whose process still runs: who looks has the device exclusively for a moment, and mkfs would fail
-/// meanwhile.
+/// Finds noted file systems that still exist: the named device holds the file system with the noted UUID. Needs the
+/// right to read devices. For a device that cannot be inspected, returns its path and the error. Only wanted devices
+/// are inspected, and none whose process still runs: an inspection holds the device exclusively for a moment, and
+/// mkfs would fail in that moment.
 pub fn left_volumes(is_wanted: impl Fn(&Path) -> bool) -> io::Result<Vec<Result<LeftVolume, (PathBuf, GuardFault)>>> {
     let noted = noted(|noted| is_wanted(&node_of(&noted.device)))?;
     Ok(noted.into_iter().filter_map(|noted| look(noted).transpose()).collect())
 }
 
-/// The same of those that killed processes made for this stored run, and that nobody wanted to keep, if their number
-/// proves it. A mkfs that still runs is waited for, after `notify` has heard which device it is at work on; and the
-/// kernel, until it has taken away the mounts of the process.
+/// As [`left_volumes`], for the file systems that killed processes made for this stored run. Returns those that were
+/// not to be kept and whose UUID proves their origin. If mkfs still runs on a device, calls `notify` with its path
+/// and waits. It also waits until the kernel has removed the mounts of the process.
 pub fn left_volumes_of(
     run: &str,
     mut notify: impl FnMut(&Path),
@@ -150,17 +150,18 @@ pub fn left_volumes_of(
     Ok(left)
 }
 
-/// A device that does not hold the file system that a killed process of a run noted for it.
+/// A device that does not hold the file system noted by a killed process of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplacedVolume {
     /// The path of the device.
     pub node: PathBuf,
-    /// Whether mkfs never finished. Then the data may still be the run's own.
+    /// True if mkfs never finished. Then the data may still be the run's own.
     pub is_unfinished: bool,
 }
 
-/// The devices on which killed processes of this stored run noted a file system that is no longer there: other programs
-/// may have written to them since. Call it after [`left_volumes_of`], which waits for mkfs, and after those are erased.
+/// Returns the devices on which killed processes of this stored run noted a file system that no longer exists. Other
+/// programs may have written to them since. Call it after [`left_volumes_of`], which waits for mkfs, and after those
+/// file systems are erased.
 pub fn replaced_volumes_of(run: &str) -> Result<Vec<ReplacedVolume>, GuardFault> {
     let is_left = |noted: &Noted| noted.run.as_deref() == Some(run) && !noted.owner.lives();
     let folder = || Notes::usual().map_or_else(PathBuf::new, |notes| notes.folder().to_owned());
@@ -185,12 +186,12 @@ impl LeftVolume {
         node_of(&self.device)
     }
 
-    /// Whether its number proves that the process made it.
+    /// True if its UUID proves that diskperf made it.
     pub fn has_tag(&self) -> bool {
         self.uuid.is_some()
     }
 
-    /// What would keep it from being erased, whoever agrees: somebody uses it, or the device holds something else too.
+    /// The reason why it cannot be erased even with confirmation: it is in use, or the device holds other data too.
     pub fn obstacle(&self) -> Option<String> {
         let Some(inspected) = &self.seen else { return Some("mkfs is still at work on it".to_owned()) };
         let mut reasons = inspected.reasons().iter();
@@ -205,13 +206,13 @@ impl LeftVolume {
         self.seen.as_ref().is_some_and(|seen| !seen.reasons().iter().all(Reason::can_be_lifted))
     }
 
-    /// The device as it was when it was looked at; none while mkfs is still at work on it.
+    /// The device as it was inspected. `None` while mkfs still runs on it.
     pub fn inspected(&self) -> Option<&Inspected> {
         self.seen.as_ref()
     }
 
-    /// Erases it if its number proves that a process of ours made it, the device holds nothing else, and no program
-    /// uses it. The device stays held: on a disk that cannot discard, the next look finds data of our own.
+    /// Erases the file system if its UUID proves that diskperf made it, the device holds nothing else, and no program
+    /// uses it. The device stays held: on a disk without discard, the next inspection finds our own data.
     pub fn erase(&self) -> Result<Vacated, ImageFault> {
         let Some(uuid) = self.uuid else {
             return Err(GuardFault::Changed(self.node(), "no number proves that diskperf made it").into());
@@ -221,8 +222,8 @@ impl LeftVolume {
         Ok(Vacated::from(cleared))
     }
 
-    /// Erases what nothing proves to be ours: the user typed which device it is ([`Inspected::identity`]). The other
-    /// bytes of the device stay, because they may be the user's.
+    /// Erases a file system without proof that it is ours, after you typed the identity of the device
+    /// ([`Inspected::identity`]). The other bytes of the device stay, because they may be yours.
     pub fn erase_confirmed(&self, typed: &str) -> Result<(), ImageFault> {
         self.erase_with(&Leave::Destroy(typed.to_owned())).map(drop)
     }
@@ -268,7 +269,8 @@ fn look(noted: Noted) -> Result<Option<LeftVolume>, (PathBuf, GuardFault)> {
         Some(_) => mark.is_none_or(|mark| is_same_disk(&mark, &inspected.mark())),
         None => mark.is_some_and(|mark| mark == inspected.mark()),
     };
-    // Without its number: half of it, or all where it has none. Another file system is none of ours.
+    // Without a UUID, only an unfinished file system, or one whose format has no UUIDs, can be ours. Any other is not
+    // ours.
     let may_be_ours = |reason: &Reason| match reason {
         Reason::Holds(signature) if signature.is_unknown() => state == State::Making,
         Reason::Holds(signature) => uuids.is_empty() && signature.format == file_system,
@@ -283,13 +285,13 @@ fn look(noted: Noted) -> Result<Option<LeftVolume>, (PathBuf, GuardFault)> {
     Ok(Some(LeftVolume { device, file_system, pid, holder, is_kept, uuid, seen }))
 }
 
-/// Whether a disk that holds the noted number can be the noted disk. A disk that was plugged in again has another
-/// sequence, and its file system is still ours.
+/// True if a disk that holds the noted UUID can be the noted disk. A disk that was plugged in again has another
+/// sequence number, but its file system is still ours.
 fn is_same_disk(noted: &DiskMark, now: &DiskMark) -> bool {
     (noted.bytes, &noted.identity) == (now.bytes, &now.identity)
 }
 
-/// Whether the mkfs still runs that a process has begun on this device.
+/// True if a mkfs that diskperf started still runs on this device.
 fn is_being_made(device: &str) -> bool {
     Notes::usual().is_some_and(|notes| notes.is_held(&making(device)))
 }
@@ -303,7 +305,7 @@ fn forget(device: &str) {
     }
 }
 
-/// Devices below a folder of /dev have a `/` in their names (`cciss/c0d0`).
+/// Devices in a subfolder of /dev have a `/` in their names (`cciss/c0d0`).
 fn name(device: &str) -> String {
     format!("{PREFIX}{}", device.replace('/', "!"))
 }
@@ -312,23 +314,23 @@ fn making(device: &str) -> String {
     format!("{MAKING}{}", device.replace('/', "!"))
 }
 
-/// What a note says.
+/// The content of a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Noted {
     device: String,
-    /// Which disk had that name.
+    /// The disk that had this device name.
     mark: Option<DiskMark>,
     file_system: String,
-    /// The stored run that it was made for, where there is one.
+    /// The stored run that it was made for, if there is one.
     run: Option<String>,
-    /// The device has one of these, or what is on it is none of ours.
+    /// The UUIDs of our file system. If the device has none of them, its contents are not ours.
     uuids: Vec<Uuid>,
     state: State,
     owner: Incarnation,
 }
 
 impl Noted {
-    /// Whether the device holds the file system: one of its numbers, or its format if it has no number.
+    /// True if the device holds the file system: one of its UUIDs, or its format if it has no UUID.
     fn is_on(&self, inspected: &Inspected) -> bool {
         let is_of_format =
             |reason: &Reason| matches!(reason, Reason::Holds(signature) if signature.format == self.file_system);
@@ -336,7 +338,7 @@ impl Noted {
             || (self.uuids.is_empty() && inspected.reasons().iter().any(is_of_format))
     }
 
-    /// Lines of fields with tabs between them; the last line says that it is whole.
+    /// Formats the note as lines of tab-separated fields. The last line shows that the note is complete.
     fn text(&self) -> String {
         let run = self.run.as_ref().map_or_else(String::new, |run| format!("run\t{run}\n"));
         let mark = self.mark.as_ref().map_or_else(String::new, |DiskMark { bytes, sequence, identity }| {
