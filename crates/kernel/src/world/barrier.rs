@@ -1,4 +1,4 @@
-//! The line that programs start from at once, each on a thread of its own.
+//! The barrier from which programs start at the same time, each on its own thread.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -6,7 +6,7 @@ use units::{Host, Moment};
 
 use crate::sys::clocks::now;
 
-/// Waits for so many threads.
+/// Waits for a fixed number of threads.
 #[derive(Debug)]
 pub(crate) struct StartLine {
     of: usize,
@@ -17,19 +17,19 @@ pub(crate) struct StartLine {
 #[derive(Debug, Default)]
 struct State {
     there: usize,
-    /// When the last came: then all start.
+    /// The time when the last thread arrived; then all start.
     began: Option<Moment<Host>>,
     is_called_off: bool,
 }
 
 impl StartLine {
-    /// For so many.
+    /// Creates a barrier for `of` threads.
     pub(crate) fn new(of: usize) -> StartLine {
         StartLine { of, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Waits until all are there, and says since when they are; nothing where one will never be. Who is told late, as
-    /// no processor was free, has started with the others all the same.
+    /// Waits until all threads have arrived, and returns the time of the last arrival. Returns `None` if the start
+    /// was called off. A thread that wakes up late, because no processor was free, has still started with the others.
     pub(crate) fn wait(&self) -> Option<Moment<Host>> {
         let mut state = self.state();
         state.there += 1;
@@ -42,7 +42,7 @@ impl StartLine {
         state.began.filter(|_| !state.is_called_off)
     }
 
-    /// Sends home who waits: one could not come.
+    /// Releases the waiting threads without a start, because one thread cannot come.
     pub(crate) fn call_off(&self) {
         self.state().is_called_off = true;
         self.changed.notify_all();

@@ -1,22 +1,23 @@
-//! A command of the user's as the load: found before anything is made, started in the program's folder, waited for, and
-//! what it leaves running ended.
+//! The user's command as the workload. It is found before anything is created, started in the program's folder, and
+//! waited for; its leftover processes are ended.
 //!
 //! Policy:
-//!   1. no shell: the words are those that were given, and `{}` in any of them is the folder, `{{}}` is `{}` itself;
-//!   2. it runs as whoever types it would run it: their environment, rights and limits. It reads nothing, what it says
-//!      on standard output goes nowhere, and of standard error the end is kept, for where it fails;
-//!   3. it has a session of its own: keys of a terminal reach us alone, and who asks for a password there is refused
-//!      and does not wait. None of our open files reaches it;
-//!   4. the clock holds its start and its end, seen by a descriptor that the kernel wakes us by. What follows is
-//!      outside: its status is taken, whoever it left running is ended, and their CPU time is added to its own;
-//!   5. told to stop, or overdue, it is asked to end (SIGTERM), and made to after a while (SIGKILL). Where we are
-//!      killed, it is too; what it has started in the background is not, and goes on;
-//!   6. who runs as another user may not be ended: nobody waits for it, and there is no figure.
+//!   1. No shell is used: the words are passed as given. `{}` in any of them means the folder, and `{{}}` means `{}`
+//!      itself.
+//!   2. The command runs as if the user had typed it: with their environment, rights and limits. It reads nothing,
+//!      and its standard output is discarded. The end of its standard error is kept, in case it fails.
+//!   3. It has its own session: terminal keys reach only diskperf, and a password prompt fails instead of waiting. It
+//!      inherits none of our open files.
+//!   4. The clock includes its start and its end; a process descriptor wakes us at the end. The rest is outside the
+//!      clock: its status is collected, leftover processes are ended, and their CPU time is added to its own.
+//!   5. If told to stop, or overdue, it gets SIGTERM, and SIGKILL after a while. If diskperf is killed, so is the
+//!      command, but processes that it started in the background go on.
+//!   6. Processes of another user cannot be ended: diskperf does not wait for them, and there is no result.
 //!
-//! What it started and did not wait for becomes our child when its parent ends (`PR_SET_CHILD_SUBREAPER`), and so is
-//! found and waited for. A child that its parent ignores (SIGCHLD) tells nobody of its CPU time. Where this process was
-//! started with children, these are left alone, and so are all of their sessions, who may come to be ours too: no
-//! command is in one.
+//! Orphan processes of the command become our children (`PR_SET_CHILD_SUBREAPER`), so that we find them and wait for
+//! them. If a parent ignores SIGCHLD, the CPU time of its children is lost. Children that this process had before are
+//! left alone. So are all processes of their sessions, which may become our children too; no command is in such a
+//! session.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -45,45 +46,46 @@ use crate::errno::reason;
 use crate::sys::clocks::cpu_of;
 use crate::sys::read_limited;
 
-/// What stands for the folder.
+/// Placeholder for the folder.
 const FOLDER: &[u8] = b"{}";
 
-/// And for that itself.
+/// The escape for a literal placeholder.
 const LITERAL: &[u8] = b"{{}}";
 
-/// How long it may take to end when it is asked to. Guess: who writes something down then takes less.
+/// Time between SIGTERM and SIGKILL. Guess: a program that saves something on SIGTERM takes less.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// So long nobody looks whether it is to stop: nobody notices so much.
+/// Poll interval for the stop flag in milliseconds; a delay of 50 ms is imperceptible.
 const NAP_MS: i32 = 50;
 
-/// Where the kernel has no descriptors of processes (before Linux 5.3), its end is looked for so often.
+/// Poll interval for the end of the command in milliseconds, if the kernel has no process descriptors (before Linux
+/// 5.3).
 const BLIND_NAP_MS: i32 = 1;
 
-/// Of standard error, so much of the end is kept: a few lines.
+/// Bytes of the end of standard error that are kept: a few lines.
 const TAIL: usize = 1024;
 
-/// Reads of that after its end: what others still write there would never end.
+/// Number of reads of standard error after the command's end. Other processes may go on writing to it forever.
 const LAST_READS: u32 = 16;
 
-/// Who starts others faster than they can be ended is let go after so many. Guess.
+/// Number of rounds of ending orphans before diskperf gives up on a command that starts them faster. Guess.
 const MOST_LEFT: u32 = 10_000;
 
-/// A command and where its program lies.
+/// A command, and the path of its program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     program: PathBuf,
-    /// Whether its path holds the folder's.
+    /// True if the program's path contains the folder (`{}`).
     is_inside: bool,
-    /// All words, the first as it was typed.
+    /// All words, the first as typed.
     words: Vec<OsString>,
-    /// How long it may take, where that was said.
+    /// The time limit, if there is one.
     within: Option<Duration>,
 }
 
 impl Command {
-    /// Finds the program: where its name has a slash it is a path from here, else it is in one of the folders of PATH.
-    /// One whose path begins in the folder (`{}`) may come to be there, and is not looked for.
+    /// Finds the program. A name with a slash is a path from the current directory; otherwise the folders of PATH are
+    /// searched. A program whose path contains the folder (`{}`) may not exist yet, and is not looked for.
     pub fn find(words: &[OsString]) -> Result<Command, NoCommand> {
         let name = words.first().filter(|name| !name.is_empty()).ok_or(NoCommand::Nothing)?;
         let is_inside = holds_folder(name);
@@ -93,7 +95,7 @@ impl Command {
         }
         let name = &with_folder(name, Path::new(""));
         if name.as_bytes().contains(&b'/') {
-            // It will stand elsewhere.
+            // Made absolute, because the command starts in another folder.
             let program = path::absolute(name).map_err(|_| NoCommand::Missing(name.clone()))?;
             return match fs::metadata(&program) {
                 Err(_) => Err(NoCommand::Missing(name.clone())),
@@ -112,17 +114,17 @@ impl Command {
         }
     }
 
-    /// The same, ended where it takes longer than this.
+    /// Sets a time limit, after which the command is ended.
     pub fn within(self, time: Option<Nanos>) -> Command {
         Command { within: time.map(|time| Duration::from_nanos(time.0)), ..self }
     }
 
-    /// The program that was found.
+    /// The path of the program.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// It, ready to be started in the folder.
+    /// The command, ready to be started in the folder.
     fn in_folder(&self, folder: &Path) -> process::Command {
         let word = |word: &OsString| with_folder(word, folder);
         let program = self.program.as_os_str();
@@ -131,7 +133,7 @@ impl Command {
         command.arg0(word(&self.words[0])).args(self.words[1..].iter().map(word)).current_dir(folder);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let ours = getpid();
-        // SAFETY: between fork and exec it makes system calls only, and takes no memory and no lock.
+        // SAFETY: between fork and exec, `detach` makes only system calls, and takes no memory and no lock.
         unsafe { command.pre_exec(move || detach(ours)) };
         command
     }
@@ -145,7 +147,7 @@ fn holds_folder(word: &OsStr) -> bool {
     with_folder(word, Path::new("")) != with_folder(word, Path::new("/"))
 }
 
-/// The word, with the path in every place of the folder's.
+/// The word, with every placeholder replaced by the path.
 fn with_folder(word: &OsStr, folder: &Path) -> OsString {
     let (mut rest, mut filled) = (word.as_bytes(), Vec::new());
     while let Some((first, others)) = rest.split_first() {
@@ -163,67 +165,68 @@ fn with_folder(word: &OsStr, folder: &Path) -> OsString {
     OsString::from_vec(filled)
 }
 
-/// In the child, before it becomes the command: a session of its own, gone with its parent, and no file of ours.
+/// Runs in the child before exec: makes its own session, asks for SIGKILL when the parent ends, and closes our files
+/// at exec.
 fn detach(parent: Pid) -> std::io::Result<()> {
     rustix::process::setsid()?;
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-    // Whoever was killed before that sends nothing any more.
+    // A parent that was killed before that call sends no signal any more.
     if rustix::process::getppid() != Some(parent) {
         return Err(Errno::SRCH.into());
     }
-    // Where the kernel does not know the call (before Linux 5.11), files are closed one by one, as they were opened.
-    // SAFETY: it marks descriptors of this process alone, which are closed when it becomes the command.
+    // Before Linux 5.11, the call is missing. Then each file is closed on exec if it was opened that way.
+    // SAFETY: marks only descriptors of this process, which are closed on exec.
     unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     Ok(())
 }
 
-/// What a program's commands are, and what became of the one that it ran.
+/// A program's commands, and the state of the one that ran last.
 pub(crate) struct Commands {
     list: Arc<[Command]>,
     stop: Arc<AtomicBool>,
-    /// Children of this process that were there before, and the sessions that they have been seen in.
+    /// Earlier children of this process, and the sessions in which they have been seen.
     others: (Vec<Identity>, Vec<Pid>),
-    /// Has ended, or was never more than started, and is to be waited for.
+    /// A command that has ended or was only started, and must be waited for.
     ran: Option<Ran>,
     said: Tail,
     left: Left,
-    /// Who may not be ended.
+    /// Processes that we lack permission to kill.
     unending: Vec<Identity>,
     several: bool,
 }
 
-/// One that was started.
+/// A command that was started.
 #[derive(Clone, Copy)]
 struct Ran {
     command: u8,
     pid: Pid,
-    /// Whether it ended by itself, so that what it left was left by it.
+    /// True if it ended by itself, so that leftover processes count as its own fault.
     by_itself: bool,
 }
 
-/// What commands left running, which was found since it was asked for last.
+/// Leftover processes of commands, found since the last query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// How many processes were ended, by the command.
+    /// Number of processes that were ended, by command.
     pub ended: BTreeMap<u8, u32>,
-    /// The command that left some which may not be ended, and how many.
+    /// The command with processes that could not be ended, and their number.
     pub unending: Option<(u8, u32)>,
 }
 
 impl Commands {
-    /// These, until told to stop. From here on what they leave behind is left to us.
+    /// Commands that run until `stop` is set. From here on, this process adopts their orphans.
     pub(crate) fn new(list: Arc<[Command]>, stop: Arc<AtomicBool>) -> Commands {
-        // Whoever started us may have ignored the end of children, and nobody would hear of one.
-        // SAFETY: it puts no function of ours in place.
+        // Our parent may have ignored SIGCHLD; then we would not learn about the end of a child.
+        // SAFETY: restores the default action and installs no function of ours.
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         let others = children().into_iter().map(|child| (child.identity, child.session)).unzip();
-        // Where that is not allowed, what has left its parent is nobody's to find.
+        // If this is not allowed, orphans cannot be found.
         let _ = set_child_subreaper(Some(getpid()));
         let (ran, left, unending, several) = (None, Left::default(), Vec::new(), false);
         Commands { list, stop, others, ran, said: Tail::default(), left, unending, several }
     }
 
-    /// Runs one of them to its end, in this folder.
+    /// Runs one command to its end in this folder.
     pub(crate) fn run(&mut self, number: u8, folder: &Path) -> Result<u32, Reason> {
         let command = self.list.get(usize::from(number)).ok_or(Reason::NotFound)?;
         self.said = Tail::default();
@@ -243,11 +246,11 @@ impl Commands {
                 _ => continue,
             };
             ran.by_itself = false;
-            // Told to stop it is no failure of the command's, whatever becomes of it.
+            // If diskperf was told to stop, the command has not failed, even if it cannot be killed.
             let has_ended = started.end(&mut self.said);
             return Err(if has_ended || reason == Reason::Interrupted { reason } else { Reason::Unkillable });
         }
-        // It stays what it is until its status is taken, so that its number is nobody else's.
+        // Leaves the status uncollected, so that its process id is not reused.
         let ended = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).map_err(reason)?;
         let (status, signal) = ended.map_or((None, None), |ended| (ended.exit_status(), ended.terminating_signal()));
         match (status, signal) {
@@ -258,8 +261,8 @@ impl Commands {
         .inspect_err(|_| started.listen_to_the_end(&mut self.said))
     }
 
-    /// Ends what was left running of the one that ran, waits for all of it, and says how much CPU time they took
-    /// together; nothing where none ran. Who may not be ended is not waited for.
+    /// Ends the leftover processes of the last command and waits for all of them. Returns their total CPU time, or
+    /// `None` if no command ran. Processes that cannot be ended are not waited for.
     pub(crate) fn end(&mut self) -> Option<CpuTime> {
         let ran = self.ran.take()?;
         let mut all = CpuTime::default();
@@ -279,7 +282,7 @@ impl Commands {
             for child in left {
                 let pid = child.identity.pid;
                 let mut waited = wait(pid, libc::WNOHANG);
-                // What had ended by itself is no more than not waited for.
+                // A process that ended by itself only has to be waited for.
                 if let Waited::NotEnded = waited {
                     if kill_process(pid, Signal::KILL) == Err(Errno::PERM) {
                         self.unending.push(child.identity);
@@ -300,7 +303,7 @@ impl Commands {
         Some(all)
     }
 
-    /// The children that the one that ran has left to us, but for who may not be ended.
+    /// The orphans that the last command left to us, except those that we lack permission to kill.
     fn left_by_it(&mut self) -> Vec<Child> {
         let mut left = children();
         let (others, sessions) = &mut self.others;
@@ -316,17 +319,17 @@ impl Commands {
         left
     }
 
-    /// The end of what the one that ran last said on standard error, in a line; nothing where it said nothing.
+    /// The end of the last command's standard error, in one line. `None` if it is empty.
     pub(crate) fn said(&self) -> Option<String> {
         self.said.in_a_line()
     }
 
-    /// What was left running, since this was asked last.
+    /// The leftover processes found since the last query.
     pub(crate) fn left(&mut self) -> Left {
         std::mem::take(&mut self.left)
     }
 
-    /// Whether the one that ran last was seen to be more than one process.
+    /// True if the last command was seen to consist of several processes.
     pub(crate) fn were_several(&self) -> bool {
         self.several
     }
@@ -335,13 +338,14 @@ impl Commands {
 /// A command that was started.
 struct Started {
     pid: Pid,
-    /// Readable when it has ended.
+    /// A process descriptor, readable when the command has ended.
     handle: Option<OwnedFd>,
     errors: Option<ChildStderr>,
 }
 
 impl Started {
-    /// Waits until it has ended, which it says, or for a nap; keeps what it says meanwhile.
+    /// Waits until the command has ended, or for a short time. Keeps its standard error meanwhile. Returns whether it
+    /// has ended.
     fn wait_a_little(&mut self, said: &mut Tail) -> bool {
         let nap = if self.handle.is_some() { NAP_MS } else { BLIND_NAP_MS };
         let [ended, speaks] = self.look(nap);
@@ -351,25 +355,26 @@ impl Started {
         ended || self.handle.is_none() && self.has_ended()
     }
 
-    /// Whether its handle and its standard error have something, within so many milliseconds.
+    /// Polls its process descriptor and its standard error for `timeout_ms` milliseconds. Returns which of them are
+    /// ready.
     fn look(&self, timeout_ms: i32) -> [bool; 2] {
-        // What is not there is not looked at (poll(2)).
+        // A negative descriptor is ignored (poll(2)).
         let entry = |fd: Option<i32>| libc::pollfd { fd: fd.unwrap_or(-1), events: libc::POLLIN, revents: 0 };
         let (handle, errors) =
             (self.handle.as_ref().map(AsRawFd::as_raw_fd), self.errors.as_ref().map(AsRawFd::as_raw_fd));
         let mut entries = [entry(handle), entry(errors)];
-        // SAFETY: the entries are writable and as many as is said; their descriptors are open, or -1.
+        // SAFETY: the entries are writable and their number is correct; their descriptors are open, or -1.
         let ready = unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, timeout_ms) };
         if ready > 0 { entries.map(|entry| entry.revents != 0) } else { [false; 2] }
     }
 
-    /// Whether it has ended, and is not waited for.
+    /// True if it has ended. Does not collect its status.
     fn has_ended(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         !matches!(waitid(WaitId::Pid(self.pid), options), Ok(None))
     }
 
-    /// Keeps what there is on its standard error; closes that where nobody has it any more.
+    /// Keeps the available bytes of its standard error. Closes it once no process can write to it any more.
     fn listen(&mut self, said: &mut Tail) {
         let mut piece = [0; 4096];
         match self.errors.as_ref().map(|errors| rustix::io::read(errors, &mut piece)) {
@@ -379,7 +384,7 @@ impl Started {
         }
     }
 
-    /// Keeps what is left there.
+    /// Keeps the remaining bytes of its standard error.
     fn listen_to_the_end(&mut self, said: &mut Tail) {
         for _ in 0..LAST_READS {
             if !self.look(0)[1] {
@@ -389,7 +394,7 @@ impl Started {
         }
     }
 
-    /// Has it end, with all of its group. No where that is not allowed.
+    /// Ends it with its whole process group. Returns false if that is not permitted.
     fn end(&mut self, said: &mut Tail) -> bool {
         let _ = kill_process_group(self.pid, Signal::TERM);
         let asked = Instant::now();
@@ -399,7 +404,8 @@ impl Started {
             }
         }
         let _ = kill_process_group(self.pid, Signal::KILL);
-        // Of a group it is enough that one may be ended. It may have become another user's, and ours again.
+        // A signal to a group succeeds if one of its processes may be ended. The command may have become another
+        // user's, and ours again.
         while !self.wait_a_little(said) {
             if kill_process(self.pid, Signal::KILL) == Err(Errno::PERM) {
                 return self.has_ended();
@@ -409,7 +415,7 @@ impl Started {
     }
 }
 
-/// The end of a text.
+/// The last bytes of a text.
 #[derive(Default)]
 struct Tail(Vec<u8>);
 
@@ -420,7 +426,7 @@ impl Tail {
         self.0.drain(..surplus);
     }
 
-    /// Its last lines, three at most.
+    /// Its last lines, at most three.
     fn in_a_line(&self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.0);
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -429,24 +435,24 @@ impl Tail {
     }
 }
 
-/// What came of waiting for a child.
+/// The outcome of waiting for a child.
 enum Waited {
-    /// The CPU time of it and of all that it waited for.
+    /// The CPU time of the child and of all children that it waited for.
     Ended(CpuTime),
     NotEnded,
-    /// It is none, or none any more.
+    /// The process is not our child, or no longer.
     NoChild,
 }
 
 fn wait(pid: Pid, options: i32) -> Waited {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
     loop {
-        // SAFETY: `usage` is writable and of the size the call expects; it is read only where a child was waited for.
+        // SAFETY: `usage` is writable and has the expected size; it is read only after a child was waited for.
         let waited =
             unsafe { libc::wait4(pid.as_raw_nonzero().get(), std::ptr::null_mut(), options, usage.as_mut_ptr()) };
         match waited {
             -1 if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
-            // SAFETY: the call has filled it.
+            // SAFETY: the call has initialised it.
             child if child > 0 => return Waited::Ended(cpu_of(unsafe { usage.assume_init_ref() })),
             0 => return Waited::NotEnded,
             _ => return Waited::NoChild,
@@ -454,17 +460,17 @@ fn wait(pid: Pid, options: i32) -> Waited {
     }
 }
 
-/// Whether this process has any child. It is asked within a clock: to look at all processes takes longer.
+/// True if this process has children. Called inside a clock, because scanning all processes takes longer.
 fn has_children() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     waitid(WaitId::All, options).err() != Some(Errno::CHILD)
 }
 
-/// A process, which no later one is taken for.
+/// A process identity that no later process can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     pid: Pid,
-    /// When it began, in ticks since the machine did.
+    /// Its start time, in ticks since boot.
     began: u64,
 }
 
@@ -486,14 +492,13 @@ fn children() -> Vec<Child> {
     fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(child).collect()
 }
 
-/// Whether a child that has ended had waited for children of its own: no process ends without a page that it had to be
-/// given.
+/// True if an ended child had waited for its own children: every process causes at least one page fault.
 fn has_waited(pid: Pid) -> bool {
     let stat = read_limited::of_the_kernel(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok();
     stat.and_then(|stat| Stat::read(&stat)).is_some_and(|stat| stat.faults_of_children > 0)
 }
 
-/// Some of what proc(5) says of a process in stat.
+/// Some fields of a process's `stat` (proc(5)).
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     parent: Pid,
@@ -503,8 +508,8 @@ struct Stat {
 }
 
 impl Stat {
-    /// The fields: number, name in brackets, which may hold anything, state, parent (4), group, session (6); minor
-    /// faults of those that it waited for (11); its beginning (22).
+    /// Parses the fields: id, name in parentheses (any text), state, parent (4), group, session (6), minor faults of
+    /// waited-for children (11), start time (22).
     fn read(text: &str) -> Option<Stat> {
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         let field = |number: usize| fields.get(number - 3);

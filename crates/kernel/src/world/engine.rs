@@ -1,4 +1,4 @@
-//! The engine of a stream: made before the clock begins, on the thread that runs the stream, and run.
+//! The engine of a stream: set up before the clock starts, on the thread that runs the stream, and then run.
 
 use std::num::NonZeroU64;
 use std::sync::atomic::AtomicBool;
@@ -15,10 +15,10 @@ use crate::world::process::Process;
 use crate::world::sync_engine::{Calls, Nowhere, run_one};
 use crate::world::uring::{Lack, Uring};
 
-/// When a program ran, and what its ring had to do without.
+/// The time of a program's run, and the limitations of its ring.
 type Ran = Result<(Span<Host>, Vec<Lack>), Fault>;
 
-/// What is made before a stream's clock begins, on the thread that runs it.
+/// The engine, set up before a stream's clock starts, on the thread that runs it.
 pub(super) enum Ready {
     Calls,
     Mapped,
@@ -36,8 +36,8 @@ impl Ready {
         })
     }
 
-    /// Runs the stream, and ends what a command of it left running. What that took of the CPU is known then, and not
-    /// how long it waited for one.
+    /// Runs the stream, and ends processes that its command left running. Their CPU time is then known, but not how
+    /// long they waited for a processor.
     pub(super) fn run_all<S, R>(
         self,
         process: &mut Process,
@@ -95,7 +95,7 @@ impl Ready {
                 match workers {
                     None => lacks.push(Lack::UnseenWorkers),
                     Some(Nanos::ZERO) => {}
-                    // A thread that polls was asked for.
+                    // The user asked for a polling thread.
                     Some(_) if ring.is_polled() => {}
                     Some(_) => lacks.push(Lack::Workers),
                 }
@@ -105,20 +105,20 @@ impl Ready {
     }
 }
 
-/// A program's time with that of the commands that it ran.
+/// Adds the CPU time of the commands to the program's.
 fn with_commands(span: Span<Host>, commands: CpuTime) -> Span<Host> {
     let cpu = CpuTime { total: span.cpu.total + commands.total, user: span.cpu.user + commands.user };
     Span { cpu, ready: None, ..span }
 }
 
-/// Has the calling thread woken when it is time, while this lives. The kernel may else let it sleep 50 us longer
-/// (prctl(2), PR_SET_TIMERSLACK), which every response time would contain.
+/// Sets the timer slack of the calling thread to the minimum while this lives. Otherwise the kernel may wake it up 50
+/// us late (prctl(2), PR_SET_TIMERSLACK), which every response time would include.
 struct Punctual(Option<NonZeroU64>);
 
 impl Punctual {
     fn new() -> Punctual {
         let before = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
-        // Where that is not allowed, it is late.
+        // If this is not allowed, wake-ups are late.
         let _ = rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN));
         Punctual(before)
     }
@@ -130,18 +130,18 @@ impl Drop for Punctual {
     }
 }
 
-/// Time that the calling thread had waited for a processor before its program began; none if the counters are not read.
-/// It is read outside the program's clock. Without counters, the program makes only its own calls.
+/// The time that the calling thread had waited for a processor before its program started; `None` if the counters are
+/// not read. It is read outside the program's clock. Without counters, the program makes only its own system calls.
 pub(super) struct Waited(Option<Nanos>);
 
 impl Waited {
-    // Kept apart from the loop, whose registers it would take: two instructions per op.
+    // Not inlined: it would take registers of the loop, at a cost of two instructions per op.
     #[inline(never)]
     pub(super) fn so_far(is_watched: bool) -> Waited {
         Waited(if is_watched { ready_time() } else { None })
     }
 
-    /// Adds to what the program did how long it waited meanwhile.
+    /// Adds to the span the time that the thread waited for a processor meanwhile.
     #[inline(never)]
     fn until(self, span: Span<Host>) -> Span<Host> {
         let ready = self.0.and_then(|before| Some(ready_time()?.saturating_sub(before)));

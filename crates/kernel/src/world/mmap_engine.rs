@@ -1,9 +1,9 @@
-//! Reads and writes at places as copies from and to a mapping of the file: the kernel hears only of a page that is not
-//! in memory, or not yet written to.
+//! Reads and writes as copies from and to a mapping of the file. The kernel is involved only if a page is not in
+//! memory, or has not been written to yet.
 //!
-//! A page that cannot be had is no call that fails but a signal (SIGBUS), which ends a program. So it is heard: where
-//! it is a page of a mapping of ours, an empty one that belongs to no file takes its place, and the op that touched it
-//! fails.
+//! If the kernel cannot provide a page, no call fails. Instead it sends a signal (SIGBUS), which ends a program. So
+//! this engine handles the signal. If the page belongs to one of our mappings, an anonymous page takes its place, and
+//! the op that touched it fails.
 
 use std::ffi::{c_int, c_void};
 use std::hint::black_box;
@@ -19,18 +19,19 @@ use crate::errno::reason;
 use crate::world::process::{Process, whole};
 use crate::world::sync_engine::{Doer, Flow, Listener, repeat};
 
-/// What the processor maps at a time.
+/// Page size of the processor.
 const PAGE: usize = 4096;
 
-/// The most mappings at once: more than there can be programs (`io --jobs`).
+/// Maximum number of mappings: more than the possible number of programs (`io --jobs`).
 const MOST: usize = 1024;
 
-/// A mapping of which faults are heard. All of them lie where a signal can look without a lock.
+/// A mapping whose faults are handled. All entries are in a static array, which a signal handler can read without a
+/// lock.
 struct Watched {
-    /// Where it begins; zero where the place is free, one while it is being taken.
+    /// Start address. Zero if the entry is free, one while it is being taken.
     begin: AtomicUsize,
     bytes: AtomicUsize,
-    /// Whether a page of it could not be had.
+    /// True if the kernel could not provide a page of the mapping.
     has_failed: AtomicBool,
 }
 
@@ -38,19 +39,19 @@ static WATCHED: [Watched; MOST] =
     [const { Watched { begin: AtomicUsize::new(0), bytes: AtomicUsize::new(0), has_failed: AtomicBool::new(false) } };
         MOST];
 
-/// By copies; what is no read or write at a place is a call.
+/// Executes reads and writes at places by copies, and other ops by system calls.
 pub(crate) struct Mapped<'a> {
     process: &'a mut Process,
-    /// Of the file that was used last.
+    /// The mapping of the file that was used last.
     mapping: Option<Mapping>,
 }
 
-/// All of a file, in memory as long as this is.
+/// A mapping of a whole file, unmapped on drop.
 struct Mapping {
     handle: Handle,
     base: *mut u8,
     bytes: usize,
-    /// Whether the file was opened to be written, too.
+    /// True if the file was also opened for writing.
     is_writable: bool,
     watched: &'static Watched,
 }
@@ -60,7 +61,7 @@ impl<'a> Mapped<'a> {
         Mapped { process, mapping: None }
     }
 
-    /// The mapping that the place lies in, and the bytes of the place that lie in it.
+    /// The mapping of the place's file, and the number of the place's bytes that are inside it.
     #[inline]
     fn mapping(&mut self, place: &Place) -> Result<(&Mapping, usize), Reason> {
         if self.mapping.as_ref().is_none_or(|mapping| mapping.handle != place.handle) {
@@ -82,7 +83,7 @@ impl Doer for Mapped<'_> {
         let place = match op {
             Op::ReadAt { handle, length, offset } => Some(Place { handle, length, offset, write: false }),
             Op::WriteAt { handle, length, offset } => Some(Place { handle, length, offset, write: true }),
-            // The handle comes to mean another file.
+            // The handle will refer to another file.
             Op::Open { .. } | Op::Create { .. } | Op::Close { .. } => {
                 self.mapping = None;
                 None
@@ -100,8 +101,8 @@ impl Doer for Mapped<'_> {
         let (mapping, bytes) = self.mapping(&place)?;
         let (base, watched) = (mapping.base, mapping.watched);
         let room = self.process.room(place.length);
-        // SAFETY: so many bytes of the mapping follow the place, and the room has as many. Who else writes to the file
-        // meanwhile changes what is copied, as with a call.
+        // SAFETY: the mapping has this many bytes after the place, and so does the buffer. If another program writes
+        // to the file meanwhile, the copied data change, as with a system call.
         unsafe { ptr::copy_nonoverlapping(base.add(place.offset as usize), room.as_mut_ptr(), bytes) };
         black_box(room);
         watched.outcome(bytes, place.length)
@@ -115,7 +116,7 @@ impl Doer for Mapped<'_> {
             return Err(reason(Errno::BADF));
         }
         self.process.with_data(place, |data| {
-            // SAFETY: as above; the mapping may be written to, and the data are no part of it.
+            // SAFETY: as above; the mapping is writable, and the data are not part of it.
             unsafe { ptr::copy_nonoverlapping(data.as_ptr(), base.add(place.offset as usize), bytes) };
         })?;
         watched.outcome(bytes, place.length)
@@ -123,7 +124,7 @@ impl Doer for Mapped<'_> {
 }
 
 impl Watched {
-    /// So many of the bytes were copied, where every page could be had.
+    /// Returns the number of copied bytes, or an error if the kernel could not provide a page.
     #[inline]
     fn outcome(&self, bytes: usize, wanted: u32) -> Result<u32, Reason> {
         if self.has_failed.load(Ordering::Relaxed) {
@@ -134,7 +135,7 @@ impl Watched {
 }
 
 impl Mapping {
-    /// Of the open file: to be read and written, or where it was opened to be read only, so.
+    /// Maps the open file for reading and writing, or only for reading if it was opened that way.
     #[cold]
     fn of(process: &Process, handle: Handle) -> Result<Mapping, Reason> {
         static HEARING: Once = Once::new();
@@ -143,7 +144,7 @@ impl Mapping {
         let bytes = process.bytes(handle)? as usize;
         let both = libc::PROT_READ | libc::PROT_WRITE;
         let map = |access| {
-            // SAFETY: a new mapping, at a place that the kernel chooses.
+            // SAFETY: a new mapping at an address that the kernel chooses.
             unsafe { libc::mmap(ptr::null_mut(), bytes, access, libc::MAP_SHARED, descriptor, 0) }
         };
         let mut base = map(both);
@@ -157,7 +158,7 @@ impl Mapping {
         match watch(base as usize, bytes) {
             Some(watched) => Ok(Mapping { handle, base: base.cast(), bytes, is_writable, watched }),
             None => {
-                // SAFETY: the mapping made above, of which nothing else knows.
+                // SAFETY: the mapping made above, to which no other reference exists.
                 unsafe { libc::munmap(base, bytes) };
                 Err(reason(Errno::NOMEM))
             }
@@ -168,7 +169,7 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         self.watched.begin.store(0, Ordering::Release);
-        // SAFETY: the mapping that `of` made, and no pointer into it outlives this.
+        // SAFETY: the mapping that `of` made; no pointer into it outlives this.
         unsafe { libc::munmap(self.base.cast(), self.bytes) };
     }
 }
@@ -177,7 +178,7 @@ fn last_error() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
-/// Has faults in these bytes heard; nothing where too many are already.
+/// Registers a mapping for the handling of its faults. Returns `None` if the table is full.
 fn watch(begin: usize, bytes: usize) -> Option<&'static Watched> {
     let taken = |watched: &&Watched| watched.begin.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
     let watched = WATCHED.iter().find(taken)?;
@@ -187,18 +188,18 @@ fn watch(begin: usize, bytes: usize) -> Option<&'static Watched> {
     Some(watched)
 }
 
-/// Hears of pages that cannot be had, from now on.
+/// Installs the SIGBUS handler.
 fn hear() {
-    // SAFETY: all zero is a valid value of it.
+    // SAFETY: all zeros is a valid value of this type.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_flags = libc::SA_SIGINFO;
     action.sa_sigaction = heard as extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) as usize;
-    // SAFETY: `heard` does what may be done in a signal: it reads and stores atomics, and asks the kernel for a page.
+    // SAFETY: `heard` is async-signal-safe: it reads and stores atomics, and maps a page.
     unsafe { libc::sigaction(libc::SIGBUS, &action, ptr::null_mut()) };
 }
 
 extern "C" fn heard(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
-    // SAFETY: the kernel gives who asked with SA_SIGINFO a valid one.
+    // SAFETY: with SA_SIGINFO, the kernel passes a valid pointer.
     let address = unsafe { (*info).si_addr() } as usize;
     let holds = |watched: &&Watched| {
         let begin = watched.begin.load(Ordering::Acquire);
@@ -207,14 +208,14 @@ extern "C" fn heard(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     if let Some(watched) = WATCHED.iter().find(holds) {
         let (page, access) = (address & !(PAGE - 1), libc::PROT_READ | libc::PROT_WRITE);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-        // SAFETY: the page is one of a mapping of ours, in which nothing lies but what ops copy.
+        // SAFETY: the page is part of one of our mappings, which contain only the data that ops copy.
         let replaced = unsafe { libc::mmap(page as *mut c_void, PAGE, access, flags, -1, 0) };
         if replaced != libc::MAP_FAILED {
             watched.has_failed.store(true, Ordering::Relaxed);
             return;
         }
     }
-    // None of ours: it comes again when this returns, and ends the program as it would have.
-    // SAFETY: what every program begins with.
+    // The fault is not in our mappings: it occurs again after the return, and ends the program as it would have.
+    // SAFETY: restores the default action.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }

@@ -1,4 +1,4 @@
-//! Running programs on the kernel: their files and system calls, and the loops that are measured.
+//! Runs programs on the kernel: their files and system calls, and the measured loops.
 
 pub(crate) mod barrier;
 pub(crate) mod command;

@@ -1,4 +1,4 @@
-//! Why your command cannot be run: message and hint.
+//! The reasons why your command cannot be run: message and hint.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -6,22 +6,22 @@ use std::path::PathBuf;
 
 use crate::sys::name::{Shown, shell_word};
 
-/// Why there is no such command.
+/// The reason why a command cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoCommand {
-    /// No word.
+    /// No word was given.
     #[error("no command given")]
     Nothing,
-    /// Nothing of that name lies there, or in the folders that are searched.
+    /// No file of that name exists there or in the folders of PATH.
     #[error("command {0:?} not found")]
     Missing(OsString),
-    /// A file of that name lies there, which this user may not execute; or a folder.
+    /// The file exists, but this user may not execute it, or it is a folder.
     #[error("{} cannot be executed", .0.shown())]
     NotExecutable(PathBuf),
 }
 
 impl NoCommand {
-    /// What to try.
+    /// A suggestion for the user.
     pub fn hint(&self) -> String {
         match self {
             NoCommand::Nothing => "name it after --, as in diskperf run . -- cp -r /usr/include copy".to_owned(),

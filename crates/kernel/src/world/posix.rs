@@ -27,29 +27,29 @@ use crate::world::program::{Program, Remount, Station};
 use crate::world::uring::Lack;
 use crate::world::verify_payload;
 
-/// The real kernel with programs on it.
+/// The real kernel, with programs that run on it.
 pub struct Posix {
     programs: Vec<Program>,
     stop: Arc<AtomicBool>,
-    /// Set by whoever hears that this process was held still and goes on.
+    /// Set from outside when this process continues after a suspension (SIGSTOP).
     held: Arc<AtomicBool>,
     watched_since: Option<Snapshot>,
     source: Source,
-    /// Pages of the machine that waited to be written when this was made.
+    /// Unwritten pages of the whole machine when this was created.
     waiting_at_first: Option<u64>,
     looks_behind: bool,
     means: Means,
     patience: Patience,
-    /// What rings had to do without, each once, and how many of these were told.
+    /// The limitations of rings, each once, and the number of those already reported.
     lacks: (Vec<Lack>, usize),
-    /// Of which commands it was told that they leave processes running.
+    /// Commands already reported as leaving processes behind.
     told_of_left: Vec<u8>,
 }
 
 impl Posix {
-    /// One program at each station. A program ends early, as interrupted, once `stop` is set.
+    /// Creates one program per station. Once `stop` is set, programs end early, as interrupted.
     pub fn new(stations: Vec<Station>, largest_call: u32, seed: u64, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
-        // No two write the same.
+        // Different seeds, so that no two programs write the same data.
         let at = |(index, station)| Program::at(station, RING_BYTES, largest_call, seed ^ index);
         let mut world = Posix::of((0..).zip(stations).map(at).collect::<Result<_, Fault>>()?, stop);
         world.programs.iter_mut().for_each(Program::look_behind_given);
@@ -57,14 +57,13 @@ impl Posix {
         Ok(world)
     }
 
-    /// One program that stands in no folder of ours and works on the files that the user named, with one
-    /// buffer of the size of its calls. No device is watched: to look for one takes longer than such a
-    /// program does.
+    /// Creates one program without a folder, which works on the user's files with one buffer of the size of its
+    /// calls. No device is watched: finding it takes longer than such a program runs.
     pub fn on_given(given: Vec<Given>, largest_call: u32, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
         Ok(Posix::of(vec![Program::on(None, given, 0, largest_call, 0)?], stop))
     }
 
-    /// Whether a name leads to the file that the first program has open under the handle; a link is not followed.
+    /// True if a name leads to the file that the first program has open under the handle. Links are not followed.
     pub fn has_open(&self, handle: Handle, name: &Path) -> bool {
         let found = Found::named(name).ok().flatten();
         self.programs.first().zip(found).is_some_and(|(program, found)| program.process.has_open(handle, &found))
@@ -86,38 +85,38 @@ impl Posix {
         }
     }
 
-    /// By what means files may be removed from memory, from now on; fails where one cannot be used here.
+    /// Sets the allowed eviction methods from now on. Returns an error if one cannot be used here.
     pub fn allow(&mut self, means: Means) -> Result<(), Fault> {
         page_cache::check(means)?;
         self.means = means;
         Ok(())
     }
 
-    /// Whether this process was held still is seen by this flag, from now on.
+    /// Sets the flag that tells whether this process was suspended.
     pub fn heed_holding(&mut self, held: Arc<AtomicBool>) {
         self.held = held;
     }
 
-    /// Has all programs write zeros from now on, which file systems can compress, but for 16 bytes in 4096 that
-    /// say where they belong.
+    /// From now on, all programs write zeros, which file systems can compress. The exception is 16 bytes in 4096, the
+    /// stamps, which tell where the data belong.
     pub fn write_zeros(&mut self) {
         self.programs.iter_mut().for_each(|program| program.process.write_zeros());
     }
 
-    /// Gives every program these commands of the user's to run. No two may run one at once: whatever a command leaves
-    /// behind is told by nothing else than being there.
+    /// Gives every program these commands of the user to run. No two programs may run a command at the same time,
+    /// because a leftover process does not show which command left it.
     pub fn give_commands(&mut self, commands: &Arc<[Command]>) {
         for program in &mut self.programs {
             program.process.give_commands(Commands::new(Arc::clone(commands), Arc::clone(&self.stop)));
         }
     }
 
-    /// The end of what the command that ran last said on standard error, where it said anything.
+    /// The end of the last command's standard error. `None` if it is empty.
     pub fn said(&mut self) -> Option<String> {
         self.programs.iter_mut().find_map(|program| program.process.commands()?.said())
     }
 
-    /// What commands have left running since this was asked last; of those whose processes were ended, each is told
+    /// The leftover processes of commands since the last query. Commands whose leftovers were ended are reported only
     /// once.
     pub fn left(&mut self) -> Left {
         let mut all = Left::default();
@@ -131,17 +130,17 @@ impl Posix {
         all
     }
 
-    /// Has it say from now on what lies behind the bytes of files, for which they are opened once more.
+    /// From now on, reports the allocation of files (data or holes); the files are opened once more for that.
     pub fn look_behind_files(&mut self) {
         self.looks_behind = true;
     }
 
-    /// How long to wait, at most, until everything is at rest before a phase; two seconds where not said.
+    /// Sets the longest wait for an idle machine before a phase. The default is two seconds.
     pub fn wait_for_calm(&mut self, at_most: Nanos) {
         self.patience = Patience::up_to(at_most);
     }
 
-    /// What io_uring had to do without, as far as it was not told before.
+    /// The limitations of io_uring that were not reported before.
     pub fn lacks(&mut self) -> Vec<Lack> {
         let (lacks, told) = &mut self.lacks;
         let new = lacks[*told..].to_vec();
@@ -149,39 +148,39 @@ impl Posix {
         new
     }
 
-    /// How the file system under program `index` is mounted anew. That is then done whenever a phase wants
-    /// its files out of memory: names and directories leave it too.
+    /// Sets how the file system under program `index` is remounted. A remount then happens whenever a phase wants
+    /// cold files: it also evicts dentries and inodes.
     pub fn remount_by(&mut self, index: usize, remount: Remount) {
         self.programs[index].remount = Some(remount);
     }
 
-    /// Lets program `index` write to the device that its given names stand for. Without leave it is only read.
+    /// Lets program `index` write to its given device. Without this permission, the device is only read.
     pub fn overwrite(&mut self, index: usize, raw: Arc<RawDevice>) {
         self.programs[index].process.give_device(GivenDevice::Cleared(raw));
     }
 
-    /// Has every program leave its folder, which is removed: nothing then stands on the file systems under
-    /// them. To be followed by `come_back`.
+    /// Makes every program leave its folder, which is removed. Then the file systems below are no longer in use. Call
+    /// `come_back` afterwards.
     pub fn leave(&mut self) {
         self.programs.iter_mut().for_each(Program::leave);
     }
 
-    /// Has every program that has left its folder stand in a new one.
+    /// Gives a new folder to every program that has left its own.
     pub fn come_back(&mut self) -> Result<(), Fault> {
         self.programs.iter_mut().try_for_each(Program::come_back)
     }
 
-    /// Ends, and what the programs made stays where it is.
+    /// Ends the world, and keeps the files of the programs.
     pub fn stay(mut self) {
         self.programs.iter_mut().for_each(Program::stay);
     }
 
-    /// Removes what the programs stand in; says of the first that could not be removed.
+    /// Removes the programs' folders. Returns the first error.
     pub fn finish(mut self) -> Result<(), Fault> {
         self.programs.iter_mut().map(Program::finish).fold(Ok(()), Result::and)
     }
 
-    /// Every device under any program, once.
+    /// All devices under any program, each once.
     fn devices(&self) -> Vec<(Device, u32)> {
         let mut all: Vec<(Device, u32)> =
             self.programs.iter().flat_map(|program| program.devices.iter().cloned()).collect();
@@ -222,7 +221,7 @@ impl World for Posix {
                 let programs = self.programs.iter_mut().zip(streams).zip(recorders);
                 let workers = programs.map(|((program, stream), recorder)| {
                     let process = &mut program.process;
-                    // Nothing where another one called it off, which says why.
+                    // `None` if another thread called off the start; that thread returns the reason.
                     let work = move || match Ready::new(stream, process) {
                         Ok(ready) => {
                             let waited = Waited::so_far(is_watched);
@@ -291,7 +290,7 @@ impl World for Posix {
     fn watched(&mut self) -> Result<Witness, Fault> {
         let Some(before) = &self.watched_since else { return Ok(Witness::default()) };
         let seen = Snapshot::after(&self.source, &self.devices()).since(before);
-        // What only some of the programs moved is no measure of what all of them wrote.
+        // Counters of only some of the programs' devices are no measure of what all programs wrote.
         let stand_on_devices = self.programs.iter().all(|program| program.tops().next().is_some());
         let several = self.programs.iter_mut().filter_map(|program| program.process.commands());
         let several = several.fold(false, |all, commands| all | commands.were_several());
@@ -344,8 +343,8 @@ impl World for Posix {
     }
 }
 
-/// What the devices directly under the programs have moved, each counted once; nothing where one program
-/// stands on none that can be seen.
+/// Bytes and flushes of the devices directly below the programs, each counted once. Returns `None` if a program has
+/// no visible device.
 fn moved(programs: &[Program]) -> Option<DeviceBytes> {
     let mut devices: Vec<&Device> = Vec::new();
     for program in programs {

@@ -1,5 +1,4 @@
-//! One program on the real kernel: its open files, its names, its buffers, and the system call that each
-//! op is.
+//! One program on the real kernel: its open files, its names, its buffers, and the system call for each op.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -20,7 +19,7 @@ use crate::world::command::Commands;
 /// The rights of `creat(path, 0666)`, less the umask.
 const FILE_RIGHTS: Rights = Rights::from_bits_retain(0o666);
 
-/// A program's state from one run of a stream to the next. On cache lines of its own, as [`workload::Apart`] has it.
+/// The state of a program between runs of streams. On its own cache lines, as with [`workload::Apart`].
 #[repr(align(128))]
 pub(crate) struct Process {
     names: Names,
@@ -33,29 +32,29 @@ pub(crate) struct Process {
     commands: Option<Box<Commands>>,
 }
 
-/// What may be done to a device that the given names stand for.
+/// The permitted access to a device behind the given names.
 #[derive(Default)]
 pub(crate) enum GivenDevice {
-    /// There is none.
+    /// No device is given.
     #[default]
     None,
-    /// It is read.
+    /// The device may only be read.
     OnlyRead,
-    /// It is written to, too: the guard gave leave.
+    /// The device may also be written: the guard gave permission.
     Cleared(Arc<RawDevice>),
 }
 
 struct OpenFile {
     descriptor: OwnedFd,
-    /// Where the kernel's offset of the descriptor stands, for the stamps.
+    /// The kernel's file offset of the descriptor, needed for the stamps.
     offset: u64,
     identity: u64,
 }
 
 impl Process {
-    /// A program that stands in `root`, or in no folder of ours; `given` are the files that the user named, each with
-    /// the path that it is opened by. Incompressible data are made ready that come again after `ring_bytes`, and room
-    /// for calls of `largest_call` bytes.
+    /// Creates a program that runs in `root`, or in no folder of ours. `given` are the user's files, each with the
+    /// path to open. Prepares incompressible data that repeat after `ring_bytes`, and a buffer for calls of
+    /// `largest_call` bytes.
     pub(crate) fn new(
         root: Option<OwnedFd>,
         given: Vec<(CString, Given)>,
@@ -75,49 +74,49 @@ impl Process {
         })
     }
 
-    /// Says what its given names stand for. Leave that was given is not taken back.
+    /// Sets the access to a given device. A permission to write is not withdrawn.
     pub(crate) fn give_device(&mut self, device: GivenDevice) {
         if !matches!(self.device, GivenDevice::Cleared(_)) {
             self.device = device;
         }
     }
 
-    /// Has these commands of the user's.
+    /// Sets the user's commands that this program can run.
     pub(crate) fn give_commands(&mut self, commands: Commands) {
         self.commands = Some(Box::new(commands));
     }
 
-    /// Its commands, where it was given some.
+    /// Its commands, if it has any.
     pub(crate) fn commands(&mut self) -> Option<&mut Commands> {
         self.commands.as_deref_mut()
     }
 
-    /// Writes zeros from now on, which can be compressed, in place of data that cannot.
+    /// From now on writes zeros, which are compressible, instead of incompressible data.
     pub(crate) fn write_zeros(&mut self) {
         self.ring.wipe();
         self.writes_zeros = true;
     }
 
-    /// Fills memory with what it writes.
+    /// Fills memory with the data that this program writes.
     pub(crate) fn fill(&self, bytes: &mut [u8]) {
         if !self.writes_zeros {
             payload::fill(bytes, self.seed);
         }
     }
 
-    /// The descriptor of an open file, and what its stamps are made of.
+    /// The descriptor of an open file, and the identity in its stamps.
     #[inline]
     pub(crate) fn descriptor(&self, handle: Handle) -> Result<(RawFd, u64), Reason> {
         let file = self.files[handle.index()].as_ref().ok_or(Reason::BadHandle)?;
         Ok((file.descriptor.as_raw_fd(), file.identity))
     }
 
-    /// Whether a file is the one that is open under the handle.
+    /// True if `file` is the one open under the handle.
     pub(crate) fn has_open(&self, handle: Handle, file: &Found) -> bool {
         self.files[handle.index()].as_ref().is_some_and(|open| file.is(&open.descriptor))
     }
 
-    /// What the stamps of its files are made of, besides their names.
+    /// The seed, which the stamps of its files contain besides the file names.
     pub(crate) fn seed(&self) -> u64 {
         self.seed
     }
@@ -134,23 +133,23 @@ impl Process {
         self.names.root = None;
     }
 
-    /// Whether it stands in a folder.
+    /// True if it has a folder open.
     pub(crate) fn stands(&self) -> bool {
         self.names.root.is_some()
     }
 
-    /// Closes every file, and gives away the folder that it stood in.
+    /// Closes every file, and returns the descriptor of its folder.
     pub(crate) fn give_up_root(&mut self) -> Option<OwnedFd> {
         self.close_all();
         self.names.root.take()
     }
 
-    /// Stands in `root` from now on.
+    /// Uses `root` as its folder from now on.
     pub(crate) fn enter(&mut self, root: OwnedFd) {
         self.names.root = Some(root);
     }
 
-    /// The call that reads the next `length` bytes, to be made any number of times.
+    /// Returns the call that reads the next `length` bytes; it can be repeated.
     #[inline]
     pub(crate) fn reading(
         &mut self,
@@ -160,7 +159,7 @@ impl Process {
         let file = open_file(&mut self.files, handle)?;
         let room = room(&mut self.scratch, length);
         Ok(
-            // Part of the measured loop, which it would otherwise leave as it grows.
+            // Forced into the measured loop: as the code grows, the compiler would stop inlining it.
             #[inline(always)]
             move || {
                 let moved = rustix::io::read(&file.descriptor, &mut *room)
@@ -171,7 +170,7 @@ impl Process {
         )
     }
 
-    /// The call that writes the next `length` bytes, to be made any number of times.
+    /// Returns the call that writes the next `length` bytes; it can be repeated.
     #[inline]
     pub(crate) fn writing(
         &mut self,
@@ -193,7 +192,7 @@ impl Process {
         )
     }
 
-    /// Reads at a place. Part of the measured loop, as the next one.
+    /// Reads at an offset. Part of the measured loop, like the next function.
     #[inline(always)]
     pub(crate) fn read_at(&mut self, handle: Handle, length: u32, offset: u64) -> Result<u32, Reason> {
         let file = open_file(&mut self.files, handle)?;
@@ -203,7 +202,7 @@ impl Process {
         whole(moved, length)
     }
 
-    /// Writes at a place.
+    /// Writes at an offset.
     #[inline(always)]
     pub(crate) fn write_at(&mut self, handle: Handle, length: u32, offset: u64) -> Result<u32, Reason> {
         let file = open_file(&mut self.files, handle)?;
@@ -214,13 +213,13 @@ impl Process {
         whole(moved, length)
     }
 
-    /// Room for so many bytes that are read.
+    /// The read buffer for `length` bytes.
     #[inline(always)]
     pub(crate) fn room(&mut self, length: u32) -> &mut [u8] {
         room(&mut self.scratch, length)
     }
 
-    /// Gives the next data for a place to whoever brings them there.
+    /// Passes the next payload for `place` to `bring`, which writes it.
     #[inline(always)]
     pub(crate) fn with_data(&mut self, place: Place, bring: impl FnOnce(&[u8])) -> Result<(), Reason> {
         let file = open_file(&mut self.files, place.handle)?;
@@ -229,13 +228,13 @@ impl Process {
         Ok(())
     }
 
-    /// The bytes of an open file.
+    /// The size of an open file in bytes.
     pub(crate) fn bytes(&self, handle: Handle) -> Result<u64, Reason> {
         let file = self.files[handle.index()].as_ref().ok_or(Reason::BadHandle)?;
         rustix::fs::fstat(&file.descriptor).map(|status| status.st_size as u64).map_err(reason)
     }
 
-    /// Does the op; says how many bytes it moved.
+    /// Executes the op, and returns the number of bytes moved.
     #[inline]
     pub(crate) fn execute(&mut self, op: &Op) -> Result<u32, Reason> {
         match *op {
@@ -295,7 +294,7 @@ impl Process {
         }
     }
 
-    /// Runs a command of the user's in the folder, wherever that is by now.
+    /// Runs a command of the user in the folder, wherever that is by now.
     #[cold]
     #[inline(never)]
     fn run(&mut self, command: u8) -> Result<u32, Reason> {
@@ -304,8 +303,8 @@ impl Process {
         self.commands.as_mut().ok_or(Reason::NotFound)?.run(command, &folder)
     }
 
-    /// The descriptors that programs of 1983 got were inherited by their children; nobody set O_CLOEXEC.
-    /// A child is made only where the program is a command, which opens nothing here, so none is set either.
+    /// Opens a file. Sets no O_CLOEXEC: the children of programs of 1983 inherited their descriptors. A child exists
+    /// only if the program is a command, and such a program opens no files here.
     fn open(&mut self, name: Name, handle: Handle, flags: OFlags) -> Result<u32, Reason> {
         let is_given = name.directory == Directory::GIVEN;
         let descriptor = match &self.device {
@@ -327,15 +326,15 @@ impl Process {
     }
 }
 
-/// Which file a stamp belongs to: the program's seed, then directory and number of the name.
+/// The file that a stamp belongs to: the program's seed combined with the directory and number of the name.
 pub(crate) fn identity(seed: u64, name: Name) -> u64 {
     seed.rotate_left(48) ^ u64::from(name.directory.0) << 32 ^ u64::from(name.number)
 }
 
-/// How the ops' names become paths.
+/// Converts the ops' names into paths.
 struct Names {
     root: Option<OwnedFd>,
-    /// Directory `n` of the tree is the entry at `n`, opened when first used.
+    /// Entry `n` is directory `n` of the tree, opened at its first use.
     directories: Vec<Option<OwnedFd>>,
     given: Vec<(CString, Given)>,
 }
@@ -381,7 +380,7 @@ impl Names {
     }
 }
 
-/// Room for a letter, ten digits and the zero that ends a path.
+/// A buffer for a letter, ten digits and the final zero byte of a path.
 #[derive(Default)]
 struct NameBuffer([u8; 12]);
 
@@ -428,13 +427,13 @@ fn room(scratch: &mut Pages, length: u32) -> &mut [u8] {
     &mut scratch.bytes_mut()[..length as usize]
 }
 
-/// Fewer bytes than were asked for are a failure.
+/// Returns an error if fewer bytes were moved than expected.
 #[inline]
 pub(crate) fn whole(moved: usize, expected: u32) -> Result<u32, Reason> {
     if moved == expected as usize { Ok(expected) } else { Err(Reason::Short(moved as u32)) }
 }
 
-/// Closes a file and hears what the kernel says: some file systems tell of a failed write only now.
+/// Closes a file and checks the result: some file systems report a failed write only now.
 fn close(descriptor: OwnedFd) -> Result<u32, Reason> {
     // SAFETY: the descriptor was owned here, and its number is not used again.
     let status = unsafe { libc::close(descriptor.into_raw_fd()) };

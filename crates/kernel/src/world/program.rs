@@ -1,4 +1,4 @@
-//! A program on the real kernel: what runs its ops, where it stands, and what belongs to it.
+//! A program on the real kernel: its process state, its folder, and its files and devices.
 
 use std::ffi::CString;
 use std::io;
@@ -15,31 +15,31 @@ use crate::page_cache::Sight;
 use crate::provision::workspace::Workspace;
 use crate::world::process::{GivenDevice, Process};
 
-/// Where a program stands and what it was given.
+/// The folder and the given files of a program.
 #[derive(Debug, Default)]
 pub struct Station {
-    /// Its folder; none for a program that only works on given paths.
+    /// Its private folder. `None` for a program that only works on given paths.
     pub workspace: Option<Workspace>,
-    /// The files that its given names stand for. They are only read; a device that is to be written is given by
-    /// [`crate::Posix::overwrite`].
+    /// The files that its given names refer to. They are only read; [`crate::Posix::overwrite`] allows writing to a
+    /// device.
     pub given: Vec<PathBuf>,
 }
 
-/// Unmounts the file system that a program stands on, and mounts it again in the same place.
+/// Unmounts the file system below a program, and mounts it again in the same place.
 pub type Remount = Box<dyn FnMut() -> io::Result<()> + Send>;
 
 pub(crate) struct Program {
     pub(crate) process: Process,
     pub(crate) workspace: Option<Workspace>,
     pub(crate) given: Vec<PathBuf>,
-    /// Every device under its folder, each with the number of those above it.
+    /// All devices below its folder, each with the number of devices above it.
     pub(crate) devices: Vec<(Device, u32)>,
-    /// What can be seen in memory of the files in its folder, once that was tried.
+    /// The way to probe the page cache for the files in its folder; `None` until tested.
     pub(crate) sight: Option<Sight>,
-    /// Whether it can be seen of them what is not yet on the device, once that was tried.
+    /// True if their unwritten pages are visible; `None` until tested.
     pub(crate) sees_unwritten: Option<bool>,
     pub(crate) remount: Option<Remount>,
-    /// The directory that its folder was in, while it has left it.
+    /// The parent directory of the folder that it has left, until it gets a new one.
     left: Option<PathBuf>,
 }
 
@@ -50,7 +50,7 @@ impl Program {
         Program::on(workspace, given, ring_bytes, largest_call, seed)
     }
 
-    /// The same with files that may be written.
+    /// As `at`, but the given files may be writable.
     pub(crate) fn on(
         workspace: Option<Workspace>,
         given: Vec<Given>,
@@ -82,12 +82,12 @@ impl Program {
         })
     }
 
-    /// The devices directly under its folder.
+    /// The devices directly below its folder.
     pub(crate) fn tops(&self) -> impl Iterator<Item = &Device> {
         self.devices.iter().filter(|(_, depth)| *depth == 0).map(|(device, _)| device)
     }
 
-    /// Watches the device behind the first given path, where the program stands in no folder of ours.
+    /// Watches the device below the first given path, if the program has no folder.
     pub(crate) fn look_behind_given(&mut self) {
         if let (None, Some(path)) = (&self.workspace, self.given.first()) {
             let device = Storage::at(path).ok().flatten().and_then(|storage| storage.device);
@@ -98,7 +98,7 @@ impl Program {
         }
     }
 
-    /// Leaves its folder, which is removed, so that the file system can be unmounted or made anew.
+    /// Closes and removes its folder, so that the file system can be unmounted or made again.
     pub(crate) fn leave(&mut self) {
         self.process.leave();
         if let Some(workspace) = self.workspace.take() {
@@ -106,7 +106,7 @@ impl Program {
         }
     }
 
-    /// Has a new folder where it has left one.
+    /// Creates a new folder if the program has left one.
     pub(crate) fn come_back(&mut self) -> Result<(), Fault> {
         let Some(parent) = &self.left else { return Ok(()) };
         let workspace = Workspace::inside(parent)?;
@@ -117,8 +117,8 @@ impl Program {
         Ok(())
     }
 
-    /// Closes its files, removes what it left in its folder, and stands in that, also where it could not be mounted
-    /// anew before.
+    /// Closes its files, empties its folder, and reopens the folder if it is not open. That is the case if an earlier
+    /// remount failed.
     pub(crate) fn clear(&mut self) -> Result<(), Fault> {
         self.process.close_all();
         let Some(workspace) = &self.workspace else { return Ok(()) };
@@ -129,20 +129,20 @@ impl Program {
         Ok(())
     }
 
-    /// Removes its folder with all it holds. Where a path does not lead there any more, as on a file system that was
-    /// unmounted while it was in use, it is found through its being open.
+    /// Removes its folder with all contents. If the path no longer leads to it, the folder is found through its open
+    /// descriptor, for instance on a file system that was unmounted while in use.
     pub(crate) fn finish(&mut self) -> Result<(), Fault> {
         let root = self.process.give_up_root();
         self.workspace.take().map_or(Ok(()), |workspace| workspace.remove(root))
     }
 
-    /// Leaves its folder with all it holds, which stays.
+    /// Leaves its folder and keeps it with all contents.
     pub(crate) fn stay(&mut self) {
         self.process.leave();
         self.workspace.take().into_iter().for_each(Workspace::leave);
     }
 
-    /// Has the file system mounted anew, where that is possible. The program's files are closed before.
+    /// Remounts the file system, if that is possible. Closes the program's files first.
     pub(crate) fn remount(&mut self) -> Result<(), Fault> {
         let Some(remount) = &mut self.remount else { return Ok(()) };
         self.process.leave();
@@ -150,14 +150,14 @@ impl Program {
         if let Some(workspace) = &mut self.workspace {
             workspace.find_again()?;
             self.process.enter(workspace.open()?);
-            // An image may come back on another loop device.
+            // An image may be attached to another loop device after a remount.
             self.devices = devices_under(workspace);
         }
         Ok(())
     }
 }
 
-/// Whoever wants to know what is left calls [`Program::finish`].
+/// Ignores errors; [`Program::finish`] reports them.
 impl Drop for Program {
     fn drop(&mut self) {
         let _ = self.finish();

@@ -1,4 +1,4 @@
-//! One call after the other: the loop that everything is measured in.
+//! The synchronous engines: the measured loop for one call at a time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,24 +10,24 @@ use workload::{Handle, Op, Place, Reason, Recorder, Span, Step, Steps};
 use crate::sys::clocks::{cpu_between, now, thread_cpu};
 use crate::world::process::Process;
 
-/// Who does the ops of a program, one after the other.
+/// Executes the ops of a program, one after the other.
 pub(crate) trait Doer {
     fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, listener: &mut Listener<R>) -> Flow;
 
     /// Reads at this place.
     fn read_at(&mut self, place: Place) -> Result<u32, Reason>;
 
-    /// Writes there.
+    /// Writes at this place.
     fn write_at(&mut self, place: Place) -> Result<u32, Reason>;
 }
 
-/// By system calls.
+/// Executes ops by system calls.
 pub(crate) struct Calls<'a>(pub(crate) &'a mut Process);
 
 impl Doer for Calls<'_> {
     #[inline(always)]
     fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, listener: &mut Listener<R>) -> Flow {
-        // Said once more which op it is, so that the compiler knows in the loop what a recorder asks of it.
+        // Rebuilds the op, so that the compiler knows its kind inside the loop, where the recorder inspects it.
         match op {
             Op::Read { handle, length } => {
                 repeat(times, &Op::Read { handle, length }, self.0.reading(handle, length), listener)
@@ -48,7 +48,7 @@ impl Doer for Calls<'_> {
     }
 }
 
-/// Writes so many times. Kept apart: what writing works with takes all registers that there are.
+/// Writes `times` times. Not inlined: writing needs all registers.
 #[inline(never)]
 fn write<R: Recorder<Host>>(
     times: u64,
@@ -59,7 +59,7 @@ fn write<R: Recorder<Host>>(
     repeat(times, &Op::Write { handle, length }, process.writing(handle, length), listener)
 }
 
-/// Nobody: each op is done at once.
+/// Completes every op at once, without doing it.
 pub(crate) struct Nowhere;
 
 impl Doer for Nowhere {
@@ -80,8 +80,8 @@ impl Doer for Nowhere {
     }
 }
 
-/// Runs a program, which has started then, or starts now. Everything that is done for every op is in `repeat` and
-/// `at_places`. Kept apart from what a ring does, whose registers it would take.
+/// Runs a program that started at `started`, or starts now. All work per op is in `repeat` and `at_places`. Not
+/// inlined, so that the io_uring engine does not take its registers.
 #[inline(never)]
 pub(crate) fn run_one<D, S, R>(
     doer: &mut D,
@@ -133,7 +133,7 @@ where
     Span { began, ended, cpu: cpu_between(cpu_before, thread_cpu()), ready: None }
 }
 
-/// Reads and writes at this place and at those that follow it. A loop of its own, with all registers.
+/// Reads and writes at this place and the following ones. Not inlined, so that the loop has all registers.
 #[inline(never)]
 fn at_places<D, S, R>(
     doer: &mut D,
@@ -150,7 +150,7 @@ where
     let mut listener = Listener { recorder, began, stop };
     loop {
         let (doer, here) = (&mut *doer, place);
-        // Which of both it is, is said to the compiler.
+        // Branch on read or write, so that the compiler specialises both cases.
         let flow = if place.write {
             let op = Op::from(Place { write: true, ..place });
             repeat(1, &op, Ok(move || doer.write_at(here)), &mut listener)
@@ -166,7 +166,7 @@ where
     }
 }
 
-/// Does an op that was to be issued then. Kept apart from the loop, whose registers it would take.
+/// Executes an op that had to start at `due`. Not inlined: it would take registers of the loop.
 #[inline(never)]
 fn on_time<D, R>(
     doer: &mut D,
@@ -182,7 +182,8 @@ where
     doer.repeat(1, op, &mut Listener { recorder: &mut Late { recorder, due }, began, stop })
 }
 
-/// Tells a recorder that an op was issued when it was to be; of one that was called off before then, when it was.
+/// Reports the intended start of an op as its start. For an op that was cancelled before that, reports the time of
+/// the cancellation.
 struct Late<'a, R> {
     recorder: &'a mut R,
     due: Moment<Host>,
@@ -200,22 +201,22 @@ impl<R: Recorder<Host>> Recorder<Host> for Late<'_, R> {
     }
 }
 
-/// Who hears of a call.
+/// The recorder that receives the outcome of each call, the start of the program, and the flag that stops it.
 pub(crate) struct Listener<'a, R> {
     recorder: &'a mut R,
     began: Moment<Host>,
     stop: &'a AtomicBool,
 }
 
-/// How a program goes on after a call.
+/// The continuation of a program after a call: go on, end the stream early, or stop because of a failure.
 pub(crate) enum Flow {
     On,
     Enough,
     Failed,
 }
 
-/// The loop that everything is measured in: the same call so many times, up to the first that fails. A
-/// clock is read per op only where the recorder wants it; the call and the recorder are inlined here.
+/// The measured loop: repeats the same call `times` times, up to the first failure. Reads the clock per op only if
+/// the recorder needs it. The call and the recorder are inlined here.
 #[inline(always)]
 pub(crate) fn repeat<R: Recorder<Host>>(
     times: u64,
@@ -249,7 +250,7 @@ pub(crate) fn repeat<R: Recorder<Host>>(
     Flow::On
 }
 
-/// Tells a recorder of an op that failed; apart from the loop, where no op does.
+/// Records a failed op. Not inlined, because ops rarely fail.
 #[cold]
 #[inline(never)]
 pub(crate) fn failed<R: Recorder<Host>>(
@@ -261,10 +262,10 @@ pub(crate) fn failed<R: Recorder<Host>>(
     recorder.record(&op, issued, returned, Err(reason));
 }
 
-/// Sleeps for so long at a time, and then looks whether it is to stop: nobody notices so much.
+/// Interval of checks of the stop flag during a sleep; a delay of 50 ms is imperceptible.
 const NAP: Nanos = Nanos::from_millis(50);
 
-/// Sleeps until then, unless it is told to stop.
+/// Sleeps until `moment`, or until `stop` is set.
 pub(crate) fn sleep_until(moment: Moment<Host>, stop: &AtomicBool) {
     loop {
         let left = moment.since_zero().saturating_sub(now().since_zero());

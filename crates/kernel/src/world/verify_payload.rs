@@ -1,7 +1,7 @@
-//! Whether files hold what was written to them: samples of their stamps, read outside every clock.
+//! Verifies that files still contain the written data: reads samples of their stamps, outside every clock.
 //!
-//! Samples are read past the page cache where the file system allows it. Then they come from the device, and
-//! the state of the cache is left as it was.
+//! Samples are read past the page cache if the file system allows that. Then they come from the device, and the cache
+//! state does not change.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,12 +16,12 @@ use crate::provision::workspace::Workspace;
 use crate::sys::payload::{Pages, STAMP_BYTES, STAMP_SPACING, stamp};
 use crate::world::process::identity;
 
-/// How many places of all of a program's files are looked at after a phase. Guessed: a few milliseconds on a
-/// disk that has to seek for each, nothing to speak of elsewhere.
+/// Number of stamps that are checked after a phase, over all files of a program. Guess: a few milliseconds on a disk
+/// that seeks for each, negligible elsewhere.
 const SAMPLES: u64 = 16;
 
-/// Whether every place where a stamp belongs lay in one call, when files were written in calls of these
-/// lengths one after the other.
+/// True if no stamp was split between two calls, given that files were written sequentially in calls of these
+/// lengths.
 pub(crate) fn is_stamped(cuts: &[u32]) -> bool {
     let whole = |length: &u32| {
         let length = *length as usize;
@@ -30,7 +30,8 @@ pub(crate) fn is_stamped(cuts: &[u32]) -> bool {
     cuts.iter().all(whole)
 }
 
-/// The first sample of the files in a folder that is not what the program of this seed wrote there.
+/// Returns a failure for the first file in a folder with a sampled stamp that the program with this seed did not
+/// write. `None` if all are right.
 pub(crate) fn altered(workspace: &Workspace, seed: u64) -> Result<Option<Failure>, Fault> {
     let mut files = workspace.files()?;
     files.sort_unstable();
@@ -54,7 +55,7 @@ const IO: rustix::io::Errno = rustix::io::Errno::IO;
 
 fn is_altered(path: &Path, name: Name, seed: u64, samples: u64, room: &mut Pages) -> io::Result<bool> {
     let bytes = path.metadata()?.len();
-    // Places with room for a whole stamp.
+    // Offsets with space for a whole stamp.
     let places = (bytes + (STAMP_SPACING - STAMP_BYTES) as u64) / STAMP_SPACING as u64;
     if places == 0 {
         return Ok(false);
@@ -62,12 +63,12 @@ fn is_altered(path: &Path, name: Name, seed: u64, samples: u64, room: &mut Pages
     let file = open(path)?;
     let samples = samples.min(places);
     for sample in 0..samples {
-        // The first and the last, and what lies evenly between them.
+        // The first, the last, and evenly spaced ones between them.
         let place = if samples == 1 { 0 } else { sample * (places - 1) / (samples - 1) };
         let offset = place * STAMP_SPACING as u64;
         let read = file.read_at(&mut room.bytes_mut()[..STAMP_SPACING], offset)?;
         let found = &room.bytes()[..read.min(STAMP_BYTES)];
-        // A copy holds the stamps of what was copied: the first file of its program.
+        // A copied file contains the stamps of its source, which is the first file of its program.
         if [name, Name::root(0)].iter().all(|name| found != stamp(identity(seed, *name), offset)) {
             return Ok(true);
         }
@@ -75,13 +76,13 @@ fn is_altered(path: &Path, name: Name, seed: u64, samples: u64, room: &mut Pages
     Ok(false)
 }
 
-/// For reading past the page cache, or through it where there is no other way.
+/// Opens a file for direct reads, or if that fails, for reads through the page cache.
 fn open(path: &Path) -> io::Result<File> {
     let past = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path);
     past.or_else(|_| File::open(path))
 }
 
-/// Which name of an op a path below the program's folder is: `f7`, `d3/f7`.
+/// The op name of a path below the program's folder: `f7`, `d3/f7`.
 fn name_of(path: &Path) -> Option<Name> {
     let mut parts = path.iter().rev().map(|part| part.to_str());
     let number = parts.next()??.strip_prefix('f')?.parse().ok()?;
@@ -98,7 +99,7 @@ mod tests {
 
     const SEED: u64 = 7;
 
-    /// A folder with a file of so many bytes, written as the programs write.
+    /// A folder with a file of `bytes` bytes, written as programs write.
     fn written(bytes: usize) -> (Workspace, std::path::PathBuf) {
         let workspace = Workspace::inside(&std::env::temp_dir()).expect("a folder");
         let path = workspace.path().join("f3");

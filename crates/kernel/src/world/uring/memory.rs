@@ -1,4 +1,4 @@
-//! The memory of a ring: for each slot, data to be written and room for what is read.
+//! The memory of a ring: for each slot, data to write and a read buffer.
 
 use units::Bytes;
 use workload::Overlap;
@@ -7,24 +7,24 @@ use crate::errors::Fault;
 use crate::sys::payload::{Draw, Pages, RING_BYTES};
 use crate::world::process::Process;
 
-/// Where memory begins and ends that calls work on.
+/// Alignment of the buffers in bytes.
 const PAGE: usize = 4096;
 
-/// What ops work on: for each slot, data to be written, of which a call begins anywhere in the first part, and room
-/// for what is read.
+/// The buffers of a ring: for each slot, data to write and a read buffer. A write starts anywhere in the first part
+/// of the data.
 pub(super) struct Memory {
     pub(super) pages: Pages,
-    /// Where the pages begin, and how many bytes they are.
+    /// Start of the pages, and their size in bytes.
     pub(super) base: *mut u8,
     pub(super) bytes: usize,
-    /// Bytes of a slot's first part in which a write may begin: a power of two, or zero.
+    /// Bytes of a slot's data in which a write may start: a power of two, or zero.
     starts: u32,
-    /// Bytes of its data, and of all of it.
+    /// Bytes of a slot's data, and of the whole slot.
     data: usize,
     slot: usize,
 }
 
-/// How a ring's memory is divided.
+/// The division of a ring's memory into slots.
 struct Layout {
     starts: u32,
     data: usize,
@@ -40,7 +40,7 @@ impl Layout {
     }
 }
 
-/// Memory that a ring works on for so much under way.
+/// The memory of a ring for this queue depth and these calls.
 pub fn ring_memory(overlap: Overlap) -> Bytes {
     Bytes(Layout::of(overlap).slot as u64 * u64::from(overlap.depth))
 }
@@ -57,26 +57,26 @@ impl Memory {
         Ok(Memory { pages, base, bytes, starts, data, slot })
     }
 
-    /// The next data of a slot, of which the kernel only reads, stamped for `offset` of the file `identity`.
+    /// The next data of a slot, stamped for `offset` of the file `identity`. The kernel only reads them.
     #[inline]
     pub(super) fn data(&mut self, slot: u32, at: &mut u32, length: u32, identity: u64, offset: u64) -> *mut u8 {
         let (starts, bytes) = (self.starts, self.data);
         Draw::from(self.part(slot, 0, bytes), starts, at, length).next(identity, offset).as_ptr().cast_mut()
     }
 
-    /// A slot's room for what is read.
+    /// The read buffer of a slot.
     #[inline]
     pub(super) fn room(&mut self, slot: u32, length: u32) -> *mut u8 {
         self.part(slot, self.data, length as usize).as_mut_ptr()
     }
 
-    /// Bytes of a slot under which nothing is under way. Others are the kernel's meanwhile.
+    /// Bytes of a slot that has no op in flight. The other slots belong to the kernel meanwhile.
     #[inline]
     fn part(&mut self, slot: u32, from: usize, bytes: usize) -> &mut [u8] {
         let begin = slot as usize * self.slot + from;
         assert!(begin + bytes <= self.bytes, "a slot beyond the memory");
-        // SAFETY: in bounds of the memory, as asserted. Of this slot nothing is under way, so that nobody else has
-        // these bytes, and no reference to the rest is made.
+        // SAFETY: in bounds of the memory, as asserted. This slot has no op in flight, so nothing else accesses these
+        // bytes, and no reference to the rest is made.
         unsafe { std::slice::from_raw_parts_mut(self.base.add(begin), bytes) }
     }
 }

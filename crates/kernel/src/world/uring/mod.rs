@@ -1,8 +1,8 @@
-//! The kernel through io_uring: one thread per program, several reads and writes at once.
+//! The kernel through io_uring: one thread per program, several reads and writes in flight.
 //!
-//! A ring lives as long as one run of a stream. It is made, and its memory is filled and registered, before the clock
-//! begins; afterwards nothing of it holds a file. What is no read or write at a place of its own is a plain call, made
-//! while nothing is under way.
+//! A ring lives as long as one run of a stream. It is set up, and its memory is filled and registered, before the
+//! clock starts. Afterwards it holds no file open. Any op other than a read or write at a place is a plain system
+//! call, made while no op is in flight.
 
 mod memory;
 mod setup;
@@ -31,17 +31,17 @@ pub use memory::ring_memory;
 pub use setup::{Lack, MOST_BYTES, MOST_DEPTH, NoRing, no_ring};
 use slots::FreeSlots;
 
-/// A ring, with all that is under way in it.
+/// A ring, with all ops in flight.
 pub(crate) struct Uring {
     ring: IoUring,
     work: Work,
     lacks: Vec<Lack>,
-    /// How often in a row the kernel took nothing for now.
+    /// Number of consecutive times that the kernel temporarily refused submissions.
     refused: u32,
 }
 
-/// How often in a row, a millisecond apart, the kernel may take nothing for now (EAGAIN, EBUSY) before it is given up:
-/// a second or more. Chosen: longer than it takes to free memory, shorter than somebody waits who has told it to stop.
+/// Maximum number of consecutive temporary refusals (EAGAIN, EBUSY), a millisecond apart: a second or more. Chosen:
+/// longer than the kernel needs to free memory, shorter than a user waits after asking to stop.
 const MOST_REFUSED: u32 = 1000;
 
 /// The most completions that are handled after a wait before their slots are filled and submitted again. A device that
@@ -55,12 +55,12 @@ const FIRST_BATCH: usize = 4;
 /// keeps the time between small: handling 32 completions takes about 1 us. Chosen.
 const LARGEST_BATCH: usize = 32;
 
-/// What is under way in a ring, and what it works with.
+/// The ops in flight, and their resources.
 struct Work {
     memory: Memory,
     slots: Vec<Slot>,
     free: FreeSlots,
-    /// The descriptor that is registered for each handle; below zero, none.
+    /// The registered descriptor of each handle. Negative if there is none.
     files: [RawFd; HANDLES],
     /// The file of the last entries, until a handle changes its file.
     known: Option<Target>,
@@ -69,40 +69,40 @@ struct Work {
     overlap: Overlap,
 }
 
-/// A read or a write that is under way, or room for one.
+/// A read or write in flight, or a free slot for one.
 #[derive(Clone, Copy)]
 struct Slot {
     place: Place,
     issued: Moment<Host>,
-    /// Where its last write began in the slot's part of the data.
+    /// Start of its last write in the slot's data.
     at: u32,
 }
 
-/// What comes next where it must wait until nothing is under way.
+/// The next step, if it must wait until no op is in flight.
 enum Held {
     Op(Op, Moment<Host>),
     Think(Nanos),
 }
 
-/// Why a read or a write was not issued.
+/// The reason why a read or write was not issued.
 enum NotIssued {
-    /// It is none that can overlap with others.
+    /// It cannot overlap with others.
     Alone,
     Refused(Reason),
 }
 
-/// An open file, as entries of a ring name it.
+/// An open file in the form that ring entries use.
 #[derive(Clone, Copy)]
 struct Target {
     handle: Handle,
-    /// Its descriptor, or its number among those that are registered.
+    /// Its descriptor, or its index among the registered files.
     number: i32,
     flags: Flags,
     identity: u64,
 }
 
 impl Uring {
-    /// A ring for what a stream has under way at once.
+    /// Sets up a ring for the queue depth of a stream.
     pub(crate) fn new(overlap: Overlap, process: &Process) -> Result<Uring, Fault> {
         let (ring, is_plain) = setup::make(overlap.depth, overlap.polled).map_err(Fault::Ring)?;
         let memory = Memory::new(overlap, process)?;
@@ -124,8 +124,8 @@ impl Uring {
 
     fn register(&mut self) {
         let whole = libc::iovec { iov_base: self.work.memory.base.cast(), iov_len: self.work.memory.bytes };
-        // SAFETY: the memory is owned by `self` and neither moved nor freed before the ring, but where operations are
-        // left under way, and then never (`drop`).
+        // SAFETY: the memory is owned by `self` and neither moved nor freed before the ring. If ops are still in
+        // flight at the end, it is never freed (`drop`).
         let memory = unsafe { self.ring.submitter().register_buffers(&[whole]) };
         let files = self.ring.submitter().register_files(&self.work.files);
         self.work.registers_memory = memory.is_ok();
@@ -138,17 +138,17 @@ impl Uring {
         }
     }
 
-    /// Whether a thread of the kernel looks for what is to be begun.
+    /// True if a kernel thread polls for new entries.
     pub(crate) fn is_polled(&self) -> bool {
         self.work.overlap.polled
     }
 
-    /// What it had to do without.
+    /// The limitations of this ring.
     pub(crate) fn lacks(&self) -> &[Lack] {
         &self.lacks
     }
 
-    /// Runs a stream: as much as may be is under way, until the stream ends or an op fails.
+    /// Runs a stream at its full queue depth, until it ends or an op fails.
     pub(crate) fn run<S, R>(
         &mut self,
         process: &mut Process,
@@ -241,7 +241,7 @@ impl Uring {
             let returned = moment();
             taken = Some(returned);
             if self.hear(recorder, returned, batch) {
-                // What was to come next does not.
+                // The next step is dropped.
                 is_over = true;
                 held = None;
             }
@@ -252,8 +252,8 @@ impl Uring {
         }
     }
 
-    /// Puts into the ring what the stream offers, as much as there is room for. Says what of it was not issued, and
-    /// why.
+    /// Puts ops of the stream into the ring until no slot is free. Returns the op that was not issued, and the
+    /// reason.
     #[inline(never)]
     fn issue_all<S: Steps, const REGISTERED: bool>(
         &mut self,
@@ -309,7 +309,7 @@ impl Uring {
             work.free.give_back(slot);
             let Slot { place, issued, .. } = work.slots[slot as usize];
             match outcome(completion.result(), place.length) {
-                // Which of both it is, is said to the compiler.
+                // Branch on read or write, so that the compiler specialises both cases.
                 Ok(moved) if place.write => {
                     recorder.record(&Op::from(Place { write: true, ..place }), issued, returned, Ok(moved));
                 }
@@ -324,7 +324,8 @@ impl Uring {
         has_failed
     }
 
-    /// The op will change which file a handle is, so that its number may come to mean another one.
+    /// Forgets the file of a handle before the op changes it: the same descriptor number may then belong to another
+    /// file.
     fn forget(&mut self, op: &Op) {
         if let Op::Open { handle, .. } | Op::Create { handle, .. } | Op::Close { handle } = op {
             self.work.known = None;
@@ -335,8 +336,8 @@ impl Uring {
         }
     }
 
-    /// Submits the new entries. If the ring has no completion yet, waits for one, or until then. Returns whether it
-    /// waited.
+    /// Submits the new entries. If the ring has no completion yet, waits for one, at most until `until`. Returns
+    /// whether it waited.
     #[inline(always)]
     fn enter(&mut self, until: Option<Moment<Host>>) -> Result<bool, Fault> {
         let is_waiting = self.ring.completion().is_empty();
@@ -354,7 +355,7 @@ impl Uring {
                 self.refused = 0;
                 Ok(is_waiting)
             }
-            // A signal, the time, or too much at once: what has returned is there all the same.
+            // A signal, the timeout, or too many entries at once: completed ops are in the ring nevertheless.
             Err(error) => match error.raw_os_error() {
                 Some(libc::EINTR | libc::ETIME) => Ok(is_waiting),
                 Some(libc::EAGAIN | libc::EBUSY) if self.refused < MOST_REFUSED => {
@@ -368,8 +369,8 @@ impl Uring {
     }
 }
 
-/// What a ring for 32 blocks of 4 KiB at once, as a database has them, has to do without here; why there is none. It is
-/// made, and gone with the answer.
+/// Sets up a ring for 32 blocks of 4 KiB in flight, as a database uses, and drops it again. Returns its limitations
+/// here, or the reason why there is none.
 pub(crate) fn trial() -> Result<Vec<Lack>, String> {
     let overlap = Overlap { depth: 32, largest: 4096, writes: false, polled: false };
     let process = Process::new(None, Vec::new(), 0, overlap.largest, 0);
@@ -385,7 +386,7 @@ impl Work {
         self.slots.len() - self.free.count() as usize
     }
 
-    /// The file of a handle. It is registered where that is possible.
+    /// The file of a handle; registers it if possible.
     #[inline(never)]
     fn target(&mut self, process: &Process, submitter: &Submitter<'_>, handle: Handle) -> Result<Target, Reason> {
         let (descriptor, identity) = process.descriptor(handle)?;
@@ -399,7 +400,7 @@ impl Work {
         Ok(Target { handle, number, flags, identity })
     }
 
-    /// What the kernel refused, as far as the registered file tells.
+    /// The reason of a kernel error, refined by the registered file.
     #[cold]
     #[inline(never)]
     fn refusal(&self, reason: Reason, place: Place) -> Reason {
@@ -411,7 +412,7 @@ impl Work {
         self.files[index] = if updated.is_ok() { descriptor } else { -1 };
     }
 
-    /// What the ring is told of a read or a write in a free slot; nothing where it cannot overlap with others.
+    /// The ring entry for a read or write in a free slot. Returns `None` if the op cannot overlap with others.
     #[inline(always)]
     fn entry<const REGISTERED: bool>(
         &mut self,
@@ -426,7 +427,7 @@ impl Work {
         }
         let here = &mut self.slots[slot as usize];
         (here.place, here.issued) = (place, issued);
-        // Whether the number is a descriptor or not is told by the flags.
+        // The flags tell whether the number is a descriptor or an index.
         let file = Fd(target.number);
         let entry = if write {
             let memory = self.memory.data(slot, &mut here.at, length, target.identity, offset);
@@ -444,11 +445,11 @@ impl Work {
         Some(entry.flags(target.flags).user_data(u64::from(slot)))
     }
 
-    /// Puts it into the ring, to be issued with the next wait.
+    /// Puts the entry into the ring; it is submitted with the next wait.
     #[inline(always)]
     fn push(&mut self, queue: &mut SubmissionQueue<'_>, entry: &Entry) {
-        // SAFETY: the memory belongs to this slot, which is used again only after the completion; it outlives the op
-        // (`drop`). The file is open: it is closed only while nothing is under way.
+        // SAFETY: the memory belongs to this slot, which is reused only after the completion; it outlives the op
+        // (`drop`). The file is open: it is closed only while no op is in flight.
         let pushed = unsafe { queue.push(entry) };
         pushed.expect("a ring has as many entries as slots");
         self.free.take_first();
@@ -457,17 +458,17 @@ impl Work {
 
 impl Drop for Uring {
     fn drop(&mut self) {
-        // The kernel lets go of a ring's files some time after the ring is gone, and a file system that has open files
+        // The kernel releases a ring's files some time after the ring is gone, and a file system with open files
         // cannot be unmounted.
         let _ = self.ring.submitter().unregister_files();
         if self.work.in_flight() > 0 {
-            // The world has failed, or a recorder panicked: the kernel may still write to this memory.
+            // The world has failed or a recorder has panicked: the kernel may still write to this memory.
             std::mem::forget(std::mem::take(&mut self.work.memory.pages));
         }
     }
 }
 
-/// What the kernel says of an op, in the words of both worlds.
+/// Converts the result of an op into the reasons that both worlds use.
 #[inline]
 fn outcome(result: i32, length: u32) -> Result<u32, Reason> {
     if result < 0 {
@@ -476,7 +477,7 @@ fn outcome(result: i32, length: u32) -> Result<u32, Reason> {
     whole(result as usize, length)
 }
 
-/// The place of an op, where it has one of its own.
+/// The place of a read or write at an offset. `None` for other ops.
 fn place_of(op: &Op) -> Option<Place> {
     match *op {
         Op::ReadAt { handle, length, offset } => Some(Place { handle, length, offset, write: false }),
@@ -485,7 +486,7 @@ fn place_of(op: &Op) -> Option<Place> {
     }
 }
 
-/// Tells the recorder which op was not issued any more.
+/// Records the op that was no longer issued.
 #[cold]
 fn interrupt<S: Steps, R: Recorder<Host>>(stream: &mut S, recorder: &mut R, now: Moment<Host>) {
     let op = stream.find_map(|step| if let Step::Op(op) = step { Some(op) } else { None });

@@ -1,12 +1,12 @@
-//! Makes a ring, as well as this kernel and this user can have one.
+//! Sets up the best ring that this kernel and this user allow.
 //!
-//! Policy, each step only where the one before is refused:
-//!   1. one task issues, and work for it is done when it asks for that (Linux 6.1);
-//!   2. work for it interrupts it as late as can be (5.19);
-//!   3. a plain ring, which can wait for a limited time (5.11). Without that there is none.
+//! Policy; each step is taken only if the one before is refused:
+//!   1. a single issuer with deferred task work, which runs when the task asks for it (Linux 6.1);
+//!   2. cooperative task work, which interrupts the task as late as possible (5.19);
+//!   3. a plain ring, which can wait with a timeout (5.11). Without that there is no ring.
 //!
-//! Files and buffers are registered where the kernel takes them, so that it need not look them up for each op; what
-//! it does not take is told.
+//! Files and buffers are registered if the kernel allows it, so that it need not look them up for each op. A refusal
+//! is reported.
 
 use std::fmt;
 use std::io;
@@ -16,26 +16,26 @@ use io_uring::IoUring;
 use rustix::io::Errno;
 use units::{Errno as Said, Nanos};
 
-/// The most that can be under way at once: IORING_MAX_ENTRIES (io_uring/io_uring.h of Linux).
+/// The maximum queue depth: IORING_MAX_ENTRIES (io_uring/io_uring.h of Linux).
 pub const MOST_DEPTH: u32 = 32768;
 
-/// The most bytes of memory that a ring works on: what the kernel registers as one buffer, a GiB.
+/// The maximum memory of a ring in bytes: the kernel registers at most 1 GiB as one buffer.
 pub const MOST_BYTES: u64 = 1 << 30;
 
-/// How long a polling thread looks for more before it sleeps, in whole milliseconds. Guess: longer than a slow disk
-/// takes, so that it sleeps only when the program has ended.
+/// Time after which an idle polling thread sleeps, in whole milliseconds. Guess: longer than a slow disk takes, so
+/// that it sleeps only when the program has ended.
 const PATIENCE: Nanos = Nanos::from_millis(100);
 
-/// Why there is no ring.
+/// The reason why no ring can be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoRing {
-    /// The kernel has none.
+    /// The kernel does not support io_uring.
     Missing,
-    /// This user may not, or nobody may.
+    /// This user may not use it, or no user may.
     Forbidden,
-    /// It cannot wait for a limited time.
+    /// It cannot wait with a timeout.
     TooOld,
-    /// Something else.
+    /// Another error, with its number.
     Errno(i32),
 }
 
@@ -50,18 +50,18 @@ impl fmt::Display for NoRing {
     }
 }
 
-/// What a ring has to do without, or cannot do by itself.
+/// A limitation of a ring, or work that it could not do by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lack {
     /// Its memory is not registered: the limit on locked memory is too low.
     LockedMemory,
     /// Its memory or its files are not registered for another reason.
     Registration(i32),
-    /// It is none of the first two kinds: completions interrupt the program.
+    /// The ring is plain (step 3): completions interrupt the program.
     Plain,
-    /// Kernel workers did part of the work, which costs a change of threads for each op.
+    /// Kernel workers did part of the work, which costs a context switch for each op.
     Workers,
-    /// Whether they did cannot be seen.
+    /// The work of kernel workers is not visible.
     UnseenWorkers,
 }
 
@@ -87,18 +87,18 @@ impl fmt::Display for Lack {
     }
 }
 
-/// Why no ring can be had here; nothing where one can. Tried once.
+/// Returns why no ring can be set up here, or `None` if one can. Tested only once.
 pub fn no_ring() -> Option<NoRing> {
     static TRIED: OnceLock<Option<NoRing>> = OnceLock::new();
     *TRIED.get_or_init(|| make(1, false).err())
 }
 
-/// A ring for so many ops, and whether it is a plain one. One that is polled is of no other kind: its thread begins
-/// what it finds, and sleeps when it has found nothing for [`PATIENCE`].
+/// Sets up a ring for `depth` ops, and returns whether it is a plain one. The steps do not apply to a polled ring: it
+/// has a kernel thread that starts the ops it finds, and sleeps after it has found none for [`PATIENCE`].
 pub(super) fn make(depth: u32, polled: bool) -> Result<(IoUring, bool), NoRing> {
     if polled {
-        // An op may be done before its entry is free again: that thread gives entries back when it has begun all it
-        // found.
+        // Twice the depth, because an op may complete before its entry is free again: the polling thread frees
+        // entries only after it has started all ops that it found.
         let entries = depth.saturating_mul(2);
         let ring = IoUring::builder().setup_sqpoll(PATIENCE.0 as u32 / 1_000_000).build(entries);
         return usable(ring.map(|ring| (ring, false)));
@@ -125,7 +125,7 @@ fn usable(ring: io::Result<(IoUring, bool)>) -> Result<(IoUring, bool), NoRing> 
     }
 }
 
-/// What came out, or what comes of the next step where the kernel does not know what was asked for.
+/// Returns the ring, or the result of the next step if the kernel does not know the requested features.
 fn older<T>(made: io::Result<T>, next: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     match made {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => next(),

@@ -1,11 +1,11 @@
 //! The free slots of a ring: a queue, first in, first out.
 
-/// The slot that has been free longest is taken next: the data of every slot are written before those of any slot are
-/// written again, at any queue depth.
+/// A queue of free slots. The slot that has been free longest is taken next. So the data of every slot are written
+/// before those of any slot are written again, at any queue depth.
 pub(super) struct FreeSlots {
-    /// A power of two of entries, one per slot or more, so that a mask wraps a position.
+    /// One entry per slot or more, a power of two, so that a mask wraps a position.
     entries: Vec<u32>,
-    /// How many slots were taken and given back in all. Both wrap.
+    /// Total number of slots taken and of slots given back. Both wrap.
     taken: u32,
     given_back: u32,
 }
