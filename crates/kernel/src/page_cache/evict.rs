@@ -42,6 +42,7 @@ pub(crate) enum Step {
 ///   1. Advice, while pages are left, at most three times.
 ///   2. A remount if it is allowed.
 ///   3. Dropping caches if it is allowed.
+///
 /// Steps 2 and 3 are also taken if no pages are left, because dentries and inodes are in memory too. They come last
 /// because probing a file brings its dentry back.
 pub(crate) fn next_step(ladder: &Ladder, left: Option<Residency>) -> Step {

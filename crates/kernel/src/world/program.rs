@@ -129,8 +129,8 @@ impl Program {
         Ok(())
     }
 
-    /// Removes its folder with all contents. If the path no longer leads to it, the folder is found through its open
-    /// descriptor, for instance on a file system that was unmounted while in use.
+    /// Removes its folder with all contents. If the path no longer leads to it, the open descriptor does, for
+    /// instance on a file system that was unmounted while in use.
     pub(crate) fn finish(&mut self) -> Result<(), Fault> {
         let root = self.process.give_up_root();
         self.workspace.take().map_or(Ok(()), |workspace| workspace.remove(root))

@@ -71,7 +71,7 @@ pub enum TuningFault {
     InUse {
         /// The disk.
         disk: String,
-        /// The process.
+        /// The id of that process.
         pid: i32,
     },
     /// This process has changed the queue for another target.
