@@ -58,8 +58,8 @@ impl Volume {
     /// Makes a file system on an inspected device, for the stored run `run` if there is one.
     ///   1. If the device may hold data, everything is first done on a file in memory. An option that mkfs or the
     ///      kernel does not accept then costs nothing.
-    ///   2. The guard gives permission only if nothing has changed. Without `leave`, the device is read and must be
-    ///      blank: `told` hears about the progress and can stop it.
+    ///   2. The guard gives permission only if nothing has changed. With [`Leave::None`], the device is read and must
+    ///      be blank: `told` gets the progress and can stop it.
     ///   3. All old signatures are erased, such as the copy of a partition table at the end. Otherwise they would
     ///      show up again once our file system is gone.
     pub fn make(

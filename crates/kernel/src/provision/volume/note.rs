@@ -206,7 +206,7 @@ impl LeftVolume {
         self.seen.as_ref().is_some_and(|seen| !seen.reasons().iter().all(Reason::can_be_lifted))
     }
 
-    /// The device as it was inspected. `None` while mkfs still runs on it.
+    /// The device as it was inspected. `None` while mkfs or the process that made it still runs.
     pub fn inspected(&self) -> Option<&Inspected> {
         self.seen.as_ref()
     }
