@@ -1,6 +1,6 @@
-//! A number of bytes, and the sizes people type. A letter alone is a power of two, as in fio, dd and ls: `4k` is 4096.
-//! `iB` is a power of two too. `kB`, `MB`, `GB` and `TB` are powers of ten (SI). `kb` and the like in small letters are
-//! refused: to fio they are powers of two, to SI they would be bits.
+//! A number of bytes, and the sizes that users type. A single letter is a power of two, as in fio, dd and ls: `4k` is
+//! 4096. `iB` is a power of two too. `kB`, `MB`, `GB` and `TB` are powers of ten (SI). `kb` and similar units in small
+//! letters are refused: in fio they are powers of two, in SI they would be bits.
 
 use core::fmt;
 use core::str::FromStr;
@@ -27,7 +27,8 @@ impl Bytes {
 
 const BINARY: [(&str, u64); 5] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
 
-/// The largest binary unit that divides the number exactly, else the largest it reaches, with two decimals.
+/// Prints the largest binary unit that divides the number exactly. If no such unit keeps the count below 10,000, prints
+/// the largest unit that fits, with two decimals.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (unit, size) in BINARY {
@@ -44,18 +45,18 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// Why a text is not a size.
+/// The reason why a text is not a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseBytesError {
     /// The text does not begin with a positive decimal number.
     NotANumber,
-    /// Nothing, or less than one byte.
+    /// Zero, or less than one byte.
     Zero,
-    /// `kb`, `mb`, `gb` or `tb`: the letter of its prefix.
+    /// `kb`, `mb`, `gb` or `tb`. The field is the letter of the prefix.
     Ambiguous(char),
-    /// Not a unit of size.
+    /// An unknown unit.
     Unit,
-    /// More than 64 bits of bytes.
+    /// The number of bytes does not fit into 64 bits.
     TooLarge,
 }
 
@@ -84,7 +85,7 @@ impl fmt::Display for ParseBytesError {
 
 impl core::error::Error for ParseBytesError {}
 
-/// `8192`, `8k`, `8KiB`, `1.5 GiB`, `100MB`; a bare number counts bytes.
+/// Parses `8192`, `8k`, `8KiB`, `1.5 GiB`, `100MB`; a bare number counts bytes.
 impl FromStr for Bytes {
     type Err = ParseBytesError;
 
@@ -108,7 +109,7 @@ impl FromStr for Bytes {
     }
 }
 
-/// Which power of a thousand or of 1024 a letter stands for.
+/// Returns the power of 1000 or 1024 that a prefix letter stands for, or `None` if the letter is not a prefix.
 fn power(letter: char) -> Option<u32> {
     Some(match letter {
         'k' | 'K' => 1,

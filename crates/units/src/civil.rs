@@ -1,8 +1,8 @@
-//! The calendar: a moment since 1970 as a day and a time of day, in UTC.
+//! The calendar: converts seconds since 1970 into a date and a time of day, in UTC.
 
 use core::fmt;
 
-/// A moment of the Gregorian calendar, in UTC. Displayed as `2026-11-21 12:04:33`.
+/// A date and a time of day in the Gregorian calendar, in UTC. Displayed as `2026-11-21 12:04:33`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Civil {
     /// The year.
@@ -15,23 +15,23 @@ pub struct Civil {
     pub hour: u8,
     /// From 0 to 59.
     pub minute: u8,
-    /// From 0 to 59; leap seconds are not counted, as nowhere on Unix.
+    /// From 0 to 59; leap seconds are not counted, as in Unix time.
     pub second: u8,
 }
 
 impl Civil {
-    /// The moment so many seconds after the beginning of 1970.
+    /// Converts seconds since the start of 1970 (UTC).
     pub fn from_unix(seconds: f64) -> Civil {
-        // A float beyond the range becomes its end.
+        // `as` saturates a float that is out of range.
         let seconds = seconds as i64;
         let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-        // A year that begins in March has its leap day at its end. An era is 400 years, after which days of
-        // leap years fall as before: 146,097 days. 719,468 days lie between the first March of year 0 and 1970.
+        // Count years from March, so that the leap day is the last day of a year. An era is 400 years or 146,097 days;
+        // the leap years repeat after it. The first of March of year 0 is 719,468 days before 1970.
         let days = days + 719_468;
         let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
         let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
         let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        // Five months from March on have 153 days.
+        // Five months have 153 days, counted from March.
         let month_from_march = (5 * day_of_year + 2) / 153;
         let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
         let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };

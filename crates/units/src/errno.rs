@@ -1,9 +1,9 @@
-//! The error numbers of Linux: each one's name and words. What the kernel answers reaches a user with both.
+//! The error numbers of Linux, with their names and their messages. Errors of the kernel are printed with both.
 
 use core::fmt;
 
-/// Numbers, names and words as include/uapi/asm-generic/errno-base.h and errno.h and strerror(3) of glibc have them.
-/// x86-64, 64-bit ARM, RISC-V and most others use these; 41 and 58 are second names of 11 and 35.
+/// Numbers, names and messages, from include/uapi/asm-generic/errno-base.h and errno.h, and from strerror(3) of glibc.
+/// x86-64, 64-bit ARM, RISC-V and most other architectures use these numbers; 41 and 58 are second names of 11 and 35.
 const ALL: [(i32, &str, &str); 131] = [
     (1, "EPERM", "Operation not permitted"),
     (2, "ENOENT", "No such file or directory"),
@@ -138,8 +138,8 @@ const ALL: [(i32, &str, &str); 131] = [
     (133, "EHWPOISON", "Memory page has hardware error"),
 ];
 
-/// Numbers that are meant for the kernel itself (include/linux/errno.h) and that drivers and file systems give away all
-/// the same, 524 above all; strerror(3) has no words for them.
+/// Numbers for use inside the kernel (include/linux/errno.h). Drivers and file systems return them to programs
+/// nevertheless, 524 most of all; strerror(3) has no messages for them.
 const INTERNAL: [(i32, &str, &str); 19] = [
     (512, "ERESTARTSYS", "Interrupted, to be restarted"),
     (513, "ERESTARTNOINTR", "Interrupted, to be restarted"),
@@ -163,16 +163,16 @@ const INTERNAL: [(i32, &str, &str); 19] = [
 ];
 
 impl Errno {
-    /// The device is broken or gone.
+    /// EIO: the device is broken or gone.
     pub const IO: Errno = Errno(5);
-    /// A file would be too large.
+    /// EFBIG: the file would be too large.
     pub const TOO_LARGE: Errno = Errno(27);
-    /// The file system is read-only.
+    /// EROFS: the file system is read-only.
     pub const READ_ONLY: Errno = Errno(30);
-    /// The quota is used up.
+    /// EDQUOT: the quota is used up.
     pub const QUOTA: Errno = Errno(122);
 
-    /// What to try after a call that failed with this number.
+    /// Returns advice for the user after a call that failed with this number, or `None` if there is none.
     pub fn hint(self) -> Option<&'static str> {
         Some(match self {
             // EIO, ENXIO, ENODEV, EUCLEAN
@@ -193,7 +193,7 @@ impl Errno {
     }
 }
 
-/// The name of an error number, as in `EIO`; nothing where Linux has none of that number.
+/// Returns the name of an error number, for example `EIO`, or `None` if Linux does not define the number.
 pub fn errno_name(number: i32) -> Option<&'static str> {
     known(number).map(|(_, name, _)| *name)
 }
@@ -202,7 +202,7 @@ fn known(number: i32) -> Option<&'static (i32, &'static str, &'static str)> {
     ALL.iter().chain(&INTERNAL).find(|(known, ..)| *known == number)
 }
 
-/// An error number, displayed in words and with its name: `Input/output error (EIO)`.
+/// An error number. Displayed as its message and its name: `Input/output error (EIO)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
@@ -228,13 +228,13 @@ mod tests {
         assert!(ALL.iter().chain(&INTERNAL).is_sorted_by_key(|(number, ..)| *number));
         for (number, name, words) in ALL {
             assert_eq!((errno_name(number), Errno(number).to_string()), (Some(name), format!("{words} ({name})")));
-            // Other C libraries have words of their own.
+            // Other C libraries have their own messages.
             if cfg!(target_env = "gnu") {
                 let system = io::Error::from_raw_os_error(number).to_string();
                 assert_eq!(system, format!("{words} (os error {number})"));
             }
         }
-        // And none is missing: the C library knows no other.
+        // The table is complete: the C library knows no other number.
         if cfg!(target_env = "gnu") {
             for number in (0..200).filter(|number| errno_name(*number).is_none()) {
                 let system = io::Error::from_raw_os_error(number).to_string();

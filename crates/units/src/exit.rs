@@ -1,24 +1,24 @@
-//! How a command ended, as a number that scripts can rely on. The error types of all crates name the one they lead to.
+//! The exit statuses of diskperf, which scripts can rely on. The error types of all crates map to them.
 
-/// How a command ended.
+/// The exit status of a diskperf command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Everything asked for was done.
+    /// The command did everything that you asked for.
     Done = 0,
     /// A measurement failed.
     Failed = 1,
-    /// The command makes no sense as it was typed.
+    /// The command line is not valid.
     Usage = 2,
-    /// Refused for safety or for lack of rights.
+    /// diskperf refused, for safety or because rights are missing.
     Refused = 3,
-    /// Told to stop; what was finished is shown.
+    /// The command was told to stop. The finished part is printed.
     Interrupted = 4,
-    /// Everything was done, and what should hold does not.
+    /// The command did everything, but a condition is not met.
     Unmet = 5,
 }
 
 impl Exit {
-    /// All of them; `diskperf help exit` explains each.
+    /// All statuses; `diskperf help exit` explains each.
     pub const ALL: [Exit; 6] = [Exit::Done, Exit::Failed, Exit::Usage, Exit::Refused, Exit::Interrupted, Exit::Unmet];
 }

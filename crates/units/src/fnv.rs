@@ -1,11 +1,10 @@
-//! FNV-1a, 64 bits: a checksum for finding out that something changed, not for keeping anybody from changing it.
+//! FNV-1a, 64 bits: a checksum that detects accidental changes. It does not protect against deliberate ones.
 
-/// Where it begins, and what it multiplies by: the parameters that its authors, Fowler, Noll and Vo, published for
-/// 64 bits.
+/// Offset basis and prime for 64 bits, as published by Fowler, Noll and Vo, the authors of the algorithm.
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// The checksum of these bytes.
+/// Returns the FNV-1a checksum of the bytes.
 pub fn fnv1a(bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
 }
@@ -14,7 +13,7 @@ pub fn fnv1a(bytes: impl IntoIterator<Item = u8>) -> u64 {
 mod tests {
     use super::*;
 
-    /// Test vectors of the authors: of nothing, of `a`, of `foobar`.
+    /// Test vectors of the authors: the empty text, `a` and `foobar`.
     #[test]
     fn the_published_vectors_come_out() {
         assert_eq!(fnv1a([]), 0xcbf2_9ce4_8422_2325);

@@ -1,8 +1,8 @@
-//! The words every other crate counts in: nanoseconds, moments of one clock, days, bytes, rates, random numbers,
-//! checksums, names, and the exit statuses of commands.
+//! Basic types of all other crates: nanoseconds, moments of one clock, dates, bytes, rates, random numbers, checksums,
+//! names, and the exit statuses of commands.
 //!
-//! Knows nothing: no clock is read here, no file, no device. Integers throughout; a float appears only
-//! when a finished integer becomes a rate.
+//! The crate does no I/O: it reads no clock, file or device. All values are integers; a float appears only when a
+//! finished integer becomes a rate.
 
 #![no_std]
 

@@ -1,30 +1,31 @@
-//! Names as text. A name on Linux is bytes, most often UTF-8. Here every name has one text, and the text leads back to
-//! the same bytes, so that names can be compared, stored and printed as text.
+//! Names of files as text. A name on Linux is a sequence of bytes, mostly UTF-8. This module maps each name to one
+//! text, and the text back to the same bytes. So names can be compared, stored and printed as text.
 //!
-//! A name in UTF-8 is its own text. In any other name each byte that is not UTF-8 becomes a private character, U+10FE00
-//! plus the byte, which is printed as `\xFF`. Two things that would look or be the same are told apart in the same way:
-//! these private characters themselves, and a backslash that begins something that looks like `\xFF`.
+//! A name in UTF-8 is its own text. In other names, each byte that is not UTF-8 becomes a private character, U+10FE00
+//! plus the byte. It is printed as `\xFF`. Two cases would be ambiguous and are escaped in the same way: these private
+//! characters themselves, and a backslash that begins a text such as `\xFF`.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The private character of byte 0: in plane 16, which Unicode leaves to programs.
+/// The private character of byte 0. It is in plane 16, which Unicode reserves for private use.
 const FIRST: u32 = 0x10_FE00;
 
-/// The byte that a private character stands for; none for other characters.
+/// Returns the byte that a private character stands for, or `None` for any other character.
 pub fn byte(character: char) -> Option<u8> {
     u8::try_from(u32::from(character).checked_sub(FIRST)?).ok()
 }
 
-/// Whether a terminal obeys the character instead of showing it, or it changes the order of words (Unicode's UAX #9).
+/// True if a terminal obeys the character instead of showing it, or if the character changes the order of words
+/// (Unicode's UAX #9).
 pub fn is_command(character: char) -> bool {
     let is_order =
         matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     character.is_control() || is_order || byte(character).is_some()
 }
 
-/// The text of a name.
+/// Returns the text of a name.
 pub fn text(name: &[u8]) -> Cow<'_, str> {
     if let Ok(name) = str::from_utf8(name)
         && !name.contains(|character| byte(character).is_some())
@@ -49,7 +50,7 @@ pub fn text(name: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// The name of a text.
+/// Returns the name of a text, the inverse of [`text`].
 pub fn bytes(text: &str) -> Cow<'_, [u8]> {
     if !text.contains(|character| byte(character).is_some()) {
         return Cow::Borrowed(text.as_bytes());
@@ -68,7 +69,7 @@ fn private(byte: u8) -> char {
     char::from_u32(FIRST + u32::from(byte)).expect("a character of plane 16")
 }
 
-/// Whether it begins with a backslash, an x and two digits as an escaped byte is printed.
+/// True if the bytes begin as an escaped byte is printed: a backslash, `x` and two hexadecimal digits.
 fn looks_escaped(bytes: &[u8]) -> bool {
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'A'..=b'F');
     matches!(bytes, [b'\\', b'x', high, low, ..] if is_digit(high) && is_digit(low))
@@ -80,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// As `report::plain` prints it.
+    /// Prints a name as `report::plain` does.
     fn printed(name: &[u8]) -> String {
         let mut printed = String::new();
         for character in text(name).chars() {

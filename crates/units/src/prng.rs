@@ -1,14 +1,14 @@
-//! Random numbers that are the same on every platform and in both worlds: xoshiro256++ (Blackman and
-//! Vigna, 2019), its state filled by SplitMix64 from one 64-bit seed, as its authors advise.
+//! A random number generator with the same numbers on every platform and in both worlds: xoshiro256++ (Blackman and
+//! Vigna, 2019). SplitMix64 fills its state from one 64-bit seed, as its authors advise.
 
-/// A seeded generator. The same seed gives the same numbers, for ever.
+/// A seeded random number generator. The sequence of a seed never changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prng {
     state: [u64; 4],
 }
 
 impl Prng {
-    /// The generator of this seed.
+    /// Creates the generator of a seed.
     pub fn new(seed: u64) -> Prng {
         let mut state = [0; 4];
         let mut counter = seed;
@@ -19,7 +19,7 @@ impl Prng {
         Prng { state }
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         let [a, b, c, d] = &mut self.state;
@@ -34,15 +34,15 @@ impl Prng {
         result
     }
 
-    /// A number below `bound`, each as likely as the other but for one part in 2^64 / `bound`: the high
-    /// word of a product, which costs no division. Panics where the bound is zero.
+    /// Returns a number below `bound`. The probabilities are equal but for one part in 2^64 / `bound`: the result is
+    /// the high word of a product, which needs no division. Panics if the bound is zero.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "no number lies below zero");
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Puts the items into a random order (Fisher and Yates).
+    /// Puts the items into a random order (Fisher-Yates shuffle).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let chosen = self.below(last as u64 + 1) as usize;
@@ -51,7 +51,7 @@ impl Prng {
     }
 }
 
-/// SplitMix64's output function: spreads every bit of the input over all bits of the output.
+/// SplitMix64's output function: every input bit affects all output bits.
 fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -64,8 +64,8 @@ mod tests {
 
     use super::*;
 
-    /// The reference implementation's first outputs for the state 1, 2, 3, 4 (as also published in the
-    /// tests of the rand_xoshiro crate).
+    /// First outputs of the reference implementation for the state 1, 2, 3, 4. The tests of the rand_xoshiro crate have
+    /// the same numbers.
     #[test]
     fn agrees_with_the_reference() {
         let mut prng = Prng { state: [1, 2, 3, 4] };

@@ -1,8 +1,8 @@
-//! Amounts per second: where finished integers become a float.
+//! Amounts per second: the only place where finished integers become a float.
 
 use crate::Nanos;
 
-/// `amount` divided by the elapsed time in seconds; nothing where no time passed.
+/// Divides `amount` by the elapsed time in seconds. Returns `None` if the time is zero.
 pub fn per_second(amount: u64, elapsed: Nanos) -> Option<f64> {
     (elapsed > Nanos::ZERO).then(|| amount as f64 / elapsed.as_secs_f64())
 }

@@ -1,22 +1,21 @@
-//! A decimal number and a unit in one word, as people type sizes and times: `8KiB`, `1.5 h`.
+//! A decimal number and a unit in one word, as users type sizes and times: `8KiB`, `1.5 h`.
 
-/// A decimal number kept exact: `digits` divided by ten to the power `decimals`. The digits are saturated far beyond
-/// what 64 bits hold.
+/// An exact decimal number: `digits` divided by ten to the power `decimals`. The digits saturate far above 64 bits.
 pub(crate) struct Decimal {
     digits: u128,
     decimals: u32,
 }
 
 impl Decimal {
-    /// The number times `scale`, a fraction of one cut off; nothing where 64 bits do not hold it.
+    /// Multiplies the number by `scale` and truncates. Returns `None` if the product does not fit into 64 bits.
     pub(crate) fn times(&self, scale: u64) -> Option<u64> {
         let scaled = self.digits.checked_mul(u128::from(scale))? / 10u128.pow(self.decimals);
         u64::try_from(scaled).ok()
     }
 }
 
-/// Splits a word into its number and its unit; nothing where it does not begin with a plain decimal
-/// number (no sign, no exponent, at most nine decimals).
+/// Splits a word into its number and its unit. Returns `None` if it does not begin with a plain decimal number (no
+/// sign, no exponent, at most nine decimals).
 pub(crate) fn split(text: &str) -> Option<(Decimal, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

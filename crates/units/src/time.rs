@@ -1,5 +1,5 @@
-//! Spans of time and moments on a clock. A moment of one clock never subtracts from a moment of another:
-//! the clock is part of the type.
+//! Time spans, and moments of a clock. The clock is part of a moment's type, so that moments of different clocks cannot
+//! be subtracted.
 
 use core::cmp::Ordering;
 use core::fmt;
@@ -13,35 +13,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::suffixed;
 
-/// A span of time in nanoseconds; 64 bits last 584 years.
+/// A time span in nanoseconds. The longest is 584 years (64 bits).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Nanos = Nanos(0);
 
-    /// A whole number of microseconds; the longest span where it is longer than that.
+    /// Converts microseconds. Saturates at the longest span.
     pub const fn from_micros(micros: u64) -> Nanos {
         Nanos(micros.saturating_mul(1_000))
     }
 
-    /// A whole number of milliseconds.
+    /// Converts milliseconds. Saturates at the longest span.
     pub const fn from_millis(millis: u64) -> Nanos {
         Nanos(millis.saturating_mul(1_000_000))
     }
 
-    /// A whole number of seconds.
+    /// Converts seconds. Saturates at the longest span.
     pub const fn from_secs(seconds: u64) -> Nanos {
         Nanos(seconds.saturating_mul(1_000_000_000))
     }
 
-    /// Seconds, for printing and for statistics.
+    /// Returns the span in seconds, for printing and for statistics.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The difference, or zero where the other span is the longer one.
+    /// Returns the difference, or zero if `other` is longer.
     pub fn saturating_sub(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))
     }
@@ -73,7 +73,7 @@ impl Sum for Nanos {
     }
 }
 
-/// Three digits and a unit: `350 ns`, `4.08 us`, `12.7 ms`, `1.25 s`, `3 min 20 s`, `1 h 05 min`.
+/// Prints three digits and a unit: `350 ns`, `4.08 us`, `12.7 ms`, `1.25 s`, `3 min 20 s`, `1 h 05 min`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0 / 1_000_000_000;
@@ -97,16 +97,16 @@ fn three_digits(f: &mut fmt::Formatter<'_>, value: f64, unit: &str) -> fmt::Resu
     write!(f, "{value:.decimals$} {unit}")
 }
 
-/// Why a text is not a span of time.
+/// The reason why a text is not a time span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseNanosError {
     /// The text does not begin with a positive decimal number.
     NotANumber,
     /// Zero time.
     Zero,
-    /// No unit, or one that is not ns, us, ms, s, m, min or h.
+    /// The unit is missing, or is not ns, us, ms, s, m, min or h.
     Unit,
-    /// More than 64 bits of nanoseconds.
+    /// The number of nanoseconds does not fit into 64 bits.
     TooLong,
 }
 
@@ -123,7 +123,7 @@ impl fmt::Display for ParseNanosError {
 
 impl core::error::Error for ParseNanosError {}
 
-/// `90s`, `1.5h`, `250 ms`; a bare number has no unit and is refused.
+/// Parses `90s`, `1.5h`, `250 ms`. A bare number has no unit and is refused.
 impl FromStr for Nanos {
     type Err = ParseNanosError;
 
@@ -145,7 +145,7 @@ impl FromStr for Nanos {
     }
 }
 
-/// The clock of the machine that runs this program.
+/// The clock of the machine on which diskperf runs.
 #[derive(Clone, Copy, Debug)]
 pub enum Host {}
 
@@ -156,7 +156,7 @@ pub enum Virtual {}
 /// A point on the clock `C`, in nanoseconds since that clock's own zero.
 pub struct Moment<C> {
     nanos: u64,
-    /// A clock's name, not a clock: moments pass between threads whatever the clock is.
+    /// The clock is only a type parameter. `fn() -> C` makes moments `Send` and `Sync` for every clock.
     clock: PhantomData<fn() -> C>,
 }
 
@@ -164,18 +164,18 @@ impl<C> Moment<C> {
     /// The zero of the clock.
     pub const ZERO: Moment<C> = Moment::at(Nanos(0));
 
-    /// The moment that lies `since_zero` after the clock's zero.
+    /// Creates the moment `since_zero` after the clock's zero.
     pub const fn at(since_zero: Nanos) -> Moment<C> {
         Moment { nanos: since_zero.0, clock: PhantomData }
     }
 
-    /// How long after the clock's zero this is.
+    /// Returns the time span between the clock's zero and this moment.
     pub fn since_zero(self) -> Nanos {
         Nanos(self.nanos)
     }
 
-    /// How long after `earlier` this is. Panics where it is not: time that runs backwards is a mistake
-    /// of the program, as every clock here is monotonic.
+    /// Returns the time span since `earlier`. Panics if `earlier` is later than this moment: all clocks here are
+    /// monotonic, so that would be a bug of diskperf.
     pub fn since(self, earlier: Moment<C>) -> Nanos {
         Nanos(self.nanos.checked_sub(earlier.nanos).expect("a monotonic clock ran backwards"))
     }
@@ -188,7 +188,7 @@ impl<C> Add<Nanos> for Moment<C> {
     }
 }
 
-// Written out because `derive` would ask the same of the clock, which is only a name.
+// Not derived: `derive` would also require these traits of the clock, which is only a type parameter.
 impl<C> Clone for Moment<C> {
     fn clone(&self) -> Self {
         *self
