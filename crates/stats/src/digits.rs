@@ -1,8 +1,9 @@
-//! Numbers with the digits that mean something, and commas between thousands.
+//! Numbers as text: rounded to significant digits, with commas between thousands.
 
 use units::whole;
 
-/// So many significant digits, thousands set apart by commas: `1,240`, `12.4`, `0.00312`.
+/// Prints `digits` significant digits, with commas between thousands: `1,240`, `12.4`, `0.00312`. A value that is not
+/// finite is `n.m.`.
 pub fn significant(value: f64, digits: i32) -> String {
     if !value.is_finite() {
         return "n.m.".to_owned();
@@ -14,7 +15,7 @@ pub fn significant(value: f64, digits: i32) -> String {
     if decimals > 0 { format!("{rounded:.*}", decimals as usize) } else { grouped(rounded) }
 }
 
-/// So many significant digits and at most so many decimals, thousands not set apart: `12140`, `7.860`.
+/// Prints `digits` significant digits and at most `most_decimals` decimals, without commas: `12140`, `7.860`.
 pub fn plain(value: f64, digits: i32, most_decimals: i32) -> String {
     if !value.is_finite() {
         return "n.m.".to_owned();
@@ -26,8 +27,8 @@ pub fn plain(value: f64, digits: i32, most_decimals: i32) -> String {
     format!("{rounded:.*}", decimals.clamp(0, most_decimals) as usize)
 }
 
-/// The value rounded to so many significant digits, and how many of them are decimals: 9.9996 becomes 10.00,
-/// not 10.000. Not for zero.
+/// Rounds the value to `digits` significant digits. Returns it with the number of its decimals, counted after rounding:
+/// 9.9996 becomes 10.00, not 10.000. The value must not be zero.
 fn rounded(value: f64, digits: i32) -> (f64, i32) {
     let decimals = |value: f64| digits - 1 - value.abs().log10().floor() as i32;
     let scale = 10f64.powi(decimals(value));
@@ -36,7 +37,7 @@ fn rounded(value: f64, digits: i32) -> (f64, i32) {
 }
 
 fn grouped(value: f64) -> String {
-    // To the nearest: seventeen divided by a hundred-thousandth is a little less than 1,700,000.
+    // Round, do not truncate: seventeen divided by a hundred-thousandth is a little less than 1,700,000.
     let text = whole(value.abs().round() as u64);
     if value < 0.0 { format!("-{text}") } else { text }
 }

@@ -1,7 +1,7 @@
-//! Cells, what may be said about them, and how it is computed.
+//! Results of a run, and all figures, comparisons and warnings that are computed from them.
 //!
-//! A [`Document`] holds the [`Cell`]s of one run; a cell holds the [`Round`]s it was computed from. Pure
-//! functions of numbers: no clock, no file, no device.
+//! A [`Document`] holds the [`Cell`]s of one run. A cell holds the [`Round`]s that it is computed from. All code here
+//! consists of pure functions of numbers: it reads no clock, file or device.
 
 pub mod compare;
 pub mod digits;

@@ -1,4 +1,4 @@
-//! Names in JSON. Names of files are of any bytes, and JSON has only text: a name that is not UTF-8 is written
+//! Names in JSON. File names can contain any bytes, but JSON has only text. A name that is not UTF-8 is written as
 //! `{"bytes": "<hex>"}`. In memory a name is its text (`units::name`).
 
 use std::borrow::Cow;
@@ -26,13 +26,13 @@ pub struct NameBytes {
 }
 
 impl Name {
-    /// As JSON has the name of this text.
+    /// Converts the text of a name (`units::name`) into its JSON form.
     pub fn new(text: &str) -> Name {
         match units::name::bytes(text) {
             Cow::Borrowed(_) => Name::Text(text.to_owned()),
             Cow::Owned(bytes) => match String::from_utf8(bytes) {
-                // A private character in a printed string stands for a byte (`units::name`): a name that has one itself
-                // would be read back as another name.
+                // In a printed string, a private character stands for a byte (`units::name`). A name that contains one
+                // itself would be read back as another name.
                 Ok(name) if !name.contains(|character| units::name::byte(character).is_some()) => Name::Text(name),
                 name => {
                     let bytes = name.map_or_else(|odd| odd.into_bytes(), String::into_bytes);
@@ -42,7 +42,7 @@ impl Name {
         }
     }
 
-    /// Its text; none where the bytes are no pairs of hexadecimal digits.
+    /// Returns the text of the name, or `None` if the bytes are not pairs of hexadecimal digits.
     pub fn text(&self) -> Option<String> {
         let text = |bytes: &[u8]| units::name::text(bytes).into_owned();
         match self {
@@ -62,13 +62,13 @@ impl Name {
     }
 }
 
-/// Where names are in a document: one, perhaps one, or several.
+/// A field of a document that holds names: one, an optional one, or several.
 pub trait Names: Sized {
-    /// As JSON has them.
+    /// The type of the field in JSON.
     type Json: Serialize + for<'de> Deserialize<'de>;
-    /// From text.
+    /// Converts from text to JSON.
     fn to_json(&self) -> Self::Json;
-    /// Back to text.
+    /// Converts from JSON to text. Returns `None` if the bytes of a name are not pairs of hexadecimal digits.
     fn of_json(json: Self::Json) -> Option<Self>;
 }
 
@@ -108,12 +108,12 @@ impl Names for Vec<String> {
     }
 }
 
-/// For fields: `#[serde(with = "crate::name")]`.
+/// Serializes a field that has `#[serde(with = "crate::name")]`.
 pub(crate) fn serialize<N: Names, S: Serializer>(names: &N, serializer: S) -> Result<S::Ok, S::Error> {
     names.to_json().serialize(serializer)
 }
 
-/// The same, read.
+/// Deserializes a field that has `#[serde(with = "crate::name")]`.
 pub(crate) fn deserialize<'de, N: Names, D: Deserializer<'de>>(deserializer: D) -> Result<N, D::Error> {
     let names = N::of_json(N::Json::deserialize(deserializer)?);
     names.ok_or_else(|| serde::de::Error::custom("the bytes of a name are not pairs of hexadecimal digits"))
@@ -144,7 +144,7 @@ mod tests {
         let json = r#"{"one":{"bytes":"61ff"},"perhaps":"literal \\xFF","several":["größe",{"bytes":"00f0"}]}"#;
         assert_eq!(serde_json::to_string(&named).expect("plain data"), json);
         assert_eq!(serde_json::from_str::<Named>(json).expect("names"), named);
-        // What stands for a byte in a printed string, as a name of its own.
+        // A private character stands for a byte in a printed string. Here it is part of the name itself.
         let private = text("\u{10FEFF}".as_bytes());
         assert_eq!(serde_json::to_string(&Name::new(&private)).expect("plain data"), r#"{"bytes":"f48fbbbf"}"#);
         let read: Name = serde_json::from_str(r#"{"bytes":"f48fbbbf"}"#).expect("a name");

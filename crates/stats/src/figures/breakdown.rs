@@ -1,5 +1,5 @@
-//! Where the time of a simulated cell went, exactly: by resource and by program; whose it was for the most part, and
-//! which resource would help most if it were faster.
+//! Exact breakdown of the time of a simulated cell, by resource and by program. It names the largest owner of the time,
+//! and the resources that would help most if they were faster.
 
 use std::collections::BTreeMap;
 
@@ -61,17 +61,17 @@ pub struct Faster {
 }
 
 impl ResourceTime {
-    /// All of the time in which it worked.
+    /// Returns the nanoseconds in which the resource worked.
     pub fn busy(&self) -> u64 {
         self.busy.values().copied().fold(0, u64::saturating_add)
     }
 
-    /// All of the time in which it could not.
+    /// Returns the nanoseconds in which the resource had work but could not do it.
     pub fn blocked(&self) -> u64 {
         self.blocked.values().copied().fold(0, u64::saturating_add)
     }
 
-    /// Adds what it did in another round.
+    /// Adds the times of the same resource in another round.
     pub fn add(&mut self, other: &ResourceTime) {
         self.elapsed = self.elapsed.saturating_add(other.elapsed);
         self.idle = self.idle.saturating_add(other.idle);
@@ -81,7 +81,7 @@ impl ResourceTime {
 }
 
 impl ProgramTime {
-    /// Adds what another one's time, or another round's, went into.
+    /// Adds the times of another program, or of another round.
     pub fn add(&mut self, other: &ProgramTime) {
         self.elapsed = self.elapsed.saturating_add(other.elapsed);
         add(&mut self.owners, &other.owners);
@@ -96,7 +96,7 @@ fn add(sums: &mut BTreeMap<String, u64>, parts: &BTreeMap<String, u64>) {
 }
 
 impl Breakdown {
-    /// Adds another round, with as many programs on the same machine.
+    /// Adds another round, with the same number of programs on the same machine.
     pub fn add(&mut self, other: Breakdown) {
         if self.programs.is_empty() {
             *self = other;
@@ -106,22 +106,23 @@ impl Breakdown {
         self.programs.iter_mut().zip(&other.programs).for_each(|(sum, part)| sum.add(part));
     }
 
-    /// All programs together.
+    /// Returns the sum over all programs.
     pub fn all_programs(&self) -> ProgramTime {
         let mut all = ProgramTime::default();
         self.programs.iter().for_each(|program| all.add(program));
         all
     }
 
-    /// Whose most of the programs' time is, and how much of it, from 0 to 1. Of equals the first by name; nothing where
-    /// no time has passed.
+    /// Returns the owner of the largest part of the programs' time, and this part from 0 to 1. Among equal owners, the
+    /// first by name wins. Returns `None` if no time has passed.
     pub fn largest_owner(&self) -> Option<(String, f64)> {
         let all = self.all_programs();
         let largest = all.owners.iter().rev().max_by_key(|(_, nanos)| **nanos)?;
         (all.elapsed > 0).then(|| (largest.0.clone(), *largest.1 as f64 / all.elapsed as f64))
     }
 
-    /// The resources that help where they are a tenth faster, the one that helps most first; of equals the first.
+    /// Returns the resources that would raise the rate if they were a tenth faster, with the gain in percent. The
+    /// largest gain comes first; equal gains keep their order.
     pub fn helpful(&self) -> Vec<(&str, f64)> {
         let gains = self.faster.iter().flatten().filter_map(|one| Some((one.resource.as_str(), one.gain_percent?)));
         let mut helpful: Vec<(&str, f64)> = gains.filter(|(_, gain)| *gain >= FELT).collect();
@@ -130,7 +131,7 @@ impl Breakdown {
     }
 }
 
-/// Percent. A gain of less is none: a tenth of what is changed.
+/// Smallest gain that counts, in percent: a tenth of the change, which is 10 %.
 pub const FELT: f64 = 1.0;
 
 #[cfg(test)]

@@ -1,28 +1,28 @@
-//! Seconds per execution, as a shell's `time` tells them: elapsed, CPU, user, system. The tables of *The
-//! Linux Programming Interface* print these and no rate.
+//! Seconds per execution: elapsed, CPU, user and system time, as the `time` command of a shell prints them. The tables
+//! of *The Linux Programming Interface* print these times and no rate.
 
 use crate::results::cell::{Cell, Provenance};
 
-/// Below so many CPU seconds over all kept rounds, nobody can tell user from system: the kernel samples the
-/// split by its clock tick, ten times in so long at 100 Hz.
+/// Below this CPU time over all kept rounds, in seconds, user and system time are not separated. The kernel samples the
+/// split at its clock tick, ten times in 0.1 s at 100 Hz.
 pub const SPLIT_NEEDS_S: f64 = 0.1;
 
-/// What one execution took, the mean of the kept rounds.
+/// The times of one execution, as the mean of the kept rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Execution {
     /// Seconds on the clock that the cell claims.
     pub elapsed_s: f64,
-    /// CPU seconds; nothing where only the elapsed time was published.
+    /// CPU seconds; `None` if only the elapsed time was published.
     pub cpu_s: Option<f64>,
-    /// The part in the program itself; nothing where it cannot be told.
+    /// User CPU seconds; `None` if they are not known or the CPU time is too short to split.
     pub user_s: Option<f64>,
-    /// The part in the kernel on its behalf.
+    /// System CPU seconds, used by the kernel on behalf of the program; `None` in the same cases.
     pub system_s: Option<f64>,
 }
 
 impl Execution {
-    /// What the cell tells: from its rounds, or from its rate, CPU share and owners of time where a
-    /// publication gives an average and no rounds. Nothing where nothing was measured.
+    /// Computes the times from the rounds of the cell. A published average has no rounds: then they are computed from
+    /// its rate, CPU percentage and owners of time. Returns `None` if the cell was not measured.
     pub fn of(cell: &Cell) -> Option<Execution> {
         if !cell.measured {
             return None;

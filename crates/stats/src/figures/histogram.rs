@@ -1,31 +1,31 @@
-//! Counts of times by how long they are, to three digits: as of G. Tene's HdrHistogram, a row of equally wide buckets
-//! for each power of two. Fixed in size; adding one neither allocates nor fails, and what few buckets hold is soon
-//! added and forgotten.
+//! Histogram of times with three significant digits, like G. Tene's HdrHistogram: a row of equally wide buckets for
+//! each power of two. Its size is fixed, and adding a time neither allocates nor fails. Adding or clearing a histogram
+//! skips empty rows.
 
 use std::ops::Range;
 
-/// Buckets of a row: a time is told from one that is a thousandth longer.
+/// Buckets per row: times that differ by a thousandth are in different buckets.
 const ROW: usize = 1 << ROW_BITS;
 const ROW_BITS: u32 = 10;
 
-/// Times of so many bits are told apart, in nanoseconds: more than an hour. Anything longer counts as the longest of
-/// them.
+/// Times of up to this number of bits are distinguished, in nanoseconds: more than an hour. Longer times count as the
+/// longest of them.
 const LONGEST_BITS: u32 = 42;
 
 #[cfg(test)]
 pub const LONGEST: u64 = (1 << LONGEST_BITS) - 1;
 
-/// Two rows for what is below 2048, where each has a bucket of its own, and one for each power of two above.
+/// Two rows for times below 2048 ns, which have a bucket each, and one row for each power of two above.
 const BUCKETS: usize = ROW * (LONGEST_BITS - ROW_BITS + 1) as usize;
 
-/// Rows of buckets. The first is twice as long as the others.
+/// Number of rows. The first is twice as long as the others.
 const ROWS: usize = BUCKETS / ROW - 1;
 
-/// How many there were of each length, and the longest exactly.
+/// The number of times in each bucket, and the exact maximum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     counts: Box<[u64; BUCKETS]>,
-    /// How many are in each row, so that the empty ones, which most are, need not be looked at.
+    /// Sums of the rows, so that empty rows, which are the majority, are skipped.
     rows: [u64; ROWS],
     longest: u64,
 }
@@ -37,23 +37,23 @@ impl Default for Histogram {
     }
 }
 
-/// The row and the bucket of a time; beyond the last where it is too long to be told apart.
+/// Returns the row and the bucket of a time. Both are out of range if the time has more than [`LONGEST_BITS`] bits.
 #[inline]
 fn place(time: u64) -> (usize, usize) {
     let row = (u64::BITS - (time | ROW as u64).leading_zeros()) - ROW_BITS - 1;
     (row as usize, (time >> row) as usize + row as usize * ROW)
 }
 
-/// The last of both.
+/// The last row and the last bucket.
 const LAST: (usize, usize) = (ROWS - 1, BUCKETS - 1);
 
-/// The buckets of a row.
+/// Returns the buckets of a row.
 fn buckets(row: usize) -> Range<usize> {
     let begin = if row == 0 { 0 } else { (row + 1) * ROW };
     begin..(row + 2) * ROW
 }
 
-/// The longest time that counts there.
+/// Returns the longest time that belongs to the bucket.
 fn longest_in(bucket: usize) -> u64 {
     let shift = (bucket / ROW).saturating_sub(1);
     let time = (bucket - shift * ROW) as u64;
@@ -61,7 +61,7 @@ fn longest_in(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    /// Adds one.
+    /// Adds one time, in nanoseconds.
     #[inline]
     pub fn record(&mut self, time: u64) {
         let (row, bucket) = place(time);
@@ -71,7 +71,7 @@ impl Histogram {
         self.longest = self.longest.max(time);
     }
 
-    /// Adds some of the same length, which somebody may have written down wrongly: no number is too large.
+    /// Adds a time `count` times. The numbers may come from a damaged file, so the sums saturate.
     pub fn record_some(&mut self, time: u64, count: u64) {
         if count == 0 {
             return;
@@ -82,7 +82,7 @@ impl Histogram {
         self.longest = self.longest.max(time);
     }
 
-    /// Adds all of another.
+    /// Adds all times of `other`.
     pub fn add(&mut self, other: &Histogram) {
         for row in other.filled_rows() {
             self.rows[row] = self.rows[row].saturating_add(other.rows[row]);
@@ -93,7 +93,7 @@ impl Histogram {
         self.longest = self.longest.max(other.longest);
     }
 
-    /// Forgets all.
+    /// Removes all times.
     pub fn clear(&mut self) {
         for row in 0..ROWS {
             if self.rows[row] > 0 {
@@ -107,32 +107,33 @@ impl Histogram {
         (0..ROWS).filter(|row| self.rows[*row] > 0)
     }
 
-    /// How many there are.
+    /// Returns the number of times.
     pub fn count(&self) -> u64 {
         self.rows.iter().fold(0, |sum, row| u64::saturating_add(sum, *row))
     }
 
-    /// The longest, exactly; zero where there are none.
+    /// Returns the exact maximum, or zero if the histogram is empty.
     pub fn longest(&self) -> u64 {
         self.longest
     }
 
-    /// The longest of them, where there are any, was as long as that, and only shortened to what is told apart.
+    /// Raises the maximum to `longest` if the histogram is not empty. Stored times are limited to the range of the
+    /// buckets; this restores the exact maximum.
     pub fn lengthen(&mut self, longest: u64) {
         if self.count() > 0 {
             self.longest = self.longest.max(longest);
         }
     }
 
-    /// Lengths, and how many there were of each: in order, none of which there are none. Of a bucket, the longest.
+    /// Returns the filled buckets in ascending order, each as its longest time and its count.
     pub fn filled(&self) -> impl Iterator<Item = (u64, u64)> {
         let filled = self.filled_rows().flat_map(buckets).filter(|bucket| self.counts[*bucket] > 0);
         filled.map(|bucket| (longest_in(bucket), self.counts[bucket]))
     }
 
-    /// So many percent were no longer than this; zero where there are none.
+    /// Returns the longest time of the bucket that contains the percentile, or zero if the histogram is empty.
     pub fn at_percentile(&self, percent: f64) -> u64 {
-        // One that lies a rounding error above a whole number is that one.
+        // The small term makes a product that is a rounding error above a whole number that whole number.
         let wanted = (self.count() as f64 * percent / 100.0 - 1e-6).ceil().max(1.0) as u64;
         let mut seen: u64 = 0;
         for row in self.filled_rows() {
@@ -198,7 +199,7 @@ mod tests {
     fn of_many_each_percentile_that_is_told_is_within_a_thousandth_of_an_exact_sort() {
         for (seed, scale) in [(1, 9), (2, 13), (3, 17), (4, 20), (5, 30)] {
             let mut prng = units::Prng::new(seed);
-            // A lot around one length, and as a tail some that are up to a thousand times as long.
+            // Most times are near one value. A tail of 2 % is up to a thousand times as long.
             let time = |_| {
                 let near = (1 << scale) + prng.below(1 << (scale - 2));
                 if prng.below(1000) < 20 { near * (1 + prng.below(1000)) } else { near }

@@ -1,4 +1,4 @@
-//! How figures are computed: rates, CPU shares, percentiles, and where time went.
+//! Figures computed from rounds: rates, CPU shares, percentiles, and the breakdown of time.
 
 pub(crate) mod breakdown;
 pub mod execution;

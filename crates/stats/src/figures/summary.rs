@@ -1,4 +1,4 @@
-//! From rounds to figures: means, intervals, CPU shares, agreement.
+//! Figures of a cell, computed from its rounds: means, confidence intervals, CPU shares, medians.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -6,23 +6,24 @@ use crate::results::cell::{Cell, CpuPercent, Rate, RateBase};
 use crate::results::clock::ClockKind;
 use crate::results::round::Round;
 
-/// How sure the intervals are.
+/// Confidence level of the intervals.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Below so many seconds over all kept rounds, a CPU share says nothing: CPU clocks are exact, but start and
-/// stop of a phase are not free.
+/// Below this elapsed time over all kept rounds, in seconds, the CPU share is not known. CPU clocks are exact, but the
+/// start and the stop of a phase cost time.
 pub const CPU_NEEDS_S: f64 = 0.1;
 
-/// A unit that rates are printed in: its name, and how much of the base it is.
+/// A unit for printing rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateUnit {
-    /// As it is printed.
+    /// The name that is printed.
     pub name: &'static str,
-    /// One of it, in the base.
+    /// The size of one unit in the base, for example 1024 bytes.
     pub size: f64,
 }
 
-/// The rate of the kept rounds; nothing where there are none, or where one took no time at all.
+/// Computes the rate of the kept rounds with its confidence interval. Returns `None` if there are no rounds, or if one
+/// of them took no time.
 pub fn rate<'a>(
     rounds: impl IntoIterator<Item = &'a Round>,
     together: bool,
@@ -45,14 +46,14 @@ pub fn rate<'a>(
     })
 }
 
-/// The rate of one of a cell's rounds by the cell's clock, in this base per second.
+/// Returns the rate of a round by the clock of its cell, in the base per second. `None` if the round took no time.
 pub fn rate_of(cell: &Cell, round: &Round, base: RateBase) -> Option<f64> {
     round_rate(round, cell.together, base, cell.state.clock)
 }
 
-/// One round's rate, in the base per second. Of targets that were busy together, the sum of each one's own rate,
-/// as the two-drive columns of 1983 must be read; of programs on one target, what all did until the last had ended, as
-/// they need not have overlapped.
+/// Returns the rate of a round, in the base per second. For targets that were busy together, it is the sum of the
+/// targets' own rates; the two-drive columns of 1983 must be read like this. For programs on one target, it is the sum
+/// of their amounts divided by the time until the last one ended, because they need not have overlapped.
 pub fn round_rate(round: &Round, together: bool, base: RateBase, clock: ClockKind) -> Option<f64> {
     let rate = |bytes: u64, ops: u64, elapsed: f64| {
         let amount = match base {
@@ -67,8 +68,8 @@ pub fn round_rate(round: &Round, together: bool, base: RateBase, clock: ClockKin
     round.parts.iter().map(|part| rate(part.bytes, part.ops, part.elapsed_s(clock))).sum()
 }
 
-/// The share of one round in which its programs held a processor; of targets that were busy together, the sum of
-/// their shares: "the sum of the percentage of the test programs" (Kridle & McKusick 1983, section 5).
+/// Returns the share of a round in which its programs used a processor. For targets that were busy together, it is the
+/// sum of their shares: "the sum of the percentage of the test programs" (Kridle & McKusick 1983, section 5).
 fn process_share(round: &Round, together: bool, clock: ClockKind) -> f64 {
     if !together || round.parts.is_empty() {
         return round.cpu_s.process / round.elapsed_s(clock);
@@ -76,7 +77,8 @@ fn process_share(round: &Round, together: bool, clock: ClockKind) -> f64 {
     round.parts.iter().map(|part| part.process_s / part.elapsed_s(clock)).sum()
 }
 
-/// The mean, and half the width of its interval by Student's t; no width below two values.
+/// Returns the mean, and half the width of its confidence interval by Student's t. The width is `None` below two
+/// values.
 pub fn mean_and_half_width(values: &[f64]) -> (f64, Option<f64>) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -90,7 +92,7 @@ pub fn mean_and_half_width(values: &[f64]) -> (f64, Option<f64>) {
     (mean, half)
 }
 
-/// The middle value, or the mean of the two middle ones; nothing of nothing.
+/// Returns the median: the middle value, or the mean of the two middle values. `None` if there are no values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -102,7 +104,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// How busy the CPU was over the kept rounds; nothing where they are too short together.
+/// Computes the CPU percentages over the kept rounds. Returns `None` if the rounds together are too short.
 pub fn cpu_percent<'a>(
     rounds: impl IntoIterator<Item = &'a Round>,
     together: bool,
@@ -162,7 +164,8 @@ mod tests {
         assert_eq!(rate(&[round(0.0)], false, RateBase::Bytes, ClockKind::Returned, KBYTES), None);
     }
 
-    /// The interval of 1, 2, 3, 4, 5 is 3 +- 1.963 (t of four degrees is 2.776, the standard error 0.7071).
+    /// The confidence interval of 1, 2, 3, 4, 5 is 3 ± 1.963: t of four degrees of freedom is 2.776, the standard error
+    /// is 0.7071.
     #[test]
     fn intervals_are_students() {
         let (mean, half) = mean_and_half_width(&[1.0, 2.0, 3.0, 4.0, 5.0]);
@@ -171,7 +174,7 @@ mod tests {
         assert_eq!(mean_and_half_width(&[7.0]), (7.0, None));
     }
 
-    /// Two drives that reach 360 alone reach 540 together (table 2, UDA50/RA81): a sum, not a mean.
+    /// Two drives that reach 360 each alone reach 540 together (table 2, UDA50/RA81): a sum, not a mean.
     #[test]
     fn programs_at_once_add_up_each_on_its_own_time() {
         let part = |returned_s: f64| crate::results::round::RoundPart {
@@ -188,7 +191,7 @@ mod tests {
         let cpu = cpu_percent([&together], true, ClockKind::Returned).expect("a share");
         assert!((cpu.process - 72.0).abs() < 1e-9);
         assert_eq!(together.overlap(ClockKind::Returned), Some(0.5));
-        // On one target they have that time between them, whether they overlapped or not.
+        // Programs on one target share the elapsed time, whether they overlapped or not.
         let shared =
             Round { cpu_s: crate::results::round::CpuSeconds { process: 17.28, ..Default::default() }, ..together };
         let rate = super::rate([&shared], false, RateBase::Bytes, ClockKind::Returned, KBYTES).expect("a rate");

@@ -1,5 +1,5 @@
-//! One printed figure. Rate, CPU, marks, measured or not: independent facts, as in the tables of 1983,
-//! where a rate may stand without its CPU %, and a suspect one is printed all the same.
+//! A cell is one printed figure. Its rate, its CPU time, its marks and whether it was measured are independent. The
+//! tables of 1983 also print a rate without a CPU %, and print a suspect rate.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -70,7 +70,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// One that has a name, and nothing else: no figure, and nothing known of its circumstances.
+    /// Creates a cell that has only a name: no figure, and nothing known of its circumstances.
     pub fn named(provenance: Provenance, preset: &str, program: &str, phase: &str, target: &str) -> Cell {
         Cell {
             provenance,
@@ -98,23 +98,23 @@ impl Cell {
         }
     }
 
-    /// What names the cell within its run.
+    /// Returns the key of the cell, unique within its run.
     pub fn key(&self) -> (&str, &str, &str, &str, &BTreeMap<String, ParameterValue>) {
         (&self.preset, &self.program, &self.phase, &self.target, &self.parameters)
     }
 
-    /// The rounds that count.
+    /// Returns the rounds that are not discarded.
     pub fn kept(&self) -> impl Iterator<Item = &Round> {
         self.rounds.iter().filter(|round| !round.discarded)
     }
 
-    /// Whether the figure has a star. That its file system lies on an image is true of all cells of a target:
-    /// it is said once, and hides no other star.
+    /// True if the figure gets a star. [`MarkCode::Nested`] (the file system is in an image) does not count. It applies
+    /// to all cells of a target, so it is printed once and does not hide other stars.
     pub fn is_suspect(&self) -> bool {
         self.marks.iter().any(|mark| mark.code != MarkCode::Nested)
     }
 
-    /// A parameter that is a number.
+    /// Returns the parameter `name`, or `None` if it is missing or not a number.
     pub fn number(&self, name: &str) -> Option<u64> {
         match self.parameters.get(name)? {
             ParameterValue::Number(number) => Some(*number),
@@ -122,7 +122,7 @@ impl Cell {
         }
     }
 
-    /// A parameter that is a word.
+    /// Returns the parameter `name`, or `None` if it is missing or not a word.
     pub fn word(&self, name: &str) -> Option<&str> {
         match self.parameters.get(name)? {
             ParameterValue::Word(word) => Some(word),
@@ -260,7 +260,7 @@ pub struct State {
 }
 
 impl State {
-    /// Nothing is known but the clock.
+    /// The state of a cell of which only the clock is known.
     pub const fn unknown(clock: ClockKind) -> State {
         State {
             cache: CacheState::Unknown,

@@ -1,4 +1,4 @@
-//! What can be measured here: a list of checks, as `diskperf doctor` prints it.
+//! The list of checks that `diskperf doctor` prints: what diskperf can measure on this computer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ pub enum Ability {
 }
 
 impl Ability {
-    /// As it is printed.
+    /// The name that is printed.
     pub const fn name(self) -> &'static str {
         match self {
             Ability::Yes => "yes",

@@ -1,4 +1,4 @@
-//! The clocks of a phase: each stops at another moment.
+//! The clocks of a phase. They start together and stop at different moments.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

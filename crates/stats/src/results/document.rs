@@ -1,4 +1,4 @@
-//! The one document that a run prints with `--format json`, also when it failed.
+//! The document that a run prints with `--format json`, even if the run failed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What happened in each quarter of a second of a phase: whether its rate held, and when its stalls were.
+//! Quarter-second intervals of a phase. They show whether the rate was constant and when stalls occurred.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,10 @@ use units::Nanos;
 
 use crate::results::latency::Latencies;
 
-/// How long an interval is.
+/// The length of an interval.
 pub const INTERVAL: Nanos = Nanos::from_millis(250);
 
-/// The most intervals that are kept of a phase, some hours; what came later is in its figures all the same.
+/// Upper bound of the intervals kept per phase, a few hours. Later operations still count in the figures of the phase.
 pub const MOST_INTERVALS: usize = 1 << 15;
 
 /// What returned in a quarter of a second.
@@ -29,7 +29,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// What these units of work were, and the bytes that moved.
+    /// Computes an interval from the latencies of its units of work and the bytes that they moved.
     pub fn of(latencies: &Latencies, bytes: u64) -> Interval {
         Interval {
             ops: latencies.count(),
@@ -40,7 +40,8 @@ impl Interval {
         }
     }
 
-    /// Those of programs that ran at once, which began together. A percentile of all cannot be told from theirs.
+    /// Combines the intervals of programs that ran at the same time and began together. Counts and bytes are summed.
+    /// The percentiles are `None`, because they cannot be computed from those of the programs.
     pub fn of_all(mut programs: Vec<Vec<Interval>>) -> Vec<Interval> {
         if programs.len() < 2 {
             return programs.pop().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How long single operations took: a histogram of three digits, and what it may say.
+//! Latencies of single operations: a histogram with three significant digits, and the percentiles that it supports.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub enum LatencyKind {
 }
 
 impl LatencyKind {
-    /// In one word.
+    /// The name in one word.
     pub const fn name(self) -> &'static str {
         match self {
             LatencyKind::Service => "service",
@@ -45,7 +45,7 @@ impl LatencyKind {
         }
     }
 
-    /// Above two percentiles.
+    /// The heading of a column with two percentiles.
     pub const fn heading(self) -> &'static str {
         match self {
             LatencyKind::Service => "service p50/p99",
@@ -54,18 +54,19 @@ impl LatencyKind {
     }
 }
 
-/// Samples that a percentile needs beyond it, so that it does not depend on chance: the 99.9th needs 10,000 in all.
+/// Number of samples that must be above a percentile, so that it does not depend on chance: p99.9 needs 10,000 samples.
 /// Chosen; no source.
 const BEYOND: f64 = 10.0;
 
-/// The times of single operations. Adding one neither allocates nor fails. The count and the longest are exact. Holds a
-/// quarter of a megabyte, however few there are: what is to be kept is kept as [`Times`].
+/// The latencies of single operations, in nanoseconds. Adding one neither allocates nor fails. The count and the
+/// maximum are exact. The size is always a quarter of a megabyte; [`Times`] is the small form for storage.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Latencies {
     times: Histogram,
 }
 
-/// The times of single operations, to be kept: a time, and how many operations took it; and the longest.
+/// The latencies of single operations, in a form for storage: pairs of a latency and the number of operations that had
+/// it, and the maximum.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
     times: Vec<(u64, u64)>,
@@ -85,41 +86,41 @@ impl Latencies {
         self.times.record(took.0);
     }
 
-    /// Forgets all of them.
+    /// Removes all operations.
     pub fn clear(&mut self) {
         self.times.clear();
     }
 
-    /// How many there are.
+    /// Returns the number of operations.
     pub fn count(&self) -> u64 {
         self.times.count()
     }
 
-    /// The longest, where there is any.
+    /// Returns the maximum latency, or `None` if there are no operations.
     pub fn longest(&self) -> Option<u64> {
         (self.count() > 0).then_some(self.times.longest())
     }
 
-    /// Adds all of another.
+    /// Adds all operations of `other`.
     pub fn add(&mut self, other: &Latencies) {
         self.times.add(&other.times);
     }
 
-    /// Adds all that were kept.
+    /// Adds all operations of the stored form.
     pub fn add_times(&mut self, kept: &Times) {
-        // What is kept of a bucket is the longest that it could hold, which may be longer than the longest of all.
+        // A stored time is the upper end of its bucket. That can exceed the maximum of all samples.
         kept.times.iter().for_each(|(time, count)| self.times.record_some((*time).min(kept.longest), *count));
         self.times.lengthen(kept.longest);
     }
 
-    /// So many percent took no longer; nothing where there are too few to tell.
+    /// Returns the percentile, or `None` if there are too few samples above it.
     pub fn percentile(&self, percent: f64) -> Option<u64> {
         let beyond = self.count() as f64 * (100.0 - percent) / 100.0;
-        // What 0.1 % is, no binary fraction says exactly.
+        // The small term allows for rounding: 0.1 % has no exact binary fraction.
         (beyond + 1e-6 >= BEYOND).then(|| self.times.at_percentile(percent).min(self.times.longest()))
     }
 
-    /// The percentiles that there are samples enough for; nothing without any.
+    /// Returns the percentiles that have enough samples. Returns `None` if there are too few even for the median.
     pub fn summary(&self, kind: LatencyKind) -> Option<Latency> {
         Some(Latency {
             count: self.count(),
@@ -151,7 +152,7 @@ mod tests {
             assert!((value as f64 / expected - 1.0).abs() < 1e-3, "{value} {expected}");
         }
         assert_eq!((latency.count, latency.max), (20_007, 20_007));
-        // A fast lot with a slow tail, of seven digits: no percentile exceeds the longest.
+        // Times of seven digits, so that buckets are wide: no percentile exceeds the maximum.
         let latency = of((1..=20_000).map(|n| 1_234_567 + n)).summary(LatencyKind::Service).expect("samples");
         assert!(latency.p999.expect("p99.9") <= latency.max);
         assert_eq!(latency.max, 1_254_567);

@@ -1,4 +1,4 @@
-//! What a run measured: documents, cells, rounds, and the times of single operations.
+//! The results of a run: documents, cells, rounds, and the latencies of single operations.
 
 pub mod cell;
 pub mod checkup;

@@ -1,4 +1,4 @@
-//! Remarks: what happened during a run that its figures do not show.
+//! Remarks: events during a run that its figures do not show.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ pub enum RemarkKind {
 }
 
 impl RemarkKind {
-    /// As it is printed.
+    /// The name that is printed.
     pub const fn name(self) -> &'static str {
         match self {
             RemarkKind::WorkloadLimited => "workload_limited",

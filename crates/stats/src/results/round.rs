@@ -1,4 +1,4 @@
-//! One execution of one phase: the raw figures that everything in a cell is computed from.
+//! One execution of one phase: the raw figures from which a cell is computed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,13 +73,13 @@ pub struct CpuSeconds {
 }
 
 impl Round {
-    /// Seconds on this clock. Where nothing had to be made durable, the return of the last call is as far
-    /// as any clock goes.
+    /// Returns the elapsed seconds on this clock. If nothing had to be made durable, the clock stops at the return of
+    /// the last call.
     pub fn elapsed_s(&self, clock: ClockKind) -> f64 {
         on_clock(clock, self.returned_s, self.data_durable_s, self.durable_s)
     }
 
-    /// Seconds on this clock, summed over the programs that ran at once.
+    /// Returns the elapsed seconds on this clock, summed over the programs that ran at the same time.
     pub fn summed_elapsed_s(&self, clock: ClockKind) -> f64 {
         match &self.parts[..] {
             [] => self.elapsed_s(clock),
@@ -87,7 +87,7 @@ impl Round {
         }
     }
 
-    /// The shortest of the programs' times divided by the longest; nothing where one ran alone.
+    /// Returns the shortest elapsed time of the programs divided by the longest, or `None` if only one program ran.
     pub fn overlap(&self, clock: ClockKind) -> Option<f64> {
         let times = self.parts.iter().map(|part| part.elapsed_s(clock));
         let (shortest, longest) = times.fold((f64::INFINITY, 0.0_f64), |(low, high), s| (low.min(s), high.max(s)));
@@ -96,7 +96,7 @@ impl Round {
 }
 
 impl RoundPart {
-    /// Seconds on this clock, as for a whole round.
+    /// Returns the elapsed seconds on this clock, with the rule of [`Round::elapsed_s`].
     pub fn elapsed_s(&self, clock: ClockKind) -> f64 {
         on_clock(clock, self.returned_s, self.data_durable_s, self.durable_s)
     }

@@ -1,4 +1,4 @@
-//! What power cuts left of what was acknowledged as durable, as `diskperf verify` prints it.
+//! The results of `diskperf verify`: the records that were acknowledged as durable and lost by a power cut.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,32 +69,32 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Acknowledged, and not there as they were.
+    /// Returns the number of acknowledged records that are missing, torn or stale.
     pub fn lost(&self) -> u64 {
         self.missing + self.torn + self.stale
     }
 }
 
 impl PowerCut {
-    /// Acknowledged records.
+    /// Returns the number of acknowledged records of all kinds.
     pub fn acknowledged(&self) -> u64 {
         self.kinds.iter().map(|kept| kept.acknowledged).sum()
     }
 
-    /// Those that were lost.
+    /// Returns the number of lost records of all kinds.
     pub fn lost(&self) -> u64 {
         self.kinds.iter().map(Kept::lost).sum()
     }
 }
 
 impl Verification {
-    /// Records that were acknowledged, and those that were lost, of all power cuts.
+    /// Returns the numbers of acknowledged and of lost records, over all power cuts.
     pub fn totals(&self) -> (u64, u64) {
         let cuts = self.cuts.iter();
         cuts.fold((0, 0), |(all, lost), cut| (all + cut.acknowledged(), lost + cut.lost()))
     }
 
-    /// What was kept of each kind, of all power cuts.
+    /// Returns the sums of each kind over all power cuts.
     pub fn kinds(&self) -> Vec<Kept> {
         let mut kinds: Vec<Kept> = Vec::new();
         for kept in self.cuts.iter().flat_map(|cut| &cut.kinds) {
