@@ -1,47 +1,47 @@
-//! What several drives could do together, from what each does alone: the question of Kridle & McKusick's
-//! two-drive columns. The same function serves measured and simulated cells.
+//! Bounds of the rate of several drives together, computed from the rate of each drive alone. The two-drive columns of
+//! Kridle & McKusick ask this question. Measured and simulated cells use the same function.
 //!
 //! Policy:
-//!   1. nothing in common: each drive keeps its own rate, and the rates add up (`free`);
-//!   2. the processors in common: rates shrink together until the CPU time they need is there (`cpu`);
-//!   3. what was measured close to the lower of the two is explained by it; below both, the programs share
-//!      something else - controller, bus, device, journal - that the solo cells do not show.
+//!   1. If the drives share nothing, each keeps its own rate, and the rates add up (`free`).
+//!   2. If they share the processors, all rates shrink by the same factor until the CPU time suffices (`cpu`).
+//!   3. A measured rate close to the lower bound is explained by that bound. If it is below both, the programs share
+//!      something that the solo cells do not show: controller, bus, device or journal.
 
-/// Within this share of a bound, the bound explains what was measured: the agreement that the preset asks
-/// of two rounds.
+/// Within this share of a bound, the bound explains the measured rate: the agreement that the preset requires of two
+/// rounds.
 pub const CLOSE: f64 = crate::judge::marks::rounds::AGREEMENT;
 
-/// What one program reaches alone.
+/// The figures of one program that runs alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solo {
-    /// Its rate, in any unit.
+    /// Rate, in any unit.
     pub rate: f64,
-    /// The CPU time it needs, in percent of one processor; nothing where it was not measured.
+    /// CPU time that the program needs, in percent of one processor; `None` if it was not measured.
     pub cpu_percent: Option<f64>,
 }
 
-/// What the solo cells allow.
+/// The bounds that follow from the solo cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// The sum of the rates, were nothing shared.
+    /// Sum of the rates, if the programs share nothing.
     pub free: f64,
-    /// The sum that the processors allow; nothing where the CPU time is not known.
+    /// Sum of the rates that the processors allow; `None` if the CPU time is unknown.
     pub cpu: Option<f64>,
 }
 
-/// What keeps programs that run together from more.
+/// The resource that limits programs that run together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shared {
-    /// Nothing: each is as fast as alone.
+    /// None: each program is as fast as alone.
     Nothing,
     /// The processors.
     Cpu,
-    /// Something that the solo cells do not show: controller, bus, device, journal.
+    /// A resource that the solo cells do not show: controller, bus, device, journal.
     Path,
 }
 
 impl Shared {
-    /// As it is printed.
+    /// The name that is printed.
     pub const fn name(self) -> &'static str {
         match self {
             Shared::Nothing => "nothing shared",
@@ -51,7 +51,7 @@ impl Shared {
     }
 }
 
-/// The bounds for programs that run together on so many processors.
+/// Computes the bounds for programs that run together on this number of processors.
 pub fn bounds(solo: &[Solo], processors: f64) -> Bounds {
     let free = solo.iter().map(|alone| alone.rate).sum();
     let needed: Option<f64> = solo.iter().map(|alone| alone.cpu_percent).sum();
@@ -62,7 +62,7 @@ pub fn bounds(solo: &[Solo], processors: f64) -> Bounds {
     Bounds { free, cpu }
 }
 
-/// What explains the measured sum of rates.
+/// Returns the resource that explains the measured sum of rates.
 pub fn explain(bounds: Bounds, measured: f64) -> Shared {
     let allowed = bounds.cpu.unwrap_or(bounds.free);
     if measured < allowed * (1.0 - CLOSE) {
@@ -84,8 +84,8 @@ mod tests {
         bounds(&[Solo { rate, cpu_percent: Some(cpu) }; 2], 1.0)
     }
 
-    /// Kridle & McKusick 1983, table 1, VAX 11/750, and table 2, VAX 11/780: one drive, two drives, and what
-    /// their section 6 says of it.
+    /// Kridle & McKusick 1983, table 1, VAX 11/750, and table 2, VAX 11/780: one drive, two drives, and the explanation
+    /// in their section 6.
     #[test]
     fn the_papers_own_columns_are_explained_as_the_paper_explains_them() {
         for (what, one, cpu, two, because) in [

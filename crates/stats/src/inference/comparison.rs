@@ -1,140 +1,141 @@
-//! Whether one of two setups is faster, by how much, and how sure that is: from rounds in which both ran, or from
-//! rounds of each by itself.
+//! Compares the rates of two setups: which is faster, by how much, and with which confidence. The rounds are paired
+//! (both setups ran in each) or belong to separate runs.
 //!
 //! Policy:
-//!   1. a round that both kept is a pair, and its figure the logarithm of the ratio of the two rates: what made the
-//!      whole round slow is in both, and falls out. Of rounds that were apart none is the other's: then the figures are
-//!      the logarithms of the rates, and what made a round slow is in the spread of each;
-//!   2. the interval is Student's over these figures; apart, Welch's, who lets each have a spread of its own, with the
-//!      degrees of freedom of Welch and Satterthwaite. A bootstrap of so few pairs finds differences where there are
-//!      none twice as often as it says; Student's does not;
-//!   3. many comparisons are made at once, and one in twenty would find something by chance alone: Holm's procedure.
-//!      The one that is surest is judged as if all were to be sure together (Bonferroni), the next as if all but that
-//!      one, and so on; the first that is not sure lends its level to all that follow. Each interval is printed at the
-//!      level at which it was judged, so that it leaves out 1 exactly where Holm finds a difference. What holds of all
-//!      together is that: in no more than 5 of 100 runs is anything called faster or slower that is not. That all
-//!      intervals hold the true ratio at once is not as sure: those of Holm's later steps are narrower than that would
-//!      ask for;
-//!   4. one lies within the margin: *same*, whether or not it leaves out 1. Else one that leaves out 1 is *faster*.
-//!      Else nothing is decided;
-//!   5. a difference is a reason to choose by only where all of the interval lies beyond the margin, and one of 99.9 %
-//!      too: that it is faster is then sure, and that it is by no less than matters;
-//!   6. measuring ends by the width of intervals alone, never by what they say: half the width is no more than half of
-//!      the margin, which decides every comparison one way or the other, or than a quarter of the effect, which only
-//!      large effects reach first. Never below six pairs, or five rounds of each where they are apart;
-//!   7. a round in which nothing was done has no logarithm. To leave it out would call fast what stood still: where
-//!      there is one, nothing is decided.
+//!   1. A round that both setups kept is a pair. Its figure is the logarithm of the ratio of the two rates, so a
+//!      disturbance of the whole round cancels out. Rounds of separate runs have no partner. There the figures are the
+//!      logarithms of the rates, and disturbances are part of each spread.
+//!   2. The confidence interval is Student's over these figures. For separate runs it is Welch's, which allows two
+//!      different spreads, with the degrees of freedom of Welch and Satterthwaite. A bootstrap of so few pairs finds
+//!      false differences twice as often as it claims; Student's does not.
+//!   3. Many comparisons are made at once, and chance alone would make one in twenty significant. So Holm's procedure
+//!      corrects them. The most significant comparison is judged as if all had to be significant together (Bonferroni),
+//!      the next as if all but that one, and so on. The first that is not significant passes its level to all that
+//!      follow. Each interval is printed at the level of its judgement, so it excludes 1 exactly if Holm finds a
+//!      difference. The guarantee for all together: at most 5 of 100 runs call anything faster or slower that is not.
+//!      That all intervals contain the true ratio at once is less certain: the intervals of Holm's later steps are too
+//!      narrow for that.
+//!   4. An interval inside the margin means *same*, even if it excludes 1. Another interval that excludes 1 means
+//!      *faster*. Otherwise nothing is decided.
+//!   5. A difference is a reason to choose only if the whole interval is outside the margin, and the 99.9 % interval
+//!      too. Then it is certain that the setup is faster, and by no less than matters.
+//!   6. Only the width of the intervals ends the measuring, never their verdict. Half the width must be at most half of
+//!      the margin, which decides every comparison one way or the other, or at most a quarter of the effect, which only
+//!      large effects reach first. At least six pairs are needed, or five rounds of each separate run.
+//!   7. A round without any work has no logarithm. Leaving it out would call a setup fast that stood still. So such a
+//!      round leaves everything undecided.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::figures::summary::CONFIDENCE;
 
-/// The fewest pairs that decide anything. With fewer, Student's quantile and the deviation that it stands on are both
-/// so uncertain that a lucky streak looks like a proof.
+/// The smallest number of pairs that decides anything. With fewer, Student's quantile and the standard deviation are so
+/// uncertain that a lucky streak looks like a proof.
 pub const LEAST_PAIRS: usize = 6;
 
-/// The fewest rounds of each that decide anything where they are apart: what `quick` has. Both spreads together are
-/// then known as well as that of as many pairs at least (tests/comparison.rs has how often chance deceives).
+/// The smallest number of rounds of each separate run that decides anything: the rounds of `quick`. The two spreads
+/// together are then known at least as well as that of the same number of pairs. tests/comparison.rs measures the rate
+/// of false differences.
 pub const LEAST_APART: usize = 5;
 
-/// Two that differ by less are the same to whoever chooses, where nothing else is said. Ours: a disk filled a tenth
-/// more differs by as much.
+/// Default margin: a smaller difference does not matter for a choice. Our choice: filling a disk by a tenth more
+/// changes its rate as much.
 pub const MARGIN: f64 = 0.05;
 
-/// How sure it must be that a difference is a reason to choose: with 0.99 one in 10,000 comparisons of six pairs takes
-/// 2 % for more than 5 %, measured in tests/comparison.rs.
+/// Confidence level that a difference needs to be a reason to choose. With 0.99, one in 10,000 comparisons of six pairs
+/// mistakes 2 % for more than 5 % (measured in tests/comparison.rs).
 const REASON: f64 = 0.999;
 
-/// Part of an effect that half the width of its interval must not be larger than.
+/// Half the width of a narrow interval, as a share of the effect.
 const OF_EFFECT: f64 = 0.25;
 
-/// The most pairs that are foretold; what needs more is beyond all patience.
+/// Upper bound of the forecast; more pairs than this are not worth reporting.
 const MOST_PAIRS: usize = 100_000;
 
-/// What rounds tell of two setups: for each that both kept, the logarithm of the ratio of their rates.
+/// The paired rounds of two setups: for each round that both kept, the logarithm of the ratio of their rates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pairs {
     logs: Vec<f64>,
     idle: usize,
 }
 
-/// What rounds tell of one setup by itself: the logarithms of their rates.
+/// The rounds of one setup in a separate run: the logarithms of their rates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     logs: Vec<f64>,
     idle: usize,
 }
 
-/// What is known of the ratio of two rates, however it was found.
+/// An estimate of the ratio of two rates, from paired or separate rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Its logarithm.
+    /// Logarithm of the ratio.
     mean: f64,
-    /// The standard error of that; nothing where too little was seen to tell.
+    /// Standard error of `mean`; `None` if there are too few rounds.
     error: Option<f64>,
-    /// Degrees of freedom that the error stands on.
+    /// Degrees of freedom of the standard error.
     degrees: f64,
-    /// Whether that is enough to decide anything.
+    /// True if there are enough rounds to decide anything.
     is_enough: bool,
 }
 
-/// What follows from an estimate.
+/// The judgement of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {
-    /// The ratio of the second's rate to the first's; nothing where one of them did nothing in a round.
+    /// Ratio of the second rate to the first; `None` if a setup did no work in a round.
     pub ratio: Option<f64>,
-    /// The lower end of its interval; nothing below two pairs.
+    /// Lower end of the confidence interval; `None` below two pairs.
     pub low: Option<f64>,
-    /// The upper end.
+    /// Upper end of the confidence interval.
     pub high: Option<f64>,
-    /// How sure the interval is, by itself.
+    /// Confidence level of the interval by itself.
     pub confidence: f64,
-    /// What is to be said.
+    /// The verdict.
     pub verdict: Decision,
-    /// Whether all of it lies beyond the margin, so that it is a reason to choose.
+    /// True if the whole interval is outside the margin, so that the difference is a reason to choose.
     pub matters: bool,
-    /// Whether the interval is so narrow that more pairs are of no use.
+    /// True if the interval is so narrow that more pairs are useless.
     pub is_narrow: bool,
 }
 
-/// What is to be said of two setups.
+/// The verdict on two setups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The second is faster.
     SecondFaster,
-    /// The first is.
+    /// The first is faster.
     FirstFaster,
     /// They differ by less than the margin.
     Same,
-    /// Too few pairs for what they differ from each other.
+    /// Too few pairs for their spread.
     Undecided,
 }
 
 impl FromIterator<(f64, f64)> for Pairs {
-    /// Of two rates each, the first's and the second's.
+    /// From pairs of rates, the first setup's and the second's.
     fn from_iter<I: IntoIterator<Item = (f64, f64)>>(rates: I) -> Pairs {
         Pairs::of_logs(rates.into_iter().map(|(first, second)| (second / first).ln()).collect())
     }
 }
 
 impl Pairs {
-    /// Of logarithms that were computed elsewhere; one that is no number is of a round in which one did nothing.
+    /// Creates pairs from logarithms of ratios. One that is not finite belongs to a round in which a setup did no work.
     pub fn of_logs(logs: Vec<f64>) -> Pairs {
         let (logs, idle) = split(logs);
         Pairs { logs, idle }
     }
 
-    /// How many.
+    /// Returns the number of pairs.
     pub fn count(&self) -> usize {
         self.logs.len() + self.idle
     }
 
-    /// In how many of them one did nothing.
+    /// Returns the number of pairs in which a setup did no work.
     pub fn idle(&self) -> usize {
         self.idle
     }
 
-    /// What they tell.
+    /// Estimates the ratio of the second rate to the first.
     pub fn estimate(&self) -> Estimate {
         // 7
         if self.idle > 0 {
@@ -149,8 +150,8 @@ impl Pairs {
         }
     }
 
-    /// How many pairs that lie as far from each other as these have an interval that ends the measuring; nothing where
-    /// nobody has the patience.
+    /// Returns the number of pairs with this spread that make the interval narrow enough to end the measuring. Returns
+    /// `None` if a pair is idle, if there are fewer than two, or if the number exceeds `MOST_PAIRS`.
     pub fn needed(&self, confidence: f64, margin: f64) -> Option<usize> {
         // 7
         if self.idle > 0 {
@@ -162,7 +163,7 @@ impl Pairs {
 }
 
 impl FromIterator<f64> for Series {
-    /// Of rates.
+    /// From rates.
     fn from_iter<I: IntoIterator<Item = f64>>(rates: I) -> Series {
         let (logs, idle) = split(rates.into_iter().map(f64::ln).collect());
         Series { logs, idle }
@@ -170,23 +171,23 @@ impl FromIterator<f64> for Series {
 }
 
 impl Series {
-    /// How many rounds.
+    /// Returns the number of rounds.
     pub fn count(&self) -> usize {
         self.logs.len() + self.idle
     }
 
-    /// In how many of them nothing was done.
+    /// Returns the number of rounds without any work.
     pub fn idle(&self) -> usize {
         self.idle
     }
 
-    /// Whether there are several, and all of them are equal: chance has no part in them.
+    /// True if there are at least two rounds and all are equal: chance has no effect on them.
     pub fn is_constant(&self) -> bool {
         self.idle == 0 && self.logs.len() >= 2 && self.logs.iter().all(|log| *log == self.logs[0])
     }
 
-    /// What this one tells, with another that was measured apart from it, of the ratio of the other's rate to its own;
-    /// nothing where one of them has no round.
+    /// Estimates the ratio of the other setup's rate to this one's, if they were measured separately. Returns `None` if
+    /// one of them has no round.
     pub fn against(&self, other: &Series) -> Option<Estimate> {
         // 7
         if self.idle + other.idle > 0 {
@@ -202,8 +203,8 @@ impl Series {
         })
     }
 
-    /// How many rounds of each, spread as these are, have an interval that needs no more; nothing where nobody has the
-    /// patience.
+    /// Returns the number of rounds of each setup, with these spreads, that make the interval narrow enough. Returns
+    /// `None` in the same cases as [`Pairs::needed`].
     pub fn needed(&self, other: &Series, confidence: f64, margin: f64) -> Option<usize> {
         // 7
         if self.idle + other.idle > 0 {
@@ -219,29 +220,31 @@ impl Series {
     }
 }
 
-/// Degrees of freedom of the sum of two squared errors, each of so many rounds (Welch 1947).
+/// Returns the degrees of freedom of the sum of two squared standard errors, each with its number of rounds (Welch
+/// 1947).
 fn satterthwaite((one, two): (f64, f64), (first, second): (f64, f64)) -> f64 {
     let squares = one * one / (first - 1.0) + two * two / (second - 1.0);
-    // Where no round differs from another, nothing weighs one side against the other.
+    // If all rounds of both series are equal, no side has more weight.
     if squares > 0.0 { (one + two) * (one + two) / squares } else { first + second - 2.0 }
 }
 
 impl Estimate {
-    /// Of rounds in some of which nothing was done.
+    /// The estimate if some rounds have no work.
     const NOTHING: Estimate = Estimate { mean: f64::NAN, error: None, degrees: 0.0, is_enough: false };
 
-    /// The same of what chance has no part in, as of two simulated machines whose rounds are all equal.
+    /// Returns the estimate without a standard error, for rounds without chance, such as two simulated machines whose
+    /// rounds are all equal.
     pub fn without_chance(self) -> Estimate {
         Estimate { error: Some(0.0), degrees: f64::INFINITY, is_enough: true, ..self }
     }
 
-    /// How likely chance alone gives a mean as far from nothing.
+    /// Returns the p value: the probability that chance alone gives a mean as far from zero.
     fn chance(&self) -> f64 {
         let Some(error) = self.error else { return 1.0 };
         if self.mean == 0.0 {
             return 1.0;
         }
-        // Figures that are all equal, as of a simulated machine, leave nothing to chance.
+        // All figures are equal, as on a simulated machine: chance has no effect.
         if error == 0.0 {
             return 0.0;
         }
@@ -250,12 +253,12 @@ impl Estimate {
 
     fn half_width(&self, confidence: f64) -> Option<f64> {
         let error = self.error?;
-        // Nothing times a quantile that is not finite is no number.
+        // Zero times an infinite quantile would be NaN.
         if error == 0.0 { Some(0.0) } else { Some(error * quantile(self.degrees, confidence)?) }
     }
 
-    /// What is to be said of it where the interval is to be so sure by itself. The margin is the part by which two may
-    /// differ and be the same.
+    /// Judges the estimate at this confidence level. The margin is the largest difference of two rates, as a share,
+    /// that counts as the same.
     pub fn judged(&self, confidence: f64, margin: f64) -> Judged {
         let Estimate { mean, is_enough, .. } = *self;
         let margin = margin.ln_1p();
@@ -280,8 +283,8 @@ impl Estimate {
     }
 }
 
-/// The fewest, of so many at least, whose interval has no more than half this width; `of` has the error and the degrees
-/// that so many have.
+/// Returns the smallest number of rounds, at least `least`, with at most this half width. `of` gives the standard error
+/// and the degrees of freedom for a number of rounds. Returns `None` above [`MOST_PAIRS`].
 fn fewest(least: usize, half: f64, confidence: f64, of: impl Fn(f64) -> (f64, f64)) -> Option<usize> {
     let is_enough = |count: usize| match of(count as f64) {
         (0.0, _) => true,
@@ -298,7 +301,7 @@ fn fewest(least: usize, half: f64, confidence: f64, of: impl Fn(f64) -> (f64, f6
     Some(enough)
 }
 
-/// Those that are numbers, and how many are not.
+/// Returns the finite logarithms, and the number of the others.
 fn split(mut logs: Vec<f64>) -> (Vec<f64>, usize) {
     let all = logs.len();
     logs.retain(|log| log.is_finite());
@@ -310,20 +313,19 @@ fn mean(logs: &[f64]) -> f64 {
     logs.iter().sum::<f64>() / logs.len() as f64
 }
 
-/// The mean square of what they lie from their mean; nothing below two.
+/// Returns the sample variance, or `None` below two values.
 fn variance(logs: &[f64]) -> Option<f64> {
     let mean = mean(logs);
     let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
     (logs.len() >= 2).then(|| squares / (logs.len() - 1) as f64)
 }
 
-/// What is to be said of all comparisons of a run together. The margin is the part by which two may differ and be the
-/// same.
+/// Judges all comparisons of a run together, with Holm's correction. The margin is as in [`Estimate::judged`].
 pub fn judge(all: &[Pairs], margin: f64) -> Vec<Judged> {
     judge_estimates(&all.iter().map(Pairs::estimate).collect::<Vec<Estimate>>(), margin)
 }
 
-/// The same, however they were found.
+/// Judges all estimates of a run together, with Holm's correction, whether they are paired or separate.
 pub fn judge_estimates(all: &[Estimate], margin: f64) -> Vec<Judged> {
     let chances: Vec<f64> = all.iter().map(Estimate::chance).collect();
     let mut order: Vec<usize> = (0..all.len()).collect();
@@ -331,7 +333,7 @@ pub fn judge_estimates(all: &[Estimate], margin: f64) -> Vec<Judged> {
     let mut levels = vec![0.0; all.len()];
     let mut found = 0;
     for (place, &index) in order.iter().enumerate() {
-        // None behind the first that is not sure is.
+        // No comparison after the first that is not significant can be significant.
         let is_sure = found == place && chances[index] <= (1.0 - CONFIDENCE) / (all.len() - place) as f64;
         levels[index] = (1.0 - CONFIDENCE) / (all.len() - found) as f64;
         found += usize::from(is_sure);
@@ -339,7 +341,7 @@ pub fn judge_estimates(all: &[Estimate], margin: f64) -> Vec<Judged> {
     all.iter().zip(levels).map(|(estimate, level)| estimate.judged(1.0 - level, margin)).collect()
 }
 
-/// Half the width of an interval around this mean that ends the measuring; all are logarithms.
+/// Returns half the width of an interval around this mean that ends the measuring. All values are logarithms.
 fn narrow(mean: f64, margin: f64) -> f64 {
     (margin / 2.0).max(OF_EFFECT * mean.abs())
 }
@@ -360,7 +362,8 @@ mod tests {
         judge(&[Pairs::of_logs(logs.to_vec())], MARGIN)[0]
     }
 
-    /// Six pairs, mean 0.3, deviation 0.1: the quantile of five degrees is 2.571, half the width 0.1048.
+    /// Six pairs, mean 0.3, standard deviation 0.1: the quantile of five degrees of freedom is 2.571, half the width
+    /// 0.1048.
     #[test]
     fn the_interval_is_students_and_a_ratio() {
         let spread = 0.1 * (5.0_f64 / 6.0).sqrt();
@@ -370,7 +373,7 @@ mod tests {
         assert!((judged.high.expect("an end").ln() - 0.4048).abs() < 2e-4, "{judged:?}");
         assert!((judged.low.expect("an end").ln() - 0.1952).abs() < 2e-4, "{judged:?}");
         assert_eq!((judged.verdict, judged.matters), (Decision::SecondFaster, false), "one of 99.9 % has 0.02");
-        // Half the width is to be a quarter of 0.3: with 0.1 and a quantile of 2.26, that is ten pairs.
+        // Half the width must be a quarter of 0.3: with 0.1 and a quantile of 2.26, that is ten pairs.
         let needed = Pairs::of_logs(logs).needed(0.95, MARGIN);
         assert!(!judged.is_narrow && needed == Some(10), "{needed:?}");
     }
@@ -392,7 +395,7 @@ mod tests {
         assert_eq!(one(&[0.0; 6]).verdict, Decision::Same);
     }
 
-    /// Of three with chances of 0.002, 0.02 and 0.4, Holm asks 0.05/3, 0.05/2 and 0.05 of them.
+    /// For three comparisons with p values of 0.002, 0.02 and 0.4, Holm's levels are 0.05/3, 0.05/2 and 0.05.
     #[test]
     fn the_surest_is_judged_most_strictly_and_the_first_that_is_not_sure_ends_it() {
         let pairs = |mean: f64| {
@@ -434,24 +437,25 @@ mod tests {
     }
 
     /// Logarithms 1, 2, 3, 4, 5 (mean 3, variance 2.5) and 12, 14, 16, 18, 20 (16 and 10): the squared errors are 0.5
-    /// and 2, together 2.5; the degrees 2.5^2 / (0.5^2 / 4 + 2^2 / 4) = 5.882.
+    /// and 2, together 2.5; the degrees of freedom are 2.5^2 / (0.5^2 / 4 + 2^2 / 4) = 5.882.
     #[test]
     fn rounds_that_were_apart_are_welchs() {
         let (one, other) = (series(&[1.0, 2.0, 3.0, 4.0, 5.0]), series(&[12.0, 14.0, 16.0, 18.0, 20.0]));
         let estimate = one.against(&other).expect("both have rounds");
         assert!((estimate.mean - 13.0).abs() < 1e-12 && (estimate.error.expect("two") - 2.5_f64.sqrt()).abs() < 1e-12);
         assert!((estimate.degrees - 100.0 / 17.0).abs() < 1e-9, "{estimate:?}");
-        // The quantile of 5.882 degrees lies between those of five and six, 2.571 and 2.447.
+        // The quantile of 5.882 degrees of freedom is between those of five and six, 2.571 and 2.447.
         let half = estimate.half_width(0.95).expect("a width") / 2.5_f64.sqrt();
         assert!((2.447..2.571).contains(&half), "{half}");
-        // The other way around it is as far below.
+        // In the other direction the sign changes.
         assert_eq!(other.against(&one).map(|estimate| estimate.mean), Some(-13.0));
         assert_eq!(one.against(&Series::default()), None);
         let alone = one.against(&series(&[9.0])).expect("both have rounds");
         assert_eq!((alone.error, alone.chance(), alone.judged(0.95, MARGIN).verdict), (None, 1.0, Decision::Undecided));
     }
 
-    /// Equal spreads of equal counts have all degrees that there are; where one side has none, those of the other.
+    /// If spreads and counts are equal, the degrees of freedom are the sum. If one side has no spread, they are those
+    /// of the other.
     #[test]
     fn degrees_of_freedom_lie_between_the_smaller_and_the_sum() {
         assert!((satterthwaite((2.0, 2.0), (6.0, 6.0)) - 10.0).abs() < 1e-12);
@@ -478,13 +482,13 @@ mod tests {
         assert!(exact(1.2).matters && exact(1.2).low == exact(1.2).high);
     }
 
-    /// Spread by 0.1 and 0.02 each: half the width is to be half of the margin of 5 %, 0.0244.
+    /// Spreads of 0.1 and 0.02: half the width must be half of the margin of 5 %, 0.0244.
     #[test]
     fn as_many_rounds_are_foretold_as_the_interval_needs() {
         let rounds = |mean: f64, spread: f64| series(&[mean - spread, mean + spread, mean - spread, mean + spread]);
         let (one, other) = (rounds(1.0, 0.1), rounds(1.0, 0.02));
         let needed = one.needed(&other, 0.95, MARGIN).expect("patience");
-        // With so many the quantile is nearly 2: 4 * (0.01333 + 0.00053) / 0.0244^2 = 93.
+        // With this number the quantile is nearly 2: 4 * (0.01333 + 0.00053) / 0.0244^2 = 93.
         assert!((85..=100).contains(&needed), "{needed}");
         assert_eq!(one.needed(&one, 0.95, 1e-9), None);
         assert_eq!(rounds(1.0, 0.0).needed(&rounds(1.0, 0.0), 0.95, MARGIN), Some(LEAST_APART));

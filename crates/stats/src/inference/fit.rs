@@ -1,9 +1,9 @@
-//! What a sweep over buffer sizes tells of the machine: what a call costs the CPU, how fast the CPU copies,
-//! how fast the disk delivers. The reading that *The Linux Programming Interface* gives its table 13-1.
+//! Fits a sweep over buffer sizes: the CPU cost of a call, the speed at which the CPU copies, and the rate of the disk.
+//! *The Linux Programming Interface* interprets its table 13-1 like this.
 
 use crate::figures::summary::median;
 
-/// A row of a sweep: one copy of a file, per execution.
+/// A row of a sweep: one execution that copies a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SweepRow {
     /// Bytes per call.
@@ -12,43 +12,43 @@ pub struct SweepRow {
     pub file_bytes: u64,
     /// Seconds until the last call returned.
     pub elapsed_s: f64,
-    /// CPU seconds of them.
+    /// CPU seconds, a part of the elapsed seconds.
     pub cpu_s: f64,
-    /// Bytes that the disk moved before the last call returned; nothing where it cannot be seen.
+    /// Bytes that the disk moved before the last call returned; `None` if the disk is not visible.
     pub disk_bytes: Option<f64>,
 }
 
 impl SweepRow {
-    /// Reads that bring something, each with its write; and the last read, which brings nothing and counts
-    /// as a pair though it has no write.
+    /// Returns the number of read and write pairs. The last read returns no data and has no write, but counts as a
+    /// pair.
     pub fn pairs(&self) -> f64 {
         (self.file_bytes / self.buffer_bytes.max(1) + 1) as f64
     }
 }
 
-/// What copying costs the CPU: so much per read and write, so much per byte.
+/// The CPU cost of copying: per pair of calls and per byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CopyCost {
-    /// Seconds per pair of calls, a read and a write, apart from the bytes they move.
+    /// Seconds per pair of calls, a read and a write, without the bytes they move.
     pub pair_s: f64,
-    /// Seconds per byte of the file, which is copied twice: from the kernel to the program and back.
+    /// Seconds per byte of the file. Each byte is copied twice: from the kernel to the program and back.
     pub byte_s: f64,
-    /// How many rows it was fitted to.
+    /// Number of rows of the fit.
     pub rows: usize,
-    /// The row that the fit misses most: its buffer, and by what share of the row's own seconds.
+    /// The row with the largest residual: its buffer size, and the residual as a share of the row's CPU seconds.
     pub worst: (u64, f64),
 }
 
 impl CopyCost {
-    /// Bytes of the file per CPU second, calls not counted.
+    /// Returns bytes of the file per CPU second, without the cost of calls.
     pub fn bytes_per_s(&self) -> f64 {
         1.0 / self.byte_s
     }
 }
 
-/// Fits `cpu = pairs x pair_s + bytes x byte_s` to the rows by least squares of the relative errors: a sweep
-/// spans three orders of magnitude, and each of its rows shall count the same. Nothing where the rows do
-/// not determine both: fewer than three, all of one size, or costs that come out negative.
+/// Fits `cpu = pairs x pair_s + bytes x byte_s` to the rows, by least squares of the relative errors. A sweep spans
+/// three orders of magnitude, and all rows must have the same weight. Returns `None` if the rows do not determine both
+/// costs: fewer than three rows, rows of a single size, or negative costs.
 pub fn copy_cost(rows: &[SweepRow]) -> Option<CopyCost> {
     let rows: Vec<&SweepRow> = rows.iter().filter(|row| row.cpu_s > 0.0).collect();
     if rows.len() < 3 {
@@ -64,7 +64,7 @@ pub fn copy_cost(rows: &[SweepRow]) -> Option<CopyCost> {
         b += bytes;
     }
     let determinant = pp * bb - pb * pb;
-    // Rows that are multiples of one another leave nothing but rounding errors here.
+    // If all rows are multiples of one another, the determinant is only a rounding error.
     if determinant <= 1e-9 * pp * bb {
         return None;
     }
@@ -81,38 +81,38 @@ pub fn copy_cost(rows: &[SweepRow]) -> Option<CopyCost> {
     Some(CopyCost { pair_s, byte_s, rows: rows.len(), worst: (worst.buffer_bytes, miss(&worst)) })
 }
 
-/// From this buffer on calls cost next to nothing: "near optimal performance is reached" (TLPI, p. 235).
+/// From this buffer size on, calls cost almost nothing: "near optimal performance is reached" (TLPI, p. 235).
 pub const LARGE_BUFFER: u64 = 4096;
 
-/// A copy waits for something where its CPU time is less than this share of the elapsed time.
+/// A copy waits if its CPU time is less than this share of the elapsed time.
 pub const WAITS_BELOW: f64 = 0.9;
 
-/// The disk has a part in a copy where it moves at least this share of the bytes meanwhile.
+/// The disk takes part in a copy if it moves at least this share of the bytes meanwhile.
 pub const DISK_MOVES: f64 = 0.5;
 
-/// What the elapsed time of a sweep's large buffers tells of the disk.
+/// The rate of the disk, as far as the elapsed times of large buffers show it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DiskRate {
-    /// The copy waited for the disk: so many bytes of the file per second.
+    /// The copy waited for the disk. Bytes of the file per second.
     Waited(f64),
-    /// It never waited: which share of the elapsed time was CPU time.
+    /// The copy never waited. CPU time as a share of the elapsed time.
     NeverWaited(f64),
-    /// It waited, but not for the disk, which moved only this share of the bytes meanwhile.
+    /// The copy waited, but not for the disk. Share of the bytes that the disk moved meanwhile.
     NotForTheDisk(f64),
-    /// It waited, and nobody can see what the disk moved meanwhile.
+    /// The copy waited, and the bytes that the disk moved meanwhile are unknown.
     Unseen,
 }
 
-/// How fast the disk delivered, by the rows of large buffers:
-///   1. of those, the rows that waited count;
-///   2. unless the disk did not move the bytes meanwhile, as far as can be seen: then the file came from
-///      memory, and the program waited for its turn;
-///   3. the rate is that of the median elapsed time.
+/// Estimates the rate of the disk from the rows with large buffers:
+///   1. Only the rows that waited count.
+///   2. If the disk did not move the bytes meanwhile, the file came from memory and the program waited for a processor.
+///      Then there is no rate.
+///   3. The rate is that of the median elapsed time.
 ///
-/// Nothing where there is no row of a large buffer.
+/// Returns `None` if no row has a large buffer.
 pub fn disk_rate(rows: &[SweepRow]) -> Option<DiskRate> {
     let large = || rows.iter().filter(|row| row.buffer_bytes >= LARGE_BUFFER && row.elapsed_s > 0.0);
-    // The CPU clock is read just outside the other: it may see a little more.
+    // The CPU clock is read just outside the other clock, so it may show a little more.
     let share = |row: &SweepRow| (row.cpu_s / row.elapsed_s).min(1.0);
     let busy = median(&large().map(share).collect::<Vec<f64>>())?;
     // 1.
@@ -165,9 +165,9 @@ mod tests {
         BUFFERS.iter().zip(BOOK).map(|(&buffer, (elapsed, cpu, _))| row(buffer, elapsed, cpu)).collect()
     }
 
-    /// The book's 1-byte row alone says 107.32 s / 100 million = 1.07 us a pair, its last one 0.32 s for 100
-    /// MB, 310 MB/s. All rows together are drawn off by those of 128 to 512 bytes, whose CPU time the model
-    /// does not explain: 1.16 us, 265 MB/s, and half of the worst row is missing.
+    /// The book's 1-byte row alone gives 107.32 s / 100 million = 1.07 us per pair, its last row 0.32 s for 100 MB, 310
+    /// MB/s. The model does not explain the CPU time of the rows of 128 to 512 bytes, and they shift the fit of all
+    /// rows to 1.16 us and 265 MB/s. The worst row has a residual of one half.
     #[test]
     fn the_books_own_table() {
         let cost = copy_cost(&book()).expect("14 rows");
@@ -181,7 +181,7 @@ mod tests {
         assert!((cost.pair_s - 1.066e-6).abs() < 0.001e-6, "{cost:?}");
     }
 
-    /// 100 million bytes in 2.05 s: 48.8 MB/s, a MB being a million bytes.
+    /// 100 million bytes in 2.05 s: 48.8 MB/s, with 1 MB = a million bytes.
     #[test]
     fn the_books_disk() {
         let read = book().into_iter().map(|row| SweepRow { disk_bytes: Some(1e8), ..row });
@@ -205,7 +205,7 @@ mod tests {
                 })
                 .collect();
             let cost = copy_cost(&rows).expect("the rows determine both");
-            // From 1024 bytes on a call's share of the time can be as small as 10^-5 of it.
+            // From 1024 bytes on, a call's share of the time can be as small as 10^-5.
             prop_assert!((cost.pair_s * 1e9 / pair_ns - 1.0).abs() < 1e-4, "{:?}", cost);
             prop_assert!((cost.byte_s * 1e9 / byte_ns - 1.0).abs() < 1e-4, "{:?}", cost);
             prop_assert!(cost.worst.1 < 1e-9);

@@ -1,27 +1,28 @@
-//! A change of level in a series: a credit that is used up, a limit that comes into force, a cache that is full.
+//! Change points of a rate over time. Causes are a used-up credit, a limit that comes into force, or a full cache.
 
 use units::Nanos;
 
 use crate::results::interval::{INTERVAL, Interval};
 
-/// How long a window is: two intervals. What a limit lets through comes in slices that beat with a quarter of a second
-/// (73, 48, 72, 48 MiB/s where 60 were allowed); over twice that it is 60, 60.
+/// Length of a window: two intervals. A limit releases requests in slices that alias with a quarter of a second (73,
+/// 48, 72, 48 MiB/s with 60 allowed); over half a second it is 60, 60.
 pub const LEVEL_WINDOW: Nanos = Nanos(2 * INTERVAL.0);
 
-/// A new level lies by more than this share of the old one away from it.
+/// The smallest change of level, as a share of the old level.
 pub const STEP: f64 = 0.20;
 
-/// And stays there for so many windows.
+/// The number of windows for which the new level must last.
 pub const PERSISTS: usize = 3;
 
-/// How many times the usual difference of two neighbours a change must be: noise that is as large as the change shows
-/// three windows of one side by chance. Of even noise the means of three differ by that much once in 20,000.
+/// The smallest change, as a multiple of the average difference of neighbours. If noise is as large as the change,
+/// three neighbouring windows are on one side by chance. With uniform noise, means of three differ by this factor once
+/// in 20,000.
 const ABOVE_NOISE: f64 = 3.0;
 
-/// A change of level.
+/// A change point: the level of the rate changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// The first window of the new level.
+    /// Index of the first window of the new level.
     pub at: usize,
     /// The level before.
     pub before: f64,
@@ -30,24 +31,25 @@ pub struct Step {
 }
 
 impl Step {
-    /// How far it goes, as a share of the level before; less than zero downwards.
+    /// Returns the change as a share of the level before; negative if the level falls.
     pub fn change(&self) -> f64 {
         (self.after - self.before) / self.before
     }
 }
 
-/// What was done in each whole window of a round, per second. Of an odd number of intervals the last one is left out.
+/// Returns the amount per second in each whole window of a round. The last of an odd number of intervals is left out.
 pub fn windows(intervals: &[Interval], amount: impl Fn(&Interval) -> u64) -> Vec<f64> {
     let pairs = intervals.chunks_exact(2);
     pairs.map(|pair| pair.iter().map(&amount).sum::<u64>() as f64 / LEVEL_WINDOW.as_secs_f64()).collect()
 }
 
-/// The largest change of level:
-///   1. the means of the three windows before and of the three afterwards differ by more than a fifth of the first;
-///   2. all six say so: each lies nearer to its own side's mean than to the other's;
-///   3. the change is no noise: it is three times as large as what neighbours differ by;
-///   4. it lasts: what follows, up to the next such change or to the end, has its median nearer to the new level, and
-///      what came before, its own nearer to the old one.
+/// Returns the largest change of level. Its conditions:
+///   1. The means of the three windows before and the three windows after differ by more than a fifth of the first
+///      mean.
+///   2. Each of the six windows is nearer to the mean of its own side than to the other mean.
+///   3. The change is larger than noise: three times the average difference of neighbours.
+///   4. The change lasts. The median of the windows up to the next such change, or to the end, is nearer to the new
+///      level. The median of the windows before is nearer to the old level.
 pub fn step(series: &[f64]) -> Option<Step> {
     let noise = neighbours_differ_by(series)?;
     let candidates = (PERSISTS..=series.len().checked_sub(PERSISTS)?).filter_map(|at| {
@@ -65,7 +67,7 @@ pub fn step(series: &[f64]) -> Option<Step> {
         (is_large && agree && stands_out).then_some(step)
     });
     let candidates: Vec<Step> = candidates.collect();
-    // 4. Neighbours of a change look like one themselves.
+    // 4. The neighbours of a change point look like change points, too.
     let next = |at: usize| candidates.iter().map(|other| other.at).find(|&other| other >= at + PERSISTS);
     let last = |at: usize| candidates.iter().map(|other| other.at).rfind(|&other| other + PERSISTS <= at);
     let lasts = |step: &&Step| {
@@ -79,8 +81,8 @@ pub fn step(series: &[f64]) -> Option<Step> {
     candidates.iter().filter(lasts).copied().max_by(|a, b| size(a).total_cmp(&size(b)))
 }
 
-/// By how much a window differs from the one before, on average; nothing where there are too few. A step adds a fifth
-/// of itself to that at most, and so hides itself never.
+/// Returns the average difference of a window from the one before, or `None` if there are too few windows. A step adds
+/// at most a fifth of its size to this, so it cannot hide itself.
 fn neighbours_differ_by(series: &[f64]) -> Option<f64> {
     if series.iter().any(|value| !value.is_finite()) || series.len() < 2 * PERSISTS {
         return None;
@@ -92,7 +94,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Of at least one value.
+/// The median of at least one value.
 fn median(values: &[f64]) -> f64 {
     crate::figures::summary::median(values).unwrap_or(0.0)
 }
@@ -103,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// Seen on a loop device whose limit went from 60 to 20 MiB/s, in quarters of a second.
+    /// Observed on a loop device whose limit went from 60 to 20 MiB/s, in quarters of a second.
     const SEEN: [u64; 12] = [73, 48, 72, 48, 72, 48, 25, 16, 22, 18, 21, 19];
 
     fn intervals(bytes: &[u64]) -> Vec<Interval> {
@@ -117,7 +119,7 @@ mod tests {
         let step = step(&series).expect("a step");
         assert_eq!(step.at, 3);
         assert!((step.change() + 0.665).abs() < 0.01, "{step:?}");
-        // The quarters beat with the slices of the limit: there is no telling from so few.
+        // The quarters alias with the slices of the limit, so a few of them show nothing.
         assert_eq!(windows(&intervals(&SEEN[..3]), |interval| interval.bytes).len(), 1);
     }
 
@@ -144,7 +146,7 @@ mod tests {
         assert_eq!(step(&bursts), None);
     }
 
-    /// Noise of a quarter of the level each way: the machine that tests run on.
+    /// Noise of ± a quarter of the level, as on the machine that runs the tests.
     #[test]
     fn noise_is_no_step_and_a_step_in_it_is_found() {
         let mut prng = Prng::new(4);

@@ -1,4 +1,4 @@
-//! What figures say: differences, steady states, changes of level, costs per byte, and bounds of two drives.
+//! Statistical inference: differences of rates, steady states, change points, costs per byte, bounds of two drives.
 
 pub mod bounds;
 pub mod comparison;

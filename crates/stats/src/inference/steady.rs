@@ -1,37 +1,38 @@
-//! Whether a rate has settled: the rule of the SNIA for devices, over the last rounds.
+//! Steady state of a rate, by the rule of the SNIA for devices, over the last rounds.
 //!
-//! Solid State Storage Performance Test Specification 2.0.1: in a window of five rounds, x-4 to x, the rates lie within
-//! 20 % of their mean of each other, and the line that fits them best rises or falls by no more than 10 % of it.
+//! Solid State Storage Performance Test Specification 2.0.1: in a window of five rounds, x-4 to x, the rates differ by
+//! at most 20 % of their mean, and the regression line rises or falls by at most 10 % of the mean.
 
-/// Rounds of a window.
+/// Number of rounds in a window.
 pub const WINDOW: usize = 5;
 
-/// The largest rate less the smallest, as a share of the mean.
+/// Largest permitted range: the maximum minus the minimum, as a share of the mean.
 pub const RANGE: f64 = 0.20;
 
-/// What the line of least squares rises or falls by from the first round of the window to the last, as a share of the
+/// Largest permitted change of the regression line from the first round of the window to the last, as a share of the
 /// mean.
 pub const EXCURSION: f64 = 0.10;
 
-/// The most rounds that are waited for: what public implementations of the specification do.
+/// The largest number of rounds to wait for a steady state, as in public implementations of the specification.
 pub const MOST_ROUNDS: u32 = 25;
 
-/// How far the rates of a window lie apart.
+/// The spread of the rates in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// Their mean.
+    /// Mean rate.
     pub mean: f64,
-    /// The largest less the smallest, as a share of the mean.
+    /// Maximum minus minimum, as a share of the mean.
     pub range: f64,
-    /// What the line through them rises or falls by, as a share of the mean.
+    /// Change of the regression line over the window, as a share of the mean.
     pub excursion: f64,
 }
 
-/// Shares are compared with so much room for what floating point makes of exact ones.
+/// Tolerance for floating point errors in comparisons of shares.
 const ROUNDING: f64 = 1e-9;
 
 impl Spread {
-    /// Of so many rates; nothing of a number that is not a window's, or of rates that are none.
+    /// Computes the spread of a window. Returns `None` if there are not exactly [`WINDOW`] rates, or if their mean is
+    /// not a positive number.
     pub fn of(rates: &[f64]) -> Option<Spread> {
         let count = WINDOW as f64;
         let mean = rates.iter().sum::<f64>() / count;
@@ -46,25 +47,25 @@ impl Spread {
         Some(Spread { mean, range: (high - low) / mean, excursion: (slope * (count - 1.0)).abs() / mean })
     }
 
-    /// Whether both clauses of the rule hold.
+    /// True if both conditions of the rule hold.
     pub fn is_steady(&self) -> bool {
         self.range <= RANGE + ROUNDING && self.excursion <= EXCURSION + ROUNDING
     }
 }
 
-/// What the rounds of one program tell.
+/// The steadiness of one program's rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Settling {
-    /// Too few of them for a window.
+    /// Fewer rounds than a window needs.
     TooFew,
-    /// The last window is steady: the round, from 1, since whose end all windows are.
+    /// The last window is steady. The round, from 1, from whose end on all windows are steady.
     Since(usize, Spread),
-    /// The last window is not.
+    /// The last window is not steady.
     Not(Spread),
 }
 
-/// Judges the last window, so that what came after a steady one counts too. Where the rule has held for longer than
-/// that, the first round is told at whose end it held without a break.
+/// Judges the last window, so that rounds after a steady window count too. If earlier windows are also steady, the
+/// result has the first round from whose end on the rule always held.
 pub fn settling(rates: &[f64]) -> Settling {
     let windows: Vec<Spread> = rates.windows(WINDOW).filter_map(Spread::of).collect();
     let Some(last) = windows.last().copied() else { return Settling::TooFew };
@@ -86,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_fifth_apart_is_steady_and_more_is_not() {
-        // Of mean 100, without a slope.
+        // The mean is 100 and the slope is zero.
         assert!(is_steady(&[100.0, 90.0, 110.0, 100.0, 100.0]));
         assert!(!is_steady(&[100.0, 89.9, 110.1, 99.0, 101.0]));
         let spread = Spread::of(&[100.0, 90.0, 110.0, 90.0, 110.0]).expect("five rates");
@@ -101,7 +102,7 @@ mod tests {
             assert!((spread.excursion - rise.abs() / 100.0).abs() < 1e-12, "{spread:?}");
             assert!(spread.is_steady(), "{rise}");
         }
-        // Well within a fifth of each other, and still moving.
+        // The range is well within a fifth, but the rate still changes.
         for rise in [10.1, -10.1, 19.0] {
             assert!(!is_steady(&line(rise)), "{rise}");
         }
@@ -114,7 +115,7 @@ mod tests {
         let fresh = [level(300.0, 2), level(100.0, 5)].concat();
         assert!(matches!(settling(&fresh), Settling::Since(7, spread) if spread.mean == 100.0));
         assert!(matches!(settling(&fresh[..6]), Settling::Not(_)));
-        // It goes on being steady, and then is no more.
+        // The rate stays steady, and then changes.
         let longer = [fresh.clone(), level(100.0, 3)].concat();
         assert!(matches!(settling(&longer), Settling::Since(7, _)));
         let broken = [longer.clone(), level(50.0, 1)].concat();
@@ -129,7 +130,7 @@ mod tests {
         }
     }
 
-    /// What is true of one series is true of it in another unit, and backwards: neither clause knows a direction.
+    /// Neither the unit nor the direction of a series changes the result.
     #[test]
     fn unit_and_direction_change_nothing() {
         let mut prng = Prng::new(20);
@@ -144,8 +145,8 @@ mod tests {
                 assert!((other.range - spread.range).abs() < 1e-12, "{rates:?}");
                 assert!((other.excursion - spread.excursion).abs() < 1e-12, "{rates:?}");
             }
-            // A line cannot rise by more than 1.2 times what lies between the largest and the smallest: the steepest
-            // through five points has the two lower ones at one end and the others at the other.
+            // A line cannot rise by more than 1.2 times the range: the steepest line through five points has the two
+            // lower points at one end and the others at the other end.
             assert!(spread.excursion <= 1.2 * spread.range + 1e-12, "{rates:?}");
             steady += u32::from(spread.is_steady());
         }

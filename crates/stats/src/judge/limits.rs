@@ -1,6 +1,6 @@
-//! Where the time went, and what kept the rate from being higher: pure functions of what was seen, the same
-//! for measured and for simulated cells. What cannot be told is `n.m.`, and time that nothing explains is
-//! printed as such.
+//! Divides the elapsed time of a phase among owners, and names what limited its rate. These are pure functions of the
+//! observations, the same for measured and simulated cells. Unknown values are `n.m.`; unexplained time is reported as
+//! `rest`.
 
 use std::collections::BTreeMap;
 
@@ -8,90 +8,90 @@ use units::Nanos;
 
 use crate::results::cell::LimitedBy;
 
-/// What a phase used, over the clock that its cell claims and over all kept rounds. Nothing is what was not
-/// seen; zero is what was seen not to be.
+/// The resources that a phase used, over the clock of its cell and all kept rounds. `None` means that a value was not
+/// observed; zero means that nothing was used.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Consumption {
-    /// How long it took, summed over programs where several ran at once.
+    /// Elapsed time. If several programs ran at once, the sum of their times.
     pub elapsed: Nanos,
-    /// How many programs ran at once.
+    /// Number of programs that ran at once.
     pub programs: u32,
-    /// How many operations each had under way at most.
+    /// Queue depth of each program: its largest number of operations in flight.
     pub depth: u32,
-    /// Whether it was several processes or threads, so that their times are no parts of the elapsed time.
+    /// True if a program had several processes or threads. Then their times are not parts of the elapsed time.
     pub several: bool,
-    /// Whether it changed anything.
+    /// True if the phase changed any data or metadata.
     pub writes: bool,
-    /// CPU time in the programs themselves.
+    /// CPU time in user mode.
     pub user: Nanos,
-    /// CPU time in the kernel on their behalf.
+    /// CPU time in the kernel on behalf of the programs.
     pub system: Nanos,
-    /// Time in which they could have run and did not, used-up quota included.
+    /// Time in which the programs were runnable but did not run, used-up quota included.
     pub ready: Option<Nanos>,
-    /// Time in which their quota of the CPU was used up.
+    /// Time in which the programs were throttled because their CPU quota was used up.
     pub quota: Option<Nanos>,
-    /// The share that was used of the tightest limit that was set on the device.
+    /// Used share of the tightest limit that is set on the device.
     pub allowance: Option<f64>,
-    /// Time in which they were held back because too much waited to be written; see [`held_back`].
+    /// Time in which the kernel throttled the programs because too many dirty pages were unwritten; see [`held_back`].
     pub held_back: Option<Nanos>,
-    /// What the lowest devices did that did anything.
+    /// The work of the lowest devices that did any.
     pub device: Option<DeviceWork>,
-    /// Time of the device's flushes.
+    /// Time that the device spent on flushes.
     pub flush: Option<Nanos>,
-    /// The share of the device's work that was done for others.
+    /// Share of the device's work for other programs.
     pub foreign: Option<f64>,
-    /// CPU time of kernel threads, anybody's.
+    /// CPU time of all kernel threads, for any program.
     pub workers: Option<Nanos>,
-    /// Time in which some task, anybody's, waited for memory.
+    /// Time in which any task of the machine waited for memory.
     pub memory_stall: Option<Nanos>,
-    /// The share of what the device read that had been in memory shortly before.
+    /// Share of the bytes read by the device that had been evicted from the page cache shortly before.
     pub refaulted: Option<f64>,
 }
 
-/// What a device did meanwhile, for everybody.
+/// The work of a device during the phase, for all programs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceWork {
-    /// Its name.
+    /// The name of the device.
     pub name: String,
-    /// Time in which it had at least one request. A real kernel looks at the tick of its clock only, and
-    /// sees about half of what short requests take: there it is a lower bound.
+    /// Time in which the device had at least one request in flight. A real kernel looks only at its clock tick and sees
+    /// about half of the time of short requests: there it is a lower bound.
     pub busy: Nanos,
-    /// The times of its reads and writes, summed over requests: an upper bound.
+    /// Durations of the reads and writes, summed over requests: an upper bound of the service time.
     pub requests_time: Nanos,
-    /// How many those were.
+    /// Number of reads and writes.
     pub requests: u64,
-    /// Bytes that they moved.
+    /// Bytes read and written.
     pub bytes: u64,
-    /// Whether it is known to serve one request at a time; then `busy` is exact.
+    /// True if the device is known to serve one request at a time; then `busy` is exact.
     pub one_at_a_time: bool,
 }
 
-/// The time of the programs by owner; all together are the elapsed time.
+/// The time of the programs by owner. The sum of all owners is the elapsed time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Owners {
-    /// In the programs.
+    /// CPU time in user mode.
     pub user: Nanos,
-    /// In the kernel on their behalf.
+    /// CPU time in the kernel on behalf of the programs.
     pub system: Nanos,
-    /// Their quota of the CPU was used up, or one of the device.
+    /// The CPU quota or a quota of the device was used up.
     pub quota: Nanos,
-    /// They could have run, and no processor was free.
+    /// Runnable, but no processor was free.
     pub ready: Nanos,
-    /// Waiting for the device to make data durable.
+    /// Waiting for flushes of the device.
     pub flush: Nanos,
-    /// Held back because too much waited to be written.
+    /// Throttled because too many dirty pages were unwritten.
     pub dirty_throttling: Nanos,
-    /// Waiting for the device to do their work.
+    /// Waiting for the device to do the programs' own work.
     pub device_service: Nanos,
-    /// Waiting while the device did somebody else's.
+    /// Waiting while the device worked for other programs.
     pub device_queue: Nanos,
-    /// Waiting, at most so long, for kernel threads that computed.
+    /// Waiting while kernel threads computed: an upper bound.
     pub kernel_workers: Nanos,
-    /// Nothing seen explains it.
+    /// Unexplained time.
     pub rest: Nanos,
 }
 
-/// The names of the owners in a cell, in the order in which they take their time; see [`owners`].
+/// The names of the owners in a cell, in the order in which [`owners`] assigns time.
 pub const OWNERS: [&str; 10] = [
     "user",
     "system",
@@ -106,7 +106,7 @@ pub const OWNERS: [&str; 10] = [
 ];
 
 impl Owners {
-    /// The owners by the names they have in a cell.
+    /// Returns the nanoseconds of each owner, by its name in a cell.
     pub fn named(&self) -> BTreeMap<String, u64> {
         let times = [
             self.user,
@@ -123,23 +123,24 @@ impl Owners {
         OWNERS.iter().zip(times).map(|(name, nanos)| ((*name).to_owned(), nanos.0)).collect()
     }
 
-    /// Waiting for the device, whoever it worked for.
+    /// Time waiting for the device, for own work and for that of other programs.
     fn device(&self) -> Nanos {
         self.device_service + self.device_queue
     }
 }
 
-/// Where the time went. Each owner takes what it was seen to take, but no more than those before it left:
-///   1. the CPU time of the programs, which is exact: first their own, then the kernel's;
-///   2. used-up quota, then what else kept them from running though they could: exact, too;
-///      what is left they were blocked, and for what is known less well:
-///   3. flushes, which are counted apart from other requests, where anything was changed;
-///   4. being held back by the dirty limit: the device works meanwhile, but nobody waits for it;
-///   5. the device: no longer than its requests took, less the flushes that some of them contain. Its work
-///      for others, and for the other ones of several programs, is the queue;
-///   6. kernel threads, of which only all together are seen;
-///   7. a quota of the device that was used up: requests wait for it where nobody counts them;
-///   8. the rest.
+/// Divides the elapsed time among the owners. Each owner gets its observed time, but no more than the owners before it
+/// left:
+///   1. CPU time of the programs, which is exact: first in user mode, then in the kernel.
+///   2. Used-up quota, then other time in which the programs were runnable but did not run. It is exact, too. The
+///      programs were blocked for the remaining time, and the owners of that are known less well.
+///   3. Flushes, if the phase changed anything. Flushes are counted apart from other requests.
+///   4. Throttling at the dirty limit. The device works meanwhile, but the programs do not wait for it.
+///   5. The device: at most the duration of its requests, less the flushes that some requests contain. Its work for
+///      other programs, including other programs of the same phase, is `device_queue`.
+///   6. Kernel threads. Only the sum over all threads is known.
+///   7. A used-up quota of the device. Requests that wait for it are not counted anywhere else.
+///   8. The rest.
 pub fn owners(used: &Consumption) -> Owners {
     let mut left = used.elapsed;
     let mut take = |wanted: Nanos| {
@@ -150,7 +151,7 @@ pub fn owners(used: &Consumption) -> Owners {
     // 1
     let user = take(used.user);
     let system = take(used.system);
-    // 2: waiting for a processor contains used-up quota.
+    // 2: waiting for a processor includes used-up quota.
     let quota = take(used.quota.unwrap_or_default());
     let ready = take(used.ready.unwrap_or_default().saturating_sub(quota));
     // 3
@@ -185,13 +186,13 @@ pub fn owners(used: &Consumption) -> Owners {
     }
 }
 
-/// Whether a limit that was set on the device was used up, or nearly.
+/// True if a limit that is set on the device was used up, or nearly.
 fn is_used_up(used: &Consumption) -> bool {
     used.allowance.is_some_and(|allowance| allowance >= SATURATED)
 }
 
-/// Where the time went, by the names that owners have in a cell; all together are the elapsed time. Who was
-/// not seen is not there: whatever such an owner had is part of the rest.
+/// Returns the time of each owner by its name in a cell. The sum is the elapsed time. An owner that was not observed is
+/// missing, and its time is part of the rest.
 pub fn where_it_went(used: &Consumption) -> BTreeMap<String, u64> {
     let seen = |owner: &str| match owner {
         "quota" => used.quota.is_some() || is_used_up(used),
@@ -207,17 +208,17 @@ pub fn where_it_went(used: &Consumption) -> BTreeMap<String, u64> {
     named
 }
 
-/// Who changes nothing waits for no flush: those that were seen are others'.
+/// Returns the time of flushes. A read-only phase waits for no flush; any seen belong to other programs.
 fn flushing(used: &Consumption) -> Nanos {
     used.flush.filter(|_| used.writes).unwrap_or_default()
 }
 
-/// A device works for no longer than it was busy, or than the programs took where that is not known.
+/// Returns an upper bound of the service time: the busy time if it is exact, otherwise the elapsed time.
 fn longest_service(used: &Consumption, device: &DeviceWork) -> Nanos {
     if device.one_at_a_time { device.busy } else { window(used) }
 }
 
-/// By the wall clock.
+/// Elapsed wall clock time. `used.elapsed` is the sum over the programs.
 fn window(used: &Consumption) -> Nanos {
     Nanos(used.elapsed.0 / programs(used))
 }
@@ -230,16 +231,18 @@ fn part(whole: Nanos, share: f64) -> Nanos {
     Nanos((whole.0 as f64 * share) as u64).min(whole)
 }
 
-/// A share that makes sense, whatever was computed.
+/// Returns the share limited to 0 to 1; an unknown or not finite share is 0.
 fn share_of(share: Option<f64>) -> f64 {
     share.filter(|share| share.is_finite()).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 
-/// How long programs were held back because too much waited to be written: all the time that they were
-/// blocked in their calls, where the machine was over its limit when the last call returned; none where it
-/// was below half of it. In between, or where they also waited to read, it cannot be told.
+/// Returns the time in which the kernel throttled programs because too many pages were dirty. If the machine was at or
+/// over its limit when the last call returned, this is all the time that the programs were blocked in their calls. If
+/// the machine was below half of the limit, it is zero. In between, or if the programs also waited for reads, it is
+/// unknown (`None`).
 ///
-/// `unwritten` pages waited to be written, and up to `free_run` pages nobody is held back. `fetched` bytes
+/// `unwritten` is the number of dirty pages; up to `free_run` dirty pages, the kernel throttles no program. `fetched`
+/// is the number of bytes read during the phase, `written` the number of bytes written.
 /// had to be read meanwhile, for `written` bytes.
 pub fn held_back(
     blocked_in_calls: Option<Nanos>,
@@ -253,39 +256,39 @@ pub fn held_back(
     blocked_in_calls.filter(|_| unwritten >= free_run && only_writes)
 }
 
-/// What a program that only writes may have to read on the way: the places where names and blocks are kept.
+/// Bytes that a write-only program may read, as a share of the bytes it writes: metadata of names and block locations.
 const SOME_METADATA: f64 = 0.02;
 
-/// The share that was used of the tightest of some limits: each is what was done and what may be done in a
-/// second. Nothing where there is no limit.
+/// Returns the used share of the tightest limit. Each limit is given as the amount done and the amount allowed per
+/// second. Returns `None` if there is no limit.
 pub fn allowance(done_and_limits: &[(u64, Option<u64>)], elapsed: Nanos) -> Option<f64> {
     let share = |(done, limit): &(u64, Option<u64>)| Some(*done as f64 / elapsed.as_secs_f64() / (*limit)? as f64);
     done_and_limits.iter().filter_map(share).filter(|share| share.is_finite()).reduce(f64::max)
 }
 
-/// What can keep a rate from being higher.
+/// The reasons that can keep a rate from being higher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Computing, or waiting for a processor.
     Cpu,
     /// The device cannot do more.
     Device,
-    /// One request after the other: the device could do more at once.
+    /// One request at a time: the device could serve more in parallel.
     Latency,
-    /// Making data durable.
+    /// Flushes, which make data durable.
     Flush,
-    /// Too much waits to be written.
+    /// Throttling, because too many dirty pages are unwritten.
     DirtyThrottle,
-    /// A limit that somebody set.
+    /// A quota that an administrator set.
     Quota,
-    /// What was read before did not stay in memory.
+    /// Data that were read before did not stay in memory.
     Memory,
-    /// It cannot be told.
+    /// Unknown.
     NotMeasured,
 }
 
 impl Limit {
-    /// All of them.
+    /// All limits.
     pub const ALL: [Limit; 8] = [
         Limit::Cpu,
         Limit::Device,
@@ -297,7 +300,7 @@ impl Limit {
         Limit::NotMeasured,
     ];
 
-    /// As it is printed.
+    /// The name that is printed.
     pub const fn name(self) -> &'static str {
         match self {
             Limit::Cpu => "cpu",
@@ -312,51 +315,50 @@ impl Limit {
     }
 }
 
-/// Below so much elapsed time no share says anything: the clocks on both sides are exact, but start and stop
-/// are not free (`summary::CPU_NEEDS_S`).
+/// Below this elapsed time no share is known: the clocks of both quantities are exact, but start and stop cost time
+/// (`summary::CPU_NEEDS_S`).
 const LEAST: Nanos = Nanos::from_millis(100);
 
-/// Without an owner of half of the time, a program would take less than half as long; no other owner can
-/// say the same.
+/// Share of an owner that limits: without it, the program would take half as long. No second owner can have more.
 const MAJORITY: f64 = 0.5;
 
-/// What is at work nine tenths of the time can at best do a ninth more: the utilisation law (Denning &
-/// Buzen, The operational analysis of queueing network models, 1978).
+/// Share from which a resource is saturated. A resource that is busy nine tenths of the time can do at most a ninth
+/// more: the utilisation law (Denning & Buzen, The operational analysis of queueing network models, 1978).
 const SATURATED: f64 = 0.9;
 
-/// A quota that took less than a tenth of the time is not what limits.
+/// A quota that took less than a tenth of the time is not the limit.
 const FELT: f64 = 0.1;
 
-/// Of two owners that have the most together, one is named where it has twice as much as the other: two of
-/// three parts.
+/// Of the two largest owners, one is named if it has twice the time of the other: two of three parts.
 const CLEARLY: f64 = 2.0;
 
-/// Above a fifth of the device's work for others, one's own requests cannot be told from theirs.
+/// If more than a fifth of the device's work is for other programs, their requests hide our own.
 const CROWDED: f64 = 0.2;
 
-/// Requests that take half as much again as the programs wait, or more: several were under way.
+/// If requests take one and a half times as long as the programs wait, or more, several were in flight.
 const OVERLAPPING: f64 = 1.5;
 
-/// A program that reads one thing after the other has one request under way and the kernel, which reads the
-/// next window ahead, another one; to a quarter.
+/// Upper bound of the requests in flight for one program that reads sequentially: one of its own and one of the
+/// kernel's read-ahead, plus a tolerance of a quarter.
 const READ_AHEAD: f64 = 2.5;
 
-/// Requests of the kernel's default read-ahead or more spend their time moving bytes, those of eight pages
-/// or less spend it on the way (VM_READAHEAD_PAGES; half a millisecond at 250 MB/s against a tenth).
+/// Requests of at least the kernel's default read-ahead spend most of their time on the transfer; requests of up to
+/// eight pages spend it on latency (VM_READAHEAD_PAGES; half a millisecond at 250 MB/s against a tenth).
 const LARGE: u64 = 128 * 1024;
 const SMALL: u64 = 32 * 1024;
 
-/// What limited a phase, and the figures that tell. Rather `n.m.` than wrong:
-///   1. too short a time tells nothing, nor do several processes of one program: one may compute while another waits;
-///   2. a quota that was felt or nearly used up;
-///   3. memory, where half of what was read had been there before and waiting for it was felt; where that is
-///      only suspected, or somebody else may be short of memory, nothing else is named;
-///   4. flushes, or being held back, for half of the time;
-///   5. the CPU: half of the time, or with waiting for it nine tenths - unless a device is saturated and
-///      the CPU is not;
-///   6. the device, where waiting for it and its flushes took half of the time, or where it is saturated:
-///      its flushes where they are most of that, else see `device_or_latency`;
-///   7. else it cannot be told.
+/// Names the limit of a phase and the figures that show it. If in doubt, the answer is `n.m.`:
+///   1. The limit is unknown if the time is too short, or if one program has several processes: one may compute while
+///      another waits.
+///   2. A quota that took a tenth of the time, or that was nearly used up.
+///   3. Memory, if half of the bytes read had been in the page cache before and the programs waited for them. If that
+///      is only suspected, or other programs may be short of memory, no limit is named.
+///   4. Flushes or throttling, if they took half of the time.
+///   5. The CPU, if computing took half of the time, or nine tenths together with waiting for a processor. Exception: a
+///      device is saturated and the CPU is not.
+///   6. The device, if waiting for it and its flushes took half of the time, or if it is saturated. The flushes are
+///      named if they are most of that time; otherwise see `device_or_latency`.
+///   7. Otherwise the limit is unknown.
 pub fn limited_by(used: &Consumption) -> LimitedBy {
     let owners = owners(used);
     let (limit, evidence) = decide(used, &owners);
@@ -413,7 +415,7 @@ fn decide(used: &Consumption, owners: &Owners) -> (Limit, String) {
     // 5
     let busy = used.device.as_ref().map_or(0.0, |device| device.busy.0 as f64 / window(used).0 as f64).min(1.0);
     let ready = share(owners.ready);
-    // A device that others keep busy limits nobody who hardly waits for it.
+    // A device that other programs keep busy is not the limit of a program that hardly waits for it.
     let is_saturated = busy >= SATURATED && device + flush >= MAJORITY / 2.0;
     if computing >= SATURATED || (!is_saturated && (computing >= MAJORITY || computing + ready >= SATURATED)) {
         let waited = if ready >= 0.01 { format!(", {} runnable", percent(ready)) } else { String::new() };
@@ -434,18 +436,18 @@ fn decide(used: &Consumption, owners: &Owners) -> (Limit, String) {
     (Limit::NotMeasured, largest(used, owners))
 }
 
-/// Tells a device that cannot do more from one that was only asked for one thing at a time.
-///   1. A device known to serve one at a time cannot do more.
-///   2. Where others use it too, their requests hide ours: then it must be busy all the time.
-///   3. Small reads of one program, one after the other: latency, also with the next one read ahead.
-///   4. Large requests move bytes, several at once fill it.
-///   5. Writes go through other hands, and come in any number: the device.
+/// Distinguishes a device that cannot do more from a device that had only one request at a time.
+///   1. A device known to serve one request at a time cannot do more.
+///   2. If other programs use the device, their requests hide ours. Then it is the limit only if it is always busy.
+///   3. Small sequential reads of one program at queue depth 1, with or without read-ahead: latency.
+///   4. Large requests are limited by the transfer, and several requests in flight use the device fully.
+///   5. Writes are issued by kernel threads, any number at a time: the device.
 fn device_or_latency(used: &Consumption, owners: &Owners, work: &DeviceWork, busy: f64) -> (Limit, String) {
     let share = (owners.device() + owners.flush).0 as f64 / used.elapsed.0 as f64;
     let size = work.bytes / work.requests.max(1);
     let at_once = work.requests_time.0 as f64 / owners.device().0.max(1) as f64;
     let crowd = share_of(used.foreign);
-    // What is written for a program cannot be told from what is written for others; what is read can.
+    // Writes for a program cannot be distinguished from writes for other programs; reads can.
     let is_crowded = crowd >= CROWDED || (used.foreign.is_none() && !used.writes);
     let others =
         if crowd >= 0.01 { format!(", {} of its work for other programs", percent(crowd)) } else { String::new() };
@@ -481,7 +483,7 @@ fn waiting(share: f64) -> String {
     format!("{} waiting", percent(share))
 }
 
-/// The two largest owners: why no one of them is it.
+/// Returns the two largest owners in words, to show why neither is the limit.
 fn largest(used: &Consumption, owners: &Owners) -> String {
     let mut named: Vec<(String, u64)> = owners.named().into_iter().collect();
     named.sort_by_key(|(_, nanos)| std::cmp::Reverse(*nanos));

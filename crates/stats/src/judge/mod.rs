@@ -1,4 +1,4 @@
-//! Whether a figure is what its label says, and what limited it.
+//! Judges results: whether a figure is what its label says, and what limited it.
 
 pub mod limits;
 pub mod marks;

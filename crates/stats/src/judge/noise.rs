@@ -1,8 +1,8 @@
-//! Whether anything else was at work on the machine: thresholds over what was seen in two windows, one in
-//! which nothing of ours ran and the one of the measurement.
+//! Background load: judges whether other work on the machine disturbed a measurement. The thresholds apply to two
+//! windows of observations: one before the measurement, in which no program of ours ran, and one during it.
 //!
-//! On a busy machine every cell is noisy. That is said once, for the run; a cell is starred where it is
-//! worse than the rest: see [`stand_out`].
+//! On a busy machine all cells are noisy. This is reported once for the run. A cell gets a star only if it is more
+//! disturbed than the others: see [`stand_out`].
 
 use std::collections::BTreeMap;
 
@@ -13,41 +13,40 @@ use crate::judge::marks::{Mark, MarkCode};
 use crate::results::cell::Environment;
 use crate::results::document::Noise;
 
-/// What was seen of the machine in a window of time. Nothing is what was not seen.
+/// Observations of the machine in a window of time. `None` means not observed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Window {
-    /// How long it was.
+    /// Length of the window.
     pub elapsed: Nanos,
     /// Processors of the machine.
     pub cpus: u32,
-    /// Bytes that the devices under the programs moved, for everybody.
+    /// Bytes that the devices under the programs moved, for any program.
     pub device_bytes: Option<u64>,
-    /// Of those, what they moved for the programs; nothing where that cannot be told.
+    /// The part of them that was for our programs; `None` if it is unknown.
     pub own_bytes: Option<u64>,
-    /// CPU time of the programs.
+    /// CPU time of our programs.
     pub ran: Nanos,
-    /// CPU time of everybody else but the kernel's own threads. Counted by the tick of a clock, and so a rough
-    /// figure over few of them.
+    /// CPU time of all other processes without kernel threads. The kernel counts it by clock ticks, so it is inexact in
+    /// a short window.
     pub others: Option<Nanos>,
-    /// Time in which the programs could have run, and no processor was free.
+    /// Time in which our programs were runnable but no processor was free.
     pub waited: Option<Nanos>,
-    /// Time in which some task waited for a processor.
+    /// Time in which any task waited for a processor.
     pub cpu_pressure: Option<Nanos>,
-    /// Time in which some task waited for a device.
+    /// Time in which any task waited for a device.
     pub io_pressure: Option<Nanos>,
-    /// Time that another virtual machine had a processor, summed over processors.
+    /// CPU steal: time in which other virtual machines had our processors, summed over processors.
     pub steal: Option<Nanos>,
-    /// By how much the longest of many short sleeps was too long.
+    /// The largest delay of many short sleeps.
     pub overslept: Option<Nanos>,
-    /// How often somebody dropped the caches of the machine.
+    /// Number of times that a process dropped the page cache of the machine (drop_caches).
     pub drops: Option<u64>,
-    /// Bytes of files, none of them the programs', that were pushed out of memory and wanted again.
+    /// Bytes of other programs' files that were evicted from the page cache and read again.
     pub refaulted_bytes: Option<u64>,
 }
 
 impl Window {
-    /// Both windows together: one may not begin before the other has ended. What was not seen in one of them
-    /// was not seen.
+    /// Adds two windows that do not overlap. A value that was not observed in one of them is `None` in the sum.
     pub fn and(&self, other: &Window) -> Window {
         fn both<T: std::ops::Add<Output = T>>(a: Option<T>, b: Option<T>) -> Option<T> {
             a.zip(b).map(|(a, b)| a + b)
@@ -69,60 +68,60 @@ impl Window {
         }
     }
 
-    /// All of them together; nothing of none.
+    /// Adds all windows. Returns `None` if there are none.
     pub fn sum(windows: impl IntoIterator<Item = Window>) -> Option<Window> {
         windows.into_iter().reduce(|sum, window| sum.and(&window))
     }
 
-    /// The same with the programs' own bytes settled: where nobody can tell them, all but what the window before
-    /// lets expect of others. Only then can windows of different kinds be added.
+    /// Returns the window with `own_bytes` filled in. If they are unknown, they are all bytes minus those that the
+    /// window before lets expect of other programs. Windows of different kinds can only be added after this.
     pub fn settled(self, before: &Window) -> Window {
         let own = foreign_bytes(before, &self).zip(self.device_bytes).map(|(foreign, all)| all - foreign.min(all));
         Window { own_bytes: own, ..self }
     }
 
-    /// CPU time of others that could have kept anybody waiting.
+    /// Returns the part of `waited` that other programs can have caused: at most their CPU time.
     fn taken(&self, waited: Option<Nanos>) -> Option<Nanos> {
         waited.map(|waited| self.others.map_or(waited, |others| waited.min(others)))
     }
 }
 
-/// What a disturbance is.
+/// The kinds of disturbances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// The devices worked for others.
+    /// The devices worked for other programs.
     Device,
-    /// Other programs had the processors.
+    /// Other programs used the processors.
     Others,
     /// Tasks waited for processors.
     CpuPressure,
     /// The programs waited for processors.
     Waiting,
-    /// Another virtual machine had the processors.
+    /// CPU steal: other virtual machines had the processors.
     Steal,
     /// Short sleeps took too long.
     Jitter,
-    /// Somebody waited for devices before anything of ours ran.
+    /// A task waited for devices before our programs ran.
     IoPressure,
-    /// Somebody dropped the caches.
+    /// A process dropped the page cache.
     Drops,
     /// Memory was short.
     Memory,
 }
 
-/// Something that was at work besides the measurement.
+/// Background load that was found in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Disturbance {
-    /// What.
+    /// The kind of disturbance.
     pub kind: Kind,
-    /// How much of it, in the measure of its threshold.
+    /// The observed value, in the unit of its threshold.
     pub value: f64,
-    /// From where on it disturbs.
+    /// The value from which it counts as a disturbance.
     pub threshold: f64,
 }
 
 impl Kind {
-    /// Whether it is somebody's doing, and not what came of that.
+    /// True if the disturbance is a cause, not an effect of one.
     fn is_cause(self) -> bool {
         match self {
             Kind::Device | Kind::Others | Kind::Steal | Kind::Drops | Kind::Memory => true,
@@ -132,17 +131,17 @@ impl Kind {
 }
 
 impl Disturbance {
-    /// How many times over its threshold.
+    /// Returns the value as a multiple of its threshold.
     pub fn weight(&self) -> f64 {
         self.value / self.threshold
     }
 
-    /// As a mark.
+    /// Returns the disturbance as a mark.
     pub fn mark(&self) -> Mark {
         Mark { code: MarkCode::Noise, value: Some(self.value), text: self.text() }
     }
 
-    /// In words.
+    /// Describes the disturbance in words.
     pub fn text(&self) -> String {
         let percent = 100.0 * self.value;
         match self.kind {
@@ -162,29 +161,30 @@ impl Disturbance {
     }
 }
 
-// The thresholds, each a share of the window where nothing else is said. All are conventions of this project.
+// The thresholds. Unless stated otherwise, each is a share of the window. All are conventions of this project.
 
-/// Of the programs' own bytes.
+/// Share of our programs' bytes.
 const DEVICE: f64 = 0.02;
-/// Of all processors' time.
+/// Share of the time of all processors.
 const OTHERS: f64 = 0.10;
-/// Below, the ticks of the clock are too few to tell a tenth of the processors' time: at 100 Hz, 50 on two.
+/// In a shorter window, the clock ticks are too few to detect a tenth of the processors' time: at 100 Hz, 50 ticks on
+/// two processors.
 const OTHERS_NEED: Nanos = Nanos::from_millis(250);
 const CPU_PRESSURE: f64 = 0.10;
-/// Of the programs' own CPU time.
+/// Share of our programs' CPU time.
 const WAITING: f64 = 0.02;
-/// Of all processors' time.
+/// Share of the time of all processors.
 const STEAL: f64 = 0.01;
-/// In seconds.
+/// Seconds.
 const JITTER: f64 = 0.005;
-/// In the window before.
+/// Share of the window before.
 const IO_PRESSURE: f64 = 0.01;
-/// Once is too often.
+/// A count: one drop is a disturbance.
 const DROPS: f64 = 1.0;
-/// Of the programs' own bytes.
+/// Share of our programs' bytes.
 const MEMORY: f64 = 0.02;
 
-/// What disturbed a measurement, the worst first. `before` is a window in which nothing of ours ran.
+/// Returns the disturbances of a measurement, the worst first. `before` is a window in which no program of ours ran.
 pub fn disturbances(before: &Window, during: &Window) -> Vec<Disturbance> {
     let mut found: Vec<Disturbance> =
         checks(before, during).into_iter().flatten().filter(|check| check.value >= check.threshold).collect();
@@ -192,8 +192,8 @@ pub fn disturbances(before: &Window, during: &Window) -> Vec<Disturbance> {
     found
 }
 
-/// What a figure may claim about its environment: quiet only where the processors and the devices were both
-/// seen, or where the programs use no device.
+/// Returns the environment that a figure may claim. It is `Quiet` only if the processors were observed, and the devices
+/// were observed or the programs use none.
 pub fn environment(before: &Window, during: &Window) -> Environment {
     let checks = checks(before, during);
     let seen = |kind: Kind| checks.iter().flatten().any(|check| check.kind == kind);
@@ -207,10 +207,10 @@ pub fn environment(before: &Window, during: &Window) -> Environment {
     }
 }
 
-/// Every check that can be made.
+/// Computes every check that the observations allow.
 ///
-/// Who waits for a processor may wait for ourselves, or for what the kernel does for us: no longer wait counts
-/// than others had the processors.
+/// A task that waits for a processor may wait for our own programs, or for kernel work on their behalf. So the waiting
+/// time counts only up to the CPU time of other programs.
 fn checks(before: &Window, during: &Window) -> [Option<Disturbance>; 9] {
     let check = |kind, value: Option<f64>, threshold| {
         value.filter(|value| value.is_finite()).map(|value| Disturbance { kind, value, threshold })
@@ -231,8 +231,8 @@ fn checks(before: &Window, during: &Window) -> [Option<Disturbance>; 9] {
     ]
 }
 
-/// Bytes that the devices moved for others during the measurement: what they moved and not for the programs.
-/// Where that cannot be told, as much as before in the same time.
+/// Returns the bytes that the devices moved for other programs during the measurement: all bytes minus our own. If our
+/// own are unknown, the rate of the window before gives an estimate. `None` if neither is known.
 pub fn foreign_bytes(before: &Window, during: &Window) -> Option<u64> {
     let device = during.device_bytes?;
     if let Some(own) = during.own_bytes {
@@ -243,7 +243,7 @@ pub fn foreign_bytes(before: &Window, during: &Window) -> Option<u64> {
     expected.is_finite().then(|| (expected as u64).min(device))
 }
 
-/// A part of the whole. None of nothing is nothing at all, and some of nothing is all of it.
+/// Returns `part` as a share of `whole`. If the whole is zero, the share is 0 without a part and 1 with one.
 fn ratio(part: Option<u64>, whole: Option<u64>) -> Option<f64> {
     match (part?, whole?) {
         (0, 0) => Some(0.0),
@@ -256,19 +256,19 @@ fn share(part: Option<Nanos>, whole: Nanos) -> Option<f64> {
     (whole > Nanos::ZERO).then(|| part.map(|part| part.0 as f64 / whole.0 as f64)).flatten()
 }
 
-/// Which of a run's cells are disturbed more than the rest: by more than twice the median of all. `weights`
-/// are the cells' worst disturbances.
+/// Returns for each cell of a run whether it is disturbed more than twice as much as the median cell. `weights` are the
+/// worst disturbances of the cells.
 pub fn stand_out(weights: &[f64]) -> Vec<bool> {
     let usual = median(weights).unwrap_or(0.0).max(1.0);
     weights.iter().map(|weight| *weight > WORSE * usual).collect()
 }
 
-/// A cell stands out where it has twice the usual disturbance.
+/// Factor over the median disturbance from which a cell stands out.
 const WORSE: f64 = 2.0;
 
-/// What disturbed a run, said once for all of it: of the disturbances of its rounds a cause that was found in
-/// at least half of those that were disturbed, else whatever was found in most of them, of those the
-/// weightiest; with its worst figure. Nothing where no round was disturbed.
+/// Summarises the disturbances of a run's rounds. Prefers a cause found in at least half of the disturbed rounds;
+/// otherwise the kind found in most rounds; of equals, the one with the largest weight. Gives its worst figure. Returns
+/// `None` if no round was disturbed.
 pub fn of_run(rounds: &[(u32, Vec<Disturbance>)]) -> Option<Noise> {
     let mut kinds: BTreeMap<Kind, Vec<(u32, Disturbance)>> = BTreeMap::new();
     for (round, found) in rounds {
@@ -287,10 +287,10 @@ pub fn of_run(rounds: &[(u32, Vec<Disturbance>)]) -> Option<Noise> {
     Some(Noise { text, value: worst.value, rounds: numbers })
 }
 
-/// The most rounds that are listed by number. Five numbers are read at a glance; a choice.
+/// The largest number of rounds that are listed by number. Five numbers are read at a glance; a choice.
 const LISTED: usize = 5;
 
-/// `every round`, `round 2`, `rounds 2 and 4`, `60 of 77 rounds`.
+/// Prints `every round`, `round 2`, `rounds 2 and 4`, `60 of 77 rounds`.
 fn named(rounds: &[u32], of: usize) -> String {
     match rounds {
         [one] => format!("round {one}"),
@@ -310,7 +310,7 @@ mod tests {
 
     const SECOND: Nanos = Nanos::from_secs(1);
 
-    /// A window of a second on two processors in which everything is seen and nothing happens.
+    /// A window of one second on two processors, with all values observed and no disturbance.
     fn quiet() -> Window {
         Window {
             elapsed: SECOND,
@@ -329,7 +329,7 @@ mod tests {
         }
     }
 
-    /// A measurement that moves 100 MB.
+    /// A window of a measurement that moves 100 MB.
     fn measurement() -> Window {
         Window { device_bytes: Some(100_000_000), own_bytes: Some(100_000_000), ..quiet() }
     }
@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn each_threshold_is_its_own() {
         let some = |millis| Some(Nanos::from_millis(millis));
-        // Somebody is there, for whom one may have to wait.
+        // Other programs used the CPU, so that our own may have had to wait.
         let during = Window { others: some(199), ..measurement() };
         for (kind, below, above) in [
             (
@@ -377,7 +377,7 @@ mod tests {
         }
         let before = Window { io_pressure: some(10), ..quiet() };
         assert_eq!(kinds(&before, &during), [Kind::IoPressure]);
-        // During the measurement it is our own waiting.
+        // During the measurement, our own programs wait for I/O.
         assert_eq!(kinds(&quiet(), &Window { io_pressure: some(900), ..during }), []);
     }
 
@@ -442,7 +442,7 @@ mod tests {
         assert_eq!(of_run(&[(1, Vec::new())]), None);
         let all = of_run(&[(1, others(400)), (2, others(600))]).expect("noise");
         assert!(all.text.ends_with("30 % of the CPU in every round"), "{}", all.text);
-        // The cause, not what came of it; unless that alone was seen mostly.
+        // The cause is reported, not its effect, unless the effect alone was found in most rounds.
         let waited = Some(Nanos::from_millis(400));
         let both = disturbances(&quiet(), &Window { others: waited, waited, ..quiet() });
         let effect = disturbances(&quiet(), &Window { others: Some(Nanos::from_millis(20)), waited, ..quiet() });

@@ -1,33 +1,34 @@
-//! Whether what was read came from the device that it is said to come from.
+//! Judges whether data came from the device that the label names.
 
 use super::{Mark, MarkCode};
 
-/// The share of the bytes read that must have come from the device. The kernel reads whole pages, and more of
-/// them than are asked for, so that less than all of it has another source.
+/// The share of the bytes read that must have come from the device. The kernel reads whole pages and reads ahead, so a
+/// smaller share means another source.
 pub const FROM_DEVICE: f64 = 0.95;
 
-/// Bytes that may have another source in any case: to look a file up reads metadata, and btrfs keeps small files
-/// among them. Eight of its nodes; looking up reads one or two.
+/// Bytes that may always have another source. Opening a file reads metadata, and btrfs stores small files in its
+/// metadata. This is eight btrfs nodes; a lookup reads one or two.
 const BY_THE_WAY: u64 = 128 << 10;
 
-/// What programs read that is said to have been out of memory, or was read past it.
+/// The bytes that programs read although they were not in the page cache, or with O_DIRECT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// So many bytes, each once or past the page cache.
+    /// Number of bytes, each read once or past the page cache.
     All(u64),
-    /// So many bytes for the first time. What is touched again after that, or was written before, memory has by right.
+    /// Number of bytes read for the first time. The page cache may hold bytes that are read again or were written
+    /// before.
     First(u64),
 }
 
 impl Wanted {
-    /// The bytes that have to come from the device.
+    /// Returns the bytes that must come from the device.
     pub fn bytes(self) -> u64 {
         let (Wanted::All(bytes) | Wanted::First(bytes)) = self;
         bytes
     }
 }
 
-/// What is wrong where programs wanted these bytes and so many were fetched from the device for them.
+/// Returns a mark if too few of the wanted bytes were fetched from the device.
 pub fn cache(fetched: u64, wanted: Wanted) -> Option<Mark> {
     let share = fetched as f64 / wanted.bytes() as f64;
     let is_much = wanted.bytes().saturating_sub(fetched) > BY_THE_WAY;
@@ -42,7 +43,8 @@ pub fn cache(fetched: u64, wanted: Wanted) -> Option<Mark> {
     })
 }
 
-/// What is wrong where a device read so many bytes, and those it stands on only so many meanwhile.
+/// Returns a mark if the device `under` a stacked device read far fewer bytes (`below`) than the device itself
+/// (`above`).
 pub fn lower(below: u64, above: u64, (device, under): (&str, &str)) -> Option<Mark> {
     let share = below as f64 / above as f64;
     (above > 0 && share < FROM_DEVICE).then(|| Mark {
@@ -55,7 +57,7 @@ pub fn lower(below: u64, above: u64, (device, under): (&str, &str)) -> Option<Ma
     })
 }
 
-/// Never rounded up to all of it.
+/// Truncates, so that 100 % means all bytes.
 fn percent(share: f64) -> String {
     format!("{:.0} %", (100.0 * share).floor())
 }

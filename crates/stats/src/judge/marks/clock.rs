@@ -1,14 +1,15 @@
-//! Whether a time was long enough to be measured.
+//! Judges whether a time was long enough for the clock.
 
 use units::Nanos;
 
 use super::{Mark, MarkCode};
 
-/// A time must be so many times what the clock shows where nothing is done: then that is no more than a
-/// hundredth of it.
+/// A time must be at least this multiple of an empty round's time. Then the clock's own cost is at most a hundredth of
+/// it.
 const QUANTA: f64 = 100.0;
 
-/// What is wrong with a time as short as this, where the clock shows `nothing` when nothing is done.
+/// Returns a mark if the elapsed time is too short. `nothing` is the elapsed time that the clock shows for an empty
+/// round.
 pub fn short(elapsed_s: f64, nothing: Nanos) -> Option<Mark> {
     let least = QUANTA * nothing.as_secs_f64();
     (elapsed_s < least).then(|| Mark {

@@ -1,29 +1,28 @@
-//! Whether the device moved the bytes that the programs moved: neither holes nor compressed data, nor several times
-//! over.
+//! Judges whether the device moved the same bytes as the programs: no holes, no compressed data, no write
+//! amplification.
 
 use super::{Mark, MarkCode};
 
-/// The share of the files that may be empty, or compressed: as much as need not come from the device
+/// The share of the files that may be holes or compressed: the bytes that need not come from the device
 /// (`caches::FROM_DEVICE`).
 const OTHERWISE: f64 = 0.05;
 
-/// The share of the programs' bytes that the device must have written. What it writes beside the data only adds
-/// to that.
+/// The share of the programs' bytes that the device must have written. Metadata only adds to the device's bytes.
 const WRITTEN: f64 = 0.90;
 
-/// So many times the programs' bytes may a device write where they are large and in order.
+/// Write amplification that large sequential writes may have.
 const TIMES: f64 = 1.5;
 
-/// Below this, journal and metadata weigh too much: on fresh images they took up to 0.6 MiB beside the data of one
-/// phase that wrote in order (measured: btrfs; ext4 and xfs less than 0.1 MiB), and a disk that others use writes for
-/// them too. Blocks at random are another matter: btrfs wrote 16 MiB of those three times over.
+/// Below this, journal and metadata are too large a part. On fresh images they took up to 0.6 MiB in a phase of
+/// sequential writes (measured: btrfs; ext4 and xfs less than 0.1 MiB), and the disk writes for other programs, too.
+/// Random blocks are different: btrfs wrote 16 MiB of those three times.
 const LARGE: u64 = 16 << 20;
 
-/// Writes that are as large as the blocks of most file systems: smaller ones, each made durable by itself, must
-/// write a block over and over.
+/// Size of writes that are as large as the blocks of most file systems. Smaller writes, each made durable by itself,
+/// must write the same block several times.
 const LARGE_CALL: u64 = 4096;
 
-/// What is wrong with reading files of which so many bytes were never written.
+/// Returns a mark if too many of the `of` bytes of the files that were read are holes.
 pub fn hole(empty: u64, of: u64) -> Option<Mark> {
     let share = empty as f64 / of as f64;
     (of > 0 && share > OTHERWISE).then(|| Mark {
@@ -33,13 +32,13 @@ pub fn hole(empty: u64, of: u64) -> Option<Mark> {
     })
 }
 
-/// Whether so much of the files is compressed that reading them reads less of a device.
+/// True if so much of the files is compressed that reading them reads fewer bytes of the device.
 pub fn is_compressed(compressed: u64, of: u64) -> bool {
     of > 0 && compressed as f64 / of as f64 > OTHERWISE
 }
 
-/// What is wrong where programs read so many bytes of compressed files, and so many were fetched from the device for
-/// them. To be asked where that is too few (`caches::cache`).
+/// Returns the mark for reads of compressed files. Call it only if too few bytes were fetched from the device
+/// (`caches::cache`).
 pub fn compress_read(fetched: u64, read: u64) -> Mark {
     let share = fetched as f64 / read as f64;
     Mark {
@@ -52,7 +51,7 @@ pub fn compress_read(fetched: u64, read: u64) -> Mark {
     }
 }
 
-/// What is wrong where programs wrote so many bytes and made them durable, and the device wrote so many.
+/// Returns a mark if the device wrote far fewer bytes than the programs wrote and made durable.
 pub fn compress(device: u64, program: u64) -> Option<Mark> {
     let share = device as f64 / program as f64;
     (program > 0 && share < WRITTEN).then(|| Mark {
@@ -65,7 +64,7 @@ pub fn compress(device: u64, program: u64) -> Option<Mark> {
     })
 }
 
-/// The same where the device wrote far more. `calls` is how many writes it were, in order.
+/// Returns a mark if the device wrote far more bytes than the programs. `calls` is the number of sequential writes.
 pub fn amplify(device: u64, program: u64, calls: u64) -> Option<Mark> {
     let times = device as f64 / program as f64;
     let is_large = program >= LARGE && calls > 0 && program / calls >= LARGE_CALL;
@@ -76,9 +75,9 @@ pub fn amplify(device: u64, program: u64, calls: u64) -> Option<Mark> {
     })
 }
 
-/// What is wrong with a command while which the devices under its target moved so many bytes in all rounds together,
-/// and whose own account has so many, where others use the devices too. Names that are made and removed are in no
-/// account.
+/// Returns a mark if the device had no part in a command. `device` is the number of bytes that the devices under its
+/// target moved, over all rounds. `own` is the same figure of the command's own account, given if other programs use
+/// the devices too. Accounts do not include the creation and removal of names.
 pub fn untouched(device: u64, own: Option<u64>) -> Option<Mark> {
     let text = match own {
         _ if device == 0 => "it neither read nor wrote the device: the figure says nothing about this target",

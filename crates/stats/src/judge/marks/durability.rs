@@ -1,12 +1,12 @@
-//! Whether what was said to be durable was.
+//! Judges whether data were durable when the clock said so.
 
 use super::{Mark, MarkCode};
 
-/// The share of the files' pages that may be in memory only when durability is claimed. A convention of this
-/// project: other programs may touch a page of metadata meanwhile.
+/// The share of the files' pages that may be dirty when durability is claimed. A convention of this project: other
+/// programs may touch a page of metadata meanwhile.
 const DIRTY: f64 = 0.01;
 
-/// What is wrong where so many of so many pages were in memory only when the clock stopped.
+/// Returns a mark if too many of the `of` pages were dirty when the clock stopped.
 pub fn dirty(unwritten: u64, of: u64) -> Option<Mark> {
     let share = unwritten as f64 / of as f64;
     (of > 0 && share > DIRTY).then(|| Mark {
@@ -16,17 +16,16 @@ pub fn dirty(unwritten: u64, of: u64) -> Option<Mark> {
     })
 }
 
-/// The share of the written bytes that the machine may have more to write than at first when they are said to be
-/// durable. Others write too, so that only most of them tells.
+/// The largest permitted growth of the machine's dirty bytes at the time of durability, as a share of the written
+/// bytes. Other programs write too, so only a majority is evidence.
 const GROWN: f64 = 0.5;
 
-/// Less than this is what others make dirty in passing: the quarter of the 16 MiB at which a machine counts as
-/// calm.
+/// Smaller amounts are normal background writes: a quarter of the 16 MiB below which a machine counts as idle.
 const GROWN_LEAST: u64 = 4 << 20;
 
-/// What is wrong where the machine had so many more bytes to write than at first when the clock stopped, though so
-/// many were written and made durable. To be asked only where no disk can be seen that may have got them: where
-/// one can, its flushes tell.
+/// Returns a mark if the machine's dirty bytes grew by `grown` until the clock stopped, although the `written` bytes
+/// were said to be durable. Call it only if no disk is visible that may have received them; the flushes of a visible
+/// disk are better evidence.
 pub fn dirty_below(grown: u64, written: u64) -> Option<Mark> {
     let share = grown as f64 / written as f64;
     (written >= GROWN_LEAST && share > GROWN).then(|| Mark {
@@ -40,31 +39,30 @@ pub fn dirty_below(grown: u64, written: u64) -> Option<Mark> {
     })
 }
 
-/// Applies [`dirty_below`] to each round, given as the growth of the machine's dirty bytes (none if unknown) and the
-/// bytes written, and returns the mark of the round with the smallest share. Other programs can make dirty bytes grow
-/// in some rounds, but hardly in all, so one round without growth clears the disk.
+/// Applies [`dirty_below`] to each round, given as the growth of the machine's dirty bytes (`None` if unknown) and the
+/// bytes written. Returns the mark of the round with the smallest share. Other programs can make dirty bytes grow in
+/// some rounds, but hardly in all, so one round without growth clears the disk.
 pub fn dirty_below_always(rounds: &[(Option<u64>, u64)]) -> Option<Mark> {
     let marks: Option<Vec<Mark>> = rounds.iter().map(|(grown, written)| dirty_below((*grown)?, *written)).collect();
     marks?.into_iter().min_by(|a, b| a.value.unwrap_or(0.0).total_cmp(&b.value.unwrap_or(0.0)))
 }
 
-/// Of two calls that wait for durability, at least one must have brought a flush: file systems do one for each
-/// that comes alone, and several programs may share one.
+/// Of this number of sync calls, at least one must have caused a flush: file systems flush once for each call that
+/// comes alone, and several programs may share a flush.
 const CALLS_PER_FLUSH: u64 = 2;
 
-/// What a device did that has a write cache.
+/// The flushes of a device that has a write cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flushing<'a> {
-    /// Its name.
+    /// The name of the device.
     pub device: &'a str,
-    /// How often it was flushed, for everybody.
+    /// Number of flushes, for any program.
     pub flushes: u64,
-    /// Whether the kernel was told that there is nothing to flush.
+    /// True if an administrator told the kernel that the device has no cache to flush.
     pub overridden: bool,
 }
 
-/// What is wrong where so many calls per program waited for durability, and a device with a write cache was
-/// flushed too rarely for that to be true.
+/// Returns a mark if a device with a write cache was flushed too rarely for the number of sync calls per program.
 pub fn noflush(seen: Flushing, calls_per_program: u64) -> Option<Mark> {
     let Flushing { device, flushes, overridden } = seen;
     let needed = (calls_per_program / CALLS_PER_FLUSH).max(1);
@@ -79,8 +77,8 @@ pub fn noflush(seen: Flushing, calls_per_program: u64) -> Option<Mark> {
     })
 }
 
-/// Options of a mount by which its syncs flush nothing: ext4 and btrfs without barriers, as /proc names them, and
-/// an overlay that is not to survive a crash, as older and newer kernels name it.
+/// Mount options that turn flushes off, each with its file system type; an empty type means any. ext4 and btrfs without
+/// barriers, as in /proc, and overlayfs without crash safety, as older and newer kernels call it.
 const WITHOUT_FLUSHES: [(&str, &str); 5] = [
     ("", "nobarrier"),
     ("", "barrier=0"),
@@ -89,7 +87,7 @@ const WITHOUT_FLUSHES: [(&str, &str); 5] = [
     ("overlay", "fsync=volatile"),
 ];
 
-/// What is wrong with durability on a mount of this type with these options.
+/// Returns a mark if a file system of this type with these mount options does not flush.
 pub fn noflush_by_mount(file_system: &str, options: &[String]) -> Option<Mark> {
     let promises = |option: &&String| {
         WITHOUT_FLUSHES.iter().any(|(system, word)| word == option && (system.is_empty() || *system == file_system))
@@ -111,7 +109,7 @@ mod tests {
         assert_eq!(dirty_below(60 << 20, 64 << 20).map(|mark| mark.code), Some(MarkCode::Dirty));
     }
 
-    /// A disk that keeps what it was told to write, and an honest one beside a program that writes in some rounds.
+    /// One disk does not write its data. The other is honest, but another program writes in some rounds.
     #[test]
     fn only_what_grew_in_every_round_was_not_written() {
         let written = 64 << 20;

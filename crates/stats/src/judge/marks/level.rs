@@ -1,10 +1,10 @@
-//! What a rate over time tells: one that did not settle, one that changed its level, one that was held down.
+//! Judges a rate over time: rates that are not steady, rates that changed their level, throttled rates.
 
 use super::{Mark, MarkCode};
 use crate::inference::level::{LEVEL_WINDOW, Step};
 use crate::inference::steady::{EXCURSION, MOST_ROUNDS, RANGE, Spread};
 
-/// What is wrong with a rate that is claimed to be steady and whose last rounds are so far apart.
+/// Returns a mark if the last rounds of a rate differ too much to be steady.
 pub fn unsteady(spread: &Spread) -> Option<Mark> {
     if spread.is_steady() {
         return None;
@@ -20,8 +20,8 @@ pub fn unsteady(spread: &Spread) -> Option<Mark> {
     Some(Mark { code: MarkCode::Unsteady, value: Some(spread.range.max(spread.excursion)), text })
 }
 
-/// What is wrong with a rate whose level changed in the middle: which stands for the device is not told by their mean.
-/// In words what is counted, as `20.3 MiB/s`, and the round it began in.
+/// Returns the mark of a rate whose level changed. The mean of the two levels does not show which one is the device's.
+/// `in_words` prints a rate, for example `20.3 MiB/s`. `round` is the round in which the new level began.
 pub fn step(step: &Step, in_words: impl Fn(f64) -> String, round: u32) -> Mark {
     let way = if step.after < step.before { "fell" } else { "rose" };
     let (from, to) = (in_words(step.before), in_words(step.after));
@@ -33,25 +33,25 @@ pub fn step(step: &Step, in_words: impl Fn(f64) -> String, round: u32) -> Mark {
     }
 }
 
-/// A limit that somebody set counts as reached from this share of it on: the release in slices of 100 ms leaves up to a
+/// A limit counts as reached from this share on. The kernel releases requests in slices of 100 ms, which leaves up to a
 /// tenth of a second unused (`limits::SATURATED` is the same).
 pub const REACHED: f64 = 0.9;
 
-/// A limit that a control group sets on a device, and what was done of it.
+/// A limit that a control group sets on a device, and its use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupLimit<'a> {
-    /// What is limited, as `reads`, `bytes read`.
+    /// The limited quantity, for example `reads`, `bytes read`.
     pub what: &'static str,
-    /// The device.
+    /// The name of the device.
     pub device: &'a str,
-    /// How much is allowed in a second.
+    /// Allowed amount per second.
     pub allowed: u64,
-    /// How much was done in a second.
+    /// Used amount per second.
     pub done: f64,
 }
 
-/// What is wrong with a rate said to be a device's where a control group lets the program do no more: of the limits,
-/// the one that was used most.
+/// Returns a mark if a control group limits a rate that is said to be the device's. If several limits were reached, the
+/// mark names the most used one.
 pub fn throttle_by_group(limits: &[GroupLimit]) -> Option<Mark> {
     let used = |limit: &GroupLimit| limit.done / limit.allowed as f64;
     let reached = limits.iter().filter(|limit| limit.allowed > 0 && used(limit) >= REACHED);
@@ -63,13 +63,14 @@ pub fn throttle_by_group(limits: &[GroupLimit]) -> Option<Mark> {
     Some(Mark { code: MarkCode::Throttle, value: Some(used(most)), text })
 }
 
-/// What is wrong with the rate of a device that was too hot in some rounds: it slows down then.
+/// Returns the mark of a device that reached its temperature limit. It slows down there. `rounds` counts these
+/// readings.
 pub fn throttle_by_heat(device: &str, rounds: usize) -> Mark {
     let text = format!("{device} was at its temperature limit in {rounds} readings, and slows down there");
     Mark { code: MarkCode::Throttle, value: Some(rounds as f64), text }
 }
 
-/// Why nothing is said of how steady a rate is, of so many rounds; nothing where there are enough of them.
+/// Returns the reason why steadiness is unknown, or `None` if there are enough rounds.
 pub fn too_few(rounds: usize) -> Option<String> {
     let window = crate::inference::steady::WINDOW;
     (rounds < window).then(|| format!("{rounds} of the {window} rounds that it needs (it may take {MOST_ROUNDS})"))

@@ -1,8 +1,7 @@
-//! Marks: why a claim of a cell is false. A figure without a claim cannot be marked, and a figure that is only
-//! rough is not: its interval is printed.
+//! Marks: reasons why a claim of a cell is false. A figure without a claim cannot get a mark. A figure that is only
+//! inexact gets none, because its confidence interval is printed.
 //!
-//! Every mark is decided by a pure function of its own, from what was seen and nothing else; what was not
-//! seen gives no mark.
+//! A pure function decides each mark from observations alone. Without an observation there is no mark.
 
 pub mod caches;
 pub mod clock;
@@ -74,7 +73,7 @@ pub enum MarkCode {
 }
 
 impl MarkCode {
-    /// As it is printed.
+    /// The name that is printed.
     pub const fn name(self) -> &'static str {
         match self {
             MarkCode::Cache => "cache",
@@ -100,7 +99,7 @@ impl MarkCode {
         }
     }
 
-    /// Whether the result is not the one that its label names, such as a disk's rate that came from a cache. Such a
+    /// True if the result is not the one that its label names, such as a disk's rate that came from a cache. Such a
     /// result decides nothing, in a choice or between two runs. `noise` and `few` leave the label true: they widen the
     /// interval.
     pub const fn decides_nothing(self) -> bool {
@@ -128,7 +127,7 @@ impl MarkCode {
         }
     }
 
-    /// Whether the lower of two values says that the claim is further from true.
+    /// True if a lower value means that the claim is further from the truth.
     pub const fn is_worse_lower(self) -> bool {
         matches!(
             self,

@@ -1,23 +1,23 @@
-//! What the place of a measurement makes of its claims: an image in another file system, memory that looks
-//! like a device, settings that changed.
+//! Judges where a measurement ran: on an image in another file system, in memory that looks like a device, or with
+//! settings that changed.
 
 use std::collections::BTreeMap;
 
 use super::{Mark, MarkCode};
 
-/// What is wrong with a file system on an image that lies there, `ext4 on vda`: what is measured goes
-/// through both, and the other one has a cache and other users of its own.
+/// Returns the mark of a file system in an image. `host` is the file system of the image file, for example `ext4 on
+/// vda`. The measurement includes both file systems, and the host has its own cache and other users.
 pub fn nested(host: &str) -> Mark {
     Mark { code: MarkCode::Nested, value: None, text: format!("loop image on {host}") }
 }
 
-/// What is wrong with data that are claimed to be on a device, or to come from one, and lie in this memory.
+/// Returns the mark of data that are in memory although the label names a device. `what` names the memory.
 pub fn memory(what: &str) -> Mark {
     let text = format!("everything is in memory ({what}): nothing is durable there, and no device is read");
     Mark { code: MarkCode::Memory, value: None, text }
 }
 
-/// What is wrong with rounds before and after which the settings by name were these, in the order of time.
+/// Returns a mark if settings changed between rounds. Takes the round and the settings by name, in the order of time.
 pub fn env<'a>(settings: impl IntoIterator<Item = (u32, &'a BTreeMap<String, String>)>) -> Option<Mark> {
     let mut settings = settings.into_iter();
     let (_, first) = settings.next()?;

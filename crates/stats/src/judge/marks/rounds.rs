@@ -1,12 +1,13 @@
-//! What the rounds themselves tell: too few of them, rounds that do not agree, programs that did not run at once.
+//! Judges the rounds of a cell: too few rounds, rounds that disagree, programs that did not overlap, missing
+//! interleaving.
 
 use super::{Mark, MarkCode};
 
-/// Kept rounds must agree within this share of their mean: our reading of "stabilized and repeatable" in
-/// Kridle & McKusick 1983, section 4, which names no number.
+/// The largest permitted difference of the kept rounds, as a share of their mean: our interpretation of "stabilized and
+/// repeatable" in Kridle & McKusick 1983, section 4, which gives no number.
 pub const AGREEMENT: f64 = 0.10;
 
-/// What is wrong with the number of kept rounds, or with their agreement where the preset demands one.
+/// Returns a mark if there are too few kept rounds, or if they disagree and the preset requires agreement.
 pub fn few(rates: &[f64], promised: u32, must_agree: bool) -> Option<Mark> {
     let kept = rates.len() as u32;
     if kept < promised {
@@ -15,7 +16,7 @@ pub fn few(rates: &[f64], promised: u32, must_agree: bool) -> Option<Mark> {
     }
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     let spread = rates.iter().fold(0.0_f64, |widest, rate| widest.max((rate - mean).abs() / mean));
-    // Two rounds that differ by a share of their mean each lie half of it away.
+    // If two rounds differ by a share of their mean, each is half of that share away from the mean.
     let apart = 2.0 * spread;
     (must_agree && apart > AGREEMENT).then(|| Mark {
         code: MarkCode::Few,
@@ -24,11 +25,11 @@ pub fn few(rates: &[f64], promised: u32, must_agree: bool) -> Option<Mark> {
     })
 }
 
-/// Programs that run at once must overlap for this share of the longest one's time, or their sum is no
-/// figure of both being busy.
+/// Programs that run at once must overlap for this share of the longest program's time. Otherwise the sum of their
+/// rates does not show both at work.
 pub const OVERLAP: f64 = 0.9;
 
-/// What is wrong with programs that overlapped for such a share of the time.
+/// Returns a mark if the programs overlapped for too small a share of the time.
 pub fn uneven(overlap: f64) -> Option<Mark> {
     (overlap < OVERLAP).then(|| Mark {
         code: MarkCode::Uneven,
@@ -37,9 +38,9 @@ pub fn uneven(overlap: f64) -> Option<Mark> {
     })
 }
 
-/// What is wrong with the rounds of one of several cells that are to be compared, whose rounds are these. Rounds
-/// have orders of their own, so who runs in the same rounds takes turns: in two at least, and in more than those
-/// that only one of them ran, as at the end of a run that was ended early.
+/// Returns a mark if the rounds of a cell were not interleaved with those of the cells to compare it with. Each round
+/// has its own random order, so cells in the same rounds take turns. They need at least two common rounds, and more
+/// common rounds than rounds of only one of them. A run that was stopped early can have such a round at its end.
 pub fn order(rounds: &[u32], compared: &[&[u32]]) -> Option<Mark> {
     let common = |others: &[u32]| rounds.iter().filter(|round| others.contains(round)).count();
     let alone = |others: &[u32]| rounds.len() + others.len() - 2 * common(others);
@@ -69,7 +70,7 @@ mod tests {
         assert_eq!(order(&[1, 2], &[&[1, 2], &[1, 2]]), None);
         assert_eq!(order(&[1], &[]), None);
         assert_eq!(order(&[1], &[&[1]]).map(|mark| mark.code), Some(MarkCode::Order));
-        // One round more, at the end, is no other series.
+        // One more round at the end does not make it a separate series.
         assert_eq!(order(&[1, 2], &[&[1, 2], &[1, 2, 3]]), None);
         let mark = order(&[1, 2, 3], &[&[1], &[1, 2, 3]]).expect("a mark");
         assert!(mark.text.starts_with("only 1 of 3 rounds "), "{}", mark.text);
