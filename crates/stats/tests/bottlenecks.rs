@@ -1,6 +1,6 @@
-//! Ten bottlenecks made on purpose, and what is said of them: the right word or `n.m.`, never another one.
-//! Most figures were recorded on a virtual machine with two processors, an ext4 on a loop device with direct
-//! I/O over its disk, limits set by control groups, and other people's work beside it.
+//! Ten bottlenecks made on purpose: the verdict must be the right one or `n.m.`, never another. Most figures were
+//! recorded on a virtual machine with two processors, with an ext4 on a loop device with direct I/O, limits of control
+//! groups, and the load of other users.
 
 use proptest::prelude::*;
 use stats::judge::limits::{
@@ -12,7 +12,7 @@ const fn ms(millis: u64) -> Nanos {
     Nanos::from_millis(millis)
 }
 
-/// One program that moves data, one call at a time, on a kernel that shows everything.
+/// A program that reads, one call at a time, on a kernel that shows all counters.
 fn reader() -> Consumption {
     Consumption {
         programs: 1,
@@ -32,7 +32,8 @@ fn writer() -> Consumption {
     Consumption { writes: true, foreign: None, refaulted: None, ..reader() }
 }
 
-/// A disk that was seen busy and took so many milliseconds over so many requests of so many bytes.
+/// A disk with the busy time and the sum of request durations in milliseconds, and with the number and size of the
+/// requests.
 fn disk(busy: u64, requests_time: u64, requests: u64, size: u64) -> Option<DeviceWork> {
     Some(DeviceWork {
         name: "vda".to_owned(),
@@ -44,7 +45,7 @@ fn disk(busy: u64, requests_time: u64, requests: u64, size: u64) -> Option<Devic
     })
 }
 
-/// A program that writes to memory, with a fifth of a processor.
+/// A program that writes to the page cache, limited to a fifth of a processor.
 fn cpu_quota() -> Consumption {
     Consumption {
         elapsed: ms(910),
@@ -56,24 +57,24 @@ fn cpu_quota() -> Consumption {
     }
 }
 
-/// 20 MiB a second, set on the loop device where nobody looks: requests wait before they are counted.
+/// 20 MiB/s, set on the loop device, where diskperf does not see the limit. Requests wait before they are counted.
 fn hidden_read_throttle() -> Consumption {
     Consumption { elapsed: ms(1529), system: ms(15), device: disk(4, 47, 27, 1_118_481), ..reader() }
 }
 
-/// The same, set on the own group.
+/// The same limit, set on the program's own control group.
 fn read_throttle() -> Consumption {
     let allowance = allowance(&[(33_554_432, Some(20_971_520)), (0, None)], ms(1529));
     Consumption { allowance, ..hidden_read_throttle() }
 }
 
-/// 200 reads a second.
+/// A limit of 200 reads per second.
 fn ops_throttle() -> Consumption {
     let allowance = allowance(&[(512, Some(200))], ms(2503));
     Consumption { elapsed: ms(2503), system: ms(20), allowance, device: disk(8, 66, 512, 4096), ..reader() }
 }
 
-/// 8 MiB may wait to be written, before a slow device: over the limit, and blocked in write.
+/// A dirty limit of 8 MiB on a slow device: the limit is exceeded, and the program blocks in write.
 fn dirty_limit() -> Consumption {
     Consumption {
         elapsed: ms(1296),
@@ -85,7 +86,7 @@ fn dirty_limit() -> Consumption {
     }
 }
 
-/// Invented: a device that takes 10 ms for each flush, and commits of one block.
+/// Invented figures: a device that takes 10 ms for each flush, and commits of one block.
 fn slow_flush() -> Consumption {
     Consumption {
         elapsed: ms(2400),
@@ -97,7 +98,7 @@ fn slow_flush() -> Consumption {
     }
 }
 
-/// Random reads of 64 MiB, three times as many as there are blocks, in a group with 24 MiB of memory.
+/// Random reads of 64 MiB, with three times as many reads as blocks, in a control group with 24 MiB of memory.
 fn memory_group() -> Consumption {
     Consumption {
         elapsed: ms(6849),
@@ -112,7 +113,7 @@ fn memory_group() -> Consumption {
     }
 }
 
-/// Sequential reads with a read-ahead of one page, without other people's requests: one at a time.
+/// Sequential reads with a read-ahead of one page, one request at a time, without requests of other users.
 fn tiny_read_ahead() -> Consumption {
     Consumption {
         elapsed: ms(1010),
@@ -125,9 +126,9 @@ fn tiny_read_ahead() -> Consumption {
     }
 }
 
-/// The same in calls of two pages from a disk of our own that takes half a millisecond for a request: the
-/// kernel reads the next two pages while the program waits for these. The sum of its requests' times was not
-/// recorded; it was more than half as much again as the program waited.
+/// Sequential reads with calls of two pages, from our own disk that takes half a millisecond per request. The kernel
+/// reads the next two pages while the program waits for these. The sum of the request durations was not recorded; it
+/// was more than one and a half times the waiting time.
 fn tiny_read_ahead_in_pairs() -> Consumption {
     Consumption {
         elapsed: ms(5570),
@@ -140,7 +141,7 @@ fn tiny_read_ahead_in_pairs() -> Consumption {
     }
 }
 
-/// Commits on a file system whose journal lies on the same disk as the data.
+/// Commits on a file system with its journal on the same disk as the data.
 fn journal_on_the_same_disk() -> Consumption {
     Consumption {
         elapsed: ms(1577),
@@ -153,7 +154,7 @@ fn journal_on_the_same_disk() -> Consumption {
     }
 }
 
-/// Two programs that read at random from one device: their times are summed.
+/// Two programs with random reads from one device: their times are summed.
 fn two_on_one_device() -> Consumption {
     Consumption {
         programs: 2,
@@ -166,7 +167,7 @@ fn two_on_one_device() -> Consumption {
     }
 }
 
-/// A program that reads at random while another one reads the whole device in large pieces.
+/// A program with random reads, while another program reads the whole device with large requests.
 fn noisy_neighbour() -> Consumption {
     Consumption {
         elapsed: ms(4111),
@@ -178,7 +179,7 @@ fn noisy_neighbour() -> Consumption {
     }
 }
 
-/// A bottleneck: its name, what was used, and which words are right.
+/// A bottleneck: its name, its consumption, and the right verdicts.
 type Made = (&'static str, fn() -> Consumption, &'static [Limit]);
 
 const MADE: [Made; 12] = [
@@ -196,7 +197,7 @@ const MADE: [Made; 12] = [
     ("noisy neighbour", noisy_neighbour, &[Limit::Device]),
 ];
 
-/// Whether a verdict is one of those that are right, or none.
+/// True if the verdict is one of the right ones, or `n.m.`.
 fn is_never_wrong(used: &Consumption, right: &[Limit]) -> bool {
     let what = limited_by(used).what;
     right.iter().chain(&[Limit::NotMeasured]).any(|limit| limit.name() == what)
@@ -212,8 +213,8 @@ fn each_bottleneck_is_named_or_not_measured() {
 #[test]
 fn most_bottlenecks_are_named() {
     let unnamed = MADE.iter().filter(|(_, used, _)| limited_by(&used()).what == "n.m.");
-    // What holds back a request before the device has it leaves no trace; two programs that each wait for
-    // one request look the same whether the device serves them together or in turn.
+    // A request that is held back before it reaches the device leaves no trace. Two programs that each wait for one
+    // request look the same whether the device serves them in parallel or in turn.
     assert_eq!(
         unnamed.map(|(name, ..)| *name).collect::<Vec<_>>(),
         ["hidden read throttle", "two targets on one device"]
@@ -241,13 +242,13 @@ fn a_program_that_computes_is_limited_by_the_cpu() {
     assert_eq!((limited_by(&alone).what, limited_by(&alone).evidence), ("cpu".to_owned(), "96 % computing".to_owned()));
     let crowded = Consumption { system: ms(300), ready: Some(ms(550)), ..alone.clone() };
     assert_eq!(limited_by(&crowded).evidence, "40 % computing, 55 % runnable");
-    // 61 % of the CPU, and a device that never rests: the device.
+    // 61 % of the CPU, and a device that is always busy: the device is the limit.
     let both = Consumption { system: ms(510), device: disk(970, 5000, 2000, 232_325), ..alone.clone() };
     assert_eq!(limited_by(&both).what, "device");
-    // The same device, kept busy by others: this program hardly waits for it.
+    // The same device, kept busy by other programs: this program hardly waits for it.
     let apart = Consumption { system: ms(510), ready: Some(ms(350)), device: disk(970, 40, 10, 4096), ..alone.clone() };
     assert_eq!(limited_by(&apart).what, "cpu");
-    // Both never rest: without the device, the program would take as long.
+    // Both are always busy: without the device, the program would take as long.
     let both = Consumption { device: disk(970, 5000, 2000, 232_325), ..alone };
     assert_eq!(limited_by(&both).what, "cpu");
 }
@@ -259,7 +260,7 @@ fn sequential_reads_from_a_disk_are_limited_by_the_device() {
     assert_eq!(limited_by(&used).what, "device");
 }
 
-/// A simulated disk serves one request at a time: more at once would gain nothing.
+/// A simulated disk serves one request at a time: a larger queue depth would gain nothing.
 #[test]
 fn a_simulated_disk_is_no_matter_of_latency() {
     let device = disk(680, 680, 1024, 8192).map(|device| DeviceWork { one_at_a_time: true, ..device });
@@ -288,7 +289,7 @@ fn of_several_processes_no_owner_is_named() {
 fn two_programs_wait_for_each_others_requests() {
     let used = two_on_one_device();
     let Owners { device_service, device_queue, rest, .. } = owners(&used);
-    // Together they were blocked for 2958 ms, in which the device cannot have worked for more than 1896 ms.
+    // Together they were blocked for 2958 ms. The device cannot have worked for more than 1896 ms of them.
     assert_eq!(device_service + device_queue + rest, ms(2958));
     assert!(device_queue > ms(1000), "{device_queue}");
 }
@@ -323,7 +324,7 @@ fn what_is_held_back_is_known_only_at_the_ends() {
     assert_eq!(held_back(blocked, (100, 1000), (0, 1 << 20)), Some(Nanos::ZERO));
     assert_eq!(held_back(blocked, (1000, 1000), (0, 1 << 20)), blocked);
     assert_eq!(held_back(blocked, (800, 1000), (0, 1 << 20)), None);
-    // It also read: whether it waited for that or was held back, nobody can tell.
+    // It also read, so the reason for its waiting is unknown.
     assert_eq!(held_back(blocked, (1000, 1000), (1 << 20, 1 << 20)), None);
     assert_eq!(held_back(None, (1000, 1000), (0, 1 << 20)), None);
 }
@@ -337,7 +338,7 @@ fn the_tightest_limit_counts() {
     assert_eq!(allowance(&[(0, Some(0))], Nanos::ZERO), None);
 }
 
-/// Any consumption, however absurd.
+/// Any consumption, even an impossible one.
 fn anything() -> impl Strategy<Value = Consumption> {
     let time = || (0..5_000_000_000_u64).prop_map(Nanos);
     let maybe = move || proptest::option::of(time());
@@ -387,8 +388,8 @@ proptest! {
         prop_assert!(!verdict.evidence.is_empty());
     }
 
-    /// The same bottlenecks on a machine with more to do: the programs wait for processors, the tick misses
-    /// more of the device's work, somebody else's threads compute, and others flush now and then.
+    /// The same bottlenecks on a machine with more load: the programs wait for processors, the clock tick misses more
+    /// of the device's work, threads of other programs compute, and other programs flush now and then.
     #[test]
     fn noise_makes_no_verdict_wrong(
         which in 0..MADE.len(),

@@ -1,5 +1,5 @@
-//! What is said of setups whose true difference is known: rounds of chance, from a printed seed, whose noise is known
-//! too. `cargo xtask prove` does it more often.
+//! Verdicts on setups with a known true difference: random rounds from a printed seed, with known noise. `cargo xtask
+//! prove` runs more comparisons.
 
 use std::env;
 
@@ -8,13 +8,14 @@ use stats::inference::comparison::{
 };
 use units::Prng;
 
-/// The environment variable that says how many comparisons are made.
+/// The environment variable with the number of comparisons.
 const COMPARISONS: &str = "DISKPERF_COMPARISONS";
 
-/// How many, if nobody says: enough that a rate of 5 % is told from 10 %.
+/// Default number of comparisons: enough to distinguish a rate of 5 % from 10 %.
 const USUAL: usize = 400;
 
-/// Noise that both of a round share, and noise that each has of its own: what a shared machine has, measured.
+/// Standard deviations of the logarithms of rates: noise that both setups of a round share, and noise of each setup.
+/// Measured on a shared machine.
 const COMMON: f64 = 0.30;
 const OWN: f64 = 0.04;
 
@@ -29,21 +30,21 @@ impl Rounds {
         Rounds { chance: Prng::new(seed), factor }
     }
 
-    /// A number of the normal distribution (Box and Muller).
+    /// Returns a random number of the normal distribution (Box-Muller transform).
     fn normal(&mut self) -> f64 {
         let mut uniform = || (self.chance.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         let (one, other) = (1.0 - uniform(), uniform());
         (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos()
     }
 
-    /// One round: the rates of both, of which each is as much too high or low as the round, and as itself.
+    /// Returns the rates of both setups in one round. Each has the noise of the round and its own.
     fn round(&mut self) -> (f64, f64) {
         let common = (COMMON * self.normal()).exp();
         let [first, second] = [0; 2].map(|_| common * (OWN * self.normal()).exp());
         (100.0 * first, 100.0 * self.factor * second)
     }
 
-    /// As many rounds as the rule wants, at most so many: what is said then, and after how many.
+    /// Adds rounds until the rule ends the measuring, at most `most`. Returns their number and the judgement.
     fn decide(&mut self, most: usize) -> (usize, Judged) {
         let mut rates: Vec<(f64, f64)> = (1..LEAST_PAIRS).map(|_| self.round()).collect();
         loop {
@@ -56,7 +57,8 @@ impl Rounds {
     }
 }
 
-/// Rounds of one setup after the other: nothing is shared, and each is spread in its own way.
+/// Rounds of two setups measured one after the other: they share no noise, and each has its own number of rounds and
+/// spread.
 fn apart(seed: u64, factor: f64, setups: [(usize, f64); 2]) -> [Series; 2] {
     let mut chance = Rounds::new(seed, factor);
     let mut factors = [1.0, factor].into_iter();
@@ -74,7 +76,7 @@ fn times() -> usize {
     env::var(COMPARISONS).map_or(USUAL, |times| times.parse().expect("a number"))
 }
 
-/// How many of so many comparisons say something, in percent. Prints it as a line of JSON.
+/// Returns the percentage of comparisons for which `says` is true, and prints it as a line of JSON.
 fn percent(what: &str, most: usize, factor: f64, says: impl Fn(&Judged) -> bool) -> f64 {
     let times = times();
     let said = (0..times).filter(|&seed| says(&Rounds::new(seed as u64, factor).decide(most).1)).count();
@@ -83,7 +85,7 @@ fn percent(what: &str, most: usize, factor: f64, says: impl Fn(&Judged) -> bool)
     percent
 }
 
-/// Whether a percentage that is measured in so many comparisons can be one of these: within three standard errors.
+/// True if a percentage measured in [`times`] comparisons is within three standard errors of the range.
 fn can_be(percent: f64, (low, high): (f64, f64)) -> bool {
     let error = |true_percent: f64| 3.0 * (true_percent * (100.0 - true_percent) / times() as f64).sqrt();
     (low - error(low)..=high + error(high)).contains(&percent)
@@ -119,12 +121,12 @@ fn a_fiftieth_is_no_reason_to_choose() {
         let reasons = percent("2 % faster, a reason to choose", most, 1.02, |judged| judged.matters);
         assert!(reasons == 0.0, "{reasons} % with {most} pairs");
     }
-    // What is a reason is said to be one.
+    // A difference that is a reason is reported as one.
     let reasons = percent("20 % faster, a reason to choose", 20, 1.2, |judged| judged.matters);
     assert!(reasons >= 90.0, "{reasons} %");
 }
 
-/// Of ten programs that are all the same on both setups, one in twenty runs at most finds one that is faster.
+/// Ten programs are equal on both setups: at most one in twenty runs finds one that is faster.
 #[test]
 fn many_programs_find_no_more_by_chance_than_one() {
     let times = times() / 4;
@@ -139,11 +141,11 @@ fn many_programs_find_no_more_by_chance_than_one() {
     println!(
         "{{\"comparisons\": {times}, \"what\": \"ten programs, all equal\", \"pairs\": 8, \"said_percent\": {percent}}}"
     );
-    // A quarter as many: three standard errors of 5 % are twice as wide.
+    // A quarter of the comparisons: three standard errors of 5 % are twice as wide.
     assert!(percent <= 6.0 + 3.0 * (6.0 * 94.0 / times as f64).sqrt(), "{percent} %");
 }
 
-/// Of two series that do not differ, whatever their lengths and spreads.
+/// Two series with equal means, for several lengths and spreads.
 #[test]
 fn equal_setups_that_were_apart_are_told_apart_no_more_often() {
     let times = times();
@@ -160,7 +162,7 @@ fn equal_setups_that_were_apart_are_told_apart_no_more_often() {
     }
 }
 
-/// All cells of a run are equal to those of another: one in twenty such runs at most has one that is faster.
+/// All cells of two runs are equal: at most one in twenty such comparisons finds one that is faster.
 #[test]
 fn many_programs_apart_find_no_more_by_chance_than_one() {
     let times = times() / 4;

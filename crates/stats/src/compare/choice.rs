@@ -1,16 +1,16 @@
-//! What a comparison of targets came to: of each program two targets at a time, and of all programs as they weigh for a
-//! use.
+//! The comparison of targets: each program on two targets at a time, and the weighted programs of a use.
 //!
 //! Policy:
-//!   1. the same cell on two targets is compared: the same program and phase, the first of that name with the first,
-//!      the second with the second, since targets run the same rows in the same order;
-//!   2. of more than two targets, every two are compared, and all of that is what Holm's procedure corrects for: which
-//!      of them is the fastest is known afterwards only. Of stages, those two that `stages` says;
-//!   3. a result that is not the one its label names (`MarkCode::decides_nothing`) decides nothing, neither for its
-//!      program nor for a use in which it weighs;
-//!   4. a use is one comparison more: in each round the mean of the logarithms of its programs' ratios, as they weigh.
-//!      So it has pairs and an interval of its own, and is no score;
-//!   5. a use is undecided if tests with more than half of its weight are missing or undecided (`majority`).
+//!   1. Two targets are compared by the same cell: the same program and phase. If a target has several cells of one
+//!      name, the first is compared with the first, the second with the second, because all targets run the same rows
+//!      in the same order.
+//!   2. Of more than two targets, every pair is compared, and Holm's procedure corrects for all of them, because the
+//!      fastest target is known only afterwards. Of stages, only the pairs of `stages` are compared.
+//!   3. A result that is not the one its label names (`MarkCode::decides_nothing`) decides nothing, neither for its
+//!      program nor for a use that includes it.
+//!   4. A use is one more comparison. Its figure in each round is the weighted mean of the logarithms of its programs'
+//!      ratios. So it has its own pairs and its own interval, and is not a score.
+//!   5. A use is undecided if tests with more than half of its weight are missing or undecided (`majority`).
 
 use std::collections::BTreeMap;
 
@@ -157,30 +157,30 @@ pub struct Price {
 }
 
 impl Price {
-    /// `0.08/GiB-month`
+    /// Prints the price, for example `0.08/GiB-month`.
     pub fn words(&self) -> String {
         if self.per.is_empty() { self.amount.to_string() } else { format!("{}/{}", self.amount, self.per) }
     }
 }
 
-/// The cells of every target that are the same cell, in the order of the targets: nothing where one has no such cell.
+/// The cells of all targets that are the same cell, in the order of the targets; `None` if a target has no such cell.
 #[derive(Clone, Debug)]
 pub struct Row<'a> {
-    /// Program and phase, and which of that name, from 0.
+    /// Program, phase, and the index among the cells of that name, from 0.
     pub key: (&'a str, &'a str, usize),
-    /// The cell of each target.
+    /// The cell of each target; `None` if the target has no such cell.
     pub cells: Vec<Option<&'a Cell>>,
 }
 
 impl Row<'_> {
-    /// `commit` or `smallfb.creat`
+    /// Returns the name, for example `commit` or `smallfb.creat`.
     fn name(&self) -> String {
         let (program, phase, _) = self.key;
         if program == phase { program.to_owned() } else { format!("{program}.{phase}") }
     }
 }
 
-/// The cells that are compared: of one target at a time, and not of a publication.
+/// Collects the cells to compare: those of a single target that were not published.
 pub fn rows<'a>(cells: &'a [Cell], targets: &[&str]) -> Vec<Row<'a>> {
     let mut rows: Vec<Row> = Vec::new();
     let mut of_targets: BTreeMap<&str, Vec<&Cell>> = BTreeMap::new();
@@ -205,28 +205,29 @@ pub fn rows<'a>(cells: &'a [Cell], targets: &[&str]) -> Vec<Row<'a>> {
     rows
 }
 
-/// Every two of so many.
+/// Returns all pairs of indices below `count`.
 pub fn every_two(count: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..count).flat_map(move |first| (first + 1..count).map(move |second| (first, second)))
 }
 
-/// The rates of a cell by round, of the rounds that count.
+/// Returns the rates of a cell by round, without discarded rounds.
 fn rates(cell: &Cell) -> BTreeMap<u32, f64> {
     let Some(rate) = &cell.rate else { return BTreeMap::new() };
     cell.kept().filter_map(|round| Some((round.round, rate_of(cell, round, rate.base)?))).collect()
 }
 
-/// The logarithms of the ratio of two cells' rates, by round; no number where one did nothing.
+/// Returns the logarithms of the ratio of two cells' rates by round. They are not finite if a cell did no work in the
+/// round.
 fn logs(first: &Cell, second: &Cell) -> BTreeMap<u32, f64> {
     let (first, second) = (rates(first), rates(second));
     let both = first.iter().filter_map(|(round, rate)| Some((*round, (second.get(round)? / rate).ln())));
     both.collect()
 }
 
-/// A use: its name, and the weight of every row.
+/// A use with the weight of every row.
 #[derive(Clone, Debug, Default)]
 pub struct Weighed {
-    /// Its name.
+    /// The name of the use.
     pub name: String,
     /// The weight of each row, in the order of the rows; 0 for the rows of other tests.
     pub weights: Vec<f64>,
@@ -234,14 +235,13 @@ pub struct Weighed {
     pub missing: Vec<(String, f64)>,
 }
 
-/// All comparisons of a run: of each row and, last, of the use. Each with the places of the two targets, and of the
-/// row, none for the use.
+/// A comparison of two targets, in a row or for the use.
 pub struct Compared {
-    /// Which two targets.
+    /// Indices of the two targets.
     pub targets: (usize, usize),
-    /// Which row.
+    /// Index of the row; `None` for the use.
     pub row: Option<usize>,
-    /// The pairs.
+    /// The paired rounds.
     pub pairs: Pairs,
     /// The verdict; undecided if a result is untrusted.
     pub judged: Judged,
@@ -251,7 +251,7 @@ pub struct Compared {
     no_majority: Option<String>,
 }
 
-/// Compares these targets, two at a time, in every row, and for the use where one is stated.
+/// Compares each of these pairs of targets in every row, and for the use if there is one.
 pub fn compare(
     rows: &[Row],
     targets: impl IntoIterator<Item = (usize, usize)>,
@@ -270,7 +270,7 @@ pub fn compare(
             all.push(((first, second), None, weighed(&logs, &purpose.weights)));
         }
     }
-    // What neither measured is no comparison.
+    // A row that has no common round is not a comparison.
     all.retain(|(_, _, pairs)| pairs.count() > 0);
     let pairs: Vec<Pairs> = all.iter().map(|(_, _, pairs)| pairs.clone()).collect();
     let judged = judge(&pairs, margin).into_iter();
@@ -298,7 +298,8 @@ pub fn compare(
     all
 }
 
-/// The warnings by which a row decides nothing between two targets that both measured it, each with its target.
+/// Returns the warnings that keep a row from deciding between two targets, each with the index of its target. Both
+/// targets must have measured the row.
 fn untrusted(row: &Row, targets: [usize; 2]) -> Vec<(usize, MarkCode)> {
     let is_measured = |place: &usize| row.cells[*place].is_some_and(|cell| cell.rate.is_some());
     if !targets.iter().all(is_measured) {
@@ -311,7 +312,7 @@ fn untrusted(row: &Row, targets: [usize; 2]) -> Vec<(usize, MarkCode)> {
     targets.into_iter().flat_map(of_target).collect()
 }
 
-/// In each round that all rows have, the mean of their logarithms by weight.
+/// Returns the pairs of a use: for each round that all weighted rows have, the weighted mean of their logarithms.
 fn weighed(logs: &[Option<BTreeMap<u32, f64>>], weights: &[f64]) -> Pairs {
     let is_there = |logs: &&BTreeMap<u32, f64>| !logs.is_empty();
     let part = |(logs, weight): (&'_ Option<BTreeMap<u32, f64>>, &f64)| {
@@ -328,7 +329,7 @@ fn weighed(logs: &[Option<BTreeMap<u32, f64>>], weights: &[f64]) -> Pairs {
 }
 
 impl Compared {
-    /// The same, as a document has it: under the name of the row.
+    /// Converts the comparison into its form for a document, with this name.
     pub fn comparison(&self, rows: &[Row], names: &[&str], name: String, margin: f64) -> Comparison {
         let Compared { targets: (first, second), row, pairs, judged, untrusted, no_majority } = self;
         let cells = row.and_then(|row| Some((rows[row].cells[*first]?, rows[row].cells[*second]?)));
@@ -383,7 +384,7 @@ pub(crate) mod tests {
     use crate::results::cell::{Io, LimitedBy, Rate, RateBase};
     use crate::results::round::{CpuSeconds, Round};
 
-    /// A cell whose rounds did so many units, each round in one second.
+    /// A cell whose rounds did these numbers of operations, each round in one second.
     pub(crate) fn cell(target: &str, program: &str, rates: &[u64]) -> Cell {
         let round = |(place, ops): (usize, &u64)| Round {
             round: place as u32 + 1,
@@ -459,7 +460,8 @@ pub(crate) mod tests {
         assert_eq!((told.faster.as_deref(), told.ratio.map(|ratio| (100.0 * ratio).round())), (Some("a"), Some(50.0)));
     }
 
-    /// Holm asks less of each where fewer are made: of four the three steps and their sum, instead of all six.
+    /// Holm's levels are less strict if fewer comparisons are made: for four stages, the three steps and their sum,
+    /// instead of all six pairs.
     #[test]
     fn of_stages_only_the_steps_and_their_sum_are_compared() {
         let cells = ["a", "b", "c", "d"].map(|name| cell(name, "commit", &[100, 110, 90, 105, 95, 100]));
@@ -475,7 +477,7 @@ pub(crate) mod tests {
         assert!((level(every_two(4).collect()) - (1.0 - 0.05 / 6.0)).abs() < 1e-12);
     }
 
-    /// Twice as fast in what weighs three quarters, half as fast in the rest: the square root of two.
+    /// Twice as fast with a weight of three quarters, half as fast with the rest: the square root of two.
     #[test]
     fn a_use_weighs_the_logarithms() {
         let cells = [
@@ -495,7 +497,7 @@ pub(crate) mod tests {
         );
     }
 
-    /// To leave the round out would call the second as fast as the first.
+    /// Leaving the round out would call the second target as fast as the first.
     #[test]
     fn a_round_in_which_one_did_nothing_is_said_and_decides_nothing() {
         let mut cells = [cell("a", "commit", &[100; 7]), cell("b", "commit", &[100, 100, 0, 100, 100, 100, 100])];
@@ -513,7 +515,7 @@ pub(crate) mod tests {
         assert_eq!(said(&cells)[0].why.as_deref(), Some("no operation in 7 rounds"));
     }
 
-    /// The rates differ by half, and warnings alone decide whether that counts.
+    /// One rate is twice the other, and only the warnings decide whether that counts.
     #[test]
     fn a_result_whose_label_is_false_decides_nothing() {
         let verdicts = |code: Option<MarkCode>| {
@@ -539,7 +541,7 @@ pub(crate) mod tests {
             MarkCode::Step,
         ] {
             let all = verdicts(Some(code));
-            // The program with the warning, the one without, and the use in which both weigh.
+            // The program with the warning, the program without it, and the use that contains both.
             assert_eq!(of(&all), [open, faster, open], "{code:?}");
             let why = format!("warning {} (b)", code.name());
             for one in [&all[0], &all[2]] {
@@ -560,13 +562,13 @@ pub(crate) mod tests {
         slower(&mut a);
         let [one, other] = [limited(a.clone(), "flush", 1200, 1), limited(b.clone(), "flush", 600, 1)];
         assert_eq!(why(&one, &other).as_deref(), Some("ext4: 2.0 flushes per commit, xfs: 1.0"));
-        // As many flushes: the bytes differ.
+        // The numbers of flushes are almost equal, the bytes differ.
         let bytes = 600 * 4096;
         let [one, other] = [limited(a.clone(), "device", 600, 2 * bytes), limited(b.clone(), "device", 600, bytes)];
         assert_eq!(why(&one, &other).as_deref(), Some("ext4: 2.0 bytes written per byte, xfs: 1.0"));
         let [one, other] = [limited(a.clone(), "cpu", 1200, 1), limited(b.clone(), "device", 1150, 1)];
         assert_eq!(why(&one, &other).as_deref(), Some("ext4: CPU-bound, xfs: device-bound"));
-        // The faster one flushes and writes more: the bottlenecks tell.
+        // The faster one flushes and writes more: the reason is the bottlenecks.
         let [one, other] = [limited(a.clone(), "cpu", 600, bytes), limited(b.clone(), "flush", 1200, 2 * bytes)];
         assert_eq!(why(&one, &other).as_deref(), Some("ext4: CPU-bound, xfs: flush-bound"));
         assert_eq!(why(&other, &one).as_deref(), Some("xfs: flush-bound, ext4: CPU-bound"));
@@ -580,9 +582,9 @@ pub(crate) mod tests {
         };
         let [few, many] = [timed(one.clone(), 600_000), timed(other.clone(), 1_200_000)];
         assert_eq!(why(&few, &many).as_deref(), Some("ext4: 1.00 us CPU per commit, xfs: 2.00 us"));
-        // The faster one uses more: that is no reason.
+        // The faster one uses more CPU time, which is not a reason.
         assert_eq!(why(&timed(one.clone(), 1_200_000), &timed(other, 600_000)), None);
-        // What both have is no reason.
+        // A bottleneck of both is not a reason.
         assert_eq!(why(&one, &limited(b.clone(), "cpu", 0, 0)), None);
         assert_eq!(why(&a, &b), None);
     }

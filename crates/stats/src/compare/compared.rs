@@ -1,18 +1,20 @@
-//! Two runs, one measured after the other: which of their cells are the same, what differs around them, and how the
-//! second compares with the first.
+//! The comparison of two runs, one measured after the other: their common cells, the differences in their environments,
+//! and the rates of the second run relative to the first.
 //!
 //! Policy:
-//!   1. where each run has one target, that is the same target, whatever it is called; else targets of one name are;
-//!   2. cells of one preset, program and phase are the same where all their settings are; of those that are left, where
-//!      all are but what stands under them, and of several alike the first is the first; of those that are left then,
-//!      where amounts differ too, and each run has one such. What differs is said beside them;
-//!   3. rates are compared in what the first one counts, whatever unit either is printed in;
-//!   4. no round of one run is the other's: the comparison is of rounds that were apart (`comparison`), all of them
-//!      corrected together. Simulated rounds differ too, by where the platters stood and by the seed: only where none
-//!      of either run does, and the seed is one, the rates say all;
-//!   5. what has changed on the machine between the runs is in every ratio, and no statistic takes it out: the
-//!      comparison as a whole has the mark `order`; where that is a setting that every rate depends on, `env` too. A
-//!      simulated machine changes in nothing but its settings: there is no such mark.
+//!   1. If each run has one target, both are the same target, whatever their names. Otherwise targets with equal names
+//!      are the same.
+//!   2. Cells of one preset, program and phase are the same cell if all their settings are equal. Next, cells without a
+//!      partner are matched if they differ only in settings of the target; of several equal cells, the first is matched
+//!      with the first. At last, cells may differ in amounts too, if each run has only one such cell. The differences
+//!      are reported.
+//!   3. Rates are compared in the base of the first run's rate, whatever unit each run printed.
+//!   4. Rounds of different runs are not paired: the comparison is one of separate rounds (`comparison`), and all are
+//!      corrected together. Simulated rounds differ too, by the rotational position of the platters and by the seed.
+//!      The rates are exact only if the rounds of each run are equal and both runs have the same seed.
+//!   5. Changes on the machine between the runs affect every ratio, and no statistic removes them: the whole comparison
+//!      has the mark `order`. If a setting that affects every rate changed, it has the mark `env`, too. A simulated
+//!      machine changes only with its settings: it gets no `order` mark.
 
 mod guard;
 #[cfg(test)]
@@ -180,10 +182,10 @@ pub struct Lone {
     pub measured: bool,
 }
 
-/// The names that cells have in a list of them.
+/// Returns a function that names each cell of a list.
 pub type Naming = for<'a> fn(&'a [Cell]) -> Box<dyn Fn(&Cell) -> String + 'a>;
 
-/// Compares two runs, each under its name.
+/// Compares two runs. Each is given with its name.
 pub fn compare(then: (&str, &Document), now: (&str, &Document), margin: f64, naming: Naming) -> Compared {
     let (first, second) = (then.1, now.1);
     let Paired { pairs, only_then, only_now } = paired(&first.cells, &second.cells, has_one_target(first, second));
@@ -220,7 +222,7 @@ pub fn compare(then: (&str, &Document), now: (&str, &Document), margin: f64, nam
     }
 }
 
-/// Whether both are one run, which tells nothing of itself.
+/// True if both are the same run, so that a comparison is meaningless.
 pub fn is_same_run(one: &RunInfo, other: &RunInfo) -> bool {
     let stored = one.store.as_ref().zip(other.store.as_ref());
     let is_one_id = stored.is_some_and(|(one, other)| one.run == other.run);
@@ -243,7 +245,7 @@ fn lone(cell: &Cell, name: String) -> Lone {
     Lone { name, program: program.clone(), phase: phase.clone(), target: target.clone(), measured: *measured }
 }
 
-/// What differs around the two runs. What is only simulated is the same on every machine.
+/// Returns the differences between the environments of two runs. Simulated cells do not depend on the host machine.
 fn around(then: &RunInfo, now: &RunInfo, pairs: &[(String, &Cell, &Cell)]) -> Vec<Change> {
     let is_real = |(_, then, now): &(String, &Cell, &Cell)| [then, now].iter().any(|cell| !is_simulated(cell));
     let mut changes = if pairs.iter().any(is_real) { environment::machine(then, now) } else { Vec::new() };
@@ -271,27 +273,28 @@ fn same_targets<'a>(then: &'a RunInfo, now: &'a RunInfo) -> Vec<(&'a TargetInfo,
     now.targets.iter().filter_map(|other| Some((of_name(other)?, other))).collect()
 }
 
-/// Settings that say how much is done and not what.
+/// Settings that are amounts of work, not kinds of work.
 const AMOUNTS: [&str; 8] =
     ["file_bytes", "device_bytes", "files", "directories", "commits", "reads", "within_ms", "seed"];
 
-/// What a cell is, whatever run it is of: its place where that counts, its names, and its settings without amounts.
+/// The identity of a cell in any run: its target if that counts, its names, whether targets were busy together, and its
+/// settings without amounts.
 type Identity<'a> = (&'a str, [&'a str; 3], bool, Vec<(&'a str, &'a ParameterValue)>);
 
-/// Which settings make cells what they are.
+/// The settings that must be equal for two cells to be the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likeness {
-    /// All.
+    /// All settings.
     InAll,
-    /// All that say what is done, and how much of it.
+    /// The settings of the workload, amounts included.
     InAmount,
-    /// Those that say what is done.
+    /// The settings of the workload without amounts.
     InKind,
 }
 
-/// What the cell is, by such settings; `place` tells it from the same on another target.
+/// Returns the identity of the cell by these settings. `place` distinguishes equal cells on different targets.
 pub fn identity<'a>(cell: &'a Cell, place: &'a str, likeness: Likeness) -> Identity<'a> {
-    // Of engines, a machine may have another.
+    // Another machine may need another engine.
     let is_of_machine = |key: &str| matches!(key, "engine" | "seed") || is_of_ground(key);
     let counts = |key: &str| match likeness {
         Likeness::InAll => true,
@@ -302,7 +305,7 @@ pub fn identity<'a>(cell: &'a Cell, place: &'a str, likeness: Likeness) -> Ident
     (place, [&cell.preset, &cell.program, &cell.phase], cell.together, settings.collect())
 }
 
-/// The cells that two runs have in common, in the order of the second, and those that they have not.
+/// The common cells of two runs, in the order of the second run, and the cells of only one run.
 struct Paired<'a> {
     pairs: Vec<(&'a Cell, &'a Cell)>,
     only_then: Vec<&'a Cell>,
@@ -342,16 +345,16 @@ fn paired<'a>(then: &'a [Cell], now: &'a [Cell], has_one_target: bool) -> Paired
     }
 }
 
-/// What the rounds of two cells tell.
+/// The result of two cells' rounds.
 pub struct Found {
-    /// The ratio.
+    /// The ratio of the second rate to the first.
     pub estimate: Estimate,
-    /// Whether chance has no part in it.
+    /// True if chance has no effect on the rounds.
     pub is_exact: bool,
     series: [Series; 2],
 }
 
-/// What the rounds of two cells tell of the ratio of their rates; nothing where one of them has none.
+/// Estimates the ratio of two cells' rates from their rounds. Returns `None` if a cell has no rate.
 pub fn found(then: &Cell, now: &Cell, is_one_seed: bool) -> Option<Found> {
     let base = then.rate.as_ref()?.base;
     let series = [then, now].map(|cell| rates(cell, base).collect::<Series>());
@@ -364,7 +367,7 @@ pub fn found(then: &Cell, now: &Cell, is_one_seed: bool) -> Option<Found> {
     Some(Found { estimate, is_exact, series })
 }
 
-/// What is to be said of each; all that chance has a part in are corrected together.
+/// Judges all estimates. All of them that chance affects are corrected together.
 pub fn judge_found(all: &[Option<Found>], margin: f64) -> Vec<Option<Judged>> {
     // 4
     let of_chance = all.iter().flatten().filter(|found| !found.is_exact).map(|found| found.estimate);
@@ -377,7 +380,7 @@ pub fn judge_found(all: &[Option<Found>], margin: f64) -> Vec<Option<Judged>> {
     all.iter().map(one).collect()
 }
 
-/// What that says of the second.
+/// Converts the verdict into the finding about the second run.
 pub fn finding(verdict: Decision) -> Finding {
     match verdict {
         Decision::SecondFaster => Finding::Faster,
@@ -387,7 +390,7 @@ pub fn finding(verdict: Decision) -> Finding {
     }
 }
 
-/// Whether it was computed.
+/// True if the cell was simulated.
 pub fn is_simulated(cell: &Cell) -> bool {
     cell.provenance == Provenance::Simulated
 }
@@ -396,11 +399,12 @@ fn rates(cell: &Cell, base: RateBase) -> impl Iterator<Item = f64> {
     cell.kept().filter_map(move |round| rate_of(cell, round, base))
 }
 
-/// The rate of a cell in the unit of another rate. One that counts something else is computed anew: rounds know both.
+/// Returns the rate of a cell in the unit of another rate. If the bases differ, the rate is recomputed from the rounds,
+/// which have both bytes and operations.
 fn in_unit_of(cell: &Cell, other: &Rate) -> Option<Rate> {
     let own = cell.rate.as_ref()?;
     let size = other.per_second / other.value;
-    // Of a rate of nothing, nobody knows how large its unit is.
+    // A rate of zero does not show the size of its unit.
     if !(size.is_finite() && size > 0.0) {
         return Some(own.clone());
     }
@@ -465,7 +469,7 @@ fn compared_cell(
     }
 }
 
-/// What is wrong with every comparison of runs that did not take turns.
+/// Returns the mark of every comparison of runs that were not interleaved.
 fn order(then: &RunInfo, now: &RunInfo) -> Mark {
     let apart = match (now.started_unix_s - then.started_unix_s).abs() {
         few if few < 120.0 => format!("{few:.0} s"),

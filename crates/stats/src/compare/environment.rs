@@ -1,10 +1,11 @@
-//! What differs around two runs: the machine, this program, what lies under a target, how it was asked for.
+//! The differences between the environments of two runs: the machine, diskperf itself, the targets and their devices,
+//! and the command line.
 //!
 //! Policy:
-//!   1. what was not recorded is null; what was recorded as nothing has a word for it;
-//!   2. a setting that lists options is told by those that differ;
-//!   3. what is never twice the same - seeds, but of what is simulated, numbers of loop devices, a temperature, how
-//!      much memory the kernel kept for itself - is told only where it differs by much, or not at all.
+//!   1. A value that was not recorded is null. A recorded absence has a word, for example "none".
+//!   2. Lists of options show only the options that differ.
+//!   3. Some values are never equal twice: seeds of measured runs, numbers of loop devices, temperatures, the memory
+//!      that the kernel reserves. They are reported only if they differ by much, or not at all.
 
 use std::collections::BTreeSet;
 
@@ -34,20 +35,20 @@ pub struct Change {
     pub now: Option<String>,
 }
 
-/// Parts of memory that may differ: a kernel keeps more or less of it for itself. Guess.
+/// Difference of memory sizes that is ignored, as a share: the kernel reserves more or less of it. Guess.
 const OF_MEMORY: f64 = 0.01;
 
-/// By how many parts of a hundred a file system must be fuller or emptier: below that, no file system is known to be
-/// slower. Guess.
+/// Difference of fill levels that is reported, in percentage points: no file system is known to become slower by less.
+/// Guess.
 const FILLED: f64 = 10.0;
 
-/// From here on what measuring costs differs by much.
+/// Factor by which the costs of measuring must differ to be reported.
 const BY_MUCH: f64 = 2.0;
 
-/// Options that say where results go, and the seed, which decides nothing.
+/// Options that only control the output, and the seed, which does not affect what is measured.
 const NO_MATTER: [&str; 7] = ["-o", "--output", "--store", "--no-store", "--format", "--json", "--seed"];
 
-/// What differs in the machine and in this program.
+/// Returns the differences of the machine and of diskperf itself.
 pub fn machine(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
     let mut changes = Changes::of(None);
     let text = |text: &str| Some(text.to_owned());
@@ -64,7 +65,7 @@ pub fn machine(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
     changes.all
 }
 
-/// What differs in how the runs were asked for, what measuring cost, and what else was at work.
+/// Returns the differences of the command line, of the costs of measuring, and of the background load.
 pub fn run(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
     let mut changes = Changes::of(None);
     let (one, other) = only(&asked(then), &asked(now), " ");
@@ -79,14 +80,14 @@ pub fn run(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
     changes.all
 }
 
-/// What every rate depends on, whatever is measured.
+/// Settings that affect every rate.
 const OF_EVERY_RATE: [&str; 7] =
     ["kernel", "file system", "mount options", "device", "device model", "scheduler", "tuning"];
 
-/// So many changes are named in a mark; all stand above the table.
+/// The largest number of changes that a mark names; the list above the table has all.
 const NAMED: usize = 3;
 
-/// What is wrong with every ratio where such a setting differs.
+/// Returns the mark of all ratios if a setting that affects every rate changed.
 pub fn suspicion(changes: &[Change]) -> Option<Mark> {
     let mut names: Vec<&str> = Vec::new();
     for change in changes.iter().filter(|change| OF_EVERY_RATE.contains(&change.what.as_str())) {
@@ -101,14 +102,15 @@ pub fn suspicion(changes: &[Change]) -> Option<Mark> {
     (!names.is_empty()).then_some(Mark { code: MarkCode::Env, value: None, text })
 }
 
-/// The seed where it differs: it decides what is simulated.
+/// Returns the seed if it differs; it affects simulated rates.
 pub fn seed(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
     let mut changes = Changes::of(None);
     changes.told("seed", Some(then.seed.to_string()), Some(now.seed.to_string()));
     changes.all
 }
 
-/// What differs in a target and in what lies under it. Of one that is simulated, its words say all.
+/// Returns the differences of a target and of its file system and devices. A simulated target is described completely
+/// by its argument.
 pub fn target(then: &TargetInfo, now: &TargetInfo) -> Vec<Change> {
     let mut changes = Changes::of(Some(now.name.clone()));
     let or = |value: &Option<String>, nothing: &str| Some(value.clone().unwrap_or_else(|| nothing.to_owned()));
@@ -141,17 +143,17 @@ pub fn target(then: &TargetInfo, now: &TargetInfo) -> Vec<Change> {
     changes.all
 }
 
-/// Settings that say on what. Of a simulated machine they are its parts and, with a point in their names, what these
-/// have.
+/// Settings of the target, not of the workload. For a simulated machine, these are its parts. A setting with a point in
+/// its name is a property of a part.
 const GROUND: [&str; 7] = ["file_system", "tune", "cpu", "kernel", "bus", "controller", "drive"];
 
-/// Whether a setting is the target's, and told of that.
+/// True if the setting belongs to the target, whose differences [`target`] reports.
 pub(crate) fn is_of_ground(key: &str) -> bool {
     GROUND.contains(&key) || key.contains('.')
 }
 
-/// Settings, and what is claimed of cache and clock, that cells differ in which are compared all the same, each with
-/// the programs that have it.
+/// Returns the differences between cells that are compared nevertheless: their settings, and their claims of cache
+/// state and clock. Each difference has the names of its programs.
 pub fn sizes(pairs: &[(String, &Cell, &Cell)]) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     for (name, then, now) in pairs {
@@ -161,7 +163,7 @@ pub fn sizes(pairs: &[(String, &Cell, &Cell)]) -> Vec<Change> {
             let value = |cell: &Cell| cell.parameters.get(key).map(|value| setting(key, value));
             own.told(key, value(then), value(now));
         }
-        // Of what is n.m., nothing is claimed.
+        // A cell without a rate claims nothing.
         if then.rate.is_some() && now.rate.is_some() {
             own.told("cache before", cache(then), cache(now));
             own.told("clock stopped", clock(then), clock(now));
@@ -179,7 +181,7 @@ pub fn sizes(pairs: &[(String, &Cell, &Cell)]) -> Vec<Change> {
     changes
 }
 
-/// What is found to differ of one thing.
+/// The differences of one target, of one program, or of the whole run (`None`).
 struct Changes {
     of: Option<String>,
     all: Vec<Change>,
@@ -226,7 +228,8 @@ fn setting(key: &str, value: &ParameterValue) -> String {
     }
 }
 
-/// The words that only one of two lists has; where that is none, that it is without those of the other.
+/// Returns the words that only one of two lists has. If a list has no such words, its text is `no` with the words of
+/// the other.
 fn only(then: &[String], now: &[String], between: &str) -> (Option<String>, Option<String>) {
     let missing = |words: &[String], others: &[String]| {
         let words: Vec<&str> = words.iter().filter(|word| !others.contains(word)).map(String::as_str).collect();
@@ -240,14 +243,14 @@ fn only(then: &[String], now: &[String], between: &str) -> (Option<String>, Opti
     }
 }
 
-/// What a run was asked for.
+/// Returns the words of the command line that affect the measurement.
 fn asked(run: &RunInfo) -> Vec<String> {
     let targets: Vec<&str> = run.targets.iter().map(|target| target.argument.as_str()).collect();
     options(&run.command, &targets)
 }
 
-/// The words of a command that decide what is measured, an option with its value: after the program, without where
-/// results go, and without targets, of which more is told.
+/// Returns the words of a command that affect the measurement, each option with its value. It leaves out the program,
+/// the options for output, and the targets, which are compared separately.
 fn options(command: &[String], targets: &[&str]) -> Vec<String> {
     let mut options: Vec<String> = Vec::new();
     let mut rest = command.iter().skip(1).filter(|word| !targets.contains(&word.as_str())).peekable();
@@ -273,14 +276,14 @@ fn conditioned(done: &Conditioned) -> String {
     format!("{purge}, {} written", Bytes(done.written_bytes))
 }
 
-/// What measuring costs, where that differs by much.
+/// Returns the costs of measuring if they differ by much.
 fn costs(then: &Calibration, now: &Calibration) -> Vec<Change> {
     let mut changes = Changes::of(None);
     let is_much = |one: f64, other: f64| one.max(other) > BY_MUCH * one.min(other);
     if is_much(then.clock_ns as f64, now.clock_ns as f64) {
         changes.told("clock", Some(format!("{} ns", then.clock_ns)), Some(format!("{} ns", now.clock_ns)));
     }
-    // Below a tenth of a percent both are nothing.
+    // Shares below a tenth of a percent count as a tenth.
     let own = |costs: &Calibration| costs.own.map(|own| own.cpu_percent);
     if let (Some(one), Some(other)) = (own(then), own(now))
         && is_much(one.max(0.1), other.max(0.1))

@@ -1,14 +1,13 @@
-//! A program on a target in all the runs that there are: how fast it was each time, and what had changed since the time
-//! before.
+//! The history of a program on a target: its rate in all stored runs, and the changes of the environment between them.
 //!
 //! Policy:
-//!   1. what is the same in two runs that are compared (`compared`) stands in one series: one program, phase and place,
-//!      in one preset, with the same settings but for amounts and what stands under them;
-//!   2. each time is compared with the last one before it that was measured, as runs that were apart are, each step by
-//!      itself: what is said of one run is the same however many others are told with it. So of 100 steps that change
-//!      nothing, 5 may look like a change;
-//!   3. what changed around it is told since the time that it is compared with; where there is none, since the one
-//!      before.
+//!   1. Cells that would be the same in a comparison of two runs (`compared`) form a series: one program, phase and
+//!      target of one preset, with equal settings except for amounts and settings of the target.
+//!   2. Each run is compared with the last measured run before it, as separate rounds. Each step is judged by itself,
+//!      so the verdict on a run does not depend on the number of runs in the list. So of 100 steps without a change, 5
+//!      may look like one.
+//!   3. The changes of the environment are those since the run of the comparison. If there is none, they are those
+//!      since the run before.
 
 use std::collections::BTreeMap;
 
@@ -102,17 +101,17 @@ pub struct Step {
 /// A cell of a stored run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// The run's id.
+    /// The id of the run.
     pub run: String,
-    /// What the target is called in all runs.
+    /// The name of the target in all runs.
     pub place: String,
-    /// What was run, where and how.
+    /// The description of the run.
     pub info: RunInfo,
     /// The cell.
     pub cell: Cell,
 }
 
-/// The history that these cells are, the oldest first; of each series the last so many are told.
+/// Arranges the cells into series. The oldest sample comes first. Each series has the last `limit` runs.
 pub fn history(samples: &[Sample], margin: f64, limit: usize, naming: Naming) -> History {
     let mut series: Vec<Vec<&Sample>> = Vec::new();
     let mut places = BTreeMap::new();
@@ -128,7 +127,7 @@ pub fn history(samples: &[Sample], margin: f64, limit: usize, naming: Naming) ->
         }
         series[place].push(sample);
     }
-    // Each is named as the latest of it is, among the latest of all.
+    // A series has the name of its latest cell, among the latest cells of all series.
     let latest: Vec<Cell> = series.iter().filter_map(|samples| Some(samples.last()?.cell.clone())).collect();
     let names = naming(&latest);
     let past = |(samples, latest_cell): (&Vec<&Sample>, &Cell)| Past {
@@ -157,7 +156,7 @@ fn times(samples: &[&Sample], margin: f64, limit: usize) -> Vec<Time> {
     times
 }
 
-/// A time, with the one before, and the last one before that was measured.
+/// Describes a run, given the run before it and the last measured run before it.
 fn time(sample: &Sample, (before, measured): (Option<&Sample>, Option<&Sample>), margin: f64) -> Time {
     let Sample { run, info, cell, .. } = sample;
     // 2
@@ -186,7 +185,7 @@ fn time(sample: &Sample, (before, measured): (Option<&Sample>, Option<&Sample>),
 fn around(then: &Sample, now: &Sample) -> Vec<Change> {
     let is_real = [then, now].iter().any(|sample| !is_simulated(&sample.cell));
     let mut changes = if is_real { environment::machine(&then.info, &now.info) } else { Vec::new() };
-    // Where several were busy at once, none of them is that target.
+    // If several targets were busy at once, the cell belongs to no single target.
     let [one, other] =
         [then, now].map(|sample| sample.info.targets.iter().find(|info| info.name == sample.cell.target));
     if let (Some(one), Some(other)) = (one, other) {

@@ -1,4 +1,4 @@
-//! What two results say about each other: targets, stages, runs, the past, and published figures.
+//! Comparisons of results: targets, stages, runs, stored runs over time, and published figures.
 
 pub mod choice;
 pub mod compared;

@@ -1,8 +1,8 @@
-//! Published figures beside simulated ones, and how far they lie apart.
+//! Published figures compared with simulated ones.
 //!
-//! Which cells judge is decided once, by [`Comparison::judges`]: one that was measured, that was not suspect,
-//! and that no other table prints too. Of a figure that two tables print differently, the rate is judged as
-//! the first prints it and the CPU share as the caller says.
+//! [`Comparison::judges`] alone says which cells count in the summary: those that were measured, that were not suspect,
+//! and that no other table prints too. If two tables print a figure differently, the summary uses the rate of the first
+//! table and the CPU share that the caller gives.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,20 +64,21 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// By how many points the computed CPU share is higher than the one that judges.
+    /// Returns the error of the simulated CPU share in percentage points: its difference from the CPU share that
+    /// counts.
     pub fn cpu_error_points(&self) -> Option<f64> {
         let printed = self.cpu_percent_judged.or(self.published.cpu_percent)?;
         Some(self.simulated.cpu_percent - f64::from(printed))
     }
 }
 
-/// By how much a computed rate is higher, in percent of the printed one.
+/// Returns the error of a simulated rate, in percent of the printed one.
 pub fn error_percent(published: Published, simulated: Simulated) -> Option<f64> {
     let printed = f64::from(published.kbytes_per_sec?);
     Some(100.0 * (simulated.kbytes_per_sec - printed) / printed)
 }
 
-/// What names this form of document.
+/// The name and version of the format.
 pub const PAPER_SCHEMA: &str = "diskperf-paper/1";
 
 /// The published tables beside the simulated ones.
@@ -272,7 +273,7 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// The errors of these; nothing of none.
+    /// Computes the statistics of these errors. Returns `None` if there are none.
     pub fn of(errors: impl Iterator<Item = f64>) -> Option<Errors> {
         let errors: Vec<f64> = errors.map(f64::abs).collect();
         let within = |limit: f64| errors.iter().filter(|error| **error <= limit).count();
@@ -287,7 +288,7 @@ impl Errors {
     }
 }
 
-/// The summary of the cells that judge; nothing where none does.
+/// Summarises the cells that count. Returns `None` if there are none.
 pub fn summary(cells: &[Comparison]) -> Option<Summary> {
     let judging = || cells.iter().filter(|cell| cell.judges);
     Some(Summary {

@@ -1,9 +1,11 @@
-//! Stages of one setup, as table 5 of Kridle & McKusick 1983 has those of a controller: which two are compared.
+//! Stages of one setup, like those of a controller in table 5 of Kridle & McKusick 1983, and the pairs of stages to
+//! compare.
 //!
 //! Policy:
-//!   1. each stage is compared with the one before: what changed at it is then all that differs;
-//!   2. the last of three or more is compared with the first too: that tells what all of them came to;
-//!   3. and no others, so that Holm's procedure corrects for these alone, and measuring ends when these are known.
+//!   1. Each stage is compared with the one before, so that only the change of the stage differs.
+//!   2. The last of three or more is compared with the first, too, to show the sum of all changes.
+//!   3. No other pairs are compared. So Holm's procedure corrects for these only, and measuring ends when these are
+//!      decided.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,16 +25,16 @@ pub struct Stage {
     pub changed: Vec<String>,
 }
 
-/// What a comparison of two stages is about.
+/// The changes that a comparison of two stages covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// What changed at the stage of this place, from 1.
+    /// The changes of the stage with this index, from 1.
     At(usize),
-    /// All that changed, of three or more.
+    /// All changes of three or more stages.
     All,
 }
 
-/// The two that are compared of so many stages, by their places, each with what it is about.
+/// Returns the pairs to compare among `count` stages, as indices, each with the changes that it covers.
 pub fn steps(count: usize) -> impl Iterator<Item = (Step, (usize, usize))> {
     // 1
     let each = (1..count).map(|place| (Step::At(place), (place - 1, place)));
@@ -48,7 +50,7 @@ mod tests {
     fn each_is_compared_with_the_one_before_and_the_last_with_the_first() {
         let of = |count| steps(count).collect::<Vec<_>>();
         assert_eq!(of(4), [(Step::At(1), (0, 1)), (Step::At(2), (1, 2)), (Step::At(3), (2, 3)), (Step::All, (0, 3))]);
-        // Of two, the one step is all there is.
+        // Two stages have only one step.
         assert_eq!(of(2), [(Step::At(1), (0, 1))]);
         assert_eq!((of(1), of(0)), (Vec::new(), Vec::new()));
     }

@@ -1,22 +1,22 @@
-//! Whether the tests of a use suffice for a verdict.
+//! Decides whether enough tests of a use have a verdict.
 
 use std::collections::BTreeSet;
 
 use super::{Compared, Row, Weighed};
 use crate::inference::comparison::{Decision, Judged};
 
-/// A use is decided by its tests only if they have at least this part of its weight. Guess: a majority.
+/// Share of a use's weight that its decided tests need. Guess: a majority.
 const LEAST: f64 = 0.5;
 
 impl Weighed {
-    /// The tests without a verdict on two targets, and their weights.
+    /// Returns the tests without a verdict on two targets, and their weights.
     fn undecided(&self, rows: &[Row], is_decided: impl Fn(usize) -> bool) -> Vec<(String, f64)> {
         let weights = self.weights.iter().enumerate().filter(|(place, weight)| **weight > 0.0 && !is_decided(*place));
         weights.map(|(place, weight)| (rows[place].name(), *weight)).collect()
     }
 }
 
-/// Leaves a use undecided if most of its weight is open.
+/// Leaves a use undecided if tests with more than half of its weight have no verdict.
 pub(super) fn ask_majority(all: &mut [Compared], rows: &[Row], purpose: &Weighed) {
     let is_decided = |one: &&Compared| one.judged.verdict != Decision::Undecided;
     let decided: BTreeSet<((usize, usize), usize)> =
@@ -30,10 +30,10 @@ pub(super) fn ask_majority(all: &mut [Compared], rows: &[Row], purpose: &Weighed
     }
 }
 
-/// The reason why a use is not decided: tests with more than half of its weight are missing or undecided.
+/// Returns the reason why a use is not decided: tests with more than half of its weight are missing or undecided.
 fn no_majority(missing: &[(String, f64)], undecided: &[(String, f64)]) -> Option<String> {
     let open: f64 = missing.iter().chain(undecided).map(|(_, weight)| weight).sum();
-    // The weights of a use are parts of 1; a sum of them may be rounded.
+    // The weights of a use are parts of 1; their sum may have a rounding error.
     if open <= 1.0 - LEAST + 1e-9 {
         return None;
     }

@@ -7,7 +7,7 @@ use units::Nanos;
 use crate::judge::marks::MarkCode;
 use crate::results::cell::Cell;
 
-/// `warning cache (xfs)`: the warnings by which nothing is decided.
+/// Prints the warnings that keep a comparison undecided, for example `warning cache (xfs)`.
 pub(super) fn warned(untrusted: &[(usize, MarkCode)], names: &[&str]) -> Option<String> {
     let mut of_codes: BTreeMap<MarkCode, BTreeSet<usize>> = BTreeMap::new();
     for (place, code) in untrusted {
@@ -21,24 +21,24 @@ pub(super) fn warned(untrusted: &[(usize, MarkCode)], names: &[&str]) -> Option<
     (!warnings.is_empty()).then(|| warnings.join(", "))
 }
 
-/// Below this part of each other, two counts are told apart: what devices do for others differs by less from run to
-/// run. Guess.
+/// Two counts differ clearly if their ratio is below this. The work of devices for other programs differs by less from
+/// run to run. Guess.
 const TELLS: f64 = 0.8;
 
-/// The reason why one is faster, from the bottlenecks and the work for each operation:
-///   1. if they wait for the device: flushes, then bytes written, if the slower one does clearly more;
-///   2. the bottlenecks, if they differ;
-///   3. if both are CPU-bound: the CPU time, if the slower one uses clearly more.
+/// Returns the reason why one cell is faster, from the bottlenecks and the work for each operation:
+///   1. If they wait for the device: flushes, then bytes written, if the slower one does clearly more.
+///   2. The bottlenecks, if they differ.
+///   3. If both are CPU-bound: the CPU time, if the slower one uses clearly more.
 pub(super) fn why(first: &Cell, second: &Cell) -> Option<String> {
     why_of([&first.target, &second.target], first, second)
 }
 
-/// The rounds in which one of both did nothing, by which nothing is decided.
+/// Prints the number of rounds in which one cell did no work. They keep a comparison undecided.
 pub(crate) fn idle(rounds: usize) -> Option<String> {
     (rounds > 0).then(|| format!("no operation in {rounds} round{}", if rounds == 1 { "" } else { "s" }))
 }
 
-/// The same of two that are called so.
+/// Returns the reason why one cell is faster, as `why` does, with these names for the cells.
 pub fn why_of(names: [&str; 2], first: &Cell, second: &Cell) -> Option<String> {
     let limits = [first, second].map(|cell| cell.limited_by.as_ref().map(|limit| limit.what.as_str()));
     let said = |one: String, other: String| format!("{}: {one}, {}: {other}", names[0], names[1]);
@@ -58,14 +58,14 @@ pub fn why_of(names: [&str; 2], first: &Cell, second: &Cell) -> Option<String> {
         [Some("cpu"), Some("cpu")] => slower_does_more(first, second, cpu_per_unit)
             .map(|work| work.map(|nanos| Nanos(nanos.round() as u64)))
             .map(|[one, other]| said(format!("{one} CPU per {}", unit(first)), other.to_string())),
-        // What both have tells nothing of why one is faster.
+        // A bottleneck of both does not explain why one is faster.
         [Some(one), Some(other)] if one == other => None,
         [Some(one), Some(other)] => Some(said(bound(one).to_owned(), bound(other).to_owned())),
         _ => None,
     }
 }
 
-/// A limit as an adjective.
+/// Returns a limit as an adjective.
 fn bound(limit: &str) -> &str {
     match limit {
         "cpu" => "CPU-bound",
@@ -79,7 +79,7 @@ fn bound(limit: &str) -> &str {
     }
 }
 
-/// The work of both, if the slower one does clearly more: else it explains nothing.
+/// Returns the work of both if the slower one does clearly more. Otherwise the work explains nothing (`None`).
 fn slower_does_more(first: &Cell, second: &Cell, work: fn(&Cell) -> Option<f64>) -> Option<[f64; 2]> {
     let [one, other] = [work(first)?, work(second)?];
     let rate = |cell: &Cell| cell.rate.as_ref().map(|rate| rate.per_second);
@@ -87,7 +87,7 @@ fn slower_does_more(first: &Cell, second: &Cell, work: fn(&Cell) -> Option<f64>)
     (differ(one, other) && rate(more)? < rate(less)?).then_some([one, other])
 }
 
-/// Nanoseconds of CPU time, in the program and in its system calls.
+/// Returns nanoseconds of CPU time per operation, in the program and in its system calls.
 fn cpu_per_unit(cell: &Cell) -> Option<f64> {
     let time = cell.time.as_ref()?;
     let nanos: u64 = ["user", "system"].iter().filter_map(|owner| time.get(*owner)).sum();
@@ -103,7 +103,7 @@ fn figure(value: f64) -> String {
     if value == 0.0 || value >= 0.1 { format!("{value:.1}") } else { format!("{value:.3}") }
 }
 
-/// What one of the cell's units of work is called.
+/// Returns the name of one unit of work of the cell.
 fn unit(cell: &Cell) -> &'static str {
     match (cell.program.as_str(), cell.rate.as_ref().map(|rate| rate.base)) {
         ("commit", _) => "commit",
@@ -114,7 +114,7 @@ fn unit(cell: &Cell) -> &'static str {
 
 fn flushes_per_unit(cell: &Cell) -> Option<f64> {
     let units = cell.kept().map(|round| round.ops).fold(0, u64::saturating_add);
-    // Of whole files, the one or two at the end say nothing.
+    // For whole files, one or two flushes at the end are not evidence.
     let flushes = cell.io?.flushes as f64 / units as f64;
     (units > 0 && flushes >= 0.01).then_some(flushes)
 }
@@ -122,6 +122,6 @@ fn flushes_per_unit(cell: &Cell) -> Option<f64> {
 fn written_per_byte(cell: &Cell) -> Option<f64> {
     let bytes = cell.kept().map(|round| round.bytes).fold(0, u64::saturating_add);
     let io = cell.io?;
-    // Of what only reads, others wrote it.
+    // If the test only reads, other programs wrote the bytes.
     (bytes > 0 && io.device_written >= bytes / 4).then(|| io.device_written as f64 / bytes as f64)
 }

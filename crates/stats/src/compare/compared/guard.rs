@@ -1,14 +1,14 @@
-//! What a condition says of a cell in two runs: that it is surely slower, that it is gone, or that it cannot be
-//! guarded.
+//! Conditions on the cells of two runs (`--fail-if`): a cell is slower, is missing, or cannot be guarded.
 //!
 //! Policy:
-//!   1. what was measured and is not now, or does nothing now, fails;
-//!   2. a cell of which the condition could never fail is not guarded, and that fails too: too few rounds, rounds in
-//!      which nothing was done, a run that was interrupted, a rate that a mark calls false, another amount, another
-//!      claim;
-//!   3. a cell that was not measured then has nothing to be held against. Where that is so of all that a condition
-//!      names, the condition guards nothing; one beside others is new;
-//!   4. one that is surely slower - its interval leaves out 1 - and by as much in the middle of the interval fails;
+//!   1. A cell that was measured in the first run fails if it is not measured in the second run, or does no work in it.
+//!   2. A cell for which the condition could never fail is not guarded, and that is a failure, too. Reasons are too few
+//!      rounds, rounds without any work, an interrupted run, a mark that makes the rate false, another amount, or
+//!      another cache state or clock.
+//!   3. A cell that was not measured in the first run has no base. If that applies to all cells of a condition, the
+//!      condition guards nothing. If it applies to some of them, they are new.
+//!   4. A cell fails if it is slower by at least the given share and its confidence interval excludes 1.
+//!   5. A cell that may be that much slower, or not slower at all, is undecided. It does not fail.
 //!   5. one that may be slower by as much, and may not be slower at all, does neither.
 
 use schemars::JsonSchema;
@@ -48,25 +48,25 @@ pub struct Unguarded {
     pub why: String,
 }
 
-/// What a condition says of a cell.
+/// The result of a condition for one cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing is wrong with it.
+    /// The condition is satisfied.
     Well,
-    /// It is surely slower, and by as much.
+    /// The cell is significantly slower, by at least the share of the condition.
     Slower,
-    /// It was measured, and is not now.
+    /// The cell was measured in the first run, but not in the second.
     Missing,
-    /// It was not measured then.
+    /// The cell was not measured in the first run.
     New,
-    /// It could not have failed, for this reason.
+    /// The condition could never fail for the cell; the field is the reason.
     Unguarded(String),
-    /// It may be slower by as much, and may not be slower at all.
+    /// The cell may be that much slower, or not slower at all.
     Undecided,
 }
 
 impl Guarded {
-    /// What came of a condition, of cells each with its name, what is told of it, and what the condition says of it.
+    /// Summarises a condition. Each cell is given by its name, its text for the lists, and its outcome.
     pub fn of(condition: &str, cells: &[(String, String, Outcome)]) -> Guarded {
         let of = |wanted: Outcome| {
             let of_all = cells.iter().filter(|(.., outcome)| *outcome == wanted);
@@ -96,7 +96,7 @@ impl Guarded {
 }
 
 impl ComparedCell {
-    /// Whether it is surely slower (its interval leaves out 1), and by such a part in the middle of it.
+    /// Checks whether the cell is slower by at least `part`, with a confidence interval that excludes 1.
     pub fn is_slower_by(&self, part: f64) -> Outcome {
         let (Some(then), now) = (&self.then, &self.now) else { return Outcome::New };
         match (now, &self.unguarded, self.ratio, self.low, self.high) {
@@ -115,7 +115,7 @@ impl ComparedCell {
     }
 }
 
-/// Why no condition could fail by a cell of which this was found; nothing where one could.
+/// Returns the reason why no condition could fail for the cell, or `None` if one could.
 pub(super) fn obstacle(then: &Cell, now: &Cell, found: Option<&Found>, is_interrupted: bool) -> Option<String> {
     let found = found?;
     if is_interrupted {

@@ -1,11 +1,11 @@
-//! What is said of made cells.
+//! Tests of comparisons of made-up cells.
 
 use super::*;
 use crate::results::cell::CacheState;
 use crate::results::clock::ClockKind;
 use crate::results::round::{CpuSeconds, Round};
 
-/// A cell whose rounds did so many units of 4 KiB, each round in one second.
+/// A cell whose rounds did these numbers of operations of 4 KiB, each round in one second.
 fn cell(target: &str, program: &str, file_bytes: u64, rates: &[u64]) -> Cell {
     let round = |(place, ops): (usize, &u64)| Round {
         round: place as u32 + 1,
@@ -57,11 +57,11 @@ fn cells_are_the_same_where_only_amounts_differ_and_those_that_differ_in_nothing
     assert_eq!(paired.pairs.iter().map(sizes).collect::<Vec<_>>(), [[32, 32], [64, 16]]);
     let names = |cells: Vec<&Cell>| cells.iter().map(|cell| cell.program.clone()).collect::<Vec<_>>();
     assert_eq!((names(paired.only_then), names(paired.only_now)), (vec!["gone".to_owned()], vec!["new".to_owned()]));
-    // Where there are several targets, their names count.
+    // If there are several targets, their names count.
     assert!(super::paired(&then, &now, false).pairs.is_empty());
 }
 
-/// One printed operations a second, the other KiB: the rounds of both know both.
+/// One run printed operations per second, the other KiB/s. The rounds have both bytes and operations.
 #[test]
 fn rates_are_compared_in_what_the_first_counts() {
     let then = cell("a", "read", 1, &[100, 101, 99, 100, 102]);
@@ -89,7 +89,7 @@ fn a_condition_fails_where_it_is_sure_and_large_enough_and_where_nothing_is_meas
     assert_eq!(says(&[], 0.05), Outcome::Missing);
     let none = cell("a", "read", 1, &[]);
     assert_eq!(one(&none, &then).is_slower_by(0.05), Outcome::New);
-    // What does nothing any more is slower, and what does so at times is of no rate.
+    // A cell without any work is slower, and rounds without work leave the cell without a usable rate.
     assert_eq!(says(&[0; 5], 0.05), Outcome::Slower);
     let idle = "no operation in 1 of 6 rounds of new".to_owned();
     assert_eq!(says(&[100, 0, 100, 101, 99, 100], 0.05), Outcome::Unguarded(idle));
@@ -107,7 +107,7 @@ fn what_is_simulated_is_exact_where_no_round_differs_from_another() {
     assert_eq!(one(&simulated(100), &simulated(98)).finding, Finding::Same);
     let real = one(&simulated(100), &cell("a", "read", 1, &[90, 91, 89, 90, 92]));
     assert_eq!(real.finding, Finding::Undecided);
-    // Platters stood elsewhere in each round, or in the other run: then there is chance in it.
+    // The platters were in another rotational position in each round, or in the other run: then chance has an effect.
     let turning = one(&of(&[100, 140, 60, 90, 110]), &of(&[110, 60, 140, 70, 100]));
     assert_eq!((turning.finding, turning.confidence), (Finding::Undecided, Some(0.95)));
     let alone = one(&of(&[100]), &of(&[90]));
@@ -115,14 +115,14 @@ fn what_is_simulated_is_exact_where_no_round_differs_from_another() {
     assert!(!found(&simulated(100), &simulated(90), false).expect("rounds").is_exact);
 }
 
-/// Whichever of two is the larger one now, nobody knows.
+/// Two cells of each run differ in amounts, so their partners are unknown.
 #[test]
 fn other_amounts_are_compared_only_where_one_is_left_of_each() {
     let sized = |size: u64| cell("a", "copy", size, &[1]);
     let (then, now) = ([sized(64), sized(32)], [sized(128), sized(256)]);
     let paired = super::paired(&then, &now, true);
     assert_eq!((paired.pairs.len(), paired.only_then.len(), paired.only_now.len()), (0, 2, 2));
-    // On another drive the amounts tell them.
+    // On another drive, the amounts identify the cells.
     let on = |drive: &str, size: u64| {
         let mut cell = sized(size);
         cell.parameters.insert("drive.rpm".to_owned(), ParameterValue::Word(drive.to_owned()));
