@@ -1,6 +1,6 @@
 //! Ten bottlenecks made on purpose: the verdict must be the right one or `n.m.`, never another. Most figures were
-//! recorded on a virtual machine with two processors, with an ext4 on a loop device with direct I/O, limits of control
-//! groups, and the load of other users.
+//! recorded on a virtual machine with two processors and other users, on an ext4 on a loop device with direct I/O.
+//! Control groups set the limits.
 
 use proptest::prelude::*;
 use stats::judge::limits::{

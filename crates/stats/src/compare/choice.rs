@@ -1,9 +1,9 @@
 //! The comparison of targets: each program on two targets at a time, and the weighted programs of a use.
 //!
 //! Policy:
-//!   1. Two targets are compared by the same cell: the same program and phase. If a target has several cells of one
-//!      name, the first is compared with the first, the second with the second, because all targets run the same rows
-//!      in the same order.
+//!   1. Two targets are compared by the same cell: the same program and phase. All targets run the same rows in the
+//!      same order. So if a target has several cells of one name, the first is compared with the first, the second with
+//!      the second.
 //!   2. Of more than two targets, every pair is compared, and Holm's procedure corrects for all of them, because the
 //!      fastest target is known only afterwards. Of stages, only the pairs of `stages` are compared.
 //!   3. A result that is not the one its label names (`MarkCode::decides_nothing`) decides nothing, neither for its

@@ -20,8 +20,9 @@
 //!   5. A difference is a reason to choose only if the whole interval is outside the margin, and the 99.9 % interval
 //!      too. Then it is certain that the setup is faster, and by no less than matters.
 //!   6. Only the width of the intervals ends the measuring, never their verdict. Half the width must be at most half of
-//!      the margin, which decides every comparison one way or the other, or at most a quarter of the effect, which only
-//!      large effects reach first. At least six pairs are needed, or five rounds of each separate run.
+//!      the margin, or at most a quarter of the effect. The first decides every comparison one way or the other; the
+//!      second is reached earlier only by large effects. At least six pairs are needed, or five rounds of each separate
+//!      run.
 //!   7. A round without any work has no logarithm. Leaving it out would call a setup fast that stood still. So such a
 //!      round leaves everything undecided.
 

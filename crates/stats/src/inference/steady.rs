@@ -1,7 +1,7 @@
 //! Steady state of a rate, by the rule of the SNIA for devices, over the last rounds.
 //!
-//! Solid State Storage Performance Test Specification 2.0.1: in a window of five rounds, x-4 to x, the rates differ by
-//! at most 20 % of their mean, and the regression line rises or falls by at most 10 % of the mean.
+//! Solid State Storage Performance Test Specification 2.0.1: a window has five rounds, x-4 to x. Its rates differ by at
+//! most 20 % of their mean, and the regression line rises or falls by at most 10 % of the mean.
 
 /// Number of rounds in a window.
 pub const WINDOW: usize = 5;

@@ -243,7 +243,6 @@ fn share_of(share: Option<f64>) -> f64 {
 ///
 /// `unwritten` is the number of dirty pages; up to `free_run` dirty pages, the kernel throttles no program. `fetched`
 /// is the number of bytes read during the phase, `written` the number of bytes written.
-/// had to be read meanwhile, for `written` bytes.
 pub fn held_back(
     blocked_in_calls: Option<Nanos>,
     (unwritten, free_run): (u64, u64),
@@ -279,7 +278,7 @@ pub enum Limit {
     Flush,
     /// Throttling, because too many dirty pages are unwritten.
     DirtyThrottle,
-    /// A quota that an administrator set.
+    /// A quota that was set on the CPU or on a device.
     Quota,
     /// Data that were read before did not stay in memory.
     Memory,

@@ -7,9 +7,9 @@
 //!      another cache state or clock.
 //!   3. A cell that was not measured in the first run has no base. If that applies to all cells of a condition, the
 //!      condition guards nothing. If it applies to some of them, they are new.
-//!   4. A cell fails if it is slower by at least the given share and its confidence interval excludes 1.
+//!   4. A cell fails if its confidence interval excludes 1 and the ratio, in the middle of the interval, is lower by at
+//!      least the given share.
 //!   5. A cell that may be that much slower, or not slower at all, is undecided. It does not fail.
-//!   5. one that may be slower by as much, and may not be slower at all, does neither.
 
 use schemars::JsonSchema;
 use serde::Serialize;

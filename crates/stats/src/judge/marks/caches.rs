@@ -10,7 +10,7 @@ pub const FROM_DEVICE: f64 = 0.95;
 /// metadata. This is eight btrfs nodes; a lookup reads one or two.
 const BY_THE_WAY: u64 = 128 << 10;
 
-/// The bytes that programs read although they were not in the page cache, or with O_DIRECT.
+/// The bytes that programs read, and that were outside of the page cache (as the label says) or read past it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Number of bytes, each read once or past the page cache.

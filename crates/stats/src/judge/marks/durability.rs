@@ -58,7 +58,7 @@ pub struct Flushing<'a> {
     pub device: &'a str,
     /// Number of flushes, for any program.
     pub flushes: u64,
-    /// True if an administrator told the kernel that the device has no cache to flush.
+    /// True if the kernel's setting was overridden, so that it believes the device has no write cache to flush.
     pub overridden: bool,
 }
 
