@@ -1,9 +1,9 @@
-//! An order that looks like chance, of more blocks than a list could hold.
+//! A pseudorandom permutation of more blocks than a list in memory could hold.
 //!
-//! Numbers below a power of two are taken to each other by a cipher of four rounds (Luby and Rackoff, How to construct
-//! pseudorandom permutations, 1988); what falls beyond the last block is taken on until it does not (Black and Rogaway,
-//! Ciphers with arbitrary finite domains, 2002, "cycle walking"), less than twice on average. A few words of memory,
-//! however many blocks.
+//! A Feistel cipher of four rounds permutes the numbers below a power of two (Luby and Rackoff, How to construct
+//! pseudorandom permutations, 1988). A result beyond the last block is encrypted again until it is in range (Black and
+//! Rogaway, Ciphers with arbitrary finite domains, 2002, "cycle walking"); on average that takes less than two passes.
+//! It needs a few words of memory for any number of blocks.
 
 use units::Prng;
 
@@ -11,7 +11,7 @@ use units::Prng;
 #[derive(Clone, Debug)]
 pub(crate) struct Scatter {
     count: u64,
-    /// The lower half of a number, the upper one, and how far that lies up.
+    /// Masks of the lower and the upper half of a number, and the bits of the lower one.
     low: u64,
     high: u64,
     bits: u32,
@@ -19,22 +19,22 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// One of those of this many numbers, which chance decides. Panics where there is none.
+    /// A random permutation of the numbers below `count`. Panics if `count` is zero.
     pub(crate) fn new(count: u64, prng: &mut Prng) -> Scatter {
         assert!(count > 0, "an order of nothing");
-        // The fewest bits that tell all numbers apart.
+        // The smallest power of two that holds all numbers.
         let all = u64::BITS - (count - 1).leading_zeros();
         let bits = all / 2;
         let mask = |bits: u32| (1u64 << bits) - 1;
         Scatter { count, low: mask(bits), high: mask(all - bits), bits, keys: [(); 4].map(|()| prng.next_u64()) }
     }
 
-    /// How many numbers there are.
+    /// The number of elements.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Where a number below the count goes.
+    /// The image of a number below `count`.
     #[inline]
     pub(crate) fn place(&self, number: u64) -> u64 {
         let mut at = number;
@@ -92,10 +92,10 @@ mod tests {
         let count = 100_000;
         let scatter = Scatter::new(count, &mut Prng::new(3));
         let places: Vec<u64> = (0..count).map(|number| scatter.place(number)).collect();
-        // Two numbers that chance draws are a third of the count apart.
+        // The mean distance of two random numbers is a third of the range.
         let apart: u64 = places.windows(2).map(|pair| pair[0].abs_diff(pair[1])).sum::<u64>() / count;
         assert!((32_000..34_700).contains(&apart), "{apart}");
-        // As many go up as go down, and each tenth of the numbers goes to each tenth of the places.
+        // About half of the steps go up, and each tenth of the numbers is spread over all tenths of the range.
         let up = places.windows(2).filter(|pair| pair[0] < pair[1]).count();
         assert!((49_000..51_000).contains(&up), "{up}");
         for tenth in places.chunks(10_000) {

@@ -1,5 +1,5 @@
-//! A mix of accesses to one file: how large they are, how many of them read, and where they fall. A description that
-//! can be typed and printed, and the accesses drawn from it. Knows no file and no clock.
+//! A mix of accesses to one file: their sizes, their share of reads, and their locality. A mix can be typed and
+//! printed, and accesses are drawn from it. This module knows no file and no clock.
 
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
@@ -11,23 +11,23 @@ use units::{Bytes, Prng};
 use super::schedule::FASTEST;
 use crate::op::{Handle, Op};
 
-/// The most sizes of a mix. Ours: the distributions of traces have a few common sizes and a tail.
+/// The maximum number of sizes in a mix. Our choice: the distributions in traces have a few common sizes and a tail.
 pub const MOST_MIXED: usize = 16;
 
-/// The largest access: ours, more than one request to a block device has on Linux.
+/// The largest access. Our choice: larger than the largest request to a block device on Linux.
 pub const LARGEST_ACCESS: Bytes = Bytes::mib(64);
 
-/// How far from the end of the last access the next is still near it, on either side. Ours: eight blocks of 4.2BSD,
-/// which lie in one cylinder of the drives of the time.
+/// The distance from the end of the last access within which the next one is near it, on either side. Our choice: eight
+/// blocks of 4.2BSD, which are in one cylinder of the drives of the time.
 pub const NEAR: Bytes = Bytes::kib(64);
 
-/// All of something, in the parts that shares are counted in: tenths of a percent.
+/// A whole, in the unit of shares: tenths of a percent.
 pub const WHOLE: u16 = 1000;
 
-/// How large accesses are, how many of them read, and where they fall.
+/// The sizes, the share of reads and the locality of accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mix {
-    /// Bytes and weight of each size; behind the last, zeros.
+    /// Bytes and weight of each size; the unused elements are zeros.
     sizes: [(u32, u32); MOST_MIXED],
     count: u8,
     places: Locality,
@@ -35,37 +35,37 @@ pub struct Mix {
     rate: Option<u32>,
 }
 
-/// Where accesses fall. What is neither hot nor near falls anywhere, each place as likely as another.
+/// The distribution of accesses over the file. Accesses that are neither hot nor near are uniform.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Locality {
-    /// The share that falls into the hot part, in thousandths.
+    /// The share of accesses to the hot part, in thousandths.
     pub hot: u16,
-    /// How much of the file the hot part is, from its beginning, in thousandths.
+    /// The size of the hot part, at the beginning of the file, in thousandths of the file.
     pub part: u16,
-    /// The share that falls within [`NEAR`] of the end of the access before, in thousandths.
+    /// The share of accesses within [`NEAR`] of the end of the access before, in thousandths.
     pub near: u16,
 }
 
-/// What is wrong with a mix.
+/// An error in a mix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadMix {
     /// Not `KEY=VALUE`.
     NotAPair(String),
     /// No such key.
     UnknownKey(String),
-    /// Said twice.
+    /// A key or a size was given twice.
     Twice(String),
-    /// Not a size and its weight, or not one that an access can have.
+    /// Not a size and its weight, or a size that an access cannot have.
     Size(String),
-    /// More of them than a mix has.
+    /// More sizes than a mix can hold.
     TooManySizes,
-    /// Not a share of a hundred.
+    /// Not a percentage.
     Share(String),
-    /// A hot part of nothing.
+    /// The hot part is empty.
     NoPart(String),
-    /// Hot and near are more than all.
+    /// Hot and near add up to more than 100 %.
     TooLocal,
-    /// Not a number of accesses in a second.
+    /// Not a number of accesses per second.
     Rate(String),
 }
 
@@ -100,8 +100,8 @@ impl fmt::Display for BadMix {
 impl core::error::Error for BadMix {}
 
 impl Mix {
-    /// Accesses of these sizes, each as likely as its weight says, of which so many thousandths are reads. Weights and
-    /// sizes are not zero.
+    /// A mix of these sizes, each with its weight, with `reads` thousandths of reads. Returns an error if a size or a
+    /// weight is zero.
     pub fn new(sizes: &[(u32, u32)], reads: u16, places: Locality) -> Result<Mix, BadMix> {
         let text = |(bytes, weight): &(u32, u32)| alloc::format!("{}:{weight}", Size(*bytes));
         let mut all = [(0, 0); MOST_MIXED];
@@ -135,7 +135,7 @@ impl Mix {
         Ok(Mix { sizes: all, count: sizes.len() as u8, places: Locality { part, ..places }, reads, rate: None })
     }
 
-    /// The same, so many of which begin in a second, where a schedule is asked for.
+    /// Sets the rate, in accesses per second, if there is to be a schedule.
     pub fn at_rate(self, rate: Option<u32>) -> Mix {
         Mix { rate, ..self }
     }
@@ -145,33 +145,33 @@ impl Mix {
         &self.sizes[..usize::from(self.count)]
     }
 
-    /// Where they fall.
+    /// The locality of the accesses.
     pub fn places(&self) -> Locality {
         self.places
     }
 
-    /// How many of a thousand are reads.
+    /// The share of reads, in thousandths.
     pub fn reads(&self) -> u16 {
         self.reads
     }
 
-    /// How many begin in a second, where a schedule is asked for.
+    /// The rate in accesses per second, if a schedule is requested.
     pub fn rate(&self) -> Option<u32> {
         self.rate
     }
 
-    /// The bytes of the largest access: a file has at least as many.
+    /// The bytes of the largest access. The file must be at least this large.
     pub fn largest(&self) -> u32 {
         self.sizes().iter().map(|&(bytes, _)| bytes).max().unwrap_or(0)
     }
 
-    /// Whether there are writes among them.
+    /// Returns whether the mix has writes.
     pub fn writes(&self) -> bool {
         self.reads < WHOLE
     }
 
-    /// One length that stands for those of all writes, where it matters whether calls that begin at their own multiples
-    /// cut through pages: one that does, else the shortest.
+    /// A length that represents all writes, for callers that need to know whether calls aligned to their own size cut
+    /// through pages. It is a length that does, or else the shortest. `None` if the mix has no writes.
     pub(crate) fn cuts(&self) -> Option<u32> {
         let lengths = || self.sizes().iter().map(|&(bytes, _)| bytes);
         let crooked = lengths().find(|length| !length.is_power_of_two() && !length.is_multiple_of(PAGE));
@@ -179,10 +179,10 @@ impl Mix {
     }
 }
 
-/// Bytes of a page of memory, the smallest there is on Linux.
+/// The smallest page size on Linux, in bytes.
 const PAGE: u32 = 4096;
 
-/// A size as it is typed: `512B`, `8KiB`.
+/// A size as the user types it: `512B`, `8KiB`.
 struct Size(u32);
 
 impl fmt::Display for Size {
@@ -207,7 +207,7 @@ impl fmt::Display for Percent {
     }
 }
 
-/// Percent as thousandths.
+/// Parses percent into thousandths.
 fn share(text: &str) -> Option<u16> {
     let (whole, tenths) = text.split_once('.').unwrap_or((text, "0"));
     let number = |digits: &str, most: usize| {
@@ -217,7 +217,7 @@ fn share(text: &str) -> Option<u16> {
     Some(number(whole, 3)? * 10 + number(tenths, 1)?).filter(|&share| share <= WHOLE)
 }
 
-/// As it can be typed: `sizes=512B:10+8KiB:40,reads=66.7,hot=60/10,near=20,rate=50`.
+/// The form that the user types: `sizes=512B:10+8KiB:40,reads=66.7,hot=60/10,near=20,rate=50`.
 impl fmt::Display for Mix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("sizes=")?;
@@ -236,7 +236,7 @@ impl fmt::Display for Mix {
     }
 }
 
-/// What is not said is as in the default mix, but for places: those are uniform.
+/// Omitted keys have the values of the default mix, except for the locality, which is uniform.
 impl FromStr for Mix {
     type Err = BadMix;
 
@@ -268,7 +268,7 @@ impl FromStr for Mix {
                 }
                 _ => return Err(BadMix::UnknownKey(key.to_owned())),
             }
-            // There are no more keys than places for them.
+            // There are only five keys, so `index` is in range unless an error follows.
             if let Some(place) = seen.get_mut(index) {
                 *place = key;
             }
@@ -293,13 +293,13 @@ fn read_sizes(text: &str) -> Result<Weights, BadMix> {
     Ok((sizes, count))
 }
 
-/// The default mix: ours throughout, as the paper prints no parameter of its "vax mix".
+/// The default mix. All values are our choice, because the paper prints no parameter of its "vax mix".
 ///
-/// Sizes: fragments and blocks of the 8K/1K file system, small ones as most files were small (in the traces of
-/// Ousterhout et al. 1985, "A Trace-Driven Analysis of the UNIX 4.2 BSD File System", most accesses are to files of a
-/// few Kbytes), and a tenth of 512 bytes, the block of VMS. Reads: two of three, as about a third of the block accesses
-/// of those traces were writes. Both cited from memory, and for their order of magnitude only. Places: anywhere, as in
-/// the "vax mix" (Kridle & McKusick 1983, section 3).
+/// Sizes: fragments and blocks of the 8K/1K file system. Small ones are frequent, because most files were small: in the
+/// traces of Ousterhout et al. 1985, "A Trace-Driven Analysis of the UNIX 4.2 BSD File System", most accesses are to
+/// files of a few Kbytes. A tenth has 512 bytes, the block of VMS. Reads: two of three, because about a third of the
+/// block accesses in those traces were writes. Both are cited from memory, and only for their order of magnitude.
+/// Places: uniform, as in the "vax mix" (Kridle & McKusick 1983, section 3).
 impl Default for Mix {
     fn default() -> Mix {
         let sizes = [(512, 10), (1024, 20), (2048, 10), (4096, 20), (8192, 40)];
@@ -308,43 +308,43 @@ impl Default for Mix {
 }
 
 impl Mix {
-    /// The default mix with "strong locality characteristics", which the paper (section 3) believes real systems to
-    /// have and gives no figure for. Ours: of ten accesses six fall into a tenth of the file, and two near the one
+    /// The default mix with "strong locality characteristics". The paper (section 3) believes that real systems have
+    /// them, and gives no figure. Our choice: of ten accesses, six go to a tenth of the file, and two near the access
     /// before.
     pub fn local() -> Mix {
         Mix { places: Locality { hot: 600, part: 100, near: 200 }, ..Mix::default() }
     }
 }
 
-/// The accesses of a mix, drawn one after the other.
+/// An iterator over accesses drawn from a mix.
 #[derive(Clone, Debug)]
 pub struct Mixing {
     mix: Mix,
     handle: Handle,
-    /// Of the file.
+    /// The size of the file.
     bytes: u64,
     /// The sum of the sizes' weights.
     weights: u64,
     prng: Prng,
     left: u64,
-    /// Where the last access ended.
+    /// The end of the last access.
     end: u64,
 }
 
 impl Mixing {
-    /// So many accesses to an open file of so many bytes. Panics where the largest does not fit into it.
+    /// Draws `accesses` accesses to an open file of `bytes` bytes. Panics if the largest size exceeds the file.
     pub fn new(mix: Mix, handle: Handle, bytes: u64, accesses: u64, seed: u64) -> Mixing {
         assert!(u64::from(mix.largest()) <= bytes, "a file of {bytes} bytes has no access of {}", mix.largest());
         let weights = mix.sizes().iter().map(|&(_, weight)| u64::from(weight)).sum();
         Mixing { mix, handle, bytes, weights, prng: Prng::new(seed), left: accesses, end: 0 }
     }
 
-    /// What they are drawn from.
+    /// The mix.
     pub(crate) fn mix(&self) -> &Mix {
         &self.mix
     }
 
-    /// Of the file.
+    /// The size of the file in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -361,11 +361,11 @@ impl Mixing {
         self.prng = Prng::new(self.prng.next_u64() ^ salt);
     }
 
-    /// The next access:
-    ///   1. its size by the weights;
-    ///   2. its place: near the last one, in the hot part, or anywhere; at a multiple of the largest power of two that
-    ///      divides its size, as blocks and fragments lie, and inside the file;
-    ///   3. a read or a write.
+    /// Draws the next access:
+    ///   1. its size, by the weights;
+    ///   2. its place: near the last access, in the hot part, or anywhere. The place is inside the file and aligned to
+    ///      the largest power of two that divides the size, like blocks and fragments;
+    ///   3. read or write.
     pub(crate) fn next(&mut self) -> Option<Op> {
         self.left = self.left.checked_sub(1)?;
         // 1.
@@ -409,7 +409,7 @@ mod tests {
 
     use super::*;
 
-    /// Offset, length, and whether it reads.
+    /// Offset, length, and true for a read.
     fn drawn(mix: Mix, bytes: u64, count: u64, seed: u64) -> Vec<(u64, u32, bool)> {
         let mut mixing = Mixing::new(mix, Handle::new(0), bytes, count, seed);
         core::iter::from_fn(|| mixing.next())
@@ -475,7 +475,7 @@ mod tests {
         let near = |pair: &[(u64, u32, bool)]| (pair[0].0 + u64::from(pair[0].1)).abs_diff(pair[1].0) <= NEAR.0;
         is_about(all.windows(2).filter(|pair| near(pair)).count(), 200);
         let far: Vec<_> = all.windows(2).filter(|pair| !near(pair)).map(|pair| pair[1]).collect();
-        // The hot six tenths, and a tenth of the two that fall anywhere.
+        // The hot six tenths, and a tenth of the two tenths that are uniform.
         is_about(far.iter().filter(|access| access.0 < bytes / 10).count(), 620);
         let uniform = drawn(Mix::default(), bytes, COUNT, 3);
         is_about(uniform.iter().filter(|access| access.0 < bytes / 10).count(), 100);

@@ -1,4 +1,4 @@
-//! Which bytes of a file are touched next, and when.
+//! The order, the sizes and the timing of accesses to a file.
 
 pub(crate) mod feistel;
 pub(crate) mod mixing;

@@ -1,5 +1,5 @@
-//! What comes between the ops of a stream's body: intended starts, pauses, syncs. Most streams have nothing of it, and
-//! pay for it with one comparison.
+//! Steps between the ops of a stream's body: intended starts, pauses, syncs. Most streams have none, and then pay one
+//! comparison per op.
 
 use units::Nanos;
 
@@ -8,29 +8,29 @@ use crate::body::Body;
 use crate::op::{Handle, Op, OpKind};
 use crate::step::Step;
 
-/// What comes between the ops of a body.
+/// The steps between the ops of a body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Between {
     pub(crate) pace: Option<Pace>,
     pub(crate) think: Option<Think>,
     pub(crate) syncs: Option<Syncs>,
-    /// When the schedule ends, where it does.
+    /// The time at which the schedule ends, if it is limited.
     pub(crate) ends: Option<Nanos>,
-    /// The op that comes next: its start was told, or the pause before it.
+    /// The next op. Its intended start or the pause before it has already been returned.
     due: Option<Op>,
 }
 
-/// A pause before every unit of work but the first.
+/// A pause before every unit of work except for the first.
 #[derive(Clone, Debug)]
 pub(crate) struct Think {
     span: Nanos,
-    /// How many ops belong to a unit, and how many of the last are still to come.
+    /// The number of ops in a unit, and the number left of the current unit.
     ops: u32,
     left: u32,
     has_begun: bool,
 }
 
-/// A sync after so many writes.
+/// An fsync after every `every` writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Syncs {
     handle: Handle,
@@ -39,7 +39,7 @@ pub(crate) struct Syncs {
 }
 
 impl Think {
-    /// So long, before every so many ops.
+    /// A pause of `span` before every `ops` ops.
     pub(crate) fn new(span: Nanos, ops: u32) -> Think {
         Think { span, ops, left: 0, has_begun: false }
     }
@@ -55,18 +55,18 @@ impl Think {
 }
 
 impl Syncs {
-    /// After so many writes to a file.
+    /// An fsync of `handle` after every `every` writes.
     pub(crate) fn new(handle: Handle, every: u32) -> Syncs {
         Syncs { handle, every, since: 0 }
     }
 }
 
 impl Between {
-    /// The next step, or nothing where the body has come to its end:
-    ///   1. what was announced;
-    ///   2. a sync that so many writes are due for, which belongs to the unit before it;
-    ///   3. the next op of the body, or before it its intended start or a pause; what was to start when the schedule
-    ///      has ended never does, and the body ends then, not before.
+    /// The next step, or `None` if the body has ended:
+    ///   1. the op whose start or pause was returned before;
+    ///   2. an fsync that is due. It belongs to the unit before it;
+    ///   3. the next op of the body, or first its intended start or a pause. If its start is after the end of the
+    ///      schedule, the body ends, at that end and not earlier.
     #[inline(never)]
     pub(crate) fn next(&mut self, body: &mut Body) -> Option<Step> {
         // 1

@@ -1,4 +1,5 @@
-//! Blocks of one file, all of one size: what most programs need, and short enough to be inlined in the world's loop.
+//! Accesses to blocks of one size in one file. Most programs need only this, and it is short enough to be inlined in
+//! the world's loop.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,32 +9,31 @@ use units::Prng;
 use super::order::{Placing, coprime};
 use crate::op::{Handle, Place};
 
-/// Blocks of one file at places of their own.
+/// Positioned accesses to blocks of one file.
 #[derive(Clone, Debug)]
 pub struct Places {
     handle: Handle,
     length: u32,
     write: bool,
-    /// Which of them are writes, where only some are.
+    /// The split into reads and writes, if there are both.
     mix: Option<Shares>,
     blocks: Blocks,
 }
 
-/// Reads and writes as chance has it.
+/// Reads and writes in random order.
 #[derive(Clone, Debug)]
 struct Shares {
     prng: Prng,
-    /// Of a hundred, on average.
+    /// The percentage of reads, on average.
     reads: u64,
 }
 
-/// Which blocks, and in which order.
+/// The blocks and their order.
 #[derive(Clone, Debug)]
 enum Blocks {
-    /// Decided beforehand.
+    /// Computed in advance.
     Listed(vec::IntoIter<u32>),
-    /// Each drawn when its turn comes, `left` more out of `of`: a device may have more blocks than a list
-    /// can number.
+    /// Each drawn when it is due, `left` more out of `of`. A device may have more blocks than a list can number.
     Drawn { prng: Prng, left: u64, of: u64 },
     /// One after the other.
     InOrder { next: u64, left: u64 },
@@ -83,7 +83,7 @@ impl Places {
         Places { mix: Some(Shares { prng: Prng::new(seed), reads: u64::from(reads) }), ..self }
     }
 
-    /// Whether there are writes among them.
+    /// Returns whether some of the accesses are writes.
     pub(crate) fn writes(&self) -> bool {
         self.mix.as_ref().map_or(self.write, |mix| mix.reads < 100)
     }

@@ -1,18 +1,18 @@
-//! When the operations of an open loop are to begin: decided by a schedule, whatever has become of the ones before.
+//! Intended starts of operations in an open loop: a schedule fixes them, regardless of earlier operations.
 
 use units::{Nanos, Prng};
 
-/// How far apart two intended starts are.
+/// The distribution of the intervals between intended starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arrivals {
-    /// Always as far.
+    /// All intervals are equal.
     Constant,
-    /// As far as chance has it, where each moment is as likely as any other: a Poisson process.
+    /// Random intervals with an exponential distribution: a Poisson process.
     Poisson,
 }
 
 impl Arrivals {
-    /// As it is typed.
+    /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Arrivals::Constant => "constant",
@@ -21,38 +21,38 @@ impl Arrivals {
     }
 }
 
-/// Parts of a nanosecond in which the schedule is kept, so that a rate is off by less than a millionth up to a
-/// million per second: 2^16.
+/// Fractional bits of a nanosecond in the schedule: 2^16 parts. The rate is off by less than a millionth up to a
+/// million per second.
 const FINE: u32 = 16;
 
-/// The most operations per second that a schedule can ask for.
+/// The maximum rate of a schedule, in operations per second.
 pub const FASTEST: u32 = 10_000_000;
 
-/// The longest time that a schedule is for: half of the 2^48 nanoseconds that it can tell.
+/// The longest schedule: half of the 2^48 nanoseconds that it can represent.
 pub const LONGEST_SCHEDULE: Nanos = Nanos::from_secs(39 * 3600);
 
 /// A schedule of intended starts.
 #[derive(Clone, Debug)]
 pub struct Pace {
     arrivals: Arrivals,
-    /// The mean distance, and the next start, in parts of a nanosecond.
+    /// The mean interval and the next start, in 2^-16 nanoseconds.
     interval: u64,
     next: u64,
     prng: Prng,
-    /// How many ops belong to a unit of work, which has one start, and how many of the last are still to come.
+    /// The number of ops in a unit of work, which has one start, and the number left of the current unit.
     ops: u32,
     left: u32,
 }
 
 impl Pace {
-    /// So many units per second, each of so many ops. Panics where the rate is zero or above [`FASTEST`].
+    /// A schedule of `per_second` units per second, each of `ops` ops. Panics if the rate is zero or above [`FASTEST`].
     pub fn new(per_second: u32, arrivals: Arrivals, ops: u32, seed: u64) -> Pace {
         assert!((1..=FASTEST).contains(&per_second) && ops > 0, "{per_second} per second");
         let interval = (1_000_000_000 << FINE) / u64::from(per_second);
         Pace { arrivals, interval, next: 0, prng: Prng::new(seed), ops, left: 0 }
     }
 
-    /// The intended start of the next op; nothing where it belongs to the unit of the one before.
+    /// The intended start of the next op. `None` if the op belongs to the same unit as the one before.
     #[inline]
     pub(crate) fn start(&mut self) -> Option<Nanos> {
         if self.left > 0 {
@@ -68,8 +68,8 @@ impl Pace {
         Some(start)
     }
 
-    /// The share of this one of so many programs that keep the schedule together: each as seldom, one after the other
-    /// where starts are always as far apart. Many processes as chance has them are one, too.
+    /// Reduces the schedule to the share of program `index` out of `of`. Each share has `1/of` of the rate. Constant
+    /// starts are staggered, so that the programs take turns. Poisson processes add up to a Poisson process.
     pub(crate) fn share(&mut self, index: u32, of: u32) {
         self.next = match self.arrivals {
             Arrivals::Constant => self.interval * u64::from(index),
@@ -85,9 +85,9 @@ impl Pace {
     }
 }
 
-/// A number from the exponential distribution with this mean, without a logarithm (von Neumann, Various techniques
-/// used in connection with random digits, 1951): of runs of falling uniform numbers, the first of odd length tells the
-/// fraction by its first number, and the runs before it the whole part.
+/// A random number from the exponential distribution with this mean, without a logarithm (von Neumann, Various
+/// techniques used in connection with random digits, 1951). It draws runs of falling uniform numbers. The first run of
+/// odd length gives the fraction by its first number; the number of runs before it is the whole part.
 fn exponential(prng: &mut Prng, mean: u64) -> u64 {
     let mut whole = 0;
     loop {
@@ -135,7 +135,7 @@ mod tests {
         let apart: Vec<u64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let mean = starts[40_000] / 40_000;
         assert!((980_000..1_020_000).contains(&mean), "{mean}");
-        // Of an exponential distribution, 1/e lies beyond its mean and 1/e^3 beyond three times that.
+        // In an exponential distribution, 1/e of the values exceed the mean, and 1/e^3 exceed three times the mean.
         let beyond = |times: u64| apart.iter().filter(|&&span| span > times * 1_000_000).count();
         assert!((14_300..15_100).contains(&beyond(1)), "{}", beyond(1));
         assert!((1_850..2_130).contains(&beyond(3)), "{}", beyond(3));

@@ -1,5 +1,5 @@
-//! Reads and writes of one file in an order of choice and of more than one size: what [`Places`](crate::Places) does
-//! not do, which is shorter for that. Memory stays the same, however large the file is.
+//! Reads and writes of one file in a chosen order and of several sizes: the cases that [`Places`](crate::Places) leaves
+//! out to stay short. Memory use does not depend on the size of the file.
 
 use alloc::string::String;
 use core::fmt::{self, Write};
@@ -11,10 +11,10 @@ use super::order::{Drawing, Walk};
 use super::zipf::Zipf;
 use crate::op::{Handle, Op};
 
-/// How many sizes there can be at most. Chosen: a mix of a database has three.
+/// The maximum number of sizes. Chosen: a mix of a database has three.
 pub const MOST_SIZES: usize = 8;
 
-/// The sizes of calls, and how many in a hundred are of each.
+/// The sizes of calls, each with its percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sizes {
     shares: [(u32, u8); MOST_SIZES],
@@ -22,15 +22,15 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// All of them of one size.
+    /// One size for all calls.
     pub const fn all(bytes: u32) -> Sizes {
         let mut shares = [(0, 0); MOST_SIZES];
         shares[0] = (bytes, 100);
         Sizes { shares, count: 1 }
     }
 
-    /// So many in a hundred of each; nothing where that is not a hundred, or there are too many, or a size is no
-    /// multiple of the smallest.
+    /// Several sizes with their percentages. `None` if the percentages do not add up to 100, if there are more than
+    /// [`MOST_SIZES`], or if a size is not a multiple of the smallest.
     pub fn shared(shares: &[(u32, u8)]) -> Option<Sizes> {
         let smallest = shares.iter().map(|(bytes, _)| *bytes).min().filter(|bytes| *bytes > 0)?;
         let whole = shares.iter().all(|(bytes, _)| bytes.is_multiple_of(smallest));
@@ -40,27 +40,27 @@ impl Sizes {
         (whole && sum == 100).then_some(Sizes { shares: all, count: shares.len() as u8 })
     }
 
-    /// Each size with its share.
+    /// Each size with its percentage.
     pub fn shares(&self) -> &[(u32, u8)] {
         &self.shares[..usize::from(self.count)]
     }
 
-    /// The only one, where there is one.
+    /// The size, if there is only one.
     pub fn only(&self) -> Option<u32> {
         if let [(bytes, _)] = self.shares() { Some(*bytes) } else { None }
     }
 
-    /// The smallest, of which all others are multiples.
+    /// The smallest size. All others are multiples of it.
     pub fn smallest(&self) -> u32 {
         self.shares().iter().map(|(bytes, _)| *bytes).min().unwrap_or_default()
     }
 
-    /// The largest.
+    /// The largest size.
     pub fn largest(&self) -> u32 {
         self.shares().iter().map(|(bytes, _)| *bytes).max().unwrap_or_default()
     }
 
-    /// As the key of a cell: `4096:60,65536:40`.
+    /// The form in the key of a cell: `4096:60,65536:40`.
     pub fn words(&self) -> String {
         let mut words = String::new();
         for (bytes, percent) in self.shares() {
@@ -86,13 +86,13 @@ impl Sizes {
         shares[0].0
     }
 
-    /// The largest of them that does not exceed what is left.
+    /// The largest size that does not exceed `left`.
     fn within(&self, left: u64) -> Option<u32> {
         self.shares().iter().map(|(bytes, _)| *bytes).filter(|bytes| u64::from(*bytes) <= left).max()
     }
 }
 
-/// A number of thousandths, as people write it: `0.99`.
+/// A number in thousandths, displayed as a decimal fraction: `0.99`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thousandths(pub u32);
 
@@ -110,22 +110,22 @@ impl fmt::Display for Thousandths {
     }
 }
 
-/// Reads, writes or both.
+/// An iterator over reads, writes or both.
 #[derive(Clone, Debug)]
 pub struct Varied {
     handle: Handle,
     bytes: u64,
     sizes: Sizes,
-    /// Of a hundred, on average.
+    /// The percentage of reads, on average.
     reads: u64,
     walk: Walk,
-    /// Draws sizes and directions, and places.
+    /// Source of sizes, directions and places.
     prng: Prng,
 }
 
 impl Varied {
-    /// At random places of a file of so many bytes, without an end. Of a hundred so many are reads, and the others
-    /// writes. Panics where a block of the largest size has no room.
+    /// Random accesses to a file of `bytes` bytes, without an end, with `reads` percent of reads. Panics if a block of
+    /// the largest size does not fit.
     pub fn drawn(drawing: Drawing, handle: Handle, sizes: Sizes, bytes: u64, reads: u8, seed: u64) -> Varied {
         assert!(bytes >= u64::from(sizes.largest()), "{bytes} bytes hold no block");
         let mut prng = Prng::new(seed);
@@ -140,14 +140,14 @@ impl Varied {
         Varied { handle, bytes, sizes, reads: u64::from(reads), walk, prng }
     }
 
-    /// From the beginning of a file to its end.
+    /// Sequential accesses from the beginning of the file to its end.
     pub fn in_order(write: bool, handle: Handle, sizes: Sizes, bytes: u64, seed: u64) -> Varied {
         let walk = Walk::InOrder { next: 0 };
         Varied { handle, bytes, sizes, reads: if write { 0 } else { 100 }, walk, prng: Prng::new(seed) }
     }
 
-    /// Each so many blocks after the one before, to the end of the file; then from the second block on, and so forth,
-    /// until each was touched once. Panics where the stride is zero.
+    /// Every `stride`-th block to the end of the file, then again from the second block, and so on, until each block
+    /// was accessed once. Panics if the stride is zero.
     pub fn strided(write: bool, handle: Handle, block: u32, (bytes, stride): (u64, u64)) -> Varied {
         assert!(stride > 0, "a stride of nothing");
         let walk = Walk::Strided { next: 0, lane: 0, stride };
@@ -155,12 +155,12 @@ impl Varied {
         Varied { handle, bytes, sizes: Sizes::all(block), reads, walk, prng: Prng::new(0) }
     }
 
-    /// Whether there are writes among them.
+    /// Returns whether some of the accesses are writes.
     pub(crate) fn writes(&self) -> bool {
         self.reads < 100
     }
 
-    /// The bytes of the file, where it may touch some of them more than once.
+    /// The size of the file in bytes, if some bytes may be accessed more than once; otherwise `None`.
     pub(crate) fn touches_again(&self) -> Option<u64> {
         match self.walk {
             Walk::Anywhere | Walk::Permutation { .. } | Walk::Zipf { .. } => Some(self.bytes),
@@ -168,7 +168,7 @@ impl Varied {
         }
     }
 
-    /// What the ends of all calls are multiples of.
+    /// The ends of all calls are multiples of this.
     pub(crate) fn grain(&self) -> u32 {
         self.sizes.smallest()
     }
@@ -228,7 +228,8 @@ impl Varied {
     }
 }
 
-/// The block of this length that holds a place, or the last one where the file ends in it.
+/// The offset of the block of this length that contains `place`, or of the last whole block if the file ends in that
+/// one.
 #[inline]
 fn around(place: u64, length: u32, bytes: u64) -> u64 {
     let length = u64::from(length);
@@ -248,7 +249,7 @@ mod tests {
     const HANDLE: Handle = Handle::new(0);
     const BLOCK: u64 = 512;
 
-    /// Which blocks are touched by so many reads.
+    /// The blocks of the first `count` reads.
     fn touched(mut varied: Varied, count: usize) -> Vec<u64> {
         let offset = |op| match op {
             Op::ReadAt { offset, length: 512, .. } => offset / BLOCK,

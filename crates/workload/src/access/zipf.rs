@@ -1,45 +1,46 @@
-//! Numbers of which few come often: the n-th most frequent as often as 1/n^theta says (Zipf's law).
+//! Random ranks by Zipf's law: the n-th most frequent has a weight of 1/n^theta.
 //!
 //! Policy:
-//!   1. the first ranks have a slot each, later ones share one with their neighbours, more of them the further back: a
-//!      few thousand slots hold all ranks that there can be;
-//!   2. a slot is drawn by two comparisons, whatever its weight (Walker, An efficient method for generating discrete
-//!      random variables with general distributions, 1977; its table filled as by Vose, 1991);
-//!   3. in a slot, the chance of a rank falls evenly from the first to the last.
+//!   1. the first ranks have a slot each. Later ranks share a slot with their neighbours; slots become wider with the
+//!      rank. A few thousand slots hold all possible ranks;
+//!   2. a slot is drawn with two comparisons, whatever its weight: the alias method (Walker, An efficient method for
+//!      generating discrete random variables with general distributions, 1977; the table is filled as by Vose, 1991);
+//!   3. in a slot, the probability falls linearly from the first rank to the last.
 //!
-//! No logarithm is taken when a number is drawn, and the ones that are taken before are our own: the same numbers on
-//! every platform.
+//! Drawing takes no logarithm. The table is computed with our own logarithm, so that the numbers are the same on every
+//! platform.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use units::Prng;
 
-/// Ranks that have a slot of their own, and into how many slots the ranks up to twice a rank are divided. A chance is
-/// off by less than 1/10,000 of itself then up to an exponent of 1, and by less than 1/1,000 up to 3 (a test says so).
+/// The number of ranks with a slot of their own, and the number of slots between a rank and twice that rank.
+/// Probabilities are then off by less than 1/10,000 up to an exponent of 1, and by less than 1/1,000 up to 3 (tested
+/// below).
 const SINGLE: u64 = 128;
 const DIVISION: u64 = 64;
 
-/// A law for ranks below a number of them.
+/// A Zipf distribution of a number of ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Zipf {
     slots: Vec<Slot>,
 }
 
-/// Ranks that are drawn together.
+/// A range of ranks that share a slot.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     first: u64,
     width: u64,
-    /// How much of 2^64 is this slot's own, and whose the rest is.
+    /// The slot's own share of its place in the table, of 2^64, and the slot that has the rest.
     own: u64,
     other: u32,
-    /// Of 2^64, how often all its ranks are as likely as each other; else they fall to nothing.
+    /// The probability, of 2^64, that the draw in the slot is uniform. Otherwise it falls linearly to zero.
     level: u64,
 }
 
 impl Zipf {
-    /// The law of this many ranks; `theta` is told in thousandths. Panics where there is no rank.
+    /// The distribution of `ranks` ranks with the exponent `thousandths` / 1000. Panics if `ranks` is zero.
     pub(crate) fn new(ranks: u64, thousandths: u32) -> Zipf {
         assert!(ranks > 0, "a law of nothing");
         let theta = f64::from(thousandths) / 1000.0;
@@ -56,7 +57,7 @@ impl Zipf {
         Zipf { slots }
     }
 
-    /// The next rank, from 0.
+    /// Draws the next rank, from 0.
     #[inline]
     pub(crate) fn draw(&self, prng: &mut Prng) -> u64 {
         // 2
@@ -75,7 +76,7 @@ impl Zipf {
     }
 }
 
-/// How much the ranks of a slot weigh together: the sum by the rule of the middle, with its first correction.
+/// The weight of all ranks in a slot: the sum by the midpoint rule with its first correction.
 fn weight(first: u64, width: u64, theta: f64) -> f64 {
     let wide = width as f64;
     let middle = first as f64 + (wide + 1.0) / 2.0;
@@ -83,15 +84,15 @@ fn weight(first: u64, width: u64, theta: f64) -> f64 {
     wide * power(middle, -theta) * (1.0 + correction)
 }
 
-/// Of two ways to draw a rank, an even one and one that falls to nothing, how often the first is taken so that both
-/// together fall as the law does from one end of the slot to the other.
+/// A rank is drawn either uniformly or with a probability that falls linearly to zero. Returns the share of uniform
+/// draws (of 2^64) with which both together fall like the law between the ends of the slot.
 fn level(first: u64, width: u64, theta: f64) -> u64 {
     let (begin, end) = (first as f64 + 0.5, (first + width) as f64 + 0.5);
     let fall = power(end / begin, -theta);
     fraction(2.0 * fall / (1.0 + fall))
 }
 
-/// Fills the table: whoever weighs less than the mean leaves the rest of its place to one who weighs more.
+/// Fills the alias table: a slot below the mean weight gives the rest of its place to a slot above the mean.
 fn share(slots: &mut [Slot], mut weights: Vec<f64>) {
     let mean = weights.iter().sum::<f64>() / weights.len() as f64;
     weights.iter_mut().for_each(|weight| *weight /= mean);
@@ -105,28 +106,28 @@ fn share(slots: &mut [Slot], mut weights: Vec<f64>) {
         weights[rich] -= 1.0 - weights[poor];
         if weights[rich] < 1.0 { light.push(rich) } else { heavy.push(rich) }
     }
-    // Who is left has all of its place, but for what rounding took.
+    // The slots that are left keep their whole place, apart from rounding errors.
 }
 
-/// A part of one, as one of 2^64.
+/// A fraction of one, scaled to 2^64.
 fn fraction(part: f64) -> u64 {
     (part * (1u128 << 64) as f64) as u64
 }
 
-/// A positive number to a power, correct to some 14 digits.
+/// A positive number to a power, correct to about 14 digits.
 fn power(base: f64, exponent: f64) -> f64 {
     exp2(exponent * log2(base))
 }
 
 const LN_2: f64 = core::f64::consts::LN_2;
 
-/// By the exponent of the number, and the series of the area tangent for its mantissa.
+/// Base-2 logarithm: the exponent of the number, plus the area tangent series of its mantissa.
 fn log2(number: f64) -> f64 {
     let bits = number.to_bits();
     let exponent = (bits >> 52) as i64 - 1023;
     let mantissa = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
     let part = (mantissa - 1.0) / (mantissa + 1.0);
-    // At most a third: each term is a ninth of the one before, or less.
+    // `part` is at most a third, so each term is a ninth of the one before, or less.
     let (mut term, mut sum) = (part, 0.0);
     for odd in 0..18 {
         sum += term / f64::from(2 * odd + 1);
@@ -135,7 +136,7 @@ fn log2(number: f64) -> f64 {
     exponent as f64 + 2.0 * sum / LN_2
 }
 
-/// By the series of the exponential, for what is beyond a whole number.
+/// Power of two: the whole part by the exponent, the rest by the exponential series.
 fn exp2(exponent: f64) -> f64 {
     let whole = exponent as i64;
     if !(-1000..=1000).contains(&whole) {
@@ -164,7 +165,7 @@ mod tests {
         }
     }
 
-    /// What the table says, against the law itself.
+    /// Compares the table with the law itself.
     #[test]
     fn every_rank_has_the_chance_that_the_law_gives_it() {
         for (ranks, thousandths) in
@@ -199,7 +200,7 @@ mod tests {
         let mut prng = Prng::new(11);
         let mut seen = vec![0u32; 10_000];
         (0..200_000).for_each(|_| seen[zipf.draw(&mut prng) as usize] += 1);
-        // By the law: of 200,000 the first has 19,560, and the first hundred have half of all.
+        // By the law, the first rank has 19,560 of 200,000 draws, and the first hundred have half of them.
         assert!((19_000..20_300).contains(&seen[0]), "{}", seen[0]);
         assert!((9_500..10_300).contains(&seen[1]), "{}", seen[1]);
         let hundred: u32 = seen[..100].iter().sum();
