@@ -1,4 +1,4 @@
-//! What makes a file system older: it is no load to be measured, but what was there before one.
+//! The aging of a file system. It is not measured, but prepares the file system for a later measurement.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -12,8 +12,7 @@ use crate::op::{Directory, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
 
-/// The program that fills a file system and changes it: its directories, and one phase. Everything is durable at the
-/// end.
+/// A program that fills a file system and changes it: creates its directories, then runs one phase. Ends with a sync.
 pub fn aging(aging: Aging) -> Program {
     let directories: Vec<Op> = (1..=DIRECTORIES).map(|number| Op::Mkdir { directory: Directory(number) }).collect();
     let steps = Stream::open(Vec::new(), Body::Churn(Box::new(Churning::new(aging))));

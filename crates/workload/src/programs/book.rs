@@ -1,5 +1,5 @@
-//! The measurements of *The Linux Programming Interface*, chapter 13: copying a file through buffers of
-//! many sizes (table 13-1), and writing one with and without synchronous writes (table 13-3).
+//! The measurements of *The Linux Programming Interface*, chapter 13: copying a file through buffers of many sizes
+//! (table 13-1), and writing a file with and without synchronous writes (table 13-3).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use crate::op::{Access, Durability, Handle, Mode, Name, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
 
-/// The buffer sizes of table 13-1. 2048, 8192 and 32768 are not in it.
+/// The buffer sizes of table 13-1. The table omits 2048, 8192 and 32768.
 pub const COPY_BUFFERS: [u32; 14] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384, 65536];
 
 /// The size of the file that table 13-1 copies.
@@ -23,22 +23,22 @@ pub const WRITE_BUFFERS: [u32; 4] = [1, 16, 256, 4096];
 /// The size of the file that table 13-3 writes.
 pub const WRITE_BYTES: u64 = 1_000_000;
 
-/// How a program makes what it writes durable.
+/// The method by which a program makes its writes durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Sync {
-    /// It does not.
+    /// No sync.
     #[default]
     None,
-    /// Each write waits for the file: `O_SYNC`.
+    /// `O_SYNC`: each write waits for the data and metadata of the file.
     Osync,
-    /// Each write waits for its data: `O_DSYNC`.
+    /// `O_DSYNC`: each write waits for its data.
     Dsync,
     /// One fsync at the end.
     Fsync,
 }
 
 impl Sync {
-    /// As it is written on the command line.
+    /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Sync::None => "none",
@@ -57,7 +57,7 @@ impl Sync {
         Mode { durability, direct: false }
     }
 
-    /// The calls that end the program's own work.
+    /// The last calls of the program's own work.
     fn closing(self, handle: Handle) -> Vec<Op> {
         match self {
             Sync::Fsync => vec![Op::Fsync { handle }],
@@ -72,15 +72,15 @@ pub const OLD: Handle = Handle::new(0);
 /// The file that a copy writes.
 pub const NEW: Handle = Handle::new(1);
 
-/// The calls of `copy OLD NEW` as listing 4-1 has them, but for the sync: reads up to a buffer, writes what
-/// was read, until a read brings nothing; then closes both files.
+/// The calls of `copy OLD NEW` as in listing 4-1, plus the sync. It reads up to a buffer and writes the bytes read,
+/// until a read returns nothing; then it closes both files.
 pub fn copy_whole(old: Name, new: Name, buffer: u32, bytes: u64, sync: Sync) -> Stream {
     let mut closing = sync.closing(NEW);
     closing.extend([Op::Close { handle: OLD }, Op::Close { handle: NEW }]);
     copy_open(old, new, buffer, bytes, sync).then(closing)
 }
 
-/// The same without the two closes: the new file stays open, so that it can be made durable afterwards.
+/// As [`copy_whole`], without the two closes: the new file stays open, so that it can be made durable afterwards.
 pub fn copy_steps(old: Name, new: Name, buffer: u32, bytes: u64, sync: Sync) -> Stream {
     copy_open(old, new, buffer, bytes, sync).then(sync.closing(NEW))
 }
@@ -103,7 +103,7 @@ pub fn copy(bytes: u64, buffer: u32, sync: Sync) -> Program {
         prepare: prepared_file(old, bytes),
         phases: vec![Phase {
             name: "copy",
-            // The book unmounts and mounts the file system before each run, so that nothing is in memory.
+            // The book unmounts and mounts the file system before each run, so that nothing is cached.
             cache: Cache::Cold,
             steps: copy_steps(old, new, buffer, bytes, sync),
             data: data_durable(NEW),

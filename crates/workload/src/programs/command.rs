@@ -1,4 +1,4 @@
-//! A command of a person's own as the program: run once in an empty folder, or in one that another command made ready.
+//! A command of the user as the program: run once in an empty folder, or in a folder that a second command prepared.
 
 use alloc::vec;
 
@@ -9,25 +9,25 @@ use crate::stream::Stream;
 
 use super::{PREPARING_CALL, quiet};
 
-/// Of the commands that a world was given: what is measured.
+/// The index of the measured command in the world's list.
 pub const MEASURED: u8 = 0;
 
-/// And what makes ready.
+/// The index of the preparing command.
 pub const PREPARING: u8 = 1;
 
-/// A command, in words; the world holds it as it is run.
+/// The text of a command. The world holds the executable form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// What its cells are called.
+    /// The name of its cells.
     pub name: &'static str,
-    /// All of it.
+    /// The whole command line.
     pub line: &'static str,
-    /// What makes its folder ready, where something does.
+    /// The command that prepares the folder, if there is one.
     pub preparation: Option<&'static str>,
 }
 
 impl Command {
-    /// The program, which needs so much room at most, as far as anybody knows.
+    /// The program. `space` is the estimated maximum of bytes that it needs.
     pub fn program(&self, space: u64) -> Program {
         let mut parameters = vec![Parameter::new("command", self.line)];
         parameters.extend(self.preparation.map(|line| Parameter::new("prepare", line)));
@@ -40,7 +40,7 @@ impl Command {
                 name: self.name,
                 cache: Cache::AsIs,
                 steps: Stream::of(vec![Op::Run { command: MEASURED }]),
-                // Which files it wrote, nobody knows.
+                // The files that the command wrote are unknown.
                 data: Stream::empty(),
                 durable: Stream::of(vec![Op::Syncfs]),
                 base: Base::Ops,

@@ -1,5 +1,4 @@
-//! Loads on a block device as it is: reads and writes in order and at random, past the page cache, each for a fixed
-//! time.
+//! Workloads on a raw block device: sequential and random reads and writes with direct I/O, each for a fixed time.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -14,19 +13,19 @@ use crate::op::{Access, Mode, Name, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
 
-/// A device, and for how long it is read or written to.
+/// A device, and the time for which it is read or written.
 #[derive(Clone, Copy, Debug)]
 pub struct Device {
-    /// Its size.
+    /// The size of the device.
     pub bytes: u64,
-    /// When a program ends, where the end of the device is not reached before.
+    /// The time limit of a program. A sequential one ends earlier if it reaches the end of the device.
     pub time: Nanos,
     /// The seed of random places.
     pub seed: u64,
 }
 
 impl Device {
-    /// Reads it, or writes it over, from the beginning on.
+    /// Sequential reads, or writes, from the beginning of the device.
     pub fn in_order(self, write: bool, block: u32) -> Program {
         let blocks = self.bytes / u64::from(block);
         let places = Places::in_order(write, FILE, block, blocks);
@@ -34,7 +33,7 @@ impl Device {
         self.program(if write { "write" } else { "read" }, write, block, places, amount)
     }
 
-    /// Reads, or writes, blocks at places drawn at random out of all that it has.
+    /// Reads, or writes, of random blocks from the whole device.
     pub fn at_random(self, write: bool, block: u32) -> Program {
         let blocks = self.bytes / u64::from(block);
         let places = Places::drawn(write, FILE, block, (u64::MAX, blocks.max(1)), self.seed);
@@ -52,7 +51,7 @@ impl Device {
         let mode = Mode { direct: true, ..Mode::default() };
         let access = if write { Access::ReadWrite } else { Access::Read };
         let opening = vec![Op::Open { name: Name::given(0), handle: FILE, access, mode }];
-        // No name of a file belongs to it: its data are all there is.
+        // A device has no metadata to sync, only data.
         let durable = |op| if write { Stream::of(vec![op]) } else { Stream::empty() };
         let phase = Phase {
             name,

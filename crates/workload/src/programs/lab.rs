@@ -1,6 +1,6 @@
-//! The programs of a course lab on log-structured file systems (about 2002): `bw`, `smallfb`, `largefb`.
-//! `smallfb` and `largefb` descend from the small-file and large-file tests of Rosenblum & Ousterhout
-//! (SOSP 1991, figures 8 and 9). What those left open is an option here.
+//! The programs of a course lab on log-structured file systems (about 2002): `bw`, `smallfb`, `largefb`. `smallfb` and
+//! `largefb` descend from the small-file and large-file tests of Rosenblum & Ousterhout (SOSP 1991, figures 8 and 9).
+//! Details that those left open are options here.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -14,22 +14,22 @@ use crate::op::{Access, Handle, Mode, Name, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
 
-/// The phase in which the flush file is read through. It stands before each reading phase of a program that
-/// has such a file, and drives out of memory what the file's size can drive out.
+/// The phase that reads through the flush file. It precedes each reading phase of a program with such a file, and
+/// evicts as much of the cache as the size of the file allows.
 pub const FLUSH: &str = "flush";
 
-/// The flush file: no number that `smallfb` reaches.
+/// The flush file. `smallfb` never reaches its number.
 const FLUSH_FILE: Name = Name::root(u32::MAX);
 
-/// When `smallfb` waits for its files to be durable.
+/// The points at which `smallfb` waits for its files to be durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SmallSync {
     /// Never.
     None,
-    /// At the end of `creat` and of `delete`: every directory touched, then the whole file system.
+    /// At the end of `creat` and of `delete`: fsync of every directory touched, then syncfs.
     #[default]
     Phase,
-    /// Also at every file, before it is closed.
+    /// Also an fsync of every file before its close.
     File,
 }
 
@@ -46,24 +46,24 @@ impl SmallSync {
 /// `smallfb`: creates small files, reads them, deletes them.
 #[derive(Clone, Copy, Debug)]
 pub struct SmallFiles {
-    /// How many files.
+    /// The number of files.
     pub files: u32,
-    /// Bytes in each.
+    /// Bytes per file.
     pub bytes: u32,
-    /// Where they lie.
+    /// The distribution over directories.
     pub layout: Layout,
-    /// In which order they are read.
+    /// The order in which the files are read.
     pub order: Order,
-    /// When the program waits for durability.
+    /// The points at which the program waits for durability.
     pub sync: SmallSync,
     /// The seed of a random order.
     pub seed: u64,
-    /// Bytes of the flush file, a multiple of 64 KiB; none where there is to be none.
+    /// Bytes of the flush file, a multiple of 64 KiB; `None` for no flush file.
     pub flush: Option<u64>,
 }
 
 impl SmallFiles {
-    /// As the ancestors did it: 100 directories, consecutive files together, read in creation order.
+    /// The settings of the ancestors: 100 directories, consecutive files together, read in creation order.
     pub fn new(files: u32, bytes: u32) -> SmallFiles {
         SmallFiles {
             files,
@@ -76,13 +76,13 @@ impl SmallFiles {
         }
     }
 
-    /// The most bytes that its files take up: a block of 4096 bytes at least for every file.
+    /// The maximum number of bytes that its files use: at least a block of 4096 bytes per file.
     pub fn space(self) -> u64 {
         let file = u64::from(self.bytes.max(1)).next_multiple_of(4096);
         (u64::from(self.files) * file).saturating_add(self.flush.unwrap_or(0))
     }
 
-    /// The program of these settings.
+    /// The program with these settings.
     pub fn program(self) -> Program {
         let durable = || match self.sync {
             SmallSync::None => Stream::empty(),
@@ -160,34 +160,34 @@ impl SmallFiles {
     }
 }
 
-/// `largefb`: writes and reads one large file, in order and at random.
+/// `largefb`: writes and reads one large file, sequentially and at random.
 #[derive(Clone, Copy, Debug)]
 pub struct LargeFile {
     /// The file's size.
     pub bytes: u64,
-    /// What "random" means.
+    /// The kind of random order.
     pub placing: Placing,
     /// The seed of the random order.
     pub seed: u64,
-    /// Bytes of the flush file, a multiple of 64 KiB; none where there is to be none.
+    /// Bytes of the flush file, a multiple of 64 KiB; `None` for no flush file.
     pub flush: Option<u64>,
 }
 
-/// Bytes per call of `largefb`, as its first line says.
+/// Bytes per call of `largefb`, as its first line of output says.
 pub const LARGE_CALL: u32 = 4096;
 
 impl LargeFile {
-    /// Every block once, in random order.
+    /// Accesses every block once in random order.
     pub fn new(bytes: u64) -> LargeFile {
         LargeFile { bytes, placing: Placing::Permutation, seed: 1, flush: None }
     }
 
-    /// The most bytes that its files hold.
+    /// The maximum number of bytes in its files.
     pub fn space(self) -> u64 {
         self.bytes.saturating_add(self.flush.unwrap_or(0))
     }
 
-    /// The program of these settings. Panics unless the size is a whole number of calls, fewer than 2^32.
+    /// The program with these settings. Panics unless the size is a whole number of calls, fewer than 2^32.
     pub fn program(self) -> Program {
         let file = Name::root(0);
         let blocks = u32::try_from(self.bytes / u64::from(LARGE_CALL)).expect("fewer than 2^32 blocks");
@@ -240,7 +240,7 @@ impl LargeFile {
                     writing("write sequential", sequential(create(file, FILE), write), OpKind::Write),
                     reading("read sequential", sequential(open(file, FILE, Access::Read), read), OpKind::Read),
                     writing("write random", random(Access::ReadWrite, true, self.seed), OpKind::WriteAt),
-                    // Another order than that of the writes: the next seed.
+                    // The next seed, so that the reads have another order than the writes.
                     reading("read random", random(Access::Read, false, self.seed.wrapping_add(1)), OpKind::ReadAt),
                     reading("read sequential again", sequential(open(file, FILE, Access::Read), read), OpKind::Read),
                 ],
@@ -251,7 +251,7 @@ impl LargeFile {
     }
 }
 
-/// These ops, then the flush file, if there is to be one; nothing is left to be written.
+/// Performs these ops, then creates the flush file, if there is one. Ends with a sync.
 fn prepare(mut ops: Vec<Op>, flush: Option<u64>) -> Stream {
     let Some(bytes) = flush else {
         ops.push(Op::Syncfs);
@@ -263,7 +263,7 @@ fn prepare(mut ops: Vec<Op>, flush: Option<u64>) -> Stream {
     Stream::open(ops, calls(write, PREPARING_CALL, bytes)).then(closing)
 }
 
-/// The phases, with the flush file read through before each that reads, and nothing else done to the cache.
+/// Inserts a read of the flush file before each reading phase. The phases do not change the cache in any other way.
 fn flushed(flush: Option<u64>, phases: Vec<Phase>) -> Vec<Phase> {
     let Some(bytes) = flush else { return phases };
     let handle = Handle::new(1);
@@ -293,18 +293,17 @@ fn largest_call(call: u32, flush: Option<u64>) -> u32 {
     if flush.is_some() { call.max(PREPARING_CALL) } else { call }
 }
 
-/// Bytes per call of `bw -b`. The lab does not say what it used; one MiB is its own unit of counting.
+/// Bytes per call of `bw -b`. The lab does not state its own; it counts in units of one MiB.
 pub const RAW_CALL: u32 = 1 << 20;
 
-/// `bw -b`: reads the first `mib` MiB of the device or file that the user gave, past the page cache where
-/// `direct` is set.
+/// `bw -b`: reads the first `mib` MiB of the device or file that the user gave. `direct` bypasses the page cache.
 pub fn raw_bandwidth(mib: u64, direct: bool) -> Program {
     let bytes = mib * u64::from(RAW_CALL);
     let read = Op::Read { handle: FILE, length: RAW_CALL };
     raw("bw -b", calls(read, RAW_CALL, bytes), Base::Bytes, bytes, RAW_CALL, direct)
 }
 
-/// `bw -l`: `reads` reads of one block each, uniformly over `blocks` blocks of the device or file that the
+/// `bw -l`: `reads` reads of one block each, uniformly distributed over `blocks` blocks of the device or file that the
 /// user gave.
 pub fn raw_latency(reads: u32, block_bytes: u32, blocks: u64, direct: bool, seed: u64) -> Program {
     let places = Places::drawn(false, FILE, block_bytes, (u64::from(reads), blocks), seed);
@@ -313,11 +312,11 @@ pub fn raw_latency(reads: u32, block_bytes: u32, blocks: u64, direct: bool, seed
     program
 }
 
-/// Opened beforehand, so that the clock sees nothing but reads.
+/// The file is opened in the preparation, so that the phase has only reads.
 fn raw(name: &'static str, reads: Body, base: Base, amount: u64, call: u32, direct: bool) -> Program {
     let mode = Mode { direct, ..Mode::default() };
     let given = Op::Open { name: Name::given(0), handle: FILE, access: Access::Read, mode };
-    // Direct reads go past the page cache, whatever it holds.
+    // Direct reads bypass the page cache.
     let cache = if direct { Cache::AsIs } else { Cache::Cold };
     let unit = Unit::of(if base == Base::Ops { OpKind::ReadAt } else { OpKind::Read });
     Program {

@@ -1,4 +1,4 @@
-//! A load of a person's own: one pattern on one file, with a block size, a depth and a schedule of choice.
+//! A workload that the user defines: one pattern on one file, with a chosen block size, queue depth and schedule.
 
 use alloc::format;
 use alloc::vec;
@@ -18,28 +18,28 @@ use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::step::{Issue, Overlap, Steps};
 use crate::stream::Stream;
 
-/// What is done to the file.
+/// The access pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pattern {
-    /// Blocks are read at places drawn at random.
+    /// Random reads.
     RandomRead,
-    /// Blocks are written over at places drawn at random.
+    /// Random writes over existing data.
     RandomWrite,
-    /// Both, so many in a hundred of them reads.
+    /// Random reads and writes.
     RandomMix {
-        /// Of a hundred, on average.
+        /// The percentage of reads, on average.
         reads: u8,
     },
-    /// The file is read from its beginning.
+    /// Sequential reads from the beginning of the file.
     Read,
-    /// The file is written anew from its beginning.
+    /// Sequential writes of a new file.
     Write,
-    /// Records are appended, each durable before the next.
+    /// Appended records, each durable before the next.
     Commit,
 }
 
 impl Pattern {
-    /// What the program is called.
+    /// The name of the program.
     pub const fn name(self) -> &'static str {
         match self {
             Pattern::RandomRead => "randread",
@@ -51,68 +51,68 @@ impl Pattern {
         }
     }
 
-    /// Whether it changes the file.
+    /// Returns whether the pattern changes the file.
     pub const fn writes(self) -> bool {
         !matches!(self, Pattern::RandomRead | Pattern::Read)
     }
 
-    /// Whether the file is there beforehand, in full.
+    /// Returns whether the whole file must exist beforehand.
     const fn needs_file(self) -> bool {
         !matches!(self, Pattern::Write | Pattern::Commit)
     }
 }
 
-/// How its ops are issued.
+/// The way in which ops are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Queue {
-    /// One call after the other.
+    /// Synchronous calls, one at a time.
     InTurn,
-    /// So many at once.
+    /// Asynchronous, with this queue depth.
     Deep(u32),
-    /// So many at once, which a thread of the kernel looks for.
+    /// Asynchronous, with this queue depth and a kernel thread that polls the submission queue.
     Polled(u32),
-    /// One after the other, as copies from and to memory that the file is mapped into.
+    /// Synchronous, as copies from and to a mapping of the file.
     Mapped,
-    /// Not at all.
+    /// No op is issued.
     Nowhere,
 }
 
-/// A load.
+/// The settings of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Load {
-    /// What is done.
+    /// The access pattern.
     pub pattern: Pattern,
-    /// Bytes of its reads, its writes, its records.
+    /// Bytes per read, write or record.
     pub sizes: Sizes,
-    /// In which order, where that is random.
+    /// The order of random accesses.
     pub drawing: Drawing,
-    /// How many bytes apart the starts of two blocks are that are read or written in order, where they do not follow
-    /// upon each other: a multiple of the one size.
+    /// The distance in bytes between the starts of two consecutive blocks, if sequential accesses skip blocks: a
+    /// multiple of the only size.
     pub stride: Option<u64>,
-    /// Whether it goes past the page cache.
+    /// True for direct I/O.
     pub direct: bool,
-    /// What each write waits for.
+    /// The condition for which each write waits.
     pub sync: Durability,
-    /// After how many writes an fsync comes, where one does.
+    /// The number of writes after which an fsync follows, if there is one.
     pub fsync: Option<u32>,
-    /// How long it does something else between two operations.
+    /// The pause between two operations.
     pub think: Option<Nanos>,
-    /// How its ops are issued.
+    /// The way in which ops are issued.
     pub queue: Queue,
-    /// How many programs do it at once, each on a file of its own where that is not given.
+    /// The number of concurrent programs. Each has its own file unless the user gave one.
     pub jobs: u32,
-    /// How many begin in a second, of all programs together, where a schedule says so: an open loop.
+    /// The number of operations started per second by all programs together, and their distribution, for an open loop.
     pub rate: Option<(u32, Arrivals)>,
-    /// When it ends, where the end of the file is not reached before.
+    /// The time limit. A sequential workload ends earlier if it reaches the end of the file.
     pub time: Nanos,
-    /// How large the file is, where that was said.
+    /// The size of the file, if the user gave one.
     pub size: Option<Bytes>,
-    /// Whether all of the file is in memory beforehand.
+    /// True if the whole file is to be cached beforehand.
     pub warm: bool,
 }
 
 impl Load {
-    /// Just this, one after the other, for so long.
+    /// This pattern for this time, with synchronous calls and default settings.
     pub const fn new(pattern: Pattern, sizes: Sizes, time: Nanos) -> Load {
         Load {
             pattern,
@@ -132,7 +132,7 @@ impl Load {
         }
     }
 
-    /// The program, on a file of `bytes` bytes that it makes.
+    /// The program on a file of `bytes` bytes that it creates.
     pub fn program(&self, bytes: u64, seed: u64) -> Program {
         let prepare = match self.queue {
             Queue::Nowhere => Stream::empty(),
@@ -144,12 +144,12 @@ impl Load {
         Program { prepare, space, largest_call, ..self.on(Name::root(0), bytes, seed) }
     }
 
-    /// The program, on a file of `bytes` bytes that the user gave.
+    /// The program on a file of `bytes` bytes that the user gave.
     pub fn given(&self, bytes: u64, seed: u64) -> Program {
         self.on(Name::given(0), bytes, seed)
     }
 
-    /// Whether the file is there beforehand, in full. With a stride it would have holes else.
+    /// Returns whether the whole file must exist beforehand. With a stride, it would otherwise have holes.
     fn needs_file(&self) -> bool {
         self.pattern.needs_file() || self.stride.is_some()
     }
@@ -180,7 +180,7 @@ impl Load {
         if let Some(every) = self.fsync {
             steps = steps.synced(FILE, every);
         }
-        // A commit is durable when it returns, and nowhere nothing is changed.
+        // A commit is already durable when it returns, and the null engine changes nothing.
         let changes = pattern.writes() && pattern != Pattern::Commit && self.queue != Queue::Nowhere;
         let (data, durable) =
             if changes { (data_durable(FILE), file_durable(FILE)) } else { (Stream::empty(), Stream::empty()) };
@@ -217,7 +217,7 @@ impl Load {
         .within(self.time)
     }
 
-    /// What it does over and over. One size, drawn out of all blocks or in order, is the shortest way.
+    /// The repeated part. One size, random with replacement or sequential, has the fastest implementation.
     fn body(&self, bytes: u64, seed: u64) -> Body {
         let reads = match self.pattern {
             Pattern::RandomRead | Pattern::Read => 100,
@@ -234,7 +234,7 @@ impl Load {
             }
             (Pattern::Read | Pattern::Write, Some(_), ..) => Places::in_order(write, FILE, block, blocks).into(),
             (Pattern::Read | Pattern::Write, None, ..) => Varied::in_order(write, FILE, self.sizes, bytes, seed).into(),
-            // At random there is no end but that of the time.
+            // Random accesses end only by the time limit.
             (_, Some(_), Drawing::Replacement, _) => {
                 let places = Places::drawn(write, FILE, block, (u64::MAX, blocks.max(1)), seed);
                 // Not the seed of the places.
@@ -242,14 +242,14 @@ impl Load {
                 if is_mix { places.mixed(reads, !seed).into() } else { places.into() }
             }
             (_, _, drawing, _) => {
-                // A file that was given may be too small: then it is not read.
+                // A file that the user gave may be too small. Then it is not read.
                 let bytes = bytes.max(self.sizes.largest().into());
                 Varied::drawn(drawing, FILE, self.sizes, bytes, reads, seed).into()
             }
         }
     }
 
-    /// What is read through the page cache is read from the device, where it can be seen that it is.
+    /// Reads through the page cache begin with a cold cache, so that they reach the device.
     fn cache(&self) -> Cache {
         let reads = !matches!(self.pattern, Pattern::Write | Pattern::RandomWrite | Pattern::Commit);
         match self.queue {
@@ -304,7 +304,7 @@ impl Load {
     }
 }
 
-/// The program with so many of its reads and writes at once, of at most so many bytes each.
+/// Sets the queue depth of the program, and the largest size of its reads and writes in bytes.
 pub fn overlapping(mut program: Program, depth: u32, largest: u32) -> Program {
     program.parameters.retain(|parameter| parameter.name != "iodepth");
     program.parameters.push(Parameter::new("iodepth", depth));
@@ -313,7 +313,7 @@ pub fn overlapping(mut program: Program, depth: u32, largest: u32) -> Program {
     })
 }
 
-/// The same, looked for by a thread of the kernel.
+/// Lets a kernel thread poll the submission queue.
 fn polled(program: Program) -> Program {
     issued(program, |steps| match steps.issue() {
         Issue::Overlapping(overlap) => Issue::Overlapping(Overlap { polled: true, ..overlap }),
@@ -390,7 +390,8 @@ mod tests {
         );
         let syncs: Vec<usize> =
             ops(&program).enumerate().filter(|(_, op)| *op == Op::Fsync { handle: FILE }).map(|(at, _)| at).collect();
-        // The create, three writes, a sync, three writes, a sync, two writes: what makes those durable comes later.
+        // The ops are: create, three writes, fsync, three writes, fsync, two writes. The final sync belongs to another
+        // stream.
         assert_eq!(syncs, [4, 8]);
     }
 

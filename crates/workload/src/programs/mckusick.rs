@@ -1,5 +1,5 @@
-//! The four programs of Kridle & McKusick 1983, section 4 and appendix A: one file, strictly sequential
-//! from its beginning, one descriptor, one call at a time. Eight megabytes then; any size here.
+//! The four programs of Kridle & McKusick 1983, section 4 and appendix A: one file, strictly sequential from its
+//! beginning, one descriptor, one call at a time. The paper used eight megabytes; here the size is free.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -22,7 +22,7 @@ pub enum Classic {
     Write4096,
     /// `creat(path, 0666)`, writes of 8192 bytes.
     Write8192,
-    /// `open(path, O_RDWR)`, writes of 8192 bytes over what is there.
+    /// `open(path, O_RDWR)`, writes of 8192 bytes over the existing data.
     Rewrite8192,
 }
 
@@ -30,7 +30,7 @@ impl Classic {
     /// The four, in the order of the paper's rows.
     pub const ALL: [Classic; 4] = [Classic::Read8192, Classic::Write4096, Classic::Write8192, Classic::Rewrite8192];
 
-    /// The program's name, which is also the name it is called by.
+    /// The name of the program.
     pub const fn name(self) -> &'static str {
         match self {
             Classic::Read8192 => "read_8192",
@@ -40,7 +40,7 @@ impl Classic {
         }
     }
 
-    /// The program of that name.
+    /// The program with this name. `None` if there is none.
     pub fn named(name: &str) -> Option<Classic> {
         Classic::ALL.into_iter().find(|classic| classic.name() == name)
     }
@@ -53,8 +53,8 @@ impl Classic {
         }
     }
 
-    /// The calls of the program on the file `name`: no sync and no close, as in 1983. Panics where `bytes`
-    /// is no whole number of calls.
+    /// The calls of the program on the file `name`, without sync and close, as in 1983. Panics if `bytes` is not a
+    /// whole number of calls.
     pub fn steps(self, name: Name, bytes: u64) -> Stream {
         let length = self.call_bytes();
         let (opening, call) = match self {
@@ -65,8 +65,8 @@ impl Classic {
         Stream::open(vec![opening], calls(call, length, bytes))
     }
 
-    /// `read_8192` of a file that the user gave, which is neither made nor removed. Panics where `bytes` is no
-    /// whole number of calls.
+    /// `read_8192` of a file that the user gave, which is neither created nor removed. Panics if `bytes` is not a whole
+    /// number of calls.
     pub fn read_given(bytes: u64) -> Program {
         let mut program = Classic::Read8192.program(bytes);
         program.prepare = Stream::empty();
@@ -75,7 +75,7 @@ impl Classic {
         Program { space: 0, ..program }
     }
 
-    /// The program as something to measure: what it needs is prepared, and its writes can be made durable.
+    /// The program as a measured workload: with its preparation, and with syncs after its writes.
     pub fn program(self, bytes: u64) -> Program {
         let file = Name::root(0);
         let (prepare, largest_call) = match self {

@@ -1,4 +1,4 @@
-//! The programs of the seed documents and the loads people ask about now, each a function from its sizes to a
+//! The programs of the source documents and modern workloads. Each is a function from its settings to a
 //! [`Program`](crate::Program).
 
 pub mod aging;
@@ -18,7 +18,7 @@ use crate::body::Body;
 use crate::op::{Access, Directory, Handle, Mode, Name, Op, PREPARING_CALL};
 use crate::stream::Stream;
 
-/// The file that most programs work on.
+/// The handle of the file on which most programs work.
 const FILE: Handle = Handle::new(0);
 
 fn create(name: Name, handle: Handle) -> Op {
@@ -29,14 +29,14 @@ fn open(name: Name, handle: Handle, access: Access) -> Op {
     Op::Open { name, handle, access, mode: Mode::default() }
 }
 
-/// The same call until `bytes` bytes have moved. Panics where they are no multiple of one call's.
+/// The same call until `bytes` bytes have moved. Panics if `bytes` is not a multiple of `length`.
 fn calls(call: Op, length: u32, bytes: u64) -> Body {
     let length = u64::from(length);
     assert!(bytes.is_multiple_of(length), "{bytes} bytes are no whole number of calls of {length}");
     Body::Calls { call, left: bytes / length }
 }
 
-/// Leaves a durable file of `bytes` bytes behind, and nothing waiting to be written.
+/// Creates a durable file of `bytes` bytes. Ends with a sync of the file system.
 fn prepared_file(name: Name, bytes: u64) -> Stream {
     let body = Body::Calls {
         call: Op::Write { handle: FILE, length: PREPARING_CALL },
@@ -56,12 +56,12 @@ fn data_durable(handle: Handle) -> Stream {
     Stream::of(vec![Op::Fdatasync { handle }])
 }
 
-/// Makes one open file in the program's folder durable, with its name and all that belongs to it.
+/// Makes one open file in the program's folder durable, with its directory entry and all metadata.
 fn file_durable(handle: Handle) -> Stream {
     Stream::of(vec![Op::Fsync { handle }, Op::FsyncDirectory { directory: Directory::ROOT }, Op::Syncfs])
 }
 
-/// Nothing to prepare but that nothing is left to be written.
+/// An empty preparation: only syncs the file system.
 fn quiet() -> Stream {
     Stream::of(vec![Op::Syncfs])
 }

@@ -1,4 +1,4 @@
-//! Loads that people ask about now: one small block at a time, and the commit of a database.
+//! Modern workloads: one small block at a time, and the commit of a database.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -12,8 +12,7 @@ use crate::op::{Access, Mode, Name, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
 
-/// `randread`: `reads` blocks of a file of `bytes` bytes, each block at most once, in random order, past the
-/// page cache.
+/// `randread`: `reads` blocks of a file of `bytes` bytes, each block at most once, in random order, with direct I/O.
 pub fn random_read(bytes: u64, block: u32, reads: u32, seed: u64) -> Program {
     let file = Name::root(0);
     let blocks = u32::try_from(bytes / u64::from(block)).expect("fewer than 2^32 blocks");
@@ -27,8 +26,8 @@ pub fn random_read(bytes: u64, block: u32, reads: u32, seed: u64) -> Program {
     }
 }
 
-/// The same of a file that the user gave, which is neither made nor removed: each block is drawn anew, out of
-/// all that the file has.
+/// As [`random_read`], on a file that the user gave, which is neither created nor removed. The blocks are drawn with
+/// replacement.
 pub fn random_read_given(bytes: u64, block: u32, reads: u32, seed: u64) -> Program {
     let blocks = bytes / u64::from(block);
     let reads = u64::from(reads).min(blocks) as u32;
@@ -36,7 +35,7 @@ pub fn random_read_given(bytes: u64, block: u32, reads: u32, seed: u64) -> Progr
     reading(Name::given(0), bytes, block, reads, seed, places)
 }
 
-/// Reads at these places of a file that is there.
+/// Reads these places of an existing file.
 fn reading(name: Name, bytes: u64, block: u32, reads: u32, seed: u64, places: Places) -> Program {
     let mode = Mode { direct: true, ..Mode::default() };
     let opening = vec![Op::Open { name, handle: FILE, access: Access::Read, mode }];
@@ -53,7 +52,7 @@ fn reading(name: Name, bytes: u64, block: u32, reads: u32, seed: u64, places: Pl
         prepare: Stream::empty(),
         phases: vec![Phase {
             name: "randread",
-            // Direct reads go past the page cache, whatever it holds.
+            // Direct reads bypass the page cache.
             cache: Cache::AsIs,
             steps: Stream::open(opening, Body::Places(places)),
             data: Stream::empty(),
@@ -68,8 +67,8 @@ fn reading(name: Name, bytes: u64, block: u32, reads: u32, seed: u64, places: Pl
     }
 }
 
-/// `commit`: appends a record to a log and waits until it is on the device, as a database does. Each
-/// commit is durable when it returns, so nothing is left to be made durable afterwards.
+/// `commit`: appends a record to a log and waits until it is durable, as a database does. Each commit is durable when
+/// it returns, so no sync follows the phase.
 pub fn commit(commits: u32, record: u32) -> Program {
     let body = Body::Commits { handle: FILE, length: record, left: u64::from(commits) * 2 };
     Program {

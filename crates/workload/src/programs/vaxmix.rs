@@ -1,6 +1,6 @@
 //! The indirect approach that Kridle & McKusick 1983 describe in section 3 and did not take: accesses drawn from a few
-//! parameters instead of user files, counted as transactions in a second. DEC called its parameters a "vax mix"; the
-//! paper prints none of them, so those of [`Mix`] are ours.
+//! parameters instead of user files, counted as transactions per second. DEC called its parameters a "vax mix". The
+//! paper prints none of them, so the parameters of [`Mix`] are ours.
 
 use alloc::string::ToString;
 use alloc::vec;
@@ -16,28 +16,28 @@ use crate::op::{Access, Mode, Name, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
 use crate::stream::Stream;
 
-/// The file on a simulated machine: a sixth of its drive, so that it is sought over, and 160 times the buffers of the
-/// 11/780. The four programs have their eight megabytes there.
+/// The size of the file on a simulated machine: a sixth of its drive, so that accesses seek, and 160 times the buffers
+/// of the 11/780. The four programs of 1983 use their eight megabytes there.
 pub const SIMULATED_FILE: Bytes = Bytes::mib(64);
 
 /// A mix on one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VaxMix {
-    /// What the program is called.
+    /// The name of the program.
     pub name: &'static str,
-    /// What is drawn from. Where it has a rate, that is when its accesses begin, each moment as likely as any other;
-    /// else each begins when the one before has returned, which gives the highest rate.
+    /// The distribution of the accesses. If it has a rate, accesses start by a Poisson process. Otherwise each starts
+    /// when the one before has returned, which gives the highest rate.
     pub mix: Mix,
     /// Bytes of the file.
     pub bytes: u64,
-    /// How many accesses, at most.
+    /// The maximum number of accesses.
     pub accesses: u64,
-    /// Of everything that is drawn.
+    /// The seed for all random choices.
     pub seed: u64,
 }
 
 impl VaxMix {
-    /// The program, on a file that it makes.
+    /// The program on a file that it creates.
     pub fn program(&self) -> Program {
         let name = Name::root(0);
         let access = if self.mix.writes() { Access::ReadWrite } else { Access::Read };
@@ -99,7 +99,7 @@ mod tests {
             let phase = &program(mix).phases[0];
             assert_eq!((phase.changes(), phase.cache, phase.steps.cuts().is_some()), (changes, cache, changes));
         }
-        // What cuts through sectors is told from what does not.
+        // The representative length shows whether writes cut through pages.
         assert_eq!(program("sizes=4KiB:1+512B:1").phases[0].steps.cuts(), Some(512));
         assert_eq!(program("sizes=4KiB:1+6000B:1").phases[0].steps.cuts(), Some(6000));
     }
