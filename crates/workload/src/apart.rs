@@ -1,5 +1,5 @@
-//! What programs that run at once write to, kept apart in memory: two processors that write to one cache line wait for
-//! each other.
+//! [`Apart`]: cache-line padding for data that concurrent programs write. Two processors that write to one cache line
+//! wait for each other (false sharing).
 
 use units::Moment;
 
@@ -8,8 +8,8 @@ use crate::op::{Op, Place};
 use crate::recorder::Recorder;
 use crate::step::{Issue, Step, Steps};
 
-/// On cache lines of its own. They have 64 bytes, or 128; and where they have 64, many processors fetch two at once
-/// (Intel 64 and IA-32 Architectures Optimization Reference Manual, spatial prefetcher).
+/// Pads a value to cache lines of its own. A line has 64 or 128 bytes. With lines of 64 bytes, many processors fetch
+/// two at once (Intel 64 and IA-32 Architectures Optimization Reference Manual, spatial prefetcher).
 #[derive(Clone, Debug, Default)]
 #[repr(align(128))]
 pub struct Apart<T>(pub T);

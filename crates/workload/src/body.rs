@@ -1,5 +1,5 @@
-//! The long middle of a stream, one variant per pattern of the seeds' programs. An enum, not a trait
-//! object: the world's loop asks for a step per operation, and the answer is inlined there.
+//! The long middle of a stream, one variant per access pattern. An enum, not a trait object: the world's loop asks for
+//! a step per operation, and the call is inlined there.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -13,37 +13,37 @@ use crate::access::varied::Varied;
 use crate::churning::{Churning, GRAIN};
 use crate::op::{Access, Directory, Handle, Mode, Name, Op};
 
-/// What a stream does over and over.
+/// The repeated part of a stream.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// Nothing.
     Empty,
-    /// The same call, so many more times: sequential reading and writing.
+    /// The same call, `left` more times: sequential reading and writing.
     Calls {
         /// The call.
         call: Op,
-        /// How many are left.
+        /// The number of calls left.
         left: u64,
     },
-    /// One block after the other, at places of its own.
+    /// Positioned accesses to blocks of one size.
     Places(Places),
-    /// Blocks in an order of choice, or of several sizes.
+    /// Positioned accesses in a chosen order, or of several sizes.
     Varied(Box<Varied>),
     /// Accesses of several sizes, drawn from a mix.
     Mix(Mixing),
     /// Many small files.
     Files(Files),
-    /// Reading one file and writing the same to another.
+    /// Reading one file and writing the same bytes to another.
     Copy(Copying),
     /// Filling a file system with files, and changing them.
     Churn(Box<Churning>),
-    /// Appending a record and waiting until its data are durable, in turn.
+    /// Appending a record and waiting until its data are durable, alternately.
     Commits {
         /// The file.
         handle: Handle,
         /// Bytes in a record.
         length: u32,
-        /// How many ops are left, two to a commit.
+        /// The number of ops left, two per commit.
         left: u64,
     },
 }
@@ -87,8 +87,8 @@ impl Iterator for Body {
 }
 
 impl Body {
-    /// The bytes of the calls into which it cuts what it writes to a file; nothing where it writes nothing of
-    /// its own, or each file in one call.
+    /// The length, in bytes, of the write calls on a file. `None` if the body does not generate the data that it
+    /// writes, or writes each file in one call.
     pub(crate) fn cuts(&self) -> Option<u32> {
         match self {
             Body::Calls { call: Op::Write { length, .. }, .. } | Body::Commits { length, .. } => Some(*length),
@@ -102,7 +102,7 @@ impl Body {
         }
     }
 
-    /// The bytes of the file of which it may touch some more than once; nothing where it never does.
+    /// The size of the file in bytes, if some bytes may be accessed more than once; otherwise `None`.
     pub(crate) fn touches_again(&self) -> Option<u64> {
         match self {
             Body::Places(places) => places.touches_again(),
@@ -118,19 +118,19 @@ impl Body {
     }
 }
 
-/// How small files lie in directories.
+/// The distribution of small files over directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// All in the folder that the program stands in.
+    /// All in the program's folder.
     One,
-    /// In so many directories, consecutive files together.
+    /// In this many directories, consecutive files together.
     Consecutive(u16),
-    /// In so many directories, file i in directory i modulo their number.
+    /// In this many directories, file i in directory i modulo their number.
     Modulo(u16),
 }
 
 impl Layout {
-    /// The directories that are needed, besides the folder itself.
+    /// The directories that are needed, apart from the program's folder.
     pub fn directories(self) -> impl Iterator<Item = Directory> {
         let count = match self {
             Layout::One => 0,
@@ -139,7 +139,7 @@ impl Layout {
         (1..=count).map(Directory)
     }
 
-    /// The directories in which so many files lie: the folder itself, or those of the others that get one.
+    /// The directories that hold at least one of `files` files.
     pub fn touched(self, files: u32) -> Vec<Directory> {
         let used = match self {
             Layout::One => return vec![Directory::ROOT],
@@ -160,16 +160,16 @@ impl Layout {
     }
 }
 
-/// In which order files are visited.
+/// The order in which files are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As they were created.
+    /// The order of their creation.
     Creation,
     /// Shuffled.
     Random,
 }
 
-/// What is done with each small file.
+/// The action on each small file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
     /// create, write, close; with an fsync before the close.
@@ -223,8 +223,8 @@ impl Files {
     }
 }
 
-/// Reads `from` through a buffer and writes what was read to `to`, as `copy` does: the last read but one
-/// may bring less than the buffer holds, the last brings nothing.
+/// Reads `from` through a buffer and writes the bytes read to `to`, as `copy` does. The last read but one may return
+/// less than a full buffer; the last returns nothing.
 #[derive(Clone, Debug)]
 pub struct Copying {
     from: Handle,
@@ -236,7 +236,7 @@ pub struct Copying {
 }
 
 impl Copying {
-    /// Copies `bytes` bytes, which is what `from` holds.
+    /// Copies all `bytes` bytes of `from`.
     pub fn new(from: Handle, to: Handle, buffer: u32, bytes: u64) -> Copying {
         Copying { from, to, buffer, left: bytes, just_read: 0, at_end: false }
     }

@@ -1,5 +1,5 @@
-//! Where the time of a simulated computer went, told in two ways that both close to the nanosecond: by resource and by
-//! program. A real kernel cannot tell so much.
+//! A breakdown of a simulated computer's time, by resource and by program. Both sums are exact to the nanosecond. A
+//! real kernel cannot report this much.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -8,35 +8,35 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// Both ways.
+/// The breakdown by resource and by program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Breakdown {
-    /// What every resource did.
+    /// The time of every resource.
     pub resources: Vec<ResourceTime>,
-    /// What every program's time went into.
+    /// The time of every program.
     pub programs: Vec<ProgramTime>,
 }
 
-/// What a resource did: busy, blocked and idle together are the elapsed time.
+/// The time of a resource: busy, blocked and idle add up to the elapsed time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceTime {
     /// `cpu`, `drive1`
     pub resource: String,
-    /// How long that was.
+    /// The whole time.
     pub elapsed: Nanos,
-    /// It worked, by cause.
+    /// Time in which it worked, by cause.
     pub busy: BTreeMap<String, Nanos>,
-    /// It had something to do and could not, by whom it waited for.
+    /// Time in which it had work but had to wait, by the resource that it waited for.
     pub blocked: BTreeMap<String, Nanos>,
-    /// It had nothing to do.
+    /// Time in which it had no work.
     pub idle: Nanos,
 }
 
-/// What a program's time went into: together the elapsed time.
+/// The time of a program. The parts add up to the elapsed time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramTime {
-    /// How long that was.
+    /// The whole time.
     pub elapsed: Nanos,
-    /// By owner.
+    /// Time by state: running (by cause), asleep (by the activity of its drive), interrupted, ready, or in a pause.
     pub owners: BTreeMap<String, Nanos>,
 }

@@ -1,5 +1,5 @@
-//! What of a program's files is in memory before a phase begins: what the phase wants, and what a world
-//! can prove. A world that cannot look says so; nothing is assumed.
+//! The state of the page cache before a phase: the state that the phase wants, and the state that a world can prove. A
+//! world without a view of the cache reports that, and assumes nothing.
 
 use core::fmt;
 
@@ -8,81 +8,80 @@ use units::Nanos;
 
 use crate::witness::Witness;
 
-/// What a phase wants of its files in memory before it begins.
+/// The cache state that a phase wants for its files before it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Cache {
-    /// Whatever is there stays there.
+    /// Leave the cache as it is.
     #[default]
     AsIs,
-    /// No page of them.
+    /// No page of them is cached.
     Cold,
-    /// All of them.
+    /// All of them are cached.
     Warm,
 }
 
-/// What was proven of the files in memory. It speaks of their data; names and directories are another
-/// matter.
+/// The proven cache state of the files. It is about their data; metadata are a separate matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CacheState {
-    /// No page of them is in memory.
+    /// No page of them is cached.
     Cold,
-    /// All of them are.
+    /// All of them are cached.
     Warm,
-    /// Neither was proven.
+    /// Neither state was proven.
     Unknown(Unproven),
 }
 
-/// Why a state of the cache was not proven.
+/// The reason for which no cache state was proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unproven {
-    /// The phase wants no state.
+    /// The phase wants no particular state.
     NotAsked,
-    /// There was no file to look at.
+    /// There was no file to inspect.
     NoFiles,
-    /// The file system keeps its files nowhere but in memory.
+    /// The file system keeps its files only in memory.
     NeverEvicts,
-    /// The machine keeps nothing in memory.
+    /// The machine has no cache.
     NeverCaches,
-    /// No way to look told the truth about a file whose state was known.
+    /// No method of inspection was right about a file whose state was known.
     Blind,
-    /// A file that the user gave is not removed from memory unless the user asks for it.
+    /// A file that the user gave is evicted only if the user asks for it.
     NotOurs,
-    /// A file could not be opened, or may not be looked at.
+    /// A file could not be opened, or inspecting it is not permitted.
     Denied,
-    /// Some pages did not leave, or did not stay.
+    /// Some pages were not evicted, or did not stay cached.
     Partly(Residency),
 }
 
-/// Pages out of all pages of some files.
+/// A number of pages out of all pages of some files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Residency {
-    /// Those in question: in memory, or not yet written.
+    /// The pages in question: cached, or dirty.
     pub pages: u64,
-    /// All.
+    /// All pages.
     pub of: u64,
 }
 
 impl Residency {
-    /// Adds those of other files.
+    /// Adds the pages of other files.
     pub fn add(&mut self, other: Residency) {
         self.pages += other.pages;
         self.of += other.of;
     }
 }
 
-/// What lies behind bytes of some files, as their file system says.
+/// The allocation of bytes in some files, as their file system reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Laid {
     /// All bytes.
     pub bytes: u64,
-    /// Those that nothing lies behind: they were never written, and reading them reads no device.
+    /// Holes: bytes that were never written. Reading them does not touch the device.
     pub empty: u64,
-    /// Those that lie on the device compressed.
+    /// Bytes that are compressed on the device.
     pub compressed: u64,
 }
 
 impl Laid {
-    /// Adds those of other files.
+    /// Adds the bytes of other files.
     pub fn add(&mut self, other: Laid) {
         self.bytes += other.bytes;
         self.empty += other.empty;
@@ -111,19 +110,19 @@ impl fmt::Display for Unproven {
     }
 }
 
-/// What was seen when everything was to come to rest.
+/// The observations of a wait for idle devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Calm {
-    /// Whether it came to rest in the time given.
+    /// True if the machine became idle within the time limit.
     pub reached: bool,
-    /// How long that took, or was waited in vain.
+    /// The time waited, with or without success.
     pub waited: Nanos,
-    /// Bytes of the whole machine that wait to be written, at the end.
+    /// Dirty bytes of the whole machine at the end.
     pub unwritten: Option<u64>,
-    /// Bytes per second that the devices moved at the end, none of them for the programs.
+    /// Bytes per second that the devices moved at the end, none of them for our programs.
     pub foreign: Option<u64>,
-    /// What else was seen of the machine at the end, while nothing of ours ran. Kernel threads are not counted.
+    /// Other observations of the machine at the end, while none of our programs ran. Kernel threads are not counted.
     pub witness: Witness,
-    /// By how much the longest of many short sleeps was too long; nothing where nobody slept.
+    /// The largest delay among many short sleeps. `None` if there were no sleeps.
     pub overslept: Option<Nanos>,
 }

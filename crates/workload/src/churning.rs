@@ -1,12 +1,12 @@
-//! A file system that is used for a while: filled with files of mixed sizes, and then changed over and over, at the
-//! same level. All is drawn from a seed.
+//! Aging of a file system: it is filled with files of mixed sizes, and then changed over and over at the same level.
+//! Everything is drawn from a seed.
 //!
 //! Policy:
-//!   1. files are made until they hold so many bytes. Sizes are whole blocks; each power of two between a block and the
-//!      largest is as likely, so that most files are small and most bytes lie in large ones;
-//!   2. what is there is written out before it is changed: else it would never have lain anywhere;
-//!   3. a churn removes a file, empties another and writes it again half as long, appends to a third, and makes files
-//!      until the level is reached again.
+//!   1. files are created until they hold `level` bytes. Sizes are whole blocks. Each power of two between a block and
+//!      the largest size is equally likely, so most files are small and most bytes are in large files;
+//!   2. the files are synced before they are changed. Otherwise the file system would not have allocated them;
+//!   3. a churn removes a file, rewrites another at half its length, appends to a third, and creates files until the
+//!      level is reached again.
 
 use alloc::vec::Vec;
 
@@ -14,58 +14,59 @@ use units::Prng;
 
 use crate::op::{Access, Directory, Handle, Mode, Name, Op, PREPARING_CALL};
 
-/// What sizes are multiples of: the block of most file systems, and the distance of what says where data belong.
+/// All sizes are multiples of this, in bytes: the block size of most file systems, and the spacing of the stamps by
+/// which written data are verified.
 pub(crate) const GRAIN: u32 = 4096;
 
-/// In so many directories files lie. Chosen: enough that a file system that keeps directories apart does.
+/// The number of directories that hold the files. Chosen: enough for a file system that spreads directories to do so.
 pub(crate) const DIRECTORIES: u16 = 16;
 
-/// After so many churns all is written out. Guess: a file system places data when they are written out, so that with
-/// none in between the last state would be placed as if nothing had been there before.
+/// A sync follows after this many churns. Guess. A file system allocates blocks at writeback. Without syncs in between,
+/// the last state would be allocated as if the earlier files had never existed.
 const WRITTEN_OUT: u32 = 10;
 
 const HANDLE: Handle = Handle::new(0);
 
-/// How a file system is filled and changed.
+/// The parameters of filling and changing a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Aging {
     /// Bytes that files hold.
     pub level: u64,
-    /// How often they are changed.
+    /// The number of churns.
     pub churns: u32,
-    /// Bytes of the largest file, at most.
+    /// The maximum size of a file, in bytes.
     pub largest: u32,
-    /// What everything is drawn from.
+    /// The seed for all random choices.
     pub seed: u64,
 }
 
 impl Aging {
-    /// Bytes that all of it writes, which is found out by asking for every call.
+    /// The bytes that all of its calls write. Counted by generating every call.
     pub fn writes(&self) -> u64 {
         let mut churning = Churning::new(*self);
         core::iter::from_fn(|| churning.next()).map(|op| u64::from(op.length())).sum()
     }
 
-    /// How many powers of two sizes lie between.
+    /// The number of powers of two between a block and the largest size.
     fn sizes(&self) -> u32 {
         (self.largest / GRAIN).max(2).ilog2()
     }
 }
 
-/// The calls of it.
+/// An iterator over the calls of an [`Aging`].
 #[derive(Clone, Debug)]
 pub struct Churning {
     aging: Aging,
     prng: Prng,
-    /// Number and bytes of each.
+    /// Number and size of each file.
     files: Vec<(u32, u32)>,
-    /// Bytes of all.
+    /// The sum of the sizes, in bytes.
     held: u64,
     made: u32,
     churned: u32,
-    /// What the churn that is going on does next.
+    /// The next action of the current churn.
     stage: Stage,
-    /// The file that is open is written from here to there, and closed.
+    /// The open file is to be written from the first offset to the second, and then closed.
     writing: Option<(u32, u32)>,
 }
 
@@ -155,19 +156,19 @@ impl Churning {
         }
     }
 
-    /// A file is made, or emptied, and then holds so much.
+    /// Creates or empties a file, which is then to be written with this many bytes.
     fn written_anew(&mut self, number: u32, bytes: u32) -> Op {
         self.held += u64::from(bytes);
         self.writing = Some((0, bytes));
         Op::Create { name: name(number), handle: HANDLE, mode: Mode::default() }
     }
 
-    /// One of the files.
+    /// The index of a random file.
     fn any(&mut self) -> usize {
         self.prng.below(self.files.len() as u64) as usize
     }
 
-    /// A size that stays below the level; nothing where that is reached.
+    /// A random size that does not exceed the level. `None` if the level is reached.
     fn drawn(&mut self) -> Option<u32> {
         let left = self.aging.level.saturating_sub(self.held) / u64::from(GRAIN);
         if left == 0 {
@@ -191,7 +192,7 @@ mod tests {
 
     const AGING: Aging = Aging { level: 8 << 20, churns: 100, largest: 1 << 20, seed: 7 };
 
-    /// What is there at the end, and how often files were made, emptied, appended to and removed.
+    /// The files at the end, and the number of files created, emptied, appended to and removed.
     fn left(aging: Aging) -> (BTreeMap<Name, u64>, [u32; 4]) {
         let (mut files, mut deeds) = (BTreeMap::new(), [0; 4]);
         let mut open = None;
@@ -241,7 +242,7 @@ mod tests {
         let small = files.values().filter(|&&bytes| bytes <= 64 << 10).count();
         assert!(small * 3 > files.len(), "{small} of {}", files.len());
         assert!(files.values().all(|&bytes| bytes > 0));
-        // Every churn writes at least what it takes away.
+        // Every churn writes at least as many bytes as it removes.
         let all = AGING.writes();
         assert!(all >= AGING.level + 100 * 2 * u64::from(GRAIN), "{all}");
     }

@@ -1,4 +1,4 @@
-//! Why an operation failed: message, exit status and hint. The reasons are the same in both worlds.
+//! Reasons for a failed operation: message, exit status and hint. The reasons are the same in both worlds.
 
 use core::fmt;
 
@@ -6,61 +6,61 @@ use units::{Errno, Exit, errno_name};
 
 use crate::op::Op;
 
-/// Why an op did not do what it was asked: the same words in both worlds.
+/// The reason for which an op failed, the same in both worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// There is no such file or directory.
     NotFound,
-    /// The name is taken.
+    /// The name exists already.
     Exists,
     /// The directory still has entries.
     NotEmpty,
-    /// The handle holds no open file, or one not open for this.
+    /// The handle has no open file, or its access mode does not permit the op.
     BadHandle,
-    /// Fewer bytes moved than the op needs: how many did.
+    /// Fewer bytes moved than the op needs. Holds their number.
     Short(u32),
     /// No space left on the device.
     NoSpace,
-    /// No more may be written: the quota is used up.
+    /// The quota is used up.
     Quota,
-    /// A file may not be as large as that.
+    /// The file would become larger than permitted.
     TooLarge,
-    /// Rights are missing.
+    /// Permission denied.
     Denied,
-    /// The file system can only be read.
+    /// The file system is read-only.
     ReadOnly,
     /// The device reported an error.
     Io,
-    /// The kernel does not do that, whatever the rights on the file.
+    /// The kernel does not permit the operation, whatever the permissions of the file (EPERM).
     NotPermitted,
-    /// The kernel takes no such call, for another reason than the next two.
+    /// The kernel rejects the arguments (EINVAL), for another reason than the next two.
     Invalid,
-    /// The file system has no direct I/O.
+    /// The file system does not support direct I/O.
     NoDirect,
-    /// Direct I/O takes this size, offset or memory only at another alignment.
+    /// Direct I/O needs another alignment of the size, the offset or the memory.
     Unaligned,
     /// The program was told to stop.
     Interrupted,
-    /// A signal broke the call off, and nobody told the program to stop.
+    /// A signal interrupted the call, although the program was not told to stop.
     Signal,
-    /// What is there now is not what was written there.
+    /// The data read differ from the data written.
     Altered,
-    /// A simulated machine would never bring it to an end.
+    /// A simulated machine would never complete the op.
     Unending,
     /// The command ended with this exit status.
     Exited(i32),
     /// This signal ended the command.
     Killed(i32),
-    /// The command had not ended when it was to.
+    /// The command did not end before its time limit.
     Overdue,
-    /// The command had not ended when it was to, or left others running, and may not be ended.
+    /// The command did not end before its time limit, or left processes running, and we lack permission to kill them.
     Unkillable,
     /// Any other error number of the kernel.
     Errno(i32),
 }
 
-/// Words for error numbers that a failing storage gives, where those of the system say less to a person. The name
-/// follows.
+/// Messages for error numbers of failing storage, where the system's own message is less clear. The error's name
+/// follows the message.
 const WORDS: [(i32, &str); 13] = [
     (6, "the device is gone"),
     (12, "no memory left"),
@@ -114,9 +114,9 @@ impl fmt::Display for Reason {
 /// An op and why it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Failure {
-    /// What was asked.
+    /// The op.
     pub op: Op,
-    /// Why it was not done.
+    /// The reason for its failure.
     pub reason: Reason,
 }
 
@@ -127,7 +127,7 @@ impl fmt::Display for Failure {
 }
 
 impl Failure {
-    /// The exit status of a command that needed the operation.
+    /// The exit status of a diskperf command that needed the operation.
     pub fn exit(&self) -> Exit {
         match self.reason {
             Reason::Denied | Reason::NotPermitted | Reason::ReadOnly => Exit::Refused,
@@ -136,7 +136,7 @@ impl Failure {
         }
     }
 
-    /// What to try.
+    /// A remedy for the user to try. `None` if there is none to suggest.
     pub fn hint(&self) -> Option<&'static str> {
         if let Op::Run { .. } = self.op {
             return of_command(self.reason);
@@ -177,7 +177,7 @@ impl Failure {
 /// The hint for a target that disappeared during a run.
 pub const TARGET_GONE: &str = "the target was removed or unmounted while it was measured";
 
-/// What to try after your command failed, or could not be started.
+/// The hint after the user's command failed or could not be started.
 fn of_command(reason: Reason) -> Option<&'static str> {
     Some(match reason {
         Reason::Exited(_) => {

@@ -1,28 +1,29 @@
-//! How much of what a phase read had to come from the device, where it may touch a block of its file twice: the second
-//! time the page cache has it, and rightly so. Streams are deterministic, so it is told by drawing the places again.
+//! The minimum that a phase must have read from the device, if its stream may access a block twice. The second access
+//! rightly hits the page cache. Streams are deterministic, so the minimum is found by drawing the places again.
 
 use alloc::vec::Vec;
 
 use crate::op::{Directory, Op};
 use crate::stream::Stream;
 
-/// Bytes of a page of memory, the smallest there is on Linux: less is not kept of a file.
+/// The smallest page size on Linux, in bytes: the finest unit in which accesses are tracked.
 const PAGE: u64 = 4096;
 
-/// Of how many parts of a file it is kept which were touched: 16 MiB of memory, the pages of 512 GiB. Of a larger file
-/// parts are several pages, each of which counts as one.
+/// The maximum number of parts of a file that are tracked: 2^27 bits, 16 MiB of memory, the pages of 512 GiB. A part of
+/// a larger file is several pages, and each part counts as one page.
 const MOST_PARTS: u64 = 1 << 27;
 
-/// The least that a device must have read for programs that share this stream, and of which each did so many reads and
-/// writes of its middle, where none of their file was in memory: a page for each part of the file that a read was the
-/// first to touch. Nothing where no part is touched twice, and all that was read had to come from there.
+/// The minimum number of bytes that a device must have read for programs that share this stream, if nothing of their
+/// file was cached. `done` is the number of body reads and writes of each program. The sum has one page for each part
+/// of the file whose first access was a read. `None` if no part is accessed twice, so that every read must have come
+/// from the device.
 ///
-/// It takes a small part of the time that the phase took, and is asked outside every clock.
+/// Takes a small part of the phase's time, and is called outside any clock.
 pub fn first_reads(stream: &Stream, done: impl Iterator<Item = u64>) -> Option<u64> {
     let mut touched = Touched::new(stream.touches_again()?);
     let mut bytes = 0;
     for (index, done) in (0..).zip(done) {
-        // Who made a file of its own shares no page with the others.
+        // Programs with files of their own share no page.
         if !is_given(stream) {
             touched.clear();
         }
@@ -44,12 +45,12 @@ pub fn first_reads(stream: &Stream, done: impl Iterator<Item = u64>) -> Option<u
     Some(bytes)
 }
 
-/// Whether the file is one that a person named: all programs have the same.
+/// Returns whether the user named the file: then all programs use the same one.
 fn is_given(stream: &Stream) -> bool {
     stream.opening().iter().any(|op| matches!(op, Op::Open { name, .. } if name.directory == Directory::GIVEN))
 }
 
-/// Which parts of a file were touched: a bit for each.
+/// A bitmap of the parts of a file that were accessed.
 struct Touched {
     words: Vec<u64>,
     part: u64,
@@ -69,7 +70,7 @@ impl Touched {
         self.words.fill(0);
     }
 
-    /// How many of the parts that these bytes lie in were not touched before.
+    /// The number of parts in this range that were not accessed before. Marks them.
     fn touch(&mut self, offset: u64, length: u32) -> u64 {
         let (first, last) = (offset / self.part, (offset + u64::from(length.max(1)) - 1) / self.part);
         let mut new = 0;
@@ -135,12 +136,12 @@ mod tests {
 
     #[test]
     fn a_page_counts_where_a_read_was_the_first_to_touch_it() {
-        // One block, again and again.
+        // One block, over and over.
         let one = |write| Places::drawn(write, FILE, 8192, (100, 1), 7);
         assert_eq!(of_one(&own(one(false)), 100), Some(8192));
         assert_eq!(of_one(&own(one(true)), 100), Some(0));
         assert_eq!(of_one(&own(one(false)), 0), Some(0));
-        // Blocks that are smaller than a page bring all of it.
+        // A read of a block smaller than a page reads the whole page.
         let small = Places::drawn(false, FILE, 512, (1_000, 8), 7);
         assert_eq!(of_one(&own(small), 1_000), Some(4096));
     }
@@ -164,7 +165,7 @@ mod tests {
     }
 
     proptest! {
-        /// A cache that forgets nothing, which hears every step.
+        /// A model cache that never evicts, and sees every step.
         #[test]
         fn it_is_what_a_cache_would_have_had_to_read(
             pages in 2u64..300, done in 0u64..400, reads in 0u8..=100, seed: u64, kind in 0usize..4,

@@ -1,4 +1,5 @@
-//! What programs ask of a file system, as plain data, and the seam to the worlds that run it.
+//! Workloads as plain data: the operations that a program asks of a file system, and the traits that a world implements
+//! to run it.
 //!
 //! ```text
 //!   Program ── phases ── Stream ── yields ──> Step ── an Op, a pause, an intended start
@@ -6,8 +7,8 @@
 //!                        World::run  <── pulls ┘     reports every op to a Recorder
 //! ```
 //!
-//! No clock and no device is known here, and no world: `kernel` and `simulator` both depend on this crate
-//! and have never heard of each other.
+//! This crate knows no clock, no device and no world. `kernel` and `simulator` both depend on it, and do not know each
+//! other.
 
 #![no_std]
 

@@ -1,10 +1,10 @@
-//! The vocabulary: one thing a program can ask of a file system. Plain data of sixteen bytes: printable,
-//! hashable, storable, replayable.
+//! Operations that a program can ask of a file system. An [`Op`] is plain data of sixteen bytes: printable, hashable,
+//! storable, replayable.
 
 use core::fmt;
 
-/// An index below `HANDLES` into a program's table of open files. Opening onto a handle in use closes what it held,
-/// as `dup2` does.
+/// An index below `HANDLES` into a program's table of open files. Opening onto a handle in use closes its file, as
+/// `dup2` does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handle(u8);
 
@@ -22,35 +22,34 @@ impl Handle {
     }
 }
 
-/// Bytes per call when a file is only made ready, outside every clock.
+/// Bytes per call when a file is prepared, outside any clock.
 pub(crate) const PREPARING_CALL: u32 = 64 * 1024;
 
-/// How many files a program can hold open.
+/// The maximum number of files that a program can hold open.
 pub const HANDLES: usize = 8;
 
-/// A directory of a program's tree, by number: zero is the folder the program stands in, `n` is `dn`
-/// inside it.
+/// A directory in a program's tree, by number: zero is the program's folder, `n` is `dn` inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Directory(pub u16);
 
 impl Directory {
-    /// The folder that the program stands in.
+    /// The program's folder.
     pub const ROOT: Directory = Directory(0);
-    /// Not a directory of ours: the number of a name in it counts the paths that the user gave.
+    /// Not in the program's tree: a name in it is a path that the user gave, by number.
     pub const GIVEN: Directory = Directory(u16::MAX);
 }
 
-/// How an op names a file: a directory and a number. The world makes the path.
+/// The name of a file in an op: a directory and a number. The world makes the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
-    /// Where the file lies.
+    /// The directory of the file.
     pub directory: Directory,
-    /// Which file it is there.
+    /// The number of the file in that directory.
     pub number: u32,
 }
 
 impl Name {
-    /// File `number` in the folder that the program stands in.
+    /// File `number` in the program's folder.
     pub const fn root(number: u32) -> Name {
         Name { directory: Directory::ROOT, number }
     }
@@ -61,7 +60,7 @@ impl Name {
     }
 }
 
-/// What an open file may be used for.
+/// The access mode of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// `O_RDONLY`
@@ -72,7 +71,7 @@ pub enum Access {
     ReadWrite,
 }
 
-/// What a write to an open file waits for.
+/// The condition for which each write to an open file waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Durability {
     /// Nothing: the data may stay in memory.
@@ -84,16 +83,16 @@ pub enum Durability {
     File,
 }
 
-/// How a file is opened, beyond what it is used for.
+/// Flags for opening a file, apart from the access mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Mode {
-    /// What each write waits for.
+    /// The condition for which each write waits.
     pub durability: Durability,
     /// `O_DIRECT`: past the page cache.
     pub direct: bool,
 }
 
-/// One thing a program asks of a file system. `Read` and `Write` use the handle's offset and move it,
+/// An operation that a program asks of a file system. `Read` and `Write` use the handle's offset and advance it;
 /// `ReadAt` and `WriteAt` do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
@@ -107,24 +106,24 @@ pub enum Op {
         /// The directory to remove.
         directory: Directory,
     },
-    /// `creat`: opens for writing, empty, made where it is missing (mode 0666 less the umask).
+    /// `creat`: opens a file for writing and empties it; creates it if it is missing (mode 0666 less the umask).
     Create {
         /// The file.
         name: Name,
-        /// Where to keep it open.
+        /// The handle for the open file.
         handle: Handle,
-        /// How to open it.
+        /// Flags.
         mode: Mode,
     },
-    /// Opens a file that exists, as it is.
+    /// Opens an existing file without changing it.
     Open {
         /// The file.
         name: Name,
-        /// Where to keep it open.
+        /// The handle for the open file.
         handle: Handle,
-        /// What for.
+        /// The access mode.
         access: Access,
-        /// How to open it.
+        /// Flags.
         mode: Mode,
     },
     /// Closes a file.
@@ -132,30 +131,30 @@ pub enum Op {
         /// The file.
         handle: Handle,
     },
-    /// Reads `length` bytes; fewer is a failure.
+    /// Reads `length` bytes; a shorter read is a failure.
     Read {
         /// The file.
         handle: Handle,
-        /// Bytes asked for, all of which must come.
+        /// Bytes to read, all of which must arrive.
         length: u32,
     },
-    /// Reads at the end of a file, where fewer bytes than asked for are right.
+    /// Reads at the end of a file, where a short read of `expect` bytes is right.
     ReadTail {
         /// The file.
         handle: Handle,
-        /// Bytes asked for.
+        /// Bytes in the request.
         length: u32,
-        /// Bytes that must come.
+        /// Bytes that must arrive.
         expect: u32,
     },
-    /// Writes `length` bytes of test data; fewer is a failure.
+    /// Writes `length` bytes of test data; a shorter write is a failure.
     Write {
         /// The file.
         handle: Handle,
         /// Bytes to write.
         length: u32,
     },
-    /// Writes the first `length` bytes that the program's last read brought: the second half of a copy.
+    /// Writes the first `length` bytes of the program's last read: the second half of a copy.
     WriteLast {
         /// The file.
         handle: Handle,
@@ -166,9 +165,9 @@ pub enum Op {
     ReadAt {
         /// The file.
         handle: Handle,
-        /// Bytes asked for, all of which must come.
+        /// Bytes to read, all of which must arrive.
         length: u32,
-        /// Where.
+        /// The position in the file, in bytes.
         offset: u64,
     },
     /// Writes `length` bytes of test data at `offset`.
@@ -177,7 +176,7 @@ pub enum Op {
         handle: Handle,
         /// Bytes to write.
         length: u32,
-        /// Where.
+        /// The position in the file, in bytes.
         offset: u64,
     },
     /// Waits until the file's data can be read back after a crash.
@@ -185,33 +184,33 @@ pub enum Op {
         /// The file.
         handle: Handle,
     },
-    /// Waits until the file's data and everything about it are durable.
+    /// Waits until the file's data and metadata are durable.
     Fsync {
         /// The file.
         handle: Handle,
     },
-    /// Waits until the names in a directory are durable.
+    /// Waits until the entries of a directory are durable.
     FsyncDirectory {
         /// The directory.
         directory: Directory,
     },
-    /// Waits until the whole file system of the tree is durable.
+    /// Waits until the whole file system that holds the tree is durable.
     Syncfs,
     /// Removes a file's name.
     Unlink {
         /// The file.
         name: Name,
     },
-    /// Runs a command of the user's to its end, in the folder that the program stands in. What it asks of the file
-    /// system is its own affair: bytes it moves are not counted here.
+    /// Runs a command of the user to its end, in the program's folder. The bytes that the command reads and writes are
+    /// not counted here.
     Run {
-        /// Which of the commands that the world was given.
+        /// The index of the command in the world's list.
         command: u8,
     },
 }
 
 impl Op {
-    /// Which op this is, without its arguments.
+    /// The kind of the op, without its arguments.
     #[inline]
     pub const fn kind(&self) -> OpKind {
         match self {
@@ -233,7 +232,7 @@ impl Op {
         }
     }
 
-    /// The bytes that it is to move.
+    /// The bytes that the op is to move.
     #[inline]
     pub const fn length(&self) -> u32 {
         match *self {
@@ -248,16 +247,16 @@ impl Op {
     }
 }
 
-/// A read or a write at a place of its own, which a file's offset has no part in.
+/// A positioned read or write: it neither uses nor moves the file's offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The open file.
     pub handle: Handle,
-    /// How many bytes.
+    /// The length in bytes.
     pub length: u32,
-    /// Where in the file they begin.
+    /// The position in the file, in bytes.
     pub offset: u64,
-    /// Whether they are written.
+    /// True for a write.
     pub write: bool,
 }
 
@@ -291,10 +290,10 @@ pub enum OpKind {
 }
 
 impl OpKind {
-    /// How many kinds there are.
+    /// The number of kinds.
     pub const COUNT: usize = OpKind::Run as usize + 1;
 
-    /// Whether the op's bytes flow from the file to the program.
+    /// Returns whether the op moves bytes from the file to the program.
     #[inline]
     pub const fn reads(self) -> bool {
         matches!(self, OpKind::Read | OpKind::ReadAt)

@@ -1,4 +1,4 @@
-//! Programs: named sequences of phases. One clock and one cell belong to a phase.
+//! Programs: named sequences of phases. Each phase has its own clocks and its own cell.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,26 +11,26 @@ use crate::op::OpKind;
 use crate::recorder::Tally;
 use crate::stream::Stream;
 
-/// A program: what it needs beforehand, and what is measured. What it leaves behind is the world's to
-/// clear away.
+/// A program: its preparation and its measured phases. The world removes the files that it leaves.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// `write_8192`, `smallfb`, ...
     pub name: &'static str,
-    /// Every setting that makes its cells different from another program's.
+    /// Every setting that distinguishes its cells from those of another program.
     pub parameters: Vec<Parameter>,
-    /// Makes what the phases need. Ends durable, so that none of its writes is left for the clock.
+    /// Creates the files that the phases need. Ends with a sync, so that none of its writes falls into a measured
+    /// phase.
     pub prepare: Stream,
-    /// What is measured, in order.
+    /// The measured phases, in order.
     pub phases: Vec<Phase>,
-    /// The most bytes that the program's files hold at one time.
+    /// The maximum number of bytes in the program's files at any time.
     pub space: u64,
     /// The largest single read or write: worlds hold buffers of that size.
     pub largest_call: u32,
 }
 
 impl Program {
-    /// The same, each of its phases for so long at most.
+    /// Limits each phase to this time.
     pub fn within(mut self, time: Nanos) -> Program {
         for phase in &mut self.phases {
             phase.within = Some(time);
@@ -40,8 +40,8 @@ impl Program {
         self
     }
 
-    /// The program as it runs in this round, from 1. Places that it draws at random go on where those of the
-    /// round before ended: to read the same again would measure a cache that none of ours can empty.
+    /// The program as it runs in this round, from 1. Its random places continue after those of the round before.
+    /// Reading the same places again would measure caches that diskperf cannot empty.
     pub fn in_round(&self, round: u32) -> Program {
         let mut program = self.clone();
         for phase in &mut program.phases {
@@ -51,41 +51,41 @@ impl Program {
     }
 }
 
-/// A measured part of a program. The steps end when the last call *returned*; then `data` makes the data
-/// durable, and `durable` everything.
+/// A measured part of a program. The steps end when the last call *returned*. Then `data` makes the data durable, and
+/// `durable` everything.
 #[derive(Clone, Debug)]
 pub struct Phase {
     /// `create`, `read`, `sequential write`, ...
     pub name: &'static str,
-    /// What it wants of its files in memory beforehand.
+    /// The cache state that its files are to have when it begins.
     pub cache: Cache,
-    /// What the program does.
+    /// The measured steps.
     pub steps: Stream,
-    /// What makes the data durable, empty where nothing was written or no single call does.
+    /// Makes the data durable. Empty if nothing was written, or if no single call does it.
     pub data: Stream,
-    /// What makes data and names durable, empty where nothing was changed.
+    /// Makes data and metadata durable. Empty if nothing was changed.
     pub durable: Stream,
-    /// What its rate counts.
+    /// The unit of its rate.
     pub base: Base,
-    /// How much of that the phase does, at most.
+    /// The maximum amount of work in the phase, in units of `base`.
     pub amount: u64,
-    /// The time after which no further unit of its work begins, where there is one. How much it does is then
-    /// no property of the program any more.
+    /// The time after which the phase starts no further unit of work, if it is limited. The amount of work is then not
+    /// determined by the program.
     pub within: Option<Nanos>,
-    /// What one of its operations is, where single operations are timed.
+    /// The operation whose latency is timed.
     pub unit: Unit,
 }
 
-/// One unit of work, as a person would time it: from an op of the first kind until the next of the last has
-/// returned. A read is one op, a commit begins with a write and ends with a sync, a small file is made from
-/// its creation to its close.
+/// An operation as the user would time it: from the start of an op of kind `first` until the next op of kind `last` has
+/// returned. A read is one op. A commit begins with a write and ends with a sync. A small file takes from its create to
+/// its close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// The kind that a unit begins with.
+    /// The kind of its first op.
     pub first: OpKind,
-    /// The kind that ends it.
+    /// The kind of its last op.
     pub last: OpKind,
-    /// A kind of which each op is a unit too, where there is one.
+    /// Another kind of op each of which is a unit too, if there is one.
     pub also: Option<OpKind>,
 }
 
@@ -95,7 +95,7 @@ impl Unit {
         Unit::from(kind, kind)
     }
 
-    /// From an op of the one kind to the next of the other.
+    /// From an op of kind `first` to the next op of kind `last`.
     pub const fn from(first: OpKind, last: OpKind) -> Unit {
         Unit { first, last, also: None }
     }
@@ -105,20 +105,20 @@ impl Unit {
         Unit { first: one, last: one, also: Some(other) }
     }
 
-    /// How many units were done.
+    /// The number of completed units.
     pub fn done(&self, tally: &Tally) -> u64 {
         tally.count(self.last) + self.also.map_or(0, |kind| tally.count(kind))
     }
 }
 
 impl Phase {
-    /// Whether there is anything to make durable.
+    /// Returns whether the phase changes anything that must be made durable.
     pub fn changes(&self) -> bool {
         !self.durable.is_empty()
     }
 }
 
-/// What a rate counts.
+/// The unit of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Base {
     /// Bytes per second.
@@ -134,11 +134,11 @@ pub enum Base {
 pub struct Parameter {
     /// `buffer_bytes`, `file_bytes`, `files`, `sync`, ...
     pub name: &'static str,
-    /// What it is set to.
+    /// Its value.
     pub value: Setting,
 }
 
-/// What a setting can be.
+/// The value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// A count or a size.
@@ -181,7 +181,7 @@ impl From<bool> for Setting {
 }
 
 impl Parameter {
-    /// A setting by name.
+    /// A setting with this name and value.
     pub fn new(name: &'static str, value: impl Into<Setting>) -> Parameter {
         Parameter { name, value: value.into() }
     }

@@ -1,4 +1,4 @@
-//! What a world reports of each op, and the plainest listener.
+//! The trait through which a world reports each op, and its simplest implementation.
 
 use serde::{Deserialize, Serialize};
 use units::Moment;
@@ -6,49 +6,50 @@ use units::Moment;
 use crate::failure::{Failure, Reason};
 use crate::op::{Op, OpKind};
 
-/// Listens to one program: a world calls it for every op, in order. Generic, so that it is compiled into
-/// the world's loop.
+/// Receives the ops of one program: a world calls it for every op, in order of completion. Generic, so that it is
+/// compiled into the world's loop.
 pub trait Recorder<C> {
-    /// Whether each op is to be timed. Where not, a world need not read a clock per op, and the moments that
-    /// `record` sees may both be the one at which the stream began.
+    /// True if each op is to be timed. If false, a world need not read a clock per op, and both moments that `record`
+    /// receives may be the start of the stream.
     const TIMED: bool;
 
-    /// The stream began then, as those of all programs at once did: before its first op.
+    /// Reports the moment before the first op at which the streams of all programs began.
     fn begin(&mut self, _: Moment<C>) {}
 
-    /// The world did `op`, or failed to: when it was issued, or was to be where a schedule said when; when it returned;
-    /// the bytes it moved. Ops that were under way at once come in the order in which they returned.
+    /// Reports that `op` completed or failed. `issued` is the start, or the intended start if there is a schedule.
+    /// `outcome` is the number of bytes moved. Ops that were in flight together are reported in order of completion.
     fn record(&mut self, op: &Op, issued: Moment<C>, returned: Moment<C>, outcome: Result<u32, Reason>);
 
-    /// Whether the program has done enough, though its stream has more. Asked after every op; the world then
-    /// has the stream come to its end.
+    /// Returns whether the program has done enough although its stream has more steps. The world asks after every op.
+    /// On true, it curtails the stream.
     #[inline]
     fn has_enough(&self) -> bool {
         false
     }
 }
 
-/// Counts ops and bytes, keeps the first failure, times nothing.
+/// Counts ops and bytes, keeps the first failure, and times nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// How many ops of each kind were done.
+    /// The number of completed ops, by kind.
     pub ops: [u64; OpKind::COUNT],
     /// Bytes that flowed from files to the program.
     pub bytes_read: u64,
     /// Bytes that flowed from the program to files.
     pub bytes_written: u64,
-    /// The first op that failed; the world stops the stream there. Not stored: what failed is not finished.
+    /// The first op that failed; the world stops the stream there. Not stored, because a failed execution is not a
+    /// finished one.
     #[serde(skip)]
     pub failure: Option<Failure>,
 }
 
 impl Tally {
-    /// Ops of one kind that were done.
+    /// The number of completed ops of one kind.
     pub fn count(&self, kind: OpKind) -> u64 {
         self.ops[kind as usize]
     }
 
-    /// Adds what another stream of the same program did.
+    /// Adds the tally of another stream of the same program.
     pub fn add(&mut self, other: &Tally) {
         for (mine, theirs) in self.ops.iter_mut().zip(other.ops) {
             *mine += theirs;

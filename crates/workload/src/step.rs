@@ -1,4 +1,4 @@
-//! The steps of a program, and how it issues them.
+//! The steps of a program, and the ways to issue them.
 
 use units::Nanos;
 
@@ -7,73 +7,72 @@ use crate::op::{Op, Place};
 /// One step of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// Ask this of the file system.
+    /// An operation on the file system.
     Op(Op),
-    /// Do something else for so long.
+    /// A pause: the program does no I/O for this time.
     Think(Nanos),
-    /// Wait until so long after the stream began: the intended start of what follows.
+    /// Wait until this time since the stream began: the intended start of the next op.
     At(Nanos),
 }
 
-/// How a program issues its ops.
+/// The way in which a program issues its ops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Issue {
-    /// One call after the other.
+    /// Synchronous calls, one at a time.
     #[default]
     InTurn,
-    /// One after the other, reads and writes at places as copies from and to memory that the file is mapped into. A
-    /// world without such memory does them as calls.
+    /// Synchronous, with positioned reads and writes as copies from and to a mapping of the file. A world without
+    /// mappings performs them as calls.
     Mapped,
-    /// Several at once, where the world can do that.
+    /// Several in flight, if the world can do that.
     Overlapping(Overlap),
-    /// Not at all: each counts as done at once, which tells what issuing them costs. The world stays as it is.
+    /// Not issued: each op counts as completed at once, which measures the cost of issuing. The world does not change.
     Nowhere,
 }
 
-/// What of a program is under way at once: reads and writes at places of their own. All else waits until nothing
-/// is, and nothing begins before it is done.
+/// Overlapped I/O: positioned reads and writes may be in flight together. Any other op waits until nothing is in
+/// flight, and the next op waits until it has completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Overlap {
-    /// How many, at most.
+    /// The queue depth: the maximum number in flight.
     pub depth: u32,
-    /// Bytes of the largest.
+    /// Bytes of the largest one.
     pub largest: u32,
-    /// Whether there are writes among them.
+    /// True if some of them are writes.
     pub writes: bool,
-    /// Whether a thread of the kernel looks for what is to be begun, so that the program need not say so.
+    /// True if a kernel thread polls for new requests, so that the program makes no system call to submit them.
     pub polled: bool,
 }
 
-/// Where a program's steps come from.
+/// The source of a program's steps.
 pub trait Steps: Iterator<Item = Step> {
-    /// How they are to be issued.
+    /// The way in which the steps are to be issued.
     fn issue(&self) -> Issue {
         Issue::InTurn
     }
 
-    /// Whether a schedule says when they begin.
+    /// Returns whether a schedule gives the steps intended starts.
     fn is_paced(&self) -> bool {
         false
     }
 
-    /// Whether it has pauses.
+    /// Returns whether the steps include pauses.
     fn pauses(&self) -> bool {
         false
     }
 
-    /// Takes out steps that come next and are this op, and says how many: all of them, some, or none. A
-    /// world that does one call after the other need not ask for each; other worlds never call this, and
-    /// `next` gives them every step.
+    /// Takes out the next steps if they are equal to this op, and returns their number: all, some, or none of them.
+    /// This saves a synchronous world one call per step. Other worlds never call it, and get every step from `next`.
     fn again(&mut self, _: &Op) -> u64 {
         0
     }
 
-    /// Takes out the step that comes next where it is a read or a write at a place of its own, and may begin at once.
-    /// An offer like the one above: a world that takes it need not look which op it is.
+    /// Takes out the next step if it is a positioned read or write that may start at once. An optimization like
+    /// `again`: the world need not match on the kind of op.
     fn place(&mut self) -> Option<Place> {
         None
     }
 
-    /// Leaves out what is left of the middle; what ends the stream still comes.
+    /// Drops the rest of the body. The closing ops still come.
     fn curtail(&mut self);
 }

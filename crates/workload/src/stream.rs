@@ -1,4 +1,4 @@
-//! A program's steps, made one at a time as the world pulls them.
+//! Streams: the steps of a program, produced one at a time as the world pulls them.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -12,8 +12,8 @@ use crate::body::Body;
 use crate::op::{Handle, Op, Place};
 use crate::step::{Issue, Step, Steps};
 
-/// A stream of steps: a few ops to begin with, a body of many, a few ops to end with. Cloning one starts
-/// it over, so a phase keeps its stream and every round runs a copy.
+/// A stream of steps: a few opening ops, a long body, a few closing ops. A phase keeps its stream, and every round runs
+/// a clone, which starts from the beginning.
 #[derive(Clone, Debug)]
 pub struct Stream {
     opening: vec::IntoIter<Op>,
@@ -21,61 +21,62 @@ pub struct Stream {
     closing: vec::IntoIter<Op>,
     issue: Issue,
     between: Option<Box<Between>>,
-    /// How many programs do the same at once, each in its own way.
+    /// The number of programs that run this stream at the same time, each with its own random blocks and its part of
+    /// the schedule.
     jobs: u32,
 }
 
 impl Stream {
-    /// No steps at all.
+    /// A stream without steps.
     pub fn empty() -> Stream {
         Stream::of(Vec::new())
     }
 
-    /// Just these ops.
+    /// A stream of these ops only.
     pub fn of(ops: Vec<Op>) -> Stream {
         Stream::open(ops, Body::Empty)
     }
 
-    /// These ops, then the body.
+    /// A stream of these ops, followed by the body.
     pub fn open(opening: Vec<Op>, body: Body) -> Stream {
         let closing = Vec::new().into_iter();
         Stream { opening: opening.into_iter(), body, closing, issue: Issue::InTurn, between: None, jobs: 1 }
     }
 
-    /// The same, issued in this way.
+    /// Sets the way in which the ops are issued.
     pub fn issued(self, issue: Issue) -> Stream {
         Stream { issue, ..self }
     }
 
-    /// The same, what its body does begun when this schedule says.
+    /// Starts the ops of the body at the times of this schedule.
     pub fn paced(mut self, pace: Pace) -> Stream {
         self.between.get_or_insert_default().pace = Some(pace);
         self
     }
 
-    /// The same, with a pause so long before every so many ops of its body but the first.
+    /// Pauses for `span` between groups of `ops` ops of the body.
     pub fn thinking(mut self, span: Nanos, ops: u32) -> Stream {
         self.between.get_or_insert_default().think = Some(Think::new(span, ops));
         self
     }
 
-    /// The same, with an fsync of this file after every so many writes of its body.
+    /// Inserts an fsync of this file after every `every` writes of the body.
     pub fn synced(mut self, handle: Handle, every: u32) -> Stream {
         self.between.get_or_insert_default().syncs = Some(Syncs::new(handle, every));
         self
     }
 
-    /// The same, for so many programs at once.
+    /// Divides the work between `jobs` programs that run at the same time.
     pub fn shared_by(self, jobs: u32) -> Stream {
         Stream { jobs, ..self }
     }
 
-    /// What program `index` of those at once does: the same as all, but where it is for several. Then each draws
-    /// places of its own, and has its part of a schedule. Of a mix each is an accessor of its own in any case, whose
-    /// schedule nobody shares.
+    /// The stream of program `index`. Without `shared_by`, all programs run the same steps. With it, each draws
+    /// different blocks, and starts its share of the schedule. Each program of a mix has its own blocks and its own
+    /// schedule in any case.
     pub fn of_program(&self, index: u32) -> Stream {
         let mut stream = self.clone();
-        // None that another one has in another round.
+        // The upper half, so that no program draws the numbers of another round.
         let salt = u64::from(index) << 32;
         if let Body::Mix(mixing) = &mut stream.body {
             if index > 0 {
@@ -98,18 +99,18 @@ impl Stream {
         stream
     }
 
-    /// The same, where a schedule says when its ops begin: it ends then.
+    /// Ends the body at this time, if the stream has a schedule.
     pub(crate) fn ends_at(&mut self, end: Nanos) {
         self.between.iter_mut().for_each(|between| between.ends = Some(end));
     }
 
-    /// And these ops at the end.
+    /// Adds closing ops.
     pub fn then(mut self, closing: Vec<Op>) -> Stream {
         self.closing = closing.into_iter();
         self
     }
 
-    /// Moves places that are drawn at random on to those of a later round.
+    /// Advances randomly drawn places to those of a later round.
     pub(crate) fn skip_rounds(&mut self, rounds: u32) {
         match &mut self.body {
             Body::Places(places) => places.skip_rounds(rounds),
@@ -124,28 +125,28 @@ impl Stream {
         }
     }
 
-    /// The bytes of the calls into which it cuts what it writes to a file, but for the last; nothing where it
-    /// writes nothing of its own, or each file in one call. What a copy writes, it has read before.
+    /// The length, in bytes, of the write calls on a file, except for the last one. `None` if the body does not
+    /// generate the data that it writes (as a copy does not), or writes each file in one call.
     pub fn cuts(&self) -> Option<u32> {
         self.body.cuts()
     }
 
-    /// The ops that it begins with.
+    /// The opening ops.
     pub(crate) fn opening(&self) -> &[Op] {
         self.opening.as_slice()
     }
 
-    /// Just what it does over and over.
+    /// The body without the opening and closing ops.
     pub(crate) fn into_body(self) -> Body {
         self.body
     }
 
-    /// The bytes of the file of which it may touch some more than once; nothing where it never does.
+    /// The size of the file in bytes, if the body may access some bytes more than once; otherwise `None`.
     pub(crate) fn touches_again(&self) -> Option<u64> {
         self.body.touches_again()
     }
 
-    /// Whether no step is left.
+    /// Returns whether no step is left.
     pub fn is_empty(&self) -> bool {
         self.clone().next().is_none()
     }
@@ -188,7 +189,7 @@ impl Steps for Stream {
         }
     }
 
-    // In the world's loop.
+    // Called in the world's measured loop.
     #[inline(always)]
     fn place(&mut self) -> Option<Place> {
         match &mut self.body {
@@ -217,7 +218,7 @@ mod tests {
         let call = Op::Read { handle: Handle::new(0), length: 8192 };
         let opening =
             Op::Open { name: Name::root(0), handle: Handle::new(0), access: Access::Read, mode: Mode::default() };
-        // The opening ends with the body's own call, which must not be taken twice.
+        // The opening ends with the same call as the body has. It must not be counted twice.
         let stream = Stream::open(vec![opening, call], Body::Calls { call, left: 3 }).then(vec![call]);
         let one_by_one: Vec<Step> = stream.clone().collect();
         let mut taken = Vec::new();
@@ -243,7 +244,7 @@ mod tests {
             taken.push(step);
         }
         assert_eq!(taken, one_by_one);
-        // Places that have an intended start are none to be taken before it.
+        // `place` must not return a place that has an intended start.
         let mut paced = stream.paced(Pace::new(1_000, Arrivals::Constant, 1, 1));
         paced.next();
         assert_eq!(paced.place(), None);
@@ -306,7 +307,7 @@ mod tests {
             stream.of_program(index).collect::<Vec<Step>>()
         };
         let (call, end) = (Step::Op(call), Step::Op(end));
-        // The fourth was to begin when the time is over.
+        // The fourth op was due at the end of the time.
         assert_eq!(steps(10, 1, 0), [at(0), call, at(100), call, at(200), call, at(300), end]);
         assert_eq!(steps(10, 4, 1), [at(100), call, at(300), end]);
         assert_eq!(steps(10, 4, 3), [at(300), end]);
@@ -338,7 +339,7 @@ mod tests {
         let at = |millis| Step::At(Nanos::from_millis(millis));
         let steps: Vec<Step> = stream.clone().collect();
         assert_eq!(steps, [Step::Op(end), at(0), Step::Op(call), at(1), Step::Op(call), Step::Op(end)]);
-        // Where it has enough, what was to begin later does not.
+        // After `curtail`, ops that were due later do not start.
         let begun: Vec<Step> = stream.by_ref().take(4).collect();
         assert_eq!(begun.last(), Some(&at(1)));
         stream.curtail();

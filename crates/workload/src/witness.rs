@@ -1,5 +1,5 @@
-//! What a world sees around its programs while they run: the devices, the machine, and what kept the
-//! programs waiting. Whatever a world cannot see, or does not have, is nothing, never zero.
+//! Observations that a world makes around its programs while they run: the devices, the machine, and the reasons for
+//! which the programs waited. A value that a world cannot see or does not have is `None`, never zero.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,35 +9,35 @@ use units::Nanos;
 
 use crate::breakdown::Breakdown;
 
-/// What happened around the programs, for everybody where nothing else is said.
+/// Observations around the programs. Unless a field says otherwise, they count all processes of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
-    /// How long was looked.
+    /// The time that was observed.
     pub elapsed: Nanos,
-    /// CPU time of the programs and of whoever runs them: of the whole process on a real kernel.
+    /// CPU time of the programs and of the process that runs them. On a real kernel: of the whole process.
     pub process: Option<Nanos>,
     /// CPU time of kernel threads (write-back, journal, loop devices...), of the whole machine.
     pub workers: Option<Nanos>,
-    /// CPU time in which no processor was idle nor waiting for I/O, summed over processors.
+    /// Busy CPU time (neither idle nor waiting for I/O), summed over processors.
     pub machine: Option<Nanos>,
-    /// Time that another virtual machine had a processor of this one, summed over processors.
+    /// CPU steal: time that another virtual machine ran on a processor of this one, summed over processors.
     pub steal: Option<Nanos>,
-    /// What the devices directly under the programs moved.
+    /// Bytes and flushes of the devices directly under the programs.
     pub device: Option<DeviceBytes>,
-    /// Every device under the programs, those directly under them first. None where none can be seen.
+    /// Every device under the programs, those directly under them first. Empty if none is visible.
     pub layers: Vec<Layer>,
-    /// What was charged to the programs.
+    /// The bytes that were charged to the programs.
     pub accounts: Option<Accounts>,
-    /// What held the programs back on purpose.
+    /// Limits that throttled the programs.
     pub quota: Quota,
-    /// For how long some task, anybody's, was kept waiting.
+    /// The time in which some task of the machine waited, of any process.
     pub pressure: Pressure,
-    /// What happened to the page cache.
+    /// Evictions and refaults of the page cache.
     pub memory: MemoryEvents,
-    /// Where all of the time went, where a world knows it.
+    /// A breakdown of the whole elapsed time, if the world knows it.
     #[serde(default)]
     pub breakdown: Option<Breakdown>,
-    /// Whether a program was seen to be several processes.
+    /// True if a program was seen to be several processes.
     #[serde(default)]
     pub several: bool,
 }
@@ -48,13 +48,13 @@ impl Witness {
         self.layers.iter().filter(move |layer| layer.depth == depth)
     }
 
-    /// Whether the lowest devices that can be seen are files, so that nothing is known of a disk below.
+    /// Returns whether the lowest visible devices are files, so that the disk below them is unknown.
     pub fn ends_in_a_file(&self) -> bool {
         let lowest = self.layers.iter().map(|layer| layer.depth).max();
         lowest.is_some_and(|depth| self.at(depth).any(|layer| layer.is_file))
     }
 
-    /// The lowest devices that did anything: where time was spent, and not only passed on.
+    /// The lowest devices with any requests: those that spent the time, and did not only pass requests on.
     pub fn lowest(&self) -> impl Iterator<Item = &Layer> {
         let at_work = || self.layers.iter().filter(|layer| layer.used.did_anything());
         let depth = at_work().map(|layer| layer.depth).max();
@@ -62,34 +62,34 @@ impl Witness {
     }
 }
 
-/// A device under the programs, and what it did.
+/// A device under the programs, and its activity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// `vda`, `loop0`.
     pub name: String,
-    /// How many devices lie above it.
+    /// The number of devices above it.
     pub depth: u32,
-    /// What it did.
+    /// The requests that it completed.
     pub used: DeviceUse,
-    /// Whether it keeps what was written in a memory of its own for a while.
+    /// The state of its volatile write cache, if known.
     pub write_cache: Option<WriteCache>,
-    /// Whether it is made of a file, so that what lies below it is a file system.
+    /// True if its storage is a file, so that a file system is below it.
     pub is_file: bool,
 }
 
-/// Where data are that a device said it has written.
+/// The place of data whose write the device has completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WriteCache {
-    /// In place.
+    /// Stable storage: write through.
     Through,
-    /// Perhaps in a memory of its own, until it is asked to flush that.
+    /// Possibly a volatile cache, until a flush request: write back.
     Back,
-    /// The same, but the kernel was told otherwise and never asks.
+    /// As `Back`, but the kernel was told that the cache is write-through, so that it never sends a flush.
     Overridden,
 }
 
-/// What a block device did. The times of requests are summed over requests, each from the moment it was
-/// handed to the device's queue until it was complete.
+/// The activity of a block device. Request times are summed over requests, each from the moment it was queued at the
+/// device until it completed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceUse {
     /// Bytes and flushes.
@@ -102,20 +102,20 @@ pub struct DeviceUse {
     pub reading: Nanos,
     /// Time of the writes.
     pub writing: Nanos,
-    /// Time of the flushes; nothing where they are not timed.
+    /// Time of the flushes; `None` if they are not timed.
     pub flushing: Option<Nanos>,
-    /// Time in which there was at least one request. A real kernel looks at the tick of its clock only: over
-    /// few ticks this is a rough figure.
+    /// Time with at least one request in flight. A real kernel samples this only at its clock tick, so the figure is
+    /// rough over few ticks.
     pub busy: Nanos,
 }
 
 impl DeviceUse {
-    /// Whether any request was complete.
+    /// Returns whether any request completed.
     pub fn did_anything(&self) -> bool {
         self.reads + self.writes + self.moved.flushes > 0
     }
 
-    /// What it did since an earlier reading.
+    /// The activity since an earlier reading.
     pub fn since(&self, earlier: &DeviceUse) -> DeviceUse {
         DeviceUse {
             moved: self.moved.since(&earlier.moved),
@@ -129,7 +129,7 @@ impl DeviceUse {
     }
 }
 
-/// What a block device moved.
+/// The bytes and flushes of a block device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceBytes {
     /// Bytes read.
@@ -141,7 +141,7 @@ pub struct DeviceBytes {
 }
 
 impl DeviceBytes {
-    /// What it moved since an earlier reading.
+    /// The bytes and flushes since an earlier reading.
     pub fn since(&self, earlier: &DeviceBytes) -> DeviceBytes {
         DeviceBytes {
             read: self.read.saturating_sub(earlier.read),
@@ -151,23 +151,23 @@ impl DeviceBytes {
     }
 }
 
-/// What a world charged to its programs.
+/// The bytes that a world charged to its programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accounts {
-    /// Bytes that calls brought to them.
+    /// Bytes that read calls returned to the programs.
     pub called_read: u64,
-    /// Bytes that calls took from them.
+    /// Bytes that the programs passed to write calls.
     pub called_written: u64,
-    /// Bytes that had to be fetched for them from the layer below the cache.
+    /// Bytes that had to be fetched for the programs from the layer below the cache.
     pub fetched: u64,
-    /// Bytes that they made dirty. That says nothing of whether they ever reached a device.
+    /// Bytes that the programs made dirty. They did not necessarily reach a device.
     pub dirtied: u64,
-    /// Of those, bytes that were given up before they were written.
+    /// Dirtied bytes that were discarded before they were written.
     pub cancelled: u64,
 }
 
 impl Accounts {
-    /// What was charged since an earlier reading.
+    /// The charges since an earlier reading.
     pub fn since(&self, earlier: &Accounts) -> Accounts {
         Accounts {
             called_read: self.called_read.saturating_sub(earlier.called_read),
@@ -179,16 +179,17 @@ impl Accounts {
     }
 }
 
-/// What held the programs back on purpose.
+/// Limits that throttle the programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
-    /// Time in which their control group had used up its share of the CPU, summed over processors.
+    /// Time for which the programs' control group was throttled because it had used up its CPU quota, summed over
+    /// processors.
     pub cpu: Option<Nanos>,
-    /// What their control group may do on the devices under them.
+    /// I/O limits of the programs' control group on the devices under them.
     pub io: IoLimits,
 }
 
-/// The most that may be done in a second. Nothing is no limit that can be seen.
+/// Limits per second. `None`: no limit is visible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoLimits {
     /// Bytes read.
@@ -202,7 +203,7 @@ pub struct IoLimits {
 }
 
 impl IoLimits {
-    /// The tighter one of each.
+    /// The lower limit of each kind.
     pub fn tighter(self, other: IoLimits) -> IoLimits {
         let tighter = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -217,7 +218,7 @@ impl IoLimits {
     }
 }
 
-/// For how long some task of the machine waited.
+/// The time for which some task of the machine waited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pressure {
     /// For a processor.
@@ -228,25 +229,25 @@ pub struct Pressure {
     pub memory: Option<Nanos>,
 }
 
-/// What happened to the page cache.
+/// Evictions and refaults of the page cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryEvents {
-    /// Pages of the programs' files that were wanted again soon after they had to go for want of room;
-    /// nothing where their control group keeps no account of its own.
+    /// Refaults: pages of the programs' files that were read again soon after they had been evicted. `None` if the
+    /// programs' control group has no count of its own.
     pub refaults: Option<u64>,
-    /// The same of the whole machine.
+    /// Refaults of the whole machine.
     pub machine_refaults: Option<u64>,
-    /// How often somebody dropped the caches of the machine.
+    /// The number of times that some process dropped the caches of the machine.
     pub drops: Option<u64>,
 }
 
-/// How much of the machine's memory waits to be written, when looked at.
+/// The amount of dirty memory on the machine, at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dirtiness {
     /// Pages that are dirty or being written.
     pub pages: u64,
-    /// Up to so many pages, nobody who writes is held back.
+    /// The number of dirty pages up to which the kernel throttles no writer.
     pub free_run: u64,
-    /// How many pages it was when the world was made.
+    /// The value of `pages` when the world was created.
     pub at_first: u64,
 }

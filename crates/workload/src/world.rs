@@ -1,4 +1,4 @@
-//! The seam. A world is a computer on which programs run: the real kernel, or a simulated machine.
+//! [`World`]: a computer on which programs run, either the real kernel or a simulated machine.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -13,88 +13,88 @@ use crate::recorder::Recorder;
 use crate::step::Steps;
 use crate::witness::{DeviceBytes, Dirtiness, Witness};
 
-/// A computer with one or more programs on it, each standing in a folder of its own. A program keeps its
-/// open files from one `run` to the next.
+/// A computer with one or more programs, each in its own folder. A program keeps its open files from one `run` to the
+/// next.
 ///
-/// The world pulls: it asks a stream for the next step when the program would have issued it, and stops a
-/// stream at its first failed op, of which the recorder hears.
+/// The world pulls: it asks a stream for the next step when the program would issue it. It stops a stream at its first
+/// failed op, after reporting the failure to the recorder.
 pub trait World {
-    /// The clock that this world's moments are read on.
+    /// The clock from which this world reads its moments.
     type Clock;
-    /// What can go wrong with the world itself, apart from an op's failure. A simulated machine cannot
-    /// fail, and says so here.
+    /// An error of the world itself, apart from a failed op. A simulated machine cannot fail, so its type is empty.
     type Fault;
 
-    /// How many programs there are.
+    /// The number of programs.
     fn programs(&self) -> usize;
 
-    /// Runs one stream per program, all at once from one barrier, until all have ended. Panics unless there
-    /// is one recorder and one program for each stream.
+    /// Runs one stream per program, all started together from one barrier, until all have ended. Panics unless there is
+    /// one recorder and one program for each stream.
     fn run<S, R>(&mut self, streams: &mut [S], recorders: &mut [R]) -> Result<Vec<Span<Self::Clock>>, Self::Fault>
     where
         S: Steps + Send,
         R: Recorder<Self::Clock> + Send;
 
-    /// Brings the data of all files that the programs have into the state that is wanted, as far as it can,
-    /// and says what was proven.
+    /// Brings the data of all files of the programs into the wanted cache state as far as possible. Returns the state
+    /// that was proven.
     fn reach(&mut self, wanted: Cache) -> Result<CacheState, Self::Fault>;
 
-    /// Waits for a bounded time until nothing is left to be written and the devices are at rest.
+    /// Waits, for a limited time, until no dirty data are left and the devices are idle.
     fn quiesce(&mut self) -> Result<Calm, Self::Fault>;
 
-    /// How much of the programs' files is in memory only. Nothing where it cannot be seen.
+    /// The part of the programs' files that is dirty in the page cache. `None` if that is not visible.
     fn unwritten(&mut self) -> Result<Option<Residency>, Self::Fault>;
 
-    /// What lies behind the bytes of all files that the programs have. Nothing where it cannot be seen, as in a world
-    /// that keeps no content.
+    /// The allocation of all bytes in the programs' files. `None` if it is not visible, as in a world that stores no
+    /// content.
     fn laid(&mut self) -> Result<Option<Laid>, Self::Fault> {
         Ok(None)
     }
 
-    /// What the devices under the programs have moved so far, for everybody; cheap enough to be read
-    /// between two clocks. Nothing where it cannot be seen.
+    /// The bytes that the devices under the programs have moved so far, for all processes. Cheap enough to be read
+    /// between two clocks. `None` if that is not visible.
     fn device_bytes(&mut self) -> Option<DeviceBytes>;
 
-    /// How close the machine is to holding back who writes; as cheap. Nothing where it cannot be seen.
+    /// The amount of dirty data, compared with the level at which the machine throttles writers. As cheap as
+    /// `device_bytes`. `None` if that is not visible.
     fn dirtiness(&mut self) -> Option<Dirtiness>;
 
-    /// Begins to watch the programs and the machine around them.
+    /// Starts to observe the programs and the machine around them.
     fn watch(&mut self) -> Result<(), Self::Fault>;
 
-    /// What was seen since `watch`. May be asked more than once.
+    /// The observations since `watch`. May be called several times.
     fn watched(&mut self) -> Result<Witness, Self::Fault>;
 
-    /// What must not change from one execution to the next, by name: settings of the devices under the
-    /// programs, of the file systems, of the machine. Only what can be seen; in a world of its own nothing changes.
+    /// The visible settings that must not change from one execution to the next, by name: those of the devices under
+    /// the programs, the file systems and the machine. Nothing changes in a simulated world.
     fn surroundings(&mut self) -> Surroundings {
         Surroundings::new()
     }
 
-    /// Whether all programs were held still for a while since this was asked last, as a shell holds a job (SIGSTOP,
-    /// SIGCONT): what was timed meanwhile is not their time alone. Nobody holds a machine of its own.
+    /// Returns whether all programs were suspended since the last call of this function, as a shell suspends a job
+    /// (SIGSTOP, SIGCONT). A time measured meanwhile includes the suspension. A simulated machine is never suspended.
     fn was_held(&mut self) -> bool {
         false
     }
 
-    /// Looks at samples of the files in the folder of program `index`, past the page cache where that can be:
-    /// the first that does not hold what was written there. `cuts` are the lengths of the calls that wrote
-    /// them; nothing is looked at where those left no trace to be known again, or where no content is kept.
+    /// Verifies samples of the files in the folder of program `index`, past the page cache if possible. Returns the
+    /// first failed check. `cuts` are the lengths of the calls that wrote the files. Verifies nothing if calls of these
+    /// lengths leave no recognizable content, or if the world stores no content.
     fn altered(&mut self, index: usize, cuts: &[u32]) -> Result<Option<Failure>, Self::Fault> {
         let _ = (index, cuts);
         Ok(None)
     }
 
-    /// What program `index` left in its folder.
+    /// The files and directories that program `index` left in its folder.
     fn census(&mut self, index: usize) -> Result<Census, Self::Fault>;
 
-    /// Closes every program's files and removes all that it left in its folder.
+    /// Closes every program's files and removes everything that the program left in its folder.
     fn clear(&mut self) -> Result<(), Self::Fault>;
 }
 
 /// Settings by name.
 pub type Surroundings = BTreeMap<String, String>;
 
-/// When one program ran its stream, and the CPU time it used.
+/// The time in which one program ran its stream, and the CPU time that it used.
 #[derive(Clone, Copy, Debug)]
 pub struct Span<C> {
     /// Before the first step.
@@ -103,19 +103,19 @@ pub struct Span<C> {
     pub ended: Moment<C>,
     /// CPU time of the program between the two.
     pub cpu: CpuTime,
-    /// Time in which the program could have run and no processor was free for it. Nothing where nobody
-    /// watches, or where it cannot be seen.
+    /// Time in which the program was runnable and waited for a free processor. `None` if it was not observed or is not
+    /// visible.
     pub ready: Option<Nanos>,
 }
 
 impl<C> Span<C> {
-    /// How long the program ran.
+    /// The elapsed time of the program.
     pub fn elapsed(&self) -> Nanos {
         self.ended.since(self.began)
     }
 
-    /// Time in which the program neither ran nor could have run: it waited for something else than a
-    /// processor. Nothing where that cannot be seen.
+    /// Time in which the program neither ran nor was runnable: it waited for something other than a processor. `None`
+    /// if `ready` is unknown.
     pub fn blocked(&self) -> Option<Nanos> {
         Some(self.elapsed().saturating_sub(self.cpu.total).saturating_sub(self.ready?))
     }
@@ -126,8 +126,7 @@ impl<C> Span<C> {
 pub struct CpuTime {
     /// In the program itself and in the kernel on its behalf.
     pub total: Nanos,
-    /// The part in the program itself. On a real kernel the split is sampled by the clock tick, the total
-    /// is exact.
+    /// The part in the program itself. On a real kernel the clock tick samples the split; the total is exact.
     pub user: Nanos,
 }
 
@@ -138,7 +137,7 @@ impl CpuTime {
     }
 }
 
-/// What a program left behind: part of its effect, which must be the same in both worlds.
+/// The files that a program left: a part of its effect, which must be the same in both worlds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Census {
     /// Directories below the program's folder.
@@ -150,7 +149,7 @@ pub struct Census {
 }
 
 impl Census {
-    /// Adds what another program left.
+    /// Adds the files that another program left.
     pub fn add(&mut self, other: Census) {
         self.directories += other.directories;
         self.files += other.files;
