@@ -1,18 +1,18 @@
-//! Whether a cell's CPU time is what the kernel charged: the programs' own and the kernel threads', for
-//! writes that go different ways.
+//! Compares the CPU time of a cell (the programs' and the kernel threads') with the time that the kernel charged, for
+//! several kinds of writes.
 //!
 //! ```text
 //!   cargo bench --package overhead --bench charged
 //! ```
 //!
-//! The kernel's own sum is the account of all tasks of the machine (control groups of version 1, cpuacct, the
-//! root's `cpuacct.usage`, nanoseconds). From it is taken what every task that is no kernel thread and not
-//! ours was charged meanwhile, and what this process used outside of the measured program, to read counters.
-//! What is left was charged to the program and to kernel threads, also to those that ended meanwhile, and is
-//! compared with the program's CPU time and the workers' of the witness. A window in which a task of others
-//! began or ended cannot be accounted for, and is taken again. Needs root.
+//! The kernel's own sum is the CPU time of all tasks of the machine (control groups of version 1, cpuacct, the root's
+//! `cpuacct.usage`, nanoseconds). Two times are subtracted from it: the time of every other task that is neither a
+//! kernel thread nor ours, and the time that this process used outside the measured program, to read counters. The rest
+//! was charged to the program and to kernel threads, including those that have ended meanwhile. It is compared with the
+//! program's CPU time plus the workers' time of the witness. A window in which another program's task began or ended
+//! cannot be accounted for, and is repeated. Needs root.
 //!
-//! Prints a line of JSON for each way: told over charged, both summed over all windows that count.
+//! Prints a line of JSON for each kind of write: reported over charged time, each summed over all valid windows.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,18 +28,18 @@ use serde_json::json;
 use units::{Bytes, Nanos};
 use workload::{Body, Directory, Handle, Mode, Name, Op, Stream, Tally, World};
 
-/// Windows that count, of each way: the account of a task that runs is brought up to date by the tick, so
-/// each end of a window is wrong by up to 4 ms of each processor, either way.
+/// Valid windows for each kind of write. The tick updates the CPU time of a running task, so each end of a window is
+/// off by up to 4 ms per processor, in either direction.
 const WINDOWS: usize = 15;
 
-/// For so long windows are tried, of each way.
+/// The time limit for the windows of each kind of write.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// So long nobody has begun a task before a window is tried, and so long that is waited for.
+/// A window starts after no task was created for `LULL`. The benchmark waits for that at most `LULL_WITHIN`.
 const LULL: Duration = Duration::from_millis(50);
 const LULL_WITHIN: Duration = Duration::from_secs(2);
 
-/// Bytes that each window writes.
+/// Bytes written per window.
 const BYTES: u64 = 128 << 20;
 
 const FILE: Handle = Handle::new(0);
@@ -67,7 +67,7 @@ fn main() {
     compare("btrfs on a loop device", btrfs.path(), 8 << 10, Mode::default());
 }
 
-/// Writes in this way as often as needed, and prints what was told and what was charged.
+/// Measures this kind of write until there are enough windows, and prints the reported and the charged time.
 fn compare(way: &str, parent: &Path, call: u32, mode: Mode) {
     let workspace = Some(Workspace::inside(parent).expect("a folder"));
     let station = Station { workspace, given: Vec::new() };
@@ -83,7 +83,7 @@ fn compare(way: &str, parent: &Path, call: u32, mode: Mode) {
     println!("{}", json!({"writes": way, "told_s": told, "charged_s": charged, "ratio": ratio, "windows": count}));
 }
 
-/// Waits, for a bounded time, until nobody begins tasks.
+/// Waits, for a limited time, until no tasks are created.
 fn wait_for_lull() {
     let began = Instant::now();
     let mut before = Charges::tasks_begun();
@@ -97,8 +97,8 @@ fn wait_for_lull() {
     }
 }
 
-/// One file written and made durable; CPU seconds as they are told and as they were charged. Nothing where
-/// that is not known.
+/// Writes and syncs one file. Returns the reported and the charged CPU time in seconds. `None` if the charged time is
+/// unknown.
 fn window(world: &mut Posix, call: u32, mode: Mode) -> Option<(f64, f64)> {
     world.clear().expect("an empty folder");
     world.quiesce().expect("rest");
@@ -115,7 +115,7 @@ fn window(world: &mut Posix, call: u32, mode: Mode) -> Option<(f64, f64)> {
     Some((told.as_secs_f64(), charged.as_secs_f64()))
 }
 
-/// Runs a stream; the CPU time of the program.
+/// Runs a stream. Returns the CPU time of the program.
 fn run(world: &mut Posix, stream: Stream) -> Nanos {
     let mut tally = Tally::default();
     let spans = world.run(&mut [stream], std::slice::from_mut(&mut tally)).expect("a run");
@@ -128,14 +128,15 @@ fn own_cpu() -> Nanos {
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// What the kernel has charged so far.
+/// The CPU time that the kernel has charged so far.
 struct Charges {
-    /// To all tasks there ever were, and to this process: read at one moment, after the rest.
+    /// CPU time of all tasks since boot, in nanoseconds, and of this process. Both are read at one moment, after the
+    /// rest.
     all: u64,
     own: Nanos,
-    /// To each task there is that is neither a kernel thread nor ours.
+    /// CPU time of each existing task that is neither a kernel thread nor ours, in nanoseconds.
     others: BTreeMap<u64, u64>,
-    /// How many kernel threads there are, and how many tasks there ever were.
+    /// The number of kernel threads, and the number of tasks created since boot.
     workers: usize,
     begun: u64,
 }
@@ -146,7 +147,8 @@ impl Charges {
         let mut workers = 0;
         for process in numbers("/proc") {
             let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-            // After the name, which may hold anything: state, parent, group, session, terminal, its group, flags.
+            // The fields after the name, which may contain any character: state, parent, group, session, terminal,
+            // foreground group, flags.
             let flags = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(6)?.parse::<u64>().ok());
             if flags.is_some_and(|flags| flags & KERNEL_THREAD != 0) {
                 workers += 1;
@@ -174,8 +176,8 @@ impl Charges {
         begun.expect("the number of tasks so far")
     }
 
-    /// What was charged to the program and to kernel threads meanwhile: all, without others, and without
-    /// what this process used beside the program. Nothing where a task of others began or ended.
+    /// The time charged to the program and to kernel threads since `before`: the whole, minus other tasks, and minus
+    /// what this process used outside the program. `None` if another program's task began or ended.
     fn since(&self, before: &Charges, program: Nanos) -> Option<Nanos> {
         let same = self.others.keys().eq(before.others.keys());
         let new_workers = self.workers.saturating_sub(before.workers) as u64;
@@ -190,7 +192,7 @@ impl Charges {
 /// PF_KTHREAD of linux/sched.h.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// The entries of a folder whose names are numbers.
+/// The numeric names among the entries of a folder.
 fn numbers(folder: &str) -> Vec<u64> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()

@@ -1,14 +1,14 @@
-//! What the runner's own path costs in time: the same program through the runner and as a bare loop of the
-//! same system calls, alternating in one process.
+//! The time overhead of the runner's path: runs the same program through the runner and as a bare loop of the same
+//! system calls, alternating in one process.
 //!
 //! ```text
 //!   cargo bench --bench loops -- tmpfs      8 MiB in calls of 4 and 8 KiB
 //!   cargo bench --bench loops -- smallfb    10,000 files of 1 KiB in one directory
 //! ```
 //!
-//! Prints one line of JSON for each phase: the medians of both sides and of the ratio runner / bare over
-//! all pairs. On tmpfs, where calls are cheapest and the difference is largest. Without a word, as under
-//! `cargo test`, it runs at smoke size and checks only that both sides do the same work.
+//! Prints one line of JSON for each phase: the medians of both sides, and the median of the ratio runner / bare over
+//! all pairs. On tmpfs, where calls are cheapest and the difference is largest. Without an argument, as under `cargo
+//! test`, it runs at smoke size and checks only that both sides do the same work.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
@@ -23,22 +23,22 @@ use workload::programs::lab::{SmallFiles, SmallSync};
 use workload::programs::mckusick::{BYTES_1983, Classic};
 use workload::{Census, Layout, Program, Tally, World};
 
-/// Pairs of a real measurement: odd, so that the median is one of them.
+/// Pairs in a real measurement: an odd number, so that the median is one of them.
 const PAIRS: usize = 41;
 
-/// Runs of each side in a pair: even, so that each goes first equally often.
+/// Runs of each side per pair: an even number, so that each side goes first equally often.
 const BEST_OF: usize = 4;
 
-/// Sizes of a smoke run: enough to see that the work is the same.
+/// Sizes of a smoke run: large enough to check that both sides do the same work.
 const SMOKE: Sizes = Sizes { pairs: 2, file: 64 * 1024, files: 20 };
 
-/// Sizes of a real one: those of the paper and of the lab.
+/// Sizes of a real measurement: those of the paper and of the lab.
 const REAL: Sizes = Sizes { pairs: PAIRS, file: BYTES_1983, files: 10_000 };
 
 /// Bytes in a small file.
 const SMALL: u32 = 1024;
 
-/// As `classic1983` measures.
+/// The options with which `classic1983` measures.
 const HOW: How = How { claim: Claim::Returned, timed: false };
 
 struct Sizes {
@@ -69,7 +69,7 @@ fn main() {
     }
 }
 
-/// One phase, one side, once.
+/// One phase, run once on one side.
 #[derive(Debug)]
 struct Side {
     elapsed: Nanos,
@@ -88,14 +88,14 @@ fn tmpfs(parent: &Path, sizes: &Sizes) {
 fn smallfb(parent: &Path, sizes: &Sizes) {
     let small =
         SmallFiles { layout: Layout::One, sync: SmallSync::None, ..SmallFiles::new(sizes.files, SMALL) }.program();
-    // Names are made beforehand: the strictest comparison.
+    // Names are created in advance, which favours the bare loop.
     let names: Vec<CString> =
         (0..sizes.files).map(|number| CString::new(format!("f{number}")).expect("a name")).collect();
     compare(parent, "smallfb", &small, sizes.pairs, |folder, phase| bare_smallfb(&names, phase, folder));
 }
 
-/// Runs both sides in turn, first one, then the other first, and prints what came out. Of each pair the
-/// best of several runs counts on either side: other programs' work only ever adds to a time.
+/// Runs both sides alternately, with changing order, and prints the results. The best of several runs counts on each
+/// side of a pair, because other programs only ever add time.
 fn compare(
     parent: &Path,
     bench: &str,
@@ -131,8 +131,8 @@ fn compare(
     }
 }
 
-/// A world and its folder. Both sides have one, so that all but the loop is the same: what is prepared,
-/// what is looked at before and after, what is cleared away.
+/// A world and its folder. Both sides have one, so that they differ only in the loop: preparation, observation and
+/// removal of files are the same.
 struct Arm {
     world: Posix,
     folder: OwnedFd,
@@ -145,7 +145,7 @@ impl Arm {
         let folder = rustix::fs::open(workspace.path(), flags, Mode::empty()).expect("the folder");
         let station = Station { workspace: Some(workspace), given: Vec::new() };
         let mut world = Posix::new(vec![station], program.largest_call, 1, Arc::default()).expect("a world");
-        // Both sides alternate within milliseconds: what others do meets both.
+        // Both sides alternate within milliseconds, so that interference affects both.
         world.wait_for_calm(Nanos::ZERO);
         Arm { world, folder }
     }
@@ -198,13 +198,13 @@ fn print(bench: &str, program: &str, phase: &str, pairs: &[(Nanos, Nanos)]) {
     println!("{line}");
 }
 
-/// The runner writes from a ring of incompressible data of this size, because a buffer that is written over
-/// and over would be squeezed by a file system that compresses. The bare loop writes from as much memory: a
-/// smaller piece would stay in a nearer cache, and that is no property of a loop.
+/// Size of the data that the bare loop writes. The runner writes from a ring of incompressible data of this size,
+/// because a compressing file system would shrink a buffer that is written repeatedly. The bare loop uses the same
+/// size: smaller data would stay in a faster CPU cache, which is not a property of the loop.
 const DATA: usize = 1 << 20;
 
-/// The runner's memory begins on a page, as direct I/O needs it; so does the bare loop's, as where it begins
-/// changes how fast the kernel copies.
+/// The runner's buffer is page-aligned, as direct I/O needs it. So is the bare loop's, because alignment affects how
+/// fast the kernel copies.
 const PAGE: usize = 4096;
 
 fn on_page(memory: &[u8]) -> usize {
@@ -217,7 +217,7 @@ fn open(folder: &OwnedFd, name: &CStr, flags: OFlags) -> OwnedFd {
     rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o666)).expect("a file")
 }
 
-/// A program of 1983: its time, and the bytes it moved.
+/// Runs a program of 1983. Returns its time and the bytes moved.
 fn bare_classic(classic: Classic, calls: u64, folder: &OwnedFd) -> (Nanos, u64) {
     let length = classic.call_bytes() as usize;
     let mut memory = vec![1; length + PAGE];
@@ -243,7 +243,7 @@ fn bare_classic(classic: Classic, calls: u64, folder: &OwnedFd) -> (Nanos, u64) 
     (kernel::now().since(began), moved)
 }
 
-/// A phase of `smallfb` - create, read, delete - by directory descriptor.
+/// Runs a phase of `smallfb` (create, read or delete) relative to a directory descriptor.
 fn bare_smallfb(names: &[CString], phase: usize, folder: &OwnedFd) -> (Nanos, u64) {
     let mut buffer = vec![1; SMALL as usize];
     let mut moved = 0;

@@ -1,13 +1,14 @@
-//! What the time of every operation costs, in CPU time: 4 KiB at random places of a file in memory, through the path
-//! that a run takes, and in bare loops, alternating in one process.
+//! The CPU cost of timing every operation: 4 KiB reads at random places of a cached file, through the path of a run and
+//! in bare loops, alternating in one process.
 //!
 //! ```text
 //!   cargo bench --package overhead --bench own
 //! ```
 //!
-//! Prints a line of JSON for each figure: the path of a run over a bare loop with the same clocks and histogram, as the
-//! median of pairs; and what the tool says of itself, beside what it took above a bare loop without either. Without
-//! `--bench`, as under `cargo test`, it runs at smoke size.
+//! Prints a line of JSON for each of two figures, as the median of pairs. The first is the path of a run over a bare
+//! loop with the same clocks and histogram. The second is the overhead that diskperf reports for itself, next to the
+//! measured overhead over a bare loop without clocks and histogram. Without `--bench`, as under `cargo test`, it runs
+//! at smoke size.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -26,11 +27,12 @@ use units::{Nanos, Prng};
 use workload::programs::mckusick::Classic;
 use workload::{Access, Body, Directory, Handle, Name, Op, OpKind, Phase, Places, Stream, Unit};
 
-/// What is read, and how much of it at once: a megabyte, which stays in a near cache, so that calls are cheap.
+/// Blocks of the file, and bytes per read. The file has one megabyte, which stays in a fast CPU cache, so that calls
+/// are cheap.
 const BLOCKS: u64 = 256;
 const BLOCK: u32 = 4096;
 
-/// Pairs of a real measurement, odd, and reads of each side in one: a tenth of a second.
+/// Pairs in a real measurement (odd), and reads of each side per pair: a tenth of a second.
 const REAL: (usize, u64) = (41, 100_000);
 const SMOKE: (usize, u64) = (1, 1_000);
 
@@ -63,10 +65,10 @@ fn main() {
 
 /// Nanoseconds of CPU time per read.
 struct Sides {
-    /// The path of a run, and what the tool says that its part of it is.
+    /// The path of a run, and the part of it that diskperf reports as its own overhead.
     run: f64,
     said: f64,
-    /// A bare loop with clocks and a histogram, and one without.
+    /// A bare loop with clocks and a histogram, and one without them.
     timed: f64,
     bare: f64,
 }
@@ -84,7 +86,7 @@ fn measure(path: &Path, pairs: usize, reads: u64) -> Vec<Sides> {
         };
         let timed = || timed(&file, reads).0 as f64 / reads as f64;
         let bare = || bare(&file, reads).0 as f64 / reads as f64;
-        // Each first as often as the others.
+        // Each side goes first equally often.
         let (run, timed, bare) = match number % 3 {
             0 => {
                 let (run, timed) = (run(), timed());
@@ -115,7 +117,7 @@ fn phase(reads: u64) -> Phase {
     }
 }
 
-/// The same reads with nothing else than clocks and a histogram: CPU time.
+/// The CPU time of the same reads in a loop with only clocks and a histogram.
 fn timed(file: &OwnedFd, reads: u64) -> Nanos {
     let mut prng = Prng::new(1);
     let mut buffer = vec![0; BLOCK as usize];
@@ -133,7 +135,7 @@ fn timed(file: &OwnedFd, reads: u64) -> Nanos {
     took
 }
 
-/// Reads at places that were drawn beforehand, with nothing else at all.
+/// The CPU time of reads at precomputed places in a loop with nothing else.
 fn bare(file: &OwnedFd, reads: u64) -> Nanos {
     let mut prng = Prng::new(1);
     let places: Vec<u64> = (0..1024).map(|_| prng.below(BLOCKS) * u64::from(BLOCK)).collect();

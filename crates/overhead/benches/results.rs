@@ -1,5 +1,6 @@
-//! How long `show` and `report` take to print ten thousand results, in how little memory: a line of JSON for each,
-//! judged by `cargo xtask prove report-10000`. That instructions grow in proportion is a test (`tests/scale`).
+//! The time that `show` and `report` take to print ten thousand results with limited memory. Prints a line of JSON for
+//! each, which `cargo xtask prove report-10000` judges. A test (`tests/scale`) checks that the instructions grow in
+//! proportion.
 
 use std::env;
 use std::fs;
@@ -9,12 +10,12 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use testkit::documents::Many;
 
-/// A measured document, of whose results there are made ten thousand: of programs, settings and targets, so that each
-/// is many.
+/// A measured document, from which ten thousand results are made. Programs, settings and targets are all multiplied.
 const EXAMPLE: &str = include_str!("../../../docs/quick.json");
 const MANY: Many = Many { programs: 20, settings: 50, targets: 10, rounds: None };
 
-/// Bytes of addresses that the program may have, which is more than it may hold.
+/// Limit of the program's address space, in bytes. The address space is larger than the memory in use, so that memory
+/// is limited too.
 const BYTES: u64 = 500_000_000;
 
 fn main() {
@@ -47,7 +48,7 @@ fn main() {
     }
 }
 
-/// The program, built in release beside this benchmark.
+/// The path of the program, from the release build of this benchmark.
 fn beside() -> PathBuf {
     let this = env::current_exe().expect("this benchmark");
     let program = this.ancestors().nth(2).expect("the folder of builds").join("diskperf");

@@ -1,3 +1,3 @@
-//! What diskperf's own code costs. There is nothing here but a benchmark (`benches/loops.rs`) and a count
-//! of instructions (`tests/instructions.rs`); they are a crate of their own because both only mean
-//! something in release, and the other tests' tools need not be built for that.
+//! The overhead of diskperf's own code. This crate has only benchmarks (`benches/loops.rs` and others) and counts of
+//! instructions (`tests/instructions.rs` and others). It is a crate of its own because they are only meaningful in
+//! release builds, so that the other tests' tools need not be built for that.

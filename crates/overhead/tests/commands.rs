@@ -1,22 +1,22 @@
-//! What whole commands cost: instructions of the program that is handed out, counted by valgrind, so that the figure is
-//! the same on a busy machine. `cargo xtask test` makes that program and runs this again.
+//! The cost of whole commands: instructions of the distributed program, counted by valgrind, so that the figure is the
+//! same on a busy machine. `cargo xtask test` builds that program and runs this test again.
 
 mod scale;
 mod valgrind;
 
-/// Instructions that the whole of `write_8192 FILE` may take, from its start to its end.
+/// Maximum instructions of `write_8192 FILE`, from start to exit.
 const ALLOWED_PROGRAM: u64 = 3_000_000;
 
-/// Instructions that `diskperf --version` may take.
+/// Maximum instructions of `diskperf --version`.
 const ALLOWED_START: u64 = 5_000_000;
 
-/// Instructions that a simulated machine may take for all its cells of the paper's tables, once: four programs, two
-/// file systems, one drive and two. `diskperf paper` simulates seven such machines ten times. A fiftieth more than they
-/// take in the program that is handed out, which is built for size: 440.3 and 418.4 million (printed by `cargo xtask
-/// test`).
+/// Maximum instructions to simulate one machine once for all its cells of the paper's tables: four programs, two file
+/// systems, one drive and two. `diskperf paper` simulates seven such machines ten times. The limits are a fiftieth
+/// above the counts of the distributed program, which is built for size: 440.3 and 418.4 million (printed by `cargo
+/// xtask test`).
 const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 449_000_000), ("vax750-uda50", 427_000_000)];
 
-/// The path of the program that is handed out. Without it, or without valgrind, the test is skipped.
+/// The path of the distributed program. Without it, or without valgrind, the test is skipped.
 macro_rules! handed_out {
     () => {
         match crate::program() {
@@ -27,7 +27,7 @@ macro_rules! handed_out {
 }
 use handed_out;
 
-/// The program, or why nothing can be counted.
+/// The path of the program, or the reason for which nothing can be counted.
 fn program() -> Result<String, &'static str> {
     let program = testkit::handed_out(testkit::PROGRAM_END).ok_or(testkit::NOTHING_MADE)?;
     if !testkit::has_tool("valgrind") {
@@ -53,7 +53,7 @@ fn the_program_starts_cheaply() {
     assert!(counted <= ALLOWED_START, "{counted} instructions");
 }
 
-/// One machine for each kind of controller, the platters standing in one way.
+/// One machine per kind of controller, with one starting position of the platters.
 #[test]
 fn the_tables_of_1983_are_simulated_cheaply() {
     let program = handed_out!();

@@ -1,9 +1,9 @@
-//! What the runner's own path costs: instructions of the program itself per call, above a bare loop of the
-//! same calls, and memory that it asks for. Counted by valgrind, so the figure is the same on a busy machine.
+//! The cost of the runner's path: user-space instructions per call above a bare loop of the same calls, and memory
+//! allocations. Counted by valgrind, so the figure is the same on a busy machine.
 //!
-//! A count of a whole process contains its start. So each side runs itself again under valgrind, once with
-//! few calls and once with many; the slope between the two is the cost of one call. The kernel's
-//! instructions are in neither side.
+//! The count of a whole process contains its start. So each side runs itself again under valgrind, once with few calls
+//! and once with many; the slope between the two is the cost of one call. The kernel's instructions are not counted on
+//! either side.
 
 mod valgrind;
 
@@ -21,22 +21,21 @@ use rustix::fs::{Mode, OFlags};
 use workload::programs::mckusick::Classic;
 use workload::{Access, Apart, Body, Handle, Issue, Name, Op, OpKind, Overlap, Places, Stream, Tally, Unit, World};
 
-/// Instructions per call that the runner's path may cost above the bare loop. Design: see the table of
-/// `cargo xtask prove`.
+/// Maximum instructions per call of the runner's path above the bare loop. By design: see the table of `cargo xtask
+/// prove`.
 const ALLOWED: f64 = 40.0;
 
-/// Calls of the two runs between which the slope is taken.
+/// The numbers of calls in the two runs of a slope.
 const CALLS: [u64; 2] = [2_000, 10_000];
 
-/// Instructions of the program itself that an operation of 4 KiB may cost with the time of every one kept: a few more
-/// than were counted (169 and 137), and for io_uring what it cost before slots were submitted while completions are
-/// handled.
+/// Maximum user-space instructions per operation of 4 KiB if every operation is timed. They are slightly above the
+/// counts (169 and 137). For io_uring, it is the cost before slots were submitted while completions are handled.
 const ALLOWED_TIMED: [(&str, f64); 3] = [("posix", 180.0), ("uring", 236.8), ("null", 147.0)];
 
-/// Operations of the two runs between which the slope of those is taken.
+/// The numbers of operations in the two runs of a slope with timing.
 const OPERATIONS: [u64; 2] = [20_000, 100_000];
 
-/// What they read, and how much of it at once.
+/// Blocks of their file, bytes per read, and queue depth.
 const BLOCKS: u64 = 256;
 const BLOCK: u32 = 4096;
 const DEPTH: u32 = 32;
@@ -117,8 +116,8 @@ fn no_operation_allocates() {
             (count(words[0]), count(words[4]))
         });
         println!("{{\"engine\": \"{engine}\", \"allocations\": [{}, {}]}}", few.0, many.0);
-        // The rates of each quarter of a second need room, and there are more of them on a slow machine: less than one
-        // allocation in 100 operations, and less than a byte an operation.
+        // The rates of each quarter of a second need memory, and a slow machine has more of them. Allowed are less than
+        // one allocation per 100 operations, and less than one byte per operation.
         let more = (many.0.saturating_sub(few.0), many.1.saturating_sub(few.1));
         let operations = OPERATIONS[1] - OPERATIONS[0];
         assert!(
@@ -144,7 +143,7 @@ fn child_world() {
     assert_eq!((tally.failure, tally.bytes_read + tally.bytes_written), (None, bytes));
 }
 
-/// The other side: the same system calls, each looked at, and nothing else.
+/// The other side: the same system calls with checked results, and nothing else.
 #[test]
 #[ignore = "half of the tests above"]
 fn child_bare() {
@@ -162,7 +161,7 @@ fn child_bare() {
     }
 }
 
-/// The path of `run`: a world, a stream, and a recorder that keeps every time.
+/// The path of `run`: a world, a stream, and a recorder that times every operation.
 #[test]
 #[ignore = "half of the tests above"]
 fn child_timed() {
@@ -200,7 +199,7 @@ fn open(classic: Classic, path: &Path) -> OwnedFd {
     rustix::fs::open(path, flags, Mode::from_raw_mode(0o666)).expect("a file")
 }
 
-/// A file that holds all that is read or written over; a hole is as good as data.
+/// Creates a file for the program to read or overwrite, if it needs one. A hole is as good as data.
 fn prepare(classic: Classic, calls: u64, path: &Path) {
     if matches!(classic, Classic::Read8192 | Classic::Rewrite8192) {
         let file = File::create(path).expect("a file");
@@ -225,7 +224,7 @@ fn check_timed(engine: &str) {
         testkit::skip!("{reason}");
         return;
     }
-    // Not in memory only: there a ring hands all to the kernel's workers.
+    // Not on tmpfs: there io_uring hands every request to the kernel's worker threads.
     let folder = tempfile::tempdir().expect("a scratch folder");
     let counted = slope(engine, OPERATIONS, folder.path(), "child_timed");
     println!("{{\"engine\": \"{engine}\", \"instructions\": {counted:.1}}}");
@@ -245,7 +244,7 @@ fn check(classic: Classic) {
     assert!(world - bare <= ALLOWED, "{name}: {world:.1} instructions per call, {bare:.1} in a bare loop");
 }
 
-/// Why nothing can be counted here.
+/// The reason for which nothing can be counted here. `None` if there is none.
 fn missing() -> Option<&'static str> {
     if cfg!(debug_assertions) {
         return Some("counted in the release build only: cargo test --release --package overhead --test instructions");
@@ -263,11 +262,11 @@ fn slope(what: &str, calls: [u64; 2], folder: &Path, side: &str) -> f64 {
     (many as f64 - few as f64) / (calls[1] - calls[0]) as f64
 }
 
-/// The function that ends an interval. It runs four times in a second, whatever is done in it: under valgrind, and on a
-/// busy machine, after so few operations that it says nothing of one.
+/// The function that ends a rate interval. It runs four times per second, whatever the load. Under valgrind or on a
+/// busy machine, so few operations lie between two calls that it would distort the cost per operation.
 const TURN: &str = "recorder::Timed<C>::turn";
 
-/// Instructions of a whole command without those of a function, and of what it calls.
+/// Instructions of a whole command, without those of a function and its callees.
 fn count_but(function: &str, words: &[&str], child: Option<String>) -> u64 {
     let profile = tempfile::NamedTempFile::new().expect("a file");
     let path = profile.path().to_str().expect("a path in UTF-8");

@@ -1,5 +1,6 @@
-//! What prints results takes instructions in proportion to their number, whichever of programs, settings, targets and
-//! rounds they are many of; and so does what reads a job of many sections. A count of the whole command at two sizes.
+//! Commands that print results need instructions in proportion to the number of results, whether there are many
+//! programs, settings, targets or rounds. The same holds for reading a job file of many sections. Each test counts the
+//! whole command at two sizes.
 
 use std::fs;
 use std::path::Path;
@@ -12,16 +13,16 @@ use super::{handed_out, valgrind};
 /// A measured document.
 const EXAMPLE: &str = include_str!("../../../../docs/quick.json");
 
-/// The two sizes, and how many times the instructions of the first the second may take. It is four times as large, so
-/// that four is in proportion and sixteen is the square. A count starts and ends the whole command, so that a larger
-/// size would notice a smaller square, but take longer.
+/// The two sizes, and the maximum ratio of their instructions. The second size is four times the first: four is
+/// proportional, sixteen is quadratic. A count includes the start and the end of the command. A larger size would
+/// reveal a smaller quadratic part, but take longer.
 const SIZES: [usize; 2] = [50, 200];
 const ALLOWED_RATIO: f64 = 5.0;
 
-/// Rounds of a result, where there are no more.
+/// The rounds of a result in the tests that multiply something else.
 const FEW: Option<usize> = Some(2);
 
-/// The commands, with `DOCUMENT` and `PAGE` for the files that are read and written.
+/// The commands. `DOCUMENT`, `OTHER` and `PAGE` are replaced by files to read and write.
 const COMMANDS: [&str; 9] = [
     "show DOCUMENT",
     "show DOCUMENT --format csv",
@@ -54,7 +55,7 @@ fn many_rounds_are_printed_in_proportion() {
     in_proportion(|many| Many { programs: 4, rounds: Some(2 * many), ..Many::ONE });
 }
 
-/// Each is of the same name, which makes it another one here.
+/// All sections have the same name. Each becomes a separate job.
 #[test]
 fn many_sections_are_imported_in_proportion() {
     let program = handed_out!();
@@ -63,8 +64,8 @@ fn many_sections_are_imported_in_proportion() {
         let path = folder.path().join(format!("{sections}.fio"));
         let sections = "[job]\nrw=randread\nruntime=1\nstonewall\n".repeat(sections);
         fs::write(&path, format!("[global]\nsize=1m\nbs=4k\ntime_based\n{sections}")).expect("it is written");
-        // To standard output: before a file is written, every loop device of the machine is looked at, and other tests
-        // make some.
+        // To standard output, because a command that writes a file first inspects every loop device of the machine, and
+        // other tests create loop devices.
         valgrind::count(&[&program, "import", text(&path)])
     });
     println!("{{\"scale\": \"import\", \"instructions\": [{few}, {many}]}}");
@@ -78,7 +79,7 @@ fn in_proportion(size: fn(usize) -> Many) {
     for many in SIZES {
         let mut document = size(many).document(&example);
         fs::write(folder.path().join(format!("{many}.json")), document.to_string()).expect("it is written");
-        // Another run, as `compare` needs.
+        // A different run, as `compare` needs.
         document["run"]["started_unix_s"] = (document["run"]["started_unix_s"].as_f64().expect("a time") + 60.0).into();
         document["run"]["store"] = Value::Null;
         fs::write(folder.path().join(format!("{many}-later.json")), document.to_string()).expect("it is written");

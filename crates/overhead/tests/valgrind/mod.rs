@@ -1,4 +1,4 @@
-//! Instructions and memory of a command, counted by valgrind.
+//! Counts the instructions and the memory of a command with valgrind.
 
 #![allow(dead_code, reason = "no test needs all of it")]
 
@@ -7,21 +7,21 @@ use std::process::Command;
 
 use workload::programs::mckusick::BYTES_1983;
 
-/// The environment variable that tells a test that runs itself again which half to do.
+/// The environment variable that tells a test which runs itself again which half to run.
 pub const CHILD: &str = "DISKPERF_INSTRUCTIONS_CHILD";
 
-/// Instructions of a whole command.
+/// The instructions of a whole command.
 pub fn count(words: &[&str]) -> u64 {
     collected(&run(&["--tool=callgrind", "--callgrind-out-file=/dev/null"], words, None))
 }
 
-/// Instructions, of what callgrind prints.
+/// The number of instructions in the output of callgrind.
 pub fn collected(said: &str) -> u64 {
     let counted = said.lines().find_map(|line| line.split_once("Collected : ")).expect("a line Collected");
     counted.1.trim().parse().expect("a number")
 }
 
-/// What valgrind prints of a command.
+/// Runs a command under valgrind. Returns valgrind's output.
 pub fn run(options: &[&str], words: &[&str], child: Option<String>) -> String {
     let mut command = Command::new("valgrind");
     command.args(options).args(words);
@@ -34,8 +34,8 @@ pub fn run(options: &[&str], words: &[&str], child: Option<String>) -> String {
     said.into_owned()
 }
 
-/// A folder in memory, if there is room for this and for the file of a program of 1983: the disk has nothing to do with
-/// the counts.
+/// A folder in memory, if there is room for `bytes` and for the file of a program of 1983. The kind of disk does not
+/// affect the counts.
 pub fn scratch(bytes: u64) -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let room = rustix::fs::statvfs(memory).map_or(0, |space| space.f_bavail * space.f_frsize);
