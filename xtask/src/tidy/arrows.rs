@@ -1,4 +1,4 @@
-//! Which crate may depend on which.
+//! The allowed dependencies between crates.
 //!
 //! ```text
 //!   units <- workload <- {simulator, kernel}        units <- stats <- report        all <- diskperf
@@ -8,14 +8,14 @@
 //!   {runner, jobs, machines, store, report, simulator, ...} <- campaign
 //! ```
 //!
-//! The simulator and the kernel have never heard of each other, and nothing depends on diskperf. What tests depend on
-//! is held to the same arrows: a test that sees both worlds belongs to diskperf.
+//! The simulator and the kernel do not depend on each other, and nothing depends on diskperf. The arrows hold for
+//! dependencies of tests too: a test that uses both worlds belongs to diskperf.
 
 use cargo_metadata::{DependencyKind, Package};
 
 use super::Finding;
 
-/// Each crate, and those of ours that it may depend on.
+/// Each crate, and the workspace crates on which it may depend.
 const ARROWS: [(&str, &[&str]); 18] = [
     ("units", &[]),
     ("workload", &["units"]),
@@ -68,10 +68,10 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("xtask", &[FOR_TESTS]),
 ];
 
-/// Any crate may use it in tests, none that is installed in anything else.
+/// Any crate may use it in tests; no installed crate may use it otherwise.
 const FOR_TESTS: &str = "testkit";
 
-/// A crate of ours and what it depends on.
+/// A workspace crate and its dependencies.
 pub struct Crate {
     name: String,
     dependencies: Vec<(String, DependencyKind)>,
@@ -88,7 +88,7 @@ pub fn crates(packages: &[&Package]) -> Vec<Crate> {
         .collect()
 }
 
-/// Every arrow that points the wrong way.
+/// Finds dependencies against the arrows.
 pub fn check(crates: &[Crate]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for Crate { name, dependencies } in crates {
@@ -116,7 +116,7 @@ pub fn check(crates: &[Crate]) -> Vec<Finding> {
 mod tests {
     use super::*;
 
-    /// All our crates without dependencies, but for this one.
+    /// Checks all crates with only this dependency.
     fn with(name: &str, dependency: &str, kind: DependencyKind) -> Vec<Finding> {
         let mut crates: Vec<Crate> =
             ARROWS.iter().map(|(name, _)| Crate { name: (*name).to_owned(), dependencies: Vec::new() }).collect();

@@ -1,17 +1,17 @@
-//! The crates that need no operating system: what they compute cannot depend on a clock, a file or a
-//! thread, because there is none.
+//! The crates that need no operating system. Their results cannot depend on a clock, a file or a thread, because they
+//! have none.
 
 use super::Finding;
 use super::source::{File, has_word};
 use crate::{process, targets};
 
-/// They know nothing, ask for something, or simulate it.
+/// The crates without an operating system.
 const BARE: [&str; 3] = ["units", "workload", "simulator"];
 
-/// A machine without an operating system.
+/// A target without an operating system.
 const TARGET: &str = "x86_64-unknown-none";
 
-/// That each of them says so.
+/// Checks that each of these crates is `no_std`.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for name in BARE {
@@ -35,17 +35,17 @@ pub fn check(files: &[File]) -> Vec<Finding> {
     findings
 }
 
-/// What came of building them for a machine without an operating system.
+/// The outcome of the build for a target without an operating system.
 pub enum Outcome {
-    /// They build.
+    /// All crates build.
     Built,
-    /// They do not.
+    /// The build failed.
     Failed(Finding),
-    /// The target cannot be had here, and why.
+    /// The target is not available here, for this reason.
     NoTarget(String),
 }
 
-/// Builds them all.
+/// Builds all these crates for the target.
 pub fn build() -> Result<Outcome, String> {
     if let Err(reason) = targets::provide(TARGET) {
         return Ok(Outcome::NoTarget(reason));

@@ -1,12 +1,12 @@
-//! How long a line may be, strings and comments included: rustfmt does not break those.
+//! The maximum length of lines, including strings and comments, which rustfmt does not break.
 
 use super::Finding;
 use super::source::File;
 
-/// Characters of a line of Rust: the `max_width` of rustfmt.toml.
+/// Maximum characters per line of Rust: the `max_width` of rustfmt.toml.
 const COLUMNS: usize = 120;
 
-/// Lines that are too long.
+/// Finds lines that are too long.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let message = format!("is longer than {COLUMNS} columns: break it");
     let of_rust = files.iter().filter(|file| file.path.ends_with(".rs"));

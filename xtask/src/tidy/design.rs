@@ -1,34 +1,34 @@
-//! The pages about the design, ARCHITECTURE.md and those in `docs/design`, name only files and folders that exist. The
-//! overview stays short.
+//! The design pages, ARCHITECTURE.md and those in `docs/design`, name only files and folders that exist. The overview
+//! stays short.
 //!
 //! Policy:
-//!   1. code in backquotes is a path if it has a slash, but not at its beginning, or the ending of a file of ours.
-//!      Characters that our paths do not have (`*`, `:`, spaces) make it something else;
-//!   2. a path begins in the last folder that is named before it in the same paragraph, list or table, or at the root
-//!      of the project;
-//!   3. the target of a link begins in the folder of its page;
-//!   4. blocks between lines of ```` ``` ```` are left out.
+//!   1. code in backquotes is a path if it has a slash (but not at its beginning), or the extension of one of our
+//!      files. Code with characters that our paths do not have (`*`, `:`, spaces) is not a path;
+//!   2. a path is relative to the last folder named before it in the same paragraph, list or table, or to the root of
+//!      the project;
+//!   3. the target of a link is relative to the folder of its page;
+//!   4. blocks between lines of ```` ``` ```` are ignored.
 
 use super::Finding;
 
 /// The overview.
 const OVERVIEW: &str = "ARCHITECTURE.md";
 
-/// Its greatest length, in bytes. Ours: a longer overview is not read to its end.
+/// Its maximum length in bytes. Our choice: users do not read a longer overview to its end.
 const BYTES: usize = 8_000;
 
 /// The folder of the other pages.
 const FOLDER: &str = "docs/design/";
 
-/// The endings of files that a page may name without their folder.
+/// The extensions of files that a page may name without their folder.
 const ENDINGS: [&str; 8] = [".rs", ".md", ".toml", ".sql", ".txt", ".json", ".css", ".js"];
 
-/// Whether it is a page about the design.
+/// Returns whether the path is a design page.
 pub fn is_page(path: &str) -> bool {
     path == OVERVIEW || path.starts_with(FOLDER) && path.ends_with(".md")
 }
 
-/// Paths on these pages that the tree does not have, and an overview that is too long. The tree is a list of files.
+/// Finds paths on these pages that the tree does not have, and an overview that is too long. `tree` is a list of files.
 pub fn check(pages: &[(String, String)], tree: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if !pages.iter().any(|(path, _)| path == OVERVIEW) {
@@ -44,7 +44,7 @@ pub fn check(pages: &[(String, String)], tree: &[String]) -> Vec<Finding> {
     findings
 }
 
-/// The paths of one page that the tree does not have.
+/// Finds the paths of one page that the tree does not have.
 fn missing(page: &str, text: &str, tree: &[String]) -> Vec<Finding> {
     let here = page.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut findings = Vec::new();
@@ -85,14 +85,14 @@ fn missing(page: &str, text: &str, tree: &[String]) -> Vec<Finding> {
     findings
 }
 
-/// Whether code in backquotes is a path. 1
+/// Returns whether code in backquotes is a path. 1
 fn is_path(code: &str) -> bool {
     let is_plain = code.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte));
     let has_slash = code.contains('/') && !code.starts_with('/');
     is_plain && (has_slash || ENDINGS.iter().any(|ending| code.ends_with(ending)))
 }
 
-/// Whether the tree has this file or folder. With a slash at its end it is a folder.
+/// Returns whether the tree has this file or folder. A path with a final slash is a folder.
 fn exists(tree: &[String], path: &str) -> bool {
     match path.strip_suffix('/') {
         Some(folder) => is_folder(tree, folder),
@@ -100,12 +100,12 @@ fn exists(tree: &[String], path: &str) -> bool {
     }
 }
 
-/// Whether a file of the tree is in this folder or below it.
+/// Returns whether the tree has a file in this folder or below it.
 fn is_folder(tree: &[String], folder: &str) -> bool {
     tree.iter().any(|file| file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
 }
 
-/// The targets of the links in a line, without those on other sites and on the same page.
+/// The targets of the links in a line, without links to other sites and to the same page.
 fn links(line: &str) -> impl Iterator<Item = &str> {
     let targets = line.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
     targets.filter(|target| !target.contains("://")).filter_map(|target| {
@@ -114,7 +114,7 @@ fn links(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The path from the root of a link in this folder; none if it leaves the tree.
+/// Resolves a link in this folder to a path from the root; `None` if it leaves the tree.
 fn resolved(folder: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in target.split('/') {
@@ -139,7 +139,7 @@ mod tests {
             .to_vec()
     }
 
-    /// What is found on a page in `docs/design`.
+    /// The findings for a page in `docs/design` with this text.
     fn found(text: &str) -> Vec<String> {
         let pages = [(OVERVIEW.to_owned(), String::new()), ("docs/design/a.md".to_owned(), text.to_owned())];
         check(&pages, &tree()).into_iter().map(|finding| finding.to_string()).collect()

@@ -1,14 +1,15 @@
-//! How many source files a folder may have. With more, its list of files no longer shows what belongs together.
+//! The maximum number of source files per folder. With more, the list of files no longer shows which ones belong
+//! together.
 
 use std::collections::BTreeMap;
 
 use super::Finding;
 use super::source::File;
 
-/// Files of Rust directly in a folder. Chosen: a list of 20 names is read at one glance.
+/// Rust files directly in a folder. Chosen: a list of 20 names can be read at one glance.
 const FILES: usize = 20;
 
-/// Folders with too many files.
+/// Finds folders with too many files.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
@@ -25,7 +26,7 @@ mod tests {
 
     fn folder(count: usize) -> Vec<File> {
         let file = |number: usize| File::new(format!("crates/new/src/f{number}.rs"), "");
-        // Neither another folder nor another kind of file counts.
+        // Other folders and other kinds of files do not count.
         let others = [File::new("crates/new/src/below/a.rs", ""), File::new("crates/new/src/a.tsv", "")];
         (0..count).map(file).chain(others).collect()
     }

@@ -1,17 +1,17 @@
-//! A test that is not run is one that nobody counts. One that cannot run says `skip!`; the attribute is only for the
-//! halves of tests that run themselves again under another program. Examples in comments would be tests of a kind that
-//! `cargo xtask test` does not run.
+//! Ignored tests and examples in comments are forbidden. A test that is not run is not counted. A test that cannot run
+//! uses `skip!`. The attribute is only for the halves of tests that run themselves again under another program. `cargo
+//! xtask test` would not run an example in a comment.
 
 use super::Finding;
 use super::source::File;
 
-/// How the names of such halves begin.
+/// The beginning of the name of such a half.
 const HALF: &str = "fn child_";
 
-/// How a block begins that is no example, in a comment that is documentation.
+/// The beginning of a block in a doc comment that is not an example.
 const TEXT: &str = "```text";
 
-/// Ignored tests that are no such half, and examples.
+/// Finds ignored tests that are not such a half, and examples.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
@@ -28,7 +28,7 @@ pub fn check(files: &[File]) -> Vec<Finding> {
     findings
 }
 
-/// Blocks of documentation that would be compiled and run.
+/// Finds blocks of doc comments that would be compiled and run.
 fn examples(file: &File) -> impl Iterator<Item = Finding> {
     let said = |line: &str| {
         let line = line.trim_start();

@@ -1,11 +1,11 @@
-//! Under which licences anything may come that we are built from, tests included.
+//! The permitted licences of our dependencies, including those of tests.
 
 use cargo_metadata::Package;
 
 use super::Finding;
 
-/// Licences that ask for no more than to be named. No copyleft; the public domain only where another
-/// licence is offered beside it, as not every country knows it.
+/// Licences that require no more than attribution. No copyleft. Public domain only if another licence is offered too,
+/// because some countries do not recognize it.
 const ALLOWED: [&str; 9] = [
     "MIT",
     "MIT-0",
@@ -18,12 +18,12 @@ const ALLOWED: [&str; 9] = [
     "Unicode-3.0",
 ];
 
-/// Each package and the licence it names.
+/// Each package and its licence.
 pub fn packages(packages: &[Package]) -> Vec<(String, Option<String>)> {
     packages.iter().map(|package| (format!("{} {}", package.name, package.version), package.license.clone())).collect()
 }
 
-/// The packages that may not be used.
+/// Finds packages that may not be used.
 pub fn check(packages: &[(String, Option<String>)]) -> Vec<Finding> {
     packages
         .iter()
@@ -38,7 +38,7 @@ pub fn check(packages: &[(String, Option<String>)]) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether a licence expression (SPDX, annex D) can be met: of an OR one side, of an AND both. Older
+/// Returns whether a licence expression (SPDX, annex D) can be met: one side of an OR, or both sides of an AND. Older
 /// packages write `/` for OR.
 fn allowed(expression: &str) -> Result<bool, String> {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
@@ -52,7 +52,7 @@ fn allowed(expression: &str) -> Result<bool, String> {
 
 type Words<'a> = std::iter::Peekable<std::vec::IntoIter<&'a str>>;
 
-/// OR binds least.
+/// Parses an OR, which binds weakest.
 fn any(words: &mut Words) -> Result<bool, String> {
     let mut met = all(words)?;
     while words.next_if_eq(&"OR").is_some() {
@@ -61,7 +61,7 @@ fn any(words: &mut Words) -> Result<bool, String> {
     Ok(met)
 }
 
-/// AND binds more.
+/// Parses an AND, which binds tighter than OR.
 fn all(words: &mut Words) -> Result<bool, String> {
     let mut met = one(words)?;
     while words.next_if_eq(&"AND").is_some() {
@@ -70,7 +70,7 @@ fn all(words: &mut Words) -> Result<bool, String> {
     Ok(met)
 }
 
-/// A licence, with its exception, or a whole expression in parentheses.
+/// Parses a licence, with its exception, or an expression in parentheses.
 fn one(words: &mut Words) -> Result<bool, String> {
     match words.next() {
         Some("(") => {

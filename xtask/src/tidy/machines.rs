@@ -1,13 +1,13 @@
-//! No number in `machines/` without its unit and its source. The program's own parser insists on the same, with
-//! better words; this looks at every file, whether the program knows it or not.
+//! Each number in `machines/` has a unit and a source. The program's parser demands the same, with better messages.
+//! This rule checks every file, even those that the program does not use.
 
 use super::Finding;
 use super::source::File;
 
-/// What must stand beside every value.
+/// The fields that every value must have.
 const BESIDE: [&str; 2] = ["source = \"", "from = \""];
 
-/// Numbers that stand alone.
+/// Finds values without unit or source.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let tables = files.iter().filter(|file| file.path.starts_with("machines/") && file.path.ends_with(".toml"));
     tables

@@ -1,10 +1,10 @@
-//! Our manifests: each describes its crate and takes our lints. Each dependency of the workspace is taken by a crate,
-//! and each dependency of a crate occurs in its code.
+//! The manifests of our crates. Each has a description and our lints. Each workspace dependency is used by a crate, and
+//! each dependency of a crate occurs in its code.
 
 use super::Finding;
 use super::source::{File, has_word};
 
-/// The one crate with unsafe code in it has lints of its own.
+/// The only crate with unsafe code. It has its own lints.
 const UNSAFE_CRATE: &str = "kernel";
 
 /// The manifest of a crate.
@@ -17,7 +17,7 @@ pub struct Manifest {
     pub text: String,
 }
 
-/// Manifests without a description or without our lints.
+/// Finds manifests without a description or without our lints.
 pub fn check(manifests: &[Manifest]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for Manifest { name, text, .. } in manifests {
@@ -42,7 +42,7 @@ pub fn check(manifests: &[Manifest]) -> Vec<Finding> {
     findings
 }
 
-/// The dependencies of the workspace that none of its crates takes. `workspace` is the text of its manifest.
+/// Finds workspace dependencies that no crate uses. `workspace` is the text of the workspace manifest.
 pub fn not_taken(workspace: &str, manifests: &[Manifest]) -> Vec<Finding> {
     let is_taken = |name: &str| {
         let mut taken = manifests.iter().flat_map(|manifest| dependencies(&manifest.text));
@@ -55,7 +55,7 @@ pub fn not_taken(workspace: &str, manifests: &[Manifest]) -> Vec<Finding> {
         .collect()
 }
 
-/// The dependencies of crates whose code does not name them.
+/// Finds dependencies of crates whose code does not name them.
 pub fn unused(manifests: &[Manifest], files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for Manifest { name, folder, text } in manifests {
@@ -76,12 +76,12 @@ pub fn unused(manifests: &[Manifest], files: &[File]) -> Vec<Finding> {
 struct Dependency<'a> {
     /// Its name in the code.
     name: &'a str,
-    /// Whether it is taken from the workspace.
+    /// True if it is inherited from the workspace.
     is_inherited: bool,
 }
 
-/// The dependencies of a manifest, those of tests and of single targets too: keys of `[dependencies]`, or tables like
-/// `[dependencies.NAME]`.
+/// The dependencies of a manifest, including those of tests and of single targets: keys of `[dependencies]`, or tables
+/// like `[dependencies.NAME]`.
 fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
     let mut found: Vec<Dependency> = Vec::new();
     let mut section = "";
@@ -108,12 +108,12 @@ fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
     found
 }
 
-/// The value of a key in a section, as it is written.
+/// The unparsed value of a key in a section.
 fn value<'a>(manifest: &'a str, section: &str, key: &str) -> Option<&'a str> {
     entries(manifest, section).find_map(|(found, value)| (found == key).then_some(value))
 }
 
-/// The keys of a section and their values, as they are written.
+/// The keys of a section and their unparsed values.
 fn entries<'a>(manifest: &'a str, section: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
     let lines = manifest.lines().map(str::trim).skip_while(move |line| *line != section).skip(1);
     let lines = lines.take_while(|line| !line.starts_with('['));

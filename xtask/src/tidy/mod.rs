@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: the rules of the project that no compiler holds.
+//! `cargo xtask tidy`: the project rules that no compiler enforces.
 //!
-//! Each rule is a file: what is allowed, then a pure function from texts or metadata to findings, then
-//! tests which show that it can fail. An exception is a line in the rule's own list, with its reason.
+//! Each rule is a file: the allowed cases, then a pure function from texts or metadata to findings, then tests which
+//! show that the rule can fail. An exception is a line in the rule's own list, with its reason.
 
 mod arrows;
 mod bare;
@@ -33,12 +33,12 @@ use crate::process;
 use manifests::Manifest;
 use source::File;
 
-/// A rule that does not hold somewhere.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// A path from the root of the workspace, or a crate.
+    /// A path from the root of the workspace, or the name of a crate.
     pub place: String,
-    /// What is wrong, and what would be right.
+    /// The problem and its remedy.
     pub message: String,
 }
 
@@ -54,15 +54,15 @@ impl fmt::Display for Finding {
     }
 }
 
-/// All that was found.
+/// The result of all rules.
 pub struct Report {
     findings: Vec<Finding>,
-    /// Rules that could not be checked here, and why.
+    /// Rules that could not be checked here, each with the reason.
     pub skips: Vec<(&'static str, String)>,
 }
 
 impl Report {
-    /// Prints the findings; fails where there are any.
+    /// Prints the findings. Returns an error if there are any.
     pub fn verdict(&self) -> Result<(), String> {
         for finding in &self.findings {
             println!("{finding}");
@@ -74,7 +74,7 @@ impl Report {
     }
 }
 
-/// The task.
+/// Runs the task.
 pub fn run() -> Result<(), String> {
     let report = check()?;
     for (rule, reason) in &report.skips {
@@ -133,22 +133,22 @@ fn manifest(root: &Path, package: &Package) -> Result<Manifest, String> {
     Ok(Manifest { name: package.name.to_string(), folder, text: read(path)? })
 }
 
-/// The pages that users read: those of `prose`, and all below `docs`.
+/// The pages that users read: those of `prose`, and all pages below `docs`. Each is a path and its text.
 fn pages(root: &Path) -> Result<Vec<(String, String)>, String> {
     let mut paths: Vec<String> = prose::PAGES.iter().map(|page| (*page).to_owned()).collect();
     paths.extend(paths_below(root, "docs")?.into_iter().filter(|path| path.ends_with(".md")));
     paths.into_iter().map(|path| read(&root.join(&path)).map(|text| (path, text))).collect()
 }
 
-/// Every file of Rust in the tree and every file under `machines`, in order. Hidden folders and the one of
-/// build results are not part of the tree.
+/// Every Rust file in the tree and every file under `machines`, sorted. Hidden folders and the root's `target` are not
+/// part of the tree.
 fn source_files(root: &Path) -> Result<Vec<File>, String> {
     let mut paths = paths_below(root, "")?;
     paths.retain(|path| path.ends_with(".rs") || path.starts_with("machines/"));
     paths.into_iter().map(|path| read(&root.join(&path)).map(|text| File::new(path, text))).collect()
 }
 
-/// The files below a folder, by their paths from the root, in order.
+/// The files below a folder, as sorted paths from the root.
 fn paths_below(root: &Path, folder: &str) -> Result<Vec<String>, String> {
     let mut paths = Vec::new();
     let mut folders = vec![root.join(folder)];

@@ -1,10 +1,10 @@
-//! Files of a test binary that it does not contain. Cargo finds `tests/a.rs` by itself; a file beside
-//! `tests/cli/main.rs` needs a line `mod a;`, and without it its tests never run.
+//! Files in the folder of a test binary that are not compiled into it. Cargo finds `tests/a.rs` by itself. A file next
+//! to `tests/cli/main.rs` needs a line `mod a;`, and its tests never run without it.
 
 use super::Finding;
 use super::source::{File, has_word};
 
-/// Files with tests below the folder of a test binary that no `main.rs` or `mod.rs` above them declares.
+/// Finds files with tests below the folder of a test binary that no `main.rs` or `mod.rs` declares.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for main in files.iter().filter(|file| file.is_test() && file.path.ends_with("/main.rs")) {
@@ -25,7 +25,7 @@ pub fn check(files: &[File]) -> Vec<Finding> {
     findings
 }
 
-/// The module of a file: `a` for `a.rs` and for `a/mod.rs`.
+/// The module name of a file: `a` for `a.rs` and for `a/mod.rs`.
 fn name(path: &str) -> &str {
     let path = path.trim_end_matches("/mod.rs").trim_end_matches(".rs");
     path.rsplit('/').next().unwrap_or(path)

@@ -1,32 +1,32 @@
-//! Where other programs are run, where things are deleted, where devices are had exclusively, and where files are read
-//! whatever their size. A tool that people run as root on disks they care for does all of this in few places, each
-//! known. So is where the clock on the wall is read, which somebody may set while something is measured: nothing that
-//! is measured goes by it, and no wait but for the times of a file. It runs a shell nowhere.
+//! The code that runs other programs, deletes files, opens devices exclusively, or reads files of any size. Users run
+//! this tool as root on disks that matter to them, so it does these things in few known places. The same holds for
+//! reading the wall clock, which may be set during a measurement: no measurement uses it, and no wait, except for the
+//! times of a file. No code runs a shell.
 
 use super::Finding;
 use super::source::{File, has_word};
 
-/// A thing to be careful with.
+/// An action that needs care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Deed {
     /// Runs another program.
     Run,
-    /// Deletes a file or a folder that a path names.
+    /// Deletes a file or a folder by its path.
     Delete,
-    /// Makes a folder and deletes it with all it holds when dropped.
+    /// Creates a folder and deletes it with its contents when dropped.
     Scratch,
-    /// Opens a device exclusively, as who wants to write to it does.
+    /// Opens a device exclusively, as before writing to it.
     Hold,
-    /// Reads all of a file, however much that is and however long it takes.
+    /// Reads a whole file, whatever its size and however long it takes.
     Read,
-    /// Reads the clock on the wall.
+    /// Reads the wall clock.
     Date,
 }
 
 use Deed::{Date, Delete, Hold, Read, Run, Scratch};
 
-/// The words that give a deed away. Unit tests make their scratch folders through the function
-/// `tempfile::tempdir`, which is no such word.
+/// The words that identify an action in the code. Unit tests create their scratch folders with the function
+/// `tempfile::tempdir`, which is not in the list.
 const WORDS: [(&str, Deed); 22] = [
     ("Command::new", Run),
     ("posix_spawn", Run),
@@ -52,11 +52,11 @@ const WORDS: [(&str, Deed); 22] = [
     ("io::copy", Read),
 ];
 
-/// How a shell is called, or what calls one: what a name says would be obeyed.
+/// Names and calls of shells. A shell would execute commands in file names.
 const SHELLS: [&str; 9] =
     ["\"sh\"", "\"bash\"", "\"dash\"", "\"zsh\"", "\"/bin/sh", "\"/bin/bash", "libc::system", "popen", "\"-c\""];
 
-/// The crates that a user runs. Only there a file may be of anybody, and is a shell a danger.
+/// The crates that a user runs. Only these read files of unknown origin, and only in these a shell is a danger.
 const PRODUCT: [&str; 15] = [
     "units",
     "workload",
@@ -75,7 +75,7 @@ const PRODUCT: [&str; 15] = [
     "overhead",
 ];
 
-/// The places there are: a file, what it does, and why.
+/// The known places: a file, its actions, and the reason.
 const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/programs/bw.rs", &[Date], "a seed that nobody chose"),
@@ -128,10 +128,11 @@ const PLACES: [(&str, &[Deed], &str); 45] = [
     ("xtask/src/unprivileged.rs", &[Run, Scratch], "the command-line tests as another user"),
 ];
 
-/// Files under `tests` and `benches`, and the testkit, exist to run the program, in scratch folders.
+/// Actions permitted under `tests` and `benches`, and in the testkit, which exist to run the program in scratch
+/// folders.
 const IN_TESTS: [Deed; 5] = [Run, Scratch, Hold, Read, Date];
 
-/// Places that are not on the list, and lines of the list that no place needs.
+/// Finds places that are not on the list, and list entries that no code needs.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
@@ -166,7 +167,7 @@ pub fn check(files: &[File]) -> Vec<Finding> {
 mod tests {
     use super::*;
 
-    /// The messages about one file among those that the list expects.
+    /// The messages about one file, which may be on the list.
     fn messages(path: &str, text: &str) -> Vec<String> {
         let findings = check(&[File::new(path, text)]);
         findings.into_iter().filter(|finding| finding.place == path).map(|finding| finding.message).collect()

@@ -1,7 +1,7 @@
 //! Plain English in README, docs and help: no phrase of `PHRASES`, and no sentence of more than `WORDS` words. Help and
 //! glossary are checked on the two pages that `cargo xtask docs --write` generates from the program.
 //!
-//! Output of commands in ```` ```console ```` blocks is left out, except that of `diskperf help`.
+//! The output of commands in ```` ```console ```` blocks is ignored, except that of `diskperf help`.
 
 use super::Finding;
 
@@ -9,7 +9,7 @@ use super::Finding;
 pub const PAGES: [&str; 6] =
     ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "machines/README.md"];
 
-/// The most words of a sentence.
+/// The maximum number of words in a sentence.
 const WORDS: usize = 35;
 
 /// Phrases, and their replacements.
@@ -28,10 +28,10 @@ const PHRASES: [(&str, &str); 12] = [
     ("of each it", "for each test, diskperf reports"),
 ];
 
-/// `is no` before these words negates nothing but them.
+/// Words after `is no` that make the phrase acceptable.
 const AFTER_IS_NO: [&str; 6] = ["longer", "more", "less", "faster", "slower", "larger"];
 
-/// What is wrong on these pages: their paths and texts.
+/// Finds violations on these pages, given as paths and texts.
 pub fn check(pages: &[(String, String)]) -> Vec<Finding> {
     pages.iter().flat_map(|(path, text)| findings(path, text)).collect()
 }
@@ -50,18 +50,18 @@ fn findings(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Words that belong together, without code and markup.
+/// The words of a paragraph, without code and markup.
 #[derive(Debug, PartialEq)]
 struct Paragraph {
-    /// The line in which it begins, from 1.
+    /// The line where it begins, from 1.
     line: usize,
     words: Vec<String>,
 }
 
 /// The paragraphs of a page:
-///   1. an empty line, a heading, an item of a list, a cell of a table, and another indentation begin a new one;
-///   2. code in backquotes is one word, and a link is its text;
-///   3. of blocks only the output of `diskperf help` counts, without the lines that are commands or options.
+///   1. an empty line, a heading, a list item, a table cell and a change of indentation begin a new one;
+///   2. code in backquotes is one word, and a link counts as its text;
+///   3. blocks count only if they are the output of `diskperf help`, without the lines that are commands or options.
 fn paragraphs(text: &str) -> Vec<Paragraph> {
     let mut paragraphs: Vec<Paragraph> = Vec::new();
     let mut block = Block::None;
@@ -103,7 +103,7 @@ fn paragraphs(text: &str) -> Vec<Paragraph> {
     paragraphs
 }
 
-/// A block of a page.
+/// The kind of block around a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Block {
     None,
@@ -111,13 +111,13 @@ enum Block {
     Other,
 }
 
-/// Whether a line begins an item of a list.
+/// Returns whether a line begins a list item.
 fn is_item(line: &str) -> bool {
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
     line.starts_with("- ") || (number.len() < line.len() && number.starts_with(". "))
 }
 
-/// The words of a line, without the targets of links; code is one word.
+/// The words of a line, without link targets. Code is one word.
 fn plain(line: &str) -> Vec<String> {
     let mut text = String::new();
     for (index, part) in line.split('`').enumerate() {
@@ -134,7 +134,7 @@ fn plain(line: &str) -> Vec<String> {
     words.filter(|word| word.contains(|c: char| c.is_alphanumeric())).collect()
 }
 
-/// The sentences of a paragraph: one ends with a full stop or a question mark.
+/// The sentences of a paragraph. A sentence ends with a full stop or a question mark.
 fn sentences(words: &[String]) -> Vec<Vec<&str>> {
     let mut sentences = vec![Vec::new()];
     for word in words {
@@ -146,7 +146,7 @@ fn sentences(words: &[String]) -> Vec<Vec<&str>> {
     sentences
 }
 
-/// What is wrong with the phrases of a paragraph.
+/// The messages about forbidden phrases in a paragraph.
 fn phrases(words: &[String]) -> Vec<String> {
     let bare: Vec<String> =
         words.iter().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()).collect();

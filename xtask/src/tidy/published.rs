@@ -1,22 +1,22 @@
-//! The simulator and the machines have never heard of the published tables: a figure that is computed
-//! must not be able to look at the figure it is compared with.
+//! The simulator and the machines do not use the published tables: a computed figure must not depend on the figure with
+//! which it is compared.
 
 use super::Finding;
 use super::source::File;
 
-/// Where nothing is known of them.
+/// The folders that must not use them.
 const BLIND: [&str; 2] = ["crates/simulator/", "machines/"];
 
-/// What the simulator may include besides files of its own.
+/// The folder from which the simulator may include files, apart from its own.
 const INCLUDED: &str = "machines/";
 
-/// Words in the path of a file that holds results.
+/// Words in the path of a file with published results.
 const RESULTS: [&str; 2] = ["published", "golden"];
 
-/// Macros that take a file into the program.
+/// Macros that include a file in the program.
 const INCLUDES: [&str; 3] = ["include_str!", "include_bytes!", "include!"];
 
-/// Results among their files, and files from elsewhere.
+/// Finds files with results in these folders, and includes of files from elsewhere.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| BLIND.iter().any(|folder| file.path.starts_with(folder))) {
@@ -34,7 +34,7 @@ fn holds_results(path: &str) -> bool {
     path.split(['/', '.', '-', '_']).any(|word| RESULTS.contains(&word))
 }
 
-/// The arguments of all includes, as they are written.
+/// The unparsed arguments of all includes.
 fn included(file: &File) -> impl Iterator<Item = &str> {
     INCLUDES.into_iter().flat_map(|name| file.uncommented.match_indices(name)).map(|(at, name)| {
         let after = &file.uncommented[at + name.len()..];
@@ -42,8 +42,7 @@ fn included(file: &File) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What is wrong with an include, if anything: it must be one plain path, to a file of the crate or to a
-/// machine.
+/// Checks an include: its argument must be one plain path to a file of the crate or to a machine.
 fn foreign(file: &File, argument: &str) -> Option<Finding> {
     let Some(path) = argument.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
         return Some(Finding::new(&file.path, format!("includes {argument}, which is no plain path")));
@@ -57,7 +56,7 @@ fn foreign(file: &File, argument: &str) -> Option<Finding> {
     Some(Finding::new(&file.path, format!("includes {path}, which lies outside the crate and the machines")))
 }
 
-/// The path from the root; nothing where it leaves the tree.
+/// The path from the root; `None` if it leaves the tree.
 fn resolve(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').collect();
     for part in path.split('/') {

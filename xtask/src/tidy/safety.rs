@@ -1,5 +1,5 @@
-//! The table of `docs/safety.md`: each situation names the test that checks it, and that test exists. Whether it passes
-//! is known to `cargo xtask test`.
+//! The table of `docs/safety.md`: each situation names the test that checks it, and that test exists. `cargo xtask
+//! test` shows whether it passes.
 
 use super::Finding;
 use super::source::File;
@@ -7,10 +7,10 @@ use super::source::File;
 /// The page.
 pub const PAGE: &str = "docs/safety.md";
 
-/// Situations that it has at least: what was asked for when it was written.
+/// The minimum number of situations, as required when the page was written.
 const LEAST: usize = 60;
 
-/// Rows without a test, tests that do not exist, and too few rows.
+/// Finds rows without a test, tests that do not exist, and too few rows.
 pub fn check(page: &str, files: &[File]) -> Vec<Finding> {
     let rows: Vec<(usize, &str)> = page.lines().enumerate().filter(|(_, line)| is_row(line)).collect();
     let mut findings: Vec<Finding> = rows
@@ -31,12 +31,12 @@ pub fn check(page: &str, files: &[File]) -> Vec<Finding> {
     findings
 }
 
-/// Whether it is a row of a table, and neither its head nor the line below that.
+/// Returns whether the line is a table row, other than the head and the line below it.
 fn is_row(line: &str) -> bool {
     line.starts_with("| ") && !line.starts_with("| ---") && !line.starts_with("| situation |")
 }
 
-/// The test that a row names, and its file.
+/// The test that a row names, and the test's file.
 fn named(row: &str) -> Option<(&str, &str)> {
     let cell = row.strip_suffix(" |")?.rsplit(" | ").next()?;
     let (test, path) = cell.split_once(" in ")?;
@@ -44,13 +44,12 @@ fn named(row: &str) -> Option<(&str, &str)> {
     Some((quoted(test).filter(is_name)?, quoted(path)?))
 }
 
-/// What is between two back-quotes.
+/// The text between two backquotes.
 fn quoted(text: &str) -> Option<&str> {
     text.strip_prefix('`')?.strip_suffix('`')
 }
 
-/// Whether a file of Rust has the test: the attribute stands before the function, and only other attributes between
-/// them.
+/// Returns whether Rust code has this test: the function has the attribute, with only other attributes between them.
 fn has_test(code: &str, test: &str) -> bool {
     let head = format!("fn {test}(");
     let lines: Vec<&str> = code.lines().map(str::trim).collect();

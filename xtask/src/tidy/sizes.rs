@@ -1,15 +1,15 @@
-//! How long a file may be. Beyond that it has a second subject, which wants a file of its own.
+//! The maximum length of a file. A longer file has a second subject, which needs its own file.
 
 use super::Finding;
 use super::source::File;
 
-/// Lines of a file of Rust, tests included. By the project's style; no file of the ground had half of it.
+/// Lines of a Rust file, including tests. From the project's style; no file of the first commit had half as many.
 const LINES: usize = 600;
 
-/// Longer files, and why they are one subject.
+/// Longer files, each with the reason why it is one subject.
 const LONGER: [(&str, &str); 0] = [];
 
-/// Files that are too long, and lines of the list that no file needs.
+/// Finds files that are too long, and list entries that no file needs.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let too_long = |file: &&File| file.path.ends_with(".rs") && file.text.lines().count() > LINES;
     let known = |path: &str| LONGER.iter().any(|(longer, _)| *longer == path);

@@ -1,20 +1,20 @@
-//! Files of the tree, with what is code in them told from what is only said.
+//! Source files, with code separated from comments and strings.
 
 /// A file of the tree.
 #[derive(Clone, Debug)]
 pub struct File {
     /// Its path from the root of the workspace.
     pub path: String,
-    /// All of it.
+    /// The whole text.
     pub text: String,
-    /// The same with comments, strings and characters blanked; equal to the text where it is no Rust.
+    /// The text with comments, strings and characters blanked; the whole text if the file is not Rust.
     pub code: String,
-    /// The same with comments blanked and strings left.
+    /// The text with only comments blanked.
     pub uncommented: String,
 }
 
 impl File {
-    /// A file of that path and text.
+    /// A file with this path and text.
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> File {
         let (path, text) = (path.into(), text.into());
         let (code, uncommented) = match path.ends_with(".rs") {
@@ -24,7 +24,8 @@ impl File {
         File { path, text, code, uncommented }
     }
 
-    /// The crate it belongs to: `kernel` for a file under `crates/kernel`, nothing outside of crates.
+    /// The crate of the file: `kernel` for a file under `crates/kernel`, `xtask` for one under `xtask`, otherwise
+    /// `None`.
     pub fn crate_name(&self) -> Option<&str> {
         match self.path.strip_prefix("crates/") {
             Some(rest) => rest.split('/').next(),
@@ -32,19 +33,19 @@ impl File {
         }
     }
 
-    /// Whether it is compiled into tests or benchmarks only, by the folder it lies in.
+    /// Returns whether the file is compiled only into tests or benchmarks, judging by its folder.
     pub fn is_test(&self) -> bool {
         let mut parts = self.path.split('/').skip(1);
         parts.next() == Some("testkit") || matches!(parts.next(), Some("tests" | "benches"))
     }
 }
 
-/// Whether the word stands in the code by itself, not as part of a longer one.
+/// Returns whether the code contains the whole word, not only as part of a longer one.
 pub fn has_word(code: &str, word: &str) -> bool {
     line_of_word(code, word).is_some()
 }
 
-/// The first line, from 1, where the word stands in the code by itself.
+/// The first line, from 1, that contains the whole word.
 pub fn line_of_word(code: &str, word: &str) -> Option<usize> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     code.match_indices(word).find_map(|(at, _)| {
@@ -54,8 +55,8 @@ pub fn line_of_word(code: &str, word: &str) -> Option<usize> {
     })
 }
 
-/// The text of Rust with its comments blanked, and its strings and characters too where asked for. Lines
-/// and columns stay where they are.
+/// Rust text with its comments blanked, and also its strings and characters if `strings_too`. Lines and columns do not
+/// change.
 fn blanked(text: &str, strings_too: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -81,7 +82,7 @@ enum Token {
     Literal,
 }
 
-/// What the text begins with, and how many bytes of it.
+/// The first token of the text: its length in bytes, and its kind.
 fn token(text: &str) -> (usize, Token) {
     let bytes = text.as_bytes();
     match bytes[0] {
@@ -124,7 +125,7 @@ fn nested_comment(text: &str) -> usize {
     text.len()
 }
 
-/// The length of a string whose opening quote stands at `start`.
+/// The length of a string whose opening quote is at `start`.
 fn quoted(text: &str, start: usize) -> usize {
     let mut bytes = text.bytes().enumerate().skip(start + 1);
     while let Some((at, byte)) = bytes.next() {
@@ -137,7 +138,7 @@ fn quoted(text: &str, start: usize) -> usize {
     text.len()
 }
 
-/// The length of `#"..."#` with any number of marks; nothing where it is none.
+/// The length of `#"..."#` with any number of marks; `None` if the text is not a raw string.
 fn raw(text: &str) -> Option<usize> {
     let marks = text.bytes().take_while(|&byte| byte == b'#').count();
     text[marks..].starts_with('"').then(|| {
@@ -146,7 +147,7 @@ fn raw(text: &str) -> Option<usize> {
     })
 }
 
-/// The length of a character in quotes; nothing where the quote begins a lifetime.
+/// The length of a character literal; `None` if the quote begins a lifetime.
 fn character(text: &str) -> Option<usize> {
     let mut chars = text.char_indices().skip(1);
     let (_, first) = chars.next()?;

@@ -1,4 +1,4 @@
-//! Only the program's `ui` writes to the terminal: other code returns its results, or reports events.
+//! Only the program's `ui` writes to the terminal. Other code returns its results or reports events.
 
 use super::Finding;
 use super::source::{File, has_word};
@@ -6,13 +6,13 @@ use super::source::{File, has_word};
 /// The folder that may print.
 const UI: &str = "crates/diskperf/src/ui/";
 
-/// Crates of tests and of tools that are not installed: they print as they like.
+/// Crates of tests and of tools that are not installed. They may print.
 const TOOLS: [&str; 4] = ["calibration", "overhead", "testkit", "xtask"];
 
-/// Code that prints, or that opens the terminal to print.
+/// Words of code that prints or opens the terminal to print.
 const WORDS: [&str; 8] = ["print!", "println!", "eprint!", "eprintln!", "dbg!", "remark!", "io::stdout", "io::stderr"];
 
-/// Files outside `ui` that print.
+/// Finds files outside `ui` that print.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let is_program = |file: &&File| file.crate_name().is_some_and(|name| !TOOLS.contains(&name)) && !file.is_test();
     let of_program = files.iter().filter(|file| file.path.ends_with(".rs") && !file.path.starts_with(UI));

@@ -1,5 +1,5 @@
-//! Unsafe code stands in one crate, where everybody looks for it. The lint `unsafe_code` holds this in the
-//! crates that take it; this rule also holds where a crate would not.
+//! Unsafe code is only in one crate, where reviewers look for it. The lint `unsafe_code` enforces this in the crates
+//! that use our lints. This rule also covers crates that do not.
 
 use super::Finding;
 use super::source::{File, line_of_word};
@@ -7,7 +7,7 @@ use super::source::{File, line_of_word};
 /// The crate that calls the kernel.
 const ALLOWED: &str = "kernel";
 
-/// Unsafe code anywhere else.
+/// Finds unsafe code in other crates.
 pub fn check(files: &[File]) -> Vec<Finding> {
     let elsewhere = files.iter().filter(|file| file.path.ends_with(".rs") && file.crate_name() != Some(ALLOWED));
     elsewhere

@@ -1,4 +1,4 @@
-//! Which file of a crate imports which, and the circles in that.
+//! The imports between the files of a crate, and the circles among them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -6,12 +6,12 @@ use super::super::Finding;
 use super::modules::{FileId, ModuleId, Tree};
 use super::resolve::{definers, is_module, macro_definers};
 
-/// The files of a crate and what they import.
+/// The files of a crate and their imports.
 pub struct Graph {
     files: Vec<String>,
     /// The imports of modules inside functions: the file and the path.
     hidden: Vec<(FileId, String)>,
-    /// The file that the module of a file is in, for all but the root.
+    /// The file of the parent module, for all files but the root.
     parents: BTreeMap<FileId, FileId>,
     /// The names that one file imports from another.
     imports: BTreeMap<(FileId, FileId), BTreeSet<String>>,
@@ -21,7 +21,7 @@ pub struct Graph {
 pub type Circle = BTreeSet<FileId>;
 
 impl Graph {
-    /// The imports between the files of a crate.
+    /// The imports between the files of this tree.
     pub fn of(tree: &Tree) -> Graph {
         let mut graph =
             Graph { files: tree.files.clone(), hidden: Vec::new(), parents: BTreeMap::new(), imports: BTreeMap::new() };
@@ -53,19 +53,19 @@ impl Graph {
         graph
     }
 
-    /// The imports of modules inside functions.
+    /// Findings for the imports of modules inside functions.
     pub fn hidden(&self) -> Vec<Finding> {
         let message = |path: &str| format!("use {path} inside a function hides imports: move it out");
         self.hidden.iter().map(|(file, path)| Finding::new(&self.files[*file], message(path))).collect()
     }
 
-    /// Takes an import out.
+    /// Removes an import.
     pub fn remove(&mut self, from: &str, to: &str) {
         let files = &self.files;
         self.imports.retain(|(importer, imported), _| (&*files[*importer], &*files[*imported]) != (from, to));
     }
 
-    /// Whether one file of the circle imports the other.
+    /// Returns whether `from` imports `to`, and both are in the circle.
     pub fn is_among(&self, circle: &Circle, from: &str, to: &str) -> bool {
         let mut among = self.imports.keys().filter(|(importer, imported)| within(circle, *importer, *imported));
         among.any(|(importer, imported)| self.files[*importer] == from && self.files[*imported] == to)
@@ -73,7 +73,8 @@ impl Graph {
 
     /// The circles that count:
     ///   1. files that reach one another through imports form a circle;
-    ///   2. if one of them is the module that all others are in, it does not count, and the others are asked again.
+    ///   2. if all other files are inside the module of one of them, this circle does not count. The others are checked
+    ///      again without that file.
     pub fn circles(&self) -> Vec<Circle> {
         self.circles_in((0..self.files.len()).collect())
     }
@@ -99,7 +100,7 @@ impl Graph {
         circles
     }
 
-    /// The shortest circle among the files of one, as text.
+    /// The shortest circle among the files of a circle, as text.
     pub fn shortest(&self, circle: &Circle) -> String {
         let ways = circle.iter().filter_map(|file| self.way_round(*file, circle));
         let counts = |way: &Vec<FileId>| !self.circles_in(way.iter().copied().collect()).is_empty();
@@ -114,7 +115,7 @@ impl Graph {
         steps.collect::<Vec<_>>().join(", ")
     }
 
-    /// A shortest way from a file back to itself, without its end.
+    /// The shortest path from a file back to itself, without the final step.
     fn way_round(&self, start: FileId, circle: &Circle) -> Option<Vec<FileId>> {
         let mut came_from: BTreeMap<FileId, FileId> = BTreeMap::new();
         let mut queue = VecDeque::from([start]);
@@ -140,7 +141,7 @@ impl Graph {
         imported.filter(|file| among.contains(file))
     }
 
-    /// The files that one leads to, among some.
+    /// The files that `start` reaches through files in `among`.
     fn reached(&self, start: FileId, among: &BTreeSet<FileId>) -> BTreeSet<FileId> {
         let mut reached = BTreeSet::from([start]);
         let mut rest = vec![start];
@@ -154,7 +155,7 @@ impl Graph {
         self.reached(from, among).contains(&to)
     }
 
-    /// Whether the module of a file is in that of another, however deep.
+    /// Returns whether a file's module is inside the module of `of`, at any depth.
     fn is_in(&self, file: FileId, of: FileId) -> bool {
         let mut above = self.parents.get(&file);
         while let Some(parent) = above {
@@ -166,7 +167,7 @@ impl Graph {
         false
     }
 
-    /// The path below `src`.
+    /// The path relative to `src`.
     fn short(&self, file: FileId) -> &str {
         let path = &self.files[file];
         path.split_once("/src/").map_or(path, |(_, short)| short)

@@ -1,15 +1,16 @@
-//! No import circle between the files of a crate: each file can be read knowing only the files that it uses.
+//! Import circles between the files of a crate are forbidden, so that each file can be read knowing only the files that
+//! it uses.
 //!
-//!   1. A `use`, a path in the code, a path in the arguments of a macro and the name of a macro count as an import of
-//!      the file that defines the item, through re-exports and globs.
-//!      A module that only re-exports an item of a module in it does not import it, as little as `mod` does.
+//!   1. A `use`, a path in the code, a path in the arguments of a macro, and the name of a macro count as an import of
+//!      the file that defines the item, through re-exports and globs. A module that only re-exports an item of one of
+//!      its child modules does not import it, just as `mod` does not.
 //!   2. Code under `#[cfg(test)]` does not count.
 //!   3. A module and the modules in it may use each other. A circle that leaves the module counts, and so does one that
 //!      its child modules form without it.
-//!   4. A `use` of a module inside a function is a finding, a glob too: what the function takes from the module is not
-//!      seen.
+//!   4. A `use` of a module inside a function is a finding, even a glob, because the items that the function uses would
+//!      not be seen.
 //!
-//! Not seen: calls of methods that another file adds to a type, and code that macros make.
+//! Not detected: calls of methods that another file adds to a type, and code that macros generate.
 
 mod graph;
 mod modules;
@@ -22,17 +23,17 @@ use super::source::File;
 use graph::Graph;
 use modules::Tree;
 
-/// Imports that may close a circle: the file, the file it imports, and why. At most three.
+/// Permitted imports that close a circle: the importing file, the imported file, and the reason. At most three.
 const EXCEPTIONS: [(&str, &str, &str); 0] = [];
 
 const _: () = assert!(EXCEPTIONS.len() <= 3, "at most three exceptions");
 
-/// The circles in the crates of these files.
+/// Finds the circles in the crates of these files.
 pub fn check(files: &[File]) -> Vec<Finding> {
     found(&files.iter().collect::<Vec<_>>(), &EXCEPTIONS)
 }
 
-/// The circles in some files, and the exceptions that none of their circles needs.
+/// Finds the circles in some files, and the exceptions that are not needed.
 fn found(files: &[&File], exceptions: &[(&str, &str, &str)]) -> Vec<Finding> {
     let names: BTreeSet<&str> = files.iter().filter_map(|file| file.crate_name()).collect();
     let mut findings = Vec::new();
@@ -67,7 +68,7 @@ fn files_of<'a>(files: &[&'a File], name: &str) -> Vec<&'a File> {
     files.iter().copied().filter(is_source).collect()
 }
 
-/// What the files of a crate import, one graph for its library and one for its program.
+/// The import graphs of a crate: one for its library and one for its program.
 fn graphs_of(files: &[&File]) -> Result<Vec<Graph>, Finding> {
     let texts: BTreeMap<&str, &str> = files.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
     let is_root = |path: &&str| path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs");
@@ -100,7 +101,7 @@ mod tests {
         assert!(found[0].contains("a.rs -> b.rs (B)") && found[0].contains("b.rs -> a.rs (g)"), "{found:?}");
         assert!(found[0].contains("2 files"), "{found:?}");
         assert_eq!(count(&[root, ("a.rs", "pub fn g() {}"), b]), 0);
-        // A module is no item: only what is used of it counts.
+        // Importing a module is not a use of an item; only the items used through it count.
         assert_eq!(count(&[root, ("a.rs", "use crate::b; pub fn g() {}"), b]), 0);
         assert_eq!(count(&[root, ("a.rs", "use crate::b; pub fn g() -> b::B { b::B }"), b]), 1);
     }
@@ -112,7 +113,7 @@ mod tests {
         let hall = ("hall.rs", "pub use crate::a::A;");
         assert_eq!(count(&[root, ("a.rs", "use crate::Renamed; pub struct A;"), b, hall]), 1);
         assert_eq!(count(&[root, ("a.rs", "pub struct A;"), b, hall]), 0);
-        // Through the file that only passes the item on there is no way back.
+        // No path leads back through the file that only re-exports the item.
         let found = circles(&[root, ("a.rs", "use crate::Renamed; pub struct A;"), b, hall], &[]);
         assert!(found[0].contains("2 files") && !found[0].contains("hall.rs"), "{found:?}");
     }
@@ -125,7 +126,7 @@ mod tests {
         assert_eq!(count(&[root, ("hall.rs", "mod inner; pub use inner::I; pub struct H;"), inner, other]), 0);
         assert_eq!(count(&[root, ("hall.rs", "mod inner; pub use inner::I; pub struct H(I);"), inner, other]), 1);
         assert_eq!(count(&[root, ("hall.rs", "mod inner; use inner::I; pub struct H(I);"), inner, other]), 1);
-        // What is not in it is imported, passed on or not.
+        // An item of another module is imported, re-exported or not.
         assert_eq!(count(&[root, ("hall.rs", "pub use crate::other::O; pub struct H;"), other]), 1);
     }
 
@@ -134,7 +135,7 @@ mod tests {
         let root = ("lib.rs", "mod a; mod b; pub use inner::*; mod inner { pub use crate::b::*; }");
         let b = ("b.rs", "use crate::a::*; pub struct B(A);");
         assert_eq!(count(&[root, ("a.rs", "use crate::*; pub struct A; fn f() -> B { todo!() }"), b]), 1);
-        // Nothing of it is used.
+        // No item of the glob is used.
         assert_eq!(count(&[root, ("a.rs", "use crate::*; pub struct A;"), b]), 0);
         // A glob of an enum uses the enum.
         let b = ("b.rs", "use crate::a::A::*; pub struct B;");
@@ -149,11 +150,11 @@ mod tests {
         let twin = ("a/twin.rs", "use super::A; pub struct T;");
         let other = ("other.rs", "use crate::a::A; pub struct O;");
         assert_eq!(count(&[root, a, child, twin, other]), 0);
-        // Both children without the parent:
+        // A circle of both children without the parent.
         let closed = ("a/twin.rs", "use super::child::C; pub struct T;");
         let found = circles(&[root, a, child, closed, other], &[]);
         assert!(found.len() == 1 && found[0].contains("2 files"), "{found:?}");
-        // Out of the module and back, through the parent:
+        // Out of the module and back through the parent.
         let closed = ("a/twin.rs", "use crate::other::O; pub struct T;");
         let a = ("a.rs", "mod child; mod twin; use twin::T; pub struct A;");
         assert_eq!(count(&[root, a, child, closed, other]), 1);

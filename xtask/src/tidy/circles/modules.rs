@@ -17,7 +17,7 @@ pub type ModuleId = usize;
 /// The number of a file in its tree.
 pub type FileId = usize;
 
-/// What a name stands for in a module.
+/// The meaning of a name in a module.
 #[derive(Debug)]
 pub enum Binding {
     /// An item that is defined in the module's file.
@@ -28,28 +28,28 @@ pub enum Binding {
     Import(Path),
 }
 
-/// A module: a file, or a part of one.
+/// A module: a whole file, or a part of one.
 #[derive(Debug, Default)]
 pub struct Module {
-    /// The module that it is in.
+    /// The parent module; `None` for the root.
     pub parent: Option<ModuleId>,
-    /// Its file.
+    /// The file that contains it.
     pub file: FileId,
-    /// Its names.
+    /// The names defined or imported in it.
     pub names: BTreeMap<String, Vec<Binding>>,
-    /// The paths whose names it imports all.
+    /// The paths of its glob imports.
     pub globs: Vec<Path>,
-    /// The paths that its code uses, those of `use` too.
+    /// The paths that its code uses, including those of `use`.
     pub paths: BTreeSet<Path>,
     /// The paths that it re-exports.
     pub passed_on: BTreeSet<Path>,
-    /// The macros that its code calls by a bare name.
+    /// The macros that its code calls by an unqualified name.
     pub calls: BTreeSet<String>,
-    /// The macros whose bare names it and the modules in it can call, each with its file.
+    /// The macros that can be called by unqualified names in it and in the modules inside it, each with its file.
     pub macros: BTreeMap<String, FileId>,
-    /// The paths of the `use` inside functions.
+    /// The paths of `use` inside functions.
     pub inner_uses: Vec<Path>,
-    /// Whether its macros can be called after it (`#[macro_use]`).
+    /// True if its macros can be called after it (`#[macro_use]`).
     is_macro_use: bool,
 }
 
@@ -63,7 +63,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Reads a crate from its root on. `texts` has the text of each file.
+    /// Reads a crate, starting at its root. `texts` has the text of each file.
     pub fn read(root: &str, texts: &BTreeMap<&str, &str>) -> Result<Tree, Finding> {
         let mut tree = Tree::default();
         let mut rest: Vec<(String, Option<ModuleId>)> = vec![(root.to_owned(), None)];
@@ -91,9 +91,9 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Gives the macros of a module with `#[macro_use]` to the module that it is in.
+    /// Copies the macros of a module with `#[macro_use]` to its parent.
     fn hand_up_macros(&mut self) {
-        // The modules in a module are after it.
+        // A module comes after its parent in the list.
         for id in (1..self.modules.len()).rev() {
             let module = &self.modules[id];
             if let Some(parent) = module.parent.filter(|_| module.is_macro_use) {
@@ -108,8 +108,8 @@ impl Tree {
         self.modules.len() - 1
     }
 
-    /// Enters the items of a module. Returns the modules that have files of their own, each with its path from
-    /// this file.
+    /// Adds the items of a module to the tree. Returns the modules with files of their own, each with its module path
+    /// from this file.
     fn fill(&mut self, module: ModuleId, items: Vec<Item>) -> Vec<(Path, ModuleId)> {
         let mut outside = Vec::new();
         for item in items.into_iter().filter(|item| !is_test(attributes(item))) {
@@ -178,7 +178,7 @@ impl Tree {
     }
 }
 
-/// Where the file of a module may be whose path from this file is given.
+/// The two possible paths of a module's file. `module` is its module path from `file`.
 fn child_paths(file: &str, module: &Path) -> [String; 2] {
     let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
     let stem = match name {
@@ -189,7 +189,7 @@ fn child_paths(file: &str, module: &Path) -> [String; 2] {
     [format!("{stem}.rs"), format!("{stem}/mod.rs")]
 }
 
-/// The paths of a `use`, each with the name that it binds; none if it binds all.
+/// The paths of a `use`, each with the name that it binds; `None` for a glob.
 fn flat(tree: &UseTree) -> Vec<(Path, Option<String>)> {
     match tree {
         UseTree::Path(path) => {
@@ -204,7 +204,7 @@ fn flat(tree: &UseTree) -> Vec<(Path, Option<String>)> {
     }
 }
 
-/// A path behind one more segment. `a::{self}` binds the name `a`.
+/// Puts a segment in front of a path. `a::{self}` binds the name `a`.
 fn prefixed(first: &str, mut rest: Path, name: Option<String>) -> (Path, Option<String>) {
     let name = name.map(|name| if name == "self" { first.to_owned() } else { name });
     if rest == ["self"] {
@@ -250,7 +250,7 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Whether only tests are compiled with it: `#[cfg(test)]`, or `test` and something else.
+/// Returns whether the item is compiled only for tests: `#[cfg(test)]`, or `cfg(all(...))` with `test`.
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg") => {
@@ -274,8 +274,7 @@ struct Paths {
 }
 
 impl Paths {
-    /// The paths in tokens that are not parsed, such as `a::b` in the arguments of a macro, and in strings of
-    /// attributes.
+    /// Collects paths in unparsed tokens, such as `a::b` in the arguments of a macro, and in strings of attributes.
     fn scan(&mut self, tokens: TokenStream, with_strings: bool) {
         let mut path = Path::new();
         let mut colons = 0;
@@ -313,8 +312,8 @@ impl Paths {
         self.take(&mut path);
     }
 
-    /// The paths in a string of an attribute. One may name a module, as in `with = "a::b"` of serde, whose functions
-    /// the derived code calls.
+    /// Collects the paths in a string of an attribute. One may name a module, as in `with = "a::b"` of serde: the
+    /// derived code calls its functions.
     fn scan_string(&mut self, tokens: TokenStream) {
         let mut found = Paths::default();
         found.scan(tokens, false);

@@ -1,10 +1,10 @@
-//! From a path in a module to the file that defines the item: through imports, re-exports and globs.
+//! Resolves a path in a module to the file that defines the item, through imports, re-exports and globs.
 
 use std::collections::BTreeSet;
 
 use super::modules::{Binding, FileId, ModuleId, Tree};
 
-/// What a path leads to.
+/// The item or module that a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
     /// An item, by its file.
@@ -12,8 +12,8 @@ enum Target {
     Module(ModuleId),
 }
 
-/// The files that define what a path in a module names; none if it names a module or an item of another crate. A name
-/// can be a type and a function at once.
+/// The files that define the item of a path. Empty if the path names a module or an item of another crate. A name can
+/// be a type and a function at once, so there may be several files.
 pub fn definers(tree: &Tree, module: ModuleId, path: &[String]) -> BTreeSet<FileId> {
     let items = targets(tree, module, path).into_iter().filter_map(|target| match target {
         Target::Item(file) => Some(file),
@@ -22,8 +22,8 @@ pub fn definers(tree: &Tree, module: ModuleId, path: &[String]) -> BTreeSet<File
     items.collect()
 }
 
-/// The files that define a macro which is called by a bare name: the nearest module around the call that has such a
-/// macro, or else what the name is as a path.
+/// The files that define a macro called by an unqualified name: that of the innermost enclosing module with such a
+/// macro, or else that of the name as a path.
 pub fn macro_definers(tree: &Tree, module: ModuleId, name: &str) -> BTreeSet<FileId> {
     let around = std::iter::successors(Some(module), |module| tree.modules[*module].parent);
     match around.filter_map(|module| tree.modules[module].macros.get(name)).next() {
@@ -32,7 +32,7 @@ pub fn macro_definers(tree: &Tree, module: ModuleId, name: &str) -> BTreeSet<Fil
     }
 }
 
-/// Whether a path names a module of the crate.
+/// Returns whether a path names a module of the crate.
 pub fn is_module(tree: &Tree, module: ModuleId, path: &[String]) -> bool {
     targets(tree, module, path).iter().any(|target| matches!(target, Target::Module(_)))
 }
@@ -43,8 +43,8 @@ fn targets(tree: &Tree, module: ModuleId, path: &[String]) -> Vec<Target> {
 
 struct Search<'a> {
     tree: &'a Tree,
-    /// The bindings that are being followed, by module, name and place among the bindings of the name: imports can lead
-    /// back to where they began. The globs of the module have the place `GLOBS`.
+    /// The bindings being followed, by module, name and index among the bindings of the name, because imports can be
+    /// cyclic. The globs of the module have the index `GLOBS`.
     seen: BTreeSet<(ModuleId, String, usize)>,
 }
 
@@ -55,7 +55,7 @@ impl Search<'_> {
         let mut targets = vec![Target::Module(module)];
         for (place, name) in path.iter().enumerate() {
             let behind = targets.into_iter().flat_map(|target| match target {
-                // An associated item, or a variant.
+                // The rest is an associated item or a variant.
                 Target::Item(_) => vec![target],
                 Target::Module(of) => self.step(of, name, place == 0),
             });
@@ -85,7 +85,7 @@ impl Search<'_> {
                 }
             }
         }
-        // A name of its own hides those of globs.
+        // A name of the module hides those of its globs.
         if targets.is_empty() {
             targets.extend(self.once((module, name, GLOBS), |search| search.look_up_in_globs(module, name)));
         }
@@ -104,7 +104,7 @@ impl Search<'_> {
         targets
     }
 
-    /// What following a binding finds; nothing if it is being followed already.
+    /// The targets of a binding. Empty if it is already being followed.
     fn once(
         &mut self,
         (module, name, place): (ModuleId, &str, usize),
