@@ -1,8 +1,8 @@
-//! What cargo builds, and where it puts it.
+//! Builds with cargo, and finds the executables.
 //!
-//! A test binary of several files (`tests/cli/main.rs`) saves links. Each of its modules still runs as a process of its
-//! own, as if it were a binary: modules run side by side, and share no static and no mount namespace. The test harness
-//! lists the modules, so a new one needs no entry here.
+//! A test binary of several files (`tests/cli/main.rs`) saves links. Each of its modules still runs as a separate
+//! process, like a binary: modules run side by side, and share no static and no mount namespace. The test harness lists
+//! the modules, so a new one needs no entry here.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,52 +12,52 @@ use cargo_metadata::{Artifact, Message, TargetKind};
 
 use crate::process;
 
-/// What a call of cargo has built that can be run.
+/// The executables that a cargo command has built.
 pub struct Built {
-    /// The program diskperf.
+    /// The program diskperf, if it was built.
     pub program: Option<PathBuf>,
     /// Test files.
     pub tests: Vec<TestFile>,
 }
 
-/// A file of tests, built: a test binary, or a module of one.
+/// A built test file: a test binary, or a module of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestFile {
-    /// Its package.
+    /// Its package: the name of the package's folder.
     pub package: String,
     /// Its name: cargo's, or `cli_store` for the module `store` of the test binary `cli`.
     pub name: String,
     /// Cargo's name: the test binary, or the crate or program whose unit tests they are.
     pub target: String,
-    /// The tests of a module, as the test harness names them. Empty for a whole binary.
+    /// The names of a module's tests in the test harness. Empty for a whole binary.
     pub tests: Vec<String>,
-    /// Whether it is a file under `tests`.
+    /// True for a file under `tests`.
     pub is_integration: bool,
-    /// The kind of target, as cargo calls it: `lib`, `bin`, `test`, `bench`.
+    /// The kind of target in cargo's terms: `lib`, `bin`, `test`, `bench`.
     pub kind: String,
-    /// Where it was put.
+    /// The path of the executable.
     pub executable: PathBuf,
-    /// The folder of the package, in which its tests stand.
+    /// The folder of the package, which is the working directory of its tests.
     pub folder: PathBuf,
 }
 
 impl TestFile {
-    /// The command that runs its tests, as `cargo test` does, for at most these seconds: all, or only one.
+    /// The command that runs its tests (or only the test `only`), as `cargo test` does, for at most this time.
     pub fn command(&self, only: Option<&str>, seconds: u32) -> Command {
         let mut command = process::bounded(&self.executable, seconds);
         command.args(self.selection(only)).current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
         command
     }
 
-    /// The arguments of the executable that select its tests: all, or only one.
+    /// The arguments of the executable that select its tests, or only the test `only`.
     pub fn selection<'a>(&'a self, only: Option<&'a str>) -> Vec<&'a str> {
         let tests = only.map_or_else(|| self.tests.iter().map(String::as_str).collect(), |test| vec![test]);
         // A filter without --exact matches parts of names: `file::` would select `profile::` too.
         if tests.is_empty() { tests } else { [vec!["--exact"], tests].concat() }
     }
 
-    /// `kernel::images`, `kernel` for the unit tests of a library, `overhead (bench loops)` for anything else. No two
-    /// are alike.
+    /// The unique display name: `kernel::images`, `kernel` for the unit tests of a library, `overhead (bench loops)`
+    /// for anything else.
     pub fn shown(&self) -> String {
         let TestFile { package, name, kind, .. } = self;
         match kind.as_str() {
@@ -68,12 +68,12 @@ impl TestFile {
     }
 }
 
-/// Has cargo build tests, which these arguments select; what the compiler says goes to standard error.
+/// Builds the tests that these arguments select. Messages of the compiler go to standard error.
 pub fn tests(arguments: &[&str]) -> Result<Built, String> {
     build(process::cargo(&[&["test", "--no-run"], arguments].concat()), &[])
 }
 
-/// Runs this command of cargo, which builds, and has it say where; the last words are the compiler's.
+/// Runs a cargo command that builds, and collects the paths of its executables. `last` are arguments for the compiler.
 pub fn build(mut command: Command, last: &[&str]) -> Result<Built, String> {
     let output = process::output(command.arg("--message-format=json-render-diagnostics").args(last))?;
     let mut built = Built { program: None, tests: Vec::new() };
@@ -87,12 +87,12 @@ pub fn build(mut command: Command, last: &[&str]) -> Result<Built, String> {
             built.program = Some(executable);
         }
     }
-    // Whatever was ready first.
+    // Cargo reports executables in the order in which they are completed.
     built.tests.sort_by_key(TestFile::shown);
     Ok(built)
 }
 
-/// A test binary; its modules if it has several files.
+/// The test files of a test binary: its modules if it has several files, otherwise the binary itself.
 fn test_files(artifact: Artifact, executable: PathBuf) -> Result<Vec<TestFile>, String> {
     let folder = artifact.manifest_path.parent().ok_or("a package without a folder")?;
     let whole = TestFile {
@@ -114,7 +114,7 @@ fn test_files(artifact: Artifact, executable: PathBuf) -> Result<Vec<TestFile>, 
     Ok(by_module(&whole.target, &list).into_iter().map(module).collect())
 }
 
-/// The tests of each module, by its name: `cli_store` has `store::a_test`. The list is the test harness's:
+/// The tests of each module, by its name: `cli_store` has `store::a_test`. The list is that of the test harness:
 /// `store::a_test: test`.
 fn by_module(target: &str, list: &str) -> BTreeMap<String, Vec<String>> {
     let mut modules: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -1,11 +1,11 @@
-//! `cargo xtask dist`: the program as it is handed out, one static file, and a package for Debian with it.
+//! `cargo xtask dist`: the distributed program, one static file, and a Debian package that contains it.
 //!
 //! Policy:
-//!   1. built for musl, so that it needs nothing of the machine that is to be measured: no library, no interpreter,
-//!      no Rust. SQLite is in it, which wants a C compiler for the same target (musl-gcc);
-//!   2. what is not static, or larger than it may be, is not handed out;
-//!   3. manual pages and completions of the package are those that the program itself prints;
-//!   4. what is made lies in `target/dist` under names with version and machine; nothing is installed.
+//!   1. the program is built for musl, so that the measured machine needs no library, no interpreter and no Rust. It
+//!      contains SQLite, which needs a C compiler for the same target (musl-gcc);
+//!   2. a program that is not static, or exceeds the size limit, is not distributed;
+//!   3. the manual pages and completions of the package are those that the program itself prints;
+//!   4. the results are in `target/dist` under names with version and machine; nothing is installed.
 
 mod deb;
 mod elf;
@@ -18,34 +18,34 @@ use std::process::Command;
 
 use crate::{built, process, targets};
 
-/// What it is built for.
+/// The target of the build.
 const TARGET: &str = "x86_64-unknown-linux-musl";
 
-/// The compiler for the C in it, of the package musl-tools.
+/// The compiler for its C code, from the package musl-tools.
 const COMPILER: &str = "musl-gcc";
 
-/// At one place in memory: a program that can be moved has a table of 300 KB of what to change then.
+/// A fixed address: a position-independent program has a table of relocations of 300 KB.
 const FIXED: &str = "relocation-model=static";
 
-/// What SQLite is built with and the store never asks for: search in texts and in space, functions of JSON and of
-/// sounds, statistics for plans.
+/// Disables parts of SQLite that the store never uses: full-text search, R-trees, JSON, soundex, statistics for the
+/// query planner.
 const UNUSED_IN_SQLITE: &str = "-USQLITE_ENABLE_FTS3 -USQLITE_ENABLE_FTS3_PARENTHESIS -USQLITE_ENABLE_FTS5 \
     -USQLITE_ENABLE_RTREE -DSQLITE_OMIT_JSON -USQLITE_SOUNDEX -USQLITE_ENABLE_STAT4 -USQLITE_ENABLE_DBSTAT_VTAB";
 
-/// A panic ends the program at once, and nobody finds a way out of a function: what the linker leaves out for that is
-/// 635 KB (568 of tables, 68 of an index of them), measured. A panic says where it was all the same.
+/// A linker script that drops the unwinding tables: 635 KB (568 of tables, 68 of an index), measured. A panic ends the
+/// program at once and needs no unwinding. It still prints its location.
 const NO_WAY_OUT: &str = "xtask/src/dist/no_way_out.ld";
 
-/// C has no panics: it needs no tables by which one finds its way out.
+/// C has no panics, so its code needs no unwinding tables.
 const C_FLAGS: &str = "-fno-unwind-tables -fno-asynchronous-unwind-tables";
 
-/// The most bytes that it may have: six megabytes.
+/// The maximum size of the program in bytes: six megabytes.
 const MOST: u64 = 6_000_000;
 
-/// The machine it is for, as Debian calls it, and as everybody does.
+/// The machine in Debian's terms, and in general terms.
 const MACHINE: (&str, &str) = ("amd64", "x86_64");
 
-/// What was made.
+/// The results of the build.
 pub struct Made {
     /// The program.
     pub program: PathBuf,
@@ -53,7 +53,7 @@ pub struct Made {
     pub package: PathBuf,
 }
 
-/// Makes everything, and says what.
+/// Builds both files and prints their sizes and paths.
 pub fn run() -> Result<(), String> {
     possible()?;
     let made = make()?;
@@ -64,7 +64,7 @@ pub fn run() -> Result<(), String> {
     Ok(())
 }
 
-/// Whether it can be made here; says why not, and how to change that.
+/// Checks whether the build is possible here. The error has the reason and the remedy.
 pub fn possible() -> Result<(), String> {
     if std::env::consts::ARCH != "x86_64" {
         return Err("it is made on x86-64 only".to_owned());
@@ -78,7 +78,7 @@ pub fn possible() -> Result<(), String> {
     targets::provide(TARGET)
 }
 
-/// Builds the program and packs it.
+/// Builds the program and the package.
 pub fn make() -> Result<Made, String> {
     let built = build()?;
     let bytes = fs::read(&built).map_err(|error| format!("cannot read {}: {error}", built.display()))?;
@@ -102,7 +102,7 @@ pub fn make() -> Result<Made, String> {
     Ok(Made { program, package })
 }
 
-/// Builds it, and asks cargo where it is.
+/// Builds the program. Returns the path that cargo reports.
 fn build() -> Result<PathBuf, String> {
     let mut command = process::cargo(&["rustc", "--quiet", "--profile", "dist", "--package", "diskperf"]);
     command.args(["--bin", "diskperf", "--target", TARGET]);
@@ -114,7 +114,7 @@ fn build() -> Result<PathBuf, String> {
     built.program.ok_or_else(|| "cargo has not built the program diskperf".to_owned())
 }
 
-/// As it says itself: `diskperf 0.1.0`.
+/// The version as the program prints it: `diskperf 0.1.0`.
 fn version(program: &Path) -> Result<String, String> {
     let said = process::output(Command::new(program).arg("--version"))?;
     let version = said.split_whitespace().last().map(str::to_owned);

@@ -1,12 +1,12 @@
-//! `cargo xtask docs`: checks that the documents show the program's output, and that the schemas are those of the
-//! structs; `--write` updates them. The work is done by two tests of the program.
+//! `cargo xtask docs`: checks that the documents show the program's output, and that the schemas match the structs;
+//! `--write` updates them. Two tests of the program do the work.
 
 use crate::process;
 
-/// The tests, schemas first: the program prints them.
+/// The tests. The schemas come first because the program prints them.
 const TESTS: [&[&str]; 2] = [&["--lib", "commands::schema"], &["--test", "docs"]];
 
-/// Compares the documents. `writes` updates differing blocks, `measures` all measured blocks too.
+/// Compares the documents. `writes` updates differing blocks; `measures` also updates all measured blocks.
 pub fn run(writes: bool, measures: bool) -> Result<(), String> {
     for test in TESTS {
         let mut cargo = process::cargo(&["test", "--package", "diskperf"]);

@@ -1,6 +1,6 @@
-//! `cargo xtask golden`: what `diskperf paper` prints, kept under `golden/`, a file per table and one for the errors of
-//! all. A test holds the program to these files (`crates/diskperf/tests/program/golden.rs`); this task writes them, and
-//! refuses where an error has grown: errors may only go down.
+//! `cargo xtask golden`: the output of `diskperf paper`, stored under `golden/` in a file per table, and one file for
+//! the errors of all tables. A test compares the program with these files (`crates/diskperf/tests/program/golden.rs`).
+//! This task writes them, and refuses to if an error has grown: errors may only decrease.
 
 use std::fs;
 
@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use crate::process;
 
-/// What the program is asked for, a file of each.
+/// The tables. Each has its own file.
 const TABLES: [&str; 6] = ["T1", "T2", "T3", "T4", "T5", "vaxmix"];
 
-/// The errors over all tables, of those that judge: figures that must not grow, and how they are written.
+/// The errors over all tables that count: figures that must not grow. Each is a kind and a statistic.
 const ERRORS: [(&str, &str); 6] =
     [("rate", "median"), ("rate", "mean"), ("rate", "largest"), ("cpu", "median"), ("cpu", "mean"), ("cpu", "largest")];
 
-/// Writes the files, once everything was simulated.
+/// Writes the files after everything was simulated. `worse` permits errors that have grown.
 pub fn run(worse: bool) -> Result<(), String> {
     let paper = |words: &[&str]| {
         let command = ["run", "--release", "--quiet", "--package", "diskperf", "--", "paper"];
@@ -41,7 +41,8 @@ pub fn run(worse: bool) -> Result<(), String> {
     fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// The figures that must not grow, by name: the errors, and how many rates are off by more than 10 %.
+/// The figures that must not grow, by name: the errors, and the numbers of rates that are off by more than 10 % and 20
+/// %.
 fn errors(summary: &Value) -> Option<Vec<(String, f64)>> {
     let mut errors = Vec::new();
     for (of, what) in ERRORS {
@@ -54,7 +55,7 @@ fn errors(summary: &Value) -> Option<Vec<(String, f64)>> {
     Some(errors)
 }
 
-/// Those that are larger than they are written.
+/// Messages about the errors that exceed their value in the file.
 fn grown(written: &str, errors: &[(String, f64)]) -> Vec<String> {
     let before = |name: &str| -> Option<f64> {
         written.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())

@@ -1,10 +1,10 @@
-//! Test files, several at once, because most of them wait for devices longer than they compute.
+//! Runs test files, several at once, because most of them wait for devices longer than they compute.
 //!
 //! Policy:
-//!   1. the name of a job is printed when it begins, so that you know which one hangs; its output is printed in one
-//!      piece when it has ended;
-//!   2. all jobs run, whatever fails;
-//!   3. queues run side by side, and builds beside them.
+//!   1. the name of a job is printed when it begins, so that you can identify one that hangs. Its output is printed in
+//!      one piece when it has ended;
+//!   2. all jobs run, even if some fail;
+//!   3. queues run side by side, and builds next to them.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,34 +16,34 @@ use crate::built::TestFile;
 use crate::libtest::Totals;
 use crate::process::{self, Ended};
 
-/// A test file that is to be run.
+/// A test file to be run.
 pub struct Job {
-    /// What it is called.
+    /// Its display name.
     pub name: String,
-    /// What runs it.
+    /// The command that runs it.
     pub command: Command,
 }
 
-/// A test file that has ended.
+/// The result of a test file.
 pub struct Done {
-    /// What it is called.
+    /// Its display name.
     pub name: String,
-    /// How long it took.
+    /// Its elapsed time.
     pub took: Duration,
-    /// Its CPU time in seconds, if the kernel told it.
+    /// Its CPU time in seconds; `None` if the kernel did not report it.
     pub cpu_s: Option<f64>,
-    /// All it printed.
+    /// Its output.
     pub output: String,
-    /// What its tests did.
+    /// The counts of its tests.
     pub totals: Totals,
-    /// Why it is no success.
+    /// The reason for its failure; `None` if it succeeded.
     pub failure: Option<String>,
 }
 
-/// Work beside the queues.
+/// Work that runs next to the queues.
 pub type Build<'a> = Box<dyn FnOnce() + Send + 'a>;
 
-/// Runs the jobs of each queue in its order, so many of the queue at once, and hands over each that has ended.
+/// Runs the jobs of each queue in order, with the given number of them at once, and passes each result to `ended`.
 pub fn run(queues: Vec<(Vec<Job>, usize)>, builds: Vec<Build>, ended: impl FnMut(Done)) {
     let work = |job: Job| {
         println!("   {} begins", job.name);
@@ -52,8 +52,8 @@ pub fn run(queues: Vec<(Vec<Job>, usize)>, builds: Vec<Build>, ended: impl FnMut
     side_by_side(queues, builds, work, ended);
 }
 
-/// Does the same work on all members of each queue, in its order and so many of the queue at once, and hands over each
-/// result.
+/// Does `work` on all members of each queue, in order and with the given number of them at once, and passes each result
+/// to `ended`.
 pub fn side_by_side<T: Send, R: Send>(
     queues: Vec<(Vec<T>, usize)>,
     builds: Vec<Build>,
@@ -73,7 +73,7 @@ pub fn side_by_side<T: Send, R: Send>(
                 let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
                 scope.spawn(move || {
                     while let Some(one) = next() {
-                        // The receiver listens until all have ended.
+                        // The receiver exists until all senders have ended.
                         let _ = sender.send(work(one));
                     }
                 });
@@ -85,7 +85,7 @@ pub fn side_by_side<T: Send, R: Send>(
 }
 
 impl Job {
-    /// A file of tests, which leave their skips there.
+    /// A job for a test file, whose tests write their skips to the file `skips`.
     pub fn of(test: &TestFile, skips: &Path) -> Job {
         let mut command = test.command(None, process::LONGEST);
         command.env(testkit::SKIPS, skips);
@@ -137,7 +137,7 @@ mod tests {
         assert!(of("missing").failure.as_ref().is_some_and(|message| message.contains("cannot run")));
     }
 
-    /// Each of two waits for the other.
+    /// Each of the two jobs waits for the other.
     #[test]
     fn two_of_a_queue_and_two_queues_run_at_once() {
         let folder = tempfile::tempdir().expect("a scratch folder");

@@ -1,16 +1,17 @@
-//! What the test harness of Rust prints, as numbers.
+//! The output of the Rust test harness, as numbers.
 
-/// How many tests of some test files did what.
+/// The numbers of tests with each result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Returned; the ones that skipped themselves among them.
+    /// Tests that returned, including those that skipped themselves.
     pub passed: u64,
-    /// Panicked.
+    /// Tests that panicked.
     pub failed: u64,
 }
 
 impl Totals {
-    /// Adds what a line of output says, if it is a file's last: `test result: ok. 10 passed; 0 failed; ...`
+    /// Adds the counts of an output line, if it is the last line of a test file: `test result: ok. 10 passed; 0 failed;
+    /// ...`
     pub fn add_line(&mut self, line: &str) {
         let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". ")) else {
             return;

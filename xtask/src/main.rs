@@ -1,11 +1,11 @@
 //! The project's own tasks, run as `cargo xtask TASK`.
 //!
-//! `test` is what continuous integration runs; `tidy` holds the rules that no compiler holds; `docs` has the
-//! documents show what the program prints, `picture` what a report looks like; `prove` measures what is promised and
-//! takes longer, `steady-tests` runs all tests under load for it; `dist` makes what is handed out; `calibrate` fits the
-//! machines, `golden` keeps what they give. No task touches anything outside the target folder and the temporary one,
-//! but for the packages that `test` installs, the documents that `docs` writes, the picture, `calibrate --write`
-//! (machines/) and `golden` (golden/).
+//! `test` is what continuous integration runs; `tidy` enforces the rules that no compiler enforces. `docs` checks that
+//! the documents show the program's output; `picture` makes the picture of a report. `prove` measures the promised
+//! figures and takes longer; it uses `steady-tests` to run all tests under load. `dist` builds the distributed files;
+//! `calibrate` fits the machines, and `golden` stores their results. No task changes anything outside the target folder
+//! and the temporary folder, with these exceptions: packages that `test` installs, documents that `docs` writes, the
+//! picture, `calibrate --write` (machines/) and `golden` (golden/).
 
 mod built;
 mod dist;

@@ -1,10 +1,10 @@
-//! What the tests need besides Rust, and how it gets here.
+//! The tools that the tests need besides Rust, and their installation.
 
 use std::process::{Command, Stdio};
 
 use crate::process;
 
-/// A tool, and the package of Debian and its descendants that brings it.
+/// A tool, and the package in Debian and its derivatives that contains it.
 const NEEDED: [(&str, &str); 13] = [
     ("losetup", "mount"),
     ("setpriv", "util-linux"),
@@ -21,8 +21,8 @@ const NEEDED: [(&str, &str); 13] = [
     ("chromedriver", "chromium-driver"),
 ];
 
-/// Installs what is missing, as root or where sudo asks for no password; otherwise names it. Tests whose
-/// tool is missing skip themselves, so this fails only where an installation was begun and failed.
+/// Installs missing packages if we are root or sudo needs no password; otherwise prints their names. Tests with a
+/// missing tool skip themselves, so this fails only if an installation was started and failed.
 pub fn provide() -> Result<(), String> {
     let missing = missing(testkit::has_tool);
     if missing.is_empty() {
@@ -43,14 +43,14 @@ pub fn provide() -> Result<(), String> {
     apt(&[&["install", "--no-install-recommends"], missing.as_slice()].concat())
 }
 
-/// The packages of the tools that are not there, each once.
+/// The packages of the missing tools, each once.
 fn missing(has: impl Fn(&str) -> bool) -> Vec<&'static str> {
     let mut packages: Vec<&str> = NEEDED.iter().filter(|(tool, _)| !has(tool)).map(|(_, package)| *package).collect();
     packages.dedup();
     packages
 }
 
-/// What to put before a command so that it may install; nothing where we may not.
+/// The command prefix that permits installation; `None` if we have no permission.
 fn rights() -> Option<&'static [&'static str]> {
     if testkit::is_root() {
         return Some(&[]);

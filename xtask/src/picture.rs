@@ -1,5 +1,5 @@
-//! `cargo xtask picture`: what a report looks like, for README.md: the page that the program makes of a recorded
-//! document, as a browser shows it.
+//! `cargo xtask picture`: the picture of a report for README.md. It shows the page that the program makes of a recorded
+//! document, as a browser renders it.
 
 use std::fs;
 use std::path::Path;
@@ -9,23 +9,23 @@ use testkit::browser::{self, Browser, Medium, View};
 
 use crate::process::{self, root};
 
-/// The document that is shown where no other is named.
+/// The default document.
 pub const DOCUMENT: &str = "docs/choice.json";
 
-/// Where the picture goes.
+/// The file of the picture.
 const PICTURE: &str = "docs/report.png";
 
-/// How wide the page is shown: as on a small laptop.
+/// The width of the page in pixels: a small laptop.
 const WIDTH: u32 = 1280;
 
-/// How high the picture may be, in pixels: what is seen of it beside text, without scrolling.
+/// The maximum height of the picture in pixels: visible next to text without scrolling.
 const HIGHEST: u32 = 1100;
 
-/// How large it may be, in bytes: whoever clones the project gets it.
+/// The maximum size of the picture in bytes, because every clone of the project contains it.
 const LARGEST: usize = 200_000;
 
-/// Where the picture ends: below the last chart that is whole in it, or at its greatest height where none is.
-/// All sizes in pixels of the page.
+/// A script that returns the height of the picture: it ends below the last chart that fits completely, or at the
+/// maximum height if none fits. All sizes are in pixels of the page.
 const END: &str = "
     const ends = [...document.querySelectorAll('figure')].map(one => one.getBoundingClientRect().bottom + scrollY);
     const whole = ends.filter(end => end <= arguments[0] - 16);

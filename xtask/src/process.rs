@@ -1,4 +1,4 @@
-//! Running other programs. What goes wrong is a sentence for a person: no task can do anything about it.
+//! Runs other programs. Errors are sentences for the user, because no task can handle them.
 
 use std::env;
 use std::fs;
@@ -13,26 +13,26 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
 }
 
-/// The cargo that started this program, standing in the root of the workspace.
+/// A command for the cargo that started this program, in the root of the workspace.
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
     command
 }
 
-/// Runs it to its end, its output going where ours goes.
+/// Runs a command to its end. It inherits our output streams.
 pub fn run(command: &mut Command) -> Result<(), String> {
     let status = command.status().map_err(|error| cannot_run(command, &error))?;
     if status.success() { Ok(()) } else { Err(format!("{} failed: {status}", shown(command))) }
 }
 
-/// Runs it to its end and gives back what it wrote to standard output, whatever its status says.
+/// Runs a command to its end. Returns whether it succeeded, and its standard output.
 pub fn answer(command: &mut Command) -> Result<(bool, String), String> {
     let output = command.stderr(Stdio::inherit()).output().map_err(|error| cannot_run(command, &error))?;
     Ok((output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
-/// Runs it to its end and gives back what it wrote to standard output; its failure is ours.
+/// Runs a command to its end and returns its standard output, or an error if it failed.
 pub fn output(command: &mut Command) -> Result<String, String> {
     match answer(command)? {
         (true, text) => Ok(text),
@@ -40,34 +40,34 @@ pub fn output(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// How long a test file may take, in seconds: ten times the longest.
+/// The time limit of a test file in seconds: ten times the longest.
 pub const LONGEST: u32 = 1200;
 
-/// A command that `timeout` ends after these seconds, as it hangs.
+/// A command that `timeout` ends after this time, in case it hangs.
 pub fn bounded(program: &Path, seconds: u32) -> Command {
     let mut command = Command::new("timeout");
-    // In the foreground: Ctrl-C reaches it, too.
+    // In the foreground, so that Ctrl-C reaches it too.
     command.args(["--foreground", "--kill-after=10", &seconds.to_string()]).arg(program);
     command
 }
 
-/// Whether a bounded command took too long: the exit statuses of timeout(1) if it ended the command, and if it had to
-/// kill it.
+/// Returns whether a bounded command exceeded its time: the exit statuses of timeout(1) if it ended the command, and if
+/// it had to kill it.
 pub fn is_timeout(status: ExitStatus) -> bool {
     matches!(status.code(), Some(124 | 137))
 }
 
-/// How a command ended.
+/// The result of a command.
 pub struct Ended {
     /// Its exit status.
     pub status: ExitStatus,
-    /// All it wrote, to both streams.
+    /// Its output on both streams.
     pub output: String,
-    /// CPU time of it and its children, in seconds; none if the kernel does not tell.
+    /// CPU time of the command and its children, in seconds; `None` if the kernel does not report it.
     pub cpu_s: Option<f64>,
 }
 
-/// Runs a command to its end. It writes to a file, so that a child that outlives it is not waited for.
+/// Runs a command to its end. It writes to a file, so that we do not wait for a child that outlives it.
 pub fn all_of(command: &mut Command) -> Result<Ended, String> {
     let failed = |error| format!("no file for what it prints: {error}");
     let mut file = tempfile::tempfile().map_err(failed)?;
@@ -81,7 +81,7 @@ pub fn all_of(command: &mut Command) -> Result<Ended, String> {
     Ok(Ended { status, output: String::from_utf8_lossy(&text).into_owned(), cpu_s })
 }
 
-/// Waits for the end of a child without reaping it, because /proc shows its CPU time until then.
+/// Waits for the end of a child without reaping it, because /proc shows its CPU time until then. Returns seconds.
 fn cpu_at_the_end(child: &Child) -> Option<f64> {
     let process = Pid::from_child(child);
     loop {
@@ -107,7 +107,7 @@ fn cannot_run(command: &Command, error: &std::io::Error) -> String {
     format!("cannot run {}: {error}", shown(command))
 }
 
-/// The command as a person would type it.
+/// The command as the user would type it.
 pub fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let name = program.file_name().unwrap_or(program.as_os_str());

@@ -1,14 +1,13 @@
-//! `cargo xtask prove`: the figures that are promised, measured. Takes minutes, on a machine that should
-//! have nothing else to do.
+//! `cargo xtask prove`: measures the promised figures. Takes minutes, on a machine that should be idle otherwise.
 //!
 //! Policy:
 //!   1. an experiment runs a command and reads the lines of JSON that it prints;
-//!   2. what came out is kept under `target/prove` with the commit it was measured at, and is not measured
-//!      again until the code changes or `--again` asks for it: an interrupted proof goes on where it ended; names
-//!      ask for some experiments only;
-//!   3. the table says for each figure what was asked, what was measured, and by which command;
-//!   4. an experiment that this machine cannot do gives its reason instead of figures. It is in the table as n.m.,
-//!      neither reached nor missed, and is tried again the next time.
+//!   2. results are stored under `target/prove` with the commit at which they were measured. They are not measured
+//!      again until the code changes or `--again` is given, so an interrupted proof continues. Names select
+//!      experiments;
+//!   3. for each figure, the table shows the requirement, the measurement and the command;
+//!   4. an experiment that is not possible on this machine gives the reason instead of figures. The table shows it as
+//!      n.m., neither reached nor missed, and the next call tries again.
 
 mod comparisons;
 mod depth;
@@ -32,9 +31,9 @@ use crate::{process, test};
 struct Experiment {
     name: &'static str,
     command: &'static [&'static str],
-    /// How many figures it must give: one that stays away is one that is not reached.
+    /// The number of figures that it must give. A missing figure counts as not reached.
     figures: usize,
-    /// What is asked of each line of its output.
+    /// Turns a line of its output into a figure. `None` if the line has none.
     judge: fn(&Value) -> Option<Figure>,
 }
 
@@ -47,14 +46,14 @@ struct Figure {
     reached: bool,
 }
 
-/// What was measured, and when.
+/// Stored results, and their commit.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     commit: String,
     lines: Vec<Value>,
 }
 
-/// The experiments there are.
+/// All experiments.
 const EXPERIMENTS: [Experiment; 28] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
@@ -75,7 +74,7 @@ const EXPERIMENTS: [Experiment; 28] = [
         name: "small-files-over-bare-loop",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "loops", "--", "smallfb"],
         figures: 3,
-        // A rate of 0.95 is a time of 1 / 0.95.
+        // A rate of 0.95 corresponds to a time of 1 / 0.95.
         judge: |line| {
             figures::ratio(line, (0.0, 1.0 / 0.95), "runner / bare loop, time of 10,000 files of 1 KiB on tmpfs")
         },
@@ -207,7 +206,7 @@ const EXPERIMENTS: [Experiment; 28] = [
     },
     Experiment {
         name: "fuzz",
-        // Quick, and with numbers that do not fit as mistakes.
+        // The release build, because it is fast. Overflows panic in it too.
         command: &[
             "cargo",
             "--config",
@@ -246,8 +245,8 @@ const EXPERIMENTS: [Experiment; 28] = [
     steady::SLOW_DISK,
 ];
 
-/// Runs what is not yet proved at this commit, prints the table, and keeps it. Where experiments are named, only
-/// those.
+/// Runs the experiments without results at this commit, prints the table and stores it. `names` selects experiments; if
+/// it is empty, all are run.
 pub fn run(names: &[String], again: bool) -> Result<(), String> {
     let chosen = chosen(names)?;
     let commit = commit()?;
@@ -295,15 +294,15 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
 /// The environment variable by which `prove --again` asks `steady-tests` for new results.
 pub const ANEW: &str = "DISKPERF_STEADY_ANEW";
 
-/// The key by which an experiment says why it could not be done here (4).
+/// The key by which an experiment gives the reason why it is not possible here (4).
 pub const NOT_MEASURED: &str = "not_measured";
 
-/// Why an experiment could not be done here, if it could not.
+/// The reason why an experiment is not possible here, if there is one.
 fn reason(lines: &[Value]) -> Option<&str> {
     lines.iter().find_map(|line| line[NOT_MEASURED].as_str())
 }
 
-/// The experiments of these names; all, if no name is given. `steady-tests` stands for all that begin so.
+/// The experiments with these names; all, if no name is given. `steady-tests` selects all whose names begin with it.
 fn chosen(names: &[String]) -> Result<Vec<&'static Experiment>, String> {
     let known = || EXPERIMENTS.map(|experiment| experiment.name).join(", ");
     if let Some(name) = names.iter().find(|name| !EXPERIMENTS.iter().any(|known| is_named(known, name))) {
@@ -313,7 +312,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Experiment>, String> {
     Ok(EXPERIMENTS.iter().filter(is_chosen).collect())
 }
 
-/// Whether the name is that of the experiment, or of several that it belongs to.
+/// Returns whether this is the name of the experiment, or the prefix of several names including it.
 fn is_named(experiment: &Experiment, name: &str) -> bool {
     experiment.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
@@ -329,7 +328,7 @@ fn measure(experiment: &Experiment, commit: &str, again: bool) -> Result<Vec<Val
     if again {
         command.env(ANEW, "true");
     }
-    // One that fails may have said what it found: figures that stay away are missed.
+    // An experiment that fails may have printed figures before. The others are missed.
     let (_, text) = process::answer(&mut command)?;
     let lines: Vec<Value> = text.lines().filter_map(json_in).collect();
     let kept = Kept { commit: commit.to_owned(), lines };
@@ -338,19 +337,20 @@ fn measure(experiment: &Experiment, commit: &str, again: bool) -> Result<Vec<Val
     Ok(kept.lines)
 }
 
-/// The JSON in a line; the harness of tests may have begun the line with something of its own.
+/// The JSON in a line. The test harness may have begun the line with text of its own.
 fn json_in(line: &str) -> Option<Value> {
     serde_json::from_str(line.get(line.find('{')?..)?.trim()).ok()
 }
 
-/// What is kept of this commit. A tree with uncommitted changes is no commit, and proves nothing for later.
+/// The stored results of this commit. A tree with uncommitted changes is not a commit, and its results are not used
+/// again.
 fn kept(experiment: &Experiment, commit: &str) -> Option<Kept> {
     let text = fs::read_to_string(path(experiment).ok()?).ok()?;
     let kept: Kept = serde_json::from_str(&text).ok()?;
     (kept.commit == commit && !commit.ends_with(CHANGED) && reason(&kept.lines).is_none()).then_some(kept)
 }
 
-/// What is added to the name of a commit where the tree differs from it.
+/// The suffix of a commit's name if the tree differs from it.
 pub const CHANGED: &str = " with changes";
 
 /// The commit of the tree, with [`CHANGED`] if the tree differs from it.
@@ -361,7 +361,7 @@ pub fn commit() -> Result<String, String> {
     Ok(if changes.is_empty() { commit } else { commit + CHANGED })
 }
 
-/// The folder of what is kept.
+/// The folder of the stored results.
 pub fn folder() -> Result<PathBuf, String> {
     let folder = process::root().join("target/prove");
     fs::create_dir_all(&folder).map_err(|error| format!("cannot make target/prove: {error}"))?;

@@ -1,22 +1,23 @@
-//! Tests that did not run, and why. A test says so in a file that the environment names (see `testkit`).
+//! Tests that did not run, with their reasons. A test writes its reason to a file that an environment variable names
+//! (see `testkit`).
 //!
-//! Some tests run more than once: as root and as an unprivileged user, unoptimised and optimised. One that
-//! skipped itself in one of these runs and not in another has run.
+//! Some tests run several times: as root and as an unprivileged user, unoptimised and optimised. A test that skipped
+//! itself in one of these runs and not in another has run.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Test and reason.
+/// The reason of each skipped test, by its name.
 pub type Skips = BTreeMap<String, String>;
 
-/// Which tests a run consists of.
+/// The tests of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All there are.
+    /// All tests.
     Everything,
-    /// Those of these test binaries.
+    /// The tests of these binaries.
     Binaries(Vec<String>),
 }
 
@@ -29,16 +30,16 @@ impl Scope {
     }
 }
 
-/// One run of some tests.
+/// A run of some tests.
 #[derive(Clone, Debug)]
 pub enum Run {
-    /// It has ended, and these skipped themselves.
+    /// The run has ended, and these tests skipped themselves.
     Ended(Scope, Skips),
-    /// It never began, for this reason.
+    /// The run did not start, for this reason.
     Never(Scope, String),
 }
 
-/// What tests have left in a file; nothing where none has skipped itself.
+/// The skips that tests have written to a file; empty if none has skipped itself.
 pub fn read(path: &Path) -> Result<String, String> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(format!("cannot read the skips of tests: {error}")),
@@ -46,14 +47,15 @@ pub fn read(path: &Path) -> Result<String, String> {
     }
 }
 
-/// Reads the lines that tests have left: the test, a tab, the reason.
+/// Parses lines of the form: the test, a tab, the reason.
 pub fn parse(text: &str) -> Skips {
     text.lines().filter_map(|line| line.split_once('\t')).map(|(test, why)| (test.to_owned(), why.to_owned())).collect()
 }
 
-/// The tests that ran nowhere:
+/// The tests that ran in no run:
 ///   1. a test runs in a run that has ended, unless it skips itself there;
-///   2. if a run of it never began, the reason for that counts more than its own: there it would have run.
+///   2. if a run with the test did not start, the reason for that replaces the test's own reason, because the test
+///      would have run there.
 pub fn never_run(runs: &[Run]) -> Skips {
     let mut all = Skips::new();
     for run in runs {
@@ -102,7 +104,7 @@ mod tests {
         assert_eq!(never_run(&runs).len(), 1);
     }
 
-    /// Tests that run in a release build only, and that build fails.
+    /// Tests that run only in a release build, which fails.
     #[test]
     fn a_run_that_never_began_is_the_reason_why_its_tests_did_not_run() {
         let first = parse("instructions::reads\tcounted in the release build only\ncli::mounts\tno mkfs.xfs\n");

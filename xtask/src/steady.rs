@@ -1,14 +1,15 @@
-//! `cargo xtask steady-tests CONDITION`: all tests, several times, on a machine that is busy, small or has a slow disk.
-//! A test that passes only on a quiet machine fails here.
+//! `cargo xtask steady-tests CONDITION`: runs all tests several times on a machine that is busy, small or has a slow
+//! disk. A test that passes only on a quiet machine fails here.
 //!
 //! Policy:
-//!   1. everything is built first; then the condition is made, and this program runs the tests inside it;
-//!   2. test files run as in `cargo xtask test`: side by side, then one at a time those that must;
-//!   3. a test that failed runs 20 more times in the same condition; if it took too long, with a tenth of the time;
-//!   4. the results of a test file are durable when it has ended, and those of a failure that ran again after that:
-//!      after a kill, the next call goes on with the first of them that is missing, if the commit is still the same;
+//!   1. everything is built first. Then the condition is created, and this program runs the tests inside it;
+//!   2. test files run as in `cargo xtask test`: side by side, then those that must run alone one at a time;
+//!   3. a failed test runs 20 more times in the same condition; with a tenth of the time if it timed out;
+//!   4. the results of a test file are durable when it has ended, and those of a repeated failure after its
+//!      repetitions. After a kill, the next call continues with the first missing result, if the commit is still the
+//!      same;
 //!   5. standard output has one line of JSON per run. A failed test is a result, not a failure of this task;
-//!   6. if the condition cannot be made here, the only line has the reason: nothing was measured.
+//!   6. if the condition cannot be created here, the only line has the reason: nothing was measured.
 
 mod condition;
 mod outcomes;
@@ -33,13 +34,14 @@ use condition::Surroundings;
 use outcomes::{Failure, Outcomes};
 use results::{Kind, Results, Tested};
 
-/// How often a test runs again that has failed once.
+/// The number of repetitions of a failed test.
 const AGAIN: u32 = 20;
 
-/// The part of its time that it has then if it took too long: 20 more hangs take 40 minutes, and not 7 hours. A choice.
+/// The divisor of the time limit for repetitions of a test that timed out. 20 more hangs then take 40 minutes instead
+/// of 7 hours. A choice.
 const LESS: u32 = 10;
 
-/// The words after the name of a test file that ended without a word about its tests.
+/// The text after the name of a test file that ended without a list of its tests.
 const WHOLE: &str = ": the whole file, ";
 
 /// What the task takes.
@@ -59,12 +61,12 @@ pub struct Arguments {
     inside: bool,
 }
 
-/// Runs the tests under the condition and prints what they did.
+/// Runs the tests under the condition and prints their results.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
     if arguments.inside { test_all(arguments) } else { surround(arguments) }
 }
 
-/// 1. Builds, makes the condition, and has this program run inside it.
+/// 1. Builds, creates the condition, and runs this program inside it.
 fn surround(arguments: &Arguments) -> Result<(), String> {
     // 6
     if let Some(reason) = arguments.condition.impossible() {
@@ -95,11 +97,11 @@ impl Arguments {
     }
 }
 
-/// A test file, and as whom it runs.
+/// A test file, and the user who runs it.
 enum Case<'a> {
-    /// As this user.
+    /// As this user; the flag is true for the release build.
     Ours(&'a TestFile, bool),
-    /// As a user without rights.
+    /// As an unprivileged user.
     Unprivileged(&'a Repetition, &'a TestFile),
 }
 
@@ -116,14 +118,14 @@ impl Case<'_> {
         test
     }
 
-    /// The words that the compiler puts before the name of each of its tests: the crate.
+    /// The prefix of the full name of each of its tests: the crate.
     fn prefix(&self) -> String {
         format!("{}::", self.test().target.replace('-', "_"))
     }
 
     fn turn(&self) -> Turn {
         match self {
-            // The optimised builds have been made: their tests run as in `cargo xtask test`.
+            // The optimised builds exist, so their tests run as in `cargo xtask test`.
             Case::Ours(_, true) => Turn::Computing,
             Case::Ours(test, false) if test::DIST.contains(&test.name.as_str()) => Turn::Computing,
             Case::Ours(test, false) => test::turn(test),
@@ -131,8 +133,8 @@ impl Case<'_> {
         }
     }
 
-    /// The command that runs its tests, or only one, for at most these seconds, and the file of this run to which they
-    /// add their skips.
+    /// The command that runs its tests (or only the test `only`), with a time limit in seconds, and the file of this
+    /// run to which they add their skips.
     fn command(&self, only: Option<&str>, run: u32, scratch: &Path, seconds: u32) -> (Command, PathBuf) {
         let skips = format!("skips-{run}-{}", self.shown().replace([':', ' '], "-"));
         match self {
@@ -189,7 +191,7 @@ fn scratch() -> Result<TempDir, String> {
     TempDir::with_prefix("diskperf-steady-").map_err(|error| format!("no temporary folder: {error}"))
 }
 
-/// The tests of the command line as another user, if there is another.
+/// The command-line tests as another user; `None` if that is not possible.
 fn repetition(built: &Built) -> Result<Option<Repetition>, String> {
     if testkit::is_root() && testkit::has_tool("setpriv") { Repetition::of(built).map(Some) } else { Ok(None) }
 }
@@ -198,7 +200,7 @@ fn known(results: &Mutex<Results>) -> std::sync::MutexGuard<'_, Results> {
     results.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a test file unless it has ended; 3. its failures run again.
+/// Runs a test file unless it has already ended; 3. repeats its failures.
 fn perform(case: &Case, run: u32, scratch: &Path, results: &Mutex<Results>) -> Result<(), String> {
     let file = case.shown();
     eprintln!("   run {run}: {file} begins");
@@ -206,7 +208,7 @@ fn perform(case: &Case, run: u32, scratch: &Path, results: &Mutex<Results>) -> R
     let has_ended = known(results).has(run, &file);
     if !has_ended {
         let tested = perform_first(case, run, scratch)?;
-        // 4: a kill in the long time that now follows does not lose the failures.
+        // 4: a kill during the long repetitions that follow does not lose the failures.
         known(results).add(run, &file, tested)?;
     }
     let failures = known(results).to_run_again(run, &file);
@@ -243,7 +245,7 @@ fn perform_first(case: &Case, run: u32, scratch: &Path) -> Result<Vec<Tested>, S
     Ok(all)
 }
 
-/// Runs a failed test again.
+/// Repeats a failed test.
 fn perform_again(case: &Case, run: u32, scratch: &Path, failure: Tested) -> Result<Tested, String> {
     let Kind::Failed { timed_out, output, .. } = failure.kind else { return Ok(failure) };
     let test = &failure.test;

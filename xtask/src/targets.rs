@@ -1,11 +1,11 @@
-//! Machines that the compiler can build for, and how they get here.
+//! Targets for which the compiler can build, and their installation.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::process;
 
-/// Sees to it that the target's core library is there; says why not.
+/// Installs the target's core library if it is missing. The error has the reason why that failed.
 pub fn provide(target: &str) -> Result<(), String> {
     let sysroot = process::output(Command::new("rustc").args(["--print", "sysroot"]))?;
     if Path::new(sysroot.trim()).join("lib/rustlib").join(target).is_dir() {

@@ -1,13 +1,13 @@
-//! `cargo xtask test`: everything that must hold before a change is merged, one step after the other, up
-//! to the first that fails.
+//! `cargo xtask test`: everything that must hold before a change is merged, one step after the other, up to the first
+//! that fails.
 //!
 //! Policy of the tests:
-//!   1. two test files run at once for each processor, because they wait more than they compute; the longest begin
-//!      first. The two optimised builds run beside them;
-//!   2. afterwards run those that would disturb other tests, or be disturbed by them: one at a time. Test files that
-//!      only compute run beside these, and the tests of the optimised builds are among them;
-//!   3. last run, one at a time, those that even a computation would disturb;
-//!   4. all are run, whatever fails.
+//!   1. two test files per processor run at once, because they wait more than they compute. The longest begin first.
+//!      The two optimised builds run next to them;
+//!   2. afterwards, tests that would disturb others or be disturbed run one at a time. Test files that only compute run
+//!      next to these, including the tests of the optimised builds;
+//!   3. at the end, tests that even a computation would disturb run one at a time;
+//!   4. all tests run, even if some fail.
 
 use std::cmp::Reverse;
 use std::env;
@@ -26,7 +26,7 @@ use crate::skips::{self, Run, Scope};
 use crate::unprivileged::Repetition;
 use crate::{dist, packages, process, tidy};
 
-/// A step: its heading, and what it does.
+/// A step: its heading and its function.
 type Step = (&'static str, fn(&mut Results) -> Result<(), String>);
 
 /// The steps, cheap ones first.
@@ -43,8 +43,8 @@ const STEPS: [Step; 7] = [
     ("tests", tests),
 ];
 
-/// Test files that run one at a time (2), and why: they change what all have, or look at what all use. To measure is no
-/// reason, as a test must pass on a busy machine (`cargo xtask steady-tests busy`).
+/// Test files that run one at a time (2), each with the reason: they change or inspect something that all tests share.
+/// Measuring is not a reason, because a test must pass on a busy machine (`cargo xtask steady-tests busy`).
 const ALONE: [(&str, &str); 5] = [
     ("bottlenecks", "limits what the whole machine may keep in memory"),
     ("cli_clean", "leaves a queue tuned, which any run restores before `clean` does"),
@@ -53,19 +53,18 @@ const ALONE: [(&str, &str); 5] = [
     ("volumes", "other tests that look at all mounts delay the end of its mount namespaces"),
 ];
 
-/// Test files beside which nothing runs (3), and why.
+/// Test files that run with nothing next to them (3), each with the reason.
 const LAST: [(&str, &str); 2] = [
     ("marks_devices", "counts what the machine's own disk does meanwhile"),
     ("marks_machine", "keeps all processors busy, and tells noise from none"),
 ];
 
-/// Test files that only compute and use no device but the memory: they fill the processors while others run one at a
+/// Test files that only compute and use no device except memory. They fill the processors while others run one at a
 /// time (2).
 const COMPUTING: [&str; 1] = ["calibration"];
 
-/// Test files that take longest, which begin first (1): one that begins last keeps one processor busy and leaves the
-/// others idle. A guess from runs of single files; the list at the end of
-/// `cargo xtask test` corrects it.
+/// The slowest test files, which begin first (1): if one began last, it would keep one processor busy and leave the
+/// others idle. A guess from runs of single files. The list at the end of `cargo xtask test` corrects it.
 const LONGEST: [&str; 13] = [
     "program_page",
     "images",
@@ -82,16 +81,16 @@ const LONGEST: [&str; 13] = [
     "cli_io",
 ];
 
-/// The test file that counts instructions, which only the release build does.
+/// The test file that counts instructions, which it does only in the release build.
 pub const INSTRUCTIONS: &str = "instructions";
 
-/// The test files of the program that is handed out. They skip themselves if there is none yet.
+/// The test files of the distributed program. They skip themselves if it does not exist yet.
 pub const DIST: [&str; 2] = ["dist", "commands"];
 
-/// How many of the test files that took longest are named at the end.
+/// The number of slowest test files that are printed at the end.
 const SLOWEST: usize = 10;
 
-/// Runs them, and says what came out.
+/// Runs all steps and prints the results.
 pub fn run() -> Result<(), String> {
     let scratch = TempDir::with_prefix("diskperf-xtask-").map_err(|error| format!("no temporary folder: {error}"))?;
     let mut results = Results { scratch, built: None, totals: Totals::default(), runs: Vec::new(), took: Vec::new() };
@@ -111,10 +110,10 @@ pub fn run() -> Result<(), String> {
     results.summarise(failure, env::var("CI").is_ok_and(|value| value == "true"))
 }
 
-/// What the tests have done so far.
+/// The results of the tests so far.
 struct Results {
     scratch: TempDir,
-    /// All tests, once they are built.
+    /// All tests, after they were built.
     built: Option<Built>,
     totals: Totals,
     runs: Vec<Run>,
@@ -122,13 +121,14 @@ struct Results {
 }
 
 impl Results {
-    /// The test files of which this holds, as jobs that leave their skips there.
+    /// Jobs for the test files for which `holds` is true. Their tests write their skips to the file `skips`.
     fn jobs(&self, skips: &Path, holds: impl Fn(&TestFile) -> bool) -> Vec<Job> {
         let tests = self.built.iter().flat_map(|built| &built.tests).filter(|test| holds(test));
         tests.map(|test| Job::of(test, skips)).collect()
     }
 
-    /// Runs the jobs of each queue, so many of it at once, and the builds beside them; fails if a job does.
+    /// Runs the jobs of each queue, with the given number of them at once, and the builds next to them. Fails if a job
+    /// fails.
     fn run(&mut self, queues: Vec<(Vec<Job>, usize)>, builds: Vec<Build>) -> Result<(), String> {
         let mut failed = Vec::new();
         jobs::run(queues, builds, |Done { name, took, cpu_s, output, totals, failure }| {
@@ -148,21 +148,21 @@ impl Results {
         self.scratch.path().join(format!("skips-{tests}"))
     }
 
-    /// Counts the skips of what has run: a test that skipped itself has not passed.
+    /// Counts the skips of a run that has ended. A test that skipped itself has not passed.
     fn skipped(&mut self, scope: Scope, skips: &str) {
         let skips = skips::parse(skips);
         self.totals.passed = self.totals.passed.saturating_sub(skips.len() as u64);
         self.runs.push(Run::Ended(scope, skips));
     }
 
-    /// The same, of a file.
+    /// As `skipped`, with the skips in a file.
     fn skipped_in(&mut self, scope: Scope, path: &Path) -> Result<(), String> {
         self.skipped(scope, &skips::read(path)?);
         Ok(())
     }
 
-    /// Prints what took longest, skips, failure and the last line. A step that failed without a failed test counts as
-    /// one.
+    /// Prints the slowest test files, the skips, the failure and the totals. A step that failed without a failed test
+    /// counts as one failed test.
     fn summarise(mut self, failure: Option<String>, all_must_run: bool) -> Result<(), String> {
         self.took.sort_unstable_by_key(|(took, ..)| Reverse(*took));
         for (took, cpu_s, name) in self.took.iter().take(SLOWEST) {
@@ -214,7 +214,7 @@ fn tests(results: &mut Results) -> Result<(), String> {
     let mut jobs = results.jobs(&all, |test| turn(test) == Turn::Beside);
     jobs.extend(repetition.iter().flat_map(Repetition::jobs));
     longest_first(&mut jobs, |job| &job.name);
-    // Their tests skip themselves in the build for tests: a test of what could not be built counts as skipped.
+    // The tests of a program that could not be built skip themselves, and count as skipped.
     let of_dist = results.jobs(&dist, |test| DIST.contains(&test.name.as_str()));
     let unbuilt = Mutex::new(Vec::new());
     let built = Mutex::new(Vec::new());
@@ -250,17 +250,17 @@ fn tests(results: &mut Results) -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
 }
 
-/// Why a build makes no jobs.
+/// The reason why a build gives no jobs.
 #[derive(Debug)]
 enum Unbuilt {
-    /// It cannot be made here.
+    /// The build is not possible here.
     Impossible(String),
     /// It failed.
     Failed(String),
 }
 
 impl Unbuilt {
-    /// In one line.
+    /// The first line of the reason.
     fn reason(&self) -> &str {
         let (Unbuilt::Impossible(reason) | Unbuilt::Failed(reason)) = self;
         reason.lines().next().unwrap_or_default()
@@ -274,8 +274,8 @@ impl Unbuilt {
     }
 }
 
-/// The jobs of test files that a build makes in the gaps; none if there is no build, and then the reason is added to
-/// the list.
+/// The jobs of test files after a build at low priority. Empty if the build is not possible or fails; the reason is
+/// then added to `unbuilt`.
 fn jobs_of(
     files: &'static [&'static str],
     unbuilt: &Mutex<Vec<(&'static [&'static str], Unbuilt)>>,
@@ -293,7 +293,7 @@ fn jobs_of_instructions(skips: &Path) -> Result<Vec<Job>, Unbuilt> {
     Ok(build_instructions().map_err(failed)?.iter().map(|test| Job::of(test, skips)).collect())
 }
 
-/// Makes the program that is handed out, and the jobs that test it.
+/// Builds the distributed program, and the jobs that test it.
 fn jobs_of_dist(mut jobs: Vec<Job>) -> Result<Vec<Job>, Unbuilt> {
     dist::possible().map_err(Unbuilt::Impossible)?;
     let failed = |message| Unbuilt::Failed(format!("the static build failed: {message}"));
@@ -305,12 +305,12 @@ fn jobs_of_dist(mut jobs: Vec<Job>) -> Result<Vec<Job>, Unbuilt> {
     Ok(jobs)
 }
 
-/// How many test files run at once (1).
+/// The number of test files that run at once (1).
 pub fn at_once() -> usize {
     2 * thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Moves the longest test files to the front (1), by the names that are shown: `kernel::images`, `cli without rights`.
+/// Moves the slowest test files to the front (1), by their display names: `kernel::images`, `cli without rights`.
 pub fn longest_first<T>(all: &mut [T], name: impl Fn(&T) -> &str) {
     let place = |one: &T| {
         let words = name(one).split([':', ' ']);
@@ -319,26 +319,26 @@ pub fn longest_first<T>(all: &mut [T], name: impl Fn(&T) -> &str) {
     all.sort_by_key(place);
 }
 
-/// Wall clock time and CPU time.
+/// Elapsed time and CPU time.
 fn times(took: Duration, cpu_s: Option<f64>) -> String {
     let cpu = cpu_s.map(|seconds| format!(", CPU {seconds:.1} s")).unwrap_or_default();
     format!("{:.1} s{cpu}", took.as_secs_f64())
 }
 
-/// When a test file runs.
+/// The group in which a test file runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Beside others of its kind (1).
+    /// Next to others of its kind (1).
     Beside,
-    /// One at a time, beside those that only compute (2).
+    /// One at a time, next to those that only compute (2).
     Alone,
-    /// Beside those that run one at a time (2).
+    /// Next to those that run one at a time (2).
     Computing,
-    /// One at a time, with nothing beside it (3).
+    /// One at a time, with nothing next to it (3).
     Last,
 }
 
-/// When this one runs.
+/// The group of this test file.
 pub fn turn(test: &TestFile) -> Turn {
     let is_in = |list: &[(&str, &str)]| test.is_integration && list.iter().any(|(name, _)| *name == test.name);
     if is_in(&ALONE) {
@@ -352,7 +352,7 @@ pub fn turn(test: &TestFile) -> Turn {
     }
 }
 
-/// The command-line tests as another user, where that is another.
+/// The command-line tests as another user; `None` if we are not root or a tool is missing.
 fn without_rights(results: &mut Results) -> Result<Option<Repetition>, String> {
     if !testkit::is_root() {
         println!("nothing to repeat without rights: there are none");
@@ -366,21 +366,22 @@ fn without_rights(results: &mut Results) -> Result<Option<Repetition>, String> {
     results.built.as_ref().map(Repetition::of).transpose()
 }
 
-/// Does this so that what it starts computes only when nobody else wants to: tests that take part of their time from a
-/// clock are not to wait for a compiler.
+/// Does this at low priority, so that its child processes compute only when no other process wants to. Tests that
+/// depend on the clock must not wait for a compiler.
 fn in_the_gaps<T>(work: impl FnOnce() -> T) -> T {
-    // Of this thread, and the highest number there is. Where it is refused, the builds are in the way a little more.
+    // This sets the lowest priority for this thread and its children. If it is refused, the builds disturb the tests a
+    // little more.
     let _ = rustix::process::nice(19);
     work()
 }
 
-/// The tests that count instructions, in release.
+/// Builds the tests that count instructions, in release.
 pub fn build_instructions() -> Result<Vec<TestFile>, String> {
     let arguments = ["--release", "--quiet", "--package", "overhead", "--test", INSTRUCTIONS];
     Ok(built::tests(&arguments)?.tests)
 }
 
-/// What is handed out, where it can be made.
+/// Builds the distributed files; `None` if that is not possible here.
 pub fn make_dist() -> Result<Option<Made>, String> {
     match dist::possible() {
         Ok(()) => dist::make().map(Some),

@@ -1,5 +1,5 @@
-//! The command-line tests once more, as a user without any right: what works for root proves little about a user who
-//! has none. Tests that only compute skip themselves there (`testkit::computes`).
+//! The command-line tests repeated as a user without any privilege, because success as root proves little about such a
+//! user. Tests that only compute skip themselves there (`testkit::computes`).
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -12,16 +12,16 @@ use crate::built::{Built, TestFile};
 use crate::jobs::Job;
 use crate::{process, skips};
 
-/// A user and a group that own nothing. A guess: any number that the system has not given away would do.
+/// A user and a group that own nothing. A guess: any number that the system has not assigned would do.
 const NOBODY: u32 = 54321;
 
-/// Test files of the crate `diskperf` that run the program: the modules of the binary `cli`, and `cli_clean` and
-/// `cli_verify`.
+/// Returns whether this is a test file of the crate `diskperf` that runs the program: a module of the binary `cli`,
+/// such as `cli_store`, or `cli_clean` or `cli_verify`.
 fn is_command_line(name: &str) -> bool {
     name == "cli" || name.starts_with("cli_")
 }
 
-/// The command-line tests, prepared for another user. The folder they are in is removed with this, whatever happens.
+/// The command-line tests, prepared for another user. Dropping this removes their folder.
 pub struct Repetition {
     folder: Folder,
     program: PathBuf,
@@ -29,7 +29,7 @@ pub struct Repetition {
 }
 
 impl Repetition {
-    /// Puts the program and its command-line tests where another user can run them.
+    /// Puts the program and its command-line tests into a folder where another user can run them.
     pub fn of(built: &Built) -> Result<Repetition, String> {
         let folder = Folder::new().map_err(|error| format!("cannot make a folder for another user: {error}"))?;
         let program = built.program.as_ref().ok_or("cargo has not built the program diskperf")?;
@@ -45,7 +45,7 @@ impl Repetition {
         &self.tests
     }
 
-    /// What runs each of them.
+    /// The jobs that run them.
     pub fn jobs(&self) -> Vec<Job> {
         let job = |test: &TestFile| Job {
             name: format!("{} without rights", test.name),
@@ -54,8 +54,8 @@ impl Repetition {
         self.tests.iter().map(job).collect()
     }
 
-    /// The command that runs the tests of this file, or only one, for at most these seconds, and the file of this name
-    /// to which they add their skips.
+    /// The command that runs the tests of this file (or only the test `only`), with a time limit in seconds, and the
+    /// file with the name `skips` to which they add their skips.
     pub fn command(&self, test: &TestFile, only: Option<&str>, skips: &str, seconds: u32) -> (Command, PathBuf) {
         let skips = self.folder.home().join(skips);
         let mut command = self.folder.command(test, only, &self.program, seconds);
@@ -63,13 +63,13 @@ impl Repetition {
         (command, skips)
     }
 
-    /// What they wrote into the file of skips.
+    /// The contents of their file of skips.
     pub fn skips(&self) -> Result<String, String> {
         skips::read(&self.folder.skips())
     }
 }
 
-/// A folder that everybody may enter, with a home and a temporary folder that belong to the other user.
+/// A folder that all users may enter, with a home and a temporary folder that belong to the other user.
 struct Folder(TempDir);
 
 impl Folder {
@@ -85,12 +85,13 @@ impl Folder {
         Ok(Folder(folder))
     }
 
-    /// A second name where there can be one, for they are large, else a copy. Another process makes it: what is open
-    /// for writing here would be in every child that begins in that moment, and could not be run.
+    /// Makes a hard link if possible, because the files are large; otherwise a copy. Another process copies: a file
+    /// that is open for writing here would be inherited by every child that starts at that moment, and could not be
+    /// executed.
     fn put(&self, from: &Path) -> Result<PathBuf, String> {
         let to = self.0.path().join(from.file_name().expect("an executable has a name"));
         if to.exists() {
-            // For another module of the same binary.
+            // Another module of the same binary has put it there.
             return Ok(to);
         }
         if fs::hard_link(from, &to).is_err() {
@@ -105,12 +106,12 @@ impl Folder {
         self.0.path().join("home")
     }
 
-    /// Where the other user's tests leave their skips.
+    /// The file to which the other user's tests write their skips.
     fn skips(&self) -> PathBuf {
         self.home().join("skips")
     }
 
-    /// The tests, or only one, as the other user, who knows nothing of our environment.
+    /// The command that runs the tests (or only the test `only`) as the other user, without our environment.
     fn command(&self, test: &TestFile, only: Option<&str>, program: &Path, seconds: u32) -> Command {
         let mut command = process::bounded(Path::new("setpriv"), seconds);
         command

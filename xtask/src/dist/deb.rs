@@ -1,5 +1,5 @@
-//! A package for Debian and its descendants: the static program, its manual pages and completions, and the licences.
-//! `dpkg-deb`, which every such system has, packs it.
+//! A package for Debian and its derivatives: the static program, its manual pages and completions, and the licences. It
+//! is packed by `dpkg-deb`, which every such system has.
 
 use std::fs;
 use std::io;
@@ -12,17 +12,17 @@ use tempfile::TempDir;
 use super::MACHINE;
 use crate::process;
 
-/// Where shells look for what completes a command: the shell, the folder, the file.
+/// The places where shells find completions: the shell, the folder, the file.
 const COMPLETIONS: [(&str, &str, &str); 3] = [
     ("bash", "usr/share/bash-completion/completions", "diskperf"),
     ("fish", "usr/share/fish/vendor_completions.d", "diskperf.fish"),
     ("zsh", "usr/share/zsh/vendor-completions", "_diskperf"),
 ];
 
-/// Where what is to be read lies.
+/// The folder of the documentation.
 const DOCUMENTS: &str = "usr/share/doc/diskperf";
 
-/// Packs the program.
+/// Builds the package at `package`.
 pub fn pack(program: &Path, version: &str, licences: &str, package: &Path) -> Result<(), String> {
     let failed = |error: io::Error| format!("cannot pack {}: {error}", program.display());
     let tree = Tree(TempDir::with_prefix("diskperf-deb-").map_err(failed)?);
@@ -48,7 +48,7 @@ pub fn pack(program: &Path, version: &str, licences: &str, package: &Path) -> Re
     tree.settle().map_err(failed)?;
     let mut dpkg = Command::new("dpkg-deb");
     dpkg.args(["--root-owner-group", "-Zxz", "--build"]).arg(tree.0.path()).arg(package);
-    // The same tree of files gives the same package.
+    // A fixed time makes the package reproducible.
     let time = Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(process::root()).output();
     if let Some(time) = time.ok().filter(|time| time.status.success()) {
         dpkg.env("SOURCE_DATE_EPOCH", String::from_utf8_lossy(&time.stdout).trim());
@@ -56,7 +56,7 @@ pub fn pack(program: &Path, version: &str, licences: &str, package: &Path) -> Re
     process::run(&mut dpkg)
 }
 
-/// The package's description of itself (deb-control(5)). It needs no other package: only images can use some.
+/// The control file of the package (deb-control(5)). It depends on no other package; some are useful for images only.
 fn control(version: &str, kibibytes: u64) -> String {
     format!(
         "Package: diskperf\n\
@@ -82,7 +82,7 @@ fn copyright(mit: &str) -> String {
     )
 }
 
-/// The tree of files that becomes the package.
+/// The files of the package.
 struct Tree(TempDir);
 
 impl Tree {
@@ -93,14 +93,14 @@ impl Tree {
         written.map(|()| path.clone()).map_err(|error| format!("cannot write {}: {error}", path.display()))
     }
 
-    /// Writes it packed by gzip, without its name and time, as Debian wants pages and changelogs.
+    /// Writes a file compressed by gzip, without name and time, as Debian requires for manual pages and changelogs.
     fn write_packed(&self, folder: &str, name: &str, bytes: &[u8]) -> Result<(), String> {
         let path = self.write(folder, name, bytes)?;
         process::run(Command::new("gzip").args(["-9", "--no-name"]).arg(path))
     }
 
-    /// Gives everything rights that do not depend on who packs it: everybody reads, the owner writes, programs run.
-    /// Says how many KiB all takes, each file in whole ones, as Debian counts.
+    /// Sets permissions that do not depend on the user who packs: everyone may read, the owner may write, programs are
+    /// executable. Returns the size of all files in KiB, each rounded up, as Debian counts.
     fn settle(&self) -> io::Result<u64> {
         let mut kibibytes = 0;
         let mut left = vec![self.0.path().to_owned()];

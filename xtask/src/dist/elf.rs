@@ -1,17 +1,17 @@
-//! The header of an executable file (elf(5)), no more of it than tells whether it is static.
+//! The header of an executable file (elf(5)), read only to find out whether the file is static.
 
-/// Where the program headers begin, how large each is, and how many there are, in a file for 64 bits.
+/// The offsets of the header fields with the position, the size and the number of program headers, in 64-bit files.
 const HEADERS: (usize, usize, usize) = (0x20, 0x36, 0x38);
 
-/// The kind of program header that names an interpreter, the dynamic linker.
+/// The type of the program header that names an interpreter (the dynamic linker).
 const INTERPRETER: u32 = 3;
 
-/// Whether the bytes are an executable for 64 bits, the least significant byte first, that asks for no interpreter.
+/// Returns whether the bytes are a 64-bit, little-endian executable without an interpreter.
 pub fn is_static(bytes: &[u8]) -> bool {
     kinds(bytes).is_some_and(|kinds| !kinds.is_empty() && !kinds.contains(&INTERPRETER))
 }
 
-/// The kinds of its program headers.
+/// The types of its program headers. `None` if the bytes are not such an executable.
 fn kinds(bytes: &[u8]) -> Option<Vec<u32>> {
     let half = |at: usize| Some(usize::from(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?)));
     let long = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?) as usize);
@@ -52,7 +52,7 @@ mod tests {
         assert!(!is_static(b"#!/bin/sh\n"));
     }
 
-    /// Tests are linked as usual.
+    /// Tests are linked dynamically.
     #[test]
     fn this_test_is_not_static() {
         let bytes = std::fs::read("/proc/self/exe").expect("this program");

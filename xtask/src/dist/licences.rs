@@ -1,4 +1,4 @@
-//! The licences of what is in the program besides our own code. Most ask that their text goes with every copy.
+//! The licences of the third-party code in the program. Most require that their text accompanies every copy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,15 +8,16 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, Package
 
 use crate::process;
 
-/// How the names of files with licences begin, in small letters.
+/// The beginnings of licence file names, in lower case.
 const NAMES: [&str; 4] = ["license", "licence", "copying", "notice"];
 
-/// What is said of the library that every program for the target has in it.
+/// The licences of the libraries in every program for the target, and of SQLite.
 const LIBC: &str = "musl, the C library: MIT, Copyright (c) 2005-2020 Rich Felker, et al.\n\
                     Rust's standard library: MIT OR Apache-2.0, the Rust project contributors.\n\
                     SQLite: in the public domain.\n\n";
 
-/// All crates in the program for that target, each with its licence, and every text once.
+/// The list of all third-party crates in the program for that target, each with its licence, followed by every text
+/// once.
 pub fn of(target: &str) -> Result<String, String> {
     let metadata = MetadataCommand::new()
         .current_dir(process::root())
@@ -36,7 +37,7 @@ pub fn of(target: &str) -> Result<String, String> {
     Ok(format!("{LIBC}{crates}{}", texts.collect::<String>()))
 }
 
-/// The crates of others that are linked into the program: what it depends on, and what that does.
+/// The third-party crates that are linked into the program: its direct and indirect dependencies.
 fn inside(metadata: &Metadata) -> Vec<&Package> {
     let Some(resolve) = &metadata.resolve else { return Vec::new() };
     let mut found: BTreeSet<&PackageId> = BTreeSet::new();
@@ -51,7 +52,7 @@ fn inside(metadata: &Metadata) -> Vec<&Package> {
     metadata.packages.iter().filter(|package| package.source.is_some() && found.contains(&package.id)).collect()
 }
 
-/// The licences that lie in a folder.
+/// The licence texts in a folder.
 fn texts_in(folder: &Path) -> Vec<String> {
     let is_licence = |name: &str| NAMES.iter().any(|begin| name.to_lowercase().starts_with(begin));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

@@ -1,10 +1,10 @@
-//! What is said of setups whose true difference is known, of seeded rounds of chance.
+//! Verdicts on setups whose true difference is known, over random rounds with a fixed seed.
 
 use serde_json::Value;
 
 use super::{Experiment, Figure};
 
-/// How many comparisons each figure is of.
+/// The number of comparisons per figure.
 const COMPARISONS: u64 = 10_000;
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -27,7 +27,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     judge,
 };
 
-/// The same of two disks that are limited to so much.
+/// Verdicts of `choose` on two disks with throttled speeds.
 pub const THROTTLED: Experiment = Experiment {
     name: "choose-between-throttled-disks",
     command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "choose", "--", "limits"],
@@ -35,7 +35,7 @@ pub const THROTTLED: Experiment = Experiment {
     judge: throttled,
 };
 
-/// The same of pairs of disks that whoever runs the command does not know.
+/// Verdicts of `choose` on pairs of disks with speeds that the command does not know.
 pub const TASKS: Experiment = Experiment {
     name: "choose-between-unknown-disks",
     command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "choose", "--", "tasks"],
@@ -43,7 +43,7 @@ pub const TASKS: Experiment = Experiment {
     judge: tasks,
 };
 
-/// What is said of images that are equal.
+/// Verdicts of `choose` on equal images.
 pub const EQUAL: Experiment = Experiment {
     name: "choose-between-equal-images",
     command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "choose", "--", "equal"],
@@ -51,7 +51,7 @@ pub const EQUAL: Experiment = Experiment {
     judge: equal,
 };
 
-/// Whether five minutes are enough for three file systems.
+/// Checks that five minutes are enough to compare three file systems.
 pub const FILE_SYSTEMS: Experiment = Experiment {
     name: "choose-between-file-systems",
     command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "choose", "--", "file-systems"],
@@ -59,7 +59,7 @@ pub const FILE_SYSTEMS: Experiment = Experiment {
     judge: file_systems,
 };
 
-/// How long it may take, in seconds, the images made and taken away.
+/// The time limit in seconds, including the creation and removal of the images.
 const FIVE_MINUTES: f64 = 300.0;
 
 fn tasks(line: &Value) -> Option<Figure> {
@@ -119,7 +119,7 @@ fn throttled(line: &Value) -> Option<Figure> {
 fn judge(line: &Value) -> Option<Figure> {
     let (times, what) = (line["comparisons"].as_u64()?, line["what"].as_str()?);
     let (pairs, said) = (line["pairs"].as_u64()?, line["said_percent"].as_f64()?);
-    // What the test calls them, and within which percentages they are to be.
+    // The names that the test prints, and the percentages within which the results must be.
     let (low, high) = match what {
         "equal, said to be faster" => (4.0, 6.0),
         "ten programs, all equal" => (0.0, 6.0),
@@ -127,7 +127,7 @@ fn judge(line: &Value) -> Option<Figure> {
         "5 % faster, found" | "equal, said to be the same" | "20 % faster, a reason to choose" => (90.0, 100.0),
         _ => return None,
     };
-    // Ten programs are ten comparisons.
+    // A comparison of ten programs is ten comparisons, so fewer of them suffice.
     let is_enough = times >= COMPARISONS / if what.starts_with("ten") { 4 } else { 1 };
     Some(Figure {
         what: format!("{what}, of {times} comparisons with up to {pairs} pairs"),

@@ -1,10 +1,10 @@
-//! Rates at depth beside the better of two ways of fio.
+//! Compares rates at queue depth with the better of two fio settings.
 
 use serde_json::Value;
 
 use super::{Experiment, Figure};
 
-/// The least ratio of our rate to fio's.
+/// The minimum ratio of our rate to fio's.
 const LEAST: f64 = 0.98;
 
 pub const EXPERIMENT: Experiment = Experiment {

@@ -1,10 +1,10 @@
-//! Figures from the lines that experiments print, and whether they are what was asked.
+//! Parses the figures in the output of experiments, and checks them against the requirements.
 
 use serde_json::Value;
 
 use super::Figure;
 
-/// A line of the benchmark `loops`: one phase, its time by the runner's path over a bare loop's.
+/// A line of the benchmark `loops`: one phase, the time on the runner's path over that of a bare loop.
 pub(super) fn ratio(line: &Value, (low, high): (f64, f64), what: &str) -> Option<Figure> {
     let measured = line["ratio"].as_f64()?;
     let (program, phase, pairs) = (line["program"].as_str()?, line["phase"].as_str()?, line["pairs"].as_u64()?);
@@ -17,8 +17,8 @@ pub(super) fn ratio(line: &Value, (low, high): (f64, f64), what: &str) -> Option
     })
 }
 
-/// A line of the tests `instructions` and `commands`: of a whole program, of a call above a bare loop, of an operation
-/// whose time is kept, alone or beside another program.
+/// A line of the tests `instructions` and `commands`: instructions of a whole program, of a call above a bare loop, or
+/// of a timed operation, alone or next to another program.
 pub(super) fn instructions(line: &Value) -> Option<Figure> {
     if let (Some(engine), Some(each)) = (line["engine"].as_str(), line["instructions"].as_f64()) {
         let what = format!("user instructions per read of 4 KiB, its time kept: {engine}");
@@ -30,7 +30,7 @@ pub(super) fn instructions(line: &Value) -> Option<Figure> {
     }
     let program = line["program"].as_str()?;
     if let Some(all) = line["instructions"].as_u64() {
-        // The first is asked of starting up, the second of a run that lasts milliseconds.
+        // The first limit is for the start, the second for a run of a few milliseconds.
         let most = if program == "--version" { 5_000_000 } else { 3_000_000 };
         return Some(Figure {
             what: format!("user instructions of a whole `diskperf {program}`"),
@@ -48,7 +48,7 @@ pub(super) fn instructions(line: &Value) -> Option<Figure> {
     })
 }
 
-/// How long many results take to be printed, and whether that was done in the memory allowed.
+/// A line of the benchmark `results`: the time to print many results, with limited memory.
 pub(super) fn printed(line: &Value) -> Option<Figure> {
     let (printed, results) = (line["printed"].as_str()?, line["results"].as_u64()?);
     let (seconds, limit) = (line["seconds"].as_f64()?, line["limit_bytes"].as_u64()?);
@@ -63,7 +63,7 @@ pub(super) fn printed(line: &Value) -> Option<Figure> {
     })
 }
 
-/// A line of a subject of fuzzing, which it has only where nothing was found.
+/// A line of a fuzzing target, which prints one only if it found nothing.
 pub(super) fn fuzzed(line: &Value) -> Option<Figure> {
     let (name, inputs) = (line["fuzzed"].as_str()?, line["inputs"].as_u64()?);
     let (outcomes, seconds) = (line["outcomes"].as_u64()?, line["seconds"].as_f64()?);
@@ -75,7 +75,7 @@ pub(super) fn fuzzed(line: &Value) -> Option<Figure> {
     })
 }
 
-/// A line of the benchmark `bottlenecks`: what was said of one, or of how many the right word.
+/// A line of the benchmark `bottlenecks`: the verdict on one bottleneck, or the number of right verdicts.
 pub(super) fn bottleneck(line: &Value) -> Option<Figure> {
     if let Some(all) = line["bottlenecks"].as_u64() {
         let (named, wrong) = (line["named"].as_u64()?, line["wrong"].as_u64()?);
@@ -97,7 +97,7 @@ pub(super) fn bottleneck(line: &Value) -> Option<Figure> {
     })
 }
 
-/// A line of the benchmark `charged`: CPU time of programs and workers as told, over what the kernel charged.
+/// A line of the benchmark `charged`: reported CPU time of programs and workers, over the time that the kernel charged.
 pub(super) fn charged(line: &Value) -> Option<Figure> {
     let (way, ratio, windows) = (line["writes"].as_str()?, line["ratio"].as_f64()?, line["windows"].as_u64()?);
     Some(Figure {
@@ -108,7 +108,7 @@ pub(super) fn charged(line: &Value) -> Option<Figure> {
     })
 }
 
-/// A line of the benchmark `own`: what timing costs above a bare loop that times, or what the tool says of itself.
+/// A line of the benchmark `own`: the cost above a bare loop that times too, or the overhead that the tool reports.
 pub(super) fn own(line: &Value) -> Option<Figure> {
     let pairs = line["pairs"].as_u64()?;
     if let (Some(what), Some(ratio)) = (line["cpu"].as_str(), line["ratio"].as_f64()) {
@@ -133,7 +133,7 @@ pub(super) fn own(line: &Value) -> Option<Figure> {
     })
 }
 
-/// The last line of the benchmark `together`: how far solo cells were from foretelling it.
+/// The last line of the benchmark `together`: the error of predictions from solo cells.
 pub(super) fn together(line: &Value) -> Option<Figure> {
     let (programs, error) = (line["programs"].as_u64()?, line["median_error"].as_f64()?);
     Some(Figure {
@@ -144,7 +144,7 @@ pub(super) fn together(line: &Value) -> Option<Figure> {
     })
 }
 
-/// Marks that a clean image may have: others work on the machine, and it lies in a file.
+/// Marks that a clean image may have, because other programs run on the machine, and because the image is a file.
 const DESERVED: [&str; 2] = ["noise", "nested"];
 
 /// A line of the benchmark `clean`: the marks of a preset on clean images.
@@ -160,7 +160,7 @@ pub(super) fn clean(line: &Value) -> Option<Figure> {
     })
 }
 
-/// The line of the test `kills`: what became of runs that were killed at random moments.
+/// The line of the test `kills`: the results of runs that were killed at random moments.
 pub(super) fn kills(line: &Value) -> Option<Figure> {
     let (kills, stored) = (line["kills"].as_u64()?, line["stored"].as_u64()?);
     let what = format!("`smoke` killed at {kills} random moments, with {stored} phases stored by then");
@@ -168,7 +168,7 @@ pub(super) fn kills(line: &Value) -> Option<Figure> {
     broken_off(line, what, asked, kills >= 200)
 }
 
-/// The line of the test `power`: what became of runs during which the power was cut.
+/// The line of the test `power`: the results of runs during which the power was cut.
 pub(super) fn power(line: &Value) -> Option<Figure> {
     let (cuts, promised) = (line["power_cuts"].as_u64()?, line["promised"].as_u64()?);
     let what =
@@ -177,7 +177,7 @@ pub(super) fn power(line: &Value) -> Option<Figure> {
     broken_off(line, what, asked, cuts >= 100 && promised > 0)
 }
 
-/// What became of runs that were broken off: nothing is lost, doubled, unmeasured or left behind.
+/// The figure of interrupted runs: nothing may be lost, doubled, unmeasured or left behind.
 fn broken_off(line: &Value, what: String, asked: &str, were_enough: bool) -> Option<Figure> {
     let count = |name: &str| line[name].as_u64();
     let bad = ["lost", "doubled", "unmeasured", "left_behind"].map(count);
@@ -189,8 +189,8 @@ fn broken_off(line: &Value, what: String, asked: &str, were_enough: bool) -> Opt
     Some(Figure { what, asked: asked.to_owned(), measured, reached: were_enough && bad == [Some(0); 4] })
 }
 
-/// A line of the test `cli_verify`: what `verify` found after power cuts, on an image with barriers and without, and on
-/// disks that drop what was not flushed, some of which ignore flushes.
+/// A line of the test `cli_verify`: the losses that `verify` found after power cuts. The storage is an image with and
+/// without barriers, or a disk that drops unflushed data; some of the disks ignore flushes.
 pub(super) fn verify(line: &Value) -> Option<Figure> {
     let (how, cuts) = (line["verify"].as_str()?, line["cuts"].as_u64()?);
     let count = |name: &str| line[name].as_u64();

@@ -1,13 +1,13 @@
-//! The same loads by fio: rates and times side by side, and what an operation costs the processor.
+//! Compares with fio on the same workloads: rates and latencies, and the CPU cost of an operation.
 
 use serde_json::Value;
 
 use super::{Experiment, Figure};
 
-/// How far rate and p50 may be from those of fio, and p99 outside of the range that fio's own runs span.
+/// The maximum relative difference of rate and p50 from fio's, and of p99 from the range of fio's own runs.
 const APART: f64 = 0.05;
 
-/// How many times the processor time of ours fio is to take for an operation.
+/// The minimum ratio of fio's CPU time per operation to ours.
 const CHEAPER: [(&str, f64); 3] = [("psync", 1.15), ("io_uring, tuned", 1.2), ("null", 1.5)];
 
 pub const EXPERIMENT: Experiment = Experiment {

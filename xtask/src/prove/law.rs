@@ -1,10 +1,10 @@
-//! What is told of a queue whose law is known, against that law.
+//! Compares the results for a queue with queueing theory.
 
 use serde_json::Value;
 
 use super::{Experiment, Figure};
 
-/// How far a rate may be from what queueing theory says, and a percentile.
+/// The maximum relative error of a rate, and of a percentile, against queueing theory.
 const RATE: f64 = 0.03;
 const TIME: f64 = 0.05;
 

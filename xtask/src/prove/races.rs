@@ -1,11 +1,11 @@
-//! Whether a name that changes in a tight loop between a target and a decoy ever leads diskperf to the decoy: 2,000
+//! Checks that diskperf never writes to a decoy if a name changes in a tight loop between a target and the decoy: 2,000
 //! tries each for a link to a device, a device node and the name of a file.
 
 use serde_json::Value;
 
 use super::{Experiment, Figure};
 
-/// Tries of each race, as in the command.
+/// Tries per race, as in the command.
 const TRIES: u64 = 2000;
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -29,7 +29,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     judge,
 };
 
-/// The line of a race. A race without a refusal never met the decoy, and one without a write refused everything.
+/// The line of a race. A race without a refusal never met the decoy; a race without a write refused everything.
 fn judge(line: &Value) -> Option<Figure> {
     let race = line["race"].as_str()?;
     let [tries, written, refused, bytes] = ["tries", "written", "refused", "decoy_bytes"].map(|key| line[key].as_u64());

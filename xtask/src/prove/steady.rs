@@ -1,5 +1,5 @@
-//! Whether tests pass under any condition: three runs each on a quiet and a busy machine, on one processor, and with a
-//! slow disk. `cargo xtask steady-tests` runs them and keeps what each test did.
+//! Checks that tests pass under any condition: three runs each on a quiet and a busy machine, on one processor, and
+//! with a slow disk. `cargo xtask steady-tests` runs them and stores the result of each test.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ const fn experiment(name: &'static str, command: &'static [&'static str]) -> Exp
     Experiment { name, command, figures: 3, judge }
 }
 
-/// A run of all tests. A test that skipped itself has not passed.
+/// The line of a run of all tests. A test that skipped itself has not passed.
 fn judge(line: &Value) -> Option<Figure> {
     let (condition, run) = (line["steady_tests"].as_str()?, line["run"].as_u64()?);
     let (passed, tests) = (line["passed"].as_u64()?, line["tests"].as_u64()?);

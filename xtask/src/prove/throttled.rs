@@ -1,11 +1,10 @@
-//! The main job on a disk of 20 MiB/s and 100 operations a second, which is to end within 75 s.
+//! The main job on a disk of 20 MiB/s and 100 operations per second, which must end within 75 s.
 
 use serde_json::Value;
 
 use super::{Experiment, Figure};
 
-/// How long it may take, in seconds: the minute it plans for, and what a disk that is slower than its trials
-/// said may add.
+/// The time limit in seconds: the minute for which it plans, plus the excess if the disk is slower than in the trials.
 const LIMIT: f64 = 75.0;
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -25,7 +24,7 @@ fn judge(line: &Value) -> Option<Figure> {
         what: format!("`run quick {arguments}` on a loop device of 20 MiB/s and 100 operations a second"),
         asked: format!("ends within {LIMIT} s, every cell measured or explained, random reads as many as it allows"),
         measured: format!("{elapsed:.1} s, {explained} of {cells} cells, {random:.0} reads/s"),
-        // More than is allowed comes in the first time slice of each round.
+        // The throttle permits more than its limit in the first time slice of each round.
         reached: elapsed <= LIMIT && explained == cells && (0.9..=1.5).contains(&(random / allowed)),
     })
 }

@@ -1,4 +1,4 @@
-//! The conditions under which tests run, and what makes them. Each ends with this process, also if it is killed.
+//! The conditions under which tests run, and their creation. Each ends with this process, even if it is killed.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -33,7 +33,7 @@ impl fmt::Display for Condition {
 }
 
 impl Condition {
-    /// Why it cannot be made here, if it cannot.
+    /// The reason why it cannot be created here; `None` if it can.
     pub fn impossible(self) -> Option<String> {
         match self {
             Condition::SlowDisk => testkit::disk::impossible(&["mkfs.ext4", "mount", "unshare"])
@@ -47,7 +47,7 @@ impl Condition {
 /// The folder of the controller that limits disks, in control groups of version 1.
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
 
-/// Why the controller cannot limit a disk, if it cannot: distributions mount version 2 since about 2020.
+/// The reason why the controller cannot limit a disk; `None` if it can. Distributions mount version 2 since about 2020.
 fn no_limits(controller: &Path) -> Option<String> {
     let file = controller.join("blkio.throttle.read_bps_device");
     let reason = || {
@@ -60,20 +60,20 @@ fn no_limits(controller: &Path) -> Option<String> {
     (!file.exists()).then(reason)
 }
 
-/// Bytes per second of the slow disk, and operations: those of a cheap virtual disk. A choice.
+/// Limits of the slow disk: bytes per second, and operations per second. Those of a cheap virtual disk. A choice.
 const SLOW: [(&str, u64); 2] = [("bps", 20 << 20), ("iops", 500)];
 
-/// Bytes of the slow disk: a sparse file, larger than what all tests have at once.
+/// Bytes of the slow disk: a sparse file, larger than all tests' data at any time.
 const DISK: u64 = 16 << 30;
 
-/// Enters the control group `$1` and mounts the device `$2` on `$3` for itself, then runs the rest. The kernel detaches
-/// the device when the last process that sees the mount has ended, however that happens.
+/// Enters the control group `$1`, mounts the device `$2` on `$3` in its own mount namespace, then runs the remaining
+/// arguments. The kernel detaches the device when the last process in the namespace has ended, for whatever reason.
 const ENTER: &str = "echo $$ > \"$1\" && mount \"$2\" \"$3\"; mounted=$?; losetup --detach \"$2\"; \
                      [ $mounted = 0 ] && chmod 1777 \"$3\" && shift 3 && exec \"$@\"";
 
-/// A condition that has been made; it ends when this is dropped.
+/// A condition that was created; it ends when this is dropped.
 pub struct Surroundings {
-    /// The words before the program that is to run in it.
+    /// The words before the program that runs in it.
     prefix: Vec<OsString>,
     temporary: Option<PathBuf>,
     _spinners: Option<Spinners>,
@@ -82,7 +82,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Makes a condition; its files are in the folder.
+    /// Creates a condition, with its files in `folder`.
     pub fn make(condition: Condition, folder: &Path) -> Result<Surroundings, String> {
         let mut made = Surroundings { prefix: Vec::new(), temporary: None, _spinners: None, group: None, disk: None };
         match condition {
@@ -94,14 +94,14 @@ impl Surroundings {
         Ok(made)
     }
 
-    /// A file system on a loop device of its own, whose speed the control group limits. In version 1 the limit holds
-    /// for reads, direct writes and what a sync writes, but not for what kernel threads write by themselves. Version 2
-    /// is not supported.
+    /// Creates a file system on its own loop device, whose speed the control group limits. In version 1, the limit
+    /// applies to reads, direct writes and the writes of a sync, but not to writeback by kernel threads. Version 2 is
+    /// not supported.
     fn slow_disk(&mut self, folder: &Path) -> Result<(), String> {
         let failed = |error| format!("there can be no slow disk: {error}");
         let (image, point) = (folder.join("steady-tests.disk"), folder.join("steady-tests.mount"));
         fs::create_dir_all(&point).map_err(failed)?;
-        // Its tests may go on after a kill of the program that started them.
+        // The tests of an earlier call may still run after a kill of the program that started them.
         if let Some(device) = loop_device_on(&image) {
             return Err(format!(
                 "there can be no slow disk: {device} still shows {}; it is free when the tests of an earlier call have \
@@ -131,7 +131,7 @@ impl Surroundings {
         Ok(())
     }
 
-    /// A command that runs the program in it.
+    /// The command that runs the program in this condition.
     pub fn command(&self, program: &Path) -> Command {
         let mut words = self.prefix.iter().cloned().chain([program.into()]);
         let mut command = Command::new(words.next().expect("the program at least"));
@@ -145,16 +145,16 @@ impl Surroundings {
 
 impl Drop for Surroundings {
     fn drop(&mut self) {
-        // Tests that go on after a kill of the program that started them.
+        // Tests may still run after a kill of the program that started them.
         let is_empty = |group: &Group| group.get("cgroup.procs").is_ok_and(|list| list.is_empty());
         if let Some(group) = self.group.take()
             && !testkit::holds_soon(|| is_empty(&group))
         {
             eprintln!("tests still run in the control group {}", group.folder().display());
-            // Removing it would fail, and panic.
+            // The removal would fail, and panic.
             std::mem::forget(group);
         }
-        // Its space; the file itself is for the next time.
+        // Frees the disk space. The next call uses the file again.
         if let Some(image) = &self.disk
             && let Err(error) = File::create(image)
         {
@@ -163,7 +163,7 @@ impl Drop for Surroundings {
     }
 }
 
-/// The loop device that shows a file, if there is one (/sys/block/loopN/loop/backing_file).
+/// The loop device backed by a file, if there is one (/sys/block/loopN/loop/backing_file).
 fn loop_device_on(file: &Path) -> Option<String> {
     let file = file.canonicalize().ok()?;
     let shows = |device: &Path| {
@@ -179,7 +179,7 @@ fn words(words: &[&str]) -> Vec<OsString> {
     words.iter().map(Into::into).collect()
 }
 
-/// The number of a processor on which this process may run.
+/// The number of the first processor on which this process may run.
 fn first_processor() -> Result<String, String> {
     let failed = |error| format!("cannot ask for the processors: {error}");
     let allowed = rustix::thread::sched_getaffinity(None).map_err(failed)?;
@@ -187,7 +187,7 @@ fn first_processor() -> Result<String, String> {
     first.map(|number| number.to_string()).ok_or_else(|| "there is no processor".to_owned())
 }
 
-/// Threads that compute, one per processor.
+/// Busy threads, one per processor.
 struct Spinners {
     are_over: Arc<AtomicBool>,
     threads: Vec<thread::JoinHandle<()>>,
@@ -209,7 +209,7 @@ impl Drop for Spinners {
     fn drop(&mut self) {
         self.are_over.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // It computes nothing that could go wrong.
+            // The thread cannot fail.
             let _ = thread.join();
         }
     }

@@ -1,29 +1,29 @@
-//! What each test of a test file did, read from what the test harness of Rust printed.
+//! The outcome of each test in a test file, read from the output of the Rust test harness.
 
 /// The tests of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
-    /// Returned; the ones that skipped themselves among them.
+    /// Tests that returned, including those that skipped themselves.
     pub passed: Vec<String>,
-    /// Panicked.
+    /// Tests that panicked.
     pub failed: Vec<Failure>,
 }
 
 /// A failure.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The test; none if the program ended without a word about its tests.
+    /// The test; `None` if the program ended without a list of its tests.
     pub test: Option<String>,
-    /// What it printed.
+    /// The output of the test.
     pub output: String,
 }
 
-/// Bytes that are kept of an output: some screens. A choice.
+/// Maximum bytes of an output that are kept: some screens. A choice.
 const KEPT: usize = 16 << 10;
 
 impl Outcomes {
-    /// Reads them. Programs that a test starts may write into the line `test NAME ... ok`, so failures are taken from
-    /// the list at the end. A program without the harness is one test.
+    /// Parses the output. Programs that a test starts may write into the line `test NAME ... ok`, so the failures are
+    /// taken from the list at the end. A program without the harness counts as one test.
     pub fn of(output: &str, succeeded: bool) -> Outcomes {
         let named = output.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
         let ran = named.filter(|(_, rest)| !rest.trim_start().starts_with("ignored"));
@@ -46,7 +46,7 @@ fn failures(output: &str) -> Vec<String> {
     list.lines().map_while(|line| line.strip_prefix("    ")).map(str::to_owned).collect()
 }
 
-/// What a test printed: from its heading to the next one.
+/// The output of a test: from its heading to the next heading.
 fn section<'a>(output: &'a str, test: &str) -> &'a str {
     let Some((_, rest)) = output.split_once(&format!("---- {test} stdout ----\n")) else { return "" };
     let end = ["\n---- ", "\nfailures:\n"].iter().filter_map(|heading| rest.find(heading)).min();

@@ -1,5 +1,5 @@
-//! The results of tests on disk: a file of lines of JSON to which the tests of a file are added when it has ended, and
-//! each of its failures once more when it has run again.
+//! Test results on disk: a file with lines of JSON. The tests of a test file are added when it has ended, and each of
+//! its failures again after its repetitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -9,21 +9,21 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What a test did in a run.
+/// The result of a test in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tested {
     /// The run, from 1.
     pub run: u32,
     /// The test file.
     pub file: String,
-    /// The test, with its crate: `cli::a_test`.
+    /// The name of the test, with its crate: `cli::a_test`.
     pub test: String,
-    /// What it did.
+    /// Its outcome.
     #[serde(flatten)]
     pub kind: Kind,
 }
 
-/// What a test can do.
+/// The outcome of a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "lowercase")]
 pub enum Kind {
@@ -31,22 +31,22 @@ pub enum Kind {
     Passed,
     /// It could not run here.
     Skipped {
-        /// Why.
+        /// The test's reason.
         reason: String,
     },
     /// It panicked.
     Failed {
-        /// How often it failed when it ran again.
+        /// The number of repetitions that failed.
         failed_again: u32,
-        /// How often it ran again: 0 until it has.
+        /// The number of repetitions; 0 until they have run.
         of: u32,
-        /// Whether it took too long; it runs again with less time then.
+        /// True if it timed out; its repetitions then have less time.
         #[serde(default)]
         timed_out: bool,
-        /// The seconds that it had each time when it ran again, if less than the first time.
+        /// The time limit of each repetition in seconds, if it is less than that of the first run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         within_s: Option<u32>,
-        /// What it printed the first time.
+        /// The output of the first run.
         output: String,
     },
 }
@@ -55,7 +55,7 @@ pub enum Kind {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Line {
-    /// The first.
+    /// The first line.
     Commit { commit: String },
     /// A test.
     Test(Tested),
@@ -63,7 +63,7 @@ enum Line {
     Ended { run: u32, ended: String },
 }
 
-/// All that is known.
+/// All results known so far.
 pub struct Results {
     out: File,
     tested: Vec<Tested>,
@@ -71,7 +71,8 @@ pub struct Results {
 }
 
 impl Results {
-    /// Opens the file: what it has of this commit stays, if that is wanted. The tests of a file that had not ended go.
+    /// Opens the file. Results of this commit are kept if `goes_on` is true, except those of test files that had not
+    /// ended.
     pub fn open(path: &Path, commit: &str, goes_on: bool) -> Result<Results, String> {
         let failed = |error: std::io::Error| format!("cannot keep results in {}: {error}", path.display());
         let text = match fs::read_to_string(path) {
@@ -79,7 +80,7 @@ impl Results {
             text => text.unwrap_or_default(),
         };
         let (tested, ended) = if goes_on { finished(&text, commit) } else { Default::default() };
-        // Written beside it and renamed: a kill loses nothing.
+        // The new file is written separately and renamed, so that a kill loses nothing.
         let beside = path.with_extension("new");
         let out = File::create(&beside).map_err(failed)?;
         let mut results = Results { out, tested: Vec::new(), ended: BTreeSet::new() };
@@ -92,12 +93,12 @@ impl Results {
         Ok(results)
     }
 
-    /// Whether the test file has ended in this run.
+    /// Returns whether the test file has ended in this run.
     pub fn has(&self, run: u32, file: &str) -> bool {
         self.ended.contains(&(run, file.to_owned()))
     }
 
-    /// Adds the tests of a file that has ended; they are durable afterwards.
+    /// Adds the tests of a test file that has ended. They are durable on return.
     pub fn add(&mut self, run: u32, file: &str, tested: Vec<Tested>) -> Result<(), String> {
         let mut lines: Vec<Line> = tested.iter().cloned().map(Line::Test).collect();
         lines.push(Line::Ended { run, ended: file.to_owned() });
@@ -107,14 +108,14 @@ impl Results {
         Ok(())
     }
 
-    /// The failures of a test file in this run that have not run again, as a kill came first.
+    /// The failures of a test file in this run whose repetitions are missing because of a kill.
     pub fn to_run_again(&self, run: u32, file: &str) -> Vec<Tested> {
         let is_it =
             |one: &&Tested| one.run == run && one.file == file && matches!(one.kind, Kind::Failed { of: 0, .. });
         self.tested.iter().filter(is_it).cloned().collect()
     }
 
-    /// Replaces a failure by the same one that has run again; it is durable afterwards.
+    /// Replaces a failure by the same failure after its repetitions. It is durable on return.
     pub fn ran_again(&mut self, failure: Tested) -> Result<(), String> {
         let file = failure.file.clone();
         let line = Line::Test(failure.clone());
@@ -129,7 +130,8 @@ impl Results {
         self.out.sync_data()
     }
 
-    /// A run in one line: how many tests passed, which failed and how often again, which could run nowhere.
+    /// The summary of a run: the number of passed tests, the failures with their repetitions, and the tests that were
+    /// skipped everywhere.
     pub fn summary(&self, run: u32, condition: &str) -> Value {
         let of_run = || self.tested.iter().filter(|one| one.run == run);
         let ran: BTreeSet<&str> =
@@ -158,7 +160,7 @@ impl Results {
     }
 }
 
-/// Adds a test, or puts it in the place of the same failure before it ran again.
+/// Adds a test, or replaces the same failure before its repetitions.
 fn replace(tested: &mut Vec<Tested>, test: Tested) {
     let is_failure = |one: &Tested| matches!(one.kind, Kind::Failed { .. });
     let is_same = |one: &&mut Tested| {
@@ -170,7 +172,7 @@ fn replace(tested: &mut Vec<Tested>, test: Tested) {
     }
 }
 
-/// The tests of the files that have ended, and these; none of another commit.
+/// The tests of the files that have ended, and the names of these files; empty if the text is of another commit.
 fn finished(text: &str, commit: &str) -> (Vec<Tested>, BTreeSet<(u32, String)>) {
     let mut lines = text.lines().map_while(|line| serde_json::from_str::<Line>(line).ok());
     if !matches!(lines.next(), Some(Line::Commit { commit: of }) if of == commit) {
@@ -212,7 +214,7 @@ mod tests {
         let failed = failure(3, 20);
         results.add(1, "one", vec![test("one", "a", Kind::Passed), test("one", "b", failed)]).expect("durable");
         drop(results);
-        // The kill came while the second test file was written.
+        // The kill came during the write of the second test file.
         let mut file = File::options().append(true).open(&path).expect("the file");
         file.write_all(b"{\"run\":1,\"file\":\"two\",\"test\":\"c\",\"outcome\":\"passed\"}\n{\"run\":1,\"fi")
             .expect("a part");
@@ -224,7 +226,7 @@ mod tests {
         let failed = json!({"test": "b", "file": "one", "failed_again": 3, "of": 20, "timed_out": false,
                             "within_s": null});
         assert_eq!(summary["failed"], json!([failed]));
-        // Another commit, and results that are not wanted.
+        // Another commit, and results that are not to be kept.
         for (commit, goes_on) in [("abd", true), ("abd", false)] {
             assert!(!Results::open(&path, commit, goes_on).expect("the file").has(1, "one"));
         }
