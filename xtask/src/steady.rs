@@ -133,8 +133,8 @@ impl Case<'_> {
         }
     }
 
-    /// The command that runs its tests (or only the test `only`), with a time limit in seconds, and the file of this
-    /// run to which they add their skips.
+    /// The command that runs its tests (or only the test `only`), with a time limit in seconds. Also returns the file
+    /// of this run to which they add their skips.
     fn command(&self, only: Option<&str>, run: u32, scratch: &Path, seconds: u32) -> (Command, PathBuf) {
         let skips = format!("skips-{run}-{}", self.shown().replace([':', ' '], "-"));
         match self {

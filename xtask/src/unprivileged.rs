@@ -54,8 +54,8 @@ impl Repetition {
         self.tests.iter().map(job).collect()
     }
 
-    /// The command that runs the tests of this file (or only the test `only`), with a time limit in seconds, and the
-    /// file with the name `skips` to which they add their skips.
+    /// The command that runs the tests of this file (or only the test `only`), with a time limit in seconds. Also
+    /// returns the path of the file `skips`, to which they add their skips.
     pub fn command(&self, test: &TestFile, only: Option<&str>, skips: &str, seconds: u32) -> (Command, PathBuf) {
         let skips = self.folder.home().join(skips);
         let mut command = self.folder.command(test, only, &self.program, seconds);

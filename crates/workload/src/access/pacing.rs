@@ -65,7 +65,7 @@ impl Between {
     /// The next step, or `None` if the body has ended:
     ///   1. the op whose start or pause was returned before;
     ///   2. an fsync that is due. It belongs to the unit before it;
-    ///   3. the next op of the body, or first its intended start or a pause. If its start is after the end of the
+    ///   3. the next op of the body, or first its intended start or a pause. If its start is not before the end of the
     ///      schedule, the body ends, at that end and not earlier.
     #[inline(never)]
     pub(crate) fn next(&mut self, body: &mut Body) -> Option<Step> {

@@ -1,9 +1,9 @@
 //! Import circles between the files of a crate are forbidden, so that each file can be read knowing only the files that
 //! it uses.
 //!
-//!   1. A `use`, a path in the code, a path in the arguments of a macro, and the name of a macro count as an import of
-//!      the file that defines the item, through re-exports and globs. A module that only re-exports an item of one of
-//!      its child modules does not import it, just as `mod` does not.
+//!   1. An import is a `use`, a path in the code, a path in the arguments of a macro, or the name of a macro. It counts
+//!      for the file that defines the item, through re-exports and globs. A module that only re-exports an item of one
+//!      of its child modules does not import it, just as `mod` does not.
 //!   2. Code under `#[cfg(test)]` does not count.
 //!   3. A module and the modules in it may use each other. A circle that leaves the module counts, and so does one that
 //!      its child modules form without it.
