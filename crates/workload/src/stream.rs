@@ -66,7 +66,7 @@ impl Stream {
         self
     }
 
-    /// Divides the work between `jobs` programs that run at the same time.
+    /// Lets `jobs` programs run the stream at the same time (see [`Stream::of_program`]).
     pub fn shared_by(self, jobs: u32) -> Stream {
         Stream { jobs, ..self }
     }

@@ -32,7 +32,7 @@ pub struct Witness {
     pub quota: Quota,
     /// The time in which some task of the machine waited, of any process.
     pub pressure: Pressure,
-    /// Evictions and refaults of the page cache.
+    /// Refaults of the page cache, and drops of all caches.
     pub memory: MemoryEvents,
     /// A breakdown of the whole elapsed time, if the world knows it.
     #[serde(default)]
@@ -229,7 +229,7 @@ pub struct Pressure {
     pub memory: Option<Nanos>,
 }
 
-/// Evictions and refaults of the page cache.
+/// Refaults of the page cache, and drops of all caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryEvents {
     /// Refaults: pages of the programs' files that were read again soon after they had been evicted. `None` if the
