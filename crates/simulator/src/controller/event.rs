@@ -1,6 +1,6 @@
-//! The requests, events and interrupts of controllers.
+//! Requests, events and interrupts of controllers.
 
-/// A request: sectors of one drive, and the buffer they go to or come from.
+/// A request: consecutive sectors of one drive, and the buffer that they are read into or written from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Io {
     pub(crate) drive: u8,
@@ -10,35 +10,35 @@ pub(crate) struct Io {
     pub(crate) sector: u32,
 }
 
-/// What happens in a controller.
+/// An event in a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// MASSBUS: the drive has found its sector, and calls.
+    /// MASSBUS: the drive has found its sector, and raises an attention.
     Calls(u8),
     /// MASSBUS: the sector is under the heads.
     Arrives(u8),
-    /// MASSBUS: some sectors have passed.
+    /// MASSBUS: a number of sectors have passed under the heads.
     Passed(u8),
-    /// MASSBUS: the bus has moved the sectors that have passed, after an overrun.
+    /// MASSBUS: after an overrun, the bus has moved all sectors that have passed.
     CaughtUp(u8),
-    /// MASSBUS: the controller has done with the request.
+    /// MASSBUS: the controller has finished the request.
     Finished(u8),
-    /// UDA: the bus takes up a transfer.
+    /// UDA: the bus begins a transfer.
     BusBegins,
     /// UDA: the data of a write are in the buffer.
     Fetched(u8),
     /// UDA: the first sector of a read is under the heads.
     ReadBegins(u8),
-    /// UDA: the last sector has passed.
+    /// UDA: the last sector has passed under the heads.
     MediaDone(u8),
     /// UDA: the data of a read are in memory.
     Delivered(Io),
-    /// UDA: the host is told.
+    /// UDA: the controller sends the response to the host.
     Responds(Io),
 }
 
 impl Event {
-    /// A number for the hash.
+    /// A number for the event hash.
     pub(crate) fn code(self) -> u64 {
         let (kind, of) = match self {
             Event::Calls(drive) => (1, drive),
@@ -57,12 +57,12 @@ impl Event {
     }
 }
 
-/// What an interrupt of a controller is about.
+/// The cause of a controller interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// A drive calls.
+    /// A drive raises an attention: it has found its sector.
     Call(u8),
-    /// The data path has done with a drive.
+    /// The data path has finished the request of a drive.
     Done(u8),
     /// A command is complete.
     Response(Io),

@@ -1,4 +1,4 @@
-//! What a controller works with: time, processor, bus and drives.
+//! The hardware that a controller uses: simulated time, processor, bus and drives.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use crate::cpu::{Cause, Processor};
 use crate::drive::{Activity, Drive};
 use crate::engine::{self, Engine, Handler};
 
-/// All of a computer but its controller and its system.
+/// All of a computer except its controller and its operating system.
 #[derive(Debug)]
 pub(crate) struct Hardware {
     pub(crate) engine: Engine,
@@ -33,7 +33,7 @@ impl Hardware {
         self.engine.calendar.at(moment, engine::Event::Controller(event));
     }
 
-    /// The same as `after` and that event, where it is the next one; says whether it was.
+    /// Schedules the event and consumes it at once if it is the next one. Returns whether it was.
     pub(super) fn happens_next(&mut self, delay: Nanos, event: Event) -> bool {
         self.engine.calendar.happens_next(delay, engine::Event::Controller(event))
     }
@@ -42,28 +42,28 @@ impl Hardware {
         self.processor.interrupt(&mut self.engine, work, Cause::Interrupt, Handler::Controller(signal));
     }
 
-    /// A transfer begins or ends on the bus, which slows the processor down.
+    /// Notes that a transfer begins or ends on the bus. Transfers slow the processor down.
     pub(super) fn transfer(&mut self, begins: bool) {
         let now = self.now();
         self.bus.change(begins, now, &mut self.engine.timeline);
         self.processor.slow_down(&mut self.engine, self.bus.slow_down_permille());
     }
 
-    /// From now on the drive does something else.
+    /// Changes the activity of the drive from now on.
     pub(super) fn enter(&mut self, drive: u8, activity: Activity) {
         let now = self.now();
         self.occupied.account(&self.drives, now);
         self.drives[usize::from(drive)].enter(activity, now, &mut self.engine.timeline);
     }
 
-    /// The drive gets the data path, or loses it.
+    /// Gives the data path to the drive, or takes it away.
     pub(super) fn pass_path(&mut self, drive: u8, gets: bool) {
         let now = self.now();
         let spent = self.drives[usize::from(drive)].spent(now, &mut self.engine.timeline);
         self.occupied.pass(drive, gets, spent);
     }
 
-    /// What the drive will do next, without another word, from that moment on.
+    /// Plans the activity of the drive from that moment on, without a further event.
     pub(super) fn then(&mut self, drive: u8, activity: Activity, from: Moment<Virtual>) {
         self.drives[usize::from(drive)].then(activity, from);
     }

@@ -1,8 +1,8 @@
-//! A controller that does what the driver says step by step, as the RH780 and those that behave like it (SC750,
-//! SC780, SI 9900): the arms move and the platters turn without it, but one drive at a time moves data.
+//! A controller that is driven step by step by the driver, like the RH780 and compatible ones (SC750, SC780, SI 9900).
+//! Seeks and rotation of all drives overlap, but only one drive at a time transfers data.
 //!
 //! ```text
-//!   driver: seek, search ─> drive turns ─> drive calls ─> interrupt ─> wait for the data path ─> data command
+//!   driver: seek, search ─> drive turns ─> attention ─> interrupt ─> wait for the data path ─> data command
 //!           ─> the sector comes ─> transfer ─> interrupt, which starts the drive's next request
 //! ```
 
@@ -19,29 +19,29 @@ use crate::drive::Activity;
 use crate::faults::{self, Fault};
 use crate::queue::{DriveQueue, Waiting};
 
-/// The controller and the driver's half of it.
+/// The controller and its driver.
 #[derive(Debug)]
 pub(crate) struct Massbus {
     settings: description::Massbus,
     lanes: Vec<Lane>,
-    /// The data path belongs to a drive.
+    /// True while a drive has the data path.
     path_busy: bool,
-    /// Drives that wait for it.
+    /// Drives that wait for the data path, in the order of arrival.
     path_waiting: VecDeque<u8>,
 }
 
-/// One drive's requests.
+/// The requests of one drive.
 #[derive(Debug)]
 struct Lane {
     queue: DriveQueue<Io>,
-    /// The first request is under way.
+    /// True while the first request is in progress.
     active: bool,
-    /// The drive has called and was not heard yet.
+    /// The drive has raised an attention that was not handled yet.
     calls: bool,
-    /// Sectors of the transfer that have passed, and those that are passing.
+    /// Sectors of the transfer that have passed, and those that are passing now.
     passed: u16,
     passing: u16,
-    /// How often the bus was granted too late since the transfer began or went on.
+    /// Late bus grants since the transfer began or continued.
     slips: u32,
 }
 
@@ -95,7 +95,7 @@ impl Massbus {
         }
     }
 
-    /// The driver takes up a drive's first request.
+    /// Starts the first request of a drive, if there is one.
     fn start(&mut self, hardware: &mut Hardware, drive: u8) {
         let lane = &mut self.lanes[usize::from(drive)];
         let Some(io) = lane.queue.first() else { return };
@@ -133,7 +133,7 @@ impl Massbus {
         }
     }
 
-    /// A drive that has found its sector calls.
+    /// Handles the attention of a drive that has found its sector.
     fn called(&mut self, hardware: &mut Hardware, drive: u8) {
         if !self.path_busy {
             hardware.enter(drive, Activity::Host);
@@ -144,7 +144,7 @@ impl Massbus {
         hardware.enter(drive, Activity::Path);
     }
 
-    /// The path is free again, and a drive called meanwhile.
+    /// Handles an attention that was raised while the data path was busy, now that the path is free.
     fn heard(&mut self, hardware: &mut Hardware, drive: u8) {
         let remembered = faults::is_planted(Fault::LostAttentionIgnored);
         if self.settings.attention == Attention::Polled
@@ -191,8 +191,8 @@ impl Massbus {
         hardware.at(arrives, Event::Arrives(drive));
     }
 
-    /// The next sectors of a transfer begin to pass: one after the other where each may come too late, else as many
-    /// as the buffer lets pass, which is all of them where the bus is faster than the platter.
+    /// Begins to transfer the next sectors: one at a time if the bus may be granted too late for any of them. Otherwise
+    /// as many as the buffer allows, which is all if the bus is faster than the platter.
     fn pass(&mut self, hardware: &mut Hardware, drive: u8) {
         if let Some(slips) = hardware.bus.forgives() {
             self.lanes[usize::from(drive)].slips = 0;
@@ -207,14 +207,14 @@ impl Massbus {
         lane.passing = in_time.map_or(left, |some| some.min(left.into()) as u16);
         let mut time = hardware.drive(drive).passing(io.sector + u32::from(lane.passed), lane.passing.into());
         if lane.passing == left {
-            // What the buffer still holds goes over the bus when the platter has done its part.
+            // After the last sector has passed, the bus still has to move the content of the buffer.
             time = time.max(Nanos(hardware.bus.sector(direction).0 * u64::from(lane.passing)));
         }
         hardware.after(time, Event::Passed(drive));
     }
 
-    /// Sectors pass until one is lost, all have passed, or something else happens meanwhile, which may change what the
-    /// processor does and with it the chance of the next.
+    /// Transfers sectors until one is lost, all have passed, or another event happens meanwhile. Such an event may
+    /// change what the processor does, and with it the probability of the next late grant.
     fn pass_one_by_one(&mut self, hardware: &mut Hardware, drive: u8, forgiven: u32) {
         let time = hardware.drive(drive).sector();
         let lane = &mut self.lanes[usize::from(drive)];
@@ -256,8 +256,8 @@ impl Massbus {
         hardware.after(self.settings.finish + of_read, Event::Finished(drive));
     }
 
-    /// The buffer is full of what was read, or has nothing left to be written, and the next sector must come round
-    /// again: once the bus has caught up with the platter, until when it goes on.
+    /// Handles an overrun: the buffer is full (read) or empty (write), and the next sector must come round again. The
+    /// transfer continues at the first such moment after the bus has caught up with the platter.
     fn overrun(&mut self, hardware: &mut Hardware, drive: u8) {
         let lane = &self.lanes[usize::from(drive)];
         let io = lane.queue.first().expect("the request that is transferred");
@@ -270,7 +270,7 @@ impl Massbus {
         hardware.after(Nanos(turn.0 * behind.0.div_ceil(turn.0).max(1)), Event::Arrives(drive));
     }
 
-    /// A sector came too late, and must come round again.
+    /// Handles a lost sector: it must come round again.
     fn lose_turn(&mut self, hardware: &mut Hardware, drive: u8) {
         let turn = hardware.drive(drive).turn();
         hardware.transfer(false);
@@ -278,11 +278,11 @@ impl Massbus {
         hardware.after(turn, Event::Arrives(drive));
     }
 
-    /// The driver serves the end of a transfer:
-    ///   1. the request is complete, and the path is free;
-    ///   2. the same drive's next request is taken up;
-    ///   3. drives that called meanwhile are heard;
-    ///   4. who waits for the path gets it.
+    /// Handles the interrupt at the end of a transfer:
+    ///   1. the request is complete, and the data path is free;
+    ///   2. the driver starts the same drive's next request;
+    ///   3. pending attentions of other drives are handled;
+    ///   4. the next drive that waits for the data path gets it.
     fn done(&mut self, hardware: &mut Hardware, drive: u8) -> Io {
         // 1
         let lane = &mut self.lanes[usize::from(drive)];

@@ -1,5 +1,5 @@
-//! Controllers. Each takes requests, moves drives and bus, and interrupts the processor; a kind is a file here, an
-//! arm of [`Controller`], and a struct in the description.
+//! Controllers. A controller takes requests, uses drives and bus, and interrupts the processor. Each kind is a file
+//! here, an arm of [`Controller`], and a struct in the description.
 
 mod event;
 mod hardware;
@@ -16,7 +16,7 @@ use uda::Uda;
 
 use crate::description;
 
-/// A controller at work.
+/// State of a controller.
 #[derive(Debug)]
 pub(crate) enum Controller {
     Massbus(Massbus),
@@ -42,7 +42,7 @@ impl Controller {
         }
     }
 
-    /// Something that it asked for happens.
+    /// Handles an event that the controller scheduled.
     pub(crate) fn happens(&mut self, hardware: &mut Hardware, event: Event) {
         match self {
             Controller::Massbus(massbus) => massbus.happens(hardware, event),
@@ -50,7 +50,7 @@ impl Controller {
         }
     }
 
-    /// An interrupt of its was served; says which request is complete thereby.
+    /// Continues after an interrupt of the controller was served. Returns the request that this completes, if any.
     pub(crate) fn served(&mut self, hardware: &mut Hardware, signal: Signal) -> Option<Io> {
         match self {
             Controller::Massbus(massbus) => massbus.served(hardware, signal),

@@ -1,10 +1,11 @@
-//! What a controller spends its time on: of all that its drives do at once, what it is about first.
+//! Time account of a controller. If its drives do several things at once, the most important activity counts.
 
 use units::{Moment, Nanos, Virtual};
 
 use crate::drive::{Activity, Drive};
 
-/// What the controller is about, from what it does itself, over what it waits for at a drive and elsewhere, to nothing.
+/// Precedence of activities: first the controller's own work, then waiting for a drive, then waiting for others, then
+/// idle.
 const ORDER: [Activity; Activity::COUNT] = [
     Activity::Transfer,
     Activity::Controller,
@@ -16,7 +17,7 @@ const ORDER: [Activity; Activity::COUNT] = [
     Activity::Idle,
 ];
 
-/// The place of each activity in [`ORDER`].
+/// Position of each activity in [`ORDER`].
 const RANKS: [u8; Activity::COUNT] = {
     let mut ranks = [0; Activity::COUNT];
     let mut place = 0;
@@ -27,12 +28,13 @@ const RANKS: [u8; Activity::COUNT] = {
     ranks
 };
 
-/// The account of a controller, of one of two kinds. One with a data path is about the drive that has it, and rests
-/// while none has. One that does several things at once is about what comes first in [`ORDER`].
+/// Time account of a controller. A controller with one data path is charged with the activity of the drive that has the
+/// path, and is idle if none has. A controller that does several things at once is charged with the first of their
+/// activities in [`ORDER`].
 #[derive(Debug)]
 pub(crate) struct Occupied {
     has_path: bool,
-    /// Who has the path, and what that drive had spent its time on when it got it.
+    /// The drive that has the path, and its account when it was last charged.
     holder: Option<(u8, [Nanos; Activity::COUNT])>,
     since: Moment<Virtual>,
     spent: [Nanos; Activity::COUNT],
@@ -43,13 +45,13 @@ impl Occupied {
         Occupied { has_path, holder: None, since: Moment::ZERO, spent: [Nanos::ZERO; Activity::COUNT] }
     }
 
-    /// The drive gets the path, or loses it. It has spent its time on this until now.
+    /// Gives the path to the drive, or takes it away. `spent` is the drive's account until now.
     pub(super) fn pass(&mut self, drive: u8, gets: bool, spent: [Nanos; Activity::COUNT]) {
         self.settle(spent);
         self.holder = gets.then_some((drive, spent));
     }
 
-    /// Charges what the holder of the path has done since it was asked last.
+    /// Charges the activities of the path's drive since the last charge.
     fn settle(&mut self, spent: [Nanos; Activity::COUNT]) {
         let Some((_, before)) = &mut self.holder else { return };
         for (sum, (now, before)) in self.spent.iter_mut().zip(spent.into_iter().zip(*before)) {
@@ -58,8 +60,8 @@ impl Occupied {
         *before = spent;
     }
 
-    /// Charges the time that has passed. To be called before any drive enters upon something else: what it had
-    /// planned is forgotten then.
+    /// Charges the time that has passed. Call this before any drive changes its activity, because that discards the
+    /// drive's plan.
     #[inline]
     pub(crate) fn account(&mut self, drives: &[Drive], now: Moment<Virtual>) {
         if !self.has_path {
@@ -82,8 +84,8 @@ impl Occupied {
         }
     }
 
-    /// What it has spent its time on until now, in the order of [`Activity::ALL`]; the drives' own accounts reach so
-    /// far too.
+    /// Returns the account until now, in the order of [`Activity::ALL`]. `accounts` are the drives' own accounts until
+    /// now.
     pub(crate) fn spent(
         &mut self,
         drives: &[Drive],

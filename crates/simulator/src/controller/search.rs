@@ -1,7 +1,7 @@
-//! Whether a driver lets a drive search for its sector, or takes the data path at once.
+//! Decides whether a driver lets a drive search for its sector, or takes the data path at once.
 
-/// Whether the search is not worth while. 4.2BSD asks whether the *place of the head* lies within the window
-/// before the end of the track, and not how far it is to the sector: a mistake that was corrected in 1984.
+/// True if the search is not worth while. 4.2BSD checks whether the *position of the head* is within the window before
+/// the end of the track. It should check the distance to the sector: a mistake that was corrected in 1984.
 pub(super) fn is_skipped(under_heads: u32, sectors_per_track: u32, window_sectors: u32) -> bool {
     (under_heads + 1) % sectors_per_track > sectors_per_track.saturating_sub(window_sectors)
 }

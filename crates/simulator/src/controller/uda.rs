@@ -1,5 +1,5 @@
-//! A UDA50: takes whole commands, and moves data between bus and buffer on one side and between buffer and drives on
-//! the other, both at once. Transfers of two drives overlap; the bus is one for all.
+//! A UDA50: takes whole commands. It moves data between bus and buffer and between buffer and drives at the same time.
+//! Transfers of two drives overlap; all share one bus.
 //!
 //! ```text
 //!   read:   command ─> turnaround ─> seek, rotation ─> platter to buffer ┬> the drive is free
@@ -20,35 +20,35 @@ use crate::drive::Activity;
 use crate::faults::{self, Fault};
 use crate::queue::{DriveQueue, Waiting};
 
-/// The controller and the driver's half of it.
+/// The controller and its driver.
 #[derive(Debug)]
 pub(crate) struct Uda {
     settings: description::Uda,
     lanes: Vec<Lane>,
     /// Sectors of the buffer that are in use.
     buffered: u32,
-    /// The drive after the one that was given room in the buffer last: it is asked first when there is some again.
+    /// The drive after the one that last got room in the buffer. It is served first when room is free again.
     first: u8,
-    /// When the bus will have done with what was asked of it.
+    /// When the bus will have finished the transfers requested so far.
     bus_free: Moment<Virtual>,
 }
 
-/// One drive's requests.
+/// The requests of one drive.
 #[derive(Debug)]
 struct Lane {
-    /// With the driver, for want of room among the commands.
+    /// Requests that wait in the driver because the controller takes no more commands.
     host: DriveQueue<Io>,
-    /// Commands that the controller has and has not answered.
+    /// Commands that the controller has not answered yet.
     commands: u32,
-    /// With the controller, not taken up yet.
+    /// Commands in the controller that were not started yet.
     queue: DriveQueue<Io>,
-    /// Whose data come over the bus.
+    /// The write whose data are crossing the bus.
     fetching: Option<Io>,
-    /// Whose data are in the buffer.
+    /// Writes whose data are in the buffer.
     fetched: VecDeque<Io>,
-    /// What the drive is busy with.
+    /// The request that the drive is working on.
     busy: Option<Io>,
-    /// Reads whose data go over the bus.
+    /// Number of reads whose data are crossing the bus.
     delivering: u32,
 }
 
@@ -123,7 +123,7 @@ impl Uda {
         Some(io)
     }
 
-    /// There is room again, or a drive is free: all are asked, in turn.
+    /// Continues all drives in round-robin order, because there is room in the buffer again or a drive is free.
     fn all_go_on(&mut self, hardware: &mut Hardware) {
         let drives = self.lanes.len() as u8;
         let first = self.first;
@@ -132,10 +132,10 @@ impl Uda {
         }
     }
 
-    /// Takes up what can be taken up for a drive:
-    ///   1. a write: its data are fetched, also while the drive is busy, as far as buffer and settings let it;
-    ///   2. a read: when the drive is free and no write is before it;
-    ///   3. a write whose data are there, when the drive is free.
+    /// Starts whatever can be started for a drive:
+    ///   1. a write: its data are fetched, even while the drive is busy, as far as buffer and settings allow;
+    ///   2. a read, if the drive is free and no write is before it;
+    ///   3. a write whose data are in the buffer, if the drive is free.
     fn go_on(&mut self, hardware: &mut Hardware, drive: u8) {
         let lane = &self.lanes[usize::from(drive)];
         if let Some(io) = lane.queue.first() {
@@ -157,7 +157,7 @@ impl Uda {
                 }
             }
         }
-        // 3; and another can be fetched in its place
+        // 3; then another write can be fetched in its place
         let lane = &mut self.lanes[usize::from(drive)];
         if lane.busy.is_none()
             && let Some(io) = lane.fetched.pop_front()
@@ -168,7 +168,7 @@ impl Uda {
         self.show(hardware, drive);
     }
 
-    /// What a drive that is not busy waits for.
+    /// Sets the activity of a drive that is not busy: what it waits for.
     fn show(&self, hardware: &mut Hardware, drive: u8) {
         let lane = &self.lanes[usize::from(drive)];
         if lane.busy.is_some() {
@@ -181,19 +181,19 @@ impl Uda {
         } else {
             Activity::Idle
         };
-        // Mostly nothing has changed.
+        // Usually the activity has not changed.
         if !hardware.drive(drive).does(activity) {
             hardware.enter(drive, activity);
         }
     }
 
-    /// Sectors of the buffer that a request takes. One that is larger than the buffer streams through all of it.
+    /// Sectors of the buffer that a request takes. A request larger than the buffer streams through all of it.
     fn reserved(&self, io: Io) -> u32 {
         u32::from(io.sectors).min(self.settings.buffer_sectors)
     }
 
-    /// Takes the bus for so many sectors, from that moment on or when it is free; not before `earliest` are they
-    /// all moved. Says from when until when.
+    /// Reserves the bus for `sectors` sectors, from `from` or from when it is free. The transfer does not end before
+    /// `earliest`. Returns the moment at which it ends.
     fn take_bus(
         &mut self,
         hardware: &mut Hardware,
@@ -216,7 +216,8 @@ impl Uda {
         hardware.at(fetched, Event::Fetched(io.drive));
     }
 
-    /// The first sector of a read has come: it goes on to memory as soon as it is whole, and the last when that is.
+    /// Delivers a read whose first sector is under the heads. The first sector goes to memory once it is complete; the
+    /// transfer ends after the last sector is complete.
     fn deliver(&mut self, hardware: &mut Hardware, io: Io) {
         let media = hardware.drive(io.drive).sector();
         let from = hardware.now() + media;
@@ -228,7 +229,7 @@ impl Uda {
         hardware.at(delivered, Event::Delivered(io));
     }
 
-    /// The drive turns to a request: turnaround, seek, rotation, transfer.
+    /// Starts a request on the drive: turnaround, seek, rotation, transfer.
     fn turn_to(&mut self, hardware: &mut Hardware, io: Io) {
         let now = hardware.now();
         let mut turnaround = hardware.engine.jittered(self.settings.turnaround, self.settings.jitter_permille);
@@ -258,7 +259,8 @@ impl Uda {
         hardware.at(passed + lost, Event::MediaDone(io.drive));
     }
 
-    /// Turns that a request loses because it does not fit into the buffer and the bus is slower than the platter.
+    /// Time of the turns that a request loses because it is larger than the buffer and the bus is slower than the
+    /// platter.
     fn lost_turns(&self, hardware: &mut Hardware, io: Io) -> Nanos {
         let buffer = self.settings.buffer_sectors;
         if u32::from(io.sectors) <= buffer {
