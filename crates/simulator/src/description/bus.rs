@@ -1,4 +1,4 @@
-//! The bus that the controller moves data over.
+//! The bus between controller and memory.
 
 use alloc::string::String;
 
@@ -7,31 +7,30 @@ use super::Invalid;
 /// A bus between memory and a controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bus {
-    /// `SBI`, `CMI`, `UNIBUS`
+    /// The name: `SBI`, `CMI`, `UNIBUS`.
     pub name: String,
-    /// Bytes a second that a controller can bring to memory.
+    /// Rate of a controller to memory, in bytes per second.
     pub to_memory_bytes_per_second: u64,
-    /// Bytes a second that a controller can take from memory.
+    /// Rate of a controller from memory, in bytes per second.
     pub from_memory_bytes_per_second: u64,
-    /// How much longer the processor takes for everything while a transfer runs, in thousandths.
+    /// Slowdown of the processor while a transfer runs, in thousandths.
     pub slow_down_permille: u32,
-    /// The part of the bus that others use, in thousandths: it is missing from both rates.
+    /// Share of the bus used by other traffic, in thousandths. It reduces both rates.
     pub other_traffic_permille: u32,
-    /// Whether its arbitration lets a controller without buffers wait too long.
+    /// Late grants to a controller without buffers; `None` if its arbitration never grants too late.
     pub data_late: Option<DataLate>,
 }
 
-/// How often the bus is granted too late for a sector. A controller without buffers falls behind each time, until it
-/// has nothing left to fall back on: then the sector must come round again.
+/// Frequency of late bus grants. Each late grant puts a controller without buffers farther
+/// behind. At the limit `slips`, the sector is lost and must come round again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataLate {
-    /// Sectors in a million for which it is, because the processor is at work and asks too; twice as many of those
-    /// taken from memory, for which the bus is taken twice.
+    /// Late sectors per million, because the busy processor also requests the bus. Twice as many in transfers from
+    /// memory, which take the bus twice.
     pub at_work_ppm: u32,
-    /// Sectors in a million of those taken from memory for which it is besides: memory has to be asked before it
-    /// can answer.
+    /// Additional late sectors per million in transfers from memory: memory must be asked before it can answer.
     pub from_memory_ppm: u32,
-    /// How often within one transfer, until a sector is lost.
+    /// Number of late grants within one transfer that loses a sector.
     pub slips: u32,
 }
 

@@ -1,104 +1,105 @@
-//! The controller, and what its driver costs the processor.
+//! The controller, and the processor time of its driver.
 
 use units::Nanos;
 
 use super::{Drive, Invalid, Queue};
 
-/// A controller of one of the kinds there are.
+/// A controller of one of the supported kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Controller {
-    /// One that does what the driver says step by step: seek, search, transfer.
+    /// A controller that the driver operates step by step: seek, search, transfer.
     Massbus(Massbus),
-    /// One that takes whole commands, buffers data and orders its work.
+    /// A controller that takes whole commands, buffers data and orders its work.
     Uda(Uda),
 }
 
-/// What the driver of a controller costs, told for a VAX-11/780.
+/// Processor time of a controller's driver, on a VAX-11/780.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Driver {
-    /// To hand a request over, in the process that asks.
+    /// Time to pass a request to the controller, in the process that asks.
     pub start: Nanos,
-    /// To serve one interrupt, and to start what comes next.
+    /// Time to serve one interrupt, and to start the next request.
     pub interrupt: Nanos,
 }
 
-/// A controller on a MASSBUS, or one that behaves so: one data path for all drives, and a sector's worth of
-/// buffer.
+/// A controller on a MASSBUS, or one that behaves like it: one data path for all drives, and usually a buffer of one
+/// sector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Massbus {
-    /// Drives it takes.
+    /// Maximum number of drives.
     pub most_drives: u32,
-    /// What its driver costs.
+    /// Processor time of its driver.
     pub driver: Driver,
-    /// How the driver keeps the data path free while a drive turns.
+    /// Method of the driver to keep the data path free while a drive turns.
     pub search: Search,
-    /// From a search command to the moment from which the drive looks for the sector.
+    /// From a search command until the drive begins to look for the sector.
     pub search_start: Nanos,
-    /// From a data command to the first sector that can be caught.
+    /// From a data command to the first sector that can be transferred.
     pub command: Nanos,
     /// From the last sector to the interrupt.
     pub finish: Nanos,
-    /// How much longer that is of a read, until its last data are in memory.
+    /// Additional time after a read, until its last data are in memory.
     pub finish_of_read: Nanos,
-    /// What becomes of a drive that found its sector while the data path is busy.
+    /// Fate of an attention that a drive raises while the data path is busy.
     pub attention: Attention,
-    /// Sectors it can hold between bus and drive.
+    /// Sectors that it can buffer between bus and drive.
     pub buffer_sectors: u32,
 }
 
-/// How a driver waits for a sector to come round.
+/// Method of a driver to wait for the rotational position of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
-    /// With the data path: a request on the drive's cylinder goes straight to it.
+    /// It holds the data path: a request on the drive's cylinder takes the path at once.
     Never,
-    /// Without: the drive searches, and calls so many sectors before.
+    /// It does not hold the data path: the drive searches, and raises an attention some sectors earlier.
     Lead {
-        /// Sectors before the wanted one at which the drive calls.
+        /// Sectors before the wanted one at which the drive raises its attention.
         lead_sectors: u32,
-        /// Sectors within which no search is worth while. 4.2BSD compares them with the place of the head and
-        /// not with its distance.
+        /// Window, in sectors, within which a search is not worth while. 4.2BSD compares it with the position of the
+        /// head instead of the distance to the sector.
         window_sectors: u32,
     },
 }
 
-/// What becomes of a drive's call while the data path is busy.
+/// Fate of a drive's attention while the data path is busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
-    /// It is kept, and heard when the path is free.
+    /// It stays pending, and is handled when the path is free.
     Held,
-    /// It is looked for when the path is free: a drive whose sector has passed meanwhile calls when it comes again.
+    /// The driver polls when the path is free. If the drive's sector has passed meanwhile, the attention comes when
+    /// the sector comes round again.
     Polled,
 }
 
-/// A UDA50: two processors, one for the host and one for the drives, and a buffer between them.
+/// A UDA50: one processor for the host, one for the drives, and a buffer between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uda {
-    /// Drives it takes.
+    /// Maximum number of drives.
     pub most_drives: u32,
-    /// What its driver costs.
+    /// Processor time of its driver.
     pub driver: Driver,
-    /// Commands it takes for one drive before the host has to wait.
+    /// Commands that it queues for one drive before the host must wait.
     pub commands: u32,
-    /// In which order it serves them.
+    /// The order in which it serves them.
     pub order: Queue,
-    /// Sectors it can hold between bus and drives.
+    /// Sectors that it can buffer between bus and drives.
     pub buffer_sectors: u32,
-    /// To take a command from the host.
+    /// Time to take a command from the host.
     pub command: Nanos,
-    /// To tell the host that one is complete.
+    /// Time to report a completed command to the host.
     pub response: Nanos,
-    /// Between two commands on the side of the drives.
+    /// Time between two commands on the side of the drives.
     pub turnaround: Nanos,
-    /// How much longer that is while more than half of the buffer is in use: both sides look for room in it.
+    /// Additional turnaround while more than half of the buffer is in use: both sides look for room in it.
     pub turnaround_shared: Nanos,
-    /// By how much these times are longer or shorter by chance, at most, in thousandths.
+    /// Maximum random deviation of these times, up or down, in thousandths.
     pub jitter_permille: u32,
-    /// Writes whose data it fetches while the drive is busy with another.
+    /// Writes whose data it fetches while the drive is busy with another request.
     pub fetched_writes: u32,
 }
 
 impl Controller {
-    /// How many drives it takes.
+    /// Maximum number of drives.
     pub fn most_drives(&self) -> u32 {
         match self {
             Controller::Massbus(massbus) => massbus.most_drives,
@@ -106,7 +107,7 @@ impl Controller {
         }
     }
 
-    /// What its driver costs.
+    /// Processor time of its driver.
     pub fn driver(&self) -> &Driver {
         match self {
             Controller::Massbus(massbus) => &massbus.driver,
@@ -114,10 +115,10 @@ impl Controller {
         }
     }
 
-    /// Sixty turns of a drive: no controller, and no driver, keeps one waiting for longer in one step.
+    /// Maximum of any single step: sixty turns of a drive. Neither controllers nor drivers are slower.
     const LONGEST: Nanos = Nanos::from_secs(1);
 
-    /// What may take that long.
+    /// The times that this maximum limits, with their field names.
     fn times(&self) -> impl Iterator<Item = (&'static str, Nanos)> {
         let driver = self.driver();
         let driver = [("controller.driver_start", driver.start), ("controller.driver_interrupt", driver.interrupt)];

@@ -4,19 +4,19 @@ use alloc::string::String;
 
 use super::Invalid;
 
-/// What an address of 32 bits reaches.
+/// Memory addressable with 32 bits.
 const MOST_MEMORY: u64 = 1 << 32;
 
-/// A processor. Its speed is told by how long it takes for what a VAX-11/780 does in one unit of time.
+/// A processor. Its speed is relative to a VAX-11/780.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpu {
-    /// `VAX-11/780`
+    /// The name: `VAX-11/780`.
     pub name: String,
-    /// Time for the system's code, in thousandths of what a VAX-11/780 takes.
+    /// Time to execute kernel code, in thousandths of the time on a VAX-11/780.
     pub code_permille: u32,
-    /// Time to copy or clear memory, likewise. Where memory and not the processor limits it, this differs.
+    /// Time to copy or clear memory, also in thousandths. It differs if memory, not the processor, is the limit.
     pub copy_permille: u32,
-    /// Memory of the computer.
+    /// Main memory.
     pub memory_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The drive: geometry, spindle, arm.
+//! The drive: geometry, spindle and arm.
 
 use alloc::string::String;
 
@@ -6,55 +6,55 @@ use units::Nanos;
 
 use super::Invalid;
 
-/// Bytes in a sector of every drive here: the unit of VAX disks.
+/// Bytes per sector of every drive here: the unit of VAX disks.
 pub const SECTOR_BYTES: u32 = 512;
 
-/// What an address of 28 bits reaches, as controllers of the time have it at most: 128 GiB.
+/// Sectors addressable with 28 bits, the most that controllers of the time have: 128 GiB.
 const MOST_SECTORS: u64 = 1 << 28;
 
-/// A hundred times what the slowest arm of the time took.
+/// A hundred times the seek time of the slowest arm of the time.
 const LONGEST_SEEK: Nanos = Nanos::from_secs(10);
 
 /// A disk drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drive {
-    /// `Fujitsu 2351A`
+    /// The name: `Fujitsu 2351A`.
     pub name: String,
-    /// Sectors of 512 bytes on a track.
+    /// Sectors of 512 bytes per track.
     pub sectors_per_track: u32,
-    /// Tracks on a cylinder.
+    /// Tracks per cylinder.
     pub heads: u32,
-    /// Cylinders.
+    /// Number of cylinders.
     pub cylinders: u32,
-    /// Turns in a minute, in thousandths.
+    /// Rotational speed in thousandths of a turn per minute.
     pub milli_rpm: u32,
-    /// By how much two drives of the kind differ from that speed, in parts of a million: the first is faster,
-    /// the second slower, and so on.
+    /// Deviation of the drives of a computer from that speed, in parts per million. The first is faster, the second
+    /// slower, and so on.
     pub speed_deviation_ppm: u32,
-    /// Sectors by which a track begins later than the one before.
+    /// Track skew: sectors by which a track begins later than the one before.
     pub track_skew_sectors: u32,
-    /// To the next cylinder.
+    /// Seek time to the next cylinder.
     pub seek_least: Nanos,
-    /// Over a third of the cylinders.
+    /// Seek time over a third of the cylinders.
     pub seek_average: Nanos,
-    /// Over all cylinders.
+    /// Seek time over all cylinders.
     pub seek_most: Nanos,
-    /// The first sector of the file system's partition.
+    /// First sector of the file system's partition.
     pub first_sector: u32,
 }
 
 impl Drive {
-    /// Sectors of a cylinder.
+    /// Sectors per cylinder.
     pub fn sectors_per_cylinder(&self) -> u32 {
         self.sectors_per_track * self.heads
     }
 
-    /// One turn at the speed it should have, to the nanosecond.
+    /// Time of one turn at the nominal speed, rounded down to a nanosecond.
     pub fn turn(&self) -> Nanos {
         Nanos(60_000_000_000_000 / u64::from(self.milli_rpm))
     }
 
-    /// Bytes of the partition.
+    /// Size of the partition in bytes.
     pub fn bytes(&self) -> u64 {
         let sectors = u64::from(self.sectors_per_cylinder()) * u64::from(self.cylinders);
         sectors.saturating_sub(u64::from(self.first_sector)) * u64::from(SECTOR_BYTES)

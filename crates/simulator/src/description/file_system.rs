@@ -1,4 +1,4 @@
-//! The file system to be put on a drive: the Berkeley fast file system of 4.2BSD and its parameters.
+//! The file system on a drive: the Berkeley fast file system of 4.2BSD and its parameters.
 
 use alloc::string::String;
 
@@ -9,32 +9,32 @@ use super::{Drive, Invalid, SECTOR_BYTES};
 /// A Berkeley fast file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSystem {
-    /// `8K/1K`
+    /// The name, block size and fragment size: `8K/1K`.
     pub name: String,
-    /// A block.
+    /// Block size.
     pub block_bytes: u32,
-    /// A fragment of a block: an eighth of it, a quarter, a half, or the whole.
+    /// Fragment size: an eighth, a quarter, a half or the whole of a block.
     pub fragment_bytes: u32,
-    /// How long the system is expected to take from one block to the next. Blocks of a file are laid out as
-    /// far apart as the drive turns in this time.
+    /// Interleave, as time: how long the system is expected to take from one block to the next. Consecutive blocks of a
+    /// file are placed as far apart as the drive turns in this time.
     pub rotational_delay: Nanos,
-    /// Blocks of a file in one cylinder group, before the next is taken.
+    /// Blocks of a file in one cylinder group, before the next group is used.
     pub blocks_per_group: u32,
-    /// Cylinders in a group, at least.
+    /// Minimum number of cylinders per group.
     pub cylinders_per_group: u32,
-    /// Bytes of the file system for which there is one inode.
+    /// Bytes of file system per inode.
     pub bytes_per_inode: u32,
 }
 
-/// What 4.2BSD can make file systems of (`MINBSIZE`, `MAXBSIZE`).
+/// Block sizes that 4.2BSD supports (`MINBSIZE`, `MAXBSIZE`).
 const BLOCKS: (u32, u32) = (4096, 8192);
 
-/// The most fragments of a block (`MAXFRAG`).
+/// Maximum fragments per block (`MAXFRAG`).
 const FRAGMENTS: u32 = 8;
 
 impl FileSystem {
-    /// Bytes that files can certainly use: what is left by the tenth that 4.2BSD keeps free, and another for
-    /// headers and inodes.
+    /// Bytes that files can use in any case: 4.2BSD keeps a tenth free, and another tenth is left for headers and
+    /// inodes.
     pub fn room(&self, drive: &Drive) -> u64 {
         drive.bytes() / 10 * 8
     }

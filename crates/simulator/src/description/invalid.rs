@@ -1,18 +1,18 @@
-//! Why a description is no computer.
+//! The error of a description that is not a possible computer.
 
 use alloc::borrow::Cow;
 use core::fmt;
 
 use units::Nanos;
 
-/// A field and what is wrong with it.
+/// An invalid field, with the problem and a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
-    /// `drive.heads`
+    /// The field: `drive.heads`.
     pub field: &'static str,
-    /// What is wrong.
+    /// The problem.
     pub what: Cow<'static, str>,
-    /// What to try.
+    /// The hint.
     pub hint: &'static str,
 }
 
@@ -21,7 +21,7 @@ impl Invalid {
         Invalid { field, what: what.into(), hint }
     }
 
-    /// Refuses a value that is none of `least..=most`.
+    /// Returns an error if `value` is outside `least..=most`.
     pub(crate) fn unless_within(
         field: &'static str,
         value: u64,
@@ -35,7 +35,7 @@ impl Invalid {
         Err(Invalid::new(field, alloc::format!("{value} is not within {least} to {most}"), hint))
     }
 
-    /// Refuses a time that is longer than that.
+    /// Returns an error if `time` is longer than `most`.
     pub(crate) fn unless_at_most(
         field: &'static str,
         time: Nanos,

@@ -1,44 +1,44 @@
-//! The system that runs on the processor: what its code costs, told for a VAX-11/780.
+//! The operating system: processor time of its code, on a VAX-11/780.
 
 use units::Nanos;
 
 use super::Invalid;
 
-/// What 4.2BSD spends on each thing it does.
+/// Processor time that 4.2BSD needs for each action, and parameters of the system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// A system call, and the program's loop around it.
     pub call: Nanos,
-    /// To copy 1024 bytes between program and kernel.
+    /// Copying 1024 bytes between program and kernel.
     pub copy_per_kib: Nanos,
-    /// To clear 1024 bytes of a new block.
+    /// Clearing 1024 bytes of a new block.
     pub clear_per_kib: Nanos,
-    /// To find a block that is read: map, look up, release.
+    /// Finding a block to read: map, look up, release.
     pub block_read: Nanos,
-    /// To find a block, or a piece of one, that is written.
+    /// Finding a block, or a part of one, to write.
     pub block_write: Nanos,
-    /// To choose a new block and note it.
+    /// Allocating a new block and recording it.
     pub block_allocate: Nanos,
-    /// To put another process on the processor.
+    /// A context switch.
     pub context_switch: Nanos,
-    /// To go on after a sleep.
+    /// Resuming after a sleep.
     pub wakeup: Nanos,
-    /// An interrupt of the clock.
+    /// A clock interrupt.
     pub clock_tick: Nanos,
-    /// Interrupts of the clock in a second.
+    /// Clock interrupts per second.
     pub clock_hertz: u32,
-    /// By how much any of these is longer or shorter by chance, at most, in thousandths.
+    /// Maximum random deviation of any of these times, up or down, in thousandths.
     pub jitter_permille: u32,
-    /// The part of memory that holds buffers, in thousandths.
+    /// Share of memory used for the buffer cache, in thousandths.
     pub cache_permille: u32,
 }
 
 impl Kernel {
-    /// The fewest buffers with which every call can go on: a block, the one after it, an indirect block and
-    /// a group's header, for two programs, and none to spare.
+    /// The fewest buffers with which every call can proceed: for each of two programs a block, the next block, an
+    /// indirect block and a group header. There is none to spare.
     pub const LEAST_BUFFERS: u32 = 8;
 
-    /// A thousand times what any of it takes a VAX: no machine that 4.2BSD ran on was half as slow.
+    /// Limit of each time: a thousand times what a VAX takes. No machine that ran 4.2BSD was half as slow.
     const LONGEST: Nanos = Nanos::from_secs(1);
 
     pub(super) fn check(&self) -> Result<(), Invalid> {

@@ -1,9 +1,9 @@
-//! What a simulated computer is made of: plain data, integers, the unit in the type or the name. Where the
-//! numbers come from is said where they are kept, in `machines/`.
+//! Descriptions of simulated computers: plain data, integers, with the unit in the type or the name. `machines/` has
+//! the numbers and their sources.
 //!
-//! A computer is composed of parts, and each part is a file here: the processor, the system that runs on
-//! it, the bus that its controller moves data over, the controller, the drive, and the file systems to
-//! choose from. A part knows nothing of the others; what does not fit together is found by [`Description::check`].
+//! A computer is composed of parts. Each part is a file here: the processor, the operating system, the bus between
+//! controller and memory, the controller, the drive, and the file systems to choose from. Parts are independent;
+//! [`Description::check`] finds parts that do not fit together.
 
 mod bus;
 mod controller;
@@ -27,52 +27,52 @@ use units::Nanos;
 
 use crate::fs::ffs::Plan;
 
-/// A whole computer.
+/// A complete computer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// What it is called: `vax780-sc780`.
+    /// The name: `vax780-sc780`.
     pub name: String,
     /// The processor and its memory.
     pub cpu: Cpu,
-    /// The system that runs on it.
+    /// The operating system.
     pub kernel: Kernel,
-    /// What the controller moves data over.
+    /// The bus between controller and memory.
     pub bus: Bus,
-    /// What stands between the bus and the drives.
+    /// The controller between the bus and the drives.
     pub controller: Controller,
-    /// In which order the driver hands requests to the controller.
+    /// The order in which the driver passes requests to the controller.
     pub queue: Queue,
     /// The drives, all of one kind.
     pub drive: Drive,
-    /// The file systems that can be put on them, the first being the usual one.
+    /// The file systems that can be put on the drives. The first is the usual one.
     pub file_systems: Vec<FileSystem>,
 }
 
-/// In which order requests that wait for one drive are served.
+/// The order in which the waiting requests of one drive are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Queue {
-    /// As they came.
+    /// In the order of arrival.
     Fifo,
-    /// Upwards by cylinder, then from the lowest again; as they came within a cylinder. What 4.2BSD did.
+    /// Upwards by cylinder, then again from the lowest. Within a cylinder in the order of arrival. As in 4.2BSD.
     Disksort,
-    /// Two queues, each upwards by cylinder: no write before the last read.
+    /// Two queues, each upwards by cylinder. Writes wait until no read is waiting.
     ReadsFirst,
 }
 
 impl Queue {
-    /// All of them, and what they are called.
+    /// All orders with their names.
     pub const NAMES: [(&str, Queue); 3] =
         [("fifo", Queue::Fifo), ("disksort", Queue::Disksort), ("reads-first", Queue::ReadsFirst)];
 }
 
 impl Description {
-    /// The file system of that name.
+    /// Returns the file system with that name.
     pub fn file_system(&self, name: &str) -> Option<&FileSystem> {
         self.file_systems.iter().find(|file_system| file_system.name == name)
     }
 
-    /// Whether it can be built and run with so many drives busy, each holding a file of so many bytes. The
-    /// first thing that is wrong is told, by the field's name.
+    /// Checks that the computer can be built and run with `drives` busy drives, each with a file of `file_bytes` bytes.
+    /// Returns the first problem, with the field's name.
     pub fn check(&self, drives: u32, file_bytes: u64) -> Result<(), Invalid> {
         self.cpu.check()?;
         self.kernel.check()?;
@@ -107,7 +107,7 @@ impl Description {
         Ok(())
     }
 
-    /// A processor that is busy with its clock's interrupts alone does nothing else.
+    /// Refuses a clock whose interrupts take half of the processor or more: little time would be left for programs.
     fn check_clock(&self, drives: u32) -> Result<(), Invalid> {
         let at_once = if matches!(self.controller, Controller::Uda(_)) { drives } else { 1 };
         let longer = [self.cpu.code_permille, 1000 + self.kernel.jitter_permille];
@@ -121,7 +121,7 @@ impl Description {
         }
     }
 
-    /// How many blocks of that size the buffer cache holds.
+    /// Number of blocks of that size in the buffer cache.
     pub fn buffers(&self, block_bytes: u32) -> u32 {
         let bytes = self.cpu.memory_bytes * u64::from(self.kernel.cache_permille) / 1000;
         (bytes / u64::from(block_bytes.max(1))).min(u64::from(u32::MAX)) as u32

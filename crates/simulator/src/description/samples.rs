@@ -1,5 +1,5 @@
-//! Computers for the tests of this crate. Their drives are those of data sheets; the rest is round numbers, so that
-//! a test can be checked by hand. The machines of the paper are in `machines/`.
+//! Computers for the tests of this crate. The drives are as in the data sheets. The other numbers are round, so that a
+//! test can be checked by hand. The machines of the paper are in `machines/`.
 
 use alloc::string::String;
 use alloc::vec;
@@ -110,7 +110,7 @@ pub(crate) fn massbus() -> Description {
     }
 }
 
-/// The same in an earlier state: calls too late, and a bus that lets it wait.
+/// The same computer in an earlier state: attentions come too late, and the bus may be granted too late.
 pub(crate) fn early_massbus() -> Description {
     let mut description = massbus();
     description.name = String::from("early massbus");
