@@ -1,22 +1,22 @@
-//! How long a drive has nothing to do around what it has to read: whether a system that waits for a block lets the
-//! drive rest meanwhile.
+//! Measures how long a drive is idle around reads: whether a system that waits for a block leaves the drive idle
+//! meanwhile.
 
 use units::Nanos;
 
 use crate::accounts::AroundReads;
 
-/// What is known of one drive.
+/// Idle time of one drive around its reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct IdleWatch {
     around: AroundReads,
-    /// How long it had been idle in all when something was last asked of it.
+    /// Total idle time of the drive at the last request.
     seen: Nanos,
-    /// What it did last was to read.
+    /// True if the last completed request was a read.
     has_read: bool,
 }
 
 impl IdleWatch {
-    /// Something is asked of the drive, which has been idle so long in all.
+    /// Notes a request to the drive. `idle` is the drive's total idle time so far.
     pub(super) fn asked(&mut self, reads: bool, idle: Nanos) {
         let rested = idle - self.seen;
         self.seen = idle;
@@ -26,7 +26,7 @@ impl IdleWatch {
         }
     }
 
-    /// It was done.
+    /// Notes that a request was completed.
     pub(super) fn arrived(&mut self, reads: bool) {
         self.has_read = reads;
     }
@@ -50,7 +50,8 @@ mod tests {
         };
         assert_eq!(ask(false, 10), AroundReads { reads: 0, idle: Nanos(0) });
         assert_eq!(ask(true, 13), AroundReads { reads: 1, idle: Nanos(3) });
-        // The next write ends the rest that the read began; the one after it has nothing to do with any.
+        // The next write ends the idle time after the read. The idle time before the second write is not next to a
+        // read.
         assert_eq!(ask(false, 20), AroundReads { reads: 1, idle: Nanos(10) });
         assert_eq!(ask(false, 25), AroundReads { reads: 1, idle: Nanos(10) });
     }

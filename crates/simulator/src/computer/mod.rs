@@ -1,10 +1,10 @@
-//! A simulated computer: hardware, controller, and the system that runs processes on them.
+//! A simulated computer: hardware, controller, and the operating system that runs processes on them.
 //!
 //! ```text
 //!   process ─ step ─> Demand: spend | sleep | return          (process.rs, step.rs: decisions)
 //!      │ hands over a request                                 │ processor: cpu/
 //!      ▼                                                      ▼
-//!   controller/ ── drives, bus ── interrupts ──────────> arrival of a buffer: who sleeps on it is woken
+//!   controller/ ── drives, bus ── interrupts ──────────> a buffer arrives: processes asleep on it wake up
 //! ```
 
 mod idle;
@@ -37,14 +37,14 @@ use crate::timeline::{Mark, Track, requests};
 use idle::IdleWatch;
 use patience::Patience;
 
-/// What chance decides: two runs with the same chance are the same.
+/// Random choices of a simulation. Two runs with the same values are identical.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Chance {
-    /// The seed of everything that jitters.
+    /// Seed of all random variation (jitter).
     pub seed: u64,
-    /// How the platters stand at the beginning: `phase` of `phases` ways that are spread evenly.
+    /// Starting position of the platters: number `phase` of `phases` evenly spaced positions.
     pub phase: u32,
-    /// How many ways there are.
+    /// Number of starting positions.
     pub phases: u32,
 }
 
@@ -55,8 +55,8 @@ impl Default for Chance {
 }
 
 impl Chance {
-    /// How far a drive's platter is turned at the beginning, in millionths of a turn. The second drive's steps are
-    /// four times the first's, so that how the two stand to each other is spread evenly too.
+    /// Returns the starting rotational position of a drive, in millionths of a turn. The second drive's steps are four
+    /// times as large as the first's. So the difference of the two positions is evenly spaced, too.
     fn phase_ppm(self, drive: usize) -> u32 {
         let step = if drive.is_multiple_of(2) { 1 } else { 4 };
         let phases = u64::from(self.phases.max(1));
@@ -65,7 +65,7 @@ impl Chance {
     }
 }
 
-/// A computer with programs on it, each in a file system on a drive: of its own, or with others.
+/// A computer that runs programs. Each program uses a file system on a drive, alone or shared with others.
 #[derive(Debug)]
 pub struct Computer {
     kernel: Kernel,
@@ -76,24 +76,24 @@ pub struct Computer {
     file_systems: Vec<Ffs>,
     namespaces: Vec<Namespace>,
     procs: Vec<Proc>,
-    /// Who sleeps on what, in the order of arrival.
+    /// Sleeping processes and what they sleep on, in the order of arrival.
     sleepers: VecDeque<(Process, Channel)>,
-    /// Since when each buffer's data are asked for.
+    /// For each buffer, when its data were last requested.
     asked: Vec<Moment<Virtual>>,
     used: Vec<DeviceUse>,
     idle: Vec<IdleWatch>,
-    /// Requests of each drive that are not done yet.
+    /// Requests of each drive that are not complete yet.
     queued: Vec<u32>,
-    /// What the last streams spent their time on.
+    /// Time of each program during the last streams.
     programs: Vec<crate::accounts::ProgramTime>,
     watched_since: Watched,
-    /// What each program has spent its time on since then.
+    /// Time of each program since then.
     watched_programs: Vec<crate::accounts::ProgramTime>,
-    /// Where it is over nothing runs on this computer any more.
+    /// Event limit and stop flag. Once they end a simulation, no program runs on this computer again.
     patience: Patience,
 }
 
-/// A reading of everything that counts.
+/// A snapshot of all counters.
 #[derive(Clone, Debug, Default)]
 struct Watched {
     accounts: Accounts,
@@ -102,7 +102,7 @@ struct Watched {
 }
 
 impl Computer {
-    /// The computer of that description, with that one of its file systems on as many drives as there are programs.
+    /// Creates a computer with one drive per program, each with the file system `file_system`.
     pub fn new(
         description: &Description,
         file_system: &FileSystem,
@@ -112,8 +112,7 @@ impl Computer {
         Computer::shared(description, file_system, (programs, 1), chance)
     }
 
-    /// The same with so many drives and so many programs on each. The programs of the first round of the drives come
-    /// first.
+    /// Creates a computer with `drives` drives and `streams` programs per drive. Program `i` uses drive `i % drives`.
     pub fn shared(
         description: &Description,
         file_system: &FileSystem,
@@ -154,37 +153,37 @@ impl Computer {
         })
     }
 
-    /// Keeps a timeline from now on.
+    /// Records a timeline from now on.
     pub fn keep_timeline(&mut self) {
         self.hardware.engine.timeline.keep();
     }
 
-    /// What the parts did since this was asked last; nothing where no timeline is kept.
+    /// Returns the timeline since the last call; empty if none is recorded.
     pub fn take_timeline(&mut self) -> Vec<Mark> {
         self.hardware.engine.timeline.take()
     }
 
-    /// A number made of all events so far and their moments: the same in every build on every platform.
+    /// Hash of all events so far and their moments: the same in every build on every platform.
     pub fn event_hash(&self) -> u64 {
         self.hardware.engine.calendar.hash()
     }
 
-    /// Stops soon where somebody sets the flag: calls fail then, as interrupted.
+    /// Stops the simulation soon after the flag is set. Calls in flight fail as interrupted.
     pub fn heed(&mut self, stop: Arc<AtomicBool>) {
         self.patience.heed(stop);
     }
 
-    /// Whether the computer was given up, as it would not have come to an end.
+    /// True if the simulation was given up because it would not have ended.
     pub fn is_stuck(&self) -> bool {
         self.patience.over() == Some(Reason::Unending)
     }
 
-    /// How many events there were.
+    /// Number of events so far.
     pub fn events(&self) -> u64 {
         self.hardware.engine.calendar.happened()
     }
 
-    /// What the parts have spent their time on since the computer was switched on.
+    /// Returns the time account of each part since the computer was switched on.
     pub fn accounts(&mut self) -> Accounts {
         let Hardware { engine, processor, bus, drives, occupied } = &mut self.hardware;
         let now = engine.now();
@@ -201,7 +200,7 @@ impl Computer {
         accounts
     }
 
-    /// What each program spent its time on while it ran its last stream.
+    /// Time of each program while it ran its last stream.
     pub fn programs(&self) -> &[crate::accounts::ProgramTime] {
         &self.programs
     }
@@ -210,8 +209,8 @@ impl Computer {
         self.hardware.now()
     }
 
-    /// The next event. Says which process has come to the end of what it did on the processor; until it was told
-    /// what to do next and `dispatch` was called, the processor rests.
+    /// Handles the next event. Returns the process whose work on the processor has ended, if any. The processor then
+    /// rests until the process gets new work and `dispatch` is called.
     #[inline]
     fn advance(&mut self) -> Option<Process> {
         let event = self.hardware.engine.calendar.next().expect("the clock ticks for ever");
@@ -237,7 +236,7 @@ impl Computer {
                 self.end_pause(usize::from(process));
                 self.dispatch();
             }
-            // Where it interrupts, the processor turns to that at once.
+            // If this interrupts, the processor handles the interrupt at once.
             Event::Controller(event) => self.controller.happens(&mut self.hardware, event),
         }
         None
@@ -247,8 +246,8 @@ impl Computer {
         self.hardware.processor.dispatch(&mut self.hardware.engine);
     }
 
-    /// The data of a buffer have arrived, where they were to go: who sleeps on it is woken, and who sleeps on any
-    /// buffer, in the order of arrival.
+    /// Completes the transfer of a buffer. Wakes the processes that sleep on it, and those that sleep on any buffer, in
+    /// the order of arrival.
     fn arrived(&mut self, io: Io) {
         self.cache.arrived(io.buffer);
         self.idle[usize::from(io.drive)].arrived(io.reads);
@@ -299,7 +298,7 @@ impl Computer {
     fn pause(&mut self, process: Process, until: Moment<Virtual>) {
         self.procs[process].paused = Some(self.now());
         self.hardware.processor.leave(process);
-        // The clock goes on ticking.
+        // The clock goes on ticking during the pause.
         let ticks = until.since(self.now()).0 / (1_000_000_000 / u64::from(self.kernel.clock_hertz));
         self.patience.grant(2 * ticks + patience::PER_BLOCK);
         self.hardware.engine.calendar.at(until, Event::Awake(process as u8));
@@ -313,7 +312,7 @@ impl Computer {
         self.hardware.processor.wake(&self.hardware.engine, process);
     }
 
-    /// Hands the request for a buffer's data to the driver.
+    /// Passes the request for a buffer's data to the driver.
     fn submit(&mut self, buffer: BufferId) {
         let (drive, sector, sectors) = self.cache.block(buffer);
         let reads = self.cache.state(buffer) == State::Reading;
@@ -326,7 +325,7 @@ impl Computer {
         self.controller.submit(&mut self.hardware, Io { drive, reads, buffer, sectors, sector });
     }
 
-    /// A drive has one request more to do, or one less.
+    /// Notes that a drive has one request more, or one less.
     fn queued(&mut self, drive: usize, more: bool) {
         let count = &mut self.queued[drive];
         *count = if more { *count + 1 } else { *count - 1 };
@@ -334,7 +333,7 @@ impl Computer {
         self.hardware.engine.timeline.enter(Track::Queue(drive), requests(count), count > 0, now);
     }
 
-    /// Lets time pass until all data are where they belong: `sync` and a rest. Says whether they ever are.
+    /// Lets time pass until all dirty data are on the drives (a `sync`). Returns false if the simulation was given up.
     fn settle(&mut self) -> bool {
         while let Some(buffer) = self.cache.first_dirty() {
             self.cache.set_moving(buffer, State::Writing);
@@ -350,7 +349,7 @@ impl Computer {
         self.patience.over().is_none()
     }
 
-    /// What a program no longer has is forgotten.
+    /// Drops the cached blocks and the space of files that a program has deleted.
     fn forget(&mut self, program: usize, released: &[FileId]) {
         let drive = self.procs[program].drive;
         for &file in released {

@@ -1,30 +1,30 @@
-//! When a simulation is given up: where it would not end, and where somebody said stop.
+//! Ends a simulation that would not end by itself, or that the user stops.
 //!
-//! What is asked for grants events. A computer that has had more than it was granted has a part that is so slow, or
-//! loses so much, that nobody will see the end.
+//! Each request of a program grants events. A computer that has used more events than granted is so slow, or loses
+//! turns so often, that the simulation would practically never end.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use workload::Reason;
 
-/// Events that every run is granted: a day and a night of a clock that ticks a hundred times a second, and a second or
-/// so of whoever waits for the simulation.
+/// Events granted to each run: about a day of simulated time at 100 clock ticks per second, and a second or so of real
+/// time.
 const TO_BEGIN_WITH: u64 = 1 << 23;
 
-/// Events that every block, or less, that is asked for grants: a machine of 1983 has about forty for one.
+/// Events granted for each requested block, or part of one. A machine of 1983 needs about forty.
 pub(super) const PER_BLOCK: u64 = 1 << 8;
 
-/// Events between two looks: some milliseconds.
+/// Events between two checks: a few milliseconds of real time.
 const BETWEEN_LOOKS: u64 = 1 << 16;
 
-/// How long a computer is waited for.
+/// Limit of events, and the user's stop flag.
 #[derive(Debug)]
 pub(super) struct Patience {
     to_begin_with: u64,
-    /// Until so many events.
+    /// Event count after which the simulation is given up.
     granted: u64,
-    /// How many there may be before it is looked again.
+    /// Event count at which to check next.
     look_at: u64,
     stop: Option<Arc<AtomicBool>>,
     over: Option<Reason>,
@@ -39,23 +39,23 @@ impl Patience {
         Patience { to_begin_with, granted: to_begin_with, look_at: 0, stop: None, over: None }
     }
 
-    /// Whoever sets the flag says stop.
+    /// Sets the flag that stops the simulation.
     pub(super) fn heed(&mut self, stop: Arc<AtomicBool>) {
         self.stop = Some(stop);
     }
 
-    /// A run begins, after so many events.
+    /// Begins a run. `events` is the number of events so far.
     pub(super) fn begin(&mut self, events: u64) {
         self.granted = self.granted.max(events.saturating_add(self.to_begin_with));
         self.look_at = events;
     }
 
-    /// So many more events are to be expected.
+    /// Grants `events` more events.
     pub(super) fn grant(&mut self, events: u64) {
         self.granted = self.granted.saturating_add(events);
     }
 
-    /// Whether it is over after so many events. Once it is, it is for good.
+    /// True if the simulation must end, after `events` events. Once true, it stays true.
     #[inline]
     pub(super) fn is_over(&mut self, events: u64) -> bool {
         events >= self.look_at && self.look(events)
@@ -76,7 +76,7 @@ impl Patience {
         self.over.is_some()
     }
 
-    /// Why it is over; nothing where it is not.
+    /// Why the simulation must end; `None` if it may go on.
     pub(super) fn over(&self) -> Option<Reason> {
         self.over
     }
@@ -95,7 +95,7 @@ mod tests {
         assert!(!patience.is_over(15));
         assert!(patience.is_over(16));
         assert_eq!(patience.over(), Some(Reason::Unending));
-        // For good.
+        // It stays over.
         patience.grant(1000);
         assert!(patience.is_over(16));
     }

@@ -1,12 +1,12 @@
-//! What was done to a computer's file systems long ago: the effects of ops without their time.
+//! Prepares file systems: performs operations without letting time pass.
 
 use workload::{OpKind, Reason, Step};
 
 use super::Computer;
 
 impl Computer {
-    /// Does the ops of a program's stream at once, as if long ago: names, files and their places are as they would be,
-    /// no time passes and nothing is in memory.
+    /// Performs the operations of a program's stream at once, without letting time pass. Names, files and their blocks
+    /// are as after a real run; the buffer cache stays empty.
     pub fn prepare(&mut self, program: usize, steps: impl Iterator<Item = Step>) -> Result<(), Reason> {
         for step in steps {
             let Step::Op(op) = step else { continue };
@@ -31,7 +31,7 @@ impl Computer {
         Ok(())
     }
 
-    /// Has what the programs of another such computer have on their drives, as if long ago.
+    /// Copies the files of all programs from another computer of the same kind.
     pub(crate) fn copy_files(&mut self, of: &Computer) {
         self.file_systems.clone_from(&of.file_systems);
         self.namespaces.clone_from(&of.namespaces);

@@ -1,5 +1,5 @@
-//! What a system call of 4.2BSD does next: `rwip`, `bread`, `breada`, `bawrite`, `bdwrite`, `alloc` and `getblk` as a
-//! sequence of states.
+//! The system calls of 4.2BSD as a state machine: `rwip`, `bread`, `breada`, `bawrite`, `bdwrite`, `alloc` and
+//! `getblk`.
 
 use workload::Reason;
 
@@ -14,7 +14,7 @@ use crate::namespace::FileId;
 use crate::process::{Channel, Demand, Progress, Request};
 
 impl Computer {
-    /// Takes a process to what it wants next. A request that it has spent the time for is handed over first.
+    /// Advances a process to its next demand. First submits a request whose processor time has been spent.
     pub(super) fn step(&mut self, process: Process) -> Demand {
         if let Some(buffer) = self.procs[process].call.hand_over.take() {
             self.submit(buffer);
@@ -41,7 +41,7 @@ impl Computer {
         Err(Demand::Spend(cause, work))
     }
 
-    /// A call that moves no data of its own.
+    /// Steps of a call that moves no data of its own.
     fn step_other(&mut self, process: Process) -> Result<(), Demand> {
         let call = &self.procs[process].call;
         match (call.progress, call.request) {
@@ -52,7 +52,7 @@ impl Computer {
         }
     }
 
-    /// Sends what is not on the process's drive there, and waits for it.
+    /// Starts the write of each dirty buffer of the process's drive, and waits until all are written.
     fn flush(&mut self, process: Process, bytes: u32) -> Result<(), Demand> {
         let drive = self.procs[process].drive;
         if let Some(buffer) = self.cache.first_dirty_on(drive) {
@@ -64,7 +64,7 @@ impl Computer {
         }
     }
 
-    /// Read: block after block, each asked for together with the one after it.
+    /// Steps of a read: block after block, each with read-ahead of the next block.
     fn step_read(&mut self, process: Process, file: FileId) -> Result<(), Demand> {
         let call = self.procs[process].call;
         match call.progress {
@@ -83,7 +83,7 @@ impl Computer {
             }
             Progress::AskFor => {
                 let Some(extent) = self.place(process, file, call.block) else {
-                    // A hole: there is nothing to wait for.
+                    // A hole: there is no data to wait for.
                     return self.copy(process, call.bytes, Progress::Copied);
                 };
                 self.go(process, Progress::AskAhead)?;
@@ -114,7 +114,7 @@ impl Computer {
         }
     }
 
-    /// Asks for a block that is not in memory; where it has to wait for a buffer it comes back to `again`.
+    /// Starts the read of a block that is not in memory. If it must wait for a buffer, it continues at `again`.
     fn ask(&mut self, process: Process, extent: Extent, again: Progress) -> Result<(), Demand> {
         if self.find(process, extent).is_some() {
             return Ok(());
@@ -125,10 +125,10 @@ impl Computer {
         Err(self.start(process, buffer, State::Reading))
     }
 
-    /// Asks for the block after this one:
-    ///   1. where the block before this one was the last that was read;
-    ///   2. where it lies under the same indirect block, as no other is read for it;
-    ///   3. where a buffer is free.
+    /// Starts read-ahead of the next block, if
+    ///   1. the block before this one was the last that was read;
+    ///   2. the next block is under the same indirect block, as read-ahead does not read another one;
+    ///   3. a buffer is free.
     fn ask_ahead(&mut self, process: Process, file: FileId) -> Result<(), Demand> {
         let (block, drive) = (self.procs[process].call.block, self.procs[process].drive);
         // 1
@@ -152,8 +152,8 @@ impl Computer {
         }
     }
 
-    /// Write: block after block. A new one is chosen and cleared first; a whole one is sent to the drive at once,
-    /// a part of one stays in memory.
+    /// Steps of a write, block after block. A new block is allocated and cleared first. A block written to its end is
+    /// sent to the drive at once; a partly written block stays in memory.
     fn step_write(&mut self, process: Process, file: FileId) -> Result<(), Demand> {
         let call = self.procs[process].call;
         match call.progress {
@@ -218,14 +218,14 @@ impl Computer {
         }
     }
 
-    /// Where there is no room for what is written, room is chosen.
+    /// Allocates space for the data of this write, if there is none yet.
     fn choose(&mut self, process: Process, file: FileId) -> Result<(), Demand> {
         let call = self.procs[process].call;
         let drive = self.procs[process].drive;
         let block_bytes = self.block_bytes(process);
         let file_system = &mut self.file_systems[drive];
         let mut allocated = None;
-        // The end of a file may be fragments. Where the file goes on behind them they become a block.
+        // The last block of a file may be fragments. If the file grows beyond it, the fragments become a whole block.
         let end = call.block.checked_sub(1).map(|before| (before, block_bytes));
         for (block, bytes) in end.into_iter().chain([(call.block, call.within + call.bytes)]) {
             if file_system.holds(file, block, bytes) {
@@ -264,7 +264,7 @@ impl Computer {
         }
     }
 
-    /// Writes an indirect block that was made, and waits: nothing may point to a block that is not there.
+    /// Writes a new indirect block, and waits. Otherwise a block on the drive could point to a missing one.
     fn new_indirect(&mut self, process: Process, file: FileId) -> Result<(), Demand> {
         let Some(extent) = self.procs[process].call.indirect.first() else {
             let drive = self.procs[process].drive;
@@ -279,7 +279,7 @@ impl Computer {
         Err(self.start(process, buffer, State::Writing))
     }
 
-    /// Gets the buffer of the block to be written. What is overwritten in whole is not read.
+    /// Gets the buffer of the block to write. A block that is overwritten completely is not read first.
     fn get_buffer(&mut self, process: Process, file: FileId) -> Result<(), Demand> {
         let call = self.procs[process].call;
         let extent = self.place(process, file, call.block).expect("a block that is written");
@@ -299,7 +299,7 @@ impl Computer {
         self.spend(process, Cause::BlockWrite, self.kernel.block_write, Progress::CopyIn)
     }
 
-    /// Turns to the next block of the call, or returns.
+    /// Moves on to the next block of the call, or returns.
     fn next_block(&mut self, process: Process) -> Result<(), Demand> {
         let block_bytes = self.block_bytes(process);
         let call = &mut self.procs[process].call;
@@ -321,7 +321,7 @@ impl Computer {
         self.spend(process, Cause::Copy, work, then)
     }
 
-    /// Sees to it that the indirect blocks of the call are in memory.
+    /// Ensures that the indirect blocks of the call are in memory.
     fn fetch_indirect(&mut self, process: Process) -> Result<(), Demand> {
         while let Some(extent) = self.procs[process].call.indirect.first() {
             self.fetch(process, extent)?;
@@ -330,7 +330,7 @@ impl Computer {
         Ok(())
     }
 
-    /// Sees to it that a block is in memory; says in which buffer.
+    /// Ensures that a block is in memory, and returns its buffer.
     fn fetch(&mut self, process: Process, extent: Extent) -> Result<BufferId, Demand> {
         match self.find(process, extent) {
             Some(buffer) if self.cache.is_on_its_way(buffer) => Err(Demand::Sleep(Channel::Buffer(buffer))),
@@ -345,7 +345,7 @@ impl Computer {
         }
     }
 
-    /// A buffer for a block that is not in memory. One that has to be written first is sent off.
+    /// Returns a buffer for a block that is not in memory. If the next buffer is dirty, starts its write instead.
     fn buffer_for(&mut self, process: Process, extent: Extent) -> Result<BufferId, Demand> {
         match self.cache.victim() {
             Victim::Free(buffer) => {
@@ -357,7 +357,7 @@ impl Computer {
         }
     }
 
-    /// A buffer's data go on their way as soon as the time was spent to hand the request over.
+    /// Starts a transfer. The request is submitted once the process has spent the driver's time to start it.
     fn start(&mut self, process: Process, buffer: BufferId, state: State) -> Demand {
         self.cache.set_moving(buffer, state);
         self.procs[process].call.hand_over = Some(buffer);

@@ -1,5 +1,5 @@
-//! What must hold of every simulated computer: the same again is the same, chance is chance, every nanosecond has one
-//! owner, and what 1983 found out shows.
+//! Properties of every simulated computer: identical runs give identical results, random choices change them, every
+//! nanosecond has one owner, and the findings of 1983 appear.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -22,7 +22,7 @@ fn run(description: &Description, file_system: usize, drives: usize, program: Cl
     samples::run(description, file_system, drives, (program, FILE), chance)
 }
 
-/// The mean rate over some phases of the spindles.
+/// The mean rate over four starting positions of the platters.
 fn rate(description: &Description, file_system: usize, drives: usize, program: Classic) -> u64 {
     let phase = |phase| run(description, file_system, drives, program, Chance { phase, ..Chance::default() });
     (0..4).map(|index| phase(index).milli_kbytes_per_second()).sum::<u64>() / 4
@@ -38,7 +38,7 @@ fn the_same_again_is_the_same_and_another_chance_is_not() {
     }
 }
 
-/// The sums are asserted inside; here, that every program of every computer gets through them.
+/// The sums are asserted inside. This test runs every program on every computer.
 #[test]
 fn every_nanosecond_has_one_owner() {
     for description in [massbus(), early_massbus(), uda()] {
@@ -65,7 +65,7 @@ fn smaller_blocks_and_an_early_controller_are_slower() {
     }
 }
 
-/// Two drives on a MASSBUS get in each other's way; a UDA50 serves both.
+/// Two drives on a MASSBUS delay each other; a UDA50 serves both.
 #[test]
 fn two_drives_help_where_the_controller_buffers() {
     for program in [Classic::Read8192, Classic::Rewrite8192] {
@@ -96,12 +96,12 @@ fn a_bus_slower_than_the_platter_needs_a_buffer() {
     assert!(rates.windows(2).all(|pair| pair[0] < pair[1]), "{rates:?}");
 }
 
-/// However often the platter is too fast for it: every sector goes over the bus, and takes it as long as that takes.
+/// However often an overrun occurs, every sector crosses the bus once and occupies it for the same time.
 #[test]
 fn a_bus_is_busy_for_as_long_as_sectors_need_it() {
     for buffer_sectors in [1, 4, 16] {
         let mut description = massbus();
-        // A sector in 512 us.
+        // One sector takes 512 us.
         description.bus.to_memory_bytes_per_second = 1_000_000;
         let Controller::Massbus(settings) = &mut description.controller else { unreachable!("a sample") };
         settings.buffer_sectors = buffer_sectors;
@@ -112,7 +112,7 @@ fn a_bus_is_busy_for_as_long_as_sectors_need_it() {
     }
 }
 
-/// Two drives want more of a UDA50's buffer than there is, and get as much of it.
+/// Two drives want more than the whole buffer of a UDA50; both get the same share.
 #[test]
 fn drives_share_a_buffer_fairly() {
     for drives in [2, 3] {
@@ -123,7 +123,7 @@ fn drives_share_a_buffer_fairly() {
     }
 }
 
-/// A bus that needs eight seconds for a block, and a clock that ticks ten thousand times meanwhile.
+/// A bus that needs eight seconds per block, and a clock that ticks ten thousand times a second.
 #[test]
 fn a_simulation_that_would_not_end_is_stopped_and_says_so() {
     let description = uda();
@@ -141,7 +141,7 @@ fn a_simulation_that_would_not_end_is_stopped_and_says_so() {
     let mut computer = Computer::new(&description, &description.file_systems[0], 2, Chance::default()).expect("one");
     computer.patience = Patience::of(10_000);
     assert_eq!((run(&mut computer), computer.is_stuck()), ([Some(Reason::Unending); 2], true));
-    // And for good.
+    // It stays given up.
     computer.patience.grant(u64::MAX);
     assert_eq!(run(&mut computer), [Some(Reason::Unending); 2]);
     assert!(!computer.quiesce().expect("a calm").reached);
@@ -159,7 +159,7 @@ fn whoever_says_stop_is_heard_while_a_simulation_goes_on() {
     assert!(!computer.is_stuck() && tallies[0].bytes_written < FILE);
 }
 
-/// What a computer holds is its state and no history: a hundred times as many calls leave it as large.
+/// A computer stores state, not history: a hundred times as many calls do not increase its memory.
 #[test]
 fn memory_does_not_grow_with_the_number_of_operations() {
     let size = |calls| {
@@ -174,17 +174,17 @@ fn memory_does_not_grow_with_the_number_of_operations() {
         let Ok(_) =
             computer.run(&mut [Stream::open(alloc::vec![open], Body::Calls { call, left: calls })], &mut tallies);
         assert_eq!((tallies[0].failure, tallies[0].bytes_written), (None, 8192 * calls));
-        // All containers with all they hold, in text.
+        // The debug text contains all containers with their elements.
         alloc::format!("{computer:?}").len()
     };
     let (few, many) = (size(100), size(10_000));
     assert!(many < few + few / 20, "{few} -> {many}");
 }
 
-/// A number of a description, as it is counted.
+/// An integer field of a description.
 type Number = fn(&mut Description) -> Option<&mut u32>;
 
-/// A time of it.
+/// A time field of a description.
 type Time = fn(&mut Description) -> Option<&mut Nanos>;
 
 fn uda_of(description: &mut Description) -> Option<&mut crate::description::Uda> {
@@ -239,7 +239,7 @@ const TIMES: &[Time] = &[
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever is set: either it is refused, or it runs to its end, or it is stopped; nothing overflows.
+    /// Any values are either refused, or the simulation runs to its end or is stopped. No arithmetic overflows.
     #[test]
     fn what_is_not_refused_can_be_run(
         machine in 0usize..3,
@@ -280,7 +280,7 @@ proptest! {
     }
 }
 
-/// The same events at the same moments in every build on every platform. Where the model changes, so do these.
+/// The same events at the same moments in every build on every platform. If the model changes, these hashes change.
 #[test]
 fn events_are_the_same_everywhere() {
     let hash = |description: &Description| run(description, 0, 2, Classic::Write8192, Chance::default()).hash;
@@ -288,7 +288,7 @@ fn events_are_the_same_everywhere() {
     assert_eq!(hashes, [10_987_341_088_833_923_206, 3_800_796_825_441_892_810, 15_464_629_472_198_023_184]);
 }
 
-/// However much a controller can hold: 400 Kbytes a second pass the bus, and no more come out.
+/// However large the buffer of the controller is: a bus of 400 Kbytes per second limits the rate.
 #[test]
 fn no_buffer_makes_a_bus_faster() {
     let mut computer = massbus();

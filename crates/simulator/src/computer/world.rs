@@ -1,4 +1,4 @@
-//! A simulated computer as a world: it pulls the programs' steps when they would have issued them.
+//! The simulated computer as a [`World`]: it takes each step of a program when the program would issue it.
 
 use alloc::format;
 use alloc::vec;
@@ -22,18 +22,18 @@ use crate::drive::Activity;
 use crate::namespace::Namespace;
 use crate::process::{Call, Demand, Request};
 
-/// A program's stream, and what is to be said of it.
+/// A program's stream while it runs, and its times.
 struct Running {
     span: Span<Virtual>,
     op: Option<(Op, Moment<Virtual>)>,
-    /// When the next op is to begin, where that was said.
+    /// When the next operation is due, if the program said so.
     due: Option<Moment<Virtual>>,
     ended: bool,
 }
 
 impl Computer {
-    /// A process has come to the end of what it did on the processor: it goes on until it wants the processor again,
-    /// sleeps, pauses or ends.
+    /// Continues a process whose work on the processor has ended, until it needs the processor again, sleeps, pauses or
+    /// ends.
     fn go_on<S, R>(&mut self, process: Process, running: &mut Running, stream: &mut S, recorder: &mut R)
     where
         S: Steps,
@@ -61,7 +61,7 @@ impl Computer {
             match self.step(process) {
                 Demand::Spend(cause, work) => {
                     self.hardware.processor.spend(&mut self.hardware.engine, process, work, cause);
-                    // Who returns to the program lets others go first that were woken meanwhile.
+                    // A process that returns from a call yields to processes that woke up meanwhile.
                     if returned && self.hardware.processor.is_wanted() {
                         self.hardware.processor.give_way(&self.hardware.engine, process);
                         return;
@@ -88,7 +88,7 @@ impl Computer {
         }
     }
 
-    /// What the op asks of the data, once its effect on names and sizes is done.
+    /// Applies the operation to names and sizes, and returns the call for the data part.
     fn begin(&mut self, process: Process, op: &Op) -> Call {
         let outcome = self.namespaces[process].apply(op);
         let released = self.namespaces[process].take_released();
@@ -122,8 +122,8 @@ impl Computer {
         Call::new(request)
     }
 
-    /// No call will return any more: those under way fail, and so do those that would have come, for the reason for
-    /// which the computer was given up.
+    /// Fails the operation in flight of each program, or else its next one, with the reason for which the simulation
+    /// was given up.
     #[cold]
     fn give_up<S: Steps, R: Recorder<Virtual>>(&self, running: &mut [Running], streams: &mut [S], recorders: &mut [R]) {
         let (now, reason) = (self.now(), self.patience.over().unwrap_or(Reason::Unending));
@@ -163,12 +163,12 @@ impl Computer {
         self.programs[process] = time;
     }
 
-    /// A reading of everything that counts.
+    /// Takes a snapshot of all counters.
     fn reading(&mut self) -> Watched {
         Watched { accounts: self.accounts(), used: self.used.clone(), programs: self.watched_since.programs }
     }
 
-    /// How many blocks of the programs' files are in memory, out of all.
+    /// Returns how many blocks of the programs' files are in memory, out of all blocks.
     fn residency(&self) -> Residency {
         let mut residency = Residency::default();
         for (proc, namespace) in self.procs.iter().zip(&self.namespaces) {
@@ -223,7 +223,7 @@ impl World for Computer {
         Ok(running.into_iter().map(|running| running.span).collect())
     }
 
-    /// Writes what is to be written, and forgets the rest, as an unmount does. Nothing is ever read for no program.
+    /// Writes dirty buffers and forgets the cache, as an unmount does. No block is read if no program asks for it.
     fn reach(&mut self, wanted: Cache) -> Result<CacheState, Infallible> {
         if wanted == Cache::Cold {
             self.settle();
@@ -239,7 +239,7 @@ impl World for Computer {
         })
     }
 
-    /// There is nobody else.
+    /// Waits for dirty data only: no other programs run on a simulated computer.
     fn quiesce(&mut self) -> Result<Calm, Infallible> {
         let began = self.now();
         let reached = self.settle();
@@ -260,7 +260,7 @@ impl World for Computer {
         Some(bytes)
     }
 
-    /// Nobody is held back but by the want of a buffer.
+    /// Not measured: a program is only delayed by the lack of a buffer.
     fn dirtiness(&mut self) -> Option<Dirtiness> {
         None
     }
@@ -284,7 +284,7 @@ impl World for Computer {
                     name: format!("drive{index}"),
                     depth: 0,
                     used: workload::DeviceUse { busy, ..now.since(before) },
-                    // A drive of the time keeps nothing.
+                    // Drives of that time have no write cache.
                     write_cache: Some(WriteCache::Through),
                     is_file: false,
                 }
@@ -296,7 +296,7 @@ impl World for Computer {
             device.written += layer.used.moved.written;
         }
         Ok(Witness {
-            // What the processor did while no program was on it.
+            // Processor time while no program was on the processor.
             workers: Some(busy.saturating_sub(programs)),
             machine: Some(busy),
             device: Some(device),
@@ -310,7 +310,7 @@ impl World for Computer {
         Ok(self.namespaces[index].census())
     }
 
-    /// Everything of the programs goes at once; no time passes but for what is on its way.
+    /// Deletes all files of the programs without letting time pass, except for transfers in flight.
     fn clear(&mut self) -> Result<(), Infallible> {
         for index in 0..self.namespaces.len() {
             let fresh = Namespace::of_program(index);

@@ -1,4 +1,4 @@
-//! A system call under way.
+//! A system call in progress.
 
 use workload::Reason;
 
@@ -6,81 +6,81 @@ use crate::cache::BufferId;
 use crate::fs::ffs::Places;
 use crate::namespace::FileId;
 
-/// What a call does to data.
+/// The data part of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// Nothing: it succeeds, or fails for that reason.
+    /// No data: the call just succeeds.
     #[default]
     Nothing,
-    /// It fails.
+    /// The call fails for this reason.
     Fails(Reason),
-    /// Brings bytes of a file to the program.
+    /// Reads bytes of a file.
     Read { file: FileId, offset: u64, bytes: u32 },
-    /// Takes bytes of the program to a file; `waits` for the drive where they are to be durable.
+    /// Writes bytes to a file. `waits` is true if the data must be on the drive before the call returns.
     Write { file: FileId, offset: u64, bytes: u32, waits: bool },
-    /// Waits until everything of the program's file system is on its drive.
+    /// Waits until all data of the program's file system are on its drive.
     Sync,
 }
 
-/// How far a call is.
+/// State of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// It enters the kernel.
+    /// Enters the kernel.
     #[default]
     Enter,
-    /// It turns to the next block, or returns.
+    /// Moves on to the next block, or returns.
     NextBlock,
-    /// Read: the indirect blocks on the way.
+    /// Read: reads the indirect blocks on the path.
     ReadIndirect,
-    /// Read: the block is asked for.
+    /// Read: starts the read of the block.
     AskFor,
-    /// Read: the block after it is asked for.
+    /// Read: starts read-ahead of the next block.
     AskAhead,
-    /// Read: its data are awaited.
+    /// Read: waits for the data of the block.
     Await,
-    /// Read: they were copied.
+    /// Read: the data were copied to the program.
     Copied,
-    /// Write: the header of the group of a new block is looked at.
+    /// Write: reads the header of the new block's cylinder group.
     Header,
-    /// Write: new indirect blocks are written.
+    /// Write: writes new indirect blocks.
     NewIndirect,
-    /// Write: they are awaited.
+    /// Write: waits for a new indirect block to be written.
     AwaitIndirect(BufferId),
-    /// Write: indirect blocks that exist are looked at.
+    /// Write: reads existing indirect blocks.
     OldIndirect,
-    /// Write: the new block was chosen; it is cleared.
+    /// Write: clears the new block.
     Clear,
-    /// Write: a buffer is got for the block.
+    /// Write: gets a buffer for the block.
     GetBuffer,
-    /// Write: they are copied.
+    /// Write: copies the data from the program.
     CopyIn,
-    /// Write: the buffer is let go.
+    /// Write: releases the buffer.
     LetGo,
 }
 
-/// A call, and where it stands.
+/// A call and its state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     pub(crate) request: Request,
     pub(crate) progress: Progress,
-    /// Bytes that are done.
+    /// Bytes done so far.
     pub(crate) done: u32,
-    /// The block that it is at, where in it, and how many bytes of it.
+    /// The current block, the offset in it, and the number of bytes in it.
     pub(crate) block: u32,
     pub(crate) within: u32,
     pub(crate) bytes: u32,
-    /// The buffer of that block.
+    /// The buffer of the current block.
     pub(crate) buffer: BufferId,
-    /// A buffer whose request is to be handed to the driver, now that the time for it was spent.
+    /// Buffer whose request is to be submitted to the driver, as the processor time for it was spent.
     pub(crate) hand_over: Option<BufferId>,
-    /// The block is new.
+    /// True if the current block is new.
     pub(crate) is_new: bool,
-    /// How many new blocks were chosen, those that lead to it included, and bytes to be cleared.
+    /// Number of new blocks, including new indirect blocks, and number of bytes to clear.
     pub(crate) new_blocks: u8,
     pub(crate) cleared: u32,
-    /// Indirect blocks to be written, or looked at.
+    /// Indirect blocks still to be written or read.
     pub(crate) indirect: Places,
-    /// The header of the group of a new block.
+    /// The header of the new block's cylinder group.
     pub(crate) header: Option<crate::fs::ffs::Extent>,
 }
 

@@ -1,5 +1,4 @@
-//! Processes: what each is doing in the kernel, as a state that can be looked at. Between two states a process spends
-//! time on the processor, or sleeps.
+//! Processes: the state of each in the kernel. Between two states a process spends time on the processor, or sleeps.
 
 mod call;
 
@@ -13,42 +12,42 @@ use crate::cpu::Cause;
 use crate::drive::Activity;
 use crate::namespace::FileId;
 
-/// What a process wants next.
+/// A process's next demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Demand {
-    /// The processor, for what takes a VAX-11/780 so long.
+    /// Processor time, as needed on a VAX-11/780.
     Spend(Cause, Nanos),
-    /// To sleep until something has happened.
+    /// Sleep until something has happened.
     Sleep(Channel),
-    /// Nothing more: the call returns.
+    /// Return from the call.
     Return(Result<u32, Reason>),
 }
 
-/// What a process sleeps on. Who sleeps on the same is woken in order of arrival.
+/// The condition that a process sleeps on. Processes that sleep on the same one wake up in the order of arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Channel {
-    /// The data of that buffer.
+    /// The end of that buffer's transfer.
     Buffer(BufferId),
     /// Any buffer that becomes free.
     AnyBuffer,
 }
 
-/// One process.
+/// State of one process.
 #[derive(Debug)]
 pub(crate) struct Proc {
     pub(crate) drive: usize,
     pub(crate) call: Call,
-    /// Whether it is in that call.
+    /// True while `call` is in progress.
     pub(crate) in_call: bool,
-    /// The block that it read last: who reads the one after it reads on.
+    /// The block that it read last. A read of the next block is sequential, and starts read-ahead.
     pub(crate) last_read: Option<(FileId, u32)>,
-    /// Whether writes to each handle wait for the drive.
+    /// For each handle, true if writes wait for the drive.
     pub(crate) durable: [bool; HANDLES],
-    /// Since when it sleeps, and what its drive had spent its time on then.
+    /// When it fell asleep, and the account of its drive at that moment.
     pub(crate) asleep: Option<(Moment<Virtual>, [Nanos; Activity::COUNT])>,
-    /// Since when it pauses of its own will.
+    /// When its pause (think time) began.
     pub(crate) paused: Option<Moment<Virtual>>,
-    /// What it slept through, by what its drive did meanwhile.
+    /// Time asleep, by the activity of its drive meanwhile.
     pub(crate) waited: [Nanos; Activity::COUNT],
     pub(crate) pauses: Nanos,
 }
