@@ -1,4 +1,4 @@
-//! Where time went: every nanosecond of every part has one owner, and so has every nanosecond of every program.
+//! Time accounts: every nanosecond of every part, and of every program, is charged to exactly one cause or activity.
 
 use alloc::vec::Vec;
 
@@ -8,34 +8,34 @@ use crate::bus::BusTime;
 use crate::cpu::{Cause, CpuSpent};
 use crate::drive::Activity;
 
-/// What the parts of a computer spent their time on.
+/// Time spent by each part of a computer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
-    /// How long that was.
+    /// Time that these accounts cover.
     pub elapsed: Nanos,
-    /// The processor.
+    /// CPU time by cause, and idle time.
     pub cpu: CpuSpent,
-    /// The bus.
+    /// Busy and idle time of the bus.
     pub bus: BusTime,
-    /// The drives, each by activity in the order of [`Activity::ALL`].
+    /// Time of each drive by activity, in the order of [`Activity::ALL`].
     pub drives: Vec<[Nanos; Activity::COUNT]>,
-    /// The controller: of what its drives do, what it is about.
+    /// Time of the controller, by the activity of the drive that it works for.
     pub controller: [Nanos; Activity::COUNT],
-    /// What the drives had to read, and how long each had nothing to do around that.
+    /// Read requests of each drive, and the idle time around them.
     pub around_reads: Vec<AroundReads>,
 }
 
-/// Requests to read, and what became of a drive around them.
+/// Read requests of a drive, and how long the drive was idle around them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AroundReads {
-    /// How many.
+    /// Number of read requests.
     pub reads: u64,
-    /// Nothing was asked of the drive until one came, or since one was done.
+    /// Time that the drive was idle directly before a read request or directly after a completed read.
     pub idle: Nanos,
 }
 
 impl Accounts {
-    /// Panics where the time of any part is not the time that has passed.
+    /// Panics if the times of a part do not add up to the elapsed time.
     pub(crate) fn assert_closed(&self) {
         let cpu = self.cpu.busy.into_iter().sum::<Nanos>() + self.cpu.idle;
         assert_eq!(cpu, self.elapsed, "the processor's time");
@@ -46,7 +46,7 @@ impl Accounts {
         assert_eq!(self.controller.iter().copied().sum::<Nanos>(), self.elapsed, "the controller's time");
     }
 
-    /// What was spent since an earlier reading.
+    /// Returns the time spent since `earlier`, an earlier reading of the same computer.
     pub fn since(&self, earlier: &Accounts) -> Accounts {
         let drives = self.drives.iter().zip(&earlier.drives).map(|(now, before)| less(now, before)).collect();
         let around_reads = self
@@ -65,30 +65,30 @@ impl Accounts {
     }
 }
 
-/// What one program spent its time on, from its first step until its last call returned.
+/// Time of one program by owner, from its first step until its last call returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProgramTime {
-    /// How long that was.
+    /// Wall-clock time of the program.
     pub elapsed: Nanos,
-    /// It was on the processor, by cause in the order of [`Cause::ALL`].
+    /// Time on the processor, by cause in the order of [`Cause::ALL`].
     pub running: [Nanos; Cause::COUNT],
-    /// It was on the processor, which served an interrupt.
+    /// Time on the processor while the processor served an interrupt.
     pub interrupted: Nanos,
-    /// It could have run, and the processor was with another.
+    /// Time runnable while another process had the processor.
     pub ready: Nanos,
-    /// It slept, by what its drive did meanwhile, in the order of [`Activity::ALL`].
+    /// Time asleep, by the activity of its drive meanwhile, in the order of [`Activity::ALL`].
     pub waiting: [Nanos; Activity::COUNT],
-    /// It paused of its own will.
+    /// Time of its own pauses (think time).
     pub pauses: Nanos,
 }
 
 impl ProgramTime {
-    /// CPU time as 4.2BSD charges it: interrupts belong to whom they interrupt.
+    /// CPU time as 4.2BSD charges it: an interrupt is charged to the process that it interrupts.
     pub fn cpu(&self) -> Nanos {
         self.running.into_iter().sum::<Nanos>() + self.interrupted
     }
 
-    /// Adds what another program, or another execution, spent.
+    /// Adds the times of another program, or of another execution.
     pub fn add(&mut self, other: &ProgramTime) {
         self.elapsed += other.elapsed;
         self.interrupted += other.interrupted;
@@ -102,7 +102,7 @@ impl ProgramTime {
         }
     }
 
-    /// Panics where the sum is not the time that has passed.
+    /// Panics if the times do not add up to the elapsed time.
     pub(crate) fn assert_closed(&self) {
         let sum = self.cpu() + self.ready + self.waiting.into_iter().sum::<Nanos>() + self.pauses;
         assert_eq!(sum, self.elapsed, "a program's time");

@@ -1,5 +1,5 @@
-//! The accounts of a computer in words: what each of its resources did, and whose each program's time was. Nothing is
-//! counted here, and nothing is left out.
+//! Converts the accounts of a computer into named times: the activities of each resource and the owners of each
+//! program's time. It counts nothing itself, and omits nothing.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -13,17 +13,17 @@ use crate::accounts::{Accounts, ProgramTime};
 use crate::cpu::Cause;
 use crate::drive::Activity;
 
-/// Times by what they are called.
+/// Times by name.
 type Times = BTreeMap<String, Nanos>;
 
-/// What the parts and the programs spent their time on.
+/// Returns the breakdown of all resources and programs.
 pub(crate) fn breakdown(accounts: &Accounts, programs: &[ProgramTime]) -> Breakdown {
     let mut resources = Vec::from([cpu(accounts), bus(accounts), controller(accounts)]);
     resources.extend((0..accounts.drives.len()).map(|index| drive(accounts, index)));
     Breakdown { resources, programs: programs.iter().map(program).collect() }
 }
 
-/// A processor that waits for memory can do nothing else.
+/// While the processor waits for memory it is blocked: it can do nothing else.
 fn cpu(accounts: &Accounts) -> ResourceTime {
     let spent = &accounts.cpu;
     let time = |cause: Cause| (word(cause.name()), spent.busy[cause as usize]);
@@ -47,8 +47,8 @@ fn bus(accounts: &Accounts) -> ResourceTime {
     }
 }
 
-/// Commands and data are its own; the drive that it is about may keep it waiting, the bus, and the processor that does
-/// not answer.
+/// Commands and data transfers count as busy. The controller is blocked while it waits for the drive that it works for,
+/// for the bus, or for the processor to answer.
 fn controller(accounts: &Accounts) -> ResourceTime {
     let own = [("commands", Activity::Controller), ("transfer", Activity::Transfer)];
     let others = [
@@ -61,7 +61,8 @@ fn controller(accounts: &Accounts) -> ResourceTime {
     by_activity("controller".to_string(), accounts.elapsed, &accounts.controller, &own, &others)
 }
 
-/// Arm and platter are its own; it waits for whoever is to say what to do, and for whoever takes its data.
+/// Arm and platter count as busy. The drive is blocked while it waits for a command, or for the path that takes its
+/// data.
 fn drive(accounts: &Accounts, index: usize) -> ResourceTime {
     let own = [
         ("seek", Activity::Seek),
@@ -86,7 +87,7 @@ fn by_activity(
     ResourceTime { resource, elapsed, busy: times(own), blocked: times(others), idle: spent[Activity::Idle as usize] }
 }
 
-/// On the processor by cause, not on it though it could, and asleep by what its drive did meanwhile.
+/// On the processor by cause, runnable but not on it, and asleep by the activity of its drive meanwhile.
 fn program(time: &ProgramTime) -> workload::ProgramTime {
     let running = Cause::ALL.into_iter().map(|cause| (word(cause.name()), time.running[cause as usize]));
     let waiting = Activity::ALL.into_iter().map(|activity| {
@@ -98,7 +99,7 @@ fn program(time: &ProgramTime) -> workload::ProgramTime {
     workload::ProgramTime { elapsed: time.elapsed, owners: running.chain(waiting).chain(rest).collect() }
 }
 
-/// `block read` as other programs like it.
+/// Replaces spaces by underscores, as other programs expect: `block_read`.
 fn word(name: &str) -> String {
     name.replace(' ', "_")
 }
@@ -112,7 +113,7 @@ mod tests {
     use crate::computer::{Chance, Computer};
     use crate::description::samples::{early_massbus, massbus, uda};
 
-    /// Read, written and made durable, on one drive and on two: every nanosecond of every resource and every program.
+    /// Read, written and made durable, on one drive and on two: the times of every resource and every program add up.
     #[test]
     fn all_of_it_closes_to_the_nanosecond() {
         let sum = |times: &Times| times.values().copied().sum::<Nanos>();

@@ -1,13 +1,15 @@
-//! Whether the arbitration of a bus grants it too late for a sector, to a controller without buffers.
+//! Decides whether bus arbitration grants the bus too late for a sector, for a controller without buffers.
 
 use units::Prng;
 
 use super::Direction;
 use crate::description::DataLate;
 
-/// The chance, in millionths: smaller while the processor does not ask for the bus itself, larger where memory has to
-/// be asked first. What is read from memory takes the bus twice, once to ask and once for the answer, and meets the
-/// processor as often.
+/// Probability of a late grant, in parts per million.
+///
+/// It is smaller while the processor does not use the bus, and larger for transfers from memory, because memory must be
+/// asked first. A transfer from memory takes the bus twice (request and answer), so it competes with the processor
+/// twice.
 pub(super) fn chance_ppm(late: &DataLate, direction: Direction, cpu_at_work: bool) -> u32 {
     let (asked, times) = match direction {
         Direction::ToMemory => (0, 1),
@@ -16,7 +18,7 @@ pub(super) fn chance_ppm(late: &DataLate, direction: Direction, cpu_at_work: boo
     asked + if cpu_at_work { times * late.at_work_ppm } else { 0 }
 }
 
-/// Throws the dice.
+/// Draws at random whether the grant is late.
 pub(super) fn is_late(chance_ppm: u32, prng: &mut Prng) -> bool {
     chance_ppm > 0 && prng.below(1_000_000) < u64::from(chance_ppm)
 }

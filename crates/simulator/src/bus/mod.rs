@@ -1,5 +1,4 @@
-//! The bus between memory and controller: how fast it moves data, whether a sector comes too late, and what it
-//! spent its time on.
+//! The bus between memory and controller: its transfer rate, late grants, and its time account.
 
 mod late;
 mod overrun;
@@ -10,12 +9,12 @@ use crate::description::{self, DataLate, SECTOR_BYTES};
 use crate::faults::{self, Fault};
 use crate::timeline::{Timeline, Track};
 
-/// Which way data move.
+/// Direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// A read of the program's.
+    /// To memory: a program reads.
     ToMemory,
-    /// A write.
+    /// From memory: a program writes.
     FromMemory,
 }
 
@@ -25,25 +24,25 @@ impl Direction {
     }
 }
 
-/// A bus at work.
+/// State of a bus.
 #[derive(Debug)]
 pub(crate) struct Bus {
     to_memory: Nanos,
     from_memory: Nanos,
     slow_down_permille: u32,
     data_late: Option<DataLate>,
-    /// Transfers that run now.
+    /// Number of transfers in progress.
     transfers: u32,
     since: Moment<Virtual>,
     spent: BusTime,
 }
 
-/// What the bus spent its time on.
+/// Busy and idle time of the bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BusTime {
-    /// At least one transfer of ours ran.
+    /// Time with at least one of our transfers in progress.
     pub busy: Nanos,
-    /// None did.
+    /// Time without any of our transfers.
     pub idle: Nanos,
 }
 
@@ -65,7 +64,7 @@ impl Bus {
         }
     }
 
-    /// How long one sector takes.
+    /// Time to transfer one sector.
     pub(crate) fn sector(&self, direction: Direction) -> Nanos {
         match direction {
             Direction::ToMemory => self.to_memory,
@@ -73,12 +72,12 @@ impl Bus {
         }
     }
 
-    /// How often within a transfer it may be granted too late before a sector is lost; nothing where it never is.
+    /// Returns the number of late grants within a transfer that lose a sector; `None` if grants are never late.
     pub(crate) fn forgives(&self) -> Option<u32> {
         self.data_late.as_ref().map(|late| late.slips)
     }
 
-    /// Whether it is granted too late for this sector.
+    /// Draws whether the bus is granted too late for this sector.
     pub(crate) fn is_late(&self, direction: Direction, cpu_at_work: bool, prng: &mut Prng) -> bool {
         let Some(late) = self.data_late.as_ref().filter(|_| !faults::is_planted(Fault::NoLateData)) else {
             return false;
@@ -86,17 +85,17 @@ impl Bus {
         late::is_late(late::chance_ppm(late, direction, cpu_at_work), prng)
     }
 
-    /// How many sectors pass before one of an unbroken transfer comes too late, if any does.
+    /// Returns the number of sectors of an unbroken transfer that pass before an overrun; `None` if there is none.
     pub(crate) fn sectors_in_time(&self, direction: Direction, media_sector: Nanos, buffer: u32) -> Option<u32> {
         overrun::sectors_in_time(media_sector, self.sector(direction), buffer)
     }
 
-    /// By how much the processor is slowed down by transfers, in thousandths.
+    /// Slowdown of the processor by the current transfers, in thousandths.
     pub(crate) fn slow_down_permille(&self) -> u32 {
         if faults::is_planted(Fault::NoSlowDown) { 0 } else { self.transfers * self.slow_down_permille }
     }
 
-    /// A transfer begins or ends.
+    /// Notes that a transfer begins or ends.
     pub(crate) fn change(&mut self, begins: bool, now: Moment<Virtual>, timeline: &mut Timeline) {
         self.account(now);
         let before = self.transfers;

@@ -1,12 +1,13 @@
-//! How far an unbroken transfer gets over a bus that is slower than the platter.
+//! Length of an unbroken transfer, in sectors, over a bus that is slower than the platter.
 
 use units::Nanos;
 
-/// Sectors that pass in time before one comes too late; nothing where all do. The platter brings a sector (or
-/// wants one) every `media`, the bus takes `bus` for each, and the controller holds `buffer` of them between
-/// the two, full or empty as it is best when the transfer begins.
+/// Returns the number of sectors that pass in time before one is too late; `None` if none is.
+///
+/// The platter delivers (or wants) a sector every `media`, and the bus needs `bus` for each. The controller buffers
+/// `buffer` sectors between the two. The buffer is full or empty when the transfer begins, whichever is better.
 pub(super) fn sectors_in_time(media: Nanos, bus: Nanos, buffer: u32) -> Option<u32> {
-    // Each sector leaves the bus this much farther behind; a buffer of so many sectors forgives so much.
+    // Each sector puts the bus `behind` farther back. A buffer of `buffer` sectors absorbs that many bus times.
     let behind = bus.0.checked_sub(media.0).filter(|behind| *behind > 0)?;
     let forgiven = bus.0.saturating_mul(buffer.into());
     Some((forgiven / behind).clamp(1, u32::MAX.into()) as u32)
@@ -24,10 +25,10 @@ mod tests {
 
     #[test]
     fn a_larger_buffer_gets_farther() {
-        // Half as fast: of two sectors that pass, the bus has moved one.
+        // Half as fast: while two sectors pass, the bus moves one.
         assert_eq!(sectors_in_time(Nanos(300), Nanos(600), 1), Some(2));
         assert_eq!(sectors_in_time(Nanos(300), Nanos(600), 52), Some(104));
-        // Hardly slower.
+        // Only slightly slower.
         assert_eq!(sectors_in_time(Nanos(300), Nanos(301), 1), Some(301));
     }
 

@@ -1,38 +1,38 @@
-//! What a processor can be busy with. At every moment it is one of these or idle, so that its time adds up.
+//! Causes of processor time. At every moment the processor has exactly one cause or is idle, so the times add up.
 
-/// What the processor does.
+/// A cause of processor time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Cause {
-    /// System calls as such, and the program's loop around them.
+    /// System call entry and return, and the program's loop around the call.
     Call,
-    /// To find blocks that are read.
+    /// Finding blocks to read.
     BlockRead,
-    /// To find blocks that are written.
+    /// Finding blocks to write.
     BlockWrite,
-    /// To choose new blocks.
+    /// Allocating new blocks.
     Allocate,
-    /// To clear new blocks.
+    /// Clearing new blocks.
     Clear,
-    /// To copy between program and kernel.
+    /// Copying data between program and kernel.
     Copy,
-    /// To hand requests to the driver.
+    /// Passing requests to the driver.
     Start,
-    /// To put another process on the processor, and to go on after a sleep.
+    /// Context switches, and resuming after a sleep.
     Switch,
-    /// Interrupts of the controller.
+    /// Controller interrupts.
     Interrupt,
-    /// Interrupts of the clock.
+    /// Clock interrupts.
     Clock,
-    /// Nothing of its own: it waits for memory while a transfer uses it.
+    /// Waiting for memory while a transfer uses it.
     Slowed,
 }
 
 impl Cause {
-    /// How many there are.
+    /// Number of causes.
     pub const COUNT: usize = Cause::Slowed as usize + 1;
 
-    /// All, in the order of their numbers.
+    /// All causes, in declaration order.
     pub const ALL: [Cause; Cause::COUNT] = [
         Cause::Call,
         Cause::BlockRead,
@@ -47,7 +47,7 @@ impl Cause {
         Cause::Slowed,
     ];
 
-    /// `block read`
+    /// The name in reports: `block read`.
     pub const fn name(self) -> &'static str {
         match self {
             Cause::Call => "call",
@@ -64,7 +64,7 @@ impl Cause {
         }
     }
 
-    /// Whether memory limits it rather than the processor.
+    /// True if memory, rather than the processor, limits the speed.
     pub(crate) const fn moves_memory(self) -> bool {
         matches!(self, Cause::Clear | Cause::Copy)
     }

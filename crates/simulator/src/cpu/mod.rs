@@ -1,8 +1,8 @@
-//! The processor: one process at a time, interrupts before processes, processes in the order in which they
-//! became ready. While a transfer runs everything takes longer.
+//! The processor: one process at a time, interrupts before processes, processes in the order in which they became
+//! ready. Transfers in progress slow everything down.
 //!
-//! An interrupt is charged to the process that it interrupts, and to nobody where the processor was idle: so
-//! does 4.2BSD, whose clock sees only who is there.
+//! An interrupt is charged to the process that it interrupts, or to no process if the processor was idle. 4.2BSD does
+//! the same: its clock only sees the current process.
 
 mod cause;
 mod price;
@@ -19,10 +19,10 @@ use crate::engine::{Engine, Event};
 use crate::faults::{self, Fault};
 use crate::timeline::Track;
 
-/// A process, by number.
+/// Number of a process.
 pub(crate) type Process = usize;
 
-/// The processor and who wants it. `H` says what is to be done when an interrupt was served.
+/// The processor and its run queue. `H` identifies the work to do after an interrupt was served.
 #[derive(Debug)]
 pub(crate) struct Processor<H> {
     code_permille: u64,
@@ -31,21 +31,21 @@ pub(crate) struct Processor<H> {
     switch: Nanos,
     wakeup: Nanos,
     mode: Mode<H>,
-    /// Who is on the processor, also while an interrupt is served.
+    /// The process on the processor; it stays current while an interrupt is served.
     current: Option<Process>,
-    /// Who was last.
+    /// The process that was current last.
     last: Option<Process>,
     interrupts: VecDeque<Interrupt<H>>,
     ready: VecDeque<Process>,
     processes: Vec<Work>,
     slow_down_permille: u32,
     since: Moment<Virtual>,
-    /// When the price was set that holds now, and how much was done at it: rounded down as a whole, not bit by bit.
+    /// When the current slowdown began to hold, and the work done since then. Keeping the sum avoids repeated rounding.
     priced: (Moment<Virtual>, Nanos),
     spent: CpuSpent,
 }
 
-/// What runs.
+/// Current work of the processor.
 #[derive(Clone, Copy, Debug)]
 enum Mode<H> {
     Idle,
@@ -60,10 +60,10 @@ struct Interrupt<H> {
     handler: H,
 }
 
-/// What a process has still to do on the processor, and what was charged to it.
+/// Remaining work of a process on the processor, and the time charged to it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Work {
-    /// To be put on the processor first.
+    /// Remaining time for the context switch and wakeup, which come first.
     switch: Nanos,
     left: Nanos,
     cause: Option<Cause>,
@@ -71,7 +71,7 @@ struct Work {
     charged: Charged,
 }
 
-/// What a process had of the processor.
+/// Processor time charged to a process, and the time it waited for the processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Charged {
     pub(crate) running: [Nanos; Cause::COUNT],
@@ -79,16 +79,16 @@ pub(crate) struct Charged {
     pub(crate) ready: Nanos,
 }
 
-/// What the processor spent its time on.
+/// Processor time by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuSpent {
-    /// By cause, in the order of [`Cause::ALL`].
+    /// Busy time by cause, in the order of [`Cause::ALL`].
     pub busy: [Nanos; Cause::COUNT],
-    /// Nothing to do.
+    /// Idle time.
     pub idle: Nanos,
 }
 
-/// What has come to its end on the processor.
+/// Work that has ended on the processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Completed<H> {
     Interrupt(H),
@@ -121,20 +121,19 @@ impl<H: Copy> Processor<H> {
         !matches!(self.mode, Mode::Idle)
     }
 
-    /// Whether another process waits for the processor.
+    /// True if another process waits for the processor.
     pub(crate) fn is_wanted(&self) -> bool {
         !self.ready.is_empty()
     }
 
-    /// An interrupt comes that takes a VAX-11/780 so long; `handler` is told when it was served.
+    /// Raises an interrupt. `work` is its time on a VAX-11/780; `handler` is returned once it was served.
     pub(crate) fn interrupt(&mut self, engine: &mut Engine, work: Nanos, cause: Cause, handler: H) {
         let left = self.priced(engine, work, cause);
         self.interrupts.push_back(Interrupt { left, cause, handler });
         self.dispatch(engine);
     }
 
-    /// The process, which is on the processor, spends there what takes a VAX-11/780 so long. It does so when
-    /// the processor is dispatched.
+    /// Gives the current process work that takes `work` on a VAX-11/780. The process begins it at the next `dispatch`.
     pub(crate) fn spend(&mut self, engine: &mut Engine, process: Process, work: Nanos, cause: Cause) {
         let left = self.priced(engine, work, cause);
         let own = &mut self.processes[process];
@@ -142,25 +141,25 @@ impl<H: Copy> Processor<H> {
         own.cause = Some(cause);
     }
 
-    /// The process leaves the processor: it sleeps, or has ended.
+    /// Takes the current process off the processor: it sleeps, or has ended.
     pub(crate) fn leave(&mut self, process: Process) {
         debug_assert_eq!(self.current, Some(process), "who is not on the processor cannot leave it");
         self.current = None;
     }
 
-    /// The process goes behind those that are ready.
+    /// Puts the current process at the end of the run queue.
     pub(crate) fn give_way(&mut self, engine: &Engine, process: Process) {
         self.leave(process);
         self.queue(engine, process);
     }
 
-    /// A process that slept is ready.
+    /// Makes a sleeping process ready.
     pub(crate) fn wake(&mut self, engine: &Engine, process: Process) {
         self.processes[process].switch += self.wakeup;
         self.queue(engine, process);
     }
 
-    /// A new process is ready.
+    /// Makes a new process ready.
     pub(crate) fn admit(&mut self, engine: &Engine, process: Process) {
         self.processes[process] = Work::default();
         self.queue(engine, process);
@@ -175,7 +174,7 @@ impl<H: Copy> Processor<H> {
         }
     }
 
-    /// From now on transfers slow the processor down by so much.
+    /// Sets the slowdown by transfers, in thousandths.
     pub(crate) fn slow_down(&mut self, engine: &mut Engine, permille: u32) {
         if permille == self.slow_down_permille {
             return;
@@ -185,7 +184,7 @@ impl<H: Copy> Processor<H> {
         self.reprice(engine);
     }
 
-    /// What runs has come to its end. Until `dispatch` nothing runs.
+    /// Ends the current interrupt or process work. The processor then idles until `dispatch`.
     pub(crate) fn completed(&mut self, engine: &Engine) -> Completed<H> {
         self.account(engine.now());
         match core::mem::replace(&mut self.mode, Mode::Idle) {
@@ -202,14 +201,14 @@ impl<H: Copy> Processor<H> {
         }
     }
 
-    /// Puts on the processor what comes first.
-    ///   1. An interrupt that is being served is served to its end.
-    ///   2. Then another that waits.
-    ///   3. Then the process that is on the processor.
-    ///   4. Then the one that has been ready for longest.
+    /// Chooses what the processor executes next.
+    ///   1. An interrupt in service is served to its end.
+    ///   2. Then the next pending interrupt.
+    ///   3. Then the current process.
+    ///   4. Then the process that has been ready for longest.
     #[inline]
     pub(crate) fn dispatch(&mut self, engine: &mut Engine) {
-        // 1; and nothing changes where who is on the processor stays, or nobody wants it
+        // 1; also nothing changes if the current process stays, or the processor stays idle
         let stays = match self.mode {
             Mode::Interrupt(_) => true,
             Mode::Process(_) => self.interrupts.is_empty(),
@@ -223,7 +222,7 @@ impl<H: Copy> Processor<H> {
         }
     }
 
-    /// Puts somebody else on the processor, as the steps of `dispatch` say. Apart, as mostly nobody is.
+    /// Context switch (steps 2 to 4 of `dispatch`). Outlined, because most dispatches change nothing.
     #[inline(never)]
     fn turn(&mut self, engine: &mut Engine) {
         self.account(engine.now());
@@ -249,8 +248,8 @@ impl<H: Copy> Processor<H> {
         self.reprice(engine);
     }
 
-    /// Does at once what the process, which has the processor, is to spend there, where nothing else happens before
-    /// that is done; says whether it did. It is what `dispatch`, the next event and `completed` would do.
+    /// Completes the current process's work at once, if no other event comes first. Returns whether it did. Equivalent
+    /// to `dispatch`, the next event and `completed`.
     pub(crate) fn runs_through(&mut self, engine: &mut Engine, process: Process) -> bool {
         let work = &self.processes[process];
         if !self.interrupts.is_empty() || engine.timeline.is_kept() {
@@ -268,15 +267,15 @@ impl<H: Copy> Processor<H> {
         true
     }
 
-    /// Serves an interrupt at once, after which nothing is to be done, where nothing else happens before that is
-    /// served; says whether it did. It is what `interrupt`, the next event, `completed` and `dispatch` would do.
+    /// Serves an interrupt at once, if no other event comes first. No work must follow it. Equivalent to `interrupt`,
+    /// the next event, `completed` and `dispatch`.
     pub(crate) fn serves_through(&mut self, engine: &mut Engine, work: Nanos, cause: Cause, handler: H) {
         if matches!(self.mode, Mode::Interrupt(_)) || engine.timeline.is_kept() {
             return self.interrupt(engine, work, cause, handler);
         }
         self.account(engine.now());
         let left = self.priced(engine, work, cause);
-        // What runs is put off, in any case.
+        // The current work is delayed in any case.
         engine.calendar.take_back();
         let began = engine.now();
         let interrupt = Interrupt { left, cause, handler };
@@ -303,25 +302,25 @@ impl<H: Copy> Processor<H> {
         engine.timeline.enter(Track::Cpu, label, something, now);
     }
 
-    /// What was charged to a process until now.
+    /// Returns the time charged to a process until now.
     pub(crate) fn charged(&mut self, engine: &Engine, process: Process) -> Charged {
         self.account(engine.now());
         self.processes[process].charged
     }
 
-    /// What the processor spent its time on until now.
+    /// Returns the processor time by cause until now.
     pub(crate) fn spent(&mut self, engine: &Engine) -> CpuSpent {
         self.account(engine.now());
         self.spent
     }
 
-    /// What it takes this processor, this time.
+    /// Scales `work` to this processor, with random jitter.
     fn priced(&mut self, engine: &mut Engine, work: Nanos, cause: Cause) -> Nanos {
         let permille = if cause.moves_memory() { self.copy_permille } else { self.code_permille };
         engine.jittered(Nanos(work.0 * permille / 1000), self.jitter_permille)
     }
 
-    /// Says when what runs will have come to its end, as things are now.
+    /// Schedules the end of the current work, at the current slowdown.
     fn reprice(&mut self, engine: &mut Engine) {
         self.priced = (engine.now(), Nanos::ZERO);
         let left = match &self.mode {
@@ -333,7 +332,7 @@ impl<H: Copy> Processor<H> {
         engine.calendar.put_off(duration, Event::Cpu);
     }
 
-    /// Charges the time that has passed, every nanosecond to one cause.
+    /// Charges the time that has passed; every nanosecond goes to one cause.
     #[inline]
     fn account(&mut self, now: Moment<Virtual>) {
         if now == self.since {
@@ -347,7 +346,7 @@ impl<H: Copy> Processor<H> {
         }
     }
 
-    /// Charges it to what ran. Apart, as mostly no time has passed.
+    /// Charges the time to what ran. Outlined, because usually no time has passed.
     #[inline(never)]
     fn charge(&mut self, now: Moment<Virtual>, time: Nanos) {
         let since_priced = price::done(now.since(self.priced.0), self.slow_down_permille);
@@ -380,7 +379,7 @@ impl<H: Copy> Processor<H> {
                     work.charged.running[cause as usize] += time;
                 };
                 charge(work.cause.unwrap_or(Cause::Switch), worked);
-                // Mostly it neither was put on the processor just now nor is slowed down.
+                // Usually there is no context switch and no slowdown.
                 if worked < time {
                     charge(Cause::Switch, switched);
                     charge(Cause::Slowed, time - switched - worked);

@@ -1,18 +1,18 @@
-//! How long work takes while transfers slow the processor down, and how much was done when that changes.
-//! Integers, rounded so that the two agree: work that was given its time is done.
+//! Duration of work while transfers slow the processor down, and the work done when the slowdown changes. Integer
+//! arithmetic, rounded so that both functions agree: work that was given its duration is done.
 
 use units::Nanos;
 
-/// How long the work takes.
+/// Returns how long the work takes.
 pub(super) fn duration(work: Nanos, slow_down_permille: u32) -> Nanos {
-    // Mostly nothing slows it down, and nothing need be divided.
+    // Usually there is no slowdown; then avoid the division.
     if slow_down_permille == 0 {
         return work;
     }
     Nanos((work.0 * (1000 + u64::from(slow_down_permille))).div_ceil(1000))
 }
 
-/// How much work is done in that time.
+/// Returns how much work is done in `time`.
 pub(super) fn done(time: Nanos, slow_down_permille: u32) -> Nanos {
     if slow_down_permille == 0 {
         return time;
