@@ -1,29 +1,29 @@
-//! Which buffer holds a block: a table of chains, so that to look costs the same however many buffers there are.
+//! Hash table from blocks to buffers, so that the cost of a lookup does not depend on the number of buffers.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{BlockKey, BufferId, NOTHING};
 
-/// The end of a chain.
+/// End of a chain.
 const END: BufferId = BufferId::MAX;
 
 /// 2^64 divided by the golden ratio: its products are spread evenly (Knuth, The Art of Computer Programming,
 /// volume 3, section 6.4).
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What each buffer holds, and where to find it.
+/// The block of each buffer, and hash chains to find it.
 #[derive(Debug)]
 pub(super) struct Index {
     keys: Vec<BlockKey>,
-    /// The first of each chain, and of each buffer the one after it.
+    /// First buffer of each chain.
     chains: Vec<BufferId>,
     next: Vec<BufferId>,
     shift: u32,
 }
 
 impl Index {
-    /// So many buffers that hold nothing.
+    /// Creates the table for `buffers` empty buffers.
     pub(super) fn new(buffers: usize) -> Index {
         let chains = (2 * buffers).next_power_of_two().max(2);
         Index {
@@ -46,7 +46,7 @@ impl Index {
         (id != END).then_some(id)
     }
 
-    /// From now on the buffer holds that block, or nothing.
+    /// Assigns the buffer to a block, or to `NOTHING`.
     pub(super) fn set(&mut self, id: BufferId, key: BlockKey) {
         let held = core::mem::replace(&mut self.keys[usize::from(id)], key);
         if held != NOTHING {

@@ -1,20 +1,20 @@
-//! Lines in which buffers wait to be used again. A buffer is in one of them or in none, and leaves from anywhere.
+//! Lists of buffers in order of reuse. A buffer is in at most one list, and can be removed from any position.
 
 use alloc::vec::Vec;
 
 use super::BufferId;
 
-/// Where a buffer waits to be used again.
+/// A list of buffers that wait for reuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// With those that go first.
+    /// Buffers to be reused first (the AGE list of 4.2BSD).
     Aged,
-    /// With the others.
+    /// All other buffers, least recently used first (the LRU list of 4.2BSD).
     Recent,
 }
 
-/// Both lines. Each is a ring of buffers and of a mark that is its beginning and its end; a buffer that is in none is
-/// a ring of its own.
+/// Both lists. Each is a ring of buffers with a sentinel that is its beginning and its end. A buffer that is in no list
+/// is a ring of its own.
 #[derive(Debug)]
 pub(super) struct Lines {
     next: Vec<u16>,
@@ -23,10 +23,10 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// The marks of the two lines.
+    /// Number of sentinels: one per list.
     pub(super) const MARKS: u16 = 2;
 
-    /// So many buffers, in no line.
+    /// Creates empty lists for `buffers` buffers; no buffer is in a list.
     pub(super) fn new(buffers: u16) -> Lines {
         let alone: Vec<u16> = (0..buffers + Lines::MARKS).collect();
         Lines { next: alone.clone(), before: alone, buffers }
@@ -36,27 +36,27 @@ impl Lines {
         self.buffers + line as u16
     }
 
-    /// The first of a line.
+    /// The first buffer of a list.
     pub(super) fn first(&self, line: Line) -> Option<BufferId> {
         let first = self.next[usize::from(self.mark(line))];
         (first < self.buffers).then_some(first)
     }
 
-    /// The buffer, which is in no line, becomes the last of one.
+    /// Appends a buffer that is in no list.
     pub(super) fn push_last(&mut self, line: Line, id: BufferId) {
         let mark = self.mark(line);
         self.link(self.before[usize::from(mark)], id);
         self.link(id, mark);
     }
 
-    /// The buffer, which is in no line, becomes the first of one.
+    /// Prepends a buffer that is in no list.
     pub(super) fn push_first(&mut self, line: Line, id: BufferId) {
         let mark = self.mark(line);
         self.link(id, self.next[usize::from(mark)]);
         self.link(mark, id);
     }
 
-    /// Takes the buffer out of the line that it is in, if any.
+    /// Removes the buffer from its list, if it is in one.
     pub(super) fn take_off(&mut self, id: BufferId) {
         self.link(self.before[usize::from(id)], self.next[usize::from(id)]);
         self.link(id, id);

@@ -1,8 +1,7 @@
-//! The buffer cache: which blocks are in memory, and which buffer goes when another block is wanted.
+//! The buffer cache: the blocks that are in memory, and the choice of the buffer to reuse for another block.
 //!
-//! Buffers that nobody needs any more soon (those that were written or read to their end) go first, then
-//! whichever has not been used for longest, as in 4.2BSD. A buffer whose data are not written yet has to be
-//! written before it can go.
+//! Buffers that will probably not be needed soon (written or read to their end) are reused first, then the least
+//! recently used, as in 4.2BSD. A dirty buffer must be written before it can be reused.
 
 mod index;
 mod lines;
@@ -13,10 +12,10 @@ use alloc::vec::Vec;
 use index::Index;
 use lines::{Line, Lines};
 
-/// A buffer, by number.
+/// Number of a buffer.
 pub(crate) type BufferId = u16;
 
-/// A block of a drive.
+/// A block of a drive: drive index and first sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockKey(u64);
 
@@ -34,45 +33,45 @@ impl BlockKey {
     }
 }
 
-/// No block.
+/// The key of an empty buffer.
 const NOTHING: BlockKey = BlockKey(u64::MAX);
 
-/// What a buffer is doing.
+/// State of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Its data are here and on the drive.
+    /// The data are in memory and on the drive.
     Clean,
-    /// Its data are newer than those on the drive.
+    /// The data in memory are newer than those on the drive.
     Dirty,
-    /// Its data are on their way from the drive.
+    /// The data are being read from the drive.
     Reading,
-    /// Its data are on their way to the drive.
+    /// The data are being written to the drive.
     Writing,
 }
 
-/// A buffer for a block that is not in memory.
+/// The buffer to reuse for a block that is not in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Victim {
-    /// This one: what was in it is forgotten.
+    /// This buffer can be reused; its old block is forgotten.
     Free(BufferId),
-    /// This one would be next, but has to be written first.
+    /// This buffer is next, but must be written first.
     Dirty(BufferId),
-    /// All are on their way from or to a drive.
+    /// No buffer: all are being read or written.
     None,
 }
 
-/// The most buffers there are; what their numbers have room for.
+/// Maximum number of buffers, limited by the range of `BufferId`.
 const MOST: u32 = (BufferId::MAX - Lines::MARKS) as u32;
 
-/// All buffers.
+/// The buffer cache.
 #[derive(Debug)]
 pub(crate) struct Cache {
     index: Index,
     states: Vec<State>,
     sectors: Vec<u16>,
-    /// To be told when data have moved: the buffer goes to the front of those to be used again.
+    /// Buffers to be put into the list of those reused first when their transfer ends.
     used_up: Vec<bool>,
-    /// Buffers that go first, and the others, each the next to go first.
+    /// Lists of the buffers that can be reused, in order.
     lines: Lines,
     moving: usize,
 }
@@ -93,7 +92,7 @@ impl Cache {
         }
     }
 
-    /// The buffer that holds the block, or is about to.
+    /// Returns the buffer that has the block, or is being filled with it.
     pub(crate) fn find(&self, key: BlockKey) -> Option<BufferId> {
         self.index.find(key)
     }
@@ -102,18 +101,18 @@ impl Cache {
         self.states[usize::from(id)]
     }
 
-    /// Where the buffer's block lies.
+    /// Returns the drive, the first sector and the number of sectors of the buffer's block.
     pub(crate) fn block(&self, id: BufferId) -> (u8, u32, u16) {
         let key = self.index.keys()[usize::from(id)];
         (key.drive(), key.sector(), self.sectors[usize::from(id)])
     }
 
-    /// Whether data of any buffer are on their way.
+    /// True if any buffer is being read or written.
     pub(crate) fn is_moving(&self) -> bool {
         self.moving > 0
     }
 
-    /// Which buffer a new block would get.
+    /// Returns the buffer that a new block would get.
     pub(crate) fn victim(&self) -> Victim {
         match self.lines.first(Line::Aged).or_else(|| self.lines.first(Line::Recent)) {
             None => Victim::None,
@@ -122,7 +121,7 @@ impl Cache {
         }
     }
 
-    /// Gives a free buffer to a block.
+    /// Assigns a free buffer to a block.
     pub(crate) fn give(&mut self, id: BufferId, key: BlockKey, sectors: u16) {
         debug_assert_eq!(self.state(id), State::Clean);
         self.index.set(id, key);
@@ -131,7 +130,7 @@ impl Cache {
         self.touch(id);
     }
 
-    /// The buffer was used: it goes last.
+    /// Notes that the buffer was used: it will be reused last.
     pub(crate) fn touch(&mut self, id: BufferId) {
         if !self.is_on_its_way(id) {
             self.lines.take_off(id);
@@ -139,19 +138,19 @@ impl Cache {
         }
     }
 
-    /// Whether the buffer's data are on their way: until they have arrived, nobody may touch it.
+    /// True if the buffer is being read or written. Until that ends, no process may touch it.
     pub(crate) fn is_on_its_way(&self, id: BufferId) -> bool {
         matches!(self.state(id), State::Reading | State::Writing)
     }
 
-    /// The buffer's block was moved to another place.
+    /// Notes that the buffer's block was moved to another sector.
     pub(crate) fn rename(&mut self, from: BlockKey, to: BlockKey) {
         if let Some(id) = self.find(from) {
             self.index.set(id, to);
         }
     }
 
-    /// Nobody needs the buffer any more soon: it goes first, or as soon as its data have moved.
+    /// Notes that the buffer is not needed soon: it is reused first, once its transfer has ended.
     pub(crate) fn use_up(&mut self, id: BufferId) {
         self.used_up[usize::from(id)] = true;
         if !self.is_on_its_way(id) {
@@ -160,28 +159,28 @@ impl Cache {
         }
     }
 
-    /// The buffer's data were changed.
+    /// Notes that the buffer's data were changed.
     pub(crate) fn dirty(&mut self, id: BufferId, sectors: u16) {
         self.states[usize::from(id)] = State::Dirty;
         let held = &mut self.sectors[usize::from(id)];
         *held = (*held).max(sectors);
     }
 
-    /// The buffer's data are on their way.
+    /// Notes that a transfer of the buffer begins; `state` tells the direction.
     pub(crate) fn set_moving(&mut self, id: BufferId, state: State) {
         self.lines.take_off(id);
         self.states[usize::from(id)] = state;
         self.moving += 1;
     }
 
-    /// The buffer's data have arrived.
+    /// Notes that the transfer of the buffer has ended.
     pub(crate) fn arrived(&mut self, id: BufferId) {
         self.states[usize::from(id)] = State::Clean;
         self.moving -= 1;
         self.lines.push_last(if self.used_up[usize::from(id)] { Line::Aged } else { Line::Recent }, id);
     }
 
-    /// Forgets a block that is no more; data on their way arrive all the same.
+    /// Forgets a freed block. A transfer in progress still completes.
     pub(crate) fn forget(&mut self, key: BlockKey) {
         let Some(id) = self.find(key) else { return };
         if self.is_on_its_way(id) {
@@ -191,7 +190,7 @@ impl Cache {
         }
     }
 
-    /// Forgets everything that is on the drives too.
+    /// Forgets every block whose data are also on its drive.
     pub(crate) fn forget_clean(&mut self) {
         for id in 0..self.states.len() as BufferId {
             if self.state(id) == State::Clean {
@@ -200,24 +199,24 @@ impl Cache {
         }
     }
 
-    /// A buffer whose data wait to be written.
+    /// Returns a dirty buffer, if there is one.
     pub(crate) fn first_dirty(&self) -> Option<BufferId> {
         self.states.iter().position(|state| *state == State::Dirty).map(|index| index as BufferId)
     }
 
-    /// The same, among the blocks of one drive.
+    /// Returns a dirty buffer whose block is on that drive, if there is one.
     pub(crate) fn first_dirty_on(&self, drive: usize) -> Option<BufferId> {
         let on = |(state, key): (&State, &BlockKey)| *state == State::Dirty && usize::from(key.drive()) == drive;
         self.states.iter().zip(self.index.keys()).position(on).map(|index| index as BufferId)
     }
 
-    /// A buffer of that drive whose data are on their way to it.
+    /// Returns a buffer of that drive that is being written, if there is one.
     pub(crate) fn first_writing_on(&self, drive: usize) -> Option<BufferId> {
         let on = |(state, key): (&State, &BlockKey)| *state == State::Writing && usize::from(key.drive()) == drive;
         self.states.iter().zip(self.index.keys()).position(on).map(|index| index as BufferId)
     }
 
-    /// How many buffers are not on their drive yet.
+    /// Number of buffers whose data are not on their drive yet.
     pub(crate) fn unwritten(&self) -> usize {
         self.states.iter().filter(|state| matches!(state, State::Dirty | State::Writing)).count()
     }
@@ -274,7 +273,7 @@ mod tests {
         assert_eq!(cache.victim(), Victim::None);
         cache.arrived(ids[0]);
         cache.arrived(ids[1]);
-        // The one that was written goes first.
+        // The buffer that was written is reused first.
         assert_eq!(cache.victim(), Victim::Free(ids[1]));
         assert!(!cache.is_moving());
     }

@@ -1,32 +1,32 @@
-//! What a drive can be doing. At every moment it is one of these, so that its time adds up.
+//! Activities of a drive. At every moment a drive has exactly one, so its times add up.
 
-/// What a drive is doing, or what keeps it.
+/// An activity of a drive, or what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Activity {
-    /// Nothing was asked of it.
+    /// No request.
     Idle,
-    /// It waits for the processor: an interrupt that is pending or being served.
+    /// Waiting for the processor: an interrupt is pending or being served.
     Host,
-    /// It waits for the controller to take up a command, or to have done with one.
+    /// Waiting for the controller to start or to finish a command.
     Controller,
-    /// It waits for a data path or a bus that is busy with another.
+    /// Waiting for a data path or a bus that is busy with another drive.
     Path,
-    /// The arm moves.
+    /// Seek: the arm moves.
     Seek,
-    /// The platter turns until the sector comes.
+    /// Rotational delay: the platter turns until the sector comes.
     Rotation,
-    /// Data move.
+    /// Data transfer.
     Transfer,
     /// A sector was missed during a transfer: the platter turns until it comes again.
     LostTurn,
 }
 
 impl Activity {
-    /// How many there are.
+    /// Number of activities.
     pub const COUNT: usize = Activity::LostTurn as usize + 1;
 
-    /// All, in the order of their numbers.
+    /// All activities, in declaration order.
     pub const ALL: [Activity; Activity::COUNT] = [
         Activity::Idle,
         Activity::Host,
@@ -38,7 +38,7 @@ impl Activity {
         Activity::LostTurn,
     ];
 
-    /// `rotation`
+    /// The name in reports: `rotation`.
     pub const fn name(self) -> &'static str {
         match self {
             Activity::Idle => "idle",

@@ -1,8 +1,8 @@
-//! Where a sector lies: on which cylinder, and at which place of its track.
+//! Position of a sector: its cylinder, and its angle on the track.
 
 use crate::description;
 
-/// The numbers of a drive that say where a sector lies.
+/// The parameters of a drive that determine the position of a sector.
 #[derive(Clone, Debug)]
 pub(crate) struct Geometry {
     pub(crate) sectors_per_track: u32,
@@ -23,14 +23,14 @@ impl Geometry {
         sector / self.sectors_per_cylinder
     }
 
-    /// The sector's place on the circle, in sectors.
+    /// Rotational position of the sector, in sectors.
     pub(crate) fn angle(&self, sector: u32) -> u32 {
         let turn = u64::from(self.sectors_per_track);
         let track = u64::from(sector) / turn;
         ((u64::from(sector) + track * u64::from(self.skew)) % turn) as u32
     }
 
-    /// Sectors that pass unused where these sectors go on over the end of a track.
+    /// Sectors of skew that pass unused when these `sectors` sectors cross the end of a track.
     pub(crate) fn skewed(&self, sector: u32, sectors: u32) -> u32 {
         let track = |sector: u32| sector / self.sectors_per_track;
         (track(sector + sectors.max(1) - 1) - track(sector)) * self.skew

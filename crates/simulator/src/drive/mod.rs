@@ -1,4 +1,4 @@
-//! The drives: where the heads are, where the platter is, and what each is doing.
+//! Drives: the position of the arm, the rotation of the platter, and the current activity.
 
 mod geometry;
 mod rotation;
@@ -17,31 +17,31 @@ use crate::timeline::{Timeline, Track};
 
 mod activity;
 
-/// One drive.
+/// State of one drive.
 #[derive(Debug)]
 pub(crate) struct Drive {
     index: usize,
     geometry: Geometry,
     rotation: Rotation,
     seek: SeekCurve,
-    /// The cylinder that the arm stands on, or moves to.
+    /// The cylinder of the arm, or the target of its seek.
     pub(crate) cylinder: u32,
     activity: Activity,
     since: Moment<Virtual>,
-    /// What it did when the plan was made.
+    /// The activity when the plan was made.
     entered: Activity,
-    /// What it will do without another word, and from when on; in order. Of this, what was done and what is known.
+    /// The planned activities with their beginnings, in order. `done` of them have begun; `known` are planned.
     plan: [(Moment<Virtual>, Activity); PLANNED],
     done: usize,
     known: usize,
     spent: [Nanos; Activity::COUNT],
 }
 
-/// The most that can be known beforehand: seek, rotation, transfer, lost turns.
+/// Maximum length of a plan: seek, rotation, transfer, lost turns.
 const PLANNED: usize = 4;
 
 impl Drive {
-    /// Drive `index` of its kind, its platter turned by `phase` millionths of a turn at the beginning.
+    /// Creates drive `index`. Its platter starts at a rotational position of `phase_ppm` millionths of a turn.
     pub(crate) fn new(description: &description::Drive, index: usize, phase_ppm: u32) -> Drive {
         Drive {
             index,
@@ -63,7 +63,7 @@ impl Drive {
         &self.geometry
     }
 
-    /// Moves the arm to the sector's cylinder; says how long that takes.
+    /// Moves the arm to the sector's cylinder, and returns the seek time.
     pub(crate) fn seek(&mut self, sector: u32) -> Nanos {
         let cylinder = self.geometry.cylinder(sector);
         let distance = cylinder.abs_diff(self.cylinder);
@@ -71,19 +71,19 @@ impl Drive {
         self.seek.time(distance)
     }
 
-    /// The first moment, not before `from`, at which the sector is under the heads.
+    /// Returns the first moment, not before `from`, at which the sector is under the heads.
     pub(crate) fn reaches(&self, sector: u32, from: Moment<Virtual>) -> Moment<Virtual> {
         let sector = if faults::is_planted(Fault::RotationOffByASector) { sector + 1 } else { sector };
         self.rotation.reaches(self.geometry.angle(sector), from)
     }
 
-    /// The same for the place that lies so many sectors before it.
+    /// Like `reaches`, for the position `lead` sectors before the sector.
     pub(crate) fn reaches_before(&self, sector: u32, lead: u32, from: Moment<Virtual>) -> Moment<Virtual> {
         let turn = self.geometry.sectors_per_track;
         self.rotation.reaches((self.geometry.angle(sector) + turn - lead % turn) % turn, from)
     }
 
-    /// The place on the track that is under the heads, in sectors.
+    /// The rotational position under the heads, in sectors.
     pub(crate) fn under_heads(&self, moment: Moment<Virtual>) -> u32 {
         self.rotation.under_heads(moment)
     }
@@ -92,36 +92,36 @@ impl Drive {
         self.rotation.turn()
     }
 
-    /// How long one sector takes to pass.
+    /// Time that one sector takes to pass.
     pub(crate) fn sector(&self) -> Nanos {
         self.rotation.sector()
     }
 
-    /// How long so many sectors from this one on take to pass.
+    /// Time that `sectors` sectors beginning with this one take to pass, including track skew.
     pub(crate) fn passing(&self, sector: u32, sectors: u32) -> Nanos {
         self.rotation.passing(sectors + self.geometry.skewed(sector, sectors))
     }
 
-    /// From now on the drive does something else, whatever was planned.
+    /// Changes the activity from now on, and discards the plan.
     pub(crate) fn enter(&mut self, activity: Activity, now: Moment<Virtual>, timeline: &mut Timeline) {
         self.account(now, timeline);
         (self.done, self.known, self.entered) = (0, 0, activity);
         self.change(activity, now, timeline);
     }
 
-    /// Whether it does this, and nothing else is planned.
+    /// True if the drive has this activity and no plan.
     pub(crate) fn does(&self, activity: Activity) -> bool {
         self.activity == activity && self.known == 0
     }
 
-    /// From that moment on it will do this.
+    /// Plans an activity from that moment on.
     pub(crate) fn then(&mut self, activity: Activity, from: Moment<Virtual>) {
         assert!(self.known < PLANNED, "no more is known beforehand");
         self.plan[self.known] = (from, activity);
         self.known += 1;
     }
 
-    /// What it does at a moment that is not before the plan was made, and until when; nothing where nobody knows.
+    /// Returns the activity at a moment that is not before the plan was made, and its planned end, if there is one.
     pub(crate) fn doing(&self, at: Moment<Virtual>) -> (Activity, Option<Moment<Virtual>>) {
         let plan = &self.plan[..self.known];
         let begun = plan.iter().take_while(|(from, _)| *from <= at).count();
@@ -129,7 +129,7 @@ impl Drive {
         (activity, plan.get(begun).map(|(from, _)| *from))
     }
 
-    /// What it has spent its time on until now.
+    /// Returns the time by activity until now.
     pub(crate) fn spent(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) -> [Nanos; Activity::COUNT] {
         self.account(now, timeline);
         self.spent
@@ -143,7 +143,7 @@ impl Drive {
         self.spend_until(now);
     }
 
-    /// Apart, so that where nothing was planned it costs nothing.
+    /// Outlined, so that an empty plan costs nothing.
     #[inline(never)]
     fn follow_plan(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) {
         while let Some(&(from, activity)) = self.plan[..self.known].get(self.done).filter(|(from, _)| *from <= now) {
@@ -166,7 +166,7 @@ impl Drive {
     }
 }
 
-/// Two drives never turn at quite the same speed: the first is faster, the second slower.
+/// Two drives never turn at exactly the same speed: the first is faster, the second slower.
 fn speed(description: &description::Drive, index: usize) -> u32 {
     let index = if faults::is_planted(Fault::LockedSpindles) { 0 } else { index };
     let nominal = u64::from(description.milli_rpm);

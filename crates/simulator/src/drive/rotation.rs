@@ -1,11 +1,11 @@
-//! The spindle. Its angle follows from the time, exactly: it is never added up, so no error grows.
+//! The spindle. Its angle is computed from the time, exactly, and never accumulated, so errors cannot grow.
 //!
-//! A turn is divided into as many steps as there are nanoseconds in a thousand minutes, so that a spindle of
-//! `n` milli-rpm moves exactly `n` steps in a nanosecond.
+//! A turn is divided into as many steps as a thousand minutes have nanoseconds. So a spindle of `n` milli-rpm moves
+//! exactly `n` steps per nanosecond.
 
 use units::{Moment, Nanos, Virtual};
 
-/// Steps of a turn.
+/// Steps per turn.
 const TURN: u64 = 60_000_000_000_000;
 
 /// A spindle that turns at a constant speed.
@@ -14,7 +14,7 @@ pub(crate) struct Rotation {
     steps_per_nano: u64,
     sectors: u64,
     phase: u64,
-    /// How long a turn and a sector take.
+    /// Time of one turn, and of one sector.
     turn: Nanos,
     sector: Nanos,
 }
@@ -31,12 +31,12 @@ impl Rotation {
         }
     }
 
-    /// The first moment, to the nanosecond and not before `from`, at which that place of the track is under
-    /// the heads.
+    /// Returns the first moment, to the nanosecond and not before `from`, at which position `place` of the track is
+    /// under the heads.
     pub(crate) fn reaches(&self, place: u32, from: Moment<Virtual>) -> Moment<Virtual> {
         let wanted = (u64::from(place) * TURN).div_ceil(self.sectors);
         let angle = self.angle(from);
-        // A place that came under the heads within this very nanosecond is not missed.
+        // A position that came under the heads within this nanosecond is not missed.
         let past = (angle + TURN - wanted) % TURN;
         if past < self.steps_per_nano {
             return from;
@@ -56,14 +56,14 @@ impl Rotation {
         self.sector
     }
 
-    /// How long so many sectors take to pass.
+    /// Time that `sectors` sectors take to pass.
     pub(crate) fn passing(&self, sectors: u32) -> Nanos {
         passing(sectors.into(), self.sectors, self.steps_per_nano)
     }
 
     fn angle(&self, moment: Moment<Virtual>) -> u64 {
         let (nanos, steps) = (moment.since_zero().0, self.steps_per_nano);
-        // The first hour fits into 64 bits, and is much cheaper to divide.
+        // Products of the first hour fit into 64 bits, where division is much cheaper.
         let turned = match nanos.checked_mul(steps) {
             Some(turned) => turned % TURN,
             None => (u128::from(nanos) * u128::from(steps) % u128::from(TURN)) as u64,
@@ -72,9 +72,9 @@ impl Rotation {
     }
 }
 
-/// How long so many sectors take to pass on a track of so many.
+/// Time that `sectors` sectors take to pass on a track of `on_track` sectors.
 fn passing(sectors: u64, on_track: u64, steps_per_nano: u64) -> Nanos {
-    // Some thousand turns fit into 64 bits, which are much cheaper to divide.
+    // Some thousand turns fit into 64 bits, where division is much cheaper.
     match (sectors.checked_mul(TURN), on_track.checked_mul(steps_per_nano)) {
         (Some(steps), Some(per_nano)) => Nanos(steps.div_ceil(per_nano)),
         _ => {
@@ -98,7 +98,7 @@ mod tests {
     fn a_turn_at_3600_rpm_is_a_sixtieth_of_a_second_for_ever() {
         let rotation = Rotation::new(3_600_000, 60, 0);
         assert_eq!(rotation.turn(), Nanos(16_666_667));
-        // After an hour of whole turns the same place is under the heads, to the nanosecond.
+        // After an hour of whole turns the same position is under the heads, to the nanosecond.
         let hour = 3_600_000_000_000;
         assert_eq!(rotation.reaches(0, at(hour)), at(hour));
         assert_eq!(rotation.reaches(15, at(hour)), at(hour + 4_166_667));
@@ -125,7 +125,7 @@ mod tests {
             prop_assert!(waited <= rotation.turn());
             prop_assert_eq!(rotation.under_heads(reached), place);
             if waited.0 > 1 {
-                // One nanosecond sooner another sector is there, but for a track of a single one.
+                // Two nanoseconds earlier another sector is there, unless the track has only one.
                 let sooner = rotation.under_heads(at(reached.since_zero().0 - 2));
                 prop_assert!(sooner != place || sectors == 1);
             }

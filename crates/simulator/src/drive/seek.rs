@@ -1,14 +1,14 @@
-//! How long the arm takes: `a + b √d + c d` over a distance of `d` cylinders, through the three times that a
-//! data sheet gives: to the next cylinder, over a third of them, over all.
+//! Seek time: `a + b √d + c d` over a distance of `d` cylinders. The curve goes through the three times of a data
+//! sheet: to the next cylinder, over a third of the cylinders, and over all of them.
 
 use units::Nanos;
 
 use crate::description;
 
-/// Bits after the point of a square root.
+/// Fractional bits of a square root.
 const FRACTION: u32 = 16;
 
-/// The curve, kept as integers so that it is the same everywhere: `least + (b (√d - 1) + c (d - 1)) / divisor`.
+/// The seek curve as integers, so that it is the same on every platform: `least + (b (√d - 1) + c (d - 1)) / divisor`.
 #[derive(Clone, Debug)]
 pub(crate) struct SeekCurve {
     least: i128,
@@ -23,7 +23,7 @@ impl SeekCurve {
             [drive.seek_least, drive.seek_average, drive.seek_most].map(|time| i128::from(time.0));
         let third = drive.cylinders / 3;
         let all = drive.cylinders - 1;
-        // Two equations for b and c, solved by determinants.
+        // Solves two equations for b and c by determinants.
         let (root_third, third) = (square_root(third) - square_root(1), i128::from(third) - 1);
         let (root_all, all) = (square_root(all) - square_root(1), i128::from(all) - 1);
         let (average, most) = (average - least, most - least);

@@ -1,22 +1,23 @@
-//! The elevator of 4.2BSD (`disksort`), which goes one way: upwards by cylinder from the request under way, then
-//! from the lowest cylinder again. Within a cylinder, as they came.
+//! The elevator of 4.2BSD (`disksort`). It goes in one direction: upwards by cylinder from the request in progress,
+//! then again from the lowest cylinder. Requests of one cylinder keep their order of arrival.
 
 use super::Waiting;
 
-/// Where a request on that cylinder goes.
-///   1. Less than two wait: behind them.
-///   2. At or above the cylinder under way: into the first list, before the first higher cylinder. Mostly that is
-///      behind the last: files are read and written upwards, and only what lies below the first is in the second list.
-///   3. Below: into the second list, which begins where cylinders go down; the same there.
+/// Returns the index at which to insert a request for that cylinder.
+///   1. Fewer than two requests are waiting: at the end.
+///   2. At or above the cylinder in progress: into the first list, before the first higher cylinder. Usually this is
+///      the
+///      end: files are read and written upwards, and the second list has only cylinders below the first request.
+///   3. Below: into the second list, which begins where cylinders decrease; also before the first higher cylinder.
 pub(super) fn place<T>(waiting: &[Waiting<T>], cylinder: u32) -> usize {
-    // 1, and the end that 2 mostly comes to
+    // 1, and the end, which is the usual result of 2
     let [first, .., last] = waiting else { return waiting.len() };
     if last.cylinder >= first.cylinder && cylinder >= last.cylinder {
         return waiting.len();
     }
     let second = waiting.windows(2).position(|pair| pair[1].cylinder < pair[0].cylinder).map(|last| last + 1);
     let (begin, end) = if cylinder >= first.cylinder {
-        // 2: the first stays where it is
+        // 2: the first request keeps its place
         (1, second.unwrap_or(waiting.len()))
     } else {
         // 3
@@ -64,7 +65,7 @@ mod tests {
             prop_assert_eq!(order[0].1, 0);
             let falls = order.windows(2).filter(|pair| pair[1].0 < pair[0].0).count();
             prop_assert!(falls <= 1, "{:?}", order);
-            // What lies above the first is in the first list, what lies below in the second.
+            // The first list has the cylinders at or above the first request, the second list those below.
             let second = order.windows(2).position(|pair| pair[1].0 < pair[0].0).map_or(order.len(), |last| last + 1);
             prop_assert!(order[..second].iter().all(|(cylinder, _)| *cylinder >= order[0].0));
             prop_assert!(order[second..].iter().all(|(cylinder, _)| *cylinder < order[0].0));

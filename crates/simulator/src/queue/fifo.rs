@@ -1,6 +1,6 @@
 //! First come, first served.
 
-/// Behind all that wait.
+/// Returns the index after all waiting requests.
 pub(super) fn place(waiting: usize) -> usize {
     waiting
 }

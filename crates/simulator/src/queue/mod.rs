@@ -1,5 +1,5 @@
-//! In which order requests for one drive are served. Each order is a function of what waits and what comes,
-//! in a file of its own.
+//! Queue orders: the order in which the requests of one drive are served. Each order is a function of the waiting
+//! requests and the new one, in its own file.
 
 mod disksort;
 mod fifo;
@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use crate::description;
 use crate::faults::{self, Fault};
 
-/// A request, as far as its order goes.
+/// A request with the properties that determine its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting<T> {
     pub(crate) cylinder: u32,
@@ -18,7 +18,7 @@ pub(crate) struct Waiting<T> {
     pub(crate) request: T,
 }
 
-/// The requests for one drive, the next one first. The first may be under way and keeps its place.
+/// The requests of one drive, the next one first. The first may be in progress, and keeps its place.
 #[derive(Debug)]
 pub(crate) struct DriveQueue<T> {
     order: description::Queue,

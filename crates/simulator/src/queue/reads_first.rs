@@ -1,13 +1,13 @@
-//! Two queues, reads and writes, each upwards by cylinder: no write is served as long as a read waits.
+//! Two queues, reads and writes, each upwards by cylinder. Writes wait until no read is waiting.
 
 use super::{Waiting, disksort};
 
-/// Where the request goes: the one under way stays the first, then come reads, then writes.
+/// Returns the index for the request: the one in progress stays first, then come reads, then writes.
 pub(super) fn place<T>(waiting: &[Waiting<T>], new: &Waiting<T>) -> usize {
     let Some(rest) = waiting.get(1..) else { return 0 };
     let writes = 1 + rest.iter().position(|other| !other.reads).unwrap_or(rest.len());
     if new.reads {
-        // Sorted behind the request under way, whatever that is.
+        // Reads are sorted after the request in progress, whatever it is.
         disksort::place(&waiting[..writes], new.cylinder).max(1)
     } else {
         writes + disksort::place(&waiting[writes..], new.cylinder)
@@ -31,7 +31,7 @@ mod tests {
             queue.insert(Waiting { cylinder, reads, request: index });
         }
         let order: Vec<usize> = core::iter::from_fn(|| queue.take_first()).collect();
-        // The first write is under way; then the reads upwards, then the other writes.
+        // The first write is in progress; then come the reads upwards, then the other writes.
         assert_eq!(order[..4], [0, 2, 5, 4]);
         assert_eq!(order.len(), 6);
     }
