@@ -1,4 +1,4 @@
-//! What an op does to names, sizes and open files, by the rules of POSIX; no time passes here.
+//! Effects of an operation on names, sizes and open files, by the rules of POSIX. No time passes here.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -6,10 +6,10 @@ use core::mem;
 
 use workload::{Access, Census, Directory, HANDLES, Handle, Name, Op, Reason};
 
-/// A number that stands for a file's contents, also after its name is gone.
+/// Identifies a file's contents, even after its name was removed.
 pub(crate) type FileId = u64;
 
-/// One program's folder and its open files.
+/// The directory of one program, and its open files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Namespace {
     directories: BTreeSet<Directory>,
@@ -19,7 +19,7 @@ pub(crate) struct Namespace {
     last_id: FileId,
     /// Files without a name that are still open.
     nameless: BTreeSet<FileId>,
-    /// Files whose contents are gone since this was asked last.
+    /// Files whose contents were deleted since the last call of `take_released`.
     released: Vec<FileId>,
 }
 
@@ -30,7 +30,7 @@ struct OpenFile {
     offset: u64,
 }
 
-/// Bytes an op moves between the program and a place on the disk.
+/// Bytes that an operation moves between the program and a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transfer {
     pub(crate) file: FileId,
@@ -39,12 +39,13 @@ pub(crate) struct Transfer {
 }
 
 impl Namespace {
-    /// An empty folder. No two programs' files share a number: they lie apart on the disk.
+    /// Creates an empty directory. Files of different programs have different numbers, so that they are apart on the
+    /// disk.
     pub(crate) fn of_program(index: usize) -> Namespace {
         Namespace { last_id: (index as FileId) << 32, ..Namespace::default() }
     }
 
-    /// Does the op; says what it moves, if anything.
+    /// Applies the operation. Returns the data transfer, if there is one.
     pub(crate) fn apply(&mut self, op: &Op) -> Result<Option<Transfer>, Reason> {
         match *op {
             Op::Mkdir { directory } => self.directories.insert(directory).then_some(None).ok_or(Reason::Exists),
@@ -67,7 +68,7 @@ impl Namespace {
             Op::FsyncDirectory { directory } => self.directory(directory).map(|()| None),
             Op::Syncfs => Ok(None),
             Op::Unlink { name } => self.unlink(name).map(|()| None),
-            // There is nobody on a simulated machine who has commands.
+            // A simulated machine has no commands.
             Op::Run { .. } => Err(Reason::NotFound),
         }
     }
@@ -106,7 +107,7 @@ impl Namespace {
         Ok(())
     }
 
-    /// Opening onto a handle in use closes what it held.
+    /// Opening with a handle that is in use closes its previous file.
     fn keep_open(&mut self, handle: Handle, file: OpenFile) {
         let before = self.slot(handle).replace(file);
         self.let_go(before);
@@ -131,7 +132,7 @@ impl Namespace {
         }
     }
 
-    /// A file is gone when it has neither a name nor a handle.
+    /// Releases a file that has neither a name nor a handle.
     fn release_unless_open(&mut self, file: FileId) {
         if self.open.iter().flatten().all(|open| open.file != file) {
             self.nameless.remove(&file);
@@ -140,17 +141,17 @@ impl Namespace {
         }
     }
 
-    /// Files whose contents are gone since this was asked last.
+    /// Returns the files whose contents were deleted since the last call.
     pub(crate) fn take_released(&mut self) -> Vec<FileId> {
         mem::take(&mut self.released)
     }
 
-    /// All files that there are.
+    /// All existing files.
     pub(crate) fn files(&self) -> impl Iterator<Item = FileId> {
         self.sizes.keys().copied()
     }
 
-    /// A read that brings too little still moves the offset by what it brought.
+    /// A short read still advances the offset by the bytes read.
     fn read(&mut self, handle: Handle, length: u32, expect: u32) -> Result<Transfer, Reason> {
         let OpenFile { file, offset, .. } = *self.opened(handle, Access::Write)?;
         let outcome = self.read_at(file, offset, length, expect);
@@ -185,7 +186,7 @@ impl Namespace {
         known.then_some(()).ok_or(Reason::NotFound)
     }
 
-    /// The open file, unless it was opened for nothing but `wrong`.
+    /// Returns the open file; an error if it was opened only for `wrong`.
     fn opened(&mut self, handle: Handle, wrong: Access) -> Result<&mut OpenFile, Reason> {
         self.slot(handle).as_mut().filter(|open| open.access != wrong).ok_or(Reason::BadHandle)
     }

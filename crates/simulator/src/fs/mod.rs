@@ -1,3 +1,3 @@
-//! File systems: where the blocks of a file lie. Decisions only; no time passes here.
+//! File systems: the placement of a file's blocks. They only decide; no time passes here.
 
 pub(crate) mod ffs;

@@ -1,4 +1,4 @@
-//! Which fragments of a cylinder group are free, and which of them to take (`alloccg` of 4.2BSD).
+//! Free fragments of a cylinder group, and the choice among them (`alloccg` of 4.2BSD).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::inode::WHOLE;
 use super::{Fragment, Plan};
 
-/// One group: for each block, a bit for every fragment that is free.
+/// One cylinder group. For each block, a bit mask of its free fragments.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     first: Fragment,
@@ -14,10 +14,10 @@ pub(super) struct Group {
     free_blocks: u32,
 }
 
-/// The groups in the order in which they are asked for room.
-///   1. the one that is wanted;
-///   2. those at doubling distances from it;
-///   3. every one in turn: it and the next were asked.
+/// Returns the groups in the order in which they are searched for space:
+///   1. the wanted group;
+///   2. the groups at doubling distances from it;
+///   3. all groups in sequence, except the wanted one and the next, which were searched.
 pub(super) fn groups_in_turn(wanted: u32, groups: u32) -> impl Iterator<Item = u32> {
     let doubling = (0..u32::BITS - 1).map(|power| 1u32 << power).take_while(move |&step| step < groups);
     let doubled = doubling.scan(wanted, move |group, step| {
@@ -29,7 +29,7 @@ pub(super) fn groups_in_turn(wanted: u32, groups: u32) -> impl Iterator<Item = u
 }
 
 impl Group {
-    /// An empty group, all free but what is reserved.
+    /// Creates an empty group. All blocks are free except the reserved ones.
     pub(super) fn new(plan: &Plan, group: u32) -> Group {
         let whole = whole(plan);
         let mut free = vec![whole; (plan.fragments_per_group / plan.fragments) as usize];
@@ -46,7 +46,7 @@ impl Group {
         self.free_blocks
     }
 
-    /// Takes so many fragments of one block as near as can be.
+    /// Allocates `count` fragments of one block as near to `near` as possible.
     pub(super) fn take(&mut self, plan: &Plan, near: Fragment, count: u32) -> Option<Fragment> {
         let near = (near - self.first) / plan.fragments;
         if count < plan.fragments
@@ -58,7 +58,7 @@ impl Group {
         Some(self.mark(plan, block, 0, count))
     }
 
-    /// Takes what follows some fragments of a block, so that there are `count`; says whether that was free.
+    /// Extends an allocation of `held` fragments to `count` fragments in its block. Returns false if they are not free.
     pub(super) fn extend(&mut self, plan: &Plan, fragment: Fragment, held: u32, count: u32) -> bool {
         let within = fragment - self.first;
         let (block, offset) = (within / plan.fragments, within % plan.fragments);
@@ -73,7 +73,7 @@ impl Group {
         true
     }
 
-    /// Gives fragments back.
+    /// Frees fragments.
     pub(super) fn free(&mut self, plan: &Plan, fragment: Fragment, count: u32) {
         let count = if count == WHOLE { plan.fragments } else { count };
         let within = fragment - self.first;
@@ -84,9 +84,9 @@ impl Group {
         self.free_blocks += u32::from(*block == whole(plan));
     }
 
-    /// A free block.
-    ///   1. The one that is wanted;
-    ///   2. one on the same cylinder that comes under the heads soonest after it;
+    /// Returns a free block:
+    ///   1. the wanted one;
+    ///   2. the one on the same cylinder that comes under the heads soonest after it;
     ///   3. the next one in the group.
     fn find_block(&self, plan: &Plan, near: u32) -> Option<u32> {
         let whole = whole(plan);
@@ -107,7 +107,7 @@ impl Group {
         close.or_else(|| (near..blocks).chain(0..near.min(blocks)).find(is_free))
     }
 
-    /// Free fragments of a block of which others are taken: the next such block in the group.
+    /// Returns free fragments in the next block of the group that is partly in use.
     fn find_fragments(&self, plan: &Plan, near: u32, count: u32) -> Option<(u32, u32)> {
         let whole = whole(plan);
         let blocks = self.free.len() as u32;
@@ -129,7 +129,7 @@ impl Group {
     }
 }
 
-/// All fragments of a block.
+/// Bit mask of all fragments of a block.
 fn whole(plan: &Plan) -> u8 {
     bits(0, plan.fragments)
 }

@@ -1,4 +1,4 @@
-//! A file's blocks, and the way to each: twelve directly, then through an indirect block, then through two.
+//! A file's blocks and their addressing: twelve direct blocks, then single indirect, then double indirect.
 
 use alloc::vec::Vec;
 
@@ -7,28 +7,28 @@ use super::{Extent, Fragment};
 /// Blocks that an inode points to directly (`NDADDR`).
 const DIRECT: u32 = 12;
 
-/// No fragment.
+/// No fragment: a hole.
 const NONE: Fragment = Fragment::MAX;
 
-/// A file's blocks.
+/// The blocks of a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inode {
-    /// Each block, and how many fragments of it the file has.
+    /// For each block, its first fragment and its number of fragments.
     blocks: Vec<(Fragment, u8)>,
-    /// Indirect blocks: the single one, the root of the double ones, then those.
+    /// Indirect blocks: the single one, the root of the double ones, then those that the root points to.
     indirect: Vec<Fragment>,
 }
 
-/// The way to a block.
+/// The path of pointers to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Route {
-    /// Numbers of the indirect blocks on the way.
+    /// Numbers of the indirect blocks on the path.
     through: [Option<u32>; 2],
-    /// Which pointer of the last one it is.
+    /// Index of the pointer in the last block of the path.
     index: u32,
 }
 
-/// The places of up to two indirect blocks.
+/// The extents of up to two indirect blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Places([Option<Extent>; 2]);
 
@@ -39,7 +39,7 @@ impl Places {
         Places(places)
     }
 
-    /// Takes the first one out.
+    /// Removes and returns the first extent.
     pub(crate) fn take_first(&mut self) -> Option<Extent> {
         self.0.iter_mut().find_map(Option::take)
     }
@@ -74,7 +74,7 @@ impl Route {
         self.index
     }
 
-    /// The number of the indirect block that points to it.
+    /// The number of the indirect block that points to the block.
     pub(super) fn last(self) -> Option<u32> {
         self.through[1].or(self.through[0])
     }
@@ -102,7 +102,7 @@ impl Inode {
         self.indirect.get(number as usize).copied().filter(|&fragment| fragment != NONE)
     }
 
-    /// An indirect block, which is a whole one.
+    /// Records an indirect block, which is always a whole block.
     pub(super) fn set_indirect(&mut self, number: u32, fragment: Fragment) {
         let number = number as usize;
         if self.indirect.len() <= number {
@@ -111,7 +111,7 @@ impl Inode {
         self.indirect[number] = fragment;
     }
 
-    /// Everything that the file has: where, and how many fragments; zero stands for a whole block.
+    /// Returns all allocated extents of the file: first fragment and number of fragments, or `WHOLE`.
     pub(super) fn extents(&self) -> impl Iterator<Item = (Fragment, u32)> {
         let blocks = self.blocks.iter().map(|&(fragment, count)| (fragment, u32::from(count)));
         let indirect = self.indirect.iter().map(|&fragment| (fragment, WHOLE));
@@ -119,5 +119,5 @@ impl Inode {
     }
 }
 
-/// As many fragments as a block has.
+/// Marks a whole block instead of a number of fragments.
 pub(super) const WHOLE: u32 = 0;

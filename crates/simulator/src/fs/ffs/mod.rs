@@ -1,7 +1,7 @@
-//! The Berkeley fast file system as 4.2BSD has it: cylinder groups, blocks a rotational delay apart, a file moved on
-//! to another group after so many blocks, indirect blocks, fragments at the end of small files.
+//! The Berkeley fast file system of 4.2BSD: cylinder groups, interleave by a rotational delay, a new group after a
+//! number of blocks of a file, indirect blocks, and fragments at the end of small files.
 //!
-//! Places are counted in fragments, as 4.2BSD does; what leaves this folder is sectors of the drive.
+//! Addresses are fragments, as in 4.2BSD. The results of this module are sectors of the drive.
 
 mod allocate;
 mod inode;
@@ -19,41 +19,41 @@ pub(crate) use plan::Plan;
 use crate::description;
 use crate::namespace::FileId;
 
-/// A fragment, by number from the beginning of the file system.
+/// Number of a fragment, from the beginning of the file system.
 pub(crate) type Fragment = u32;
 
-/// A file system and where its files lie.
+/// A file system with the allocation of its files.
 #[derive(Clone, Debug)]
 pub(crate) struct Ffs {
     plan: Plan,
     groups: Vec<Group>,
-    /// The group that was taken last for want of a better one.
+    /// The group that was chosen last by `another_group`.
     rotor: u32,
     files: BTreeMap<FileId, Inode>,
 }
 
-/// Sectors on the drive.
+/// Consecutive sectors of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) sector: u32,
     pub(crate) sectors: u16,
 }
 
-/// What a new block took.
+/// Result of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allocated {
-    /// The header of the group that it came from: it is read, and changed.
+    /// Header of the block's cylinder group, which must be read and changed.
     pub(crate) header: Extent,
-    /// Indirect blocks that had to be made for it: each is written before anything points to it.
+    /// Indirect blocks that were allocated for it. Each must be written before a pointer to it.
     pub(crate) new_indirect: Places,
 }
 
-/// There is no free block.
+/// Error: there is no free space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
 impl Ffs {
-    /// An empty file system, as `newfs` makes it.
+    /// Creates an empty file system, as `newfs` does.
     pub(crate) fn new(drive: &description::Drive, file_system: &description::FileSystem) -> Ffs {
         let plan = Plan::of(drive, file_system);
         let groups = (0..plan.groups).map(|group| Group::new(&plan, group)).collect();
@@ -64,7 +64,7 @@ impl Ffs {
         self.plan.block_bytes
     }
 
-    /// Gives all blocks of a file back, whether it goes or is only emptied.
+    /// Frees all blocks of a file, which is deleted or truncated.
     pub(crate) fn free(&mut self, file: FileId) {
         let Some(inode) = self.files.remove(&file) else { return };
         for (fragment, count) in inode.extents() {
@@ -73,7 +73,7 @@ impl Ffs {
         }
     }
 
-    /// Everything that a file has on the drive.
+    /// Returns all extents of a file, including its indirect blocks.
     pub(crate) fn extents(&self, file: FileId) -> impl Iterator<Item = Extent> {
         let extents = self.files.get(&file).into_iter().flat_map(Inode::extents);
         extents.map(|(fragment, count)| {
@@ -81,13 +81,13 @@ impl Ffs {
         })
     }
 
-    /// Where a block of a file lies; nothing where it has none there.
+    /// Returns the extent of a block of a file; `None` if the block is a hole.
     pub(crate) fn place(&self, file: FileId, block: u32) -> Option<Extent> {
         let (fragment, count) = self.files.get(&file)?.block(block)?;
         Some(self.plan.extent(fragment, count))
     }
 
-    /// The indirect blocks that lead to a block of a file, the first one first.
+    /// Returns the indirect blocks on the path to a block of a file, in the order of the path.
     pub(crate) fn indirect(&self, file: FileId, block: u32) -> Places {
         let inode = self.files.get(&file);
         let route = Route::to(block, self.plan.pointers_per_block);
@@ -99,24 +99,24 @@ impl Ffs {
         Places::of(route.indirect().map(|number| number.and_then(at)))
     }
 
-    /// Whether the same indirect block leads to two blocks of a file, or none to both.
+    /// True if the pointers to both blocks are in the same indirect block, or both in the inode.
     pub(crate) fn lead_alike(&self, block: u32, other: u32) -> bool {
         let last = |block| Route::to(block, self.plan.pointers_per_block).last();
         last(block) == last(other)
     }
 
-    /// Whether a block of a file reaches so far that these bytes of it can be written.
+    /// True if the allocation of the block is large enough to write its first `bytes` bytes.
     pub(crate) fn holds(&self, file: FileId, block: u32, bytes: u32) -> bool {
         let held = self.files.get(&file).and_then(|inode| inode.block(block)).map_or(0, |(_, count)| count);
         held * self.plan.fragment_bytes >= bytes
     }
 
-    /// Gives a file a block there, or as many fragments as hold these bytes of it.
-    ///   1. Indirect blocks that are missing on the way to it;
-    ///   2. the block itself, as near as it can be to where it is wanted.
+    /// Allocates a block of a file, or as many fragments as `bytes` bytes of it need:
+    ///   1. missing indirect blocks on the path to it;
+    ///   2. the block itself, as near as possible to the preferred position.
     ///
-    /// Fragments are for the last block of a file that needs no indirect block. What a block had before it grew
-    /// is kept where it can be, and given back otherwise.
+    /// Only the last block of a file without indirect blocks has fragments. If an allocated block grows, it grows in
+    /// place if possible; otherwise it moves, and its old fragments are freed.
     pub(crate) fn allocate(&mut self, file: FileId, block: u32, bytes: u32) -> Result<Allocated, Full> {
         let plan = &self.plan;
         let route = Route::to(block, plan.pointers_per_block);
@@ -129,7 +129,7 @@ impl Ffs {
             )
         };
 
-        // 1: the block that follows goes beside the indirect blocks that were made for it.
+        // 1: the block itself is then placed near its new indirect blocks.
         let mut new_indirect = [None; 2];
         let mut preferred = None;
         for (made, number) in new_indirect.iter_mut().zip(known) {
@@ -167,7 +167,7 @@ impl Ffs {
         Ok(Allocated { header: self.plan.header(self.plan.group(fragment)), new_indirect: Places::of(new_indirect) })
     }
 
-    /// Where the block should go.
+    /// Returns the preferred position of the block.
     fn preferred(&mut self, file: FileId, block: u32, route: Route) -> Fragment {
         let before =
             block.checked_sub(1).and_then(|before| self.files[&file].block(before)).map(|(fragment, _)| fragment);
@@ -178,16 +178,16 @@ impl Ffs {
         }
     }
 
-    /// The first block of the next group that has not less free blocks than the average.
+    /// Returns the first position in the next group with at least the average number of free blocks.
     fn another_group(&mut self) -> Fragment {
         let free: Vec<u32> = self.groups.iter().map(Group::free_blocks).collect();
         self.rotor = prefer::another_group(&free, self.rotor);
         self.plan.first_of(self.rotor)
     }
 
-    /// Takes so many fragments of one block, near that place or in another group.
+    /// Allocates `count` fragments of one block, near that position or in another group.
     fn take(&mut self, near: Fragment, count: u32) -> Result<Fragment, Full> {
-        // A place behind the last group counts as one in it.
+        // A position after the last group counts as one in it.
         let near = near.min(self.plan.groups * self.plan.fragments_per_group - 1);
         let wanted = self.plan.group(near);
         for (group, near) in allocate::groups_in_turn(wanted, self.plan.groups).map(|group| (group, near)) {

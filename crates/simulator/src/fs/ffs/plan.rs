@@ -1,4 +1,4 @@
-//! The plan of a file system: what `newfs` of 4.2BSD makes of a drive and of what it is told (`mkfs.c`, July 1983).
+//! The layout of a file system: as `newfs` of 4.2BSD computes it from drive and parameters (`mkfs.c`, July 1983).
 
 use super::{Extent, Fragment};
 use crate::description::{self, SECTOR_BYTES};
@@ -10,32 +10,32 @@ const BOOT_AND_SUPER: u32 = 16 * 1024;
 const SUPER: u32 = 8 * 1024;
 /// Bytes of an inode.
 const INODE: u32 = 128;
-/// The most inodes of a group (`MAXIPG`).
+/// Maximum number of inodes per group (`MAXIPG`).
 const MOST_INODES: u32 = 2048;
-/// Places that a turn is divided into (`NRPOS`).
+/// Rotational positions per turn (`NRPOS`).
 const POSITIONS: u32 = 8;
-/// What a group's header needs beside the map of its fragments, at most.
+/// Maximum bytes of a group header besides the map of its fragments.
 const HEADER_FIXED: u32 = 1000;
 
-/// The numbers that everything else follows from.
+/// The parameters of the layout.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) block_bytes: u32,
     pub(crate) fragment_bytes: u32,
-    /// Fragments of a block.
+    /// Fragments per block.
     pub(crate) fragments: u32,
     pub(crate) groups: u32,
     pub(crate) fragments_per_group: u32,
-    /// Blocks of a file in one group before the next is taken.
+    /// Blocks of a file in one group, before the next group is used.
     pub(crate) blocks_per_group: u32,
     pub(crate) pointers_per_block: u32,
-    /// Fragments that are skipped after a block of a file.
+    /// Interleave: fragments that are skipped after a block of a file.
     pub(crate) gap: u32,
     sectors_per_fragment: u32,
     sectors_per_track: u32,
     sectors_per_cylinder: u32,
     first_sector: u32,
-    /// By how much headers lie later from group to group, so that no single platter holds them all.
+    /// Distance by which headers move from group to group, so that they are not all on the same platter.
     header_step: u32,
     header_mask: u32,
     copy_at: u32,
@@ -83,10 +83,10 @@ impl Plan {
         }
     }
 
-    /// Why `mkfs` makes no such file system on a drive: at which field, and what is wrong.
-    ///   1. The header of the smallest group has no room for the map of it.
+    /// Returns why `mkfs` refuses the file system on this drive: the field and the problem. `None` if it does not.
+    ///   1. The header of the smallest possible group is too small for the map of its fragments.
     ///   2. The partition is smaller than a group.
-    ///   3. A group holds its header and its inodes and hardly anything else.
+    ///   3. Header and inodes leave hardly any space for data in a group.
     pub(crate) fn refusal(
         drive: &description::Drive,
         file_system: &description::FileSystem,
@@ -113,13 +113,13 @@ impl Plan {
         fragment / self.fragments_per_group
     }
 
-    /// The second block of a group, where 4.2BSD begins to look for room.
+    /// The second block of a group, where 4.2BSD begins to search for space.
     pub(crate) fn first_of(&self, group: u32) -> Fragment {
         group * self.fragments_per_group + self.fragments
     }
 
-    /// The group of the programs' own folders: the root has the first group, and a new directory goes where there
-    /// are fewest, which is the second.
+    /// The group of the programs' directories. The root directory is in the first group. A new directory goes to the
+    /// group with the fewest directories, which is the second.
     pub(crate) fn home(&self) -> u32 {
         1.min(self.groups - 1)
     }
@@ -129,13 +129,13 @@ impl Plan {
         Extent { sector, sectors: (count * self.sectors_per_fragment) as u16 }
     }
 
-    /// The block that says what is free in a group.
+    /// The header of a group: the block with the map of its free fragments.
     pub(crate) fn header(&self, group: u32) -> Extent {
         self.extent(group * self.fragments_per_group + self.start(group) + self.header_at, self.fragments)
     }
 
-    /// Fragments of a group that are not for data, from its beginning. Before the copy of the super block, a group
-    /// that begins later has some.
+    /// Fragments of a group that are not for data, relative to its beginning. If the headers of a group are moved, the
+    /// fragments before its copy of the super block are for data.
     pub(crate) fn reserved(&self, group: u32) -> core::ops::Range<u32> {
         let start = self.start(group);
         let from = if group == 0 { 0 } else { start + self.copy_at };
@@ -146,28 +146,28 @@ impl Plan {
         self.header_step * (group & !self.header_mask)
     }
 
-    /// The cylinder of a group's fragment, and the place of the turn where it begins.
+    /// The cylinder of a fragment of a group, and the rotational position of its beginning.
     pub(crate) fn cylinder_and_position(&self, within_group: u32) -> (u32, u32) {
         let sector = within_group * self.sectors_per_fragment;
         let position = sector % self.sectors_per_track * POSITIONS / self.sectors_per_track;
         (sector / self.sectors_per_cylinder, position)
     }
 
-    /// Blocks of a group that begin on that cylinder of it.
+    /// Blocks of a group that begin on that cylinder of the group.
     pub(crate) fn blocks_of_cylinder(&self, cylinder: u32) -> core::ops::Range<u32> {
         let first =
             |cylinder: u32| (cylinder * self.sectors_per_cylinder).div_ceil(self.sectors_per_fragment * self.fragments);
         first(cylinder)..first(cylinder + 1).min(self.fragments_per_group / self.fragments)
     }
 
-    /// Places of a turn.
+    /// Rotational positions per turn.
     pub(crate) const POSITIONS: u32 = POSITIONS;
 }
 
-/// Blocks for data that a group must have, or it is hardly one.
+/// Minimum number of data blocks of a useful group.
 const LEAST_BLOCKS: u32 = 4;
 
-/// Cylinders after which blocks lie at the same places of the turn again.
+/// Number of cylinders after which blocks begin at the same rotational positions again.
 fn cycle(drive: &description::Drive, file_system: &description::FileSystem) -> u32 {
     let mut cycle = file_system.block_bytes / SECTOR_BYTES;
     let mut rest = drive.sectors_per_cylinder();
@@ -177,15 +177,15 @@ fn cycle(drive: &description::Drive, file_system: &description::FileSystem) -> u
     cycle
 }
 
-/// Whether the map of so many cylinders fits into a header, which is a block.
+/// True if the map of `cylinders` cylinders fits into a header, which is one block.
 fn map_fits(cylinders: u32, drive: &description::Drive, file_system: &description::FileSystem) -> bool {
     let sectors = u64::from(cylinders) * u64::from(drive.sectors_per_cylinder());
     let map = sectors / u64::from(file_system.fragment_bytes / SECTOR_BYTES) / 8;
     map + u64::from(HEADER_FIXED) <= u64::from(file_system.block_bytes)
 }
 
-/// Fragments to be skipped so that the next block comes under the heads after the rotational delay; whole blocks,
-/// as blocks are laid out in steps of their size.
+/// Interleave: fragments to skip so that the next block comes under the heads after the rotational delay. Always whole
+/// blocks, because blocks are placed at multiples of their size.
 fn gap(drive: &description::Drive, file_system: &description::FileSystem) -> u32 {
     let turns_per_second = u64::from(drive.milli_rpm / 60_000);
     let sectors_per_fragment = u64::from(file_system.fragment_bytes / SECTOR_BYTES);
@@ -197,7 +197,7 @@ fn gap(drive: &description::Drive, file_system: &description::FileSystem) -> u32
     fragments.next_multiple_of(file_system.block_bytes / file_system.fragment_bytes)
 }
 
-/// Groups whose numbers agree under this mask have their headers at the same place.
+/// Mask of group numbers: groups that agree under it have their headers at the same offset.
 fn header_mask(heads: u32) -> u32 {
     let mut mask = u32::MAX;
     let mut tracks = heads;

@@ -1,22 +1,23 @@
-//! Where the next block of a file should go (`blkpref` of 4.2BSD).
+//! Preferred position of a file's next block (`blkpref` of 4.2BSD).
 
 use super::inode::Route;
 use super::{Fragment, Plan};
 
-/// A wish.
+/// A preferred position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Preferred {
-    /// That place, a rotational delay behind the block before.
+    /// This position, a rotational delay after the previous block.
     After(Fragment),
     /// The group of the file's inode.
     Home,
-    /// A group that this file has not used up.
+    /// A group in which this file has not used its share yet.
     AnotherGroup,
 }
 
-/// Where the block at the end of this route should go.
-///   1. The first of so many blocks, and one after a hole: direct blocks near the inode, others in another group.
-///   2. Any other: behind the block before it, less the delay.
+/// Returns the preferred position of the block at the end of this route.
+///   1. Every `blocks_per_group`-th block, and a block after a hole: direct blocks near the inode, others in another
+///      group.
+///   2. Any other block: after the previous block and the interleave gap.
 pub(super) fn prefer(plan: &Plan, route: Route, before: Option<Fragment>) -> Preferred {
     match before.filter(|_| !route.index().is_multiple_of(plan.blocks_per_group)) {
         // 1
@@ -27,7 +28,7 @@ pub(super) fn prefer(plan: &Plan, route: Route, before: Option<Fragment>) -> Pre
     }
 }
 
-/// The next group after `rotor`, in turn, that has not less free blocks than the average.
+/// Returns the next group after `rotor`, cyclically, that has at least the average number of free blocks.
 pub(super) fn another_group(free_blocks: &[u32], rotor: u32) -> u32 {
     let groups = free_blocks.len() as u32;
     let average = (free_blocks.iter().map(|&free| u64::from(free)).sum::<u64>() / u64::from(groups)) as u32;

@@ -1,4 +1,4 @@
-//! The layout that 4.2BSD's arithmetic gives, counted by hand.
+//! The layout according to 4.2BSD's arithmetic, counted by hand.
 
 use alloc::vec::Vec;
 
@@ -9,7 +9,7 @@ use crate::description::samples::{eagle, ffs, ra81};
 
 const FILE: FileId = 1;
 
-/// A file of so many whole blocks on an empty file system.
+/// Allocates a file of `blocks` whole blocks on an empty file system.
 fn laid_out(drive: &description::Drive, block_bytes: u32, delay_ms: u64, blocks: u32) -> Ffs {
     let mut ffs = Ffs::new(drive, &ffs(block_bytes, delay_ms));
     for block in 0..blocks {
@@ -22,26 +22,26 @@ fn sectors(ffs: &Ffs, blocks: core::ops::Range<u32>) -> Vec<u32> {
     blocks.map(|block| ffs.place(FILE, block).expect("a block").sector).collect()
 }
 
-/// Sectors from one block to the next.
+/// Distances in sectors from one block to the next.
 fn strides(ffs: &Ffs, blocks: core::ops::Range<u32>) -> Vec<i64> {
     sectors(ffs, blocks).windows(2).map(|pair| i64::from(pair[1]) - i64::from(pair[0])).collect()
 }
 
-/// Roundup(rotdelay x turns x sectors / 2, one block): an 8 KB block is skipped for 2 ms and for 4, of 4 KB
-/// blocks one or two.
+/// Roundup(rotdelay x turns x sectors / 2, one block): one block of 8 KB is skipped for 2 ms and for 4 ms; one or two
+/// blocks of 4 KB.
 #[test]
 fn blocks_lie_a_rotational_delay_apart() {
     for drive in [eagle(), ra81()] {
         for (block_bytes, delay, stride) in [(8192, 2, 32), (8192, 4, 32), (4096, 2, 16), (4096, 4, 24), (8192, 0, 16)]
         {
-            // Behind the first blocks of a group, which lie around its header and its inodes.
+            // Beyond the first blocks of a group, which surround its header and its inodes.
             let ffs = laid_out(&drive, block_bytes, delay, 250);
             assert_eq!(strides(&ffs, 60..250), [stride; 189], "{} {block_bytes} {delay}", drive.name);
         }
     }
 }
 
-/// At block 12, where the first indirect block comes, and every 256 blocks of an indirect block.
+/// At block 12, where the first indirect block is needed, and then every 256 blocks.
 #[test]
 fn a_file_moves_to_another_group() {
     for (block_bytes, expected) in
@@ -52,7 +52,7 @@ fn a_file_moves_to_another_group() {
         let group = |block: u32| ffs.plan.group((ffs.place(FILE, block).expect("a block").sector - 391 * 960) / 2);
         let moves: Vec<u32> = (1..blocks).filter(|&block| group(block) != group(block - 1)).collect();
         assert_eq!(moves, expected);
-        // And each time to the next one.
+        // It moves to the next group each time.
         let groups: Vec<u32> = [0].iter().chain(expected).map(|&block| group(block)).collect();
         assert_eq!(groups, (1..=expected.len() as u32 + 1).collect::<Vec<u32>>());
     }
@@ -80,7 +80,7 @@ fn indirect_blocks_come_when_they_are_needed_and_lie_before_their_blocks() {
     assert_ne!(ffs.indirect(FILE, 1035).last(), ffs.indirect(FILE, 1036).last());
 }
 
-/// 16 cylinders of 960 sectors; headers lie 24 fragments behind a start that moves by a track from group to group.
+/// 16 cylinders of 960 sectors. Headers are 24 fragments after a start that moves by a track from group to group.
 #[test]
 fn groups_are_as_newfs_makes_them() {
     let plan = Plan::of(&eagle(), &ffs(8192, 4));
@@ -88,7 +88,7 @@ fn groups_are_as_newfs_makes_them() {
     assert_eq!(plan.reserved(0), 0..24 + 8 + 256);
     assert_eq!(plan.reserved(1), 24 + 16..24 + 24 + 8 + 256);
     assert_eq!(plan.header(1).sector, 391 * 960 + 2 * (7680 + 24 + 24));
-    // 20 heads: after 32 groups the starts are the same again.
+    // 20 heads: the starts repeat after 32 groups.
     assert_eq!(plan.header(2).sector - plan.header(1).sector, 2 * (7680 + 24));
 }
 
@@ -102,12 +102,12 @@ fn a_small_file_takes_fragments_and_grows_in_place() {
     assert_eq!((first.sectors, second.sectors), (2, 6));
     // Both in one block.
     assert_eq!(second.sector, first.sector + 2);
-    // The second has room behind it, the first has not.
+    // The second file has free fragments after it; the first has not.
     ffs.allocate(2, 0, 4096).expect("room");
     assert_eq!(place(&ffs, 2), Extent { sectors: 8, ..second });
     ffs.allocate(1, 0, 2048).expect("room");
     assert_ne!(place(&ffs, 1).sector, first.sector);
-    // What the first gave back is taken by the next.
+    // The next file takes the fragments that the first one freed.
     ffs.allocate(3, 0, 10).expect("room");
     assert_eq!(place(&ffs, 3), first);
 }
@@ -117,14 +117,14 @@ fn a_full_file_system_says_so() {
     let drive = description::Drive { cylinders: 32, first_sector: 0, ..eagle() };
     let mut ffs = Ffs::new(&drive, &ffs(8192, 4));
     let taken = (0..).take_while(|&block| ffs.allocate(FILE, block, 8192).is_ok()).count();
-    // Two groups of 960 blocks, less the headers, and less the indirect block.
+    // Two groups of 960 blocks, minus the headers, minus the indirect block.
     assert_eq!(taken, 2 * 960 - 36 - 34 - 1);
     ffs.free(FILE);
     assert!(ffs.allocate(FILE, 0, 8192).is_ok());
 }
 
 proptest! {
-    /// Whatever files are made, grow and go, no two share a fragment, and all is free again in the end.
+    /// Whatever files are created, grown and deleted, no two share a fragment, and all is free again in the end.
     #[test]
     fn nothing_is_given_twice(
         ops in prop::collection::vec((0u64..4, 0u32..20, 1u32..=8, prop::bool::weighted(0.1)), 1..200),
