@@ -1,7 +1,7 @@
-//! One figure of a simulated computer: the same program on each of its drives, all at once.
+//! An experiment on a simulated computer: the same program on each of its drives, all at the same time.
 //!
-//! What the programs find was made long ago and is not in memory; how the platters stand at the beginning, and all
-//! that jitters, is [`Chance`].
+//! The programs' files exist before and are not in memory. [`Chance`] sets the starting positions of the platters and
+//! the jitter.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -13,54 +13,54 @@ use crate::accounts::{Accounts, ProgramTime};
 use crate::computer::{Chance, Computer};
 use crate::description::{Description, FileSystem, Invalid};
 
-/// What is to be run.
+/// Parameters of an experiment.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment<'a> {
-    /// On which computer.
+    /// The computer.
     pub description: &'a Description,
-    /// In which of its file systems.
+    /// One of its file systems.
     pub file_system: &'a FileSystem,
-    /// On how many drives.
+    /// Number of drives.
     pub drives: usize,
-    /// How many programs on each.
+    /// Number of programs per drive.
     pub streams: usize,
-    /// What makes the program's files, before any clock runs.
+    /// Creates the programs' files, before any clock runs.
     pub files: &'a Stream,
-    /// What ran just before, and has returned: what it left in memory is still on its way to the drives when the
-    /// clocks start.
+    /// Runs just before the program, and has returned when the clocks start. Its dirty data are still on their way to
+    /// the drives then.
     pub before: &'a Stream,
     /// The program.
     pub steps: &'a Stream,
-    /// How much it reads or writes.
+    /// Bytes that the program reads or writes.
     pub bytes: u64,
 }
 
-/// What came of it.
+/// Result of an experiment.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     bytes: u64,
-    /// Each program's time, until its last call returned.
+    /// Time of each program, until its last call returned.
     pub programs: Vec<ProgramTime>,
-    /// What the parts spent their time on, until the last program ended.
+    /// Time account of each part, until the last program ended.
     pub parts: Accounts,
-    /// The hash of all events.
+    /// Hash of all events.
     pub hash: u64,
-    /// How many events there were.
+    /// Number of events.
     pub events: u64,
 }
 
-/// An experiment whose files are made: they are the same whatever chance brings.
+/// An experiment with prepared files. The files do not depend on [`Chance`].
 #[derive(Debug)]
 pub struct Prepared<'a> {
     experiment: Experiment<'a>,
-    /// A computer that has them, and that nothing has run on.
+    /// A computer with the files, on which no program has run.
     computer: Computer,
 }
 
 impl<'a> Experiment<'a> {
-    /// Makes the files that the programs find.
+    /// Creates the programs' files. Returns an error if the computer cannot be built or the files do not fit.
     pub fn prepare(self) -> Result<Prepared<'a>, Invalid> {
-        // All programs on a drive have their files in one file system.
+        // All programs of a drive share its file system.
         self.description.check(self.drives as u32, self.bytes * self.streams as u64)?;
         let mut computer = self.computer(Chance::default())?;
         for index in 0..self.drives * self.streams {
@@ -75,7 +75,7 @@ impl<'a> Experiment<'a> {
 }
 
 impl Prepared<'_> {
-    /// Runs it once. Says so where that would not end.
+    /// Runs the experiment once. Returns an error if the simulation would not end.
     pub fn run(&self, chance: Chance) -> Result<Outcome, Invalid> {
         let experiment = &self.experiment;
         let mut computer = experiment.computer(chance)?;
@@ -96,7 +96,7 @@ impl Prepared<'_> {
 }
 
 impl Experiment<'_> {
-    /// The same steps in every program, but for what is drawn at random.
+    /// Runs the same steps in every program; only random offsets differ.
     fn perform(&self, computer: &mut Computer, steps: &Stream) -> Result<(), Invalid> {
         let programs = (self.drives * self.streams) as u32;
         let mut streams: Vec<Stream> = (0..programs).map(|program| steps.of_program(program)).collect();
@@ -111,13 +111,13 @@ impl Experiment<'_> {
 }
 
 impl Outcome {
-    /// The sum of the programs' rates, in thousandths of 1024 bytes a second.
+    /// Sum of the programs' rates, in thousandths of 1024 bytes per second.
     pub fn milli_kbytes_per_second(&self) -> u64 {
         let rate = |time: &ProgramTime| u128::from(self.bytes) * 1_000_000_000_000 / 1024 / nanos(time.elapsed);
         self.programs.iter().map(rate).sum::<u128>() as u64
     }
 
-    /// The sum of the programs' shares of the processor, in thousandths, as 4.2BSD charges it.
+    /// Sum of the programs' CPU shares, in thousandths, as 4.2BSD charges CPU time.
     pub fn cpu_permille(&self) -> u64 {
         let share = |time: &ProgramTime| u128::from(time.cpu().0) * 1000 / nanos(time.elapsed);
         self.programs.iter().map(share).sum::<u128>() as u64
@@ -128,7 +128,7 @@ fn nanos(span: Nanos) -> u128 {
     u128::from(span.0.max(1))
 }
 
-/// What tests run.
+/// Experiments for tests.
 #[cfg(test)]
 pub(crate) mod samples {
     use workload::programs::mckusick::Classic;
@@ -138,7 +138,7 @@ pub(crate) mod samples {
     use crate::computer::Chance;
     use crate::description::Description;
 
-    /// A program of 1983 on files of so many bytes, in the file system of that place.
+    /// Runs a program of 1983 on files of `bytes` bytes, in the file system with index `file_system`.
     pub(crate) fn run(
         description: &Description,
         file_system: usize,

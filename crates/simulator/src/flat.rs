@@ -1,5 +1,5 @@
-//! The simplest simulated machine: one CPU, one disk, no cache. Programs take turns at both in the order in
-//! which they ask.
+//! The simplest simulated machine: one CPU, one disk, no cache. CPU and disk serve programs in the order of their
+//! requests.
 
 use alloc::string::String;
 use alloc::vec;
@@ -15,14 +15,14 @@ use workload::{
 use crate::disk::Disk;
 use crate::namespace::{Namespace, Transfer};
 
-/// CPU time of any call. Invented: about what a VAX-11/780 took for a short system call.
+/// CPU time of any call. Invented: about the time of a short system call on a VAX-11/780.
 const CALL: Nanos = Nanos::from_micros(500);
 
-/// CPU time to copy one byte between program and kernel. Invented: 1,000,000 bytes a second would keep the
-/// CPU four tenths busy.
+/// CPU time to copy one byte between program and kernel. Invented: 1,000,000 bytes per second would keep the CPU 40 %
+/// busy.
 const COPY_NANOS_PER_BYTE: u64 = 400;
 
-/// A simulated computer.
+/// State of the machine.
 #[derive(Debug)]
 pub struct Flat {
     programs: Vec<Namespace>,
@@ -35,7 +35,7 @@ pub struct Flat {
 }
 
 impl Flat {
-    /// One with so many programs on it.
+    /// Creates a machine with `programs` programs.
     pub(crate) fn new(programs: usize) -> Flat {
         Flat {
             programs: (0..programs).map(Namespace::of_program).collect(),
@@ -43,13 +43,13 @@ impl Flat {
             cpu_free: Moment::ZERO,
             disk_free: Moment::ZERO,
             computed: Nanos::ZERO,
-            // No flush ever takes any time.
+            // A flush takes no time.
             used: DeviceUse { flushing: Some(Nanos::ZERO), ..DeviceUse::default() },
             watched_since: (Nanos::ZERO, DeviceUse::default()),
         }
     }
 
-    /// Keeps the CPU busy from `ready` on; says until when, and how long it was busy with others before.
+    /// Occupies the CPU from `ready` on. Returns when the work ends, and how long it waited for the CPU.
     fn compute(&mut self, ready: Moment<Virtual>, work: Nanos) -> (Moment<Virtual>, Nanos) {
         let begins = ready.max(self.cpu_free);
         self.cpu_free = begins + work;
@@ -57,7 +57,7 @@ impl Flat {
         (self.cpu_free, begins.since(ready))
     }
 
-    /// Keeps the disk busy from `ready` on; says until when.
+    /// Occupies the disk from `ready` on. Returns when the transfer ends.
     fn transfer(&mut self, ready: Moment<Virtual>, transfer: Transfer, kind: OpKind) -> Moment<Virtual> {
         if transfer.bytes == 0 {
             return ready;
@@ -97,10 +97,10 @@ impl World for Flat {
             vec![Span { began, ended: began, cpu: CpuTime::default(), ready: Some(Nanos::ZERO) }; streams.len()];
         recorders.iter_mut().for_each(|recorder| recorder.begin(began));
         let mut running: Vec<usize> = (0..streams.len()).collect();
-        // When the next op of each is to begin, where that was said.
+        // When the next operation of each program is due, if the program said so.
         let mut due = vec![None; streams.len()];
 
-        // The program that has waited longest goes next; of equals, the first.
+        // The program that has waited longest goes next; among equals, the first.
         while let Some(&index) = running.iter().min_by_key(|&&index| spans[index].ended) {
             let issued = spans[index].ended;
             let op = match streams[index].next() {
@@ -120,7 +120,7 @@ impl World for Flat {
                 }
             };
             let outcome = self.programs[index].apply(&op);
-            // It has no places on its disk to give back.
+            // The disk has no allocation to release.
             self.programs[index].take_released();
             let bytes = outcome.ok().flatten().map_or(0, |transfer| transfer.bytes);
             let copying = Nanos(u64::from(bytes) * COPY_NANOS_PER_BYTE);
@@ -142,7 +142,7 @@ impl World for Flat {
         Ok(spans)
     }
 
-    /// Nothing is ever kept in memory: every phase begins cold, wanted or not.
+    /// There is no cache: every phase begins cold, requested or not.
     fn reach(&mut self, wanted: Cache) -> Result<CacheState, Infallible> {
         Ok(match wanted {
             Cache::AsIs | Cache::Cold => CacheState::Cold,
@@ -150,7 +150,7 @@ impl World for Flat {
         })
     }
 
-    /// There is nobody else, and nothing is written later.
+    /// There is nothing to wait for: no other programs, and no delayed writes.
     fn quiesce(&mut self) -> Result<Calm, Infallible> {
         Ok(Calm { reached: true, unwritten: Some(0), foreign: Some(0), ..Calm::default() })
     }
@@ -163,7 +163,7 @@ impl World for Flat {
         Some(self.used.moved)
     }
 
-    /// Nothing waits to be written.
+    /// Not measured: there is no dirty data.
     fn dirtiness(&mut self) -> Option<Dirtiness> {
         None
     }
@@ -184,7 +184,7 @@ impl World for Flat {
                 name: String::from("disk"),
                 depth: 0,
                 used,
-                // It keeps nothing.
+                // The disk has no write cache.
                 write_cache: Some(WriteCache::Through),
                 is_file: false,
             }],

@@ -1,20 +1,20 @@
-//! Simulated machines that run the same streams of ops as the real kernel.
+//! Simulated machines that run the same streams of operations as the real kernel.
 //!
 //! ```text
 //!   Machine (World) ─┬─ Flat: one CPU, one disk, arithmetic that can be checked by hand
-//!                    └─ Computer, made of a description:
-//!                         process/ computer/   a system call, state by state
+//!                    └─ Computer, built from a description:
+//!                         process/ computer/   system calls as state machines
 //!                            │          │
-//!                         cache/ fs/  cpu/     which buffer, which block, who runs
+//!                         cache/ fs/  cpu/     buffer cache, block placement, scheduling
 //!                            │          │
-//!                         queue/ controller/   in which order, by which steps
+//!                         queue/ controller/   order of requests, steps of a request
 //!                                  │
-//!                              bus/ drive/     how fast, and where the heads are
+//!                              bus/ drive/     transfer rate, position of the heads
 //!                         engine/              one calendar for all; accounts, timeline
 //! ```
 //!
-//! Never touches the real machine: no clock, no file, no thread. The same streams give the same moments,
-//! bit for bit, on every platform: time is integer nanoseconds and no float decides anything.
+//! The crate never touches the real machine: no clock, no file, no thread. The same streams give the same moments, bit
+//! for bit, on every platform: time is integer nanoseconds, and no result depends on floating point.
 
 #![no_std]
 

@@ -1,4 +1,4 @@
-//! Which simulated machine it is. Not a trait object: the world's loop is compiled for each.
+//! The kinds of simulated machines. An enum and not a trait object, so that the world's loop is compiled for each kind.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -17,30 +17,30 @@ use crate::flat::Flat;
 /// A simulated machine.
 #[derive(Debug)]
 pub enum Machine {
-    /// The simplest one: its times can be checked by hand.
+    /// The simplest machine, whose times can be checked by hand.
     Flat(Box<Flat>),
-    /// One that was described.
+    /// A computer built from a description.
     Computer(Box<Computer>),
 }
 
 impl Machine {
-    /// The names of the machines that need no description.
+    /// Names of the machines that need no description.
     pub const NAMES: [&str; 1] = ["flat"];
 
-    /// Stops soon where somebody sets the flag. The simplest machine needs no time.
+    /// Stops the simulation soon after the flag is set. The simplest machine ignores it, as it takes no real time.
     pub fn heed(&mut self, stop: Arc<AtomicBool>) {
         if let Machine::Computer(computer) = self {
             computer.heed(stop);
         }
     }
 
-    /// The machine of that name, with so many programs on it.
+    /// Returns the machine with that name, for `programs` programs.
     pub fn named(name: &str, programs: usize) -> Option<Machine> {
         (name == "flat").then(|| Machine::Flat(Box::new(Flat::new(programs))))
     }
 }
 
-/// The same call to whichever machine it is.
+/// Forwards a call to the machine of either kind.
 macro_rules! which {
     ($machine:expr, $inner:ident => $call:expr) => {
         match $machine {

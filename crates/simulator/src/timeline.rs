@@ -1,44 +1,44 @@
-//! What every part did when, for a person to look at. Kept only where it was asked for.
+//! Timeline: the activities of all parts, for display. Recorded only on request.
 
 use alloc::vec::Vec;
 use core::mem;
 
 use units::{Moment, Virtual};
 
-/// Who did something.
+/// The part that an activity belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Track {
     /// The processor.
     Cpu,
     /// The bus.
     Bus,
-    /// A drive, by number: arm, platter and data path in turn.
+    /// A drive, by number: its arm, platter and data transfer.
     Drive(usize),
-    /// What was asked of that drive and is not done yet.
+    /// The requests of that drive that are not complete yet.
     Queue(usize),
 }
 
-/// How many requests there are, in words that a mark can hold.
+/// The number of requests as a static label.
 pub(crate) fn requests(count: u32) -> &'static str {
     const COUNTS: [&str; 17] =
         ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16 or more"];
     COUNTS[(count as usize).min(COUNTS.len() - 1)]
 }
 
-/// A part did this from then until then.
+/// An activity of a part, from its beginning to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Who.
+    /// The part.
     pub track: Track,
-    /// What.
+    /// The activity.
     pub label: &'static str,
-    /// From when on.
+    /// When it began.
     pub began: Moment<Virtual>,
-    /// Until when.
+    /// When it ended.
     pub ended: Moment<Virtual>,
 }
 
-/// What was done, in the order in which it ended.
+/// Recorded activities, in the order in which they ended.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     kept: Option<Kept>,
@@ -59,7 +59,8 @@ impl Timeline {
         self.kept.is_some()
     }
 
-    /// From now on the part does this; what it did before has ended. Where it does nothing, nothing is noted.
+    /// Begins an activity of the part, and ends its previous one. If `something` is false, the part is idle from now
+    /// on.
     #[inline]
     pub(crate) fn enter(&mut self, track: Track, label: &'static str, something: bool, now: Moment<Virtual>) {
         if let Some(kept) = &mut self.kept {
@@ -67,7 +68,7 @@ impl Timeline {
         }
     }
 
-    /// What was done since this was asked last.
+    /// Returns the activities that ended since the last call.
     pub(crate) fn take(&mut self) -> Vec<Mark> {
         self.kept.as_mut().map_or_else(Vec::new, |kept| mem::take(&mut kept.marks))
     }

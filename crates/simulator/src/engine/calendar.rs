@@ -1,26 +1,26 @@
-//! The calendar: events ordered by moment and then by sequence, so that the order is total.
+//! The calendar of events, ordered by moment and then by sequence number, so that the order is total.
 //!
-//! Reading the clock changes nothing; the clock moves only when the next event is taken. What is asked for in
-//! the past is a mistake of the model and panics.
+//! Reading the clock changes nothing; the clock moves only when the next event is taken. Scheduling an event in the
+//! past is an error of the model and panics.
 
 use alloc::vec::Vec;
 
 use units::{Moment, Nanos, Virtual};
 
-/// An event that can be told from others by a number, for the hash.
+/// An event with a number that identifies it in the hash.
 pub(crate) trait Coded: Copy {
     fn code(self) -> u64;
 }
 
-/// Events to come, and the present moment.
+/// Future events, and the current moment.
 #[derive(Debug)]
 pub(crate) struct Calendar<E> {
     now: Moment<Virtual>,
     sequence: u64,
-    /// The next event last. There are never more than a few: one for the clock, two or three for each drive, one for
-    /// each process that pauses. To keep so few in order costs less than a heap.
+    /// The next event is last. There are only a few: one for the clock, two or three for each drive, one for each
+    /// paused process. For so few, a sorted vector is faster than a heap.
     events: Vec<Entry<E>>,
-    /// The one event that is put off and taken back all the time: the processor's.
+    /// The end of the processor's current work: the one event that is rescheduled and canceled all the time.
     movable: Option<Entry<E>>,
     hash: u64,
     happened: u64,
@@ -55,26 +55,27 @@ impl<E: Coded> Calendar<E> {
         self.now
     }
 
-    /// A number made of every event so far and its moment: two runs are the same where it is.
+    /// Hash of all events so far and their moments. Identical runs have the same hash.
     pub(crate) fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// How many events there were.
+    /// Number of events so far.
     pub(crate) fn happened(&self) -> u64 {
         self.happened
     }
 
-    /// Asks for an event so long from now.
+    /// Schedules an event after `delay`.
     pub(crate) fn after(&mut self, delay: Nanos, event: E) {
         self.at(self.now + delay, event);
     }
 
-    /// Asks for an event at that moment.
+    /// Schedules an event at `moment`.
     pub(crate) fn at(&mut self, moment: Moment<Virtual>, event: E) {
         assert!(moment >= self.now, "an event in the past: {moment:?} at {:?}", self.now);
         self.sequence += 1;
-        // Behind all that are later; those of the same moment were asked for before and come before.
+        // Insert after (before in time) all later events. Events of the same moment stay in the order of their
+        // scheduling.
         let mut place = self.events.len();
         self.events.push(Entry { moment, sequence: self.sequence, event });
         while place > 0 && self.events[place - 1].moment <= moment {
@@ -83,18 +84,18 @@ impl<E: Coded> Calendar<E> {
         }
     }
 
-    /// Asks for the event that may be put off, so long from now, and forgets when it was to be before.
+    /// Schedules the movable event after `delay`, instead of its previous moment.
     pub(crate) fn put_off(&mut self, delay: Nanos, event: E) {
         self.sequence += 1;
         self.movable = Some(Entry { moment: self.now + delay, sequence: self.sequence, event });
     }
 
-    /// Takes the event back that may be put off.
+    /// Cancels the movable event.
     pub(crate) fn take_back(&mut self) {
         self.movable = None;
     }
 
-    /// Moves the clock on to the next event and takes it.
+    /// Advances the clock to the next event, and removes the event.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<E> {
         let is_movable = match (&self.movable, self.events.last()) {
@@ -112,8 +113,8 @@ impl<E: Coded> Calendar<E> {
         Some(event)
     }
 
-    /// The same as asking for the event and taking the next one, where it is the next one, without keeping it; says
-    /// whether it was. Of events of the same moment it would be the last.
+    /// Schedules an event and takes it at once, without storing it, if it is the next one. Returns whether it was.
+    /// Events already scheduled for the same moment come first.
     pub(crate) fn happens_next(&mut self, delay: Nanos, event: E) -> bool {
         let moment = self.now + delay;
         let not_later = |entry: &Entry<E>| entry.moment <= moment;

@@ -1,18 +1,18 @@
-//! The events of a computer, and what follows an interrupt.
+//! The events of a computer, and the handlers of interrupts.
 
 use super::Coded;
 use crate::controller::{self, Signal};
 
-/// What happens.
+/// An event of a computer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// What runs on the processor has come to its end.
+    /// The current work on the processor has ended.
     Cpu,
     /// The clock ticks.
     Tick,
-    /// A process has paused for long enough.
+    /// The pause of a process has ended.
     Awake(u8),
-    /// Something in the controller.
+    /// An event in the controller.
     Controller(controller::Event),
 }
 
@@ -27,11 +27,11 @@ impl Coded for Event {
     }
 }
 
-/// What is to be done when an interrupt was served.
+/// The work to do after an interrupt was served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handler {
-    /// Nothing: the clock has ticked.
+    /// Nothing: a clock tick.
     Clock,
-    /// The controller is told.
+    /// The controller continues after its interrupt.
     Controller(Signal),
 }

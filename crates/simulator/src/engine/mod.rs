@@ -1,5 +1,5 @@
-//! What makes time pass: events in the order of their moments, and of equals the first that was asked for. And what
-//! goes with time: chance, and the timeline.
+//! The engine of simulated time: events in the order of their moments, and of their scheduling if the moments are
+//! equal. Random numbers and the timeline belong to it, too.
 
 mod calendar;
 mod event;
@@ -11,7 +11,7 @@ pub(crate) use event::{Event, Handler};
 
 use crate::timeline::Timeline;
 
-/// Time, chance and the record of both.
+/// Simulated time, random numbers, and the timeline.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) calendar: Calendar<Event>,
@@ -28,7 +28,7 @@ impl Engine {
         self.calendar.now()
     }
 
-    /// The span, longer or shorter by chance by at most so many thousandths.
+    /// Returns `span` plus or minus a random deviation of at most `permille` thousandths.
     pub(crate) fn jittered(&mut self, span: Nanos, permille: u32) -> Nanos {
         if permille == 0 {
             return span;

@@ -1,45 +1,45 @@
-//! Mistakes that can be planted in the model, to see that some check finds each. Only builds with the feature `faults`,
-//! and this crate's own tests, can plant one; in all others `is_planted` is a constant no.
+//! Faults that can be planted in the model, to prove that a check finds each of them. Only builds with the feature
+//! `faults`, and this crate's own tests, can plant one. In all others `is_planted` is constantly false.
 
 #[cfg(any(test, feature = "faults"))]
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// A mistake.
+/// A fault of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A sector comes under the heads when the one after it should.
+    /// A sector is reached one sector time late.
     RotationOffByASector,
-    /// Who becomes ready last runs first.
+    /// The process that became ready last runs first.
     UnfairWakeUp,
     /// New blocks are not cleared.
     NoZeroFill,
     /// The elevator goes downwards.
     DisksortBackwards,
-    /// All platters turn as the first one does.
+    /// All platters turn at the speed of the first one.
     LockedSpindles,
-    /// A drive that searches calls when its sector is under the heads.
+    /// A searching drive raises its attention only when its sector is under the heads.
     NoSearchLead,
-    /// A call that nobody heard is remembered all the same.
+    /// An attention lost while the data path was busy stays pending.
     LostAttentionIgnored,
     /// Transfers do not slow the processor down.
     NoSlowDown,
-    /// The block after the next one is read ahead.
+    /// Read-ahead reads the block after the next one.
     ReadAheadOfTwo,
-    /// Interrupts are charged to nobody.
+    /// Interrupts are not charged to any process.
     InterruptsNotCharged,
     /// Indirect blocks are known without being read.
     IndirectBlocksNotRead,
-    /// A UDA50 turns to the next request in no time.
+    /// A UDA50 has no turnaround time.
     NoTurnaround,
-    /// No sector ever comes too late.
+    /// The bus is never granted too late.
     NoLateData,
-    /// Blocks of a file lie one behind the other, whatever the rotational delay.
+    /// Blocks of a file are adjacent, without interleave, whatever the rotational delay.
     NoRotationalDelay,
 }
 
 #[cfg(any(test, feature = "faults"))]
 impl Fault {
-    /// All of them, and what they are called.
+    /// All faults with their names.
     pub const NAMES: [(&str, Fault); 14] = [
         ("rotation-off-by-a-sector", Fault::RotationOffByASector),
         ("unfair-wake-up", Fault::UnfairWakeUp),
@@ -57,14 +57,14 @@ impl Fault {
         ("no-rotational-delay", Fault::NoRotationalDelay),
     ];
 
-    /// The fault of that name.
+    /// Returns the fault with that name.
     pub fn named(name: &str) -> Option<Fault> {
         Fault::NAMES.into_iter().find_map(|(known, fault)| (known == name).then_some(fault))
     }
 }
 
-/// What is planted: the fault's number and one, or zero. Tests run side by side, so that each thread has its own;
-/// elsewhere it holds for the whole process.
+/// Accesses the planted fault: its number plus one, or zero. Tests run in parallel threads, so each thread has its own.
+/// Elsewhere it applies to the whole process.
 #[cfg(any(test, feature = "faults"))]
 fn planted<T>(look: impl FnOnce(&AtomicU8) -> T) -> T {
     #[cfg(test)]
@@ -79,7 +79,7 @@ fn planted<T>(look: impl FnOnce(&AtomicU8) -> T) -> T {
     }
 }
 
-/// Plants a fault in whatever is simulated from now on, instead of the one before.
+/// Plants a fault, or none, for all simulations from now on. It replaces the previous one.
 #[cfg(any(test, feature = "faults"))]
 pub fn plant(fault: Option<Fault>) {
     planted(|number| number.store(fault.map_or(0, |fault| fault as u8 + 1), Ordering::Relaxed));

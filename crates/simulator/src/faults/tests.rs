@@ -1,4 +1,4 @@
-//! Each fault breaks what must hold of the model, and nothing breaks it without.
+//! Each fault violates a property of the model that holds without the fault.
 
 use alloc::vec::Vec;
 
@@ -19,7 +19,7 @@ use crate::queue::{DriveQueue, Waiting};
 
 const FILE: u64 = 1 << 20;
 
-/// Blocks of the file.
+/// Blocks per file.
 const BLOCKS: u64 = FILE / 8192;
 
 #[test]
@@ -33,7 +33,7 @@ fn every_fault_is_found() {
     }
 }
 
-/// What must hold, and would not with that fault.
+/// Returns whether the property holds that the fault violates.
 fn holds(fault: Fault) -> bool {
     match fault {
         Fault::RotationOffByASector => a_sector_is_reached_when_it_is_under_the_heads(),
@@ -57,7 +57,7 @@ fn run(description: &Description, drives: usize, program: Classic) -> Outcome {
     samples::run(description, 0, drives, (program, FILE), Chance::default())
 }
 
-/// Requests that a drive serves while a file of `FILE` bytes is read.
+/// Returns the number of read requests that a drive serves while the steps read a file of `FILE` bytes.
 fn reads(steps: Stream) -> u64 {
     let description = massbus();
     let mut computer =
@@ -65,7 +65,7 @@ fn reads(steps: Stream) -> u64 {
     computer.prepare(0, Classic::Read8192.program(FILE).prepare).expect("a file");
     let Ok(()) = computer.watch();
     let Ok(_) = computer.run(&mut [steps], &mut [Tally::default()]);
-    // What was asked ahead for arrives too.
+    // Wait for the read-ahead, too.
     let Ok(_) = computer.quiesce();
     computer.watched().expect("a witness").layers[0].used.reads
 }
@@ -97,7 +97,7 @@ fn who_is_ready_first_runs_first() -> bool {
     order == [0, 1, 2]
 }
 
-/// As many Kbytes as the file has, at the price of the description but for what jitters.
+/// As many Kbytes as the file has, at the described time per Kbyte, except for jitter.
 fn every_new_block_is_cleared() -> bool {
     let description = massbus();
     let cleared = run(&description, 1, Classic::Write8192).parts.cpu.busy[Cause::Clear as usize].0;
@@ -145,7 +145,8 @@ fn transfers_slow_the_processor_down() -> bool {
     run(&massbus(), 1, Classic::Write8192).parts.cpu.busy[Cause::Slowed as usize] > Nanos::ZERO
 }
 
-/// Of the first three blocks the second asks for the third, and the third for a fourth.
+/// Of the first three blocks, reading the second starts read-ahead of the third, and reading the third that of a
+/// fourth.
 fn one_block_is_read_ahead() -> bool {
     reads(Classic::Read8192.steps(Name::root(0), 3 * 8192)) == 4
 }
@@ -158,7 +159,7 @@ fn a_file_is_read_with_its_indirect_block() -> bool {
     reads(Classic::Read8192.steps(Name::root(0), FILE)) == BLOCKS + 1
 }
 
-/// For at least as long as chance can make it.
+/// At least the shortest turnaround that jitter allows, for each block.
 fn every_request_is_turned_to() -> bool {
     let description = uda();
     let Controller::Uda(settings) = &description.controller else { unreachable!("a sample") };
@@ -171,7 +172,7 @@ fn a_bus_that_lets_wait_loses_turns() -> bool {
     turns_lost(&early_massbus(), 1, Classic::Rewrite8192) > 0
 }
 
-/// Of 8 Kbytes, a block is skipped for 4 ms.
+/// Between blocks of 8 Kbytes, one block is skipped for 4 ms.
 fn blocks_lie_a_delay_apart() -> bool {
     let mut file_system = Ffs::new(&eagle(), &ffs(8192, 4));
     let mut sector = |block| {
