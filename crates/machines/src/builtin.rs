@@ -2,14 +2,14 @@
 
 use crate::kind::Kind;
 
-/// A file: the name it is called by, and what it holds.
+/// A compiled-in file.
 #[derive(Clone, Copy, Debug)]
 pub struct File {
-    /// The file's name without its end.
+    /// The file's name without its extension.
     pub name: &'static str,
-    /// Where it is in the repository.
+    /// Its path relative to the root of the repository.
     pub path: &'static str,
-    /// What it holds.
+    /// Its content.
     pub text: &'static str,
 }
 
@@ -23,13 +23,13 @@ macro_rules! files {
     };
 }
 
-/// Whole computers, in the order in which the paper's tables show them.
+/// Complete computers, in the order of the paper's tables.
 pub const MACHINES: &[File] = files!("machine":
     "vax750-sc750" "vax750-uda50"
     "vax780-sc780" "vax780-sc780-initial-arbitration" "vax780-sc780-inadequate-lead" "vax780-uda50" "vax780-si9900"
 );
 
-/// The parts of a kind.
+/// Returns the compiled-in parts of a kind.
 pub const fn parts(kind: Kind) -> &'static [File] {
     match kind {
         Kind::Cpu => files!("cpu": "vax-11-750" "vax-11-780"),
@@ -41,7 +41,7 @@ pub const fn parts(kind: Kind) -> &'static [File] {
     }
 }
 
-/// Their names.
+/// Returns the names of the files.
 pub fn names(files: &'static [File]) -> Vec<&'static str> {
     files.iter().map(|file| file.name).collect()
 }

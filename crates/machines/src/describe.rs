@@ -1,5 +1,5 @@
-//! From parts as they are written down to the computer that the simulator runs: which fields a part has, what
-//! they tell, and where it is written that something cannot be.
+//! Converts parts as written in files into the computer that the simulator runs. This module knows the fields of each
+//! part and their meaning, and finds the place of an impossible value.
 
 use std::cell::{Cell, RefCell};
 
@@ -16,8 +16,8 @@ use crate::part::{Field, Part, Value};
 use crate::quantity::{Quantity, Unfit};
 
 impl Machine {
-    /// The computer that the simulator runs, with so many drives busy, each holding a file of so many bytes. The
-    /// first thing that cannot be is told, with its place.
+    /// Returns the computer that the simulator runs, checked for `drives` busy drives with files of `file_bytes` bytes
+    /// each. Returns the first fault with its place.
     pub fn describe(&self, drives: u32, file_bytes: u64) -> Result<Description, MachineFault> {
         let description = self.read()?;
         let file_systems: Vec<FileSystem> = description.file_systems.clone();
@@ -25,7 +25,7 @@ impl Machine {
             description.check(drives, file_bytes).map_err(|invalid| self.impossible(&invalid, None))?;
         }
         for (file_system, part) in file_systems.into_iter().zip(self.parts(Kind::FileSystem)) {
-            // One at a time, so that it is known which of them cannot be.
+            // Check one file system at a time, so that the fault can name it.
             let with_one = Description { file_systems: vec![file_system], ..description.clone() };
             with_one.check(drives, file_bytes).map_err(|invalid| self.impossible(&invalid, Some(part)))?;
         }
@@ -54,7 +54,7 @@ impl Machine {
         self.part(kind).map(Reader::new).ok_or_else(missing)
     }
 
-    /// Where it is written that something cannot be.
+    /// Converts an invalid field of the description into a fault with the place where the field is written.
     pub fn impossible(&self, invalid: &Invalid, file_system: Option<&Part>) -> MachineFault {
         let field = written_as(invalid.field);
         let (kind, key) = field.split_once('.').unwrap_or((&field, ""));
@@ -70,8 +70,7 @@ impl Machine {
     }
 }
 
-/// What a field of a description is called where it is written: there its unit stands beside it, and not in its
-/// name.
+/// Returns the name that a field of a description has in files. There the unit is next to the value, not in the name.
 fn written_as(field: &str) -> String {
     match field {
         "controller.search.lead_sectors" => return "controller.search_lead".to_owned(),
@@ -200,8 +199,8 @@ fn file_system(read: &Reader) -> FileSystem {
     }
 }
 
-/// Reads the fields of a part. Goes on after a fault, so that in the end all fields of such a part are known, and
-/// keeps the first.
+/// Reads the fields of a part. It continues after a fault and keeps the first one. So at the end it knows all field
+/// names of such a part.
 struct Reader<'a> {
     part: &'a Part,
     known: RefCell<Vec<&'static str>>,
@@ -213,8 +212,8 @@ impl<'a> Reader<'a> {
         Reader { part, known: RefCell::default(), fault: Cell::default() }
     }
 
-    /// Reads all of a part. A field that nobody asked for is none of such a part, and where another is missing,
-    /// it is probably that one misspelt.
+    /// Reads the whole part. A field that was never read does not belong to such a part. If another field is missing at
+    /// the same time, the unknown field is probably a misspelling of it, so the unknown field is reported.
     fn all<T>(self, read: fn(&Reader) -> T) -> Result<T, MachineFault> {
         let whole = read(&self);
         let fault = self.fault.take();
@@ -235,7 +234,7 @@ impl<'a> Reader<'a> {
         format!("{}.{key}", self.part.kind)
     }
 
-    /// Keeps the first fault.
+    /// Records a fault; only the first is kept.
     fn fail(&self, fault: MachineFault) {
         let first = self.fault.take().unwrap_or(fault);
         self.fault.set(Some(first));
@@ -250,7 +249,7 @@ impl<'a> Reader<'a> {
         field
     }
 
-    /// A number in what the simulator counts; 0 where it cannot be had.
+    /// Reads a number in the simulator's unit of the quantity. Returns 0 after a fault.
     fn number(&self, key: &'static str, quantity: Quantity) -> u64 {
         let Some(Field { value, unit, place, .. }) = self.field(key) else { return 0 };
         let (place, field) = (place.clone(), self.dotted(key));
@@ -278,7 +277,7 @@ impl<'a> Reader<'a> {
         0
     }
 
-    /// A number that fits into 32 bits.
+    /// Reads a number that must fit into 32 bits. Returns 0 after a fault.
     fn small(&self, key: &'static str, quantity: Quantity) -> u32 {
         let number = self.number(key, quantity);
         u32::try_from(number).unwrap_or_else(|_| {
@@ -293,7 +292,7 @@ impl<'a> Reader<'a> {
         Nanos(self.number(key, Quantity::Time))
     }
 
-    /// One of some choices; the first where it cannot be had.
+    /// Reads one of several words. Returns the first choice after a fault.
     fn choice<T: Copy>(&self, key: &'static str, choices: &[(&'static str, T)]) -> T {
         let Some(Field { value, place, .. }) = self.field(key) else { return choices[0].1 };
         let given = value.to_string();
@@ -305,7 +304,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Which sort of part it is; the first where it cannot be had.
+    /// Reads the sort of the part (`kind` in its file). Returns the first sort after a fault.
     fn sort(&self, sorts: &[&'static str]) -> &'static str {
         let (place, field) = (self.part.place.clone(), self.dotted("kind"));
         let Some(given) = &self.part.sort else {

@@ -1,17 +1,17 @@
-//! Which numbers of a machine make each of its resources fast, and what to set so that one of them is faster.
+//! The numbers that determine the speed of each resource of a machine, and the settings that make a resource faster.
 
 use crate::machine::Machine;
 
-/// A resource, and the numbers that are better where it is faster: times smaller, rates larger.
+/// A resource, and the numbers that determine its speed: smaller times and larger rates are faster.
 #[derive(Clone, Copy, Debug)]
 pub struct Resource {
-    /// As it is printed.
+    /// The name in reports.
     pub name: &'static str,
     times: &'static [&'static str],
     rates: &'static [&'static str],
 }
 
-/// All of them. A part's file may have several: who buys another processor gets no faster memory with it.
+/// All resources. One part's file may have several: another processor does not make the memory faster.
 pub const RESOURCES: [Resource; 6] = [
     Resource { name: "processor", times: &["cpu.code"], rates: &[] },
     Resource { name: "memory", times: &["cpu.copy"], rates: &[] },
@@ -34,7 +34,8 @@ pub const RESOURCES: [Resource; 6] = [
 ];
 
 impl Machine {
-    /// What to set, as `--set` takes it, so that a resource is so many times as fast: of whatever numbers it has here.
+    /// Returns the settings, in the form of `--set`, that make a resource `factor` times as fast. Numbers that this
+    /// machine does not have are skipped.
     pub fn faster(&self, resource: &Resource, factor: f64) -> Vec<String> {
         let times = resource.times.iter().map(|field| (field, 1.0 / factor));
         let changes = times.chain(resource.rates.iter().map(|field| (field, factor)));
@@ -45,7 +46,7 @@ impl Machine {
         changes.filter_map(change).collect()
     }
 
-    /// What to set so that a number has this value, as finely as the simulator counts it.
+    /// Returns the setting that gives a number this value, with as many decimals as the simulator can represent.
     pub fn finely(&self, field: &str, value: f64, unit: &str) -> String {
         let setting = |decimals: usize| format!("{field}={value:.decimals$}{unit}");
         let is_counted = |setting: &String| {
@@ -60,7 +61,7 @@ impl Machine {
 mod tests {
     use super::*;
 
-    /// Every number is one of some machine, and all that are set can be.
+    /// Each number exists in some machine, and every setting is valid.
     #[test]
     fn a_tenth_faster_is_a_tenth_less_time_and_a_tenth_more_rate() {
         let mut unknown: Vec<&str> =

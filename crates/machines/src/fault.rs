@@ -1,4 +1,4 @@
-//! Faults of a machine: the field, its place, the exit status, and what to try.
+//! Faults in the description of a machine, with place, exit status and hint.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ use units::Exit;
 
 use crate::kind::Kind;
 
-/// Where something is said: a line of a file, or an option as it was typed.
+/// The place of a value: a line of a file, or an option as typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A line of a file.
@@ -20,7 +20,7 @@ pub enum Place {
         /// Number of the line, from 1.
         line: usize,
     },
-    /// On the command line.
+    /// An option on the command line, as typed.
     Typed(String),
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why a machine cannot be had.
+/// The reason why a machine cannot be built.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages explain the variants and their fields")]
 pub enum MachineFault {
@@ -74,12 +74,12 @@ pub enum MachineFault {
 }
 
 impl MachineFault {
-    /// The exit status: the file or the setting has to be changed.
+    /// The exit status. Always `Usage`, because the user must change the file or the setting.
     pub fn exit(&self) -> Exit {
         Exit::Usage
     }
 
-    /// What to try.
+    /// Returns the hint for the user.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             MachineFault::UnknownMachine { name, known } => match nearest(name, known) {
@@ -120,7 +120,7 @@ impl MachineFault {
     }
 }
 
-/// The word that was probably meant: at most two letters, or a third of them, are different.
+/// Returns the known word that was probably meant: at most two letters, or a third of them, differ.
 fn nearest<W: AsRef<str>>(word: &str, known: &[W]) -> Option<String> {
     let distance = |other: &str| strsim::damerau_levenshtein(word, other);
     let near = known.iter().map(|other| (distance(other.as_ref()), other.as_ref())).min()?;

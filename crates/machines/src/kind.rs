@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The kinds of parts.
+/// A kind of part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The processor.
@@ -20,10 +20,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them, from the program downwards.
+    /// All kinds, from the processor to the file system.
     pub const ALL: [Kind; 6] = [Kind::Cpu, Kind::Kernel, Kind::Bus, Kind::Controller, Kind::Drive, Kind::FileSystem];
 
-    /// What begins the dotted names of its fields.
+    /// The first component of the dotted names of its fields: `drive` in `drive.rpm`.
     pub const fn key(self) -> &'static str {
         match self {
             Kind::Cpu => "cpu",
@@ -35,7 +35,7 @@ impl Kind {
         }
     }
 
-    /// The kind that a dotted name begins with.
+    /// Returns the kind with that key; `None` if there is none.
     pub fn of(key: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.key() == key)
     }

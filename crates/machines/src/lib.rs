@@ -1,5 +1,5 @@
-//! Simulated machines as data: files of parts, each number with its unit and its source, and the computers that
-//! are composed of them.
+//! Simulated machines as data: files of parts, where each number has a unit and a source, and computers composed of
+//! these parts.
 //!
 //! ```text
 //!   machines/*.toml ── sheet ──> part ──> machine (like, parts, settings, --set) ──> describe ──> simulator

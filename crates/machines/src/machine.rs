@@ -1,4 +1,4 @@
-//! A machine: a computer put together from parts: from its file, and from what is set on the command line.
+//! A machine: a computer composed of parts, from its file and from settings on the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -13,56 +13,56 @@ use crate::part::{Field, Part, Source, Value};
 use crate::quantity::Decimal;
 use crate::sheet::Sheet;
 
-/// A computer that is to be simulated, not yet checked.
+/// A computer to simulate. Not checked yet.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// What it is called by.
+    /// Its name.
     pub name: String,
-    /// In one line.
+    /// A description in one line.
     pub about: String,
-    /// Where its file begins.
+    /// The beginning of its file.
     pub place: Place,
-    /// Its parts: one of each kind, but any number of file systems.
+    /// Its parts: one of each kind, except that there may be several file systems.
     pub parts: Vec<Part>,
 }
 
 /// The keys of a machine's file, besides those of its parts.
 const KEYS: [&str; 4] = ["about", "like", "file_systems", "settings"];
 
-/// So many files may be like one another; no chain that ends is half as long.
+/// Maximum length of a chain of `like`, to detect circles. No chain that ends is half as long.
 const DEEPEST: u32 = 16;
 
 impl Machine {
-    /// The machine of that name, or that a file describes: a word with a slash or `.toml` in it is a path.
+    /// Loads a machine by name or from a file. A word with a slash or ending in `.toml` is a path.
     pub fn load(name: &str) -> Result<Machine, MachineFault> {
         load(name, Path::new(""), 0)
     }
 
-    /// All that are compiled in.
+    /// All compiled-in machines.
     pub fn all() -> impl Iterator<Item = Machine> {
         let load = |file: &builtin::File| Machine::load(file.name).expect("machines/ is tested");
         builtin::MACHINES.iter().map(load)
     }
 
-    /// The part of that kind.
+    /// Returns the part of that kind.
     pub fn part(&self, kind: Kind) -> Option<&Part> {
         self.parts.iter().find(|part| part.kind == kind)
     }
 
-    /// The parts of that kind.
+    /// Returns all parts of that kind.
     pub fn parts(&self, kind: Kind) -> impl Iterator<Item = &Part> {
         self.parts.iter().filter(move |part| part.kind == kind)
     }
 
-    /// Puts parts in the place of those of their kind.
+    /// Replaces all parts of a kind.
     fn swap(&mut self, kind: Kind, new: Vec<Part>) {
         let at = self.parts.iter().position(|part| part.kind == kind).unwrap_or(self.parts.len());
         self.parts.retain(|part| part.kind != kind);
         self.parts.splice(at..at, new);
     }
 
-    /// Sets what was typed: `drive.rpm=3600`, in the unit it has or in one that is named; `drive=ra81` swaps a
-    /// part, and with it all that was set of it before.
+    /// Applies a setting as typed. `drive.rpm=3600` sets a field, in the field's own unit or in the unit that is given.
+    /// `drive=ra81` replaces a part and discards its earlier settings.
     pub fn set(&mut self, typed: &str) -> Result<(), MachineFault> {
         let bad = |why| MachineFault::BadSetting { typed: typed.to_owned(), why };
         let place = Place::Typed(typed.to_owned());
@@ -72,7 +72,7 @@ impl Machine {
             return Err(bad("has no value"));
         }
         if key == "file_systems" || key == Kind::FileSystem.key() {
-            // One that the machine has comes with what the machine sets of it.
+            // A file system that the machine already has keeps the machine's settings for it.
             let named = |name| match self.parts(Kind::FileSystem).find(|part| part.is_called(name)) {
                 Some(part) => Ok(part.clone()),
                 None => part_named(Kind::FileSystem, name, place.clone(), Path::new(""), 0),
@@ -95,7 +95,7 @@ impl Machine {
         let decimal = Decimal::read(digits);
         let unit = Some(unit.trim()).filter(|unit| !unit.is_empty() && decimal.is_some()).map(str::to_owned);
         let value = decimal.map_or_else(|| Value::Word(value.to_owned()), Value::Number);
-        // `file_system.4k-1k.block` is of one file system, `file_system.block` of all.
+        // `file_system.4k-1k.block` is a field of one file system, `file_system.block` of all.
         let (one, field) = match rest.rsplit_once('.') {
             Some((one, field)) if kind == Kind::FileSystem => (Some(one), field),
             _ => (None, rest),
@@ -113,13 +113,13 @@ impl Machine {
         if found { Ok(()) } else { Err(unknown) }
     }
 
-    /// What a number of it is, and its unit: by its dotted name, as in `drive.rpm`.
+    /// Returns a number of the machine and its unit, by its dotted name, such as `drive.rpm`.
     pub fn value(&self, name: &str) -> Option<(f64, String)> {
         let (kind, key) = name.split_once('.')?;
         self.part(Kind::of(kind)?)?.field(key)?.number()
     }
 
-    /// The numbers that were fitted: dotted name, value, unit.
+    /// The fitted numbers: dotted name, value, unit.
     pub fn fitted(&self) -> impl Iterator<Item = (String, f64, String)> {
         self.parts.iter().flat_map(|part| {
             let fitted = part.fields.iter().filter(|field| field.source == Source::Fitted);
@@ -130,7 +130,7 @@ impl Machine {
         })
     }
 
-    /// The dotted names of all fields.
+    /// The dotted names of all fields, sorted.
     pub fn names(&self) -> Vec<String> {
         let names = |part: &Part| -> Vec<String> {
             part.fields.iter().map(|field| format!("{}.{}", part.kind, field.key)).collect()
@@ -143,7 +143,7 @@ impl Machine {
 }
 
 impl Part {
-    /// Whether this is a name of it: `8k-1k` or `8K/1K`.
+    /// True if `name` is its id or its display name: `8k-1k` or `8K/1K`.
     pub fn is_called(&self, name: &str) -> bool {
         self.id.eq_ignore_ascii_case(name) || self.name.eq_ignore_ascii_case(name)
     }
@@ -153,7 +153,7 @@ fn is_path(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml")
 }
 
-/// What the part or machine of a file is called: a name, or the file's name without its end.
+/// Returns the name of a part or machine: the name as given, or the file's name without its extension.
 fn called(name: &str) -> String {
     let path = PathBuf::from(original(name));
     let stem = path.file_stem().filter(|_| is_path(name));
@@ -170,7 +170,7 @@ fn load(name: &str, folder: &Path, depth: u32) -> Result<Machine, MachineFault> 
     }
 }
 
-/// A part that is compiled in, or that a file describes.
+/// Loads a part that is compiled in, or from a file.
 fn part_named(kind: Kind, name: &str, place: Place, folder: &Path, depth: u32) -> Result<Part, MachineFault> {
     if depth > DEEPEST {
         return Err(MachineFault::Circle { place });
@@ -198,8 +198,8 @@ fn part(kind: Kind, id: &str, sheet: &Sheet, place: Place, table: &DeTable, dept
 }
 
 /// Reads a machine's file, in this order:
-///   1. the machine that it is like;
-///   2. its parts, each in the place of what there was, with all that was set of that;
+///   1. the machine named by `like`;
+///   2. its parts: each replaces the inherited part of its kind with all its settings;
 ///   3. its settings.
 fn read(name: &str, sheet: &Sheet, depth: u32) -> Result<Machine, MachineFault> {
     let whole = sheet.table()?;
@@ -259,7 +259,7 @@ fn read(name: &str, sheet: &Sheet, depth: u32) -> Result<Machine, MachineFault> 
     Ok(machine)
 }
 
-/// A part that is named, or held by the file itself.
+/// Reads a part that is given by name, or as a table in the file itself.
 fn one_part(kind: Kind, sheet: &Sheet, value: &Spanned<DeValue>, depth: u32) -> Result<Part, MachineFault> {
     let place = sheet.place(value.span());
     match value.get_ref() {
@@ -316,8 +316,8 @@ mod tests {
 
     use super::*;
 
-    /// The file of a machine, or of a part: what is wrong with it names its place, and what is right can be described,
-    /// or it is said why not.
+    /// The file of a machine or of a part: faults name their place. A valid file can be described, or a fault explains
+    /// why not.
     #[test]
     fn fuzz_files() {
         let parts = Kind::ALL.into_iter().filter_map(|kind| builtin::parts(kind).first());

@@ -1,5 +1,4 @@
-//! A part of a computer as it is written down: fields, each with its unit and its source. What they mean is not
-//! known here.
+//! A part of a computer as written in a file: fields with units and sources. This module does not know what they mean.
 
 use std::fmt;
 
@@ -11,34 +10,34 @@ use crate::kind::Kind;
 use crate::quantity::Decimal;
 use crate::sheet::Sheet;
 
-/// Where a value comes from.
+/// The kind of source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Somebody printed it.
+    /// A publication.
     Published,
-    /// It follows from something, or is a guess.
+    /// Derived from other facts, or a guess.
     Inferred,
-    /// It was chosen so that the simulation comes near measurements.
+    /// Fitted, so that the simulation comes close to measurements.
     Fitted,
-    /// The person at the keyboard wants it so.
+    /// Set on the command line.
     Typed,
 }
 
 impl Source {
-    /// Those that a file can name.
+    /// The kinds of sources that a file can name.
     const WRITTEN: [(&str, Source); 3] =
         [("published", Source::Published), ("inferred", Source::Inferred), ("fitted", Source::Fitted)];
 
-    /// As it is printed.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         Source::WRITTEN.into_iter().find(|(_, source)| *source == self).map_or("typed", |(name, _)| name)
     }
 }
 
-/// What a field is set to.
+/// The value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// A number of its unit.
+    /// A number, in the field's unit.
     Number(Decimal),
     /// One of a few words.
     Word(String),
@@ -53,30 +52,30 @@ impl fmt::Display for Value {
     }
 }
 
-/// A field: what it is set to, and why one should believe it.
+/// A field: its value and its source.
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// Its name within the part.
+    /// Its name within the part, such as `rpm`.
     pub key: String,
-    /// What it is set to.
+    /// Its value.
     pub value: Value,
-    /// The unit of a number.
+    /// The unit; `None` for a word.
     pub unit: Option<String>,
-    /// What kind of source it has.
+    /// The kind of its source.
     pub source: Source,
-    /// The source itself.
+    /// The source itself: the publication, reason or fit, or the option as typed.
     pub from: String,
-    /// Where it is written.
+    /// The place where it is written.
     pub place: Place,
 }
 
 impl Field {
-    /// Whether the person at the keyboard wants it so.
+    /// True if it was set on the command line.
     pub fn is_typed(&self) -> bool {
         self.source == Source::Typed
     }
 
-    /// Its number and unit, where it has one.
+    /// Its number and unit; `None` if it is not a number with a unit.
     pub fn number(&self) -> Option<(f64, String)> {
         match (&self.value, &self.unit) {
             (Value::Number(number), Some(unit)) => Some((number.to_string().parse().ok()?, unit.clone())),
@@ -85,30 +84,30 @@ impl Field {
     }
 }
 
-/// A part.
+/// A part of a computer.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// What it is a part as.
+    /// The kind of part.
     pub kind: Kind,
-    /// What it is called by in files and on the command line.
+    /// Its name in files and on the command line.
     pub id: String,
-    /// What people call it.
+    /// Its display name.
     pub name: String,
-    /// Which sort of controller it is.
+    /// The sort of controller, such as `massbus`; `None` for other parts.
     pub sort: Option<String>,
-    /// Where it begins.
+    /// The beginning of its description.
     pub place: Place,
     /// Its fields, in the order of its file.
     pub fields: Vec<Field>,
 }
 
 impl Part {
-    /// The field of that name.
+    /// Returns the field with that name.
     pub fn field(&self, key: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.key == key)
     }
 
-    /// Sets a field, which it may not have had.
+    /// Sets a field, or adds it.
     pub fn set(&mut self, field: Field) {
         match self.fields.iter_mut().find(|known| known.key == field.key) {
             Some(known) => *known = field,
@@ -116,7 +115,7 @@ impl Part {
         }
     }
 
-    /// Reads what a table says of a part: on its own, or on top of the part that it is like.
+    /// Reads a part from a table, based on the part named by `like`, if there is one. `named` loads that part.
     pub fn read(
         kind: Kind,
         id: &str,
@@ -147,7 +146,7 @@ impl Part {
         }
         let name = name.ok_or_else(|| MachineFault::Missing { place: place.clone(), field: dotted("name") })?;
         let mut part = Part { kind, id: id.to_owned(), name, sort, place, fields: std::mem::take(&mut fields) };
-        // A table is sorted by name; people are shown the order of the file.
+        // The table is sorted by name, but output shows the fields in the order of the file.
         let mut written: Vec<_> = table.iter().filter(|(key, _)| !is_plain.contains(&key.get_ref().as_ref())).collect();
         written.sort_by_key(|(key, _)| key.span().start);
         for (key, value) in written {
@@ -158,7 +157,7 @@ impl Part {
 }
 
 impl Field {
-    /// Reads `{ value = 1, unit = "ms", source = "inferred", from = "why" }`. Insists on a source.
+    /// Reads `{ value = 1, unit = "ms", source = "inferred", from = "why" }`. The source is mandatory.
     pub fn read(
         kind: Kind,
         sheet: &Sheet,

@@ -1,10 +1,9 @@
-//! Numbers with units, read exactly: a decimal number times its unit must be a whole number of what the
-//! simulator counts in. No float takes part.
+//! Numbers with units, read exactly: a decimal number times its unit must be a whole number of the simulator's units.
+//! No floating point is used.
 
 use std::fmt;
 
-/// What a number tells. Each is counted in whole units by the simulator, the first of its list being written
-/// where a value is printed.
+/// The quantity of a number. The simulator counts each in whole units. Printed values use the first unit of its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Counted in nanoseconds.
@@ -19,11 +18,11 @@ pub enum Quantity {
     Ppm,
     /// Counted in thousandths of a turn per minute.
     Speed,
-    /// Of things that come whole: their name.
+    /// A number of whole things, with their name.
     Count(&'static str),
 }
 
-/// A unit: how many of what is counted it is.
+/// A unit: its name, and its size in the simulator's units.
 struct Unit(&'static str, u64);
 
 const TIMES: &[Unit] = &[Unit("ns", 1), Unit("us", 1_000), Unit("ms", 1_000_000), Unit("s", 1_000_000_000)];
@@ -35,7 +34,7 @@ const PPM: &[Unit] = &[Unit("ppm", 1), Unit("permille", 1_000), Unit("percent", 
 const SPEEDS: &[Unit] = &[Unit("turns/min", 1_000)];
 
 impl Quantity {
-    /// The units it can be told in.
+    /// The names of the units that it can have.
     pub fn units(self) -> Vec<&'static str> {
         match self.known() {
             Some(units) => units.iter().map(|Unit(name, _)| *name).collect(),
@@ -43,7 +42,8 @@ impl Quantity {
         }
     }
 
-    /// How many of what is counted one unit of that name is; nothing where it is no unit of this.
+    /// Returns the size of the unit with that name in the simulator's units; `None` if it is not a unit of this
+    /// quantity.
     fn factor(self, unit: &str) -> Option<u64> {
         match self.known() {
             Some(units) => units.iter().find(|Unit(name, _)| *name == unit).map(|Unit(_, factor)| *factor),
@@ -70,12 +70,13 @@ impl Quantity {
         }
     }
 
-    /// The number in what is counted.
+    /// Converts a number with a unit into the simulator's units.
     pub fn count(self, number: Decimal, unit: &str) -> Result<u64, Unfit> {
         let factor = self.factor(unit).ok_or(Unfit::Unit)?;
         let scale = 10u128.checked_pow(number.decimals).ok_or(Unfit::TooFine)?;
         let scaled = u128::from(number.digits).checked_mul(u128::from(factor)).ok_or(Unfit::TooLarge)?;
-        // Rates of 526.2 KiB/s are no whole number of bytes: a byte a second is neither here nor there.
+        // A rate of 526.2 KiB/s is not a whole number of bytes per second. Less than one byte per second does not
+        // matter.
         let counted = match self {
             Quantity::Rate => scaled / scale,
             _ if !scaled.is_multiple_of(scale) => return Err(Unfit::TooFine),
@@ -85,18 +86,18 @@ impl Quantity {
     }
 }
 
-/// Why a number cannot be used.
+/// The reason why a number cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// It is told in a unit of something else.
+    /// Its unit belongs to another quantity.
     Unit,
-    /// It is no whole number of what is counted.
+    /// It is not a whole number of the simulator's units.
     TooFine,
     /// It does not fit into 64 bits.
     TooLarge,
 }
 
-/// A number as it is written, not less than nothing: `0.085` is 85 with three decimals.
+/// A decimal number, 0 or more, as written: `0.085` is 85 with three decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decimal {
     digits: u64,
@@ -104,40 +105,40 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Whether it is nothing.
+    /// True if the number is zero.
     pub fn is_zero(self) -> bool {
         self.digits == 0
     }
 
-    /// Whether it is whole and no less than that.
+    /// True if it is a whole number of at least `least`.
     pub fn is_whole_from(self, least: u64) -> bool {
         self.decimals == 0 && self.digits >= least
     }
 
-    /// Whether it is no more than another.
+    /// True if it is at most `other`.
     pub fn is_at_most(self, other: Decimal) -> bool {
         self.aligned(other).is_some_and(|(this, other, _)| this <= other)
     }
 
-    /// The sum; nothing where it is too long.
+    /// Returns the sum; `None` on overflow.
     pub fn plus(self, other: Decimal) -> Option<Decimal> {
         let (this, other, decimals) = self.aligned(other)?;
         Some(Decimal { digits: this.checked_add(other)?, decimals }.shortened())
     }
 
-    /// The product with a whole number; nothing where it is too long.
+    /// Returns the product with a whole number; `None` on overflow.
     pub fn times(self, whole: Decimal) -> Option<Decimal> {
         Some(Decimal { digits: self.digits.checked_mul(whole.digits)?, ..self }.shortened())
     }
 
-    /// The digits of both with as many decimals, and how many those are.
+    /// Returns the digits of both numbers with the same number of decimals, and that number.
     fn aligned(self, other: Decimal) -> Option<(u64, u64, u32)> {
         let decimals = self.decimals.max(other.decimals);
         let scaled = |number: Decimal| number.digits.checked_mul(10u64.checked_pow(decimals - number.decimals)?);
         Some((scaled(self)?, scaled(other)?, decimals))
     }
 
-    /// Without zeros at the end of its decimals.
+    /// Removes trailing zeros from the decimals.
     fn shortened(mut self) -> Decimal {
         while self.decimals > 0 && self.digits.is_multiple_of(10) {
             self.digits /= 10;
@@ -146,7 +147,7 @@ impl Decimal {
         self
     }
 
-    /// Reads `3961`, `0.5`, `1_000`; nothing where it is no such number, or a longer one.
+    /// Reads `3961`, `0.5` or `1_000`. Returns `None` for other forms, or if the digits do not fit into 64 bits.
     pub fn read(text: &str) -> Option<Decimal> {
         let text = text.trim().replace('_', "");
         let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));

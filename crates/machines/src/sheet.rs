@@ -1,4 +1,4 @@
-//! A file of a machine: its text, and which line something stands on.
+//! The text of a machine's or part's file, with line numbers for errors.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -12,31 +12,31 @@ use units::Bytes;
 use crate::builtin::File;
 use crate::fault::{MachineFault, Place};
 
-/// The largest file that is read; those of `machines/` have at most a few kilobytes.
+/// Maximum size of a file. Those of `machines/` have at most a few kilobytes.
 const LARGEST: Bytes = Bytes::mib(1);
 
 /// A file that was read.
 pub struct Sheet {
-    /// As errors name it.
+    /// Its path as errors show it.
     file: String,
-    /// Where the paths in it begin.
+    /// The folder to which paths in the file are relative.
     pub folder: PathBuf,
     text: String,
 }
 
 impl Sheet {
-    /// One that is compiled in.
+    /// Returns a compiled-in file.
     pub fn builtin(file: &File) -> Sheet {
         Sheet { file: file.path.to_owned(), folder: PathBuf::new(), text: file.text.to_owned() }
     }
 
-    /// One of that text.
+    /// Returns a file with that text.
     #[cfg(test)]
     pub fn fuzzed(text: String) -> Sheet {
         Sheet { file: "fuzzed.toml".to_owned(), folder: PathBuf::from("/nowhere"), text }
     }
 
-    /// One of somebody's own.
+    /// Reads a file of the user.
     pub fn open(path: &Path) -> Result<Sheet, MachineFault> {
         let text = read_limited::text(path, LARGEST)
             .map_err(|source| MachineFault::Unreadable { path: path.to_owned(), source })?;
@@ -44,7 +44,7 @@ impl Sheet {
         Ok(Sheet { file: path.shown().to_string(), folder, text })
     }
 
-    /// What it holds.
+    /// Parses the file as TOML.
     pub fn table(&self) -> Result<Spanned<DeTable<'_>>, MachineFault> {
         DeTable::parse(&self.text).map_err(|error| {
             let place = self.place(error.span().unwrap_or_default());
@@ -52,7 +52,7 @@ impl Sheet {
         })
     }
 
-    /// The line on which this begins.
+    /// Returns the line on which the span begins.
     pub fn place(&self, span: Range<usize>) -> Place {
         let before = self.text.as_bytes().iter().take(span.start);
         Place::Line { file: self.file.clone(), line: 1 + before.filter(|byte| **byte == b'\n').count() }

@@ -1,34 +1,34 @@
-//! One field through many values: `controller.buffer_sectors=1..256*2`.
+//! A sweep: one field with many values, such as `controller.buffer_sectors=1..256*2`.
 
 use std::str::FromStr;
 
 use crate::quantity::Decimal;
 
-/// A field, and the values that it takes in turn.
+/// A field and the values that it takes one after another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sweep {
-    /// The field by its dotted name, or the kind of a part.
+    /// The dotted name of the field, or the kind of a part.
     pub key: String,
-    /// Its values as they can be set.
+    /// Its values, as `--set` takes them.
     pub values: Vec<String>,
 }
 
-/// A table of more rows is not read by anybody.
+/// Maximum number of values. Longer tables are unreadable.
 const MOST: usize = 10_000;
 
-/// Why a sweep is none.
+/// The reason why a sweep is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSweep {
-    /// No field, or no values.
+    /// The field or the values are missing.
     #[error(
         "is not FIELD=VALUES; write controller.buffer_sectors=1..256*2, file_system.rotational_delay=0..8+1ms or \
              controller.queue=fifo,disksort"
     )]
     NoValues,
-    /// A range in another form.
+    /// A range has another form.
     #[error("a range is FIRST..LAST*FACTOR, FIRST..LAST+STEP or FIRST..LAST, with whole factors from 2 on")]
     NoRange,
-    /// More values than a table can show.
+    /// There are more values than a table can show.
     #[error("more than 10,000 values")]
     TooMany,
 }
@@ -54,8 +54,8 @@ impl FromStr for Sweep {
     }
 }
 
-/// The values of `first..last*factor`, `first..last+step` or `first..last`. A unit may stand behind any of the
-/// numbers, the same for all.
+/// Returns the values of `first..last*factor`, `first..last+step` or `first..last`. Each number may have a unit, which
+/// must be the same for all.
 fn range(first: &str, rest: &str) -> Result<Vec<String>, BadSweep> {
     let (last, by) = match rest.find(['*', '+']) {
         Some(at) => (&rest[..at], &rest[at..]),
@@ -70,7 +70,7 @@ fn range(first: &str, rest: &str) -> Result<Vec<String>, BadSweep> {
             return None;
         }
         if !own.is_empty() {
-            // The texts outlive this function's values.
+            // Take the unit from `first` or `rest`, which outlive this function's values.
             unit = [first, rest].into_iter().find_map(|whole| whole.find(own).map(|at| &whole[at..at + own.len()]))?;
         }
         Decimal::read(&text[..end])
