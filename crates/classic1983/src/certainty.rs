@@ -1,23 +1,23 @@
-//! How sure a simulated answer is: what becomes of it where a constant that was fitted is wrong by a tenth.
+//! Uncertainty of a simulated answer: its range if any fitted constant is wrong by 10 %.
 
 use machines::MachineFault;
 
 use crate::laboratory::{Figure, Setup, measure};
 
-/// An effect, and how far it moves.
+/// An effect, and its range if constants are wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spread {
-    /// As the machines stand.
+    /// With the machines unchanged.
     pub value: f64,
-    /// The lowest with any constant a tenth higher or lower.
+    /// The lowest value with any one constant 10 % higher or lower.
     pub low: f64,
-    /// The highest.
+    /// The highest value with any one constant 10 % higher or lower.
     pub high: f64,
-    /// The constant that moves it most; none where nothing moves it.
+    /// The constant that changes the effect most; `None` if no constant changes it.
     pub most: Option<String>,
 }
 
-/// The effect that these setups show, and its spread over every fitted constant that one of them has.
+/// Returns the effect that these setups show, and its spread over all fitted constants of their machines.
 pub fn spread(setups: &[Setup], effect: impl Fn(&[Figure]) -> f64) -> Result<Spread, MachineFault> {
     let mut constants: Vec<Constant> = Vec::new();
     for setup in setups {
@@ -29,7 +29,7 @@ pub fn spread(setups: &[Setup], effect: impl Fn(&[Figure]) -> f64) -> Result<Spr
     }
     let changes: Vec<(&Constant, f64)> =
         constants.iter().flat_map(|constant| [0.9, 1.1].map(|factor| (constant, factor))).collect();
-    // The setups as they stand, and then once more for every change.
+    // The setups unchanged, and then once for each change.
     let mut all = setups.to_vec();
     for (constant, factor) in &changes {
         for setup in setups {
@@ -52,8 +52,8 @@ pub fn spread(setups: &[Setup], effect: impl Fn(&[Figure]) -> f64) -> Result<Spr
     Ok(spread)
 }
 
-/// Numbers that go with another, in proportion: told once for each thing they are about, and one constant. Each says so
-/// itself, under `from` in its file.
+/// Numbers that are proportional to another: the first follows the second. Such a pair is written twice, but is one
+/// constant. The `from` of each follower in its file says so.
 const TIES: [(&str, &str); 4] = [
     ("kernel.clear_per_kib", "kernel.copy_per_kib"),
     ("kernel.block_write", "kernel.block_read"),
@@ -61,7 +61,7 @@ const TIES: [(&str, &str); 4] = [
     ("bus.from_memory", "bus.to_memory"),
 ];
 
-/// A number of a machine that was fitted. What several machines share is one constant.
+/// A fitted number of a machine. A number shared by several machines is one constant.
 #[derive(Clone, Debug, PartialEq)]
 struct Constant {
     field: String,
@@ -70,8 +70,8 @@ struct Constant {
 }
 
 impl Constant {
-    /// The setup with this constant so many times as large, and with it what it is tied to; as it is where it has no
-    /// such constant.
+    /// Returns the setup with this constant and its followers multiplied by `factor`. The setup is unchanged if it does
+    /// not have the constant.
     fn changed(&self, setup: &Setup, factor: f64) -> Result<Setup, MachineFault> {
         if !fitted(setup)?.contains(self) {
             return Ok(setup.clone());
@@ -87,7 +87,7 @@ impl Constant {
     }
 }
 
-/// The constants of a setup's machine that were fitted, but for those that go with another.
+/// The fitted constants of a setup's machine, without those that follow another.
 fn fitted(setup: &Setup) -> Result<Vec<Constant>, MachineFault> {
     let all: Vec<Constant> =
         setup.load()?.fitted().map(|(field, value, unit)| Constant { field, value, unit }).collect();
@@ -125,7 +125,7 @@ mod tests {
         constants.iter().any(|constant| constant.field == field)
     }
 
-    /// The driver's interrupts cost the same for both controllers: that is one constant of two setups.
+    /// The driver's interrupts cost the same with both controllers: one constant of two setups.
     #[test]
     fn what_two_machines_share_is_one_constant() {
         let of = |machine| fitted(&Setup::of(machine, 0, Classic::Read8192, 1)).expect("a machine");

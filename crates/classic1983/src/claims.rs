@@ -1,7 +1,7 @@
-//! What the paper claims in its sections 5 and 6, each beside what is printed and what is simulated.
+//! The claims of the paper's sections 5 and 6, each with printed and simulated figures.
 //!
-//! A claim is judged by an experiment of its own, by a threshold that stands in its line. Where both ways of the
-//! experiment give the same, these tests cannot tell, whatever the paper says.
+//! Each claim is judged by its own experiment and threshold. If both variants of the experiment give the same result,
+//! these tests cannot tell, whatever the paper says.
 
 use machines::{Machine, MachineFault};
 use workload::programs::mckusick::Classic::{self, Read8192, Write4096, Write8192};
@@ -9,19 +9,19 @@ use workload::programs::mckusick::Classic::{self, Read8192, Write4096, Write8192
 use crate::laboratory::{FILE_BYTES, Figure, PHASES, SATURATED, Setup, measure};
 use crate::published::RATES;
 
-/// What is to be said of a claim.
+/// The verdict about a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The simulated machines do as it says.
+    /// The simulation confirms the claim.
     Agrees,
-    /// They do not.
+    /// The simulation contradicts the claim.
     Disagrees,
-    /// They do the same either way, or nothing of it can be simulated.
+    /// Both variants give the same result, or the claim cannot be simulated.
     CannotTell,
 }
 
 impl Verdict {
-    /// As it is printed.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Agrees => "agrees",
@@ -31,22 +31,22 @@ impl Verdict {
     }
 }
 
-/// An assertion of the paper.
+/// A claim of the paper.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// In which section.
+    /// Section of the paper.
     pub section: u32,
-    /// What is said, in our words.
+    /// The claim, in our words.
     pub says: &'static str,
-    /// The paper's own figures for it; empty where it gives none.
+    /// The paper's own figures; empty if it gives none.
     pub printed: String,
-    /// The simulated ones.
+    /// The simulated figures.
     pub simulated: String,
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// Below this, two rates are the same: about what the paper's rounding to tens leaves open.
+/// Rates that differ by less than this are equal: about the error of the paper's rounding to tens.
 const SAME: f64 = 0.02;
 
 const SC750: &str = "vax750-sc750";
@@ -56,16 +56,16 @@ const UDA780: &str = "vax780-uda50";
 const BAD_LEAD: &str = "vax780-sc780-inadequate-lead";
 const EARLY: &str = "vax780-sc780-initial-arbitration";
 
-/// The controller asks for the bus early enough, and nothing else is changed.
+/// The controller requests the bus early enough. No other change.
 const ARBITRATION: &str = "bus=sbi";
 
-/// The delay between the blocks of a file before it was increased, and afterwards (4.2BSD mkfs.c 2.13 and 2.14).
+/// The rotational delay between blocks before and after it was increased (4.2BSD mkfs.c 2.13 and 2.14).
 const DELAYS: [&str; 2] = ["file_system.rotational_delay=2ms", "file_system.rotational_delay=4ms"];
 
-/// Two queues.
+/// Two queues: reads are served first.
 const READS_FIRST: &str = "controller.queue=reads-first";
 
-/// All of them, judged.
+/// Judges all claims.
 pub fn claims() -> Result<Vec<Claim>, MachineFault> {
     let judges: [fn() -> Result<Claim, MachineFault>; 20] = [
         writes_take_the_750s_cpu,
@@ -96,7 +96,7 @@ fn claim(section: u32, says: &'static str, printed: String, simulated: String, v
     Claim { section, says, printed, simulated, verdict }
 }
 
-/// Agrees where the later is higher than the earlier by more than what is the same, disagrees where it is lower.
+/// Agrees if `to` is higher than `from` by more than `SAME`; disagrees if it is lower by more than that.
 fn raises(from: f64, to: f64) -> Verdict {
     match to / from - 1.0 {
         change if change > SAME => Verdict::Agrees,
@@ -117,24 +117,24 @@ fn one(setup: &Setup) -> Result<Figure, MachineFault> {
     Ok(measure(std::slice::from_ref(setup))?[0])
 }
 
-/// The setup as it is, and with these changes.
+/// Measures the setup unchanged, and with all of these changes.
 fn both(setup: &Setup, changes: &[&str]) -> Result<(Figure, Figure), MachineFault> {
     let changed = changes.iter().fold(setup.clone(), |setup, change| setup.with(*change));
     let figures = measure(&[setup.clone(), changed])?;
     Ok((figures[0], figures[1]))
 }
 
-/// A printed rate: table, half, test, configuration, drives.
+/// Returns a printed rate: table, half, test, configuration, drives.
 fn printed(table: usize, half: usize, test: usize, configuration: usize, drives: usize) -> f64 {
     RATES[table].figure(half, test, configuration, drives).kbytes_per_sec.map_or(f64::NAN, f64::from)
 }
 
-/// `320 -> 440`
+/// Formats `320 -> 440`.
 fn arrow(from: f64, to: f64) -> String {
     format!("{} -> {}", stats::digits::significant(from, 3), stats::digits::significant(to, 3))
 }
 
-/// All tests of one drive, or of two, on blocks of eight Kbytes and of four.
+/// Returns all tests on these numbers of drives, with blocks of 8 Kbytes and of 4.
 fn all_tests(machine: &'static str, drives: &[usize]) -> Vec<Setup> {
     let halves = [0, 1].into_iter();
     let tests = halves.flat_map(|half| Classic::ALL.map(|test| (half, test)));
@@ -167,7 +167,7 @@ fn writes_take_the_750s_cpu() -> Result<Claim, MachineFault> {
 
 fn writes_saturate_earlier() -> Result<Claim, MachineFault> {
     let figures = measure(&[Setup::of(SC750, 0, Read8192, 2), Setup::of(SC750, 0, Write8192, 2)])?;
-    // Where a processor is not full, the rate at which it would be: as much of it for every Kbyte.
+    // If a processor is not saturated, extrapolate to the rate at which it would be, with the same CPU time per Kbyte.
     let full = |rate: f64, share: f64| rate * 100.0 / share;
     let both = |[read, write]: [(f64, f64); 2]| {
         format!(
@@ -189,7 +189,7 @@ fn writes_saturate_earlier() -> Result<Claim, MachineFault> {
         "Writes saturate the CPU at a lower rate than reads, because they also allocate blocks.",
         both(in_print),
         both(simulated),
-        // A processor that writing does not fill is not saturated by it at any rate.
+        // If writes do not saturate the processor, the question has no answer.
         if write.1 < SATURATED { Verdict::CannotTell } else { raises(full(write.0, write.1), full(read.0, read.1)) },
     ))
 }
@@ -280,7 +280,7 @@ fn small_lead_loses_turns() -> Result<Claim, MachineFault> {
 fn earlier_arbitration_helps() -> Result<Claim, MachineFault> {
     let setups = all_tests(EARLY, &[1]);
     let early = measure(&setups)?;
-    // The bus alone: the last stage has another delay between blocks and other firmware too.
+    // Change the bus only: the last stage also has another rotational delay and other firmware.
     let late = measure(&setups.iter().map(|setup| setup.with(ARBITRATION)).collect::<Vec<Setup>>())?;
     let higher = early.iter().zip(&late).filter(|(early, late)| late.rate() > early.rate()).count();
     Ok(claim(
@@ -297,7 +297,7 @@ fn earlier_arbitration_helps() -> Result<Claim, MachineFault> {
 }
 
 fn more_delay_was_needed() -> Result<Claim, MachineFault> {
-    // What a longer delay brings where the bus comes late, and where it comes in time.
+    // Compare the gain of a longer delay with late bus grants and with grants in time.
     let small: Vec<Setup> = all_tests(EARLY, &[1]).into_iter().filter(|setup| setup.half == 1).collect();
     let gain = |bus: &[&str]| -> Result<(f64, f64), MachineFault> {
         let with = |delay: &str| -> Result<f64, MachineFault> {
@@ -318,7 +318,7 @@ fn more_delay_was_needed() -> Result<Claim, MachineFault> {
             arrow(late.0, late.1),
             arrow(in_time.0, in_time.1)
         ),
-        // It was needed where it brings something, and brings more than before.
+        // The longer delay was needed if it brings a gain, and a larger one than before.
         match (by(in_time), by(in_time) - by(late)) {
             (now, more) if now > SAME && more > SAME => Verdict::Agrees,
             (now, more) if now < -SAME || more < -SAME => Verdict::Disagrees,
@@ -328,7 +328,7 @@ fn more_delay_was_needed() -> Result<Claim, MachineFault> {
 }
 
 fn contention_needed_it() -> Result<Claim, MachineFault> {
-    // The need of the claim before this one; all tests, as it is writes that move data while the processor works.
+    // The need from the previous claim. All tests, because writes move data while the processor works.
     let tests: Vec<Setup> = all_tests(EARLY, &[1]).into_iter().filter(|setup| setup.half == 1).collect();
     let with = |changes: &[&str]| -> Result<Vec<Figure>, MachineFault> {
         let changed = tests.iter().map(|setup| changes.iter().fold(setup.clone(), |setup, change| setup.with(*change)));
@@ -355,9 +355,9 @@ fn contention_needed_it() -> Result<Claim, MachineFault> {
             stats::digits::significant(mean(&long), 3)
         ),
         match () {
-            // Where the delay brings nothing, nothing had to be brought.
+            // If the longer delay brings no gain, it was not needed, and there is nothing to explain.
             () if mean(&long) <= mean(&own) * (1.0 + SAME) => Verdict::CannotTell,
-            // Without its cause the need would be gone, at least for the most part, and the cause has grown.
+            // Without its cause the need must mostly disappear, and the cause must have grown.
             () => verdict(closed > 0.5 && slowed(&own) > slowed(&before)),
         },
     ))
@@ -384,7 +384,7 @@ fn buffers_smooth_slow_buses() -> Result<Claim, MachineFault> {
     ))
 }
 
-/// Our reading of "similar": within a third.
+/// Our interpretation of "similar": within a third.
 const SIMILAR: f64 = 0.67;
 
 fn uda_keeps_up() -> Result<Claim, MachineFault> {
@@ -420,7 +420,7 @@ fn intelligence_hinders() -> Result<Claim, MachineFault> {
     for drives in [1, 2] {
         tests.extend(Classic::ALL.map(|test| Setup::of(UDA780, 0, test, drives)));
     }
-    // With as much buffer as the UDA50: without it, it would be the buffer that is judged.
+    // With the same buffer size as the UDA50; otherwise the experiment would judge the buffer.
     let plain = tests.iter().map(|setup| setup.with("controller=sc780").with("controller.buffer_sectors=52"));
     let plain = measure(&plain.collect::<Vec<Setup>>())?;
     let own = measure(&tests)?;
@@ -444,7 +444,7 @@ fn intelligence_hinders() -> Result<Claim, MachineFault> {
     ))
 }
 
-/// Between the drivers' shares of the processor may lie so many points: half of what the paper's own "10-14%" spans.
+/// Maximum difference of the drivers' CPU shares, in points: half the width of the paper's own "10-14%".
 const SHARES_APART: f64 = 4.0;
 
 fn drivers_cost_the_same() -> Result<Claim, MachineFault> {
@@ -463,7 +463,7 @@ fn drivers_cost_the_same() -> Result<Claim, MachineFault> {
 }
 
 fn reads_go_first() -> Result<Claim, MachineFault> {
-    // Of the tests that both read and write: which of the two comes nearer to what was measured?
+    // For the tests that both read and write: which queue order is closer to the measurements?
     let tests = (0..2).flat_map(|half| [1, 2].map(|test| (half, test)));
     let cells: Vec<(usize, usize, usize)> =
         tests.flat_map(|(half, test)| [1, 2].map(|drives| (half, test, drives))).collect();
@@ -556,7 +556,7 @@ mod tests {
         for claim in &claims {
             assert!(!claim.simulated.contains("NaN") && !claim.printed.contains("NaN"), "{claim:?}");
         }
-        // What the tables show by themselves: the stages of the SC780, and two drives on the UDA50.
+        // Verdicts that are visible in the tables themselves: the stages of the SC780, and two drives on the UDA50.
         let agree =
             |says: &str| claims.iter().any(|claim| claim.says.contains(says) && claim.verdict == Verdict::Agrees);
         assert!(agree("search lead") && agree("arbitration for the SBI") && agree("two drives at once"), "{claims:#?}");

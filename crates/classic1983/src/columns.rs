@@ -1,8 +1,8 @@
-//! Which simulated machine stands for which column of the published tables.
+//! Maps each column of the published tables to a simulated machine.
 
 use crate::published::{RATES, RateTable};
 
-/// The machine of every column, in the order of the tables: by the names under `machines/`.
+/// The machine of each column, by its name under `machines/`, in the order of the tables.
 const MACHINES: [&[&str]; 5] = [
     &["vax750-sc750", "vax750-uda50"],
     &["vax780-sc780", "vax780-uda50", "vax780-si9900"],
@@ -11,32 +11,32 @@ const MACHINES: [&[&str]; 5] = [
     &["vax780-sc780-inadequate-lead", "vax780-sc780-initial-arbitration", "vax780-sc780"],
 ];
 
-/// A pair of columns: one drive and two of one configuration.
+/// A pair of columns: one and two drives of one configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// The table it stands in.
+    /// The table that it belongs to.
     pub table: &'static RateTable,
-    /// Which of the table's pairs.
+    /// Index of the pair in the table.
     pub index: usize,
-    /// The machine that stands for it.
+    /// The simulated machine.
     pub machine: &'static str,
 }
 
 impl Column {
-    /// All of them, in the order of the tables.
+    /// All column pairs, in the order of the tables.
     pub fn all() -> impl Iterator<Item = Column> {
         RATES.iter().zip(MACHINES).flat_map(|(table, machines)| {
             machines.iter().enumerate().map(move |(index, machine)| Column { table, index, machine })
         })
     }
 
-    /// What the paper calls it.
+    /// The paper's name for it.
     pub fn configuration(self) -> &'static str {
         self.table.configurations[self.index]
     }
 
-    /// Whether its cells judge the simulation: those of the first two tables, and the stages of the last that
-    /// no other table prints. The rest repeat them.
+    /// True if its cells judge the simulation: those of the first two tables, and the stages of the last table that no
+    /// other table prints. The other columns repeat them.
     pub fn judges(self) -> bool {
         !Column::all().take_while(|other| !self.is(other)).any(|before| before.machine == self.machine)
     }
@@ -50,9 +50,9 @@ impl Column {
         (self.table.id, self.index) == (other.table.id, other.index)
     }
 
-    /// The column whose CPU shares judge this one's cells with two drives. Of the UDA50 on the 750 tables 1 and 3
-    /// print different ones, and a program that needs less of the CPU per Kbyte beside another than alone, as
-    /// table 1 has it, is the less plausible.
+    /// The column whose CPU shares judge this one's cells with two drives. For the UDA50 on the 750, tables 1 and 3
+    /// differ. In table 1, a program needs less CPU per Kbyte next to another program than alone, which is less
+    /// plausible.
     pub fn judge_of_cpu(self, drives: usize) -> Column {
         let third = self.twins().find(|twin| twin.table.id == "T3");
         third.filter(|_| drives == 2 && self.machine == "vax750-uda50").unwrap_or(self)
@@ -73,8 +73,8 @@ mod tests {
         assert_eq!(judging, [("T1", 0), ("T1", 1), ("T2", 0), ("T2", 1), ("T2", 2), ("T5", 0), ("T5", 1)]);
     }
 
-    /// The paper prints most measurements twice. Between the tables eleven cells differ, all of the UDA50 on the
-    /// 750: seven rates, of which table 1 prints the tens, and four CPU shares.
+    /// The paper prints most measurements twice. Eleven cells differ between the tables, all of the UDA50 on the 750:
+    /// seven rates, which table 1 rounds to tens, and four CPU shares.
     #[test]
     fn twins_differ_in_eleven_cells() {
         let mut rates = 0;

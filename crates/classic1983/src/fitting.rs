@@ -1,4 +1,4 @@
-//! The judging cells of the paper on machines whose constants are changed: what a fit asks again and again.
+//! Simulates the judging cells of the paper on machines with changed constants. A fit does this repeatedly.
 
 use machines::{Kind, Machine, Place};
 use simulator::Description;
@@ -9,29 +9,29 @@ use crate::columns::Column;
 use crate::laboratory::{FILE_BYTES, Test, each, over_phases};
 use crate::published::{FILE_SYSTEMS, TESTS};
 
-/// A cell that judges.
+/// A cell that judges the simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
     /// The table that it is judged in.
     pub table: &'static str,
-    /// What the paper calls its column.
+    /// The paper's name for its column.
     pub configuration: &'static str,
-    /// The machine that stands for it.
+    /// The simulated machine.
     pub machine: &'static str,
-    /// Which file system: 0 with blocks of eight Kbytes, 1 with four.
+    /// The file system: 0 has blocks of 8 Kbytes, 1 of 4.
     pub half: usize,
-    /// Which test, in the order of the tables.
+    /// Index of the test, in the order of the tables.
     pub test: usize,
-    /// On how many drives.
+    /// Number of drives.
     pub drives: usize,
-    /// Kbytes a second, as printed.
+    /// Rate in Kbytes per second, as printed.
     pub kbytes_per_sec: f64,
-    /// Percent of the CPU, as printed where it judges.
+    /// CPU share in percent, as printed in the column that judges it.
     pub cpu_percent: Option<f64>,
 }
 
 impl Cell {
-    /// All of them, in the order of the tables.
+    /// All judging cells, in the order of the tables.
     pub fn all() -> Vec<Cell> {
         let mut cells = Vec::new();
         for column in Column::all().filter(|column| column.judges()) {
@@ -62,25 +62,25 @@ impl Cell {
         cells
     }
 
-    /// What the paper calls its file system.
+    /// The paper's name for its file system.
     pub fn file_system(&self) -> &'static str {
         FILE_SYSTEMS[self.half]
     }
 
-    /// The program.
+    /// The name of the test.
     pub fn program(&self) -> &'static str {
         TESTS[self.test]
     }
 }
 
-/// A number of a part, set differently.
+/// A changed number of a part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// The file it is written in.
+    /// Path of the file that it is written in.
     pub file: String,
     /// Its dotted name.
     pub field: String,
-    /// The new one, with its unit.
+    /// The new value, with its unit.
     pub value: String,
 }
 
@@ -89,19 +89,20 @@ pub struct Change {
 pub struct Machines(Vec<Machine>);
 
 impl Machines {
-    /// As they stand in `machines/`.
+    /// Loads the machines from `machines/`, unchanged.
     #[expect(clippy::new_without_default, reason = "there is no default machine")]
     pub fn new() -> Machines {
         Machines(Machine::all().collect())
     }
 
-    /// The machines that have a field from that file.
+    /// Returns the names of the machines that have the field from that file.
     pub fn with(&self, file: &str, field: &str) -> impl Iterator<Item = &str> {
         self.0.iter().filter(move |machine| has(machine, file, field)).map(|machine| machine.name.as_str())
     }
 
-    /// What these cells come to, in their order, where these fields are set differently: each in every machine that
-    /// has it from that file. The mean over so many ways in which the platters stand.
+    /// Simulates the cells with these changes, and returns the results in the order of the cells. Each change applies
+    /// to all machines that have the field from that file. Results are means over `phases` starting positions of the
+    /// platters.
     pub fn simulate(&self, cells: &[Cell], changes: &[Change], phases: u32) -> Result<Vec<Simulated>, String> {
         let describe = |machine: &Machine| -> Result<Description, String> {
             let mut changed = machine.clone();

@@ -1,8 +1,8 @@
-//! The laboratory: what a simulated machine does as it stands, or with something about it changed. Every figure of
-//! the paper's tables, of its questions and of its claims comes from here.
+//! Simulates machines, unchanged or with changes. All figures of the paper's tables, questions and claims come from
+//! here.
 //!
-//! A figure is the mean over [`PHASES`] ways in which the platters can stand at the beginning, spread evenly: one way
-//! alone would be chance. The same setups give the same figures, however many processors work on them.
+//! A figure is the mean over [`PHASES`] evenly spaced starting positions of the platters. One position alone would be
+//! chance. The same setups give the same figures, on any number of processors.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,39 +16,39 @@ use workload::programs::lab::LargeFile;
 use workload::programs::mckusick::Classic;
 use workload::{Access, Handle, Mode, Name, Op, Placing, Stream};
 
-/// How many ways the platters stand.
+/// Number of starting positions of the platters.
 pub const PHASES: u32 = 10;
 
-/// From this share on the processor limits, in percent: the least that the paper itself calls so is 96 % (section 5, of
-/// two programs).
+/// CPU share in percent from which the processor is the limit. The lowest share that the paper itself calls saturated
+/// is 96 % (section 5, for two programs).
 pub const SATURATED: f64 = 96.0;
 
-/// Eight megabytes, as in 1983 (Kridle & McKusick 1983, section 4).
+/// File size: eight megabytes, as in 1983 (Kridle & McKusick 1983, section 4).
 pub const FILE_BYTES: u64 = 8 << 20;
 
-/// What an experiment is made of.
+/// The streams of an experiment.
 pub(crate) struct Streams {
-    /// What makes its file ready.
+    /// Creates its files.
     pub(crate) files: Stream,
-    /// What ran just before.
+    /// Runs just before the clock starts.
     pub(crate) before: Stream,
-    /// What is measured.
+    /// The measured steps.
     pub(crate) steps: Stream,
 }
 
-/// What can be run.
+/// A test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Test {
     /// One of the four programs of the paper.
     Classic(Classic),
-    /// Every block of 4096 bytes once, in random order.
+    /// Reads every block of 4096 bytes once, in random order.
     RandomReads,
-    /// The same, written.
+    /// Writes every block of 4096 bytes once, in random order.
     RandomWrites,
 }
 
 impl Test {
-    /// The program of the paper, where it is one.
+    /// Returns the program of the paper; `None` for the other tests.
     pub fn classic(self) -> Option<Classic> {
         match self {
             Test::Classic(classic) => Some(classic),
@@ -56,7 +56,7 @@ impl Test {
         }
     }
 
-    /// As it is printed.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Test::Classic(classic) => classic.name(),
@@ -65,7 +65,7 @@ impl Test {
         }
     }
 
-    /// What it is made of.
+    /// Returns the streams of the test.
     pub(crate) fn streams(self) -> Streams {
         let phase = match self {
             Test::Classic(classic) => {
@@ -84,9 +84,11 @@ impl Test {
     }
 }
 
-/// The end of the run before, where it left anything on its way to the drives. Every test was run three times and the
-/// first did not count (Kridle & McKusick 1983, section 4): `rewrite_8192` follows itself, without a pause, while a
-/// file that is written anew is removed before, which takes longer than to write what is left.
+/// Returns the end of the previous run, if it leaves dirty data.
+///
+/// Each test was run three times, and the first run did not count (Kridle & McKusick 1983, section 4). So
+/// `rewrite_8192` directly follows another `rewrite_8192`. The tests that write a new file remove the old one first,
+/// which takes longer than to write the remaining dirty data.
 fn before(classic: Classic) -> Stream {
     if classic != Classic::Rewrite8192 {
         return Stream::empty();
@@ -99,100 +101,99 @@ fn before(classic: Classic) -> Stream {
     Stream::of([open].into_iter().chain(offsets.map(write)).collect())
 }
 
-/// More than any buffer cache of the time held.
+/// More than any buffer cache of the time.
 const TAIL_BYTES: u64 = 1 << 20;
 
-/// One thing to be measured.
+/// A single measurement.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Which machine.
+    /// Name of the machine.
     pub machine: &'static str,
-    /// What is set differently, as `--set` takes it.
+    /// Settings, as `--set` takes them.
     pub changes: Vec<String>,
-    /// Which of its file systems: 0 with blocks of eight Kbytes, 1 with four.
+    /// The file system: 0 has blocks of 8 Kbytes, 1 of 4.
     pub half: usize,
-    /// On how many drives.
+    /// Number of drives.
     pub drives: usize,
-    /// Which test.
+    /// The test.
     pub test: Test,
 }
 
 impl Setup {
-    /// The machine as it stands.
+    /// Returns the setup with the machine unchanged.
     pub fn of(machine: &'static str, half: usize, test: Classic, drives: usize) -> Setup {
         Setup { machine, changes: Vec::new(), half, drives, test: Test::Classic(test) }
     }
 
-    /// The same with something set differently.
+    /// Returns the setup with one more setting.
     pub fn with(&self, change: impl Into<String>) -> Setup {
         let mut changed = self.clone();
         changed.changes.push(change.into());
         changed
     }
 
-    /// The machine, as changed.
+    /// Returns the machine with the settings applied.
     pub fn load(&self) -> Result<Machine, MachineFault> {
         let mut machine = Machine::load(self.machine)?;
         self.changes.iter().try_for_each(|change| machine.set(change))?;
         Ok(machine)
     }
 
-    /// What is simulated.
+    /// Returns the description that is simulated.
     pub fn describe(&self) -> Result<Description, MachineFault> {
         self.load()?.describe(self.drives as u32, FILE_BYTES)
     }
 }
 
-/// What came of it, summed or averaged over the ways in which the platters can stand.
+/// Result of a setup, summed or averaged over the starting positions of the platters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// As the paper prints it.
+    /// Rate and CPU share, as the paper prints them.
     pub simulated: Simulated,
-    /// Where the programs' time went, summed.
+    /// Time of the programs by owner, summed.
     pub time: ProgramTime,
-    /// What the processor was busy with, in the order of [`Cause::ALL`], until the last program ended, in nanoseconds:
-    /// also while no program was charged for it.
+    /// Processor time by cause, in nanoseconds, in the order of [`Cause::ALL`], until the last program ended. Includes
+    /// time that is not charged to any program.
     pub processor: [u64; Cause::COUNT],
-    /// How long that was.
+    /// Elapsed time, in nanoseconds.
     pub elapsed: u64,
-    /// Where the drives' time went, in the order of [`Activity::ALL`], summed over drives, in nanoseconds.
+    /// Time of the drives by activity, in nanoseconds, in the order of [`Activity::ALL`], summed over the drives.
     pub drives: [u64; Activity::COUNT],
-    /// How many requests the drives had to read, and how long they had nothing to do just before or just after one,
-    /// in nanoseconds.
+    /// Number of read requests of the drives, and the idle time directly before and after them, in nanoseconds.
     pub around_reads: (u64, u64),
 }
 
 impl Figure {
-    /// Kbytes (1024) a second.
+    /// Rate in Kbytes (1024 bytes) per second.
     pub fn rate(&self) -> f64 {
         self.simulated.kbytes_per_sec
     }
 
-    /// How long a drive had nothing to do just before and just after a request to read, in milliseconds; nothing where
-    /// none came.
+    /// Mean idle time of a drive directly before and after a read request, in milliseconds; `None` if there were no
+    /// reads.
     pub fn idle_around_a_read(&self) -> Option<f64> {
         let (reads, idle) = self.around_reads;
         (reads > 0).then(|| idle as f64 / 1e6 / reads as f64)
     }
 
-    /// The part of all time in which the processor did something.
+    /// Share of the elapsed time in which the processor was busy with this cause.
     pub fn processor_in(&self, cause: Cause) -> f64 {
         self.processor[cause as usize] as f64 / self.elapsed as f64
     }
 
-    /// The part of the programs' time in which the processor did something of theirs.
+    /// Share of the programs' time in which they were on the processor for this cause.
     pub fn cpu_in(&self, cause: Cause) -> f64 {
         self.time.running[cause as usize].as_secs_f64() / self.time.elapsed.as_secs_f64()
     }
 
-    /// What limits it, in a word: the processor where it leaves the programs next to no time to wait, and else what
-    /// they wait for most.
+    /// The bottleneck: `cpu` if the programs hardly wait for anything else, otherwise the activity that they wait for
+    /// most.
     pub fn limit(&self) -> &'static str {
         limit(&self.time)
     }
 }
 
-/// What limits programs whose time went so.
+/// The bottleneck of programs with these times.
 pub(crate) fn limit(time: &ProgramTime) -> &'static str {
     let busy = (time.cpu() + time.ready).as_secs_f64() / time.elapsed.as_secs_f64();
     if 100.0 * busy >= SATURATED {
@@ -202,12 +203,12 @@ pub(crate) fn limit(time: &ProgramTime) -> &'static str {
     waits.fold(("n.m.", 0), |most, other| if other.1 > most.1 { other } else { most }).0
 }
 
-/// Measures all of them; the figures come in the order of the setups.
+/// Measures all setups in parallel. The figures are in the order of the setups.
 pub fn measure(setups: &[Setup]) -> Result<Vec<Figure>, MachineFault> {
     each(setups, figure).into_iter().collect()
 }
 
-/// Asks the same of all of these, on as many processors as there are; the answers come in their order.
+/// Applies `ask` to all elements, on all available processors. The answers are in the order of the elements.
 pub fn each<T: Sync, A: Send>(all: &[T], ask: impl Fn(&T) -> A + Sync) -> Vec<A> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get).min(all.len());
     let next = AtomicUsize::new(0);
@@ -227,7 +228,7 @@ pub fn each<T: Sync, A: Send>(all: &[T], ask: impl Fn(&T) -> A + Sync) -> Vec<A>
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
-/// Measures one.
+/// Measures one setup.
 fn figure(setup: &Setup) -> Result<Figure, MachineFault> {
     let machine = setup.load()?;
     let description = machine.describe(setup.drives as u32, FILE_BYTES)?;
@@ -235,7 +236,7 @@ fn figure(setup: &Setup) -> Result<Figure, MachineFault> {
         .map_err(|invalid| machine.impossible(&invalid, None))
 }
 
-/// The mean over so many ways in which the platters stand.
+/// Returns the mean over `phases` starting positions of the platters.
 pub fn over_phases(
     description: &Description,
     half: usize,
@@ -271,8 +272,8 @@ pub fn over_phases(
     Ok(Figure { simulated, time, processor, elapsed, drives: spent, around_reads })
 }
 
-/// What comes of it in each of so many ways in which the platters stand: on so many drives, by so many programs on
-/// each.
+/// Runs the streams from each of `phases` starting positions of the platters, on `drives` drives with `streams`
+/// programs on each.
 pub(crate) fn outcomes(
     (description, half): (&Description, usize),
     (drives, streams): (usize, usize),
@@ -286,7 +287,7 @@ pub(crate) fn outcomes(
     (0..phases).map(|phase| prepared.run(Chance { phase, phases, ..Chance::default() })).collect()
 }
 
-/// Of several drives' times, the sums by activity.
+/// Sums the times of several drives by activity.
 fn transposed(drives: &[[units::Nanos; Activity::COUNT]]) -> [u64; Activity::COUNT] {
     std::array::from_fn(|activity| drives.iter().map(|drive| drive[activity].0).sum())
 }

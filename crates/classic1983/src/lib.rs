@@ -1,5 +1,5 @@
-//! The paper of 1983 (Kridle & McKusick) on simulated machines: its tables, the questions that it asks and leaves open,
-//! and what it claims.
+//! The paper of 1983 (Kridle & McKusick) on simulated machines: its tables, its questions, answered and open, and its
+//! claims.
 //!
 //! ```text
 //!   published (as printed) ── columns ──> tables, fitting (the cells that judge)

@@ -1,28 +1,28 @@
-//! The tables of Kridle & McKusick 1983, section 5, and the drives of its section 2, as printed and never
-//! corrected. The same measurement stands in several tables; where they differ, both stay as they are.
+//! The tables of Kridle & McKusick 1983, section 5, and the drives of its section 2, as printed and never corrected.
+//! Some measurements are in several tables. If those differ, both are kept.
 
 use stats::compare::replication::Published;
 
-/// A table of rates, as it is printed: the same four tests on two file systems.
+/// A table of rates, as printed: the same four tests on two file systems.
 #[derive(Debug)]
 pub struct RateTable {
-    /// What we call it; the paper does not number its tables.
+    /// Our name for it; the paper does not number its tables.
     pub id: &'static str,
-    /// What the paper calls it.
+    /// The paper's title.
     pub title: &'static str,
-    /// The headings of its pairs of columns, one drive and two. A line break is written as ` / `.
+    /// The headings of its column pairs (one drive, two drives). A line break is written as ` / `.
     pub configurations: &'static [&'static str],
-    /// A row per test: on the file system with blocks of eight Kbytes, then on that with four.
+    /// One row per test: first with blocks of 8 Kbytes, then with blocks of 4.
     rows: [[&'static str; 4]; 2],
 }
 
-/// The file systems, in the order of a table's halves: block and fragment.
+/// The file systems, in the order of a table's halves: block size and fragment size.
 pub const FILE_SYSTEMS: [&str; 2] = ["8K/1K", "4K/1K"];
 
 /// The tests, in the order of a half's rows.
 pub const TESTS: [&str; 4] = ["read_8192", "write_4096", "write_8192", "rewrite_8192"];
 
-/// Of a mark behind a figure.
+/// Footnote of the mark `*` after a figure.
 pub const FOOTNOTE: &str = "* the operation of the hardware was suspect during these tests.";
 
 /// All tables of rates.
@@ -128,18 +128,18 @@ pub const RATES: [RateTable; 5] = [
     },
 ];
 
-/// A table of a drive's characteristics, as it is printed.
+/// A table of a drive's characteristics, as printed.
 #[derive(Debug)]
 pub struct DriveTable {
-    /// What we call it.
+    /// Our name for it.
     pub id: &'static str,
-    /// What the paper calls it.
+    /// The paper's title.
     pub title: &'static str,
-    /// What, how much, of what.
+    /// Characteristic, value, unit.
     pub rows: [(&'static str, &'static str, &'static str); 9],
 }
 
-/// The two drives.
+/// The two drives of the paper.
 pub const DRIVES: [DriveTable; 2] = [
     DriveTable {
         id: "D1",
@@ -174,14 +174,14 @@ pub const DRIVES: [DriveTable; 2] = [
 ];
 
 impl RateTable {
-    /// The figure of a cell: half 0 or 1, a test, a configuration, one drive or two.
+    /// Returns the figure of a cell. `half` is 0 or 1, `drives` is 1 or 2.
     pub fn figure(&self, half: usize, test: usize, configuration: usize, drives: usize) -> Published {
         let row = figures(self.rows[half][test]);
         row[2 * configuration + drives - 1]
     }
 }
 
-/// The figures of a row: `490 (69%)`, `220 (58%)*`, `320`, `n.m.`
+/// Parses the figures of a row: `490 (69%)`, `220 (58%)*`, `320`, `n.m.`
 fn figures(row: &str) -> Vec<Published> {
     let mut figures: Vec<Published> = Vec::new();
     for word in row.split_whitespace() {
@@ -216,7 +216,7 @@ mod tests {
         all
     }
 
-    /// The counts of the paper itself: 192 cells, 24 of them not measured, 148 with a CPU share, 6 suspect.
+    /// The counts in the paper: 192 cells, 24 of them not measured, 148 with a CPU share, 6 suspect.
     #[test]
     fn as_many_cells_as_are_printed() {
         let all = all();

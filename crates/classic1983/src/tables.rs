@@ -1,4 +1,4 @@
-//! The tables of Kridle & McKusick 1983 beside the simulated ones.
+//! The tables of Kridle & McKusick 1983 next to the simulated ones.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use crate::columns::Column;
 use crate::laboratory::{FILE_BYTES, Setup, measure};
 use crate::published::{FILE_SYSTEMS, RATES, TESTS};
 
-/// A machine, a half of the tables, a test, the drives: what is simulated once for all columns that print it.
+/// Machine, half of the tables, test, number of drives. Simulated once for all columns that print it.
 type Experiment = (&'static str, usize, usize, usize);
 
-/// What is simulated gives: the figure, and what limits it.
+/// A simulated figure and its bottleneck.
 type Outcome = (Simulated, &'static str);
 
-/// All cells of these tables, in the order in which they are printed, and their twins in others.
+/// Compares all cells of these tables, in printed order, and their twins in other tables.
 pub fn comparisons(tables: &[&str]) -> Result<Vec<Comparison>, MachineFault> {
     let experiments = experiments(tables);
     let setup = |&(machine, half, test, drives): &Experiment| {
@@ -29,7 +29,7 @@ pub fn comparisons(tables: &[&str]) -> Result<Vec<Comparison>, MachineFault> {
     Ok(beside(&experiments.into_iter().zip(outcomes).collect()))
 }
 
-/// Every experiment that these tables need, once each.
+/// Returns each experiment that these tables need, once.
 fn experiments(tables: &[&str]) -> Vec<Experiment> {
     let is_printed = |column: &Column| tables.contains(&column.table.id);
     let columns = || {
@@ -41,13 +41,13 @@ fn experiments(tables: &[&str]) -> Vec<Experiment> {
     cells.flat_map(|(half, test, drives)| columns().map(move |column| (column.machine, half, test, drives))).collect()
 }
 
-/// What the paper prints beside the cells of a run that simulated one of its machines, where that was as it stands:
-/// with no part and no number changed. From the first table that prints it.
+/// Returns the paper's figures for the cells of a stored run that simulated one of its machines without any changed
+/// part or number. A figure is from the first table that prints it.
 pub fn published_beside(document: &Document) -> Vec<Comparison> {
     document.cells.iter().filter_map(|cell| published_of(cell, machine(document, cell))).collect()
 }
 
-/// What was simulated: as the target was given, without the name that it was called by.
+/// Returns the simulated machine: the target as given, without its own name or `sim:`.
 fn machine<'a>(document: &'a Document, cell: &'a Cell) -> &'a str {
     let info = document.run.targets.iter().find(|info| info.name == cell.target);
     let given = info.map_or(cell.target.as_str(), |info| info.argument.as_str());
@@ -83,10 +83,10 @@ fn published_of(cell: &Cell, machine: &str) -> Option<Comparison> {
     })
 }
 
-/// What a simulated cell has in any case; a part or a number that was changed has a name of its own.
+/// Parameters that every simulated cell has. A changed part or number adds another one.
 const OF_EVERY_CELL: [&str; 5] = ["buffer_bytes", "drives", "engine", "file_bytes", "file_system"];
 
-/// What is printed, wherever it was printed, beside what was computed.
+/// Combines all printed figures with the simulated ones.
 fn beside(outcomes: &BTreeMap<Experiment, Outcome>) -> Vec<Comparison> {
     let mut cells = Vec::new();
     for table in &RATES {
@@ -138,10 +138,10 @@ mod tests {
         let summary = stats::compare::replication::summary(&cells).expect("cells that judge");
         assert_eq!((cells.len(), summary.rate.cells, summary.cpu.cells), (192, 93, 73));
         assert_eq!(outcomes.len(), 7 * 16);
-        // A table alone needs its machines alone, and brings the cells in which others print the same.
+        // A single table only needs its own machines, and includes the cells of other tables that print the same.
         let third = of(&["T3"]);
         assert_eq!((third.len(), beside(&third).len()), (2 * 16, 4 * 16));
-        // The 750 with the UDA50 and two drives is judged by table 3.
+        // The CPU share of the 750 with the UDA50 and two drives is judged by table 3.
         let odd = cells.iter().filter(|cell| cell.judges && cell.cpu_percent_judged.is_some()).count();
         assert_eq!(odd, 4);
     }

@@ -1,11 +1,12 @@
-//! Does the ranking of the controllers depend on the approach? The direct one reads and writes user files; the indirect
-//! one, which DEC took and the paper did not (section 3), draws accesses from a mix. The authors suspect two things of
-//! it: that places drawn at random show no locality, as no real system does; and that requests are ordered by the UDA50
-//! there and by nobody else, as VMS orders none (section 1).
+//! Does the ranking of the controllers depend on the approach?
 //!
-//! So that each can be seen by itself there are rows with and without locality, with one program at a time and several,
-//! and with drivers that order and that do not. The UDA50 orders in all of them, as section 2.1 says; files in order,
-//! by which the machines under `machines/` were fitted, give it nothing to order.
+//! The direct approach reads and writes user files. The indirect approach, which DEC took and the paper did not
+//! (section 3), draws accesses from a mix. The authors suspect two flaws of it. Random accesses show no locality,
+//! unlike any real system. And only the UDA50 orders requests there, because VMS orders none (section 1).
+//!
+//! The rows show each effect separately: with and without locality, with one program at a time and several, and with
+//! drivers that order requests or do not. The UDA50 orders requests in all rows, as section 2.1 says. The machines
+//! under `machines/` were fitted to tests with sequential files, which give the UDA50 nothing to order.
 
 use machines::{Machine, MachineFault};
 use simulator::{Outcome, ProgramTime};
@@ -18,14 +19,14 @@ use workload::programs::vaxmix::{SIMULATED_FILE, VaxMix};
 use crate::columns::Column;
 use crate::laboratory::{FILE_BYTES, Streams, Test, each, limit, outcomes};
 
-/// By which approach.
+/// An approach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Approach {
     /// The four programs of the paper, one after the other: the mean of their rates.
     Direct,
-    /// Accesses at uniform places.
+    /// Random accesses, uniformly distributed.
     Uniform,
-    /// Accesses with locality.
+    /// Random accesses with locality.
     Local,
 }
 
@@ -52,31 +53,32 @@ impl Approach {
 struct Row {
     approach: Approach,
     drives: usize,
-    /// Programs on each drive.
+    /// Programs per drive.
     streams: usize,
-    /// Whether drivers order, as those of 4.2BSD do but for the UDA50's, or none does, as under VMS.
+    /// True if drivers order requests, as all drivers of 4.2BSD do except the UDA50's. False if none does, as under
+    /// VMS.
     driver_orders: bool,
 }
 
-/// Programs at once on a drive, where several are. Ours: enough that there is something to order, and no more than the
-/// UDA50 takes from 4.2BSD at a time (eight, for two drives).
+/// Programs per drive in the rows with several. A choice: enough to give something to order, and no more than the UDA50
+/// takes from 4.2BSD at a time (eight, for two drives).
 const STREAMS: usize = 4;
 
-/// Bytes that are accessed of each drive, by all of its programs: those of the preset.
+/// Bytes that all programs of a drive access together, as in the preset.
 const BYTES: u64 = SIMULATED_FILE.0;
 
-/// Accesses of all programs of a drive. Ours: with twice as many, as `simulate` has them, the rates of six seeds lay
+/// Accesses by all programs of a drive. A choice: with twice as many, as `simulate` uses, the rates of six seeds were
 /// within 2 % of each other.
 const ACCESSES: u64 = 1000;
 
-/// Accesses before the clock starts, so that buffers hold what is still to be written as they do later: more than there
-/// are buffers of eight Kbytes in four megabytes of memory, also of writes alone.
+/// Accesses before the clock starts, so that the cache contains dirty buffers as it does later. More than the number of
+/// 8 Kbyte buffers in four megabytes of memory, even if all accesses are writes.
 const BEFORE: u64 = 300;
 
-/// The seed of what is drawn.
+/// Seed of the random accesses.
 const SEED: u64 = 1983;
 
-/// All rows of the table, in their order.
+/// All rows of the table, in order.
 fn rows() -> Vec<Row> {
     let row = |approach, drives, streams, driver_orders| Row { approach, drives, streams, driver_orders };
     let mut rows: Vec<Row> = [1, 2].map(|drives| row(Approach::Direct, drives, 1, true)).into();
@@ -88,17 +90,17 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// What comes of a row on one machine.
+/// Result of a row on one machine.
 #[derive(Clone, Debug)]
 struct Measured {
-    /// The figure, for each way in which the platters stand.
+    /// The figure for each starting position of the platters.
     values: Vec<f64>,
     cpu_percent: f64,
     limited_by: &'static str,
 }
 
 impl Row {
-    /// The machine of that name, with another part where one is named.
+    /// Loads the machine and replaces a part, unless `part` is empty.
     fn machine(&self, (name, part): (&str, &str)) -> Result<Machine, MachineFault> {
         let mut machine = Machine::load(name)?;
         if !part.is_empty() {
@@ -133,7 +135,7 @@ impl Row {
         Ok(measured(&[outcomes], |outcome| outcome.programs.iter().map(per_second).sum()))
     }
 
-    /// `2 drives, 4 programs on each, as VMS`
+    /// Formats `2 drives, 4 programs on each, as VMS`.
     fn label(&self) -> String {
         let streams = match (self.streams, self.drives) {
             (1, _) => String::new(),
@@ -153,7 +155,7 @@ fn streams(mix: Mix, bytes: u64, accesses: u64, before: u64) -> Streams {
     Streams { files, before: drawn(before, !SEED).1, steps }
 }
 
-/// The mean over tests of a figure, way by way, and what limited them all together.
+/// Returns the mean of a figure over the tests, for each starting position, and the common bottleneck.
 fn measured(tests: &[Vec<Outcome>], figure: impl Fn(&Outcome) -> f64) -> Measured {
     let phases = tests.first().map_or(0, Vec::len);
     let count = tests.len() as f64;
@@ -165,13 +167,13 @@ fn measured(tests: &[Vec<Outcome>], figure: impl Fn(&Outcome) -> f64) -> Measure
     Measured { values: values.collect(), cpu_percent: cpu / (count * phases as f64), limited_by: limit(&time) }
 }
 
-/// The two that the question is about.
+/// The two machines of the question.
 const UDA: &str = "vax780-uda50";
 const SC: &str = "vax780-sc780";
 
-/// The table, and what it says of the UDA50 and the SC780, over so many ways in which the platters stand. Of those two
-/// also with the same drives behind both, as their drives differ more than they do: RA81s seek for 28 ms, Eagles for 18
-/// (sections 2.4 and 2.5).
+/// Returns the table and its conclusions about the UDA50 and the SC780, from `phases` starting positions of the
+/// platters. The two are also compared with the same drives, because their drives differ more than the controllers:
+/// RA81s seek for 28 ms, Eagles for 18 ms (sections 2.4 and 2.5).
 pub fn approaches(phases: u32) -> Result<Approaches, MachineFault> {
     let columns: Vec<Column> = Column::all().filter(|column| ["T1", "T2"].contains(&column.table.id)).collect();
     let rows = rows();
@@ -223,16 +225,16 @@ pub fn approaches(phases: u32) -> Result<Approaches, MachineFault> {
     Ok(Approaches { phases, cells, ratios: ratios.collect(), conclusions })
 }
 
-/// What stands behind the two, in the order of a row's ratios.
+/// The drives of the two machines, in the order of a row's ratios.
 const DISKS: [&str; 2] =
     ["As they were sold, RA81s behind the UDA50 and Eagles behind the SC780", "With Eagles behind both"];
 
-/// `VAX 11/780`
+/// Formats `VAX 11/780`.
 fn computer(column: Column) -> &'static str {
     column.table.title.rsplit(" - ").next().unwrap_or(column.table.title)
 }
 
-/// A mean and its interval; without a width where there is one value only.
+/// A mean with its confidence interval. A single value has an interval of width 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Interval {
     mean: f64,
@@ -247,7 +249,7 @@ impl Interval {
         Interval { mean, low: mean - half, high: mean + half }
     }
 
-    /// Of the one over the other, way by way, so that it holds what both vary.
+    /// Returns the interval of the ratio, computed per starting position, so that common variation cancels.
     fn of_ratio(one: &[f64], other: &[f64]) -> Interval {
         Interval::of(&one.iter().zip(other).map(|(one, other)| one / other).collect::<Vec<f64>>())
     }
@@ -257,10 +259,10 @@ impl Interval {
     }
 }
 
-/// What the UDA50 gives of what the SC780 gives, by row: as they were sold, and with the same drives.
+/// Ratio of the UDA50 to the SC780 for each row: with their own drives, and with the same drives.
 type Ratios = [(Row, [Interval; 2])];
 
-/// Which of the two is ahead: the UDA50, the SC780, or neither for certain.
+/// Returns whether the UDA50 is faster; `None` if the interval includes 1.
 fn ahead(ratio: Interval) -> Option<bool> {
     match () {
         () if ratio.low > 1.0 => Some(true),
@@ -269,8 +271,8 @@ fn ahead(ratio: Interval) -> Option<bool> {
     }
 }
 
-/// Whether the ranking of the two changes with the approach, on as many drives each time: in a sentence made of these
-/// figures.
+/// Returns a sentence that says whether the ranking of the two changes with the approach. Rows with the same number of
+/// drives are compared.
 fn conclusion(disks: usize, ratios: &Ratios) -> String {
     let mut direct = Vec::new();
     let (mut changed, mut open, mut all) = (Vec::new(), Vec::new(), Vec::new());
@@ -317,8 +319,8 @@ fn conclusion(disks: usize, ratios: &Ratios) -> String {
     )
 }
 
-/// What the ratio of the two goes by, of what the authors suspect: the mean change by locality, by several programs at
-/// once, and by drivers that order nothing. As they were sold.
+/// Returns a sentence about the suspected causes, for the machines as they were sold. It has the mean change of the
+/// ratio by locality, by several programs at once, and by drivers that do not order.
 fn reasons(ratios: &Ratios) -> String {
     let mean = |changed: &dyn Fn(Row) -> Row| {
         let value = |wanted: Row| ratios.iter().find(|(row, _)| *row == wanted).map(|(_, own)| own[0].mean);
@@ -337,7 +339,7 @@ fn reasons(ratios: &Ratios) -> String {
     )
 }
 
-/// `1 drive`
+/// Formats `1 drive`.
 fn count(drives: usize) -> String {
     if drives == 1 { "1 drive".to_owned() } else { format!("{drives} drives") }
 }
@@ -351,7 +353,7 @@ mod tests {
         Row { approach, drives: 1, streams, driver_orders }
     }
 
-    /// What is concluded follows from the figures: the same, another, or nothing for certain.
+    /// The conclusion follows from the figures: same ranking, other ranking, or undecided.
     #[test]
     fn the_sentence_goes_by_the_figures() {
         let say = |direct, uniform, local| {
@@ -390,7 +392,7 @@ mod tests {
         assert!(said.contains("by +50 % if no driver orders requests"), "{said}");
     }
 
-    /// What the tables print of the four programs is what their mean is made of.
+    /// The direct approach is the mean of the four rates that the tables print.
     #[test]
     fn the_direct_approach_is_that_of_the_tables() {
         let setups = Classic::ALL.map(|test| Setup::of(SC, 0, test, 1));
@@ -400,7 +402,7 @@ mod tests {
         assert!((mean - printed / 4.0).abs() < 0.01 && values == PHASES as usize, "{mean} {printed}");
     }
 
-    /// Programs on one drive draw places of their own, and together bring more than one alone.
+    /// Programs on one drive access different blocks, and together are faster than one alone.
     #[test]
     fn several_programs_keep_a_drive_busier_than_one() {
         let mean = |streams, driver_orders| {

@@ -1,4 +1,4 @@
-//! Q3: how much a controller should be able to hold.
+//! Q3: the buffer size that a controller needs.
 
 use machines::MachineFault;
 use workload::programs::mckusick::Classic;
@@ -16,7 +16,7 @@ pub const QUESTION: Question = Question {
 
 const SECTORS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-/// The bus, and how much of it others use.
+/// The bus, and the percentage of it that other devices use.
 const BUSES: [(&str, u32); 4] = [("unibus", 0), ("unibus", 30), ("sbi", 0), ("sbi", 60)];
 
 const TESTS: [Classic; 2] = [Classic::Read8192, Classic::Rewrite8192];
@@ -46,7 +46,7 @@ fn experiment() -> Result<Answer, MachineFault> {
             [sectors.to_string()].into_iter().chain(row.iter().map(|figure| rate(figure.rate()))).collect()
         })
         .collect();
-    // From the first on that reaches 97 % of the last, more is worth nothing.
+    // More buffer is useless from the first size that reaches 97 % of the rate with the largest.
     let enough = |column: usize| {
         let rates: Vec<f64> = figures.chunks(columns.len()).map(|row| row[column].rate()).collect();
         let last = rates[rates.len() - 1];

@@ -1,4 +1,4 @@
-//! Q2: which of the two, the controller or the bus, makes a subsystem what it is.
+//! Q2: the effects of controller and bus on the speed of a subsystem.
 
 use machines::MachineFault;
 use workload::programs::mckusick::Classic;
@@ -15,7 +15,7 @@ pub const QUESTION: Question = Question {
     experiment,
 };
 
-/// A controller on its own bus, and on another.
+/// Machine, controller, and another bus for it.
 const SWAPS: [(&str, &str, &str); 3] = [
     ("vax780-sc780", "SC780, 11/780", "unibus"),
     ("vax780-uda50", "UDA50, 11/780", "sbi"),

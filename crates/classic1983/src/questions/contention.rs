@@ -1,4 +1,4 @@
-//! Q7: whether the bus or the controller contends with the processor for memory.
+//! Q7: does the bus or the controller contend with the processor for memory?
 
 use machines::MachineFault;
 use simulator::Cause;
@@ -15,7 +15,7 @@ pub const QUESTION: Question = Question {
     experiment,
 };
 
-/// Controllers on their own bus and on that of the other.
+/// Each controller on its own bus, and on the bus of the other.
 const CASES: [(&str, &str, &[&str]); 4] = [
     ("SC750", "CMI", &[]),
     ("SC750", "UNIBUS", &["bus=unibus"]),
@@ -28,7 +28,7 @@ fn setup((controller, _, changes): (&str, &str, &[&str])) -> Setup {
     changes.iter().fold(Setup::of(machine, 0, Classic::Read8192, 1), |setup, change| setup.with(*change))
 }
 
-/// Microseconds of the processor for every Kbyte: slowed down by transfers, and in interrupts and the driver.
+/// Returns the processor time per Kbyte, in microseconds: slowdown by transfers, and interrupts with driver.
 fn costs(figure: &Figure) -> (f64, f64) {
     let kbytes = (FILE_BYTES / 1024) as f64 * f64::from(PHASES);
     let per_kbyte = |seconds: f64| 1e6 * seconds / kbytes;
@@ -48,7 +48,7 @@ fn experiment() -> Result<Answer, MachineFault> {
     let rows = rows.collect();
     let effect = spread(&[setup(CASES[0]), setup(CASES[1]), setup(CASES[2])], |figures| {
         let [own, swapped, other] = [0, 1, 2].map(|index| costs(&figures[index]).0);
-        // The part of the difference that goes with the bus.
+        // The part of the difference that is due to the bus.
         (swapped - own) / (other - own)
     })?;
     let (slow_cmi, _) = costs(&figures[0]);

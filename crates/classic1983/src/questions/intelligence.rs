@@ -1,4 +1,4 @@
-//! Q5: whether a controller's intelligence is penalised.
+//! Q5: does the intelligence of a controller make it slower?
 
 use machines::MachineFault;
 use workload::programs::mckusick::Classic;
@@ -13,7 +13,7 @@ pub const QUESTION: Question = Question {
     experiment,
 };
 
-/// What of the intelligence is taken away or made free.
+/// Costs of the intelligence that are removed step by step.
 const STEPS: [(&str, &[&str]); 4] = [
     ("unchanged", &[]),
     ("no time between commands", &["controller.turnaround=0ms", "controller.turnaround_shared=0ms"]),

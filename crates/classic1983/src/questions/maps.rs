@@ -1,4 +1,4 @@
-//! Q6: what a drive does around every read of a new map, under one queue and under two.
+//! Q6: idle time of a drive around each read of a new map, with one queue and with two.
 
 use machines::MachineFault;
 use workload::programs::mckusick::Classic;
@@ -15,7 +15,7 @@ pub const QUESTION: Question = Question {
     experiment,
 };
 
-/// A machine, who orders its requests, and by which order.
+/// Machine, the component that orders its requests, and the order.
 const CASES: [(&str, &str, &str); 6] = [
     ("vax780-sc780", "driver: one queue (disksort)", "controller.queue=disksort"),
     ("vax780-sc780", "driver: reads first", "controller.queue=reads-first"),
@@ -25,20 +25,20 @@ const CASES: [(&str, &str, &str); 6] = [
     ("vax750-uda50", "controller: reads first", "controller.order=reads-first"),
 ];
 
-/// New maps that a file of eight megabytes needs: the header of every group of cylinders that it has blocks in. Its
-/// first blocks lie in one group; it goes on in another with every indirect block, and after every 256 blocks of one
-/// (4.2BSD mkfs.c and ffs_alloc.c).
+/// Number of new maps that a file of eight megabytes needs: the header of every cylinder group in which it has blocks.
+/// Its first blocks are in one group. It moves to another group with each indirect block, and after every 256 blocks of
+/// one (4.2BSD mkfs.c and ffs_alloc.c).
 fn maps(half: usize) -> u64 {
     let block = [8192, 4096][half];
     1 + (FILE_BYTES / block - 12).div_ceil(256)
 }
 
-/// How often a drive had to read, for each file: once for each map, and again where it was pushed out of memory.
+/// Number of reads per file: one for each map, and more for maps that were evicted from the cache.
 fn reads(figure: &Figure, drives: usize) -> f64 {
     figure.around_reads.0 as f64 / f64::from(PHASES) / drives as f64
 }
 
-/// `3.2 ms`
+/// Formats `3.2 ms`.
 fn idle(figure: &Figure) -> String {
     figure.idle_around_a_read().map_or_else(|| "n.m.".to_owned(), |ms| format!("{ms:.1} ms"))
 }
@@ -84,7 +84,7 @@ fn experiment() -> Result<Answer, MachineFault> {
 mod tests {
     use super::*;
 
-    /// Four more groups in blocks of eight Kbytes, eight more in blocks of four.
+    /// Four additional groups with blocks of 8 Kbytes, eight with blocks of 4.
     #[test]
     fn every_group_has_a_map_that_is_read() {
         assert_eq!([0, 1].map(maps), [5, 9]);

@@ -1,5 +1,5 @@
-//! The questions that the paper asks in its first section and those that it leaves open, each as an experiment in which
-//! one thing is varied.
+//! The questions that the paper asks in its first section, and those that it leaves open. Each is an experiment that
+//! varies one factor.
 
 mod buffers;
 mod buses;
@@ -14,38 +14,38 @@ use machines::MachineFault;
 
 use crate::certainty::Spread;
 
-/// A question.
+/// A question of the paper.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
-    /// `Q1`
+    /// The id, such as `Q1`.
     pub id: &'static str,
-    /// What is asked, and where.
+    /// The question, and its section in the paper.
     pub asks: &'static str,
-    /// The experiment.
+    /// Runs the experiment.
     experiment: fn() -> Result<Answer, MachineFault>,
 }
 
-/// What an experiment answers.
+/// The answer of an experiment.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// What the rows and columns are; the first is the factor that is varied.
+    /// Headings of the columns. The first column is the factor that is varied.
     pub headings: Vec<String>,
-    /// A row for each of its values.
+    /// One row per value of the factor.
     pub rows: Vec<Vec<String>>,
-    /// What follows, in one sentence.
+    /// The conclusion, in one sentence.
     pub sentence: String,
-    /// The effect that the sentence rests on, and how sure the model is of it.
+    /// The effect that the sentence is based on, and its uncertainty.
     pub effect: (&'static str, Spread),
 }
 
 impl Question {
-    /// Makes the experiment.
+    /// Runs the experiment.
     pub fn answer(&self) -> Result<Answer, MachineFault> {
         (self.experiment)()
     }
 }
 
-/// All of them.
+/// All questions.
 pub const QUESTIONS: [Question; 8] = [
     parts::QUESTION,
     buses::QUESTION,
@@ -57,17 +57,17 @@ pub const QUESTIONS: [Question; 8] = [
     rotation::QUESTION,
 ];
 
-/// A row of text.
+/// Makes a row of text.
 fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(str::to_owned).to_vec()
 }
 
-/// `560`
+/// Formats `560`.
 fn rate(kbytes_per_sec: f64) -> String {
     stats::digits::significant(kbytes_per_sec, 3)
 }
 
-/// `+12 %`
+/// Formats `+12 %`.
 fn gain(from: f64, to: f64) -> String {
     format!("{:+.0} %", 100.0 * (to / from - 1.0))
 }

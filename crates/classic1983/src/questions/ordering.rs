@@ -1,4 +1,4 @@
-//! Q4: who should order requests, the system or the controller.
+//! Q4: should the system or the controller order requests?
 
 use machines::MachineFault;
 use workload::programs::mckusick::Classic;
@@ -15,7 +15,7 @@ pub const QUESTION: Question = Question {
     experiment,
 };
 
-/// How the driver hands requests over, how the controller serves them.
+/// Name, order of the driver, order of the controller.
 const CASES: [(&str, &str, &str); 5] = [
     ("neither", "fifo", "fifo"),
     ("UNIX", "disksort", "fifo"),
@@ -27,7 +27,7 @@ const CASES: [(&str, &str, &str); 5] = [
 const TESTS: [Test; 4] =
     [Test::Classic(Classic::Read8192), Test::Classic(Classic::Write8192), Test::RandomReads, Test::RandomWrites];
 
-/// Blocks of four Kbytes, which are what the tests at random places read and write.
+/// Blocks of 4 Kbytes, the size of the random tests.
 const HALF: usize = 1;
 
 fn setup((_, queue, order): (&str, &str, &str), test: Test, drives: usize) -> Setup {
@@ -51,7 +51,7 @@ fn experiment() -> Result<Answer, MachineFault> {
     let over_neither =
         |case: usize, column: usize| figures[case * columns.len() + column].rate() / figures[column].rate();
     let by_controller = over_neither(2, 6);
-    // Files from end to end, whoever orders: the columns before the random ones.
+    // Sequential files, with any order: the columns before the random tests.
     let most = (1..CASES.len())
         .flat_map(|case| (0..4).map(move |column| (case, column)))
         .map(|(case, column)| (over_neither(case, column) - 1.0).abs())

@@ -1,4 +1,4 @@
-//! Q1: which parts matter most to each test.
+//! Q1: the parts that matter most to each test.
 
 use machines::{MachineFault, RESOURCES, Resource};
 use workload::programs::mckusick::Classic;
@@ -16,7 +16,7 @@ pub const QUESTION: Question = Question {
 
 const MACHINES: [&str; 3] = ["vax780-sc780", "vax750-sc750", "vax750-uda50"];
 
-/// The setup with a resource a tenth faster.
+/// Returns the setup with a resource 10 % faster.
 fn better(setup: &Setup, resource: &Resource) -> Result<Setup, MachineFault> {
     Ok(setup.load()?.faster(resource, 1.1).into_iter().fold(setup.clone(), |setup, change| setup.with(change)))
 }

@@ -1,4 +1,4 @@
-//! Q8: the rotational delay between the blocks of a file.
+//! Q8: the best rotational delay between the blocks of a file.
 
 use machines::MachineFault;
 use workload::programs::mckusick::Classic;
@@ -14,12 +14,12 @@ pub const QUESTION: Question = Question {
     experiment,
 };
 
-/// Milliseconds.
+/// Rotational delays, in milliseconds.
 const DELAYS: std::ops::RangeInclusive<u32> = 0..=8;
 
 const MACHINE: &str = "vax780-sc780";
 
-/// Reads and rewrites, whose blocks follow each other as fast as they can.
+/// Reads and rewrites, which transfer one block directly after another.
 const TESTS: [Classic; 2] = [Classic::Read8192, Classic::Rewrite8192];
 
 fn setup(half: usize, test: Classic, drives: usize, delay: u32) -> Setup {
@@ -43,7 +43,7 @@ fn experiment() -> Result<Answer, MachineFault> {
     for (delay, figures) in DELAYS.zip(figures.chunks(columns.len())) {
         rows.push([delay.to_string()].into_iter().chain(figures.iter().map(|figure| rate(figure.rate()))).collect());
     }
-    // Both drives together over one alone, at four milliseconds and at eight, for reads of large blocks.
+    // Ratio of both drives to one alone, at four and at eight milliseconds, for reads of large blocks.
     let pair = |delay| [1, 2].map(|drives| setup(0, Classic::Read8192, drives, delay));
     let [one, two] = pair(4);
     let [far_one, far_two] = pair(8);
