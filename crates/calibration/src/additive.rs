@@ -1,10 +1,10 @@
-//! A table without a machine in it: the logarithm of a rate as a sum of numbers, one for each configuration with its
-//! drives, one for the file system, one for each test, and then for interactions. With as many numbers as the
-//! simulation has constants, it shows what is to be had without understanding anything.
+//! A baseline that does not simulate a machine. The logarithm of a rate is a sum of numbers: one for each configuration
+//! with its number of drives, one for the file system, one for each test, and then some for interactions. It has as
+//! many numbers as the simulation has constants. So it shows what is possible without any understanding.
 //!
-//! Which interactions is decided in two ways: as said beforehand (file system with test, drives with file system,
-//! drives with test: no cell is looked at), or afterwards, always the one of all there are that helps most. The second
-//! table has been fitted twice, once in what it is made of.
+//! The interactions are chosen in two ways. Either they are declared in advance, without regard to the cells: file
+//! system with test, drives with file system, drives with test. Or they are chosen greedily, always the one that helps
+//! most. The second table has an advantage: its choice of terms is fitted, too.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use classic1983::fitting::Cell;
 use crate::linear;
 use crate::loss::mean;
 
-/// A number stands in the sum of the cells of which this holds.
+/// A term of the sum: for each cell, true if the term's number is added.
 type Holds = Vec<bool>;
 
-/// Rounds in which errors lose their squares: what is compared is the mean error, so that is what is made small.
+/// Rounds of reweighting, which turn least squares into least absolute errors. The mean error is what is compared.
 const ROUNDS: usize = 25;
 
-/// The mean error in percent of such a table with so many numbers, of interactions said beforehand.
+/// Returns the mean error in percent of such a table with `numbers` numbers and declared interactions.
 pub fn declared(cells: &[Cell], numbers: usize) -> f64 {
     let Factors { own, tests, half, .. } = Factors::of(cells);
     let two = column(cells, |cell| cell.drives == 2);
@@ -31,7 +31,7 @@ pub fn declared(cells: &[Cell], numbers: usize) -> f64 {
     fit(cells, &sum)
 }
 
-/// The same of those pairs that help most, taken one by one.
+/// Returns the mean error in percent of such a table with greedily chosen interactions.
 pub fn chosen(cells: &[Cell], numbers: usize) -> f64 {
     let Factors { own, tests, half, machines } = Factors::of(cells);
     let two = column(cells, |cell| cell.drives == 2);
@@ -49,8 +49,8 @@ pub fn chosen(cells: &[Cell], numbers: usize) -> f64 {
     fit(cells, &sum)
 }
 
-/// What numbers are for: each configuration with its drives, each test but the first, the second file system; and each
-/// machine.
+/// The terms without interactions: each configuration with its number of drives, each test but the first, the second
+/// file system, and each machine.
 struct Factors {
     own: Vec<Holds>,
     tests: Vec<Holds>,
@@ -79,7 +79,7 @@ fn and(a: &Holds, b: &Holds) -> Holds {
     a.iter().zip(b).map(|(a, b)| *a && *b).collect()
 }
 
-/// The mean error in percent of the best numbers for these columns.
+/// Returns the mean error in percent of the best numbers for these columns.
 fn fit(cells: &[Cell], columns: &[Holds]) -> f64 {
     let wanted: Vec<f64> = cells.iter().map(|cell| cell.kbytes_per_sec.ln()).collect();
     let mut weights = vec![1.0; cells.len()];
@@ -96,8 +96,7 @@ fn fit(cells: &[Cell], columns: &[Holds]) -> f64 {
     least
 }
 
-/// The numbers with the least weighted squares. Columns that say the same share
-/// what they say.
+/// Solves the weighted least squares. Identical columns share their number.
 fn solve(columns: &[Holds], wanted: &[f64], weights: &[f64]) -> Vec<f64> {
     const RIDGE: f64 = 1e-9;
     let count = columns.len();
@@ -133,7 +132,7 @@ mod tests {
                 .exp();
         }
         assert!(declared(&cells, 0) < 1e-3 && chosen(&cells, 0) < 1e-3);
-        // Two cells that are not: more numbers help.
+        // Two cells that are not such a sum: more numbers help.
         cells[3].kbytes_per_sec *= 2.0;
         cells[4].kbytes_per_sec *= 0.5;
         let (few, more) = (declared(&cells, 0), declared(&cells, 24));

@@ -1,28 +1,29 @@
-//! The way down from the guesses: least squares, linear about where it stands and damped (Levenberg, Marquardt). What
-//! is made small is no square, so each error is weighted by what it weighs in the loss, over its size.
+//! Descent from the guesses: damped least squares on a linear approximation (Levenberg-Marquardt). The loss is not a
+//! sum of squares, so each error is weighted by its weight in the loss, divided by its size.
 //!
-//! A single rate jumps where a sector is just caught or just missed; over several ways for the platters to stand, and
-//! over a change of a few percent, it is smooth enough to have a slope.
+//! A single rate jumps if a sector is just caught or just missed. Averaged over several starting positions of the
+//! platters, and over a change of a few percent, it is smooth enough to have a slope.
 
 use crate::linear::solve;
 use crate::loss::Residual;
 
-/// By how much a constant is changed to find a slope, as a logarithm.
+/// Change of a constant to estimate a slope, as a logarithm.
 const SLOPE: f64 = 0.04;
 
-/// An error smaller than this weighs no more: half of what rates are rounded by.
+/// Errors below this have a constant weight: half the rounding of rates.
 const SMALL: f64 = 0.01;
 
-/// How much the diagonal is raised: the least step is tried first.
+/// Factors by which the diagonal is raised. The largest, with the smallest step, is tried first.
 const DAMPINGS: [f64; 5] = [3.0, 1.0, 0.3, 0.1, 0.03];
 
-/// The longest step of a constant, as a logarithm.
+/// Maximum step of a constant, as a logarithm.
 const LONGEST: f64 = 0.3;
 
-/// What a step must gain for the next to be made, of the loss.
+/// Minimum gain of a step for the descent to continue, as a share of the loss.
 const GAIN: f64 = 0.003;
 
-/// From `start` (logarithms), at most so many steps. `errors` are those at a point, `loss` is what they come to.
+/// Descends from `start` (logarithms) in at most `steps` steps. `errors` returns the errors at a point, `loss` its
+/// loss.
 pub fn descend(
     start: Vec<f64>,
     steps: usize,
@@ -50,7 +51,7 @@ pub fn descend(
     point
 }
 
-/// By how much each error grows with the logarithm of that constant.
+/// Returns the derivatives of all errors with respect to the logarithm of that constant.
 fn slope(point: &[f64], index: usize, errors: &impl Fn(&[f64]) -> Vec<Residual>) -> Vec<f64> {
     let at = |by: f64| {
         let mut moved = point.to_vec();
@@ -60,7 +61,7 @@ fn slope(point: &[f64], index: usize, errors: &impl Fn(&[f64]) -> Vec<Residual>)
     at(SLOPE).iter().zip(at(-SLOPE)).map(|(more, less)| (more.error - less.error) / (2.0 * SLOPE)).collect()
 }
 
-/// The step that makes the weighted squares least, where errors grow as these slopes say.
+/// Returns the step that minimizes the weighted squares if errors are linear with these slopes.
 fn moves(here: &[Residual], slopes: &[Vec<f64>], damping: f64) -> Vec<f64> {
     let weights: Vec<f64> = here.iter().map(|residual| residual.weight / residual.error.abs().max(SMALL)).collect();
     let sum = |a: &[f64], b: &dyn Fn(usize) -> f64| -> f64 {
@@ -86,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_least_of_a_smooth_loss_is_found() {
-        // Errors that are not linear, and one that cannot be had away.
+        // Nonlinear errors, and one that cannot be reduced.
         let errors = |point: &[f64]| -> Vec<Residual> {
             let errors = [point[0].exp() - 2.0, (point[0] + point[1]).exp() - 3.0, 0.05];
             errors.map(|error| Residual { error, weight: 1.0 }).into()

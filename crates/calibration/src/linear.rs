@@ -1,7 +1,7 @@
-//! Linear equations of a few unknowns.
+//! Small systems of linear equations.
 
-/// The unknowns of as many equations: each row holds its factors and then what they come to. By elimination; the rows
-/// are those of normal equations with something added to the diagonal, so that no pivot is zero.
+/// Solves a system of equations by elimination. Each row has the coefficients and then the right-hand side. There is no
+/// pivoting: the rows are normal equations with a raised diagonal, so no pivot is zero.
 pub fn solve(mut rows: Vec<Vec<f64>>) -> Vec<f64> {
     let count = rows.len();
     for i in 0..count {

@@ -1,4 +1,4 @@
-//! What a fit tells: its constants and how much depends on each, the errors by group, and how much of it is skill.
+//! The log of a fit: its constants and their sensitivity, the errors by group, and the skill against a baseline.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -11,16 +11,16 @@ use crate::loss::{cpu_error, loss, mean, rate_percent};
 use crate::priors::{Constant, Priors};
 use crate::search::{Effort, MOVE, PHASES, Search};
 
-/// The beginning of a line that says what was written.
+/// Prefix of the lines that record the written values.
 pub const MARK: &str = "wrote ";
 
-/// A constant is not to be had from cells whose loss does not change by more than this part when it is moved by 5 %.
+/// If moving a constant by 5 % changes the loss by less than this share, the cells do not determine the constant.
 const BLIND: f64 = 0.001;
 
-/// Rates are printed in tens of Kbytes: what differs by no more may be the same.
+/// Rounding of printed rates, in Kbytes: rates that differ by no more may be equal.
 const ROUNDING: f64 = 10.0;
 
-/// What becomes of the loss where one constant is 5 % less, and 5 % more.
+/// The loss at the best value of a constant, at 5 % less, and at 5 % more.
 #[derive(Clone, Copy, Debug)]
 pub struct Moved {
     best: f64,
@@ -29,7 +29,7 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// How much the better of the two improves it, of the loss: 0 where none does. What a fit is held to by a test.
+    /// Returns the gain of the better move as a share of the loss; 0 if neither is better. A test limits it.
     #[cfg(test)]
     pub fn gain(self) -> f64 {
         ((self.best - self.less.min(self.more)) / self.best).max(0.0)
@@ -40,7 +40,7 @@ impl Moved {
     }
 }
 
-/// How much depends on each constant.
+/// Returns the sensitivity of the loss to each constant.
 pub fn sensitivity(search: &Search, values: &[f64]) -> Vec<Moved> {
     let best = search.loss(values, PHASES);
     let moved = |index: usize, factor: f64| search.loss(&search.moved(values, index, factor), PHASES);
@@ -48,24 +48,24 @@ pub fn sensitivity(search: &Search, values: &[f64]) -> Vec<Moved> {
     (0..values.len()).map(one).collect()
 }
 
-/// A fit and what came of it.
+/// A fit and its results.
 pub struct Log<'a> {
-    /// What was believed before.
+    /// The guesses and bounds.
     pub priors: &'a Priors,
-    /// The cells that judge.
+    /// The judging cells.
     pub cells: &'a [Cell],
-    /// The constants.
+    /// The fitted constants.
     pub values: &'a [f64],
-    /// The cells with them.
+    /// The cells as simulated with these constants.
     pub simulated: &'a [Simulated],
-    /// How much depends on each.
+    /// Sensitivity to each constant.
     pub sensitivity: Vec<Moved>,
-    /// How it was searched.
+    /// Effort of the search.
     pub effort: Effort,
 }
 
 impl Log<'_> {
-    /// All of it.
+    /// Returns the complete log.
     pub fn text(&self) -> String {
         let constants = self.priors.constant.len() + self.priors.setting.len();
         let mut text = format!(
@@ -107,7 +107,7 @@ impl Log<'_> {
         text
     }
 
-    /// Against a table that understands nothing, and whether what is faster is faster.
+    /// Compares the errors with the additive baseline, and counts pairs of cells in the right order.
     fn skill(&self, constants: usize) -> String {
         let errors = || self.cells.iter().zip(self.simulated).map(|(cell, one)| rate_percent(cell, *one));
         let own = mean(errors().map(f64::abs));
@@ -124,7 +124,8 @@ impl Log<'_> {
     }
 }
 
-/// How many of the pairs within a table that differ by more than rounding keep their order.
+/// Counts pairs within a table whose printed rates differ by more than rounding. Returns those in the right order, and
+/// all.
 fn order(cells: &[Cell], simulated: &[Simulated]) -> (usize, usize) {
     let all: Vec<(&Cell, &Simulated)> = cells.iter().zip(simulated).collect();
     let (mut kept, mut pairs) = (0, 0);
@@ -140,7 +141,7 @@ fn order(cells: &[Cell], simulated: &[Simulated]) -> (usize, usize) {
     (kept, pairs)
 }
 
-/// A line for each column with its drives, and one for all.
+/// Formats one line per column and number of drives, and one for all cells.
 fn groups(cells: &[Cell], simulated: &[Simulated]) -> String {
     let mut names: Vec<(&str, usize)> = Vec::new();
     for cell in cells.iter().filter(|cell| cell.drives == 1).chain(cells) {
@@ -173,7 +174,7 @@ fn line(name: &str, cells: &[Cell], simulated: &[Simulated], of: impl Fn(&&Cell)
     )
 }
 
-/// The cells that lie furthest off.
+/// Formats the `count` cells with the largest errors.
 fn worst(cells: &[Cell], simulated: &[Simulated], count: usize) -> String {
     let mut all: Vec<(&Cell, &Simulated)> = cells.iter().zip(simulated).collect();
     all.sort_by(|a, b| rate_percent(b.0, *b.1).abs().total_cmp(&rate_percent(a.0, *a.1).abs()));
@@ -192,10 +193,10 @@ fn worst(cells: &[Cell], simulated: &[Simulated], count: usize) -> String {
     all.iter().take(count).map(line).collect()
 }
 
-/// Part of the cells, and the rest.
+/// A name, and the predicate of the cells to fit. The other cells are held out.
 type Split = (&'static str, fn(&Cell) -> bool);
 
-/// What can be held out. Settings stay as they are: they were chosen before.
+/// The splits for validation. Settings are not fitted again: they were chosen before.
 const SPLITS: [Split; 4] = [
     ("one drive -> two", |cell| cell.drives == 1),
     ("8K -> 4K", |cell| cell.half == 0),
@@ -203,7 +204,7 @@ const SPLITS: [Split; 4] = [
     ("VAX-11/750 -> VAX-11/780", |cell| cell.machine.starts_with("vax750")),
 ];
 
-/// Fits a part of the cells from the guesses, and tells how far the others lie.
+/// Fits some of the cells from the guesses, and prints the errors of the held-out cells.
 pub fn holdouts(
     machines: &Machines,
     priors: &Priors,

@@ -1,22 +1,23 @@
-//! What a fit makes small: how far simulated cells lie from printed ones, in one number.
+//! The loss that a fit minimizes: the distance between simulated and printed cells, as one number.
 //!
-//! The mean of the errors of the rates, as logarithms, so that half and twice are equally wrong; the part of each above
-//! a tenth counted twice more, so that no cell is given up for the others; and a quarter of the CPU shares' errors.
+//! It is the sum of three terms. The first is the mean absolute error of the rates, as logarithms, so that half and
+//! twice are equally wrong. The second adds twice the part of each error above 10 %, so that no cell is sacrificed for
+//! others. The third is a quarter of the mean error of the CPU shares.
 
 use classic1983::fitting::Cell;
 use stats::compare::replication::Simulated;
 
-/// From here on an error is a large one.
+/// Errors above this are large.
 const LARGE: f64 = 0.10;
 
-/// How much more the part above that counts.
+/// Additional weight of the part above `LARGE`.
 const LARGE_WEIGHT: f64 = 2.0;
 
-/// How much a CPU share's error counts, of as many percent of a rate. The paper's own shares of one program vary by
-/// more than its rates.
+/// Weight of an error of a CPU share, relative to a rate error of the same percentage. The paper's own shares of one
+/// program vary more than its rates.
 const CPU_WEIGHT: f64 = 0.25;
 
-/// The loss of these cells.
+/// Returns the loss of these cells.
 pub fn loss(cells: &[Cell], simulated: &[Simulated]) -> f64 {
     let rates = cells.iter().zip(simulated).map(|(cell, simulated)| rate_error(cell, *simulated).abs());
     let rates = mean(rates.map(|error| error + LARGE_WEIGHT * (error - LARGE).max(0.0)));
@@ -24,16 +25,16 @@ pub fn loss(cells: &[Cell], simulated: &[Simulated]) -> f64 {
     rates + CPU_WEIGHT * mean(shares.map(|error| error.abs() / 100.0))
 }
 
-/// An error, and how much the loss grows with it.
+/// An error and its weight in the loss.
 #[derive(Clone, Copy, Debug)]
 pub struct Residual {
-    /// Positive where too much was simulated: of a rate a logarithm, of a CPU share a part of the processor.
+    /// Positive if the simulation is too high. A logarithm for rates, a share of the processor (0 to 1) for CPU shares.
     pub error: f64,
-    /// What the loss grows by, of the error's size.
+    /// Increase of the loss per unit of the error's size.
     pub weight: f64,
 }
 
-/// All errors of these cells.
+/// Returns all errors of these cells: first rates, then CPU shares.
 pub fn residuals(cells: &[Cell], simulated: &[Simulated]) -> Vec<Residual> {
     let pairs = || cells.iter().zip(simulated);
     let shares = pairs().filter_map(|(cell, simulated)| cpu_error(cell, *simulated));
@@ -46,22 +47,22 @@ pub fn residuals(cells: &[Cell], simulated: &[Simulated]) -> Vec<Residual> {
     rates.chain(shares.map(|error| Residual { error: error / 100.0, weight: share_weight })).collect()
 }
 
-/// By how much the simulated rate is higher, as a logarithm.
+/// Error of the rate, as a logarithm; positive if the simulation is too high.
 pub fn rate_error(cell: &Cell, simulated: Simulated) -> f64 {
     (simulated.kbytes_per_sec / cell.kbytes_per_sec).ln()
 }
 
-/// The same in percent of the printed one.
+/// Error of the rate, in percent of the printed rate.
 pub fn rate_percent(cell: &Cell, simulated: Simulated) -> f64 {
     100.0 * (simulated.kbytes_per_sec / cell.kbytes_per_sec - 1.0)
 }
 
-/// By how many points the simulated CPU share is higher, where one is printed.
+/// Error of the CPU share, in points; `None` if none is printed.
 pub fn cpu_error(cell: &Cell, simulated: Simulated) -> Option<f64> {
     Some(simulated.cpu_percent - cell.cpu_percent?)
 }
 
-/// The mean; 0 of nothing.
+/// Returns the mean; 0 if there are no values.
 pub fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
     sum / f64::from(count.max(1))

@@ -74,12 +74,12 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     if arguments.write { written::write(&root(), &log, &text) } else { Ok(()) }
 }
 
-/// The root of the workspace.
+/// Root folder of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Where a search keeps what it has found out.
+/// Path of the journal in which a search records its simulations.
 fn journal(name: &str) -> PathBuf {
     root().join("target/calibrate").join(name).with_extension("journal")
 }

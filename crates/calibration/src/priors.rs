@@ -1,99 +1,99 @@
-//! What is fitted and what was believed of it: `priors.toml`, read.
+//! The constants to fit, with guesses and bounds from before the fit: reads `priors.toml`.
 
 use classic1983::fitting::Change;
 use serde::Deserialize;
 
-/// What the file holds.
+/// Content of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Priors {
-    /// What is fitted.
+    /// The constants to fit.
     pub constant: Vec<Constant>,
-    /// What was chosen, and counts as a constant too.
+    /// Choices made by hand. Each counts as a constant, too.
     pub setting: Vec<Setting>,
 }
 
-/// One number that is fitted.
+/// A constant to fit.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constant {
-    /// Its dotted name.
+    /// Dotted name of the field.
     pub field: String,
-    /// Where it is written.
+    /// Path of the file that it is written in.
     pub file: String,
-    /// What it is told in.
+    /// Unit of its values.
     pub unit: String,
-    /// What was believed before any fit.
+    /// Guess from before any fit.
     pub guess: f64,
-    /// It cannot be less.
+    /// Lower bound.
     pub least: f64,
-    /// It cannot be more.
+    /// Upper bound.
     pub most: f64,
-    /// As finely it is written.
+    /// Number of decimals in the file.
     pub decimals: usize,
-    /// What it is.
+    /// Meaning of the constant.
     pub means: String,
-    /// Why the guess.
+    /// Reason for the guess.
     pub why: String,
-    /// What goes with it.
+    /// Numbers proportional to it.
     #[serde(default)]
     pub ties: Vec<Tie>,
 }
 
-/// A number that goes with another.
+/// A number that is proportional to a constant.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tie {
-    /// Where it is written.
+    /// Path of the file that it is written in.
     pub file: String,
-    /// Its dotted name.
+    /// Dotted name of the field.
     pub field: String,
-    /// So many times as large.
+    /// Ratio to the constant.
     pub factor: f64,
 }
 
-/// One of a few values that hardware of the time had.
+/// A choice among a few values that hardware of the time had.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
-    /// What was chosen.
+    /// The chosen value.
     pub what: String,
-    /// What else there was.
+    /// The alternatives.
     pub others: Vec<String>,
-    /// Why not that.
+    /// Reason for the choice.
     pub why: String,
 }
 
 impl Priors {
-    /// What was committed before the first fit.
+    /// Reads `priors.toml`, which was committed before the first fit.
     pub fn read() -> Priors {
         toml::from_str(include_str!("../priors.toml")).expect("priors.toml is tested")
     }
 
-    /// The guesses.
+    /// Returns the guesses of all constants.
     pub fn guesses(&self) -> Vec<f64> {
         self.constant.iter().map(|constant| constant.guess).collect()
     }
 
-    /// These values and what goes with them, as they are written in the files.
+    /// Returns the changes of all constants and their ties to these values, as written in the files.
     pub fn changes(&self, values: &[f64]) -> Vec<Change> {
         self.constant.iter().zip(values).flat_map(|(constant, value)| constant.changes(*value)).collect()
     }
 }
 
 impl Constant {
-    /// The value as finely as it is written, within its bounds.
+    /// Returns the value within its bounds, rounded to its decimals.
     pub fn rounded(&self, value: f64) -> f64 {
         let scale = 10f64.powi(self.decimals as i32);
         (self.within(value) * scale).round() / scale
     }
 
-    /// The value, or the bound that it is beyond.
+    /// Clamps the value to its bounds.
     pub fn within(&self, value: f64) -> f64 {
         value.clamp(self.least, self.most)
     }
 
-    /// It and what goes with it.
+    /// Returns the changes of this constant and its ties.
     fn changes(&self, value: f64) -> Vec<Change> {
         let decimals = self.decimals;
         let change = |file: &str, field: &str, value: f64| Change {

@@ -1,9 +1,10 @@
-//! The search for constants, over their logarithms: down from the guesses (`descent.rs`), then about there by CMA-ES,
-//! both with few ways for the platters to stand; then constant by constant with all of them.
+//! The search for constants, over their logarithms. It has three stages: descent from the guesses (`descent.rs`),
+//! CMA-ES near the result, then each constant in turn. The first two use few starting positions of the platters, the
+//! last uses all.
 //!
-//! Everything follows from the seed. What a machine came to is kept in a journal, so that a search that was interrupted
-//! goes the same way again without simulating it. The first machine of a search is always simulated. If its
-//! result differs from the journal, another program wrote the journal, and a new one begins.
+//! The seed determines everything. A journal keeps the results of all simulations, so that an interrupted search can be
+//! repeated without simulating again. The first machine of a search is always simulated. If its result differs from the
+//! journal, another program wrote the journal, and a new one begins.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,39 +21,40 @@ use crate::descent::descend;
 use crate::loss::{loss, residuals};
 use crate::priors::Priors;
 
-/// How many ways the platters stand while searching: less than half of the work, and near enough to know where to go.
+/// Starting positions of the platters during the search: less than half of the work, and accurate enough for a
+/// direction.
 const PHASES_SEARCHING: u32 = 4;
 
-/// And where it is decided: as `diskperf paper` has them.
+/// Starting positions of the platters for the final decision, as in `diskperf paper`.
 pub const PHASES: u32 = 10;
 
-/// The first step of CMA-ES: a twelfth of a constant.
+/// Initial step size of CMA-ES, as a logarithm: a twelfth of a constant.
 const FIRST_STEP: f64 = 0.08;
 
-/// How much a constant is moved to see how much depends on it.
+/// Change of a constant to measure its sensitivity.
 pub const MOVE: f64 = 0.05;
 
-/// The rounds of moving one after the other: by how much, and with how many ways for the platters to stand. The last is
+/// Rounds of moving one constant after another: the change, and the number of starting positions. The last round is
 /// repeated until it gains little.
 const ROUNDS: [(f64, u32); 4] =
     [(0.20, PHASES_SEARCHING), (0.10, PHASES_SEARCHING), (0.05, PHASES_SEARCHING), (MOVE, PHASES)];
 
-/// So often one is moved on in the direction that helps.
+/// Maximum number of moves of a constant in one direction.
 const MOVES: usize = 3;
 
-/// What moving one constant must gain for the search to go on, of the loss.
+/// Minimum gain of a round for the search to continue, as a share of the loss.
 const GAIN: f64 = 0.003;
 
-/// What is searched, and with how much effort.
+/// Effort of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// The seed of the search.
+    /// Seed of the search.
     pub seed: u64,
-    /// Steps down from the guesses, at most.
+    /// Maximum number of steps of the descent.
     pub steps: usize,
     /// Evaluations by CMA-ES.
     pub evaluations: usize,
-    /// Rounds over all constants with all phases, at most.
+    /// Maximum number of rounds over all constants.
     pub rounds: usize,
 }
 
@@ -65,12 +67,12 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Of these cells, with its journal in that file.
+    /// Creates a search for these cells, with the journal file at that path.
     pub fn new(machines: &'a Machines, priors: &'a Priors, cells: &'a [Cell], journal: &Path) -> Result<Self, String> {
         Ok(Search { machines, priors, cells, journal: RefCell::new(Journal::open(journal)?) })
     }
 
-    /// The best constants there are.
+    /// Runs all stages, and returns the best constants found.
     pub fn run(&self, effort: Effort) -> Vec<f64> {
         let found = self.descend(effort.steps);
         let found = self.evolve(effort, &found);
@@ -89,12 +91,13 @@ impl<'a> Search<'a> {
         self.priors.constant.iter().zip(values(&found)).map(|(constant, value)| constant.rounded(value)).collect()
     }
 
-    /// The loss of these constants.
+    /// Returns the loss of these constants.
     pub fn loss(&self, values: &[f64], phases: u32) -> f64 {
         loss(self.cells, &self.simulate(values, phases))
     }
 
-    /// The cells with these constants. What a machine gives without any that reaches it changed is known already.
+    /// Simulates the cells with these constants. A machine is not simulated again if the journal has its result for the
+    /// same constants.
     pub fn simulate(&self, values: &[f64], phases: u32) -> Vec<Simulated> {
         let changes = self.priors.changes(values);
         let key = |machine: &str| -> u64 {
@@ -130,7 +133,7 @@ impl<'a> Search<'a> {
                 |((constant, x), start): ((&crate::priors::Constant, &f64), &f64)| constant.rounded(start * x.exp());
             self.priors.constant.iter().zip(point.iter()).zip(start).map(one).collect()
         };
-        // What lies beyond a bound is as bad as the bound, and a little worse with every step.
+        // Penalize a point outside the bounds by its distance, so that it is worse than the bound.
         let beyond = |point: &DVector<f64>| -> f64 {
             let one = |((constant, x), start): ((&crate::priors::Constant, &f64), &f64)| {
                 let value = start * x.exp();
@@ -154,7 +157,7 @@ impl<'a> Search<'a> {
         let options = options.seed(effort.seed).max_function_evals(effort.evaluations);
         let mut state = options.build(objective).expect("a sound start");
         while state.next().is_none() {}
-        // The middle of where it looks is often better than the best that it met.
+        // The mean of the distribution is often better than the best point evaluated.
         let middle = values(state.mean());
         drop(state);
         let (_, met, _) = best.into_inner();
@@ -162,7 +165,7 @@ impl<'a> Search<'a> {
         all.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).map_or_else(|| start.to_vec(), |(_, values)| values)
     }
 
-    /// Moves one constant after the other, as long as that gains something.
+    /// Moves one constant after another, as long as that reduces the loss.
     fn polish(&self, mut values: Vec<f64>, rounds: usize) -> Vec<f64> {
         for round in 0..rounds {
             let (by, phases) = ROUNDS[round.min(ROUNDS.len() - 1)];
@@ -192,7 +195,7 @@ impl<'a> Search<'a> {
         values
     }
 
-    /// The constants with one of them so many times as large.
+    /// Returns the constants with one of them multiplied by `factor`.
     pub fn moved(&self, values: &[f64], index: usize, factor: f64) -> Vec<f64> {
         let mut moved = values.to_vec();
         moved[index] = self.priors.constant[index].rounded(values[index] * factor);
@@ -200,11 +203,11 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What machines came to, by a number made of what was set of them.
+/// Results of simulated machines, by a hash of their constants.
 struct Journal {
     file: File,
     kept: BTreeMap<u64, Vec<Simulated>>,
-    /// Something of it was simulated again, and came to the same.
+    /// True once a simulation was repeated with the recorded result, or the journal was cleared.
     holds: bool,
 }
 
@@ -224,7 +227,7 @@ impl Journal {
         self.holds && self.kept.contains_key(&key)
     }
 
-    /// Keeps it also in the file. One that cannot be written costs time after the next interruption, and nothing else.
+    /// Records a result in memory and in the file. A failed write only costs time after the next interruption.
     fn keep(&mut self, key: u64, simulated: Vec<Simulated>) {
         if !self.holds {
             if self.kept.get(&key) != Some(&simulated) {
@@ -242,7 +245,7 @@ impl Journal {
     }
 }
 
-/// A line of the journal; nothing where it was cut short.
+/// Parses a line of the journal; `None` if it was cut short.
 fn entry(line: &str) -> Option<(u64, Vec<Simulated>)> {
     let mut numbers = line.split(' ').map(|word| (word.len() == 16).then(|| u64::from_str_radix(word, 16).ok())?);
     let key = numbers.next()??;
@@ -265,7 +268,7 @@ mod tests {
         let of = |kbytes_per_sec| vec![Simulated { kbytes_per_sec, cpu_percent: 1.0 }];
         let mut journal = Journal::open(&path).expect("a journal");
         (1..4).for_each(|key| journal.keep(key, of(key as f64)));
-        // The first is simulated again; as it is the same, the rest holds.
+        // The first key is simulated again. Its result is the same, so the other entries are valid.
         let mut journal = Journal::open(&path).expect("a journal");
         assert!(!journal.knows(2));
         journal.keep(1, of(1.0));

@@ -1,4 +1,4 @@
-//! Constants where they are kept: in the files under `machines/`, written by a fit, and in its log.
+//! Writes the fitted constants into the files under `machines/`, and writes the log.
 
 use std::fs;
 use std::path::Path;
@@ -9,17 +9,17 @@ use classic1983::fitting::Change;
 use crate::log::Log;
 use crate::search::Effort;
 
-/// Where the log stands, from the root.
+/// Path of the log, relative to the root of the workspace.
 const LOG: &str = "crates/calibration/log.txt";
 
-/// Writes the constants into their files and the log beside the guesses.
+/// Writes the constants into their files, and the log next to the guesses.
 pub fn write(root: &Path, log: &Log, text: &str) -> Result<(), String> {
     let origin = format!("cargo xtask calibrate, {}, seed {}", today(), log.effort.seed);
     for constant in &log.priors.constant {
         for (index, change) in
             log.priors.changes(log.values).iter().filter(|change| is_of(constant, change)).enumerate()
         {
-            // The first is the constant itself; what goes with it says so in its own words.
+            // The first change is the constant itself. Ties keep their own origin text.
             let origin = (index == 0).then_some(origin.as_str());
             let path = root.join(&change.file);
             let file = fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
@@ -37,8 +37,8 @@ fn is_of(constant: &crate::priors::Constant, change: &Change) -> bool {
     is(&constant.file, &constant.field) || constant.ties.iter().any(|tie| is(&tie.file, &tie.field))
 }
 
-/// The file with another value on the field's line, and where that one came from. Of the old origin the remark stays
-/// that follows its first sentence.
+/// Returns the file with the field's value replaced, and its origin, if one is given. The remark after the first
+/// sentence of the old origin is kept.
 fn replaced(file: &str, change: &Change, unit: &str, origin: Option<&str>) -> Result<String, String> {
     let missing = || format!("{} has no line of {} in {unit}", change.file, change.field);
     let (_, key) = change.field.split_once('.').ok_or_else(missing)?;
@@ -57,18 +57,18 @@ fn replaced(file: &str, change: &Change, unit: &str, origin: Option<&str>) -> Re
     Ok(file.replacen(line, &new, 1))
 }
 
-/// The number without its unit.
+/// Returns the number without its unit.
 fn number<'a>(value: &'a str, unit: &str) -> &'a str {
     value.strip_suffix(unit).unwrap_or(value)
 }
 
-/// Today's date, by the calendar.
+/// Returns today's date (UTC).
 fn today() -> String {
     let days = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() / 86_400);
     date(days)
 }
 
-/// The date so many days after 1 January 1970.
+/// Returns the date `days` days after 1 January 1970.
 fn date(mut days: u64) -> String {
     let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let mut year = 1970;
@@ -95,10 +95,10 @@ mod tests {
     use crate::root;
     use crate::search::Search;
 
-    /// The most that any constant may gain by being moved, of the loss.
+    /// Maximum gain of the loss by moving any constant, as a share of the loss.
     const NO_GAIN: f64 = 0.01;
 
-    /// What the constants are in the files now.
+    /// Returns the values of the constants in the files now.
     fn values(root: &Path, priors: &Priors) -> Result<Vec<f64>, String> {
         let value = |constant: &Constant| {
             let text = read(root, &constant.file, &constant.field)?;
@@ -107,7 +107,7 @@ mod tests {
         priors.constant.iter().map(value).collect()
     }
 
-    /// A field's value in its file, with its unit.
+    /// Returns a field's value in its file, with its unit.
     fn read(root: &Path, file: &str, field: &str) -> Result<String, String> {
         let text = fs::read_to_string(root.join(file)).map_err(|error| format!("cannot read {file}: {error}"))?;
         let line = field.split_once('.').and_then(|(_, key)| {
@@ -119,7 +119,7 @@ mod tests {
         line.ok_or_else(|| format!("{file} has no {field}"))
     }
 
-    /// A fitted number is not changed by hand: what stands in `machines/` is what the last fit says it wrote.
+    /// Fitted numbers are not changed by hand: `machines/` has exactly what the log of the last fit says it wrote.
     #[test]
     fn machines_are_what_the_last_fit_wrote() {
         let log = fs::read_to_string(root().join(LOG)).expect("the log of the last fit");
@@ -133,8 +133,8 @@ mod tests {
         assert_eq!(lines, priors.changes(&priors.guesses()).len());
     }
 
-    /// What stands in `machines/` is where the loss is least, as far as moving any one of them by 5 % tells. Simulates
-    /// about fourteen times as much as `diskperf paper`.
+    /// The constants in `machines/` minimize the loss, as far as moving each by 5 % can tell. Simulates about fourteen
+    /// times as much as `diskperf paper`.
     #[test]
     fn no_constant_would_be_better_elsewhere() {
         let (machines, priors, cells) = (Machines::new(), Priors::read(), Cell::all());
