@@ -1,5 +1,5 @@
-//! The Berkeley fast file system of 4.2BSD: cylinder groups, interleave by a rotational delay, a new group after a
-//! number of blocks of a file, indirect blocks, and fragments at the end of small files.
+//! The Berkeley fast file system of 4.2BSD. It has cylinder groups, interleave by a rotational delay, indirect blocks,
+//! and fragments at the end of small files. A file moves to a new group after a number of blocks.
 //!
 //! Addresses are fragments, as in 4.2BSD. The results of this module are sectors of the drive.
 
