@@ -267,8 +267,8 @@ impl<H: Copy> Processor<H> {
         true
     }
 
-    /// Serves an interrupt at once, if no other event comes first. No work must follow it. Equivalent to `interrupt`,
-    /// the next event, `completed` and `dispatch`.
+    /// Serves an interrupt at once, if no other event comes first; otherwise schedules its end. Its handler must have
+    /// nothing to do. Equivalent to `interrupt`, the next event, `completed` and `dispatch`.
     pub(crate) fn serves_through(&mut self, engine: &mut Engine, work: Nanos, cause: Cause, handler: H) {
         if matches!(self.mode, Mode::Interrupt(_)) || engine.timeline.is_kept() {
             return self.interrupt(engine, work, cause, handler);
