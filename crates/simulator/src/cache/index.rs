@@ -16,7 +16,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 #[derive(Debug)]
 pub(super) struct Index {
     keys: Vec<BlockKey>,
-    /// First buffer of each chain.
+    /// First buffer of each chain; `next` has the following one for each buffer.
     chains: Vec<BufferId>,
     next: Vec<BufferId>,
     shift: u32,
