@@ -1,4 +1,4 @@
-//! Where programs run: what is typed, and what it means.
+//! Targets: reads the argument of the command line, and checks what it names.
 
 pub mod aging;
 mod device;
@@ -37,40 +37,40 @@ pub use keys::{ImageArgument, VolumeArgument};
 pub use simulated::{Described, Simulated};
 pub use wear::Wear;
 
-/// What begins the tuning of a target's queue.
+/// Begins the queue settings at the end of a target argument.
 const TUNE: &str = ",tune=";
 
-/// A target as it was typed: `PATH`, `DEVICE`, `image:FSTYPE`, `new:FSTYPE@DEVICE`, `file:PATH`, `sim:MACHINE`, each
-/// with an optional `name=` before it and an optional `,tune=` behind it.
+/// A target argument as it was typed: `PATH`, `DEVICE`, `image:FSTYPE`, `new:FSTYPE@DEVICE`, `file:PATH`,
+/// `sim:MACHINE`. An optional `name=` precedes it, and an optional `,tune=` follows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct TargetArgument {
-    /// What the tables call it.
+    /// The name in tables: the given one, or else the whole argument.
     pub name: String,
-    /// All that was typed: the text of its bytes (`units::name`), as all names of a target are.
+    /// The whole argument, as the text of its bytes (`units::name`). All names of a target have this form.
     pub typed: String,
-    /// What it means.
+    /// The kind of target, with the rest of the argument unchecked.
     pub kind: TargetKind,
-    /// How its queue is to be tuned, where it is; of an image, that is one of its keys.
+    /// The queue settings behind `,tune=`, if any. An image has them among its keys instead.
     tune: Option<String>,
 }
 
-/// What a target is.
+/// The kinds of targets, as the argument tells them apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TargetKind {
-    /// A directory, in which a private subfolder is made and removed, or a block device.
+    /// A directory, in which a private subfolder is made and removed. Or a block device.
     Directory(PathBuf),
-    /// A fresh file system on an image: its type and its keys.
+    /// A new file system on an image: its type and its keys.
     Image(String),
-    /// A fresh file system on a device: its type, its keys and the device.
+    /// A new file system on a device: its type, its keys and the device.
     Volume(String),
-    /// An existing file, only read.
+    /// An existing file, which is only read.
     File(PathBuf),
-    /// A simulated machine.
+    /// A simulated machine: its name and its keys.
     Simulated(String),
 }
 
-/// As it is stored.
+/// Reads the stored form.
 impl From<String> for TargetArgument {
     fn from(typed: String) -> TargetArgument {
         let Ok(argument) = typed.parse();
@@ -84,7 +84,7 @@ impl From<TargetArgument> for String {
     }
 }
 
-/// As it stands on the command line.
+/// Reads an argument of the command line.
 impl From<OsString> for TargetArgument {
     fn from(typed: OsString) -> TargetArgument {
         let Ok(argument) = typed.shown().parse();
@@ -95,15 +95,14 @@ impl From<OsString> for TargetArgument {
 impl FromStr for TargetArgument {
     type Err = std::convert::Infallible;
 
-    /// A name is a word of letters, digits, `-` and `_` before the first `=`; anything else belongs to the
-    /// path.
+    /// A name consists of letters, digits, `-` and `_` before the first `=`. Anything else belongs to the path.
     fn from_str(typed: &str) -> Result<TargetArgument, Self::Err> {
         let is_name =
             |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         let named = typed.split_once('=').filter(|(name, rest)| is_name(name) && !rest.is_empty());
         let (name, rest) = named.map_or((typed, typed), |(name, rest)| (name, rest));
         let (rest, tune) = match rest.rsplit_once(TUNE) {
-            // Of these it may be a key.
+            // For these targets, `,tune=` may be one of the keys.
             Some((rest, _)) if rest.starts_with("image:") || rest.starts_with("new:") && !rest.contains('@') => {
                 (named.map_or(typed, |(_, rest)| rest), None)
             }
@@ -123,7 +122,7 @@ impl FromStr for TargetArgument {
 
 #[cfg(test)]
 impl TargetArgument {
-    /// What is made of what was typed before anything is looked at.
+    /// Parses the argument as far as possible without touching files, and returns the outcome as text.
     pub fn fuzzed(&self) -> String {
         let typed = &self.typed;
         let tuned = self.tune.as_ref().map(|tune| keys::tuning(tune, typed));
@@ -153,38 +152,38 @@ impl TargetArgument {
     }
 }
 
-/// A target that exists.
+/// A target that was checked and exists.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// What the tables call it.
+    /// The name in tables.
     pub name: String,
-    /// All that was typed.
+    /// The whole argument, as typed.
     pub typed: String,
-    /// Where it is.
+    /// The kind of the target, and what was found there.
     pub site: Site,
-    /// How the queue of its device is tuned while it is measured.
+    /// Settings of its device's queue while it is measured.
     pub tuning: Vec<Setting>,
-    /// How its file system is used before it is measured, where that was asked for.
+    /// The aging of its file system before the first round, if requested.
     pub wear: Option<Wear>,
 }
 
-/// Where a target is.
+/// The place of a target.
 #[derive(Clone, Debug)]
 pub enum Site {
-    /// In a directory of the real kernel.
+    /// A directory of the real kernel.
     #[expect(missing_docs, reason = "the fields are named after what they hold")]
     Directory { path: PathBuf, place: Place },
-    /// On an image that will be made; `host` is what lies under its directory.
+    /// An image that will be created; `host` describes the file system of its directory.
     #[expect(missing_docs, reason = "the fields are named after what they hold")]
     Image { image: Box<ImageArgument>, host: Place },
-    /// On a device, in a file system that will be made there.
+    /// A device, on which a file system will be created.
     Volume(Box<VolumeArgument>),
-    /// On a device as it is: only read, or all of it overwritten.
+    /// A device without a file system of ours: it is only read, or overwritten completely.
     Device(Box<DeviceArgument>),
-    /// In one file that is only read.
+    /// One file, which is only read.
     #[expect(missing_docs, reason = "the fields are named after what they hold")]
     File { path: PathBuf, place: Place, bytes: u64 },
-    /// On a simulated machine.
+    /// A simulated machine.
     Simulated(Simulated),
 }
 
@@ -195,7 +194,7 @@ impl fmt::Display for Target {
 }
 
 impl Target {
-    /// Looks whether the target is what it must be. Touches nothing.
+    /// Checks that the target exists and is of the right kind. Changes nothing.
     pub fn resolve(argument: &TargetArgument) -> Result<Target, CampaignError> {
         let typed = &argument.typed;
         let mut tuning = argument.tune.as_ref().map_or_else(|| Ok(Vec::new()), |tune| keys::tuning(tune, typed))?;
@@ -244,7 +243,7 @@ impl Target {
         Ok(Target { name: argument.name.clone(), typed: typed.clone(), site, tuning, wear: None })
     }
 
-    /// All of them; no two may have one name, nor overwrite one device.
+    /// Resolves all arguments. Returns an error if two have the same name or overwrite the same device.
     pub fn resolve_all(arguments: &[TargetArgument]) -> Result<Vec<Target>, CampaignError> {
         let targets = Target::resolve_in_turns(arguments)?;
         for (index, target) in targets.iter().enumerate() {
@@ -256,7 +255,8 @@ impl Target {
         Ok(targets)
     }
 
-    /// All of them; no two may have one name. Those that overwrite one device take turns on it.
+    /// Resolves all arguments. Returns an error if two have the same name. Targets that overwrite the same device take
+    /// turns on it.
     pub fn resolve_in_turns(arguments: &[TargetArgument]) -> Result<Vec<Target>, CampaignError> {
         let targets: Vec<Target> = arguments.iter().map(Target::resolve).collect::<Result<_, _>>()?;
         for (index, target) in targets.iter().enumerate() {
@@ -267,7 +267,7 @@ impl Target {
         Ok(targets)
     }
 
-    /// Whether a file system is made for both on one device.
+    /// True if both targets are new file systems on the same device.
     pub fn overwrites_the_same(&self, other: &Target) -> bool {
         match (&self.site, &other.site) {
             (Site::Volume(one), Site::Volume(other)) => one.inspected.node() == other.inspected.node(),
@@ -275,13 +275,13 @@ impl Target {
         }
     }
 
-    /// Whether a file system is made for it on this device.
+    /// True if the target is a new file system on this device.
     pub fn is_made_on(&self, node: &Path) -> bool {
         matches!(&self.site, Site::Volume(volume) if volume.inspected.node() == node)
     }
 
-    /// Whether these targets can be busy at once: all on the real kernel, or all on one simulated machine. A
-    /// file is busy alone: what is read of it depends on what it holds.
+    /// True if these targets can be measured at the same time: all on the real kernel, or all on one simulated machine.
+    /// A file is measured alone, because the operations depend on its contents.
     pub fn share_a_world<'a>(targets: impl IntoIterator<Item = &'a Target>) -> bool {
         let mut targets = targets.into_iter();
         let Some(first) = targets.next() else { return true };
@@ -292,7 +292,7 @@ impl Target {
         })
     }
 
-    /// Why nothing may be written there, where that is so.
+    /// Returns why the target cannot be written; `None` if it can.
     pub fn refuses_writes(&self) -> Option<String> {
         match &self.site {
             Site::File { path, .. } => Some(format!("{} is only read", path.shown())),
@@ -302,7 +302,8 @@ impl Target {
         }
     }
 
-    /// Why no program can go past the page cache here, where none can. Makes and removes an unnamed file.
+    /// Returns why direct I/O is impossible here; `None` if it is possible or not known yet. Makes and removes an
+    /// unnamed file.
     pub fn refuses_direct(&self) -> Option<String> {
         match &self.site {
             Site::Directory { place, .. } if matches!(place.file_system.as_deref(), Some("tmpfs" | "ramfs")) => {
@@ -320,8 +321,8 @@ impl Target {
         }
     }
 
-    /// What blocks that go past the page cache must be a multiple of here, where the kernel says so. Makes and removes
-    /// an unnamed file.
+    /// Direct I/O must be a multiple of this number of bytes. `None` if the kernel does not tell. Makes and removes an
+    /// unnamed file.
     pub fn direct_alignment(&self) -> Option<u32> {
         match &self.site {
             Site::Directory { path, .. } => direct_alignment(path),
@@ -333,12 +334,12 @@ impl Target {
         }
     }
 
-    /// Whether nothing real is measured there.
+    /// True for a simulated machine.
     pub fn is_simulated(&self) -> bool {
         self.simulated().is_some()
     }
 
-    /// The simulated machine, where it is one.
+    /// The simulated machine, if the target is one.
     pub fn simulated(&self) -> Option<&Simulated> {
         match &self.site {
             Site::Simulated(simulated) => Some(simulated),
@@ -346,7 +347,7 @@ impl Target {
         }
     }
 
-    /// The type of the file system there, where it is known before anything is made.
+    /// The file system type, if it is known before anything is created.
     pub fn file_system(&self) -> Option<String> {
         match &self.site {
             Site::Image { image, .. } => Some(image.file_system().to_owned()),
@@ -356,18 +357,18 @@ impl Target {
         }
     }
 
-    /// How its queue is tuned, as it can be typed.
+    /// The queue settings, in the form of the argument.
     pub fn tuned(&self) -> String {
         let settings = self.tuning.iter().map(|Setting { attribute, value }| format!("{attribute}:{value}"));
         settings.collect::<Vec<_>>().join("+")
     }
 
-    /// Whether a file system is made for it.
+    /// True if diskperf creates a file system for the target.
     pub fn is_made(&self) -> bool {
         matches!(self.site, Site::Image { .. } | Site::Volume(_))
     }
 
-    /// What is known of the place before anything is made there.
+    /// The mounted file system of the path; `None` if nothing is mounted there yet.
     pub fn place(&self) -> Option<&Place> {
         match &self.site {
             Site::Directory { place, .. } | Site::File { place, .. } => Some(place),
@@ -375,7 +376,7 @@ impl Target {
         }
     }
 
-    /// The device under it, as far as it is known before anything is made.
+    /// The device of the target; `None` if it is not known before anything is created.
     pub fn device(&self) -> Option<&Device> {
         match &self.site {
             Site::Device(device) => device.device(),
@@ -383,8 +384,8 @@ impl Target {
         }
     }
 
-    /// Refuses where the programs would not fit. `needed` bytes, and a twentieth of that for the file
-    /// system's own.
+    /// Returns an error if the programs do not fit. They use `needed` bytes, and a twentieth is added for the metadata
+    /// of the file system.
     pub fn check_room(&self, needed: u64) -> Result<(), CampaignError> {
         let programs = Bytes(needed.saturating_add(needed / 20));
         let (path, place, needed) = match &self.site {
@@ -416,12 +417,12 @@ impl Target {
     }
 }
 
-/// Whether all targets with these indices are simulated machines.
+/// True if all targets with these indices are simulated machines.
 pub fn are_simulated(busy: &[usize], targets: &[Target]) -> bool {
     busy.iter().all(|&index| targets[index].is_simulated())
 }
 
-/// The names of the targets that are busy.
+/// The names of these targets, joined with `+`.
 pub fn names(busy: &[usize], targets: &[Target]) -> String {
     let mut names: Vec<&str> = busy.iter().map(|&target| targets[target].name.as_str()).collect();
     names.dedup();
@@ -429,7 +430,7 @@ pub fn names(busy: &[usize], targets: &[Target]) -> String {
 }
 
 impl Target {
-    /// Refuses where a file system of so many bytes, filled as asked for, leaves too little.
+    /// Returns an error if a file system of `bytes` bytes, filled as requested, leaves less than `needed`.
     fn check_wear(&self, bytes: Bytes, needed: Bytes) -> Result<(), CampaignError> {
         self.wear.map_or(Ok(()), |wear| wear.check((bytes, wear.left(bytes)), needed))
     }
@@ -441,12 +442,12 @@ fn takes_no_direct(place: &Place) -> String {
     format!("{} does not support O_DIRECT", place.file_system.as_deref().unwrap_or("this file system"))
 }
 
-/// Whether a block device is to be seen at the path.
+/// True if the path is a block device.
 pub fn is_block_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
 }
 
-/// Refuses a directory in which no private folder could be made.
+/// Returns an error if no private folder can be made in the directory.
 fn writable(path: &Path) -> Result<(), CampaignError> {
     let fault = |source| kernel::Fault::Folder { action: "make a folder in", path: path.to_owned(), source };
     Ok(may_write(path).map_err(fault)?)
@@ -467,7 +468,7 @@ fn directory(path: &Path, typed: &str) -> Result<Place, CampaignError> {
     Ok(place(path)?)
 }
 
-/// A regular file that this user may read: what lies under it, and how much it holds.
+/// Checks that the path is a readable regular file. Returns its mounted file system and its size in bytes.
 fn file(path: &Path) -> Result<(Place, u64), PathFault> {
     let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
     let metadata = match fs::metadata(path) {
@@ -490,7 +491,7 @@ fn place(path: &Path) -> Result<Place, PathFault> {
 }
 
 fn missing(path: &Path, typed: &str) -> CampaignError {
-    // `image:ext4` is no file that someone forgot to make.
+    // For `image:ext4` at the place of a path, "does not exist" would be the wrong message.
     let scheme = typed.split_once(':').map(|(scheme, _)| scheme);
     let is_scheme = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
     if scheme.is_some_and(is_scheme) {

@@ -16,8 +16,8 @@ use crate::rounds::deadline::since;
 use crate::signals::Stop;
 use crate::targets::{Site, Target, Wear};
 
-/// The largest file is this part of the file system, within bounds, so that there are always some thousand files.
-/// Chosen.
+/// The largest file is 1/1024 of the file system, within these bounds in bytes, so that there are always some thousand
+/// files. Chosen.
 const PART: u64 = 1024;
 const LARGEST: (u64, u64) = (256 << 10, 64 << 20);
 

@@ -1,4 +1,4 @@
-//! A block device as a target: it is read, and all of it overwritten where a person says so.
+//! A block device as a target: it is read, or overwritten completely if the user demands that.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -12,46 +12,46 @@ use units::Bytes;
 
 use crate::error::CampaignError;
 
-/// The smallest device whose places are at random: a thousand blocks. Less fits into the memory of any drive.
+/// The smallest device that is measured: a thousand blocks for random I/O. Less fits into the cache of any drive.
 pub const LEAST_DEVICE: Bytes = Bytes::mib(4);
 
-/// A device that is measured as it is.
+/// A device that is measured without a file system.
 #[derive(Clone, Debug)]
 pub struct DeviceArgument {
-    /// As it was called.
+    /// The path, as typed.
     pub path: PathBuf,
-    /// What it holds and how it is read.
+    /// Its size, and how it can be read.
     pub storage: Storage,
-    /// How it is overwritten, where it is.
+    /// How it is overwritten; `None` if it is only read.
     pub overwriting: Option<Overwriting>,
 }
 
-/// How all of a device is overwritten.
+/// How a whole device is overwritten.
 #[derive(Clone, Debug)]
 pub struct Overwriting {
-    /// What the guard saw.
+    /// The findings of the guard.
     pub inspected: Inspected,
-    /// What a person says about what it holds.
+    /// The user's consent to lose the present contents.
     pub leave: Leave,
-    /// How it is conditioned before the first round; nothing where an earlier process has done that.
+    /// Preconditioning before the first round; `None` if an earlier process has done that.
     pub conditioning: Option<Conditioning>,
 }
 
-/// How often a device is written from its beginning to its end before the first round.
+/// Preconditioning: the number of times that a device is written sequentially before the first round.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conditioning(f64);
 
-/// So often at most: a hundred times is the life of some flash.
+/// Upper limit: a hundred times is the life of some flash.
 const MOST: f64 = 100.0;
 
 impl Conditioning {
-    /// Bytes that are written of a device of so many.
+    /// Bytes to write to a device of `device` bytes.
     pub fn bytes(self, device: u64) -> u64 {
         (device as f64 * self.0) as u64
     }
 }
 
-/// Twice, as the SNIA's specification has it.
+/// Twice, as in the SNIA specification.
 impl Default for Conditioning {
     fn default() -> Conditioning {
         Conditioning(2.0)
@@ -61,7 +61,7 @@ impl Default for Conditioning {
 impl FromStr for Conditioning {
     type Err = String;
 
-    /// `2x`, `0.5`, `none`.
+    /// Reads `2x`, `0.5` or `none`.
     fn from_str(text: &str) -> Result<Conditioning, String> {
         if text == "none" {
             return Ok(Conditioning(0.0));
@@ -76,26 +76,26 @@ impl FromStr for Conditioning {
 }
 
 impl DeviceArgument {
-    /// Looks at the device. It is opened, and read nowhere.
+    /// Opens the device to learn its properties. Reads no data.
     pub fn at(path: &Path) -> Result<DeviceArgument, CampaignError> {
         let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
         let storage = Storage::at(path).map_err(unreadable)?.ok_or_else(|| PathFault::NotStorage(path.to_owned()))?;
         Ok(DeviceArgument { path: path.to_owned(), storage, overwriting: None })
     }
 
-    /// The device, where it can be seen under /sys.
+    /// The device under /sys, if it is visible there.
     pub fn device(&self) -> Option<&Device> {
         self.storage.device.as_ref()
     }
 
-    /// Has all of it overwritten, where the guard does not forbid that.
+    /// Marks the device to be overwritten. Returns an error if the guard forbids that.
     pub fn overwrite(&mut self, conditioning: Conditioning) -> Result<(), CampaignError> {
         let inspected = kernel::guard::inspect(&self.path)?;
         self.overwriting = Some(Overwriting { inspected, leave: Leave::None, conditioning: Some(conditioning) });
         Ok(())
     }
 
-    /// Refuses a device that is too small for its programs.
+    /// Returns an error if the device has fewer than `needed` bytes.
     pub fn check_size(&self, needed: Bytes) -> Result<(), CampaignError> {
         let size = Bytes(self.storage.bytes);
         if size >= needed {

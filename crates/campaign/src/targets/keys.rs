@@ -1,5 +1,4 @@
-//! What may follow a target: `,key=value`. Within a value a `+` stands for a comma, which would begin the next
-//! key.
+//! The `,key=value` pairs behind a target. Within a value, `+` means a comma, because a comma begins the next key.
 
 use std::path::{Path, PathBuf};
 
@@ -18,26 +17,26 @@ pub const IMAGE_KEYS: &str = "size, dir, block, mount, mkfs, tune";
 /// The keys of a file system on a device.
 pub const VOLUME_KEYS: &str = "block, mount, mkfs, tune";
 
-/// Images are at least this large where no size is given: every file system that we know is at ease in it.
+/// Smallest size of an image without a given size: every file system that we know works well in it.
 const SIZE: Bytes = Bytes::mib(512);
 
-/// And a multiple of this.
+/// An image without a given size is a multiple of this.
 const STEP: Bytes = Bytes::mib(64);
 
-/// An image as it was asked for.
+/// An image, as requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageArgument {
-    /// All but its size.
+    /// Everything but the size.
     spec: ImageSpec,
-    /// Its size, where one was given.
+    /// The size, if given.
     pub size: Option<Bytes>,
-    /// How it is used beforehand, where it is.
+    /// The aging before the first round, if requested.
     pub wear: Option<Wear>,
 }
 
 impl ImageArgument {
-    /// The image that is made where the programs need so much room: of the size asked for, else twice the room, and
-    /// where it is filled before, a quarter more than that leaves it.
+    /// The image for programs that need `needed` bytes. Its size is the given one, or else twice `needed`. If it is
+    /// aged, at least a quarter more than `needed` stays free.
     pub fn spec(&self, needed: u64) -> ImageSpec {
         let filled = self.wear.map_or(0, |wear| wear.with_room(needed.saturating_add(needed / 4)));
         let usual = || {
@@ -46,29 +45,29 @@ impl ImageArgument {
         ImageSpec { bytes: self.size.unwrap_or_else(usual), ..self.spec.clone() }
     }
 
-    /// The directory that its file lies in.
+    /// The directory of the image file.
     pub fn directory(&self) -> &Path {
         &self.spec.directory
     }
 
-    /// The type of its file system.
+    /// The type of the file system.
     pub fn file_system(&self) -> &str {
         &self.spec.file_system
     }
 }
 
-/// A fresh file system on a device, as it was asked for.
+/// A new file system on a device, as requested.
 #[derive(Clone, Debug)]
 pub struct VolumeArgument {
-    /// What is made there.
+    /// The file system to create.
     pub spec: VolumeSpec,
-    /// The device, as it was when it was looked at.
+    /// The device, as the guard found it.
     pub inspected: Inspected,
-    /// What was said about what it holds.
+    /// The user's consent to lose the present contents.
     pub leave: Leave,
 }
 
-/// What follows `image:` or `new:`.
+/// The pairs behind `image:` or `new:`.
 struct Keys {
     volume: VolumeSpec,
     size: Option<Bytes>,
@@ -76,7 +75,7 @@ struct Keys {
     tuning: Vec<Setting>,
 }
 
-/// Reads `FSTYPE[,key=value]...` of the target that was typed: the image, and how its queue is tuned.
+/// Reads `FSTYPE[,key=value]...`. Returns the image and its queue settings. `typed` is the whole argument, for errors.
 pub fn image(text: &str, typed: &str) -> Result<(ImageArgument, Vec<Setting>), CampaignError> {
     let Keys { volume, size, directory, tuning } = keys(text, typed, IMAGE_KEYS)?;
     let spec = ImageSpec {
@@ -90,8 +89,8 @@ pub fn image(text: &str, typed: &str) -> Result<(ImageArgument, Vec<Setting>), C
     Ok((ImageArgument { spec, size, wear: None }, tuning))
 }
 
-/// Reads `FSTYPE[,key=value]...@DEVICE` of the target that was typed: what is made, where, and how its queue is
-/// tuned.
+/// Reads `FSTYPE[,key=value]...@DEVICE`. Returns the file system, the device and its queue settings. `typed` is the
+/// whole argument, for errors.
 pub fn volume(text: &str, typed: &str) -> Result<(VolumeSpec, PathBuf, Vec<Setting>), CampaignError> {
     let Some((text, device)) = text.split_once('@').filter(|(_, device)| !device.is_empty()) else {
         let why = "no device is named; write new:ext4@DEVICE".to_owned();
@@ -138,7 +137,7 @@ fn keys(text: &str, typed: &str, known: &'static str) -> Result<Keys, CampaignEr
     Ok(keys)
 }
 
-/// Reads `scheduler:none+read_ahead_kb:4096`.
+/// Reads queue settings, as in `scheduler:none+read_ahead_kb:4096`.
 pub fn tuning(text: &str, typed: &str) -> Result<Vec<Setting>, CampaignError> {
     let bad = |why: String| CampaignError::BadTuning { typed: typed.to_owned(), why };
     let mut settings: Vec<Setting> = Vec::new();

@@ -1,4 +1,4 @@
-//! The memory that a run may have.
+//! Limits the memory of a run.
 
 use kernel::MemoryLimit;
 
@@ -6,8 +6,8 @@ use crate::events::Event;
 use crate::plan::Plan;
 use crate::targets::Target;
 
-/// Makes the memory of this process as small as planned. If that is not possible, reports it and plans without a limit.
-/// A simulated machine has a memory of its own.
+/// Limits the memory of this process as planned. If that is impossible, reports it and plans without a limit. Does
+/// nothing if all targets are simulated: a simulated machine has its own memory.
 pub fn limit_memory(plan: &mut Plan, targets: &[Target], notify: &mut dyn FnMut(Event)) -> Option<MemoryLimit> {
     let bytes = plan.memory.take().filter(|_| targets.iter().any(|target| !target.is_simulated()))?;
     match MemoryLimit::new(bytes.0) {

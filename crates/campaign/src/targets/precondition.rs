@@ -16,14 +16,13 @@ use crate::rounds::deadline::since;
 use crate::signals::Stop;
 use crate::targets::{Conditioning, Overwriting};
 
-/// Time of writing after which diskperf estimates the rest. Guess: by then a limit's burst and a small cache are used
-/// up.
+/// After this time of writing, the rest is estimated. Guess: by then a burst allowance and a small cache are used up.
 const LOOK: Nanos = Nanos::from_secs(2);
 
-/// A shorter rest is not printed.
+/// A shorter rest is not reported.
 const SHORT: Nanos = Nanos::from_secs(10);
 
-/// Discards the device if it supports that, and overwrites it the given number of times. The user may stop it.
+/// Discards the device if it supports that, and overwrites it the given number of times. The user can stop it.
 pub fn condition(
     raw: &RawDevice,
     (target, conditioning): (&str, Conditioning),
@@ -62,8 +61,8 @@ pub fn condition(
     Ok(conditioned)
 }
 
-/// What is said before a device is overwritten: how much is written before the first round, and how long the rounds
-/// take.
+/// The text printed before a device is overwritten: the bytes written before the first round, and that rounds write
+/// too.
 pub fn announcement(overwriting: &Overwriting) -> String {
     let device = overwriting.inspected.described();
     let holds: Vec<String> = overwriting.inspected.reasons().iter().map(ToString::to_string).collect();
@@ -76,7 +75,7 @@ pub fn announcement(overwriting: &Overwriting) -> String {
     format!("overwrites all of {device}{holds}: it {before}, and is then written to in every round")
 }
 
-/// How long rounds until a steady rate take, at least and at most; nothing where a program has no time of its own.
+/// Least and greatest time of the rounds until a steady rate; `None` if a phase has no time limit.
 pub fn rounds_in_words(plan: &Plan) -> Option<String> {
     let run = plan.alternatives.iter().filter(|alternative| alternative.row.omitted.is_none());
     let times = run.flat_map(|alternative| &alternative.row.program.phases).map(|phase| phase.within);

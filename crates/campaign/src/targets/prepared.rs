@@ -1,5 +1,5 @@
-//! What a target stands on while it is measured: the directory, or the file system that is made for it, and the
-//! queue that is tuned.
+//! The ground of a target while it is measured: the directory, or the file system that was created for it, and the
+//! tuned queue.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -23,25 +23,25 @@ use crate::targets::scan::Reading;
 use crate::targets::scratch_fs::Made;
 use crate::targets::{Site, Target, VolumeArgument};
 
-/// Mounts or makes a file system anew. No program may stand on it.
+/// Remounts or re-creates a file system. No program may use it.
 pub type Renewal = Box<dyn FnMut() -> Result<(), CampaignError> + Send>;
 
-/// What a target stands on. Dropped, it is as before: the image is gone, the device holds nothing.
+/// What was prepared for a target. Dropping it restores the former state: the image is removed, the device is erased.
 pub struct Ground {
     site: Site,
     made: Option<Arc<Mutex<Made>>>,
-    /// The device that programs write to, where it was cleared for that.
+    /// The device that programs overwrite, if the guard allowed that.
     raw: Option<Arc<RawDevice>>,
     tuning: Option<Tuning>,
     info: TargetInfo,
-    /// What the names of private folders hold, so that they are found if this process is killed.
+    /// Part of the names of private folders, so that they can be found if this process is killed.
     label: Option<String>,
 }
 
 impl Ground {
-    /// Makes what has to be made, and tries what has to be tuned, once. The programs need so many bytes; what
-    /// conditions a device follows from the seed, or is zero. Another target of this run may have left its device to
-    /// this one.
+    /// Creates what the target needs, and tries the queue settings once. The programs need `needed` bytes. The data
+    /// that condition a device follow from the seed, or are zeros. `vacated` is the device if another target of this
+    /// run has left it.
     pub fn prepare(
         (target, vacated): (&Target, Option<Vacated>),
         needed: u64,
@@ -81,8 +81,7 @@ impl Ground {
             (Some(wear), Some(made)) => {
                 let needed = Bytes(needed.saturating_add(needed / 20));
                 let aged = wear.apply((target, made.path()), needed, stop, notify)?;
-                // Some hold blocks in reserve for files that may grow, until they are mounted anew: xfs a tenth of
-                // them.
+                // Some file systems reserve blocks for growing files until they are remounted: xfs a tenth of them.
                 made.remount()?;
                 Some(aged)
             }
@@ -93,13 +92,14 @@ impl Ground {
         Ok(Ground { site: target.site.clone(), made, raw, tuning, info, label: label.map(str::to_owned) })
     }
 
-    /// Takes away what was made on a device, for another target that stands on it in turn. Nothing may stand on it any
-    /// more. What is to be said about it stays.
+    /// Removes the file system from its device, so that another target can use the device. No program may use it any
+    /// more. The description of the target stays.
     pub fn vacate(&mut self) -> Result<Option<Vacated>, CampaignError> {
         Ok(self.made.take().map_or(Ok(None), |made| unshared(made).vacate())?)
     }
 
-    /// Makes on its device again what was taken away for others, of which one has left it.
+    /// Creates the file system again after [`Ground::vacate`]. `vacated` is the device if another target has just left
+    /// it.
     pub fn occupy(
         &mut self,
         (target, vacated): (&Target, Option<Vacated>),
@@ -120,7 +120,7 @@ impl Ground {
         Ok(())
     }
 
-    /// A place for one program.
+    /// The private folder or the given file for one program.
     pub fn station(&self) -> Result<Station, CampaignError> {
         let inside = |path: &Path| match &self.label {
             Some(label) => Workspace::labelled(path, label),
@@ -137,18 +137,18 @@ impl Ground {
         Ok(station)
     }
 
-    /// The device that programs write to, where it was cleared for that.
+    /// The device that programs overwrite, if the guard allowed that.
     pub fn raw(&self) -> Option<Arc<RawDevice>> {
         self.raw.clone()
     }
 
-    /// How its file system is mounted anew, where that is ours.
+    /// Remounts the file system; `None` if diskperf did not create it.
     pub fn remount(&self) -> Option<Remount> {
         let made = Arc::clone(self.made.as_ref()?);
         Some(Box::new(move || locked(&made).remount().map_err(io::Error::other)))
     }
 
-    /// What is done to its file system before every execution, where that is ours.
+    /// The renewal before every execution; `None` if diskperf did not create the file system.
     pub fn renewal(&self, before: Before) -> Option<Renewal> {
         let made = Arc::clone(self.made.as_ref()?);
         match before {
@@ -158,40 +158,40 @@ impl Ground {
         }
     }
 
-    /// The renewal before every execution, in words, if a preset asks for one.
+    /// The renewal before every execution, in words; `None` if the preset asks for none.
     pub fn before_each(&self, before: Before) -> Option<String> {
         let words = match (before, &self.site) {
             (Before::Mount, Site::Image { .. } | Site::Volume(_)) => "remounted before each test",
             (Before::Make, Site::Image { .. } | Site::Volume(_)) => "re-created (mkfs) before each test",
-            // Others may use this file system: it cannot be remounted.
+            // Other programs may use this file system: it cannot be remounted.
             (Before::Mount, Site::Directory { .. }) => "files dropped from the page cache instead of a remount",
             _ => return None,
         };
         Some(words.to_owned())
     }
 
-    /// The device of what was made for it.
+    /// The device node of the file system that was created for the target.
     pub fn node(&self) -> Option<PathBuf> {
         self.made.as_ref().map(|made| locked(made).device().node())
     }
 
-    /// How its queue is tuned, where it is.
+    /// The queue settings, if there are any.
     pub fn tuning(&self) -> Option<&Tuning> {
         self.tuning.as_ref()
     }
 
-    /// What is to be said about it.
+    /// The description of the target for the document.
     pub fn info(&self) -> &TargetInfo {
         &self.info
     }
 
-    /// Leaves what was made behind, under a name, where something was. Nothing may stand on it any more.
+    /// Keeps the file system that was created, and returns its path. No program may use it any more.
     pub fn keep(self, target: &Target) -> Result<Option<PathBuf>, CampaignError> {
         let Some(made) = self.into_made() else { return Ok(None) };
         Ok(Some(made.keep(&kept_name(target))?))
     }
 
-    /// Takes away what was made, and says where that failed. Nothing may stand on it any more.
+    /// Removes what was created, and returns the error if that fails. No program may use it any more.
     pub fn finish(self) -> Result<(), CampaignError> {
         Ok(self.into_made().map_or(Ok(()), Made::finish)?)
     }
@@ -206,8 +206,8 @@ fn unshared(made: Arc<Mutex<Made>>) -> Made {
     made.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The device of a target that another of this run, or an earlier process of it, had before. It must be the same
-/// device, and blank. `held` is the device if this process holds it already.
+/// The device of a target that another target of this run, or an earlier process of the run, has used. Returns an error
+/// if it is not the same device. `held` is the device if this process holds it already.
 pub fn looked_at_again(volume: &VolumeArgument, held: Option<&Vacated>) -> Result<VolumeArgument, CampaignError> {
     let node = volume.inspected.node();
     let inspected = held.map_or_else(|| kernel::guard::inspect(&node), Vacated::inspect)?;
@@ -217,12 +217,12 @@ pub fn looked_at_again(volume: &VolumeArgument, held: Option<&Vacated>) -> Resul
     Ok(VolumeArgument { spec: volume.spec.clone(), inspected, leave: Leave::None })
 }
 
-/// A panic elsewhere leaves a file system as good as any other.
+/// Ignores a poisoned lock: a panic elsewhere does not damage the file system.
 fn locked(made: &Mutex<Made>) -> MutexGuard<'_, Made> {
     made.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes an image in which so many bytes have room.
+/// Creates an image with room for `needed` bytes.
 fn make(spec: &ImageSpec, needed: u64, stop: &Stop, progress: &mut dyn FnMut(u64, u64)) -> Result<Made, CampaignError> {
     let of = spec.file_bytes().0;
     let image = Image::make(spec, &PrivateMounts::enter()?, |bytes| {
@@ -237,8 +237,8 @@ fn make(spec: &ImageSpec, needed: u64, stop: &Stop, progress: &mut dyn FnMut(u64
     Ok(Made::Image(Box::new(image)))
 }
 
-/// Makes a file system with room for `needed` bytes on a device. Without --destroy-data the device is read first, which
-/// may take hours. The label is that of its note.
+/// Creates a file system with room for `needed` bytes on a device. Without --destroy-data the whole device is read
+/// first, which may take hours. The label is stored in the recovery note.
 fn make_on_device(
     (target, label): (&str, Option<&str>),
     argument: &VolumeArgument,
@@ -256,7 +256,7 @@ fn make_on_device(
     with_room(volume, needed)
 }
 
-/// The same on a device that another target of this run has left.
+/// Creates a file system with room for `needed` bytes on a device that another target of this run has left.
 fn make_on_vacated(
     argument: &VolumeArgument,
     vacated: Vacated,
@@ -288,7 +288,7 @@ fn plan_tuning(target: &Target, made: Option<&Made>, label: Option<&str>) -> Res
     }
 }
 
-/// `41 °C (limit 70 °C)`.
+/// Formats as `41 °C (limit 70 °C)`.
 fn heat_in_words(heat: Heat) -> String {
     let limit = heat.limit.map_or_else(String::new, |limit| format!(" (limit {limit} °C)"));
     format!("{} °C{limit}", heat.celsius)
@@ -298,7 +298,7 @@ fn look(path: &Path) -> Result<Place, PathFault> {
     Place::under(path).map_err(|source| PathFault::Unreadable { path: path.to_owned(), source })
 }
 
-/// `diskperf-NAME` for a target that was given a name, else `diskperf-FSTYPE`.
+/// `diskperf-NAME` for a target with a given name, else `diskperf-FSTYPE`.
 fn kept_name(target: &Target) -> String {
     match &target.site {
         Site::Image { image, .. } if target.name == target.typed => format!("diskperf-{}", image.file_system()),
@@ -306,7 +306,7 @@ fn kept_name(target: &Target) -> String {
     }
 }
 
-/// What is to be said about a target, before anything was made for it or afterwards.
+/// The description of a target for the document. `made` is the file system that was created for it, if already done.
 pub fn info(target: &Target, made: Option<&Made>) -> Result<TargetInfo, CampaignError> {
     let ground = made.map(|made| look(made.path())).transpose()?;
     let place = ground.as_ref().or(target.place());

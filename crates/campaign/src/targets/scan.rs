@@ -1,5 +1,5 @@
-//! A device that must be blank is read from its first byte to its last. If that takes long, diskperf says how long, and
-//! how to skip it.
+//! Progress of reading a device that must be blank, from its first byte to its last. If that takes long, diskperf says
+//! how long, and how to skip it.
 
 use std::time::Instant;
 
@@ -9,30 +9,30 @@ use units::Nanos;
 use crate::events::Event;
 use crate::rounds::deadline::since;
 
-/// The rest is estimated after this time. Guess: a small cache no longer matters then.
+/// After this time, the rest is estimated. Guess: a small cache no longer matters then.
 const LOOK: Nanos = Nanos::from_secs(2);
 
-/// A shorter rest is not announced.
+/// A shorter rest is not reported.
 const SHORT: Nanos = Nanos::from_secs(10);
 
-/// The progress.
+/// The progress of reading one device.
 pub struct Reading {
     device: String,
     identity: String,
     began: Instant,
     has_said: bool,
-    /// In thousandths, when it was shown last.
+    /// Progress in thousandths when it was last shown.
     shown: Option<u64>,
 }
 
 impl Reading {
-    /// Of this device; nothing is read yet.
+    /// Starts the progress of this device.
     pub fn of(inspected: &Inspected) -> Reading {
         let (device, identity) = (inspected.described(), inspected.identity());
         Reading { device, identity, began: Instant::now(), has_said: false, shown: None }
     }
 
-    /// Shows that `bytes` of `of` are read. Called hundreds of times per second.
+    /// Reports that `bytes` of `of` are read, if the shown value changes. Called hundreds of times per second.
     pub fn goes_on(&mut self, target: &str, bytes: u64, of: u64, notify: &mut dyn FnMut(Event)) {
         if !self.has_said && bytes > 0 && since(self.began) >= LOOK {
             if let Some(rest) = Reading::rest(since(self.began), bytes, of) {
@@ -46,7 +46,7 @@ impl Reading {
         }
     }
 
-    /// The rest of the time, if it is long.
+    /// Estimated rest of the time; `None` if it is short.
     fn rest(so_far: Nanos, bytes: u64, of: u64) -> Option<Nanos> {
         let rest = Nanos((so_far.0 as f64 * (of - bytes) as f64 / bytes as f64) as u64);
         (rest >= SHORT).then_some(rest)

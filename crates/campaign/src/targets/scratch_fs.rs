@@ -1,11 +1,11 @@
-//! A file system that was made for a target: on a loop image of ours, or on a device of the user's.
+//! A file system that diskperf created for a target: on a loop image, or on a device that the user named.
 
 use std::path::{Path, PathBuf};
 
 use kernel::observe::block_device::Device;
 use kernel::{Image, ImageFault, Vacated, Volume};
 
-/// A file system that was made. Dropping it removes the image, or erases the device.
+/// A file system that diskperf created. Dropping it removes the image, or erases the device.
 pub enum Made {
     /// On an image.
     Image(Box<Image>),
@@ -14,7 +14,7 @@ pub enum Made {
 }
 
 impl Made {
-    /// Where it is mounted.
+    /// The mount point.
     pub fn path(&self) -> &Path {
         match self {
             Made::Image(image) => image.path(),
@@ -30,7 +30,7 @@ impl Made {
         }
     }
 
-    /// The image, if it is on one.
+    /// The image; `None` if the file system is on a device.
     pub fn image(&self) -> Option<&Image> {
         match self {
             Made::Image(image) => Some(image),
@@ -54,7 +54,7 @@ impl Made {
         }
     }
 
-    /// Keeps it: an image as a file of this name, a device as it is. Returns the path.
+    /// Keeps the file system: an image as a file named `name`, a device as it is. Returns the path.
     pub fn keep(self, name: &str) -> Result<PathBuf, ImageFault> {
         match self {
             Made::Image(image) => image.keep(name),
@@ -65,7 +65,8 @@ impl Made {
         }
     }
 
-    /// Removes it, but holds its device for another file system of this run.
+    /// Removes the file system. Returns its device, still held, for another file system of this run; `None` for an
+    /// image.
     pub fn vacate(self) -> Result<Option<Vacated>, ImageFault> {
         match self {
             Made::Image(_) => Ok(None),
@@ -73,10 +74,10 @@ impl Made {
         }
     }
 
-    /// Removes it, and returns the error if that fails.
+    /// Removes the file system, and returns the error if that fails.
     pub fn finish(self) -> Result<(), ImageFault> {
         match self {
-            // Gone with its last user.
+            // Dropping the image removes it.
             Made::Image(_) => Ok(()),
             Made::Volume(volume) => volume.finish(),
         }

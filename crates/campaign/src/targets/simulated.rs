@@ -1,5 +1,4 @@
-//! A simulated machine as a target: `flat`, or one of `machines/` with settings of its own and a file system to
-//! choose from.
+//! A simulated machine as a target: `flat`, or one of `machines/` with optional settings and a choice of file system.
 
 use machines::{Kind, Machine, MachineFault};
 use simulator::{Chance, Computer};
@@ -9,26 +8,26 @@ use workload::{Base, Durability, Issue, Mode, Op, OpKind, Phase, Program, Step, 
 
 use crate::error::CampaignError;
 
-/// The key that chooses a file system.
+/// The key that chooses the file system.
 const FILE_SYSTEM: &str = "file_system";
 
 /// A simulated machine.
 #[derive(Clone, Debug)]
 pub enum Simulated {
-    /// The simplest one.
+    /// The simplest machine, which needs no description.
     Flat,
-    /// One that is described, with a file system on its drives.
+    /// A machine described in `machines/`, with a file system on its drives.
     Described(Box<Described>),
 }
 
-/// A machine that is described.
+/// A machine described in `machines/`.
 #[derive(Clone, Debug)]
 pub struct Described {
-    /// Its parts.
+    /// Its parts, after the settings.
     pub machine: Machine,
-    /// Which of its file systems.
+    /// The index of the chosen file system.
     pub file_system: usize,
-    /// What was set of it, and to what.
+    /// The settings that were given, as pairs of key and value.
     pub settings: Vec<(String, String)>,
 }
 
@@ -59,7 +58,7 @@ impl Simulated {
         Ok(Simulated::Described(Box::new(Described { machine, file_system: 0, settings })))
     }
 
-    /// What makes it the same machine as another: all but its number among the drives.
+    /// True if both are the same machine with the same file system and settings.
     pub fn is_same(&self, other: &Simulated) -> bool {
         match (self, other) {
             (Simulated::Flat, Simulated::Flat) => true,
@@ -71,7 +70,7 @@ impl Simulated {
         }
     }
 
-    /// The machine, switched on, with so many programs on drives of their own and files of so many bytes.
+    /// Switches the machine on, for `programs` programs on one drive each and files of `file_bytes` bytes.
     pub fn open(&self, programs: usize, file_bytes: u64, chance: Chance) -> Result<simulator::Machine, CampaignError> {
         Ok(match self {
             Simulated::Flat => simulator::Machine::named("flat", programs).expect("the simplest machine"),
@@ -81,7 +80,7 @@ impl Simulated {
         })
     }
 
-    /// Refuses where so many drives cannot be busy with files of so many bytes.
+    /// Returns an error if the machine cannot have `drives` drives with files of `file_bytes` bytes.
     pub fn check(&self, drives: usize, file_bytes: u64) -> Result<(), CampaignError> {
         match self {
             Simulated::Flat => Ok(()),
@@ -92,7 +91,7 @@ impl Simulated {
         }
     }
 
-    /// The file system on its drives.
+    /// The name of the file system on its drives; `None` for `flat`.
     pub fn file_system(&self) -> Option<String> {
         match self {
             Simulated::Flat => None,
@@ -100,20 +99,20 @@ impl Simulated {
         }
     }
 
-    /// The drive it has, and bytes of the partition.
+    /// The name of its drive, and the bytes of the partition; `None` for `flat`.
     pub fn drive(&self) -> Option<(String, u64)> {
         let Simulated::Described(described) = self else { return None };
         let drive = described.machine.describe(1, 0).ok()?.drive;
         Some((drive.name.clone(), drive.bytes()))
     }
 
-    /// How long its drive takes for a turn.
+    /// The time of one revolution of its drive; `None` for `flat`.
     pub fn turn(&self) -> Option<Nanos> {
         let Simulated::Described(described) = self else { return None };
         Some(described.machine.describe(1, 0).ok()?.drive.turn())
     }
 
-    /// What was set of it, as cells keep it.
+    /// The given settings, as parameters of a cell.
     pub fn parameters(&self) -> Vec<(String, ParameterValue)> {
         let Simulated::Described(described) = self else { return Vec::new() };
         let value = |text: &str| match text.parse() {
@@ -123,11 +122,12 @@ impl Simulated {
         described.settings.iter().map(|(key, text)| (key.clone(), value(text))).collect()
     }
 
-    /// Why a program cannot be run here, where it cannot: what it measures has to be there in full.
-    ///   1. Its programs do one call after the other.
+    /// Returns why a program cannot run here; `None` if it can. The machine must have everything that the program
+    /// measures.
+    ///   1. Simulated programs make one call at a time.
     ///   2. Directories and inodes cost no time.
-    ///   3. Nor are they written when a file is made durable.
-    ///   4. 4.2BSD has no way past its buffers, and no `O_SYNC`.
+    ///   3. Inodes are not written when a file is synced.
+    ///   4. 4.2BSD has no direct I/O and no `O_SYNC`.
     pub fn lacks(&self, program: &Program) -> Option<String> {
         let any = |is: fn(&Phase) -> bool| program.phases.iter().any(is);
         // 1
@@ -154,7 +154,7 @@ impl Simulated {
     }
 }
 
-/// How the phase opens files, where that is among its first ops.
+/// The modes with which the phase opens files in its first operations.
 fn modes(phase: &Phase) -> Vec<Mode> {
     let mode = |step| match step {
         Step::Op(Op::Open { mode, .. } | Op::Create { mode, .. }) => Some(mode),
@@ -164,13 +164,13 @@ fn modes(phase: &Phase) -> Vec<Mode> {
 }
 
 impl Described {
-    /// What its file system is called.
+    /// The name of its chosen file system.
     pub fn file_system_name(&self) -> String {
         let part = self.machine.parts(Kind::FileSystem).nth(self.file_system);
         part.map(|part| part.name.clone()).unwrap_or_default()
     }
 
-    /// The computer, switched on.
+    /// Switches the computer on.
     pub fn open(&self, programs: usize, file_bytes: u64, chance: Chance) -> Result<Computer, MachineFault> {
         let description = self.machine.describe(programs as u32, file_bytes)?;
         let file_system = &description.file_systems[self.file_system];

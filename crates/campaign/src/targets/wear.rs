@@ -1,4 +1,4 @@
-//! How full and how old a file system of our own is before the first round.
+//! The fill level and the age of a file system of ours before the first round.
 
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -11,7 +11,7 @@ const USUAL: u32 = 70;
 /// The levels allowed, in percent. Chosen: less has no effect, and fuller file systems behave in ways of their own.
 const FILLS: std::ops::RangeInclusive<u32> = 5..=90;
 
-/// How a file system is aged.
+/// The aging of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wear {
@@ -31,7 +31,7 @@ pub fn parse_fill(text: &str) -> Result<u32, String> {
 }
 
 impl Wear {
-    /// The aging that is asked for, if any.
+    /// The requested aging; `None` if neither value is given.
     pub fn of(fill: Option<u32>, churns: Option<u32>, seed: u64) -> Option<Wear> {
         fill.or(churns)?;
         Some(Wear { fill: fill.unwrap_or(USUAL), churns: churns.unwrap_or(0), seed })
@@ -53,7 +53,7 @@ impl Wear {
             return Ok(());
         }
         let most = 100u64.saturating_sub((u128::from(needed.0) * 100).div_ceil(u128::from(bytes.0.max(1))) as u64);
-        // A reserve for the file system's own metadata.
+        // Keeps a reserve of 5 % for the file system's own metadata.
         let most = most.saturating_sub(5) as u32;
         Err(CampaignError::TooFull {
             fill: self.fill,

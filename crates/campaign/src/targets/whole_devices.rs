@@ -1,4 +1,4 @@
-//! Which of a run's targets are devices that are measured as they are, and what is asked of them.
+//! Checks which targets are measured as whole devices, and marks those that will be overwritten.
 
 use kernel::PathFault;
 use kernel::observe::block_device::Device;
@@ -9,8 +9,8 @@ use crate::presets::Preset;
 use crate::request::Workload;
 use crate::targets::{Site, Target, is_block_device};
 
-/// Refuses devices where they are not measured as they are, and whatever is none where they are; has those overwritten
-/// that are to be, as far as the guard lets them.
+/// Returns an error for a device if the preset does not measure devices, and for anything else if it does. Marks
+/// devices to be overwritten if the workload overwrites; the guard may refuse that.
 pub fn check(workload: &Workload, targets: &mut [Target]) -> Result<(), CampaignError> {
     let (is_of_devices, overwrites) = (workload.preset().is_of_devices(), workload.overwrites());
     let node = |target: &Target| match &target.site {
@@ -28,7 +28,7 @@ pub fn check(workload: &Workload, targets: &mut [Target]) -> Result<(), Campaign
         match &mut target.site {
             Site::Device(device) if !is_of_devices => return Err(CampaignError::IsADevice(device.path.clone())),
             Site::Device(device) => overwrites.map_or(Ok(()), |times| device.overwrite(times))?,
-            // What lies under a file system of ours can be read.
+            // The device under a file system of ours can be read.
             Site::Image { .. } | Site::Volume(_) if overwrites.is_none() => {}
             _ if is_of_devices => return Err(CampaignError::NoDevice(target.name.clone())),
             _ => {}
@@ -37,13 +37,13 @@ pub fn check(workload: &Workload, targets: &mut [Target]) -> Result<(), Campaign
     Ok(())
 }
 
-/// The same in words that fit the preset: why a target could not be had.
+/// Converts the error of a target into one that fits the preset.
 pub fn meant(error: CampaignError, preset: &Preset) -> CampaignError {
     match error {
         CampaignError::Path(PathFault::NotADirectory(path)) if preset.is_of_devices() => {
             CampaignError::NoDevice(path.shown().to_string())
         }
-        // Who could not have it measured anyway need not be told who may read it.
+        // The preset does not measure devices, so the missing permission does not matter.
         CampaignError::Path(PathFault::Unreadable { path, .. })
             if !preset.is_of_devices() && is_block_device(&path) =>
         {
