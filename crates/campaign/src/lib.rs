@@ -1,4 +1,4 @@
-//! A plan, and carrying it out. Prints nothing: everything is reported as events.
+//! Makes a plan and carries it out. Prints nothing: everything is reported as events.
 //!
 //! ```text
 //!   request ──> targets, presets ──> plan ──> fit ──> rounds ──> worlds ──> runner

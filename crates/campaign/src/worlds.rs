@@ -1,4 +1,4 @@
-//! The worlds of a run: one for each set of targets that are busy at once, made when first needed.
+//! The worlds of a run: one for each set of targets that are measured at the same time, opened when first needed.
 
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -22,35 +22,35 @@ use crate::signals::Stop;
 use crate::targets::prepared::{Ground, Renewal};
 use crate::targets::{Target, are_simulated};
 
-/// How long a run that has a minute waits for others to come to rest, before each phase.
+/// Longest wait for idle devices before each phase, in runs that must fit into a time and in runs until a steady rate.
 const BRIEFLY: Nanos = Nanos::from_millis(300);
 
-/// How often a program is measured that is held still each time: whoever holds it again and again, as a limit of CPU
-/// time does, goes on doing so. Guess.
+/// Attempts at a program that a signal suspends each time. Whatever suspends it again and again, such as a limiter of
+/// CPU time, keeps doing so. Guess.
 const HELD_AT_MOST: u32 = 10;
 
 /// A world of either kind.
 pub enum AnyWorld {
-    /// Directories of the real kernel, how the queues below are tuned while a program runs, and what is done to
-    /// the file systems before.
+    /// Directories of the real kernel. The tunings of their queues are applied while a program runs. The renewals of
+    /// their file systems are made before each program.
     Real(Box<Posix>, Vec<Tuning>, Vec<Renewal>),
     /// Programs on one simulated machine.
     Simulated(Box<Machine>),
 }
 
-/// Under which name a target's ground was left behind, where there is something.
+/// The path at which a target's file system was kept; `None` if none was made for the target.
 pub type Kept = Result<Option<PathBuf>, CampaignError>;
 
-/// All worlds of a run, each under the targets that are busy in it, and the ground of every target.
+/// All worlds of a run, each with the indices of its targets, and the ground of every target.
 pub struct Worlds {
-    // Programs leave their ground before that goes.
+    // Before the grounds, because fields are dropped in order: programs leave a ground before it is removed.
     worlds: Vec<(Vec<usize>, AnyWorld)>,
     grounds: Vec<Ground>,
 }
 
 impl Worlds {
-    /// Makes ready what the targets stand on, and the worlds of the plan. The label is put into the names of
-    /// private folders.
+    /// Prepares the grounds of the targets, and opens the worlds of the plan. The label becomes part of the names of
+    /// private folders. `left` are devices that this process already holds for targets.
     pub fn prepare(
         plan: &Plan,
         targets: &[Target],
@@ -72,14 +72,14 @@ impl Worlds {
         Ok(worlds)
     }
 
-    /// What is to be said about the targets, and what is done to them before every execution.
+    /// The description of each target, with what is done to it before every execution.
     pub fn infos(&self, plan: &Plan) -> Vec<TargetInfo> {
         let info =
             |ground: &Ground| TargetInfo { before_each: ground.before_each(plan.before), ..ground.info().clone() };
         self.grounds.iter().map(info).collect()
     }
 
-    /// The name of a device under a target.
+    /// The device node for `raw` under a target.
     pub fn node(&self, raw: &Raw, target: usize) -> PathBuf {
         match raw {
             Raw::Node(node) => node.clone(),
@@ -87,7 +87,7 @@ impl Worlds {
         }
     }
 
-    /// The world in which these targets are busy.
+    /// Returns the world for these targets. Opens it, and prepares their grounds again, if needed.
     pub fn open(
         &mut self,
         plan: &Plan,
@@ -110,8 +110,7 @@ impl Worlds {
         Ok(&mut self.worlds[index].1)
     }
 
-    /// Has other targets leave the device that this one overwrites, where there are some; the one that was on it gives
-    /// it to this one.
+    /// Makes the other targets leave the device that this one overwrites. Returns the device if one of them was on it.
     fn vacate_for(&mut self, index: usize, targets: &[Target]) -> Result<Option<Vacated>, CampaignError> {
         let mut vacated = None;
         let is_rival = |other: &usize| *other != index && targets[*other].overwrites_the_same(&targets[index]);
@@ -126,14 +125,14 @@ impl Worlds {
         Ok(vacated)
     }
 
-    /// Takes away what was made for the targets, and says where that failed.
+    /// Removes everything that was made for the targets. Returns the first error.
     pub fn finish(self) -> Result<(), CampaignError> {
         let left = leave(self.worlds);
         self.grounds.into_iter().map(Ground::finish).fold(left, Result::and)
     }
 
-    /// Leaves what was made behind; says whether all programs left it, and for each target under which name it is,
-    /// where there is something. One that cannot be kept does not take the others with it.
+    /// Keeps the file systems that were made. Returns whether all programs could leave, and for each target the path of
+    /// its file system. An error for one target does not affect the others.
     pub fn keep(self, targets: &[Target]) -> (Result<(), CampaignError>, Vec<Kept>) {
         let left = leave(self.worlds);
         let kept = self.grounds.into_iter().zip(targets).map(|(ground, target)| ground.keep(target));
@@ -141,7 +140,7 @@ impl Worlds {
     }
 }
 
-/// Has all programs leave their ground, and says where something of theirs could not be removed.
+/// Closes the worlds. Returns the first error, for example if a private folder could not be removed.
 fn leave(worlds: Vec<(Vec<usize>, AnyWorld)>) -> Result<(), CampaignError> {
     let left = worlds.into_iter().map(|(_, world)| match world {
         AnyWorld::Real(world, ..) => Ok(world.finish()?),
@@ -150,11 +149,11 @@ fn leave(worlds: Vec<(Vec<usize>, AnyWorld)>) -> Result<(), CampaignError> {
     left.fold(Ok(()), Result::and)
 }
 
-/// Refuses where there is no memory for the programs of all worlds.
+/// Returns an error if memory is too small for the programs of all worlds.
 pub fn check_memory(plan: &Plan, targets: &[Target]) -> Result<(), CampaignError> {
     let is_real = |alternative: &&Alternative| !are_simulated(&alternative.targets, targets);
     let alternatives = plan.alternatives.iter().filter(is_real);
-    // A ring lives as long as its program runs.
+    // An io_uring ring exists as long as its program runs.
     let rings = alternatives.clone().map(Alternative::ring_memory).max().unwrap_or_default();
     let mut real: Vec<&Vec<usize>> = alternatives.map(|alternative| &alternative.targets).collect();
     real.sort_unstable();
@@ -168,8 +167,8 @@ pub fn check_memory(plan: &Plan, targets: &[Target]) -> Result<(), CampaignError
 }
 
 impl AnyWorld {
-    /// Makes the world in which these targets are busy; of real ones, the ground is ready. Refuses where some are
-    /// real and some are not, or on different machines: they cannot be busy at once.
+    /// Opens the world for these targets. The grounds of real targets must be prepared. Returns an error if the targets
+    /// cannot be measured at the same time: real and simulated ones, or different machines.
     pub fn open(
         plan: &Plan,
         busy: &[usize],
@@ -177,7 +176,7 @@ impl AnyWorld {
         grounds: &[Ground],
         stop: &Stop,
     ) -> Result<AnyWorld, CampaignError> {
-        // Of several programs on a target, each has a place of its own there, and what holds for the target holds once.
+        // Several programs on a target have a private folder each, but the target is checked, tuned and renewed once.
         let mut different = busy.to_vec();
         different.dedup();
         if !Target::share_a_world(different.iter().map(|&index| &targets[index])) {
@@ -196,7 +195,8 @@ impl AnyWorld {
         let mut world = Posix::new(stations, largest_call, plan.seed, stop.flag())?;
         world.allow(plan.means)?;
         world.heed_holding(stop.held());
-        // A device that rests for long between rounds puts itself in order meanwhile, and is never steady.
+        // Not otherwise: a device that is idle for long between rounds tidies up meanwhile, and never reaches a steady
+        // state.
         if plan.limits().is_some() || plan.schedule.is_until_steady() {
             world.wait_for_calm(BRIEFLY);
         }
@@ -211,7 +211,7 @@ impl AnyWorld {
             if let Some(raw) = grounds[index].raw() {
                 world.overwrite(program, raw);
             }
-            // Where programs of another world stand on the same image too, it cannot be unmounted.
+            // The image cannot be unmounted while programs of another world use it too.
             let is_alone = plan.is_always_alone(index) || plan.before != Before::Nothing;
             if let Some(remount) = grounds[index].remount().filter(|_| is_alone) {
                 world.remount_by(program, remount);
@@ -226,8 +226,8 @@ impl AnyWorld {
         Ok(AnyWorld::Real(Box::new(world), tunings, renewals))
     }
 
-    /// The world of one program that reads a device. It stands apart from the target's: the target's files
-    /// are brought into memory and out of it, a device is left alone.
+    /// Opens the world of one program that reads a device. It is not the world of the target: that one brings the
+    /// target's files into a cache state, and devices are left alone.
     pub fn on_device(plan: &Plan, program: &Program, device: &Path, stop: &Stop) -> Result<AnyWorld, CampaignError> {
         let station = Station { workspace: None, given: vec![device.to_owned()] };
         let mut world = Posix::new(vec![station], program.largest_call, plan.seed, stop.flag())?;
@@ -235,8 +235,8 @@ impl AnyWorld {
         Ok(AnyWorld::Real(Box::new(world), Vec::new(), Vec::new()))
     }
 
-    /// Runs the program once, and again if a signal paused it, because then the time is wrong. The target is named in
-    /// events.
+    /// Runs the program once, and again if a signal suspended it, because then the time is wrong. Events contain the
+    /// name of the target.
     pub fn perform(
         &mut self,
         program: &Program,
@@ -247,7 +247,7 @@ impl AnyWorld {
         for _ in 0..HELD_AT_MOST {
             let began = Instant::now();
             let performance = self.perform_once(program, how, target, notify)?;
-            // Where it failed of something else, it would again.
+            // Another failure would happen again.
             let has_failed = performance.stopped.is_some_and(|stopped| stopped.failure.reason != Reason::Signal);
             if !performance.was_held || has_failed {
                 return Ok(Performance { lasted: since(began), ..performance });
@@ -266,9 +266,9 @@ impl AnyWorld {
     ) -> Result<Performance, Broken<Box<CampaignError>>> {
         match self {
             AnyWorld::Real(world, tunings, renewals) => {
-                // Nobody stands there now: whoever has renewals leaves when done.
+                // No program uses the file system now: a world with renewals leaves it after each program.
                 renewals.iter_mut().try_for_each(|renew| renew())?;
-                // Only while it runs: other targets may share the device and want it otherwise.
+                // Only while the program runs: other targets may share the device and need other settings.
                 let tune = || Ok(tunings.iter().map(Tuning::apply).collect::<Result<Vec<Tuned>, _>>()?);
                 let tuned: Result<Vec<Tuned>, CampaignError> =
                     world.come_back().map_err(CampaignError::from).and_then(|()| tune());
@@ -281,7 +281,7 @@ impl AnyWorld {
                 let left = world.left();
                 report_processes(&left, (target, name), notify);
                 let said = world.said();
-                // Whatever became of it: who stands there is in the way of the next.
+                // Also after a failure, because a private folder would prevent the next renewal.
                 if !renewals.is_empty() {
                     world.leave();
                 }
@@ -300,7 +300,8 @@ impl AnyWorld {
         }
     }
 
-    /// The time that the clock shows for no operation; none of a simulated machine, whose clock is exact.
+    /// Clock floor: the elapsed time that the clock shows for an empty stream. `None` for a simulated machine, whose
+    /// clock is exact.
     pub fn nothing(&mut self) -> Result<Option<Nanos>, CampaignError> {
         match self {
             AnyWorld::Real(world, ..) => Ok(Some(execution::nothing(&mut **world)?)),
@@ -308,10 +309,10 @@ impl AnyWorld {
         }
     }
 
-    /// Runs the program and returns its wall-clock time; none if it did not reach its end. For a simulated program, the
-    /// time to simulate it counts.
+    /// Runs the program and returns its wall-clock time; `None` if it did not reach its end. For a simulated program,
+    /// this is the time that the simulation takes.
     pub fn time(&mut self, program: &Program, target: &str, notify: &mut dyn FnMut(Event)) -> Option<Trial> {
-        // What fails now fails again when it is measured, and is told then.
+        // A program that fails here fails again when it is measured. That failure is reported.
         let performance = self.perform(program, How { claim: Claim::Returned, timed: false }, target, notify).ok()?;
         let all = performance.lasted;
         let finished = performance.phases.first().filter(|_| performance.stopped.is_none());
@@ -323,7 +324,7 @@ impl AnyWorld {
     }
 }
 
-/// Reports processes that commands left running; those that were ended, once per command.
+/// Reports processes that commands left running. Those that were ended are reported once per command.
 fn report_processes(left: &Left, (target, program): (&str, &str), notify: &mut dyn FnMut(Event)) {
     for (&command, &count) in &left.ended {
         notify(Event::ProcessesEnded { target, program, command, count });
@@ -333,7 +334,8 @@ fn report_processes(left: &Left, (target, program): (&str, &str), notify: &mut d
     }
 }
 
-/// What a round is that somebody still works in: none. While that was made ready, it is no phase's.
+/// A round in which leftover processes are still running is void. If the prepare command left them, the failure belongs
+/// to no phase.
 fn stopped_by(command: u8, phase: Option<usize>) -> Option<Stopped> {
     let failure = Failure { op: Op::Run { command }, reason: Reason::Unkillable };
     Some(Stopped { program: 0, phase: phase.filter(|_| command == MEASURED), failure })
