@@ -1,12 +1,10 @@
-//! Writes a run down while it goes on: before anything is made for it, then after each execution and before the
-//! next, never inside one.
+//! Stores a run while it is measured: before anything is created for it, and between executions. Never during one.
 //!
 //! Policy:
-//!   1. what is finished is on the device before the next program begins. An execution that was stopped or failed
-//!      is not finished: it is run again when the run goes on;
-//!   2. a store that fails does not end the measuring: it is reported at once, what could not be stored is kept in
-//!      memory, and tried again when there is twice as much of it, and at the end. Only what still fails then makes
-//!      the run fail.
+//!   1. a finished execution is on the device before the next program begins. An execution that was stopped or failed
+//!      is not finished: `resume` runs it again;
+//!   2. a failing store does not end the run. The error is reported at once, and the data are kept in memory. They are
+//!      tried again when there are twice as many, and at the end. Only an error at the end makes the run fail.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -28,20 +26,20 @@ use crate::plan::Plan;
 use crate::rounds::Turn;
 use crate::targets::{Site, Target};
 
-/// What was decided before the first round, as far as the command alone does not decide it again: trials and a
-/// budget did. Empty before they did.
+/// Decisions made before the first round by trials and by fitting the budget, which the command alone would not repeat.
+/// Empty before that.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Decided {
-    /// How many rounds.
+    /// The number of rounds.
     pub rounds: u32,
-    /// How large everything is, where trials told.
+    /// The chosen sizes, if trials were run.
     pub sizes: Option<Sizes>,
-    /// Each alternative, in words, and why it is not run, where it is not.
+    /// The label of each alternative, and why it is not run (`None` if it is run).
     pub alternatives: Vec<(String, Option<String>)>,
 }
 
 impl Decided {
-    /// What was decided in this plan.
+    /// Copies the decisions of this plan.
     pub fn of(plan: &Plan) -> Decided {
         let alternatives = plan.alternatives.iter();
         Decided {
@@ -53,7 +51,7 @@ impl Decided {
         }
     }
 
-    /// Decides the same in another plan of the same command; false where it is another plan.
+    /// Applies the decisions to another plan of the same command. Returns false if the plan has other alternatives.
     pub fn apply(&self, plan: &mut Plan) -> bool {
         let labels = plan.alternatives.iter().map(|alternative| alternative.label());
         if !labels.eq(self.alternatives.iter().map(|(label, _)| label.clone())) {
@@ -70,37 +68,37 @@ impl Decided {
 /// The command that began a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Command<'a> {
-    /// Its words.
+    /// The command line, word by word.
     pub words: &'a [OsString],
-    /// The folder where it was given.
+    /// The working directory of the command.
     pub folder: &'a Path,
-    /// Its request; none if the run cannot be resumed.
+    /// The request as JSON; `None` if the run cannot be resumed.
     pub request: Option<&'a str>,
 }
 
-/// A run in a store, while it goes on.
+/// Writes one run to a store.
 #[derive(Debug)]
 pub struct Keeper {
     store: Store,
     holder: String,
-    /// What is said of the run, as far as it is known.
+    /// The description of the run, as far as known.
     info: RunInfo,
     stored: StoreInfo,
-    /// When this process began with it, and how long others were at it before.
+    /// The time when this process began, and the seconds that earlier processes spent on the run.
     began: (Instant, f64),
-    /// What could not be stored yet.
+    /// Executions that are not stored yet.
     executions: Vec<Execution>,
     cells: Vec<(usize, Cell)>,
     decided: String,
-    /// With so many executions it is tried again: a store that is full would otherwise be given all of them after
-    /// each.
+    /// The next attempt to store waits for this number of executions. A full store would otherwise be given all of them
+    /// after each execution.
     patience: usize,
-    /// What happened so far.
+    /// Remarks of the run so far.
     remarks: Remarks,
 }
 
 impl Keeper {
-    /// Writes a new run down.
+    /// Stores a new run.
     pub fn begin(
         mut store: Store,
         command: Command,
@@ -116,14 +114,14 @@ impl Keeper {
         Ok(Keeper::new(store, run, holder, targets, info).counting(before))
     }
 
-    /// Writes a run down that is finished already, as one that was simulated is: sooner computed again than gone on
-    /// with.
+    /// Stores a finished run. A simulated run is stored this way, because simulating it again is faster than resuming
+    /// it.
     pub fn store(store: Store, command: Command, targets: &[Target], document: &Document) -> Result<(), StoreError> {
         let keeper = Keeper::begin(store, command, targets, document.run.clone(), &document.cells)?;
         keeper.end(RunState::Finished, document)
     }
 
-    /// Goes on with a run, whose process is gone.
+    /// Takes over a run whose process is gone.
     pub fn go_on(mut store: Store, run: String, left: &Left, targets: &[Target]) -> Result<Keeper, StoreError> {
         let holder = Incarnation::this().to_string();
         let before = written_by_this_process();
@@ -155,28 +153,28 @@ impl Keeper {
         }
     }
 
-    /// Stores these remarks with whatever it writes from now on.
+    /// Stores these remarks whenever it writes from now on.
     pub fn with(mut self, remarks: &Remarks) -> Keeper {
         self.remarks = remarks.clone();
         self
     }
 
-    /// How the run is called.
+    /// The name of the run in the store.
     pub fn run(&self) -> &str {
         &self.stored.run
     }
 
-    /// Seconds that were spent on the run, by this process and by those before it.
+    /// Seconds spent on the run, by this process and by earlier ones.
     pub fn elapsed_s(&self) -> f64 {
         self.began.1 + self.began.0.elapsed().as_secs_f64()
     }
 
-    /// Where the run is stored, and what that has written so far.
+    /// The store's path and the run's name in it, with the bytes written so far.
     pub fn info(&self) -> &StoreInfo {
         &self.stored
     }
 
-    /// Writes down what was decided, with what is known of the targets by now.
+    /// Stores the decisions, with the description of the targets.
     pub fn decide(&mut self, plan: &Plan, info: RunInfo, cells: Vec<Cell>, notify: &mut dyn FnMut(Event)) {
         self.info = info;
         self.decided = serde_json::to_string(&Decided::of(plan)).expect("plain data");
@@ -184,8 +182,8 @@ impl Keeper {
         self.save(notify);
     }
 
-    /// Writes down the last execution of an alternative, if it was finished, with the cells that it changed. The
-    /// first of these has this place in the document.
+    /// Stores the last execution of an alternative if it was finished, with the cells that it changed. `first` is the
+    /// index of the first of these cells in the document.
     pub fn keep(
         &mut self,
         (alternative, history): (usize, &History),
@@ -195,7 +193,7 @@ impl Keeper {
         let Some((round, position, performance)) = history.last_finished() else { return };
         let performance = serde_json::to_string(performance).expect("plain data");
         self.executions.push(Execution { alternative, round, position, performance });
-        // The same cells of an earlier execution, that could not be stored, are out of date.
+        // These cells replace those of an earlier execution that could not be stored.
         self.cells.retain(|(place, _)| !(first..first + cells.len()).contains(place));
         self.cells.extend(cells.into_iter().enumerate().map(|(index, cell)| (first + index, cell)));
         if self.executions.len() >= self.patience {
@@ -225,17 +223,17 @@ impl Keeper {
         }
     }
 
-    /// Gives a run that was killed back to its last holder, unchanged.
+    /// Returns a killed run to its last holder, unchanged.
     pub fn give_back(mut self, before: &str) -> Result<(), StoreError> {
         self.store.claim(&self.stored.run, &self.holder, before)
     }
 
-    /// Writes down how it ended.
+    /// Stores the state in which the run ended.
     pub fn end(mut self, state: RunState, document: &Document) -> Result<(), StoreError> {
         let run = &document.run;
         let ending = Ending {
             state,
-            // Not the start and the elapsed time: a resumed run lay still in between.
+            // Not the start plus the elapsed time: a resumed run was interrupted in between.
             ended_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
             executions: &self.executions,
             cells: Some(&document.cells[..]).filter(|cells| !cells.is_empty()),
@@ -256,7 +254,7 @@ impl Keeper {
     }
 }
 
-/// The executions that were finished before; none if this build cannot read them.
+/// The finished executions of earlier processes; `None` if this build cannot read them.
 pub fn performances(left: &Left) -> Option<Vec<(Turn, Performance)>> {
     let read = |execution: &Execution| {
         let performance = serde_json::from_slice(execution.performance.as_bytes()).ok()?;
@@ -266,7 +264,7 @@ pub fn performances(left: &Left) -> Option<Vec<(Turn, Performance)>> {
     left.executions.iter().map(read).collect()
 }
 
-/// The devices under these targets on which the store lies too.
+/// The devices of these targets that also contain the store.
 fn under_test(store: &Path, targets: &[Target]) -> Vec<String> {
     let Ok(place) = Place::under(store) else { return Vec::new() };
     let mut devices: Vec<String> = Vec::new();

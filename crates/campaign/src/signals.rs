@@ -12,39 +12,39 @@ use kernel::said;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use units::Nanos;
 
-/// Why signals cannot be handled.
+/// The error if signals cannot be handled.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot prepare for signals: {}", said(.0))]
 pub struct SignalFault(io::Error);
 
-/// Set by the signals that stop a command, in a command that handles them. It is not the flag of a [`Stop`]: a timer
-/// sets that one too, and results that then wait for the reader of a FIFO must be ended by a signal only.
+/// Set by the signals that stop a command, if the command handles them. It is not the flag of a [`Stop`]: a timer sets
+/// that one too. Results that wait for the reader of a FIFO must be ended by a signal only.
 static TOLD: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Whether a signal told this process to stop. A command without handlers is ended by the signal itself.
+/// True if a signal told this process to stop. A command without handlers is ended by the signal itself.
 pub fn told_to_stop() -> bool {
     TOLD.load(Ordering::Relaxed)
 }
 
-/// Has a write beyond the largest allowed file size (`ulimit -f`) return an error instead of ending this process.
+/// Makes a write beyond the largest allowed file size (`ulimit -f`) return an error instead of ending this process.
 /// Programs that it starts are ended as usual.
 pub fn outlive_file_limit() -> Result<(), SignalFault> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop).map_err(SignalFault)
 }
 
-/// Stops a run that takes too long. Dropping it cancels that.
+/// Stops a run that takes too long. Dropping it cancels the timer.
 #[derive(Debug)]
 pub struct Timer(Sender<Option<Nanos>>);
 
 impl Timer {
-    /// Waits for this time from now on; without one, until it is set again.
+    /// Restarts the timer with this time. `None` pauses it until the next call.
     pub fn set(&self, time: Option<Nanos>) {
         // Without a receiver, the timer has fired already.
         let _ = self.0.send(time);
     }
 }
 
-/// Whether the command is to stop.
+/// The flags that signals and timers set.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     flag: Arc<AtomicBool>,
@@ -78,7 +78,7 @@ impl Stop {
         Ok(stop)
     }
 
-    /// The flag itself, for a backend to check.
+    /// The flag that stops the command, for a world to check.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
     }
@@ -88,12 +88,12 @@ impl Stop {
         Arc::clone(&self.held)
     }
 
-    /// Whether the command is to stop.
+    /// True if the command shall stop.
     pub fn requested(&self) -> bool {
         self.flag.load(Ordering::Relaxed)
     }
 
-    /// Whether it stops because its time is over, and not by a signal.
+    /// True if it stops because a timer expired, and not because of a signal.
     pub fn is_late(&self) -> bool {
         self.is_late.load(Ordering::Relaxed)
     }
@@ -114,8 +114,8 @@ impl Stop {
     }
 }
 
-/// Waits for the end of the time, which every message sets again; without a time, for a message. Returns false if the
-/// sender is dropped before.
+/// Waits until the time is over; each message replaces the time. Without a time, waits for a message. Returns false if
+/// the sender is dropped first.
 fn is_over(receiver: &Receiver<Option<Nanos>>, mut time: Option<Nanos>) -> bool {
     loop {
         let received = match time {
