@@ -15,12 +15,12 @@ pub struct History {
     broken: Option<Void>,
 }
 
-/// Why a program's cells are void.
+/// The reason why a program's cells are void.
 #[derive(Clone, Debug)]
 pub struct Void {
-    /// The index of the program that failed; none if the failure concerns all.
+    /// The index of the failed program; `None` if the failure concerns all.
     pub(crate) program: Option<usize>,
-    /// The index of the phase in which it failed; none if it failed during the preparation.
+    /// The index of the failed phase; `None` if the preparation failed.
     pub(crate) phase: Option<usize>,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
@@ -35,44 +35,44 @@ pub(crate) struct Execution {
 }
 
 impl History {
-    /// Adds an execution, and whether its figures do not count.
+    /// Adds an execution. Its results do not count if it is discarded.
     pub fn add(&mut self, Turn { round, position, .. }: Turn, discarded: bool, performance: Performance) {
         self.runs.push(Execution { round, position, discarded, performance });
     }
 
-    /// Voids all of it: what the program stands on failed.
+    /// Voids the whole history: something that the program needs failed, such as its file system.
     pub fn break_off(&mut self, broken: &Broken<Box<CampaignError>>) {
         let (message, hint) = (broken.fault.to_string(), broken.fault.hint());
         self.broken.get_or_insert(Void { program: None, phase: broken.phase, message, hint });
     }
 
-    /// Whether it never ran.
+    /// True if it never ran.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty() && self.broken.is_none()
     }
 
-    /// The executions that count: their rounds and what happened.
+    /// The executions that count, with their rounds.
     pub fn kept(&self) -> impl Iterator<Item = (u32, &Performance)> {
         self.runs.iter().filter(|run| !run.discarded).map(|run| (run.round, &run.performance))
     }
 
-    /// The last round in which it was run.
+    /// The last round in which it was executed; 0 if never.
     pub fn rounds(&self) -> u32 {
         self.performed_in().max().unwrap_or(0)
     }
 
-    /// The rounds in which the program was run.
+    /// The rounds in which the program was executed.
     pub fn performed_in(&self) -> impl Iterator<Item = u32> {
         self.runs.iter().map(|run| run.round)
     }
 
-    /// The last execution, if it came to its end: its round, its place in the round's order, what happened.
+    /// The last execution, if it was finished: its round, its position in the round, and its results.
     pub fn last_finished(&self) -> Option<(u32, u32, &Performance)> {
         let run = self.runs.last().filter(|run| run.performance.stopped.is_none() && self.broken.is_none())?;
         Some((run.round, run.position, &run.performance))
     }
 
-    /// Why the program failed, if it did. Being told to stop is no failure: what was finished stands.
+    /// The failure of the program, if any. A request to stop is not a failure: finished executions remain valid.
     pub fn failure(&self) -> Option<Void> {
         let mut stopped = self.runs.iter().filter_map(|run| Some((run.performance.stopped?, &run.performance.said)));
         let failed = stopped.find(|(stopped, _)| stopped.failure.reason != Reason::Interrupted);

@@ -1,12 +1,12 @@
-//! The end of a run that has a time of its own, also if the device is slower than its trials were.
+//! The deadline of a run that must fit into a time, even if the device is slower than in its trials.
 
 use std::time::Instant;
 
 use units::Nanos;
 
-/// When a run is to end. Nothing begins that would probably end later than a tenth after its time; a sixth after
-/// it, everything is stopped. What the kernel is still asked for then, an fsync of one file, ends when it ends.
-/// All moments are counted from the same origin.
+/// The planned end of a run. An execution does not begin if it would probably end more than a tenth after the time. A
+/// sixth after the time, everything is stopped. A kernel call that runs then, such as an fsync of one file, ends when
+/// it ends. All moments are counted from the same origin.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     started: Nanos,
@@ -14,27 +14,27 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Of a run that started then and has this time.
+    /// The deadline of a run that started at `started` and has this time.
     pub fn new(started: Nanos, time: Nanos) -> Deadline {
         Deadline { started, time }
     }
 
-    /// Whether an execution of this duration may begin now.
+    /// True if an execution of this duration may begin now.
     pub fn holds(self, now: Nanos, span: Nanos) -> bool {
         self.spent(now) + span <= Nanos(self.time.0 / 10 * 11)
     }
 
-    /// Whether an execution of this duration ends in time if it begins now.
+    /// True if an execution of this duration would end in time.
     pub fn fits(self, now: Nanos, span: Nanos) -> bool {
         span <= self.rest(now)
     }
 
-    /// The time that is left.
+    /// The time left until the planned end.
     pub fn rest(self, now: Nanos) -> Nanos {
         self.time.saturating_sub(self.spent(now))
     }
 
-    /// The time from now until everything is stopped.
+    /// The time left until everything is stopped.
     pub fn left(self, now: Nanos) -> Nanos {
         Nanos(self.time.0 / 6 * 7).saturating_sub(self.spent(now))
     }
@@ -47,7 +47,7 @@ impl Deadline {
 /// The time since an origin that is the same for all moments of a run.
 pub type Clock<'a> = &'a dyn Fn() -> Nanos;
 
-/// How long ago that was.
+/// The time since that moment.
 pub fn since(began: Instant) -> Nanos {
     Nanos(began.elapsed().as_nanos() as u64)
 }

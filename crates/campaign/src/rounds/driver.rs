@@ -15,7 +15,7 @@ pub type Performed = Option<Result<Performance, Broken<Box<CampaignError>>>>;
 
 /// Place where alternatives are performed: the worlds of a run, machines that were just switched on, or a mock.
 pub trait Site {
-    /// Performs these, and returns their results in the same order. Reports when an execution begins and ends.
+    /// Performs the executions, and returns their results in the same order. Reports when an execution begins and ends.
     fn perform(&mut self, turns: &[Turn], notify: &mut dyn FnMut(Event)) -> Vec<Performed>;
 }
 
@@ -45,7 +45,7 @@ pub struct Driver<'a> {
     pub site: &'a mut dyn Site,
     /// Request to stop it.
     pub stop: &'a Stop,
-    /// The time.
+    /// Its clock.
     pub clock: Clock<'a>,
     /// Judgement of the results so far. Not asked of a campaign that performs all of its rounds.
     pub judge: &'a dyn Fn(&[History]) -> Findings,
@@ -58,14 +58,14 @@ pub struct Driver<'a> {
 pub struct Outcome {
     /// The executions of each alternative.
     pub histories: Vec<History>,
-    /// Why it ended.
+    /// The reason for its end.
     pub why: Why,
     /// The mean time of its rounds; none if this process performed none.
     pub mean_round: Option<Nanos>,
 }
 
 impl Driver<'_> {
-    /// Performs what is left: all of it, or what an earlier process has not finished.
+    /// Performs the executions that are left: all, or those that an earlier process has not finished.
     pub fn run(mut self, mut histories: Vec<History>) -> Outcome {
         let mut state = State::new(histories.len(), (self.clock)());
         for (alternative, history) in histories.iter().enumerate() {
@@ -179,7 +179,7 @@ mod tests {
         }
     }
 
-    /// What the observer was told.
+    /// The calls that the observer received.
     #[derive(Default)]
     struct Notes {
         rounds: Vec<(u32, u32)>,
@@ -273,7 +273,7 @@ mod tests {
             let (outcome, performed, notes) = from_the_start(&rules(3), result);
             assert_eq!(performed, [(1, 1), (1, 0), (2, 1), (3, 1)]);
             assert!(outcome.histories[0].failure().is_some() && outcome.histories[1].failure().is_none());
-            // Progress counts what will not take place any more.
+            // Progress includes executions that no longer take place.
             assert_eq!((notes.ended.len(), notes.results.len()), (6, 4));
         }
     }
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_request_to_stop_ends_it_in_the_middle_of_a_round() {
-        // A signal may also break off a call, or fail what was prepared around the workload.
+        // A signal can also interrupt a call, or make the preparation of the workload fail.
         for result in [|| stopped(Reason::Interrupted), || stopped(Reason::Signal), broken, || None] {
             let (outcome, performed, _) = stopped_at_the_third(result);
             assert_eq!((outcome.why, performed), (Why::Stopped, vec![(1, 1), (1, 0), (2, 0)]));

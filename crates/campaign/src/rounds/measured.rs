@@ -34,7 +34,7 @@ pub struct Rounds<'a> {
 }
 
 impl Rounds<'_> {
-    /// Performs what is left of them.
+    /// Performs the executions that are left.
     pub fn run(
         &self,
         worlds: &mut Worlds,
@@ -94,7 +94,7 @@ impl Rounds<'_> {
 /// Stores every execution before the next one begins, and reports the first figures.
 struct Recorder<'a> {
     scene: Scene<'a>,
-    /// All cells of the run, for their names.
+    /// All cells of the run. The report of the first figures needs their names.
     all: Vec<Cell>,
     keeper: &'a mut Option<Keeper>,
     notify: &'a mut dyn FnMut(Event),
@@ -108,7 +108,7 @@ impl Observer for Recorder<'_> {
     }
 
     fn left_out(&mut self, turn: Turn, history: &History) {
-        // A program that was never executed has its reason in its cell.
+        // The cell of a program that was never executed has the reason.
         if !history.is_empty() && self.left_out.insert(turn.alternative) {
             let Alternative { targets, row } = &self.scene.plan.alternatives[turn.alternative];
             let target = names(targets, self.scene.targets);

@@ -1,4 +1,4 @@
-//! The next step of a campaign, and its end: decided from what was performed so far and from the time, which is an
+//! Decides the next step of a campaign, and its end, from the executions so far and from the time, which is an
 //! argument. Performs nothing and reads no clock.
 //!
 //! Policy, in this order:
@@ -9,9 +9,9 @@
 //!   4. the first round of a process always begins. A later one begins if it would end in time, provided it takes as
 //!      long as the mean of those before;
 //!   5. a campaign ends as soon as its results are steady, or decide the comparison;
-//!   6. beside real targets, executions on simulated machines take no part of the time.
+//!   6. if there are also real targets, executions on simulated machines do not count towards the time.
 //!
-//! Executions that are independent of each other know no rounds: all of them are one step, and may run side by side.
+//! Independent executions have no rounds: all of them are one step, and may run side by side.
 
 pub mod deadline;
 pub mod driver;
@@ -37,7 +37,7 @@ pub struct Turn {
     pub position: u32,
 }
 
-/// What happens next.
+/// The next step of a campaign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The results so far have to be judged.
@@ -53,7 +53,7 @@ pub enum Step {
     End(Why),
 }
 
-/// Why a campaign ended.
+/// The reason why a campaign ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// It was asked to stop.
@@ -73,7 +73,7 @@ pub enum Why {
     TooShort { needs: Nanos },
 }
 
-/// How far a comparison of targets is.
+/// The progress of a comparison of targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// Comparisons that more rounds would not change.
@@ -85,7 +85,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Whether another round is useless. Before anything was compared, this is unknown.
+    /// True if another round is useless. Before anything was compared, this is unknown, and false is returned.
     pub fn is_over(&self) -> bool {
         self.all > 0 && self.decided == self.all
     }
@@ -94,13 +94,13 @@ impl Standing {
 /// Judgement of the results so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Findings {
-    /// Whether every rate is steady.
+    /// True if every rate is steady.
     Steady(bool),
-    /// How far the comparison is.
+    /// The progress of the comparison.
     Decided(Standing),
 }
 
-/// When a campaign ends before its last round.
+/// The condition that ends a campaign before its last round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// Never.
@@ -113,18 +113,18 @@ pub enum Until {
 }
 
 impl Until {
-    /// Whether this number of rounds can decide what is asked.
+    /// True if this number of rounds can decide the comparison.
     fn has_enough(self, rounds: u32) -> bool {
         matches!(self, Until::Decided { least } if rounds >= least)
     }
 }
 
-/// The time that a campaign may take.
+/// The limit of a campaign's time.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit {
-    /// From its first round on. No round begins that would probably end later.
+    /// A time from the first round on. No round begins that would probably end later.
     Budget(Nanos),
-    /// With everything that came before.
+    /// A deadline, which includes the time before the first round.
     Deadline(Deadline),
 }
 
@@ -140,30 +140,31 @@ pub enum Order<'a> {
 
 /// Rules of a campaign.
 pub struct Rules<'a> {
-    /// The most rounds, including a discarded one.
+    /// The maximum number of rounds, including a discarded one.
     pub rounds: u32,
-    /// Whether the first round is discarded.
+    /// True if the first round is discarded.
     pub discard_first: bool,
-    /// When it ends before that.
+    /// The condition that ends it earlier.
     pub until: Until,
-    /// The time it may take.
+    /// The limit of its time.
     pub limit: Option<Limit>,
-    /// What is performed in which order.
+    /// The order of the executions.
     pub order: Order<'a>,
-    /// For each alternative, whether it takes no part of the time: it runs on simulated machines, beside real targets.
+    /// For each alternative: true if its time does not count, because it runs on simulated machines and there are real
+    /// targets.
     pub untimed: Vec<bool>,
 }
 
-/// How an execution ended.
+/// The end of an execution.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
     /// Its duration, without earlier attempts.
     pub lasted: Nanos,
-    /// Whether it failed: it would fail again, and its results are void.
+    /// True if it failed: it would fail again, and its results are void.
     pub is_void: bool,
 }
 
-/// What was performed of one alternative.
+/// The executions of one alternative.
 #[derive(Clone, Debug, Default)]
 struct Course {
     rounds: BTreeSet<u32>,
@@ -171,26 +172,26 @@ struct Course {
     is_void: bool,
 }
 
-/// What was performed so far. A campaign that is resumed begins with the executions of the earlier process.
+/// The executions so far. A campaign that is resumed begins with those of the earlier process.
 #[derive(Clone, Debug)]
 pub struct State {
     began: Nanos,
     courses: Vec<Course>,
     /// The round that began last; 0 before the first.
     round: u32,
-    /// How many executions of its order were performed or skipped.
+    /// Executions of the round's order that were performed or skipped.
     passed: usize,
     /// Rounds before it in which this process performed something.
     ran: u32,
-    /// Whether this process performed something in it.
+    /// True if this process performed something in the current round.
     has_run: bool,
     uncounted: Nanos,
-    /// None after every execution.
+    /// `None` after every execution, until the results are judged again.
     findings: Option<Findings>,
     is_stopped: bool,
 }
 
-/// Decides what happens next.
+/// Decides the next step.
 pub fn next_step(rules: &Rules, state: &State, now: Nanos) -> Step {
     // 1.
     if state.is_stopped {
@@ -245,7 +246,7 @@ fn between_rounds(rules: &Rules, state: &State, order: &[usize], now: Nanos) -> 
     Step::Round { round: state.round + 1, rounds: rules.foretold(state, now) }
 }
 
-/// All executions that are left, if none waits for another.
+/// All executions that are left, if they are independent.
 fn all_at_once(rules: &Rules, state: &State, alternatives: &[usize]) -> Step {
     let left = alternatives.iter().filter(|&&alternative| !state.courses[alternative].is_void);
     let turns = left.flat_map(|&alternative| {
@@ -257,7 +258,7 @@ fn all_at_once(rules: &Rules, state: &State, alternatives: &[usize]) -> Step {
 }
 
 impl Rules<'_> {
-    /// Whether the figures of a round do not count.
+    /// True if the results of a round are discarded.
     pub fn discards(&self, round: u32) -> bool {
         self.discard_first && round == 1
     }
@@ -274,7 +275,7 @@ impl Rules<'_> {
         course.is_void || course.rounds.contains(&turn.round) || is_late
     }
 
-    /// Whether there is time for another round.
+    /// True if there is time for another round.
     fn allows_round(&self, state: &State, now: Nanos) -> bool {
         let Some(mean) = state.mean_round(now) else { return true };
         let counted = state.counted(now);
@@ -289,8 +290,8 @@ impl Rules<'_> {
         }
     }
 
-    /// The time that the fewest rounds need which decide a comparison, if the first round shows that the budget is
-    /// shorter. With a deadline, the workloads were made small enough for it.
+    /// The time of the fewest rounds that decide a comparison, if the first round shows that the budget is shorter.
+    /// With a deadline, the workloads were made small enough for it.
     fn lacks_time(&self, state: &State, now: Nanos) -> Option<Nanos> {
         let (Until::Decided { least }, Some(Limit::Budget(budget)), 1) = (self.until, self.limit, state.rounds_run())
         else {
@@ -300,20 +301,21 @@ impl Rules<'_> {
         (needs > budget).then_some(needs)
     }
 
-    /// The number of rounds, the next one included: as many as the spread asks for and the time allows.
+    /// The expected number of rounds, including the next one. The spread of the results demands a number, and the time
+    /// limits it.
     fn foretold(&self, state: &State, now: Nanos) -> u32 {
         let (Until::Decided { least }, Some(Findings::Decided(standing))) = (self.until, state.findings) else {
             return self.rounds;
         };
         let before = state.round;
         let wanted = standing.more.map_or(self.rounds, |more| before.saturating_add(more));
-        // The first pair comes with the second round.
+        // The first pair exists after the second round.
         let wanted = if before < 2 { least } else { wanted.max(least).min(self.rounds) };
         let allowed = self.rounds_left(state, now).map_or(wanted, |left| before.saturating_add(left));
         wanted.min(allowed).max(before + 1)
     }
 
-    /// How many more rounds the time allows, each as long as the mean of those before.
+    /// The number of rounds that the time still allows, if each takes the mean time of those before.
     fn rounds_left(&self, state: &State, now: Nanos) -> Option<u32> {
         let counted = state.counted(now);
         let left = match self.limit? {
@@ -326,13 +328,13 @@ impl Rules<'_> {
 }
 
 impl State {
-    /// Whether an execution was neither performed by an earlier process nor is void because the alternative failed.
+    /// True if an execution has no result of an earlier process, and its alternative has not failed.
     pub fn is_left(&self, turn: Turn) -> bool {
         let course = &self.courses[turn.alternative];
         !course.is_void && !course.rounds.contains(&turn.round)
     }
 
-    /// Whether this process performed nothing in the last round, because all that was left would have ended too late.
+    /// True if this process performed nothing in the last round, because all that was left would have ended too late.
     fn was_late(&self, alternatives: &[usize]) -> bool {
         let round = self.round;
         let is_left = |&alternative: &usize| self.is_left(Turn { alternative, round, position: 0 });
@@ -364,12 +366,12 @@ impl State {
         self.is_stopped = true;
     }
 
-    /// Adds what the results so far say.
+    /// Adds the judgement of the results so far.
     pub fn judged(&mut self, findings: Findings) {
         self.findings = Some(findings);
     }
 
-    /// What the results of the rounds before say about a comparison, if that was asked.
+    /// The progress of the comparison after the last round; `None` if there is no comparison.
     pub fn standing(&self) -> Option<Standing> {
         match self.findings {
             Some(Findings::Decided(standing)) => Some(standing),
@@ -414,13 +416,13 @@ impl State {
         self.ran + u32::from(self.has_run)
     }
 
-    /// The mean time of the rounds that this process performed; none before the first.
+    /// The mean time of the rounds that this process performed; `None` before the first.
     pub fn mean_round(&self, now: Nanos) -> Option<Nanos> {
         let spent = self.counted(now).saturating_sub(self.began);
         spent.0.checked_div(u64::from(self.rounds_run())).map(Nanos)
     }
 
-    /// The moment for the limit: without what it does not count.
+    /// The moment for the limit: without the time that does not count.
     fn counted(&self, now: Nanos) -> Nanos {
         now.saturating_sub(self.uncounted)
     }

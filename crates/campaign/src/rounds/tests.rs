@@ -1,4 +1,4 @@
-//! The decisions alone: every execution takes the time that the test says, on a clock that only it moves.
+//! Tests of the decisions alone: every execution takes the time that the test says, and only executions move the clock.
 
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ struct Play<'a> {
     rules: Rules<'a>,
     state: State,
     now: Nanos,
-    /// Whether each result is the last one of its alternative.
+    /// True if the execution fails, so that its alternative is not performed again.
     fails: &'a dyn Fn(Turn) -> bool,
     /// The time of each execution.
     lasts: &'a dyn Fn(Turn) -> Nanos,
@@ -42,7 +42,7 @@ impl<'a> Play<'a> {
         Play { rules, state, now: S(7), fails: &|_| false, lasts: &|_| S(1), findings, performed, foretold }
     }
 
-    /// Carries out one step; false after the last one.
+    /// Carries out one step. Returns the reason as an error at the end.
     fn go(&mut self) -> Result<(), Why> {
         match next_step(&self.rules, &self.state, self.now) {
             Step::Judge => self.state.judged(self.findings),
@@ -234,7 +234,7 @@ fn a_budget_that_is_too_short_to_decide_is_reported_after_one_round() {
     play.findings = standing(0, 1, None);
     assert_eq!(play.play_on(), Why::TooShort { needs: S(6) });
     assert_eq!(play.performed.len(), 1);
-    // With a deadline the workloads were made to fit.
+    // With a deadline, the workloads were already made small enough.
     let mut play = Play::new(comparison(10_000, Some(Limit::Deadline(Deadline::new(S(7), S(5))))));
     play.findings = standing(0, 1, None);
     assert_eq!(play.play_on(), Why::TimeOver);
@@ -242,7 +242,7 @@ fn a_budget_that_is_too_short_to_decide_is_reported_after_one_round() {
 
 #[test]
 fn once_a_comparison_has_enough_rounds_it_ends_within_its_time() {
-    // A tenth more is allowed only to the rounds that are needed.
+    // Only rounds that are needed may end up to a tenth late.
     let over = |rounds| {
         let mut play = Play::new(comparison(10_000, Some(Limit::Deadline(Deadline::new(S(7), S(rounds))))));
         play.lasts = &|_| Nanos::from_millis(1_080);

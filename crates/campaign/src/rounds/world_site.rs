@@ -13,7 +13,7 @@ use crate::signals::{Stop, Timer};
 use crate::targets::{self, Target};
 use crate::worlds::{AnyWorld, Worlds};
 
-/// The worlds of a plan. One execution at a time.
+/// The worlds of a plan. Performs one execution at a time.
 pub struct WorldSite<'a> {
     plan: &'a Plan,
     targets: &'a [Target],
@@ -22,8 +22,8 @@ pub struct WorldSite<'a> {
     late: Option<Late<'a>>,
 }
 
-/// The end of everything, some time after the deadline. Only a run with real targets has a deadline, and simulated
-/// machines take no part of its time.
+/// Stops everything some time after the deadline. Only a run with real targets has a deadline, and simulated machines
+/// do not count towards its time.
 struct Late<'a> {
     deadline: Deadline,
     timer: Timer,
@@ -84,7 +84,7 @@ impl Site for WorldSite<'_> {
 }
 
 impl Late<'_> {
-    /// Holds the timer, and returns the time.
+    /// Pauses the timer, and returns the present time.
     fn pause(&self) -> Nanos {
         self.timer.set(None);
         (self.clock)()
