@@ -1,4 +1,4 @@
-//! Which claims of a cell are false: what the runner saw, in the words in which `stats::judge::marks` judges.
+//! Finds the false claims of a cell: converts the observations of the runner for `stats::judge::marks`.
 
 pub mod consumption;
 mod devices;
@@ -17,56 +17,56 @@ use workload::{Phase, Surroundings};
 
 use crate::plan::Plan;
 
-/// A cell to be judged: what it claims, and what was seen in the rounds that count.
+/// A cell to be judged: its claims, and the observations in the rounds that count.
 pub struct Case<'a> {
-    /// What was promised.
+    /// The plan of the run.
     pub plan: &'a Plan,
-    /// What ran.
+    /// The phase that ran.
     pub phase: &'a Phase,
-    /// The clock that is claimed.
+    /// The clock that the cell claims.
     pub clock: ClockKind,
-    /// What the rate counts.
+    /// The quantity that the rate counts.
     pub base: RateBase,
-    /// Whether the files are claimed to have been out of memory.
+    /// True if the cell claims that the files were not in the page cache.
     pub cold: bool,
-    /// Whether the program is said to go past the page cache.
+    /// True if the program uses direct I/O.
     pub direct: bool,
-    /// Whether nothing real was measured.
+    /// True if no real device was used: on a simulated machine, or with the null engine.
     pub simulated: bool,
-    /// What lies under the targets that were there before: type and mount options of their file systems.
+    /// The file systems of the targets that diskperf did not create: type and mount options.
     pub places: Vec<&'a Place>,
-    /// Why the program failed, if it did.
+    /// The reason if the program failed.
     pub failure: Option<String>,
-    /// Whether there is a figure at all.
+    /// True if the cell has a figure.
     pub measured: bool,
-    /// Of targets busy at once: the shortest elapsed time divided by the longest.
+    /// For targets measured at the same time: the shortest elapsed time divided by the longest.
     pub overlap: Option<f64>,
-    /// Whether several targets were busy at once.
+    /// True if several targets were measured at the same time.
     pub together: bool,
-    /// What is known of the targets.
+    /// The descriptions of the targets.
     pub infos: &'a [&'a TargetInfo],
-    /// What the clock shows where nothing is done; nothing where it is exact.
+    /// The clock floor: the elapsed time of an empty stream. `None` if the clock is exact.
     pub nothing: Option<Nanos>,
-    /// The settings around it, with the round that they were read in, in the order of time.
+    /// The settings of the machine around the program, each with its round, in the order of time.
     pub surroundings: &'a [(u32, &'a Surroundings)],
-    /// What its rounds tell of how steady it is, where it is claimed to be.
+    /// The steadiness of the rounds, if the run continues until it is steady.
     pub settling: Option<Settling>,
     /// Every round.
     pub all_rounds: &'a [Round],
     /// The rounds that count.
     pub rounds: &'a [&'a Round],
-    /// What was seen in them.
+    /// The observations in these rounds.
     pub runs: &'a [&'a PhaseRun],
 }
 
 impl Case<'_> {
-    /// Whether the cell claims that something is on a device: only then is another clock than the first one claimed.
+    /// True if the cell claims that data are on a device: only then it claims another clock than the first one.
     fn is_durable(&self) -> bool {
         self.clock != ClockKind::Returned
     }
 }
 
-/// The marks of a cell. One that failed or was not measured claims nothing else.
+/// The marks of a cell. A failed cell has only the mark of its error, and one that was not measured has none.
 pub fn marks(case: &Case) -> Vec<Mark> {
     if let Some(failure) = &case.failure {
         return vec![Mark { code: MarkCode::Error, value: None, text: failure.clone() }];
@@ -77,7 +77,7 @@ pub fn marks(case: &Case) -> Vec<Mark> {
     devices::marks(case).chain(rates::marks(case)).chain(of_rounds(case)).chain(machine::marks(case)).collect()
 }
 
-/// What the rounds themselves tell.
+/// Marks about the rounds themselves.
 fn of_rounds(case: &Case) -> impl Iterator<Item = Mark> {
     let rates = case.rounds.iter().filter_map(|round| summary::round_rate(round, case.together, case.base, case.clock));
     let schedule = &case.plan.schedule;

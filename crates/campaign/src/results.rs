@@ -1,4 +1,4 @@
-//! From what was run to cells: bookkeeping of figures, none of which is changed.
+//! Makes cells from executions. Copies and sums figures, but changes none.
 
 use std::collections::BTreeMap;
 
@@ -20,16 +20,16 @@ use crate::judge::{self, Case};
 use crate::plan::{Alternative, Plan};
 use crate::targets::{Simulated, Target};
 
-/// What all cells of a run have in common.
+/// The facts that all cells of a run share.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene<'a> {
-    /// What was promised.
+    /// The plan of the run.
     pub plan: &'a Plan,
-    /// Where it ran.
+    /// Its targets.
     pub targets: &'a [Target],
-    /// What is known of each of those.
+    /// The description of each target.
     pub infos: &'a [TargetInfo],
-    /// What the clock of the real kernel shows where nothing is done.
+    /// The clock floor of the real kernel: the elapsed time of an empty stream.
     pub nothing: Option<Nanos>,
 }
 
@@ -45,7 +45,7 @@ pub fn all_cells(scene: Scene, histories: &[History]) -> Vec<Cell> {
     all.flat_map(|(alternative, history)| cells(scene, alternative, history)).collect()
 }
 
-/// Whether all rates of the program are steady, or will not be measured.
+/// True if all rates of the program are steady, or will not be measured.
 pub fn is_settled(plan: &Plan, alternative: &Alternative, history: &History) -> bool {
     let together = alternative.busy().len() > 1;
     let is_steady = |(index, phase): (usize, &Phase)| {
@@ -60,22 +60,22 @@ pub fn is_settled(plan: &Plan, alternative: &Alternative, history: &History) -> 
         || alternative.row.program.phases.iter().enumerate().all(is_steady)
 }
 
-/// The rates of these rounds, of several targets at once or of one.
+/// The rates of these rounds. `together` is true for several targets at the same time.
 fn rates(rounds: &[Round], together: bool, base: RateBase, clock: ClockKind) -> Vec<f64> {
     rounds.iter().filter_map(|round| summary::round_rate(round, together, base, clock)).collect()
 }
 
-/// The clock that is claimed of a phase.
+/// The clock that a phase claims.
 fn clock(plan: &Plan, phase: &Phase) -> ClockKind {
     match plan.how.claim {
         Claim::Durable if phase.changes() => ClockKind::Durable,
-        // Each unit of its work waits for its data.
+        // Each unit of the phase's work ends with fdatasync.
         _ if phase.unit.last == OpKind::Fdatasync => ClockKind::DataDurable,
         Claim::Durable | Claim::Returned => ClockKind::Returned,
     }
 }
 
-/// What its rate counts.
+/// The quantity that the phase's rate counts.
 fn base(phase: &Phase) -> RateBase {
     match phase.base {
         Base::Bytes => RateBase::Bytes,
@@ -84,7 +84,7 @@ fn base(phase: &Phase) -> RateBase {
     }
 }
 
-/// How steady a cell is, in the words of its state, and why that was not measured where it was not.
+/// The steadiness of a cell, and the reason if it was not measured.
 fn steadiness(settling: Option<steady::Settling>, rounds: usize, simulated: bool) -> (Steadiness, Option<String>) {
     match settling {
         Some(steady::Settling::Since(..)) => (Steadiness::Steady, None),
@@ -95,7 +95,7 @@ fn steadiness(settling: Option<steady::Settling>, rounds: usize, simulated: bool
     }
 }
 
-/// What a failed program is worth telling, once.
+/// The problem to report if the program failed, once per program.
 pub fn problem(targets: &[Target], alternative: &Alternative, history: &History) -> Option<Problem> {
     let void = history.failure()?;
     let program = &alternative.row.program;
@@ -125,7 +125,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
     let (clock, base) = (clock(plan, phase), base(phase));
     let (runs, mut rounds) = measured_rounds(history, index, phase);
     if plan.schedule.is_until_steady() {
-        // Those before the last window were run to come there.
+        // Rounds before the last window only led to the steady state.
         let before = rounds.len().saturating_sub(steady::WINDOW);
         rounds[..before].iter_mut().for_each(|round| round.discarded = true);
     }
@@ -202,11 +202,11 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
             clock,
             steadiness,
             steadiness_reason,
-            // Nobody else is on a simulated machine. Of a real one it is said once all cells are there.
+            // A simulated machine runs no other programs. For a real one, the environment is set when all cells exist.
             environment: if simulated { Environment::Quiet } else { Environment::NotMeasured },
         },
         marks,
-        // How far a phase comes in a time is no property of its program: no two worlds would agree.
+        // A phase ended by its time limit has no reproducible effect, so it gets no checksum.
         effect: kept_runs.last().filter(|run| is_whole(run, phase)).map(|run| effect(&run.tally(), &run.census())),
         measured,
         reason,
@@ -214,7 +214,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
     }
 }
 
-/// Whether the phase did all it was to do, and was not ended by its time.
+/// True if the phase did all of its work, and was not ended by its time limit.
 fn is_whole(run: &PhaseRun, phase: &Phase) -> bool {
     let done = |tally: &Tally| match phase.base {
         Base::Bytes => moved(tally, phase),
@@ -223,7 +223,7 @@ fn is_whole(run: &PhaseRun, phase: &Phase) -> bool {
     phase.within.is_none() || run.parts.iter().all(|part| done(&part.tally) == phase.amount)
 }
 
-/// What was proven of the files in memory before every kept round; else why it was not, where it was wanted.
+/// The cache state that was proved before every kept round. If it was requested but not proved, also the reason.
 fn cache(runs: &[&PhaseRun]) -> (CacheState, Option<String>) {
     let all = |state| !runs.is_empty() && runs.iter().all(|run| run.cache == state);
     if all(workload::CacheState::Cold) {
@@ -240,12 +240,12 @@ fn cache(runs: &[&PhaseRun]) -> (CacheState, Option<String>) {
     (CacheState::Unknown, reason)
 }
 
-/// Whether anything was read.
+/// True if the phase read anything.
 fn reads(runs: &[&PhaseRun]) -> bool {
     runs.iter().any(|run| run.tally().bytes_read > 0)
 }
 
-/// Why the cell is n.m., if it is.
+/// The reason why the cell is n.m.; `None` if it is measured.
 fn reason(omitted: Option<&str>, history: &History, index: usize, kept: usize) -> Option<String> {
     if let Some(omitted) = omitted {
         return Some(omitted.to_owned());
@@ -261,7 +261,7 @@ fn reason(omitted: Option<&str>, history: &History, index: usize, kept: usize) -
     (kept == 0).then(|| "not reached before the run ended".to_owned())
 }
 
-/// The executions of a phase that have a time, and the round of each.
+/// The executions of a phase that have a time, with their rounds.
 fn measured_rounds<'a>(history: &'a History, index: usize, phase: &Phase) -> (Vec<&'a PhaseRun>, Vec<Round>) {
     let measured = |run: &'a Execution| {
         let done = run.performance.phases.get(index)?;
@@ -272,7 +272,7 @@ fn measured_rounds<'a>(history: &'a History, index: usize, phase: &Phase) -> (Ve
 
 fn round(run: &Execution, done: &PhaseRun, phase: &Phase) -> Option<Round> {
     let parts: Vec<RoundPart> = done.parts.iter().map(|part| round_part(part, phase)).collect();
-    // The last to end ends all; a time that one part lacks, all lack, as they run the same phase.
+    // The slowest part ends the round. A time that one part lacks is missing from all, because all run the same phase.
     let last = |time: fn(&RoundPart) -> Option<f64>| parts.iter().filter_map(time).max_by(f64::total_cmp);
     Some(Round {
         round: run.round,
@@ -306,7 +306,7 @@ fn round_part(part: &Part, phase: &Phase) -> RoundPart {
     }
 }
 
-/// Bytes that moved between the program and files: what is copied is read and written, and counts once.
+/// Bytes moved between the program and files. Copied bytes are read and written, and count once.
 fn moved(tally: &Tally, phase: &Phase) -> u64 {
     match phase.unit.also {
         Some(_) => tally.bytes_read + tally.bytes_written,
@@ -314,7 +314,7 @@ fn moved(tally: &Tally, phase: &Phase) -> u64 {
     }
 }
 
-/// Different words once each, in order, with `+` between them.
+/// The distinct words, in order, joined with `+`.
 fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let mut different: Vec<&str> = Vec::new();
     words.for_each(|word| {
@@ -325,7 +325,7 @@ fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
     different.join("+")
 }
 
-/// The value of a program's setting, as a cell has it.
+/// A program's setting as a parameter of a cell.
 pub fn value_of(setting: &Setting) -> ParameterValue {
     match setting {
         Setting::Number(number) => ParameterValue::Number(*number),
@@ -345,7 +345,7 @@ fn parameters(plan: &Plan, alternative: &Alternative, targets: &[&Target]) -> BT
         Some(Issue::InTurn) | None => "posix",
     };
     let engines = targets.iter().map(|target| if target.is_simulated() { "simulated" } else { engine });
-    // A program that reads the device under a target meets no file system.
+    // A program that reads the device under a target uses no file system.
     let file_systems =
         targets.iter().filter_map(|target| target.file_system().filter(|_| alternative.row.raw.is_none()));
     let file_systems: Vec<String> = file_systems.collect();
@@ -366,7 +366,8 @@ fn parameters(plan: &Plan, alternative: &Alternative, targets: &[&Target]) -> BT
     parameters
 }
 
-/// Bytes on both sides; nothing where the device could not be seen every time.
+/// Bytes moved by the program and by the device, over all kept rounds. `None` if the device was not visible in every
+/// round.
 fn io(runs: &[&PhaseRun], phase: &Phase) -> Option<Io> {
     let mut program_bytes = 0;
     let mut io = Io { program_bytes: None, device_read: 0, device_written: 0, device_written_at_return: 0, flushes: 0 };
@@ -383,7 +384,7 @@ fn io(runs: &[&PhaseRun], phase: &Phase) -> Option<Io> {
     (!runs.is_empty()).then_some(io)
 }
 
-/// Where all of the time went, over all kept rounds; nothing where it is not known of one.
+/// The simulated machine's division of the time, over all kept rounds; `None` if a round lacks it.
 fn breakdown(runs: &[&PhaseRun]) -> Option<Breakdown> {
     let nanos = |times: &BTreeMap<String, Nanos>| times.iter().map(|(name, time)| (name.clone(), time.0)).collect();
     let mut all = Breakdown::default();
@@ -412,7 +413,7 @@ fn breakdown(runs: &[&PhaseRun]) -> Option<Breakdown> {
     (!runs.is_empty()).then_some(all)
 }
 
-/// How long single units of work took, over all kept rounds; nothing where they were not timed.
+/// Latencies of single units of work, over all kept rounds; `None` if they were not timed.
 fn latency(runs: &[&PhaseRun], phase: &Phase) -> Option<Latency> {
     let mut all = Latencies::default();
     for run in runs {
@@ -421,10 +422,10 @@ fn latency(runs: &[&PhaseRun], phase: &Phase) -> Option<Latency> {
     all.summary(if phase.steps.is_paced() { LatencyKind::Response } else { LatencyKind::Service })
 }
 
-/// A checksum of what was done and what was left: FNV-1a over the counts. The same program does the same in
-/// every world, so a fast wrong answer shows.
+/// A checksum of the operations and of the remaining files: FNV-1a over the counts. A program has the same effect in
+/// every world, so a fast wrong answer is noticed.
 pub fn effect(tally: &Tally, census: &Census) -> String {
-    // A command does all it does in one op, and is told by what it left.
+    // A command is one operation, which tells nothing. Only the remaining files count.
     let counts = tally.ops[..OpKind::Run as usize].iter().copied();
     let rest = [tally.bytes_read, tally.bytes_written, census.directories, census.files, census.bytes];
     format!("{:016x}", fnv1a(counts.chain(rest).flat_map(u64::to_le_bytes)))

@@ -1,4 +1,4 @@
-//! What a phase used: what the runner saw, in the words in which `stats::judge::limits` judges.
+//! The consumption of a phase: converts the observations of the runner for `stats::judge::limits`.
 
 use runner::execution::{Part, PhaseRun};
 use stats::ClockKind;
@@ -6,11 +6,11 @@ use stats::judge::limits::{Consumption, DeviceWork, allowance, held_back};
 use units::Nanos;
 use workload::{Issue, Layer, OpKind, Phase, Steps, Witness};
 
-/// A page, in which the kernel counts what came back to memory.
+/// Bytes per page. The kernel counts refaults and dirty memory in pages.
 pub const PAGE: u64 = 4096;
 
-/// Gathers the kept rounds of a phase. A simulated machine knows exactly how long its device was busy, and
-/// holds nobody back.
+/// Sums up the kept rounds of a phase. A simulated machine knows exactly how long its device was busy, and throttles
+/// nothing.
 pub fn gather(runs: &[&PhaseRun], phase: &Phase, clock: ClockKind, is_simulated: bool) -> Consumption {
     let parts = || runs.iter().flat_map(|run| &run.parts);
     let elapsed = parts().map(|part| elapsed(part, clock)).sum();
@@ -26,7 +26,7 @@ pub fn gather(runs: &[&PhaseRun], phase: &Phase, clock: ClockKind, is_simulated:
         programs: runs.iter().map(|run| run.parts.len()).max().unwrap_or(1) as u32,
         depth: depth(phase),
         writes,
-        // The CPU clock is read just outside the other: it may see a little more.
+        // The CPU clock is read just outside the elapsed time: it may contain a little more.
         user: parts().map(|part| part.cpu.user).sum(),
         system: parts().map(|part| part.cpu.system()).sum(),
         ready: sum(parts().map(|part| part.ready)),
@@ -43,7 +43,7 @@ pub fn gather(runs: &[&PhaseRun], phase: &Phase, clock: ClockKind, is_simulated:
     }
 }
 
-/// How many requests its program makes at once, at most.
+/// The maximum queue depth of the phase.
 fn depth(phase: &Phase) -> u32 {
     match phase.steps.issue() {
         Issue::Overlapping(overlap) => overlap.depth,
@@ -59,12 +59,12 @@ fn elapsed(part: &Part, clock: ClockKind) -> Nanos {
     }
 }
 
-/// The sum; nothing where one was not seen.
+/// The sum; `None` if a part is unknown.
 fn sum(mut parts: impl Iterator<Item = Option<Nanos>>) -> Option<Nanos> {
     parts.try_fold(Nanos::ZERO, |sum, part| Some(sum + part?))
 }
 
-/// What the lowest devices did in all rounds; nothing where no device can be seen.
+/// The work of the lowest devices in all rounds; `None` if no device is visible.
 fn device(runs: &[&PhaseRun], is_simulated: bool) -> Option<DeviceWork> {
     if !runs.iter().any(|run| !run.witness.layers.is_empty()) {
         return None;
@@ -73,7 +73,7 @@ fn device(runs: &[&PhaseRun], is_simulated: bool) -> Option<DeviceWork> {
     let mut names: Vec<&str> = Vec::new();
     for run in runs {
         let layers: Vec<&Layer> = run.witness.lowest().collect();
-        // Several devices at once: as busy as the busiest.
+        // Several devices together are as busy as the busiest.
         all.busy += layers.iter().map(|layer| layer.used.busy).max().unwrap_or_default();
         for Layer { name, used, .. } in layers {
             if !names.contains(&name.as_str()) {
@@ -95,8 +95,8 @@ fn held(run: &PhaseRun) -> Option<Nanos> {
     held_back(blocked, (dirtiness.pages, dirtiness.free_run), (fetched, run.tally().bytes_written))
 }
 
-/// The share of what the devices moved while nothing was written that was not fetched for the programs. What
-/// file systems write for a program that writes cannot be told from what they write for others.
+/// The share of the bytes moved by the devices that was not fetched for the programs. Only valid for phases without
+/// writes: a file system's writes for the program cannot be told from its writes for others.
 fn foreign(runs: &[&PhaseRun]) -> Option<f64> {
     let mut fetched = 0;
     let mut moved = 0;
@@ -107,8 +107,8 @@ fn foreign(runs: &[&PhaseRun]) -> Option<f64> {
     (moved > 0).then(|| 1.0 - (fetched as f64 / moved as f64).min(1.0))
 }
 
-/// How much of what was fetched for the programs had been in memory shortly before; nothing where little of
-/// what they read was fetched.
+/// The share of the fetched bytes that had been in the page cache shortly before (refaults). `None` if little of the
+/// data read was fetched.
 fn refaulted(runs: &[&PhaseRun]) -> Option<f64> {
     let mut pages = 0;
     let mut fetched = 0;
@@ -120,7 +120,7 @@ fn refaulted(runs: &[&PhaseRun]) -> Option<f64> {
     (fetched > 0 && fetched >= read / 10 && read > 0).then(|| (pages * PAGE) as f64 / fetched as f64)
 }
 
-/// The share of the tightest limit on the devices directly under the programs.
+/// The used share of the tightest limit on the devices directly under the programs.
 fn allowed(runs: &[&PhaseRun], clock: ClockKind) -> Option<f64> {
     let mut done = [0; 4];
     let mut wall = Nanos::ZERO;
@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// What two programs used at once on the simplest machine.
+    /// The consumption of one or two programs on the simplest machine.
     fn simulated(classic: Classic, programs: usize) -> Consumption {
         let mut machine = Machine::named("flat", programs).expect("the simplest machine");
         let program = classic.program(1 << 20);
@@ -163,7 +163,7 @@ mod tests {
                 let owners = owners(&used);
                 assert_eq!(owners.rest, Nanos::ZERO, "{} x {programs}: {owners:?}", classic.name());
                 assert_eq!(owners.named().values().sum::<u64>(), used.elapsed.0);
-                // Each waits for the other one's seeks, too.
+                // Each program also waits for the seeks of the other one.
                 assert_eq!(owners.device_queue > Nanos::ZERO, programs == 2);
                 assert_eq!(limited_by(&used).what, "device");
             }

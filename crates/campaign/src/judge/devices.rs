@@ -1,5 +1,5 @@
-//! Marks about caches and devices: where what was read came from, where what was written went. Every kept round is
-//! judged, and the worst one speaks.
+//! Marks about caches and devices: whether reads came from the device, and writes reached it. Every kept round is
+//! judged, and the worst one makes the mark.
 
 use runner::execution::PhaseRun;
 use stats::RateBase;
@@ -10,7 +10,7 @@ use workload::{Layer, OpKind, Tally, WriteCache};
 use super::Case;
 use crate::judge::consumption::PAGE;
 
-/// The marks of a cell, in their order. A simulated device does as it is told.
+/// The marks of a cell, in their order. A simulated device needs no check.
 pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
     let judges: &[fn(&Case) -> Option<Mark>] = if case.simulated {
         &[]
@@ -20,12 +20,12 @@ pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
     judges.iter().filter_map(|judge| judge(case))
 }
 
-/// Of the marks of all rounds, the one whose value is the lowest.
+/// The mark of the round with the lowest value.
 fn lowest(case: &Case, judge: impl Fn(&PhaseRun) -> Option<Mark>) -> Option<Mark> {
     case.runs.iter().filter_map(|run| judge(run)).min_by(|a, b| value(a).total_cmp(&value(b)))
 }
 
-/// The one whose value is the highest.
+/// The mark of the round with the highest value.
 fn highest(case: &Case, judge: impl Fn(&PhaseRun) -> Option<Mark>) -> Option<Mark> {
     case.runs.iter().filter_map(|run| judge(run)).max_by(|a, b| value(a).total_cmp(&value(b)))
 }
@@ -34,29 +34,29 @@ fn value(mark: &Mark) -> f64 {
     mark.value.unwrap_or(0.0)
 }
 
-/// Whether what is read is claimed to come from the device.
+/// True if the cell claims that reads came from the device.
 fn reads_device(case: &Case) -> bool {
     case.cold || case.direct
 }
 
-/// What came from the device for the programs. Their own account does not see what others read from it; the
-/// device's does not see what a layer between them had.
+/// Bytes that the programs read from the device: the smaller of two counters. The account of the process excludes reads
+/// by others. The counter of the device excludes bytes that a layer between them had cached.
 fn fetched(run: &PhaseRun) -> Option<u64> {
     Some(run.witness.device?.read.min(run.witness.accounts?.fetched))
 }
 
-/// What is wrong with files that are partly holes.
+/// The mark of files that are partly holes.
 fn with_holes(run: &PhaseRun) -> Option<Mark> {
     run.laid.and_then(|laid| contents::hole(laid.empty, laid.bytes))
 }
 
-/// Whether the device read less because it has the files compressed. Some of it must have come from there.
+/// True if the device read less because its files are compressed. At least some bytes must have come from the device.
 fn is_compressed(run: &PhaseRun) -> bool {
     fetched(run).is_some_and(|bytes| bytes > 0)
         && run.laid.is_some_and(|laid| contents::is_compressed(laid.compressed, laid.bytes))
 }
 
-/// What the device had to read for the programs. Past the page cache nothing is there for the second time.
+/// The bytes that the device had to read. With direct I/O, repeated reads go to the device, too.
 fn wanted(case: &Case, run: &PhaseRun) -> Wanted {
     let read = run.tally().bytes_read;
     match run.first_reads.filter(|first| *first < read && !case.direct) {
@@ -65,12 +65,12 @@ fn wanted(case: &Case, run: &PhaseRun) -> Wanted {
     }
 }
 
-/// What is wrong where the device read less than that.
+/// The mark if the device read less than that.
 fn missed(case: &Case, run: &PhaseRun) -> Option<Mark> {
     caches::cache(fetched(run)?, wanted(case, run))
 }
 
-/// Unless something else explains it.
+/// Holes and compression explain missing reads without a cache.
 fn from_cache(case: &Case) -> Option<Mark> {
     let from = |run: &PhaseRun| missed(case, run).filter(|_| with_holes(run).is_none() && !is_compressed(run));
     if reads_device(case) { lowest(case, from) } else { None }
@@ -80,8 +80,8 @@ fn from_below(case: &Case) -> Option<Mark> {
     if reads_device(case) { lowest(case, from_lower_cache) } else { None }
 }
 
-/// The first device of a chain that read less than the one above it. Where one stands on several, or several
-/// stand side by side, which of them should have read is not told.
+/// The first device of a stack that read less than the one above it. The search ends at a level with several devices,
+/// because it is unknown which of them should have read.
 fn from_lower_cache(run: &PhaseRun) -> Option<Mark> {
     let only = |depth| {
         let mut layers = run.witness.at(depth);
@@ -113,7 +113,7 @@ fn unflushed(case: &Case) -> Option<Mark> {
     })
 }
 
-/// The first depth at which a write cache was not flushed as often as the programs waited for that.
+/// The first level of the stack whose write caches were flushed less often than the programs waited for a flush.
 fn no_flush(run: &PhaseRun) -> Option<Mark> {
     let tally = run.tally();
     let programs = run.parts.len().max(1) as u64;
@@ -122,7 +122,7 @@ fn no_flush(run: &PhaseRun) -> Option<Mark> {
     (0..=depths).find_map(|depth| {
         let layers: Vec<&Layer> = run.witness.at(depth).collect();
         let first = layers.first()?;
-        // One that does not count flushes may have had them all.
+        // A device that does not count flushes may have received all of them.
         let keeps = |layer: &Layer| {
             layer.used.flushing.is_some()
                 && matches!(layer.write_cache, Some(WriteCache::Back | WriteCache::Overridden))
@@ -155,13 +155,13 @@ fn compressed(case: &Case) -> Option<Mark> {
     if reads_device(case) { lowest(case, read) } else { None }
 }
 
-/// Whether blocks in memory may be written over again before the device has them, and then go there once.
+/// True if blocks in the page cache may be overwritten before writeback, so that the device gets them only once.
 fn writes_over_again(case: &Case) -> bool {
     let at_random = |run: &&PhaseRun| run.tally().count(OpKind::WriteAt) > 0;
     !case.direct && case.base == RateBase::Ops && case.runs.iter().any(at_random)
 }
 
-/// Only where all rounds say so: others write to the device too.
+/// Only if all rounds show it, because other programs write to the device, too.
 fn amplified(case: &Case) -> Option<Mark> {
     if !case.is_durable() {
         return None;
@@ -174,9 +174,8 @@ fn amplified(case: &Case) -> Option<Mark> {
     marks?.into_iter().min_by(|a, b| value(a).total_cmp(&value(b)))
 }
 
-/// The mark of a command whose device had no part in it: the device moved nothing, or not what the command's own
-/// account contains. The work of a command is unknown. Other programs use the device too, unless it is under a file
-/// system of ours.
+/// The mark of a command that did not use the device: the device moved nothing, or not the bytes in the command's own
+/// account. The work of a command is unknown. Other programs may use the device, too, unless its file system is ours.
 fn untouched(case: &Case) -> Option<Mark> {
     if case.phase.unit.first != OpKind::Run {
         return None;
@@ -187,7 +186,7 @@ fn untouched(case: &Case) -> Option<Mark> {
     contents::untouched(moved.sum::<Option<u64>>()?, own.sum::<Option<u64>>().filter(|_| !is_ours))
 }
 
-/// The writes that began at the end of the write before; 0 if some writes were elsewhere.
+/// The number of sequential writes; 0 if some writes were elsewhere.
 fn calls_in_order(tally: &Tally) -> u64 {
     if tally.count(OpKind::WriteAt) > 0 { 0 } else { tally.count(OpKind::Write) }
 }

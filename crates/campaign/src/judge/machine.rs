@@ -1,5 +1,5 @@
-//! Which claims the machine and the run make false: too short a time, noise, changed settings, a place that is
-//! not what it seems, cells that did not take turns.
+//! Marks about the machine and the run: times too short for the clock, noise, changed settings, file systems in memory
+//! or on images, and cells that did not alternate.
 
 use std::collections::BTreeMap;
 
@@ -16,18 +16,18 @@ use crate::executions::History;
 use crate::plan::Plan;
 use crate::targets::{Target, are_simulated};
 
-/// What one cell tells by itself.
+/// The marks that follow from one cell alone.
 pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
     of_clock(case).into_iter().chain(of_place(case)).chain(place::env(case.surroundings.iter().copied()))
 }
 
-/// Whether the shortest round was long enough for the clock.
+/// The mark if the shortest round was too short for the clock.
 fn of_clock(case: &Case) -> Option<Mark> {
     let shortest = case.rounds.iter().map(|round| round.elapsed_s(case.clock)).min_by(f64::total_cmp)?;
     clock::short(shortest, case.nothing?)
 }
 
-/// What the targets stand on: an image always matters, memory where a device is claimed.
+/// Marks about the storage of the targets. An image always matters, memory only if the cell claims a device.
 fn of_place(case: &Case) -> impl Iterator<Item = Mark> {
     let claims_device = case.is_durable() || case.cold;
     let nested = case.infos.iter().find_map(|info| info.nested_in.as_deref()).map(place::nested);
@@ -35,8 +35,8 @@ fn of_place(case: &Case) -> impl Iterator<Item = Mark> {
     nested.into_iter().chain(in_memory.map(place::memory))
 }
 
-/// Notes in every round what was at work besides the program in this phase, the worst only. Of a cell it is
-/// said where it stands out: on a busy machine every round is noisy.
+/// Adds the worst disturbance of this phase to every round. A cell gets this mark only if it stands out: on a busy
+/// machine, every round is noisy.
 pub fn mark_rounds(rounds: &mut [Round], runs: &[&PhaseRun], phase: &Phase) {
     let Some(cpus) = processors() else { return };
     for (round, run) in rounds.iter_mut().zip(runs) {
@@ -45,8 +45,8 @@ pub fn mark_rounds(rounds: &mut [Round], runs: &[&PhaseRun], phase: &Phase) {
     }
 }
 
-/// Says of every real cell whether the machine was quiet, marks those that were disturbed more than the rest,
-/// and says what disturbed the run. The cells are those of the plan's alternatives in order.
+/// Sets the environment of every real cell, marks cells that were disturbed more than the rest, and returns the noise
+/// of the run. `cells` are those of the plan's alternatives, in order.
 pub fn noise(plan: &Plan, targets: &[Target], histories: &[History], cells: &mut [Cell]) -> Option<Noise> {
     let cpus = processors()?;
     let mut of_rounds: BTreeMap<u32, Vec<(Window, Window)>> = BTreeMap::new();
@@ -84,15 +84,16 @@ pub fn noise(plan: &Plan, targets: &[Target], histories: &[History], cells: &mut
     of_run(&of_rounds.collect::<Vec<_>>())
 }
 
-/// All windows before, and all windows of measurements.
+/// The sums of the windows before the phases, and of those during the phases.
 fn sum(windows: impl Iterator<Item = (Window, Window)>) -> Option<(Window, Window)> {
     windows.reduce(|(before, during), (more_before, more)| (before.and(&more_before), during.and(&more)))
 }
 
-/// Parameters that tell one target from another and not one program.
+/// Parameters that differ between targets, not between programs.
 const OF_TARGET: [&str; 4] = ["drives", "engine", "file_system", "tune"];
 
-/// Marks cells that a person compares, as they differ in the target only, and that did not take turns.
+/// Marks cells that did not alternate with the cells that a reader compares them with: those that differ in the target
+/// only.
 pub fn order(cells: &mut [Cell]) {
     let is_compared = |cell: &Cell| cell.measured && !cell.together && cell.provenance == Provenance::Measured;
     let parameters = |cell: &Cell| -> BTreeMap<String, ParameterValue> {

@@ -1,4 +1,4 @@
-//! Marks about a rate over time: whether it settled, kept its level, and was held down from outside.
+//! Marks about a rate over time: whether it became steady, changed its level, or was throttled from outside.
 
 use kernel::observe::temperature::{AT_LIMIT, HEAT};
 use runner::execution::PhaseRun;
@@ -10,7 +10,7 @@ use workload::{IoLimits, Layer};
 
 use super::Case;
 
-/// The marks of a cell. A simulated device is held down by nobody.
+/// The marks of a cell. A simulated device is never throttled.
 pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
     let of_settling = match case.settling {
         Some(Settling::Since(_, spread) | Settling::Not(spread)) => level::unsteady(&spread),
@@ -21,8 +21,8 @@ pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
     of_settling.into_iter().chain(step).chain(held)
 }
 
-/// A change of level: of reads in all rounds, for nothing that is only read has to settle first; of writes in those
-/// that the figure is made of, for what came before was there to let them settle.
+/// The mark of a change of level. Reads are judged in all rounds, because they need no time to become steady. Writes
+/// are judged in the rounds that count, because the rounds before only led to the steady state.
 fn of_level(case: &Case) -> Option<Mark> {
     let is_judged = |round: &&Round| !case.phase.changes() || !round.discarded;
     let amount = |interval: &stats::Interval| match case.base {
@@ -43,10 +43,10 @@ fn of_level(case: &Case) -> Option<Mark> {
     Some(level::step(&step, in_words, rounds[step.at]))
 }
 
-/// What a limit is called, how much it allows in a second, and how much of that a device did.
+/// The name of a limit, the amount allowed per second, and the counter of a device that it limits.
 type Counted = (&'static str, Option<u64>, fn(&Layer) -> u64);
 
-/// A limit of a control group that was reached in all kept rounds together.
+/// The mark if all kept rounds together reached a limit of the control group.
 fn by_group(case: &Case) -> Option<Mark> {
     let runs = case.runs;
     let limits: IoLimits = runs.last()?.witness.quota.io;
@@ -68,7 +68,7 @@ fn by_group(case: &Case) -> Option<Mark> {
     level::throttle_by_group(&set.collect::<Vec<_>>())
 }
 
-/// A device that was as hot as it may be, before or after a round.
+/// The mark if a device was at its temperature limit before or after a round.
 fn by_heat(case: &Case) -> Option<Mark> {
     let hot = case.surroundings.iter().flat_map(|(_, settings)| settings.iter());
     let mut hot = hot.filter_map(|(name, value)| name.strip_prefix(HEAT).filter(|_| value == AT_LIMIT));

@@ -1,4 +1,4 @@
-//! What the runner saw of the machine around a phase, in the windows by which `stats::judge::noise` judges.
+//! Converts the observations of the machine around a phase into windows for `stats::judge::noise`.
 
 use runner::execution::{Part, PhaseRun};
 use stats::judge::noise::Window;
@@ -7,11 +7,11 @@ use workload::{Issue, Phase, Steps, Witness};
 
 use crate::judge::consumption::PAGE;
 
-/// What a file system writes of its own accord while its files are only read: times of access, a commit of its
-/// journal. Guessed.
+/// Bytes that a file system may write on its own while its files are only read: access times, or a journal commit.
+/// Guess.
 const METADATA: u64 = 1 << 20;
 
-/// The window before the phase, in which nothing of ours ran, and that of the phase; on so many processors.
+/// The window before the phase, in which nothing of ours ran, and the window of the phase, on `cpus` processors.
 pub fn windows(run: &PhaseRun, phase: &Phase, cpus: u32) -> (Window, Window) {
     let calm = &run.calm;
     let before = Window { overslept: calm.overslept, ..seen(&calm.witness, Nanos::ZERO, cpus) };
@@ -21,10 +21,10 @@ pub fn windows(run: &PhaseRun, phase: &Phase, cpus: u32) -> (Window, Window) {
     let seen = seen(witness, witness.workers.unwrap_or_default(), cpus);
     let during = Window {
         own_bytes: own_bytes(run, phase),
-        // What goes nowhere is not slowed by what others do to a device.
+        // Other programs' use of a device does not slow down the null engine.
         device_bytes: seen.device_bytes.filter(|_| phase.steps.issue() != Issue::Nowhere),
         ran,
-        // Who has used up its share of the CPU waits for nobody.
+        // Time throttled by a CPU quota is not time waiting for other programs.
         waited: ready.map(|ready| ready.saturating_sub(witness.quota.cpu.unwrap_or_default())),
         ..seen
     };
@@ -32,7 +32,7 @@ pub fn windows(run: &PhaseRun, phase: &Phase, cpus: u32) -> (Window, Window) {
     (before, Window { others, ..during }.settled(&before))
 }
 
-/// What is seen in any window; `workers` is the CPU time of kernel threads.
+/// The observations that every window has; `workers` is the CPU time of kernel threads.
 fn seen(witness: &Witness, workers: Nanos, cpus: u32) -> Window {
     let ours = witness.process.map(|process| process + workers);
     let pages = |(all, own): (u64, u64)| all.saturating_sub(own) * PAGE;
@@ -53,22 +53,22 @@ fn seen(witness: &Witness, workers: Nanos, cpus: u32) -> Window {
     }
 }
 
-/// What the devices moved where the bytes end up.
+/// Bytes moved by the lowest devices of the stack.
 fn lowest_bytes(witness: &Witness) -> Option<u64> {
     let mut layers = witness.lowest().map(|layer| layer.used.moved.read + layer.used.moved.written).peekable();
-    // Devices that did nothing moved nothing.
+    // Without layers, the devices did nothing.
     if layers.peek().is_some() { Some(layers.sum()) } else { witness.device.map(|_| 0) }
 }
 
-/// What of that was for the programs, where that can be told:
+/// The bytes that were moved for the programs; `None` if that is unknown:
 ///
-/// 1. under an image nobody else stands on, all that its loop device moved;
-/// 2. where nothing is written, what was fetched for the programs, and a little that the file system writes.
+/// 1. on an image, which only this run uses, everything that its loop device moved;
+/// 2. if nothing is written, the bytes fetched for the programs, and a little that the file system writes.
 fn own_bytes(run: &PhaseRun, phase: &Phase) -> Option<u64> {
     let witness = &run.witness;
     let mut tops = witness.layers.iter().filter(|layer| layer.depth == 0).peekable();
     let is_image = tops.peek().is_some() && tops.all(|layer| layer.name.starts_with("loop"));
-    // 1. A mirror below would move more than once what is moved above it.
+    // 1. Not above several devices: a mirror would move the bytes more than once.
     if is_image && witness.lowest().count() <= 1 {
         let device = witness.device?;
         return Some(device.read + device.written);
