@@ -15,7 +15,7 @@ use workload::{Failure, Reason};
 use crate::fit::duration::about;
 use crate::request::command_fault::CommandFault;
 
-/// Why a campaign cannot be planned, or ended early.
+/// The reason why a campaign cannot be planned, or ended early.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages explain the variants and their fields")]
 pub enum CampaignError {
@@ -101,7 +101,7 @@ impl CampaignError {
         self.outcome().0
     }
 
-    /// What to try.
+    /// The hint of the error, if there is one.
     pub fn hint(&self) -> Option<String> {
         self.outcome().1
     }
@@ -161,7 +161,7 @@ impl CampaignError {
             CampaignError::NeedsFiles { .. } => usage("use a rate such as 200MiB/s or 500/s"),
 
             CampaignError::ShortBudget { needs, .. } => {
-                // In units that you would type.
+                // In units that a user would type.
                 let seconds = needs.0.div_ceil(1_000_000_000);
                 let budget = if seconds < 90 { format!("{seconds}s") } else { format!("{}min", seconds.div_ceil(60)) };
                 usage(&format!("use --budget {budget} or more, or fewer tests with --only"))
@@ -184,7 +184,7 @@ impl From<LoadError> for CampaignError {
     }
 }
 
-/// What to try after an operation failed outside of the tests: `--size` would not have helped.
+/// The hint after an operation failed outside of the tests, where `--size` would not help.
 fn hint_of_preparing(failure: &Failure) -> Option<String> {
     let hint = match failure.reason {
         Reason::Denied | Reason::NotPermitted => "run as a user who may open it",

@@ -1,5 +1,5 @@
-//! What a run reports while it goes on. The code that runs reports events and never prints. The progress line, the
-//! sentences on standard error and the remarks of the document are made from the same events.
+//! Events of a run. The code that runs reports events and never prints. The progress line, the sentences on standard
+//! error and the remarks of the document are made from the same events.
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -17,7 +17,7 @@ use crate::fit::forecast::Forecast;
 use crate::plan::Plan;
 use crate::rounds::Standing;
 
-/// One thing that happened in a run.
+/// An event of a run.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "the fields are named after what they hold")]
 pub enum Event<'a> {
@@ -31,7 +31,7 @@ pub enum Event<'a> {
     DeviceReadTakes { device: &'a str, identity: &'a str, rest: Nanos },
     /// The run begins.
     Started(&'a Plan),
-    /// A round begins, of `rounds` as far as that is known, with the comparisons that earlier rounds decided.
+    /// A round begins. `rounds` is the expected number, and `standing` the progress of a comparison.
     RoundStarted { round: u32, rounds: u32, standing: Option<Standing> },
     /// An alternative of the plan begins: a program, on a target.
     ProgramStarted { index: usize, program: &'static str, target: &'a str },
@@ -61,7 +61,7 @@ pub enum Event<'a> {
     WorkloadLimited(&'a str),
     /// io_uring works without one of its features.
     IoUringLimited { target: &'a str, program: &'a str, lack: &'a Lack },
-    /// A signal paused an execution, which is repeated.
+    /// A signal suspended an execution, which is repeated.
     Repeated { target: &'a str, program: &'a str },
     /// A command left processes running, which were ended. Reported once per command by each process of diskperf.
     ProcessesEnded { target: &'a str, program: &'a str, command: u8, count: u32 },
@@ -73,7 +73,7 @@ pub enum Event<'a> {
     ExecutionsLeftOut { target: &'a str, program: &'a str },
     /// Results could not be stored. diskperf tries again later.
     NotStored(&'a StoreError),
-    /// The image or the file system of a target stays there (--keep).
+    /// The image or the file system of a target is kept (--keep).
     Kept { target: &'a str, path: &'a Path, is_image: bool },
     /// A folder that a killed process of the run left is removed.
     FolderRemoved { run: &'a str, path: &'a Path },
@@ -103,7 +103,7 @@ impl Remarks {
         }
     }
 
-    /// All of them so far.
+    /// All remarks so far.
     pub fn all(&self) -> Vec<Remark> {
         self.0.borrow().clone()
     }

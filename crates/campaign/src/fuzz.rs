@@ -1,4 +1,4 @@
-//! Targets as people type them, changed at random.
+//! Fuzzes target arguments: examples, changed at random.
 
 use testkit::fuzz::{Subject, fuzz, is_bounded};
 

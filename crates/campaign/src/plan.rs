@@ -1,4 +1,4 @@
-//! The plan of a run: its tests, their targets, and the order of each round. It is made before anything is touched.
+//! The plan of a run: its tests, their targets, and the order of each round. It is made before anything is written.
 
 use std::iter;
 use std::path::PathBuf;
@@ -19,9 +19,9 @@ use crate::request::schedule::Schedule;
 pub struct Plan {
     /// The preset's name.
     pub preset: &'static str,
-    /// The rounds that were asked for.
+    /// The requested rounds.
     pub schedule: Schedule,
-    /// The rounds that there will be at most, the discarded one included.
+    /// The maximum number of rounds, including the discarded one.
     pub rounds: u32,
     /// The memory limit of the run, if it has one.
     pub memory: Option<Bytes>,
@@ -33,11 +33,11 @@ pub struct Plan {
     pub means: Means,
     /// The seed of the order and of the data.
     pub seed: u64,
-    /// Whether tests write zeros instead of incompressible data.
+    /// True if tests write zeros instead of incompressible data.
     pub zeros: bool,
     /// No round begins that would probably end later than this.
     pub budget: Option<Nanos>,
-    /// How it is made to fit its time.
+    /// The way in which its sizes are chosen.
     pub sizing: PlannedSizing,
     /// The user's commands, in the order of their numbers.
     pub commands: Arc<[kernel::Command]>,
@@ -45,7 +45,7 @@ pub struct Plan {
     pub alternatives: Vec<Alternative>,
 }
 
-/// How a plan is made to fit its time.
+/// The way in which the sizes of a plan are chosen.
 #[derive(Clone, Debug)]
 pub enum PlannedSizing {
     /// All sizes are given.
@@ -70,11 +70,11 @@ pub struct Fit {
 /// The step before an execution on a file system of our own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// Nothing.
+    /// Nothing is done.
     Nothing,
-    /// The file system is mounted again, so that nothing of it is in memory.
+    /// The file system is remounted, so that nothing of it is cached.
     Mount,
-    /// The file system is made again, so that every program finds the same state.
+    /// The file system is re-created, so that every program finds the same state.
     Make,
 }
 
@@ -94,7 +94,7 @@ impl Alternative {
         Alternative { targets: targets.iter().flat_map(|&target| iter::repeat_n(target, jobs)).collect(), row }
     }
 
-    /// The targets that are busy, each once.
+    /// The distinct targets.
     pub fn busy(&self) -> Vec<usize> {
         let mut busy = self.targets.clone();
         busy.dedup();
@@ -131,18 +131,18 @@ pub struct Row {
     pub omitted: Option<String>,
     /// The device that it reads, if it runs on a device and not in a directory.
     pub raw: Option<Raw>,
-    /// Its work, if that is known. A plan is forecast if the work of all its rows is known.
+    /// Its work, if known. A plan is forecast if the work of all its rows is known.
     pub work: Option<Work>,
     /// The size that is chosen to fit, if one is.
     pub dial: Option<Dial>,
-    /// The number of copies that run on a target at once.
+    /// The number of copies that run on a target at the same time.
     pub jobs: u32,
-    /// Whether it has trials of its own. Without them, its cost is estimated from the trials of other rows.
+    /// True if it has its own trials. Otherwise, its cost is estimated from the trials of other rows.
     pub is_tried: bool,
 }
 
 impl Row {
-    /// A program that is run.
+    /// A row for a program that is run.
     pub fn new(program: Program, unit: RateUnit) -> Row {
         Row { program, unit, omitted: None, raw: None, work: None, dial: None, jobs: 1, is_tried: true }
     }
@@ -162,17 +162,17 @@ impl Row {
         Row { is_tried: false, ..self }
     }
 
-    /// Whether the program writes anything, to get ready or as its work.
+    /// True if the program writes anything, during the preparation or a phase.
     pub fn writes(&self) -> bool {
         !self.program.prepare.is_empty() || self.program.phases.iter().any(Phase::changes)
     }
 
-    /// Whether it uses direct I/O.
+    /// True if it uses direct I/O.
     pub fn is_direct(&self) -> bool {
         self.program.parameters.contains(&Parameter::new("direct", true))
     }
 
-    /// Whether it uses the null engine.
+    /// True if it uses the null engine.
     pub fn goes_nowhere(&self) -> bool {
         self.program.phases.iter().all(|phase| phase.steps.issue() == Issue::Nowhere)
     }
@@ -218,7 +218,7 @@ impl Plan {
         self.alternatives[..index].iter().map(|alternative| alternative.row.program.phases.len()).sum()
     }
 
-    /// Whether the figures of a round do not count.
+    /// True if the results of a round are discarded.
     pub fn discards(&self, round: u32) -> bool {
         self.schedule.discards_first() && round == 1 && self.rounds > 1
     }
@@ -247,7 +247,8 @@ impl Plan {
         }
     }
 
-    /// The trials that forecast a plan from which tests are left out; none unless every row says what it does.
+    /// The trials for the forecast of a plan from which tests are left out. `None` unless the work of every row is
+    /// known.
     pub fn trials(&self) -> Option<Trials> {
         if !matches!(self.sizing, PlannedSizing::Thin) {
             return None;
@@ -256,14 +257,13 @@ impl Plan {
         Some(Trials::of(works.collect::<Option<Vec<Work>>>()?.into_iter()))
     }
 
-    /// The most bytes that lie on a target at one time: programs run one after the other and clear up.
+    /// The maximum number of bytes on a target at one time. Programs run one after the other and remove their files.
     pub fn space(&self, target: usize) -> u64 {
         let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
         here.map(|Alternative { row, .. }| row.program.space.saturating_mul(row.jobs.into())).max().unwrap_or(0)
     }
 
-    /// Bytes that are written to a target, at most: trials, and in every round what is prepared and what is
-    /// measured.
+    /// The maximum number of bytes written to a target: by trials, and in every round by the preparation and the tests.
     pub fn writes(&self, target: usize) -> u64 {
         let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
         let round: u64 = here
@@ -277,7 +277,8 @@ impl Plan {
         rounds.saturating_add(trials.saturating_mul(Trials::EXECUTIONS.into())).saturating_add(tried)
     }
 
-    /// The same in words: `up to 1.5 GiB`, or until when it writes as much as it can.
+    /// The bytes written to a target, in words: `up to 1.5 GiB`, or the time during which tests write as much as they
+    /// can.
     pub fn writes_in_words(&self, target: usize) -> String {
         if !self.commands.is_empty() {
             return "the files of the command".to_owned();
@@ -293,7 +294,7 @@ impl Plan {
         }
     }
 
-    /// Whether a target is never busy together with others.
+    /// True if no alternative uses the target together with others.
     pub fn is_always_alone(&self, target: usize) -> bool {
         self.alternatives
             .iter()
@@ -309,9 +310,9 @@ impl Plan {
     }
 }
 
-/// Bytes that an execution of the program writes: to make ready, and as its work.
+/// Bytes that one execution of the program writes, with its preparation.
 pub fn writes(program: &Program) -> u64 {
-    // What is made ready is few different calls, each many times.
+    // A preparation consists of few different calls, each repeated many times. `again` skips the repetitions.
     let mut prepare = program.prepare.clone();
     let mut prepared = 0;
     while let Some(step) = prepare.next() {
@@ -321,7 +322,8 @@ pub fn writes(program: &Program) -> u64 {
     }
     let work = program.phases.iter().map(|phase| match (phase.base, phase.unit.first) {
         (Base::Bytes, _) if phase.changes() => phase.amount,
-        // Files are made, or records appended; other phases of theirs write nothing to speak of.
+        // Phases that create files or append records write all of the program's space. Its other phases write next to
+        // nothing.
         (Base::Files, OpKind::Create) | (Base::Ops, OpKind::Write) => program.space,
         _ => 0,
     });

@@ -14,17 +14,17 @@ use super::OwnWords;
 use crate::error::CampaignError;
 use crate::request::command_fault::CommandFault;
 
-/// A command that was found, with its preparation.
+/// A command and its preparation, whose programs were found.
 #[derive(Clone, Debug)]
 pub struct OwnCommand {
-    /// In words.
+    /// The command in words, for names and tables.
     pub program: command::Command,
-    /// As they are run, in the order in which a program numbers them.
+    /// The commands to run, in the order of their numbers in a program.
     pub all: Arc<[Command]>,
 }
 
 impl OwnWords {
-    /// The words of the command, and those of its preparation.
+    /// The words of the command, then those of its preparation.
     pub fn lines(&self) -> Result<Vec<Vec<OsString>>, CampaignError> {
         let mut lines = vec![self.words.iter().map(|word| original(word)).collect()];
         if let Some(line) = &self.prepare {
@@ -55,13 +55,13 @@ impl OwnCommand {
         Ok(OwnCommand { program, all: all.into() })
     }
 
-    /// The programs that were found.
+    /// The paths of the programs that were found.
     pub fn programs(&self) -> Vec<String> {
         self.all.iter().map(|command| command.program().shown().into_owned()).collect()
     }
 }
 
-/// Longer names make a table wide.
+/// Longer names make a table too wide.
 const LONGEST_NAME: usize = 32;
 
 /// The name of a command's results: the name of its file, with only letters, digits, `-`, `_` and `+`.

@@ -1,9 +1,9 @@
-//! Errors of a command of yours that is measured.
+//! Errors of a command of the user.
 
 use kernel::NoCommand;
 use units::Exit;
 
-/// Why your command cannot be run.
+/// The reason why a command cannot be run.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages explain the variants and their fields")]
 pub enum CommandFault {
@@ -21,7 +21,7 @@ impl CommandFault {
         Exit::Usage
     }
 
-    /// What to try.
+    /// The hint of the error.
     pub fn hint(&self) -> String {
         match self {
             CommandFault::NotFound(fault) => fault.hint().to_string(),

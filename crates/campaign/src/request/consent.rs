@@ -1,8 +1,8 @@
-//! What the user has agreed to before a run writes: `resume` decides by it which devices may be overwritten again.
+//! The user's consent to writing. `resume` uses it to decide which devices may be overwritten again.
 
 use serde::{Deserialize, Serialize};
 
-/// What the user has agreed to.
+/// The user's consent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Consent {

@@ -1,4 +1,4 @@
-//! This machine, as far as it decides how a workload can run.
+//! Properties of this machine that decide how a workload can run.
 
 use std::num::NonZero;
 use std::thread::available_parallelism;
@@ -10,7 +10,7 @@ use units::Bytes;
 pub const LIMITS: RingLimits =
     RingLimits { depth: kernel::MOST_DEPTH, bytes: Bytes(kernel::MOST_BYTES), needed: kernel::ring_memory };
 
-/// This machine, as far as it decides how a workload can run.
+/// Properties of this machine that decide how a workload can run.
 pub fn host() -> Host {
     let processors = available_parallelism().map_or(1, NonZero::get);
     Host { no_ring: kernel::no_ring().map(|why| why.to_string()), processors, limits: LIMITS }

@@ -1,4 +1,4 @@
-//! What a run is asked to do, as plain data: made once from the command line or a job file, and stored with the run.
+//! The request of a run, as plain data: made once from the command line or a job file, and stored with the run.
 //! `resume` loads it.
 //!
 //! ```text
@@ -27,33 +27,33 @@ use crate::targets::{Conditioning, TargetArgument};
 use consent::Consent;
 use schedule::Schedule;
 
-/// What a run is asked to do.
+/// The request of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
-    /// What it runs.
+    /// Its workload.
     pub workload: Workload,
     /// The only tests to run; all, if empty.
     pub only: Vec<String>,
-    /// Where it runs.
+    /// Its targets.
     pub targets: Vec<TargetArgument>,
-    /// Whether tests also run on all targets at once.
+    /// The rule for running tests on all targets at the same time, too.
     pub together: Together,
     /// Its rounds.
     pub schedule: Schedule,
-    /// No round starts that would end later.
+    /// No round starts that would end after this time.
     pub budget: Option<Nanos>,
     /// The size of large files.
     pub size: Option<Bytes>,
     /// The state of the machine during the run.
     pub environment: Environment,
-    /// Whether images and file systems on devices are kept.
+    /// True if images and file systems on devices are kept.
     pub keep: bool,
-    /// What the user has agreed to.
+    /// The user's consent to writing.
     pub consent: Consent,
 }
 
-/// What a run runs.
+/// The workload of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Workload {
@@ -64,14 +64,14 @@ pub enum Workload {
         /// The mix.
         #[serde(with = "as_text")]
         mix: Mix,
-        /// Whether it was derived from a trace.
+        /// True if it was derived from a trace.
         is_derived: bool,
     },
     /// The preset device.
     Device {
         /// The time of each test in a round, if not the preset's.
         time: Option<Nanos>,
-        /// How often the whole device is overwritten before the first round, if the run writes to it.
+        /// The number of times that the whole device is overwritten before the first round, if the run writes to it.
         overwrite: Option<Conditioning>,
     },
     /// One workload, from options.
@@ -80,7 +80,7 @@ pub enum Workload {
     Job {
         /// The name of the file.
         name: String,
-        /// Its text.
+        /// The text of the file.
         text: String,
     },
     /// A command of the user.
@@ -93,15 +93,15 @@ pub enum Workload {
 pub struct OwnWords {
     /// The words of the command.
     pub words: Vec<String>,
-    /// The line of --prepare.
+    /// The value of --prepare, if given.
     pub prepare: Option<String>,
-    /// When either is ended.
+    /// The time limit of each of the two.
     pub timeout: Option<Nanos>,
     /// The programs that were found for both. Results of other programs do not belong to one run.
     pub found: Vec<String>,
 }
 
-/// Whether tests also run on all targets at once.
+/// The rule for running tests on all targets at the same time, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Together {
@@ -121,13 +121,13 @@ pub struct Environment {
     pub memory: Option<Bytes>,
     /// The state of the page cache before every phase, if not the preset's.
     pub cache: Option<CacheWish>,
-    /// Whether the caches of the whole machine are dropped before a cold phase.
+    /// True if the caches of the whole machine are dropped before a cold phase.
     pub drop_caches: bool,
-    /// Whether tests write zeros instead of incompressible bytes.
+    /// True if tests write zeros instead of incompressible bytes.
     pub zeros: bool,
-    /// The seed of every random order.
+    /// The seed of all random orders.
     pub seed: u64,
-    /// How file systems of our own are aged before the first round.
+    /// The aging of file systems of ours before the first round.
     pub wear: Option<Wear>,
 }
 
@@ -141,7 +141,7 @@ pub enum CacheWish {
     Warm,
 }
 
-/// These targets, or the current directory.
+/// Returns these targets, or the current directory if there are none.
 pub fn or_here(mut targets: Vec<TargetArgument>) -> Vec<TargetArgument> {
     if targets.is_empty() {
         targets.push(".".to_owned().into());
@@ -150,7 +150,7 @@ pub fn or_here(mut targets: Vec<TargetArgument>) -> Vec<TargetArgument> {
 }
 
 impl RunRequest {
-    /// A run of this workload as its preset has it, in the current directory.
+    /// The request for this workload with the defaults of its preset, in the current directory.
     pub fn new(workload: Workload) -> RunRequest {
         let preset = workload.preset();
         RunRequest {
@@ -174,7 +174,7 @@ impl RunRequest {
         }
     }
 
-    /// How its tests are sized: as the preset says. A comparison has more time by default.
+    /// The sizing of its tests, as the preset says. A comparison has more time by default.
     pub fn sizing(&self) -> Sizing {
         match self.workload.preset().sizing {
             Sizing::FitTime { usual } if self.schedule.goal().is_some() => Sizing::FitTime { usual: usual.max(USUAL) },
@@ -184,7 +184,7 @@ impl RunRequest {
 }
 
 impl Workload {
-    /// The preset that says how it is measured.
+    /// The preset that defines how it is measured.
     pub fn preset(&self) -> &'static Preset {
         match self {
             Workload::Preset(preset) => preset,
@@ -196,7 +196,7 @@ impl Workload {
         }
     }
 
-    /// Whether it overwrites whole devices, and how often before the first round.
+    /// The preconditioning of whole devices, if the workload overwrites them.
     pub fn overwrites(&self) -> Option<Conditioning> {
         match self {
             Workload::Device { overwrite, .. } => *overwrite,
@@ -214,13 +214,13 @@ impl Environment {
         })
     }
 
-    /// Whether every phase starts with a cold page cache.
+    /// True if every phase starts with a cold page cache.
     pub fn is_cold(&self) -> bool {
         self.cache == Some(CacheWish::Cold)
     }
 }
 
-/// A preset as its name.
+/// Stores a preset as its name.
 mod by_name {
     use serde::de::{Deserialize, Deserializer, Error};
     use serde::{Serialize, Serializer};
@@ -238,7 +238,7 @@ mod by_name {
     }
 }
 
-/// A value as the text that can be typed.
+/// Stores a value as the text that can be typed.
 mod as_text {
     use std::fmt::Display;
     use std::str::FromStr;

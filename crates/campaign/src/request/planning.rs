@@ -1,4 +1,4 @@
-//! The plan of a run: its tests on its targets, as large as they are to be. Nothing is written yet.
+//! Makes the plan of a run: its tests on its targets, with their sizes. Writes nothing.
 
 use kernel::Means;
 use units::{Bytes, Nanos};
@@ -32,9 +32,9 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, CampaignErr
         schedule: schedule.clone(),
         rounds: schedule.rounds(),
         memory: memory(request, targets),
-        // Each target of a comparison is in the same state before each test.
+        // In a comparison, each target is in the same state before each test.
         before: match if goal.is_some() { Before::Make } else { preset.before } {
-            // An aged file system takes too long to fill again.
+            // Filling an aged file system again would take too long.
             Before::Make if environment.wear.is_some() => Before::Mount,
             before => before,
         },
@@ -51,7 +51,7 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, CampaignErr
     Ok(plan)
 }
 
-/// The tests as large as the space allows. Trials find out later what the time allows.
+/// Makes the tests as large as the space allows. Later, trials find out what the time allows.
 fn fit_time(resolved: &Resolved, targets: &[Target], usual: Nanos) -> Result<(Vec<Alternative>, Fit), CampaignError> {
     let request = &resolved.request;
     let large = |size| settings(request, targets, Sizes::LARGEST).size_in_calls(size, 8192);
@@ -60,21 +60,20 @@ fn fit_time(resolved: &Resolved, targets: &[Target], usual: Nanos) -> Result<(Ve
     let limits = sizing::limits(&wishes, targets);
     let rows = |sizes| alternatives(resolved, targets, sizes);
     let mut tried = 0;
-    // Trials write too. The same rows run on every target.
+    // Trials write too. Every target runs the same rows.
     for sizes in sizing::trials(&limits) {
         let all = rows(sizes)?;
         let on = |target| sizing::tried(all.iter().filter(|row| row.targets == [target]).map(|row| &row.row));
         tried += (0..targets.len()).map(on).max().unwrap_or(0);
     }
     let limits = Limits { written: limits.written.map(|written| written.saturating_sub(tried)), ..limits };
-    // The cost is not known yet, only the bytes written.
+    // Only the bytes written are known yet, not the time.
     let untimed = Limits { time: None, ..limits };
     let (fitting, fitted) = sizing::fitted(&untimed, targets, &Vec::new(), &rows)?;
     Ok((fitting, Fit { limits: Limits { largest: fitted.sizes, ..limits }, sizes: None, tried }))
 }
 
-/// The time that a run may take. A choice between simulated machines takes as long as it takes, unless a limit is
-/// given.
+/// The time limit of a run. A comparison of simulated machines only has no default limit.
 fn budget(request: &RunRequest, targets: &[Target]) -> Option<Nanos> {
     let is_real = !targets.iter().all(Target::is_simulated);
     request.budget.or(request.schedule.goal().filter(|_| is_real).map(|_| choose::USUAL))
@@ -85,12 +84,12 @@ fn settings(request: &RunRequest, targets: &[Target], sizes: Sizes) -> Settings 
     Settings { size: request.size, memory: memory(request, targets), seed: request.environment.seed, sizes }
 }
 
-/// The memory limit of the run. A simulated machine has a memory of its own.
+/// The memory limit of the run. Simulated machines have their own memory.
 fn memory(request: &RunRequest, targets: &[Target]) -> Option<Bytes> {
     request.environment.memory.filter(|_| targets.iter().any(|target| !target.is_simulated()))
 }
 
-/// Whether every test also runs on all targets at once.
+/// True if every test also runs on all targets at the same time.
 fn is_together(request: &RunRequest, targets: &[Target]) -> bool {
     let asked = match request.together {
         Together::Never => false,
@@ -100,7 +99,7 @@ fn is_together(request: &RunRequest, targets: &[Target]) -> bool {
     targets.len() > 1 && asked
 }
 
-/// Every row of the preset on each target and, if asked, on all at once.
+/// Every row of the preset on each target and, if requested, on all at the same time.
 pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Result<Vec<Alternative>, CampaignError> {
     let Resolved { request, tests } = resolved;
     let preset = request.workload.preset();
@@ -118,7 +117,7 @@ pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Re
             row.omitted = row.omitted.take().or_else(|| site.simulated()?.lacks(&row.program));
         }
         if let Some(cache) = request.environment.cache() {
-            // A device is left alone: to cache it would be to read all of it. The null engine uses no file, and direct
+            // A device is left alone: caching it would mean reading all of it. The null engine uses no file, and direct
             // I/O bypasses the page cache.
             let is_device = matches!(site.site, Site::Device(_));
             let is_meant = |row: &&mut Row| {
@@ -137,7 +136,7 @@ pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Re
         let alone = alternatives.iter().filter(|alternative| alternative.row.raw.is_none());
         let mut together: Vec<Row> = Vec::new();
         for Alternative { targets, row } in alone {
-            // What one of them cannot do, all cannot do at once.
+            // A test that one target cannot run is left out for all of them together.
             match together.iter_mut().find(|other| targets[0] != 0 && other.label() == row.label()) {
                 Some(other) => other.omitted = other.omitted.take().or_else(|| row.omitted.clone()),
                 None => together.push(row.clone()),
@@ -148,7 +147,7 @@ pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Re
     Ok(alternatives)
 }
 
-/// The rows of the programs that were asked for; all, where none was.
+/// The rows of the requested programs; all rows if no program is named.
 fn only(rows: Vec<Row>, programs: &[String], preset: &Preset) -> Result<Vec<Row>, CampaignError> {
     if let Some(typed) = programs.iter().find(|program| rows.iter().all(|row| row.program.name != **program)) {
         let mut there: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();

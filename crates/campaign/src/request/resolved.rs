@@ -1,4 +1,4 @@
-//! A request as this machine can run it: its commands are found, its job file is read, its engine is chosen.
+//! A request as this machine can run it: with its programs found, its job file read and its engine chosen.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::presets::{self, Preset, Settings};
 use crate::request::host;
 use crate::targets::Target;
 
-/// A request, and the tests that it means here.
+/// A request, with its tests on this machine.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     /// The request.
@@ -27,11 +27,11 @@ pub struct Resolved {
 /// The tests of a workload.
 #[derive(Clone, Debug)]
 pub enum Tests {
-    /// Those of a preset.
+    /// The tests of a preset.
     Preset(&'static Preset),
-    /// Those of vaxmix with another mix.
+    /// The tests of vaxmix with another mix.
     Mix(Mix),
-    /// Those of device, for this time in a round.
+    /// The tests of device, with this time in a round.
     Device(Option<Nanos>),
     /// One workload.
     #[expect(missing_docs, reason = "the fields are named after what they hold")]
@@ -52,7 +52,8 @@ impl RunRequest {
             Workload::Load(load) => Tests::of_load(load)?,
             Workload::Job { name, text } => {
                 let mut job = host::read(&Source::new(name, text))?;
-                // Targets of the command line replace those of the file, which then has no place for their errors.
+                // Targets of the command line replace those of the file. Errors about them then need no place in the
+                // file.
                 if presets::job::targets(&job) != self.targets {
                     job.targets.clear();
                 }
@@ -65,7 +66,7 @@ impl RunRequest {
 }
 
 impl Tests {
-    /// One workload, as this machine can run it.
+    /// The test of one workload, as this machine can run it.
     pub fn of_load(load: &LoadSpec) -> Result<Tests, JobError> {
         let (load, warning) = load.load(&host::host())?;
         Ok(Tests::Load { load, warning })
@@ -92,7 +93,7 @@ impl Tests {
         }
     }
 
-    /// The commands that they run.
+    /// The commands that the tests run.
     pub fn commands(&self) -> Arc<[kernel::Command]> {
         match self {
             Tests::Command(command) => Arc::clone(&command.all),

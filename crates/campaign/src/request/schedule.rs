@@ -20,28 +20,28 @@ pub enum Schedule {
         rounds: u32,
         /// Rounds that the preset promises to keep. Results of fewer rounds have a warning.
         promised: u32,
-        /// Whether the first round is discarded: "to clear out any useful data in the cache" (Kridle & McKusick 1983,
+        /// True if the first round is discarded: "to clear out any useful data in the cache" (Kridle & McKusick 1983,
         /// section 4).
         discard_first: bool,
-        /// Whether results have a warning if the kept rounds differ by more than a tenth.
+        /// True if results have a warning when the kept rounds differ by more than a tenth.
         must_agree: bool,
     },
     /// Until every rate is steady. The last rounds count.
     UntilSteady {
-        /// The most rounds.
+        /// The maximum number of rounds.
         rounds: u32,
     },
     /// Until every comparison is decided.
     UntilDecided {
-        /// The most rounds, if the user set a limit.
+        /// The maximum number of rounds, if the user set a limit.
         rounds: Option<u32>,
-        /// Whether the first round is discarded.
+        /// True if the first round is discarded.
         discard_first: bool,
-        /// What is compared, and how exactly.
+        /// The subject and the precision of the comparison.
         goal: Goal,
     },
-    /// One simulation for each of N rotational positions of the platters. Only `simulate` makes it, and no request has
-    /// it.
+    /// One simulation for each of N rotational positions of the platters. Only `simulate` uses it; a request never
+    /// contains it.
     #[serde(skip)]
     Phases(u32),
 }
@@ -89,22 +89,22 @@ impl Schedule {
         LEAST_PAIRS as u32 + u32::from(self.discards_first())
     }
 
-    /// Whether the first of several rounds is discarded.
+    /// True if the first of several rounds is discarded.
     pub fn discards_first(&self) -> bool {
         matches!(self, Schedule::Fixed { discard_first: true, .. } | Schedule::UntilDecided { discard_first: true, .. })
     }
 
-    /// Whether results have a warning if the kept rounds differ by more than a tenth.
+    /// True if results have a warning when the kept rounds differ by more than a tenth.
     pub fn must_agree(&self) -> bool {
         matches!(self, Schedule::Fixed { must_agree: true, .. })
     }
 
-    /// Whether the run ends when every rate is steady.
+    /// True if the run ends when every rate is steady.
     pub fn is_until_steady(&self) -> bool {
         matches!(self, Schedule::UntilSteady { .. })
     }
 
-    /// The most rounds of a comparison, if the user set a limit.
+    /// The maximum number of rounds of a comparison, if the user set a limit.
     pub fn asked_rounds(&self) -> Option<u32> {
         if let Schedule::UntilDecided { rounds, .. } = self { *rounds } else { None }
     }
