@@ -1,56 +1,56 @@
-//! How large the programs of a preset are made so that all of them fit into a time, and into what may be
-//! written. Decides only: what a row costs was found out by whoever asks.
+//! Chooses the sizes of a preset's programs, so that all fit into a time and a number of bytes written. Decides only:
+//! the caller measures the cost of the rows.
 //!
 //! Policy:
-//!   1. everything as large as it can be: large files tell more than small ones;
-//!   2. while too much is written or it takes too long, the group of rows that writes or takes most is
-//!      halved, down to its floor;
-//!   3. then what goes on for a time gets less of it, down to its floor;
-//!   4. then the dearest row is left out, as n.m., with what it would have needed. One stays for the time;
-//!      none for what may not be written.
+//!   1. all sizes start at their maximum, because large files are more informative than small ones;
+//!   2. while too much is written or it takes too long, the group of rows that writes or takes most is halved, down to
+//!      its minimum;
+//!   3. then timed rows get less time, down to their minimum;
+//!   4. then the most expensive row is left out, as n.m., with the time or bytes that it needs. For lack of time, one
+//!      row always stays; for lack of bytes, none.
 //!
-//! Rounds are never fewer: below five, an interval says little.
+//! The number of rounds is never reduced: an interval of fewer than five is not informative.
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
 use crate::fit::duration::about;
 
-/// What is read at one place.
+/// Bytes of one random read.
 const BLOCK: u64 = 4096;
 
-/// How large everything is. All sizes are powers of two.
+/// The sizes of all programs. All are powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
     /// Bytes of a large file.
     pub large: u64,
-    /// Bytes of a file that is copied.
+    /// Bytes of a copied file.
     pub copied: u64,
-    /// How many small files.
+    /// The number of small files.
     pub files: u32,
-    /// How many records are committed, at most.
+    /// The maximum number of committed records.
     pub records: u32,
-    /// How long random reads go on, and commits, at most.
+    /// The time limit of random reads, and of commits.
     pub random: Nanos,
 }
 
 impl Sizes {
-    /// As large as it can be. A second of random reads is enough for any disk: a hundred of the slowest.
+    /// The maximum sizes. A second of random reads is enough for any disk: the slowest does a hundred.
     pub const LARGEST: Sizes =
         Sizes { large: 512 << 20, copied: 16 << 20, files: 8192, records: 1024, random: Nanos::from_millis(1000) };
 
-    /// As small as it may be: a round of it writes less than a MiB, and takes about a second where a disk does
-    /// a hundred operations in one.
+    /// The minimum sizes: a round writes less than a MiB. It takes about a second on a disk with a hundred operations
+    /// per second.
     pub const SMALLEST: Sizes =
         Sizes { large: 64 << 10, copied: 64 << 10, files: 16, records: 16, random: Nanos::from_millis(125) };
 
-    /// Sizes on a simulated machine, which nothing is fitted to: files as large as those of 1983, and the rest in
+    /// The sizes on a simulated machine, which are not fitted: files as large as those of 1983, and the rest in
     /// proportion.
     pub const SIMULATED: Sizes =
         Sizes { large: 8 << 20, copied: 1 << 20, files: 128, records: 128, random: Nanos::from_millis(1000) };
 
-    /// What trials run, from the first, which is quick also on the slowest disk: enough to tell what grows with
-    /// the size from what does not.
+    /// The sizes of the trials. The first is quick even on the slowest disk. Together they separate costs that grow
+    /// with the size from fixed costs.
     pub const TRIALS: [Sizes; 3] = [
         Sizes { records: 64, ..Sizes::trial(64 << 10, 64 << 10, 16) },
         Sizes { records: 64, ..Sizes::trial(2 << 20, 512 << 10, 64) },
@@ -61,13 +61,13 @@ impl Sizes {
         Sizes { large, copied, files, random: Nanos::from_millis(40), ..Sizes::SMALLEST }
     }
 
-    /// Bytes of the file for random reads: a quarter of the others. It is only written to be read at a few
-    /// thousand places, and so all others can be twice as large within what may be written.
+    /// Bytes of the file for random reads: a quarter of the other large files. It is written only to be read at a few
+    /// thousand places. A small one lets the others be twice as large within the bytes that may be written.
     pub fn spots(&self) -> u64 {
         (self.large / 4 / BLOCK * BLOCK).max(BLOCK)
     }
 
-    /// No larger than the others in anything.
+    /// The smaller of both values for each size.
     pub fn min(&self, other: &Sizes) -> Sizes {
         Sizes {
             large: self.large.min(other.large),
@@ -79,12 +79,12 @@ impl Sizes {
     }
 }
 
-/// Which size a row goes by.
+/// The size that the cost of a row depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dial {
-    /// A large file, in order.
+    /// A large file, sequential.
     Large,
-    /// A large file, at random places, for a time.
+    /// A large file, random, for a time.
     Spots,
     /// Commits, for a time.
     Records,
@@ -94,11 +94,11 @@ pub enum Dial {
     Copied,
 }
 
-/// The sizes that can be halved, and the smallest of each.
+/// The sizes that are halved together.
 const GROUPS: [&[Dial]; 4] = [&[Dial::Large, Dial::Spots], &[Dial::Files], &[Dial::Copied], &[Dial::Records]];
 
 impl Dial {
-    /// How much of it there is, in what its cost grows with.
+    /// The size, in the unit that the cost grows with.
     pub fn amount(self, sizes: &Sizes) -> u64 {
         match self {
             Dial::Large => sizes.large,
@@ -109,7 +109,7 @@ impl Dial {
         }
     }
 
-    /// Whether it goes on for a time.
+    /// True if the row runs for a time.
     pub fn is_timed(self) -> bool {
         matches!(self, Dial::Spots | Dial::Records)
     }
@@ -126,41 +126,41 @@ impl Dial {
     }
 }
 
-/// What one execution of a row takes.
+/// The cost of one execution of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// In seconds, whatever its size.
+    /// Seconds that do not depend on the size.
     pub fixed: f64,
-    /// For each of its size.
+    /// Seconds per unit of the size.
     pub each: f64,
-    /// For each operation, where it goes on for a time; `each` is then without them.
+    /// Seconds per operation of a timed row; `each` excludes them.
     pub operation: f64,
-    /// Whether one trial alone could not tell what grows, so that `each` is the most it can be.
+    /// True if there was only one trial, which cannot tell what grows: then `each` is an upper bound.
     pub is_bound: bool,
 }
 
-/// How long an execution took, in seconds, and of which size it was.
+/// The duration of one trial, in seconds, and its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Of which size.
+    /// The size of the trial.
     pub amount: u64,
-    /// All of it, with cleaning up and waiting for the machine to come to rest.
+    /// The whole time, including cleaning up and waiting for idle devices.
     pub all: f64,
-    /// What it did of its own: making ready, and its phases.
+    /// The time of its own work: preparing, and the phases.
     pub work: f64,
-    /// The part of that which goes on for a time, with the operations in it.
+    /// The timed part of that work, with the operations in it.
     pub timed: f64,
-    /// Operations in that part.
+    /// The number of operations in the timed part.
     pub operations: u64,
 }
 
 impl Cost {
-    /// What the trials of a row tell, the smallest first. One alone cannot tell what grows with the size: then
-    /// all work does. Nothing of none.
+    /// The cost of a row from its trials, the smallest first. One trial cannot tell what grows with the size, so all
+    /// work is assumed to grow. `None` without trials.
     pub fn of(dial: Dial, trials: &[Sample]) -> Option<Cost> {
         let (first, last) = (trials.first()?, trials.last()?);
         let operation = if last.operations > 0 { last.timed / last.operations as f64 } else { 0.0 };
-        // The waiting is much the same each time, and now and then longer.
+        // The waiting time is nearly the same in all trials, and sometimes longer.
         let waiting = trials.iter().map(|trial| (trial.all - trial.work).max(0.0)).fold(f64::MAX, f64::min);
         let sized = |sample: &Sample| (sample.work - sample.timed).max(0.0);
         if dial == Dial::Records {
@@ -175,7 +175,7 @@ impl Cost {
         Some(Cost { fixed: waiting + fixed, each, operation, is_bound: trials.len() == 1 })
     }
 
-    /// What an execution takes at these sizes, in seconds; at most so many operations where they are timed.
+    /// Seconds of an execution at these sizes. A timed row does at most `operations` operations.
     fn at(&self, dial: Dial, sizes: &Sizes, operations: u64) -> f64 {
         let timed =
             if dial.is_timed() { sizes.random.as_secs_f64().min(self.operation * operations as f64) } else { 0.0 };
@@ -183,14 +183,16 @@ impl Cost {
     }
 }
 
-/// What each row of one target costs. A byte costs what the middle one of the rows that move bytes says, of
-/// those that can tell, else the lowest bound: for rows that were not tried or cannot tell, and at least, as a
-/// trial is so short that noise may hide it. The second figure is how many bytes a row moves for each of its
-/// size.
+/// The cost of each row of one target. Each row comes with its size, the bytes that it moves per unit of the size, and
+/// its cost, if tried.
+///
+/// The cost per byte is the median of the rows that move bytes and have several trials; without such rows, the lowest
+/// bound. It is used for rows without trials or with one. For all others it is the minimum, because a trial is so short
+/// that noise may hide the cost.
 pub fn complete(rows: &[(Dial, u64, Option<Cost>)]) -> Vec<Cost> {
     let moves_bytes = |dial: Dial| matches!(dial, Dial::Large | Dial::Spots | Dial::Copied);
     let tried = || rows.iter().filter_map(|(dial, moved, cost)| Some((*dial, *moved, (*cost)?)));
-    // The copies that are tried cost processor time, not bytes.
+    // The tried copies cost CPU time, which does not grow with the bytes alone.
     let bytes = |is_bound: bool| {
         let told = tried()
             .filter(move |(dial, _, cost)| moves_bytes(*dial) && *dial != Dial::Copied && cost.is_bound == is_bound);
@@ -211,18 +213,18 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     stats::figures::summary::median(&values.collect::<Vec<f64>>())
 }
 
-/// A row as far as it takes time and writes.
+/// A row, reduced to its time and its writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Item {
-    /// Which size it goes by.
+    /// The size that its cost depends on.
     pub dial: Dial,
-    /// What an execution takes.
+    /// The cost of an execution.
     pub cost: Cost,
-    /// Operations of a timed row, at most.
+    /// The maximum number of operations of a timed row.
     pub operations: u64,
-    /// Bytes that it writes for each of its size.
+    /// Bytes that it writes per unit of its size.
     pub writes: u64,
-    /// Whether it is left out already, or costs nothing that is known.
+    /// True if it is already left out, so that it costs nothing.
     pub omitted: bool,
 }
 
@@ -235,7 +237,7 @@ impl Item {
         if self.omitted { 0 } else { self.writes * self.dial.amount(sizes) * u64::from(rounds) }
     }
 
-    /// Why it is left out.
+    /// The reason for leaving it out.
     fn reason(&self, excess: Excess, sizes: &Sizes, limits: &Limits) -> String {
         match excess {
             Excess::Written => {
@@ -250,42 +252,42 @@ impl Item {
     }
 }
 
-/// What there is.
+/// The limits that the rows must fit into.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// For all rounds; none where time is no matter.
+    /// Time for all rounds; `None` for no limit.
     pub time: Option<Nanos>,
-    /// Bytes that may be written in all rounds; none where that is no matter.
+    /// Bytes that may be written in all rounds; `None` for no limit.
     pub written: Option<u64>,
-    /// How large everything may be.
+    /// The maximum sizes.
     pub largest: Sizes,
-    /// How small everything may be. What is as large as it is small was asked for, and stays.
+    /// The minimum sizes. A size whose minimum is its maximum was requested, and is never reduced.
     pub smallest: Sizes,
-    /// How often everything is run.
+    /// The number of rounds.
     pub rounds: u32,
 }
 
-/// What fits.
+/// The result of fitting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
-    /// How large everything is.
+    /// The chosen sizes.
     pub sizes: Sizes,
-    /// Why each row is left out, where it is.
+    /// For each row, the reason for leaving it out; `None` if it is run.
     pub omitted: Vec<Option<String>>,
-    /// How long it takes.
+    /// The expected time.
     pub time: Nanos,
-    /// How much it writes.
+    /// The bytes written.
     pub written: u64,
-    /// How long all would have taken at its smallest, where that was too long and some was left out for it.
+    /// The time of all rows at their minimum, if that was too long.
     pub needed: Option<Nanos>,
 }
 
-/// The largest sizes at which these rows fit.
+/// Finds the largest sizes at which these rows fit.
 pub fn fit(items: &[Item], limits: &Limits) -> Fitted {
     let mut items = items.to_vec();
     let mut omitted = vec![None; items.len()];
     let mut needed = None;
-    // Where a row is left out, the others may be larger again.
+    // After a row is left out, the others may be larger again.
     let sizes = loop {
         let sizes = shrink(&items, limits);
         let Some(excess) = excess(&items, &sizes, limits) else { break sizes };
@@ -312,7 +314,7 @@ fn time_of(items: &[Item], sizes: &Sizes, rounds: u32) -> Nanos {
     Nanos((items.iter().map(|item| item.seconds(sizes, rounds)).sum::<f64>() * 1e9) as u64)
 }
 
-/// The largest sizes at which these rows fit, or the smallest.
+/// The largest sizes at which these rows fit, or the smallest if they do not.
 fn shrink(items: &[Item], limits: &Limits) -> Sizes {
     let mut sizes = limits.largest;
     // 2.
@@ -341,7 +343,7 @@ fn shrink(items: &[Item], limits: &Limits) -> Sizes {
     sizes
 }
 
-/// What there is too much of.
+/// The exceeded limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Excess {
     Written,
@@ -366,7 +368,7 @@ mod tests {
 
     use super::*;
 
-    /// The rows of `quick`, and how many bytes each writes for one of its size.
+    /// The rows of `quick`, and the bytes that each writes per unit of its size.
     const ROWS: [(Dial, u64); 10] = [
         (Dial::Large, 1),
         (Dial::Large, 1),
@@ -385,7 +387,7 @@ mod tests {
         ROWS.map(item).into()
     }
 
-    /// A disk that moves so many bytes and does so many operations in a second.
+    /// The rows on a disk with this number of bytes and of operations per second.
     fn disk(bytes: f64, operations: f64) -> Vec<Item> {
         items(|dial| Cost {
             fixed: 0.05,
@@ -422,7 +424,7 @@ mod tests {
         assert!(fitted.time <= Nanos::from_secs(45) && fitted.omitted.iter().all(Option::is_none), "{fitted:?}");
         assert_eq!(fitted.sizes.random, Sizes::LARGEST.random, "sizes shrink first");
         assert!(fitted.sizes.large < 16 << 20 && fitted.sizes.files < 1024, "{fitted:?}");
-        // Sizes alone are not enough here.
+        // Here, smaller files are not enough.
         let fitted = fit(&disk(20e6, 100.0), &limits(Some(8_000), None));
         assert!(fitted.sizes.random < Sizes::LARGEST.random, "{fitted:?}");
     }
@@ -447,11 +449,11 @@ mod tests {
         let cost = |trials: &[Sample]| Cost::of(Dial::Large, trials).expect("there are trials");
         let two = cost(&[sample(100, 0.35, 0.02), sample(1100, 0.09, 0.05)]);
         assert!((two.each - 0.03 / 1000.0).abs() < 1e-12 && (two.fixed - (0.04 + 0.017)).abs() < 1e-9, "{two:?}");
-        // Alone, it may be all that grows.
+        // With one trial, all work may grow with the size.
         let one = cost(&[sample(100, 0.35, 0.2)]);
         assert!((one.each - 0.002).abs() < 1e-12 && (one.fixed - 0.15).abs() < 1e-9, "{one:?}");
         assert_eq!(Cost::of(Dial::Large, &[]), None);
-        // What goes on for a time costs that time, or less where its operations are soon done.
+        // A timed row costs its time, or less if its operations are finished sooner.
         let commits = Sample { amount: 16, all: 0.25, work: 0.2, timed: 0.16, operations: 16 };
         let cost = Cost::of(Dial::Records, &[commits]).expect("a trial");
         assert!((cost.at(Dial::Records, &Sizes::LARGEST, 1024) - 1.09).abs() < 1e-9, "{cost:?}");
@@ -465,9 +467,9 @@ mod tests {
         let rows = [
             (Dial::Large, 2, cost(4e-9)),
             (Dial::Large, 1, cost(2e-9)),
-            // Noise has hidden what it costs.
+            // Noise has hidden the cost of this row.
             (Dial::Large, 2, cost(0.0)),
-            // One trial, which a busy machine has made slow.
+            // One trial, slow because the machine was busy.
             (Dial::Large, 1, bound(5e-6)),
             (Dial::Copied, 3, cost(4e-8)),
             (Dial::Copied, 3, None),
@@ -476,7 +478,7 @@ mod tests {
         let each: Vec<u64> = complete(&rows).iter().map(|cost| (cost.each * 1e9).round() as u64).collect();
         assert_eq!(each, [4, 2, 4, 2, 40, 6, 1_000_000]);
         assert_eq!(complete(&rows)[5].fixed, 0.1);
-        // Where none can tell, the lowest bound is the nearest.
+        // If all rows have one trial, the lowest bound is the best estimate.
         let rows = [(Dial::Large, 1, bound(5e-6)), (Dial::Large, 2, bound(6e-8)), (Dial::Copied, 3, None)];
         let each: Vec<u64> = complete(&rows).iter().map(|cost| (cost.each * 1e9).round() as u64).collect();
         assert_eq!(each, [30, 60, 90]);

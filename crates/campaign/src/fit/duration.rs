@@ -2,7 +2,7 @@
 
 use units::Nanos;
 
-/// A span in as many digits as a forecast deserves: `350 ms`, `42 s`, `13 min`, `1 h 05 min`, `112 h`.
+/// Formats a duration with as many digits as a forecast deserves: `350 ms`, `42 s`, `13 min`, `1 h 05 min`, `112 h`.
 pub fn about(span: Nanos) -> String {
     let seconds = span.as_secs_f64();
     let minutes = (seconds / 60.0).round() as u64;

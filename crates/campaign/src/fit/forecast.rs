@@ -1,5 +1,5 @@
-//! How long a plan will take, and what is left out of it where that is too long: what its rows do, times
-//! what a quick trial on the target says that costs. Decides only; the trials are run by whoever asks.
+//! Forecasts the time of a plan, and leaves out rows if it is too long. The forecast multiplies the work of each row by
+//! the costs that quick trials measured on the target. Decides only; the caller runs the trials.
 
 use std::cmp::Reverse;
 
@@ -9,32 +9,32 @@ use super::duration::about;
 use super::trials::Prices;
 use crate::plan::{Alternative, Plan};
 
-/// Plans longer than this are announced with what makes them so long.
+/// For longer plans, the longest tests are named.
 const LONG: Nanos = Nanos::from_secs(5 * 60);
 
-/// Rows of each program on each target that a budget leaves in. Of the copies of `tlpi` the cheapest five
-/// are three plain ones and two with fsync, and its fit takes three plain ones.
+/// Minimum number of rows of each program on each target within a budget. Of the copies of `tlpi`, the cheapest five
+/// are three plain ones and two with fsync. Its fit needs three plain ones.
 const FEWEST_ROWS: usize = 5;
 
-/// Rounds that a budget leaves in: one alone has no spread.
+/// Minimum number of rounds within a budget: one round has no spread.
 const FEWEST_ROUNDS: u32 = 2;
 
-/// How many of the dearest rows are named.
+/// The number of longest tests that are named.
 const NAMED: usize = 3;
 
-/// What a plan costs, row by row.
+/// The cost of a plan, row by row.
 #[derive(Clone, Debug)]
 pub struct Forecast {
-    /// One execution of each of the plan's alternatives.
+    /// The time of one execution of each alternative of the plan.
     costs: Vec<Nanos>,
-    /// Rounds that were asked for.
+    /// The requested rounds.
     rounds: u32,
 }
 
 impl Forecast {
-    /// The forecast of the plan at each target's prices; nothing unless every row says what it does.
+    /// The forecast for a plan, with the prices of each target. `None` unless the work of every row is known.
     pub fn of(plan: &Plan, prices: &[Prices]) -> Option<Forecast> {
-        // Targets that are busy at once share the machine: at worst, each waits for the others.
+        // Targets that run at the same time share the machine: at worst, each waits for the others.
         let cost = |alternative: &Alternative| {
             let work = alternative.row.work?;
             Some(alternative.targets.iter().map(|&target| prices[target].cost(&work)).sum())
@@ -43,20 +43,20 @@ impl Forecast {
         Some(Forecast { costs, rounds: plan.rounds })
     }
 
-    /// How long all rounds take of what is not left out.
+    /// The time of all rounds, without rows that are left out.
     pub fn total(&self, plan: &Plan) -> Nanos {
         times(self.round(plan), plan.rounds)
     }
 
-    /// How long one round takes of it.
+    /// The time of one round, without rows that are left out.
     fn round(&self, plan: &Plan) -> Nanos {
         plan.order(1).into_iter().map(|index| self.costs[index]).sum()
     }
 
     /// Makes the plan fit its budget:
-    ///   1. the dearest row is left out, then the next, until the rest fits with all its rounds; five rows
-    ///      of each program on each target stay. Of two that cost the same the later one goes first;
-    ///   2. then rounds are left out, down to two.
+    ///   1. the most expensive row is left out, then the next, until the rest fits with all its rounds. Five rows of
+    ///      each program on each target stay. Of two rows with the same cost, the later one goes first;
+    ///   2. then the number of rounds is reduced, down to two.
     pub fn thin(&self, plan: &mut Plan) {
         let Some(budget) = plan.budget else { return };
         // 1.
@@ -106,7 +106,7 @@ impl Forecast {
     }
 }
 
-/// How many rows of the same program on the same target are not left out, this one included.
+/// The number of rows of the same program on the same target that are not left out, including this one.
 fn peers(plan: &Plan, index: usize) -> usize {
     let this = &plan.alternatives[index];
     let is_peer = |index: &usize| {
@@ -133,7 +133,7 @@ mod tests {
     use crate::presets::MIB_PER_SECOND;
     use crate::request::schedule::Schedule;
 
-    /// Rows that cost so many seconds each, on one target.
+    /// Rows that cost these numbers of seconds, on one target.
     fn plan(seconds: &[u64], rounds: u32, budget: Option<Nanos>) -> (Plan, Forecast) {
         let row = |seconds: &u64| {
             let work = Work { calls: *seconds, ..Work::default() };

@@ -1,5 +1,4 @@
-//! A run whose programs are made as large as fits into its time: trials, what follows from them, and what had to be
-//! left out.
+//! Fits a run into its time: runs trials, chooses the largest sizes that fit, and records what was left out.
 
 use std::time::Instant;
 
@@ -20,7 +19,8 @@ use crate::signals::Stop;
 use crate::targets::Target;
 use crate::worlds::Worlds;
 
-/// Finds out what the rows cost here, and makes them as large as fits; says when the run is to end.
+/// Measures the cost of the rows on the targets, and chooses the largest sizes that fit. Returns the deadline of the
+/// run; `None` if the run has no time limit or was stopped.
 pub fn make_fit(
     resolved: &Resolved,
     plan: &mut Plan,
@@ -39,13 +39,13 @@ pub fn make_fit(
     let began = Instant::now();
     for (index, alternative) in plan.alternatives.iter().enumerate() {
         let [target] = alternative.targets[..] else { continue };
-        // A simulated machine takes none of the time.
+        // A simulated machine does not count towards the time.
         let is_timed = !targets[target].is_simulated();
         let is_run = is_timed && alternative.row.omitted.is_none() && !stop.requested();
         let cost = if is_run {
             let world = worlds.open(plan, &alternative.targets, targets, stop)?;
             let rows: Vec<(Sizes, &Row)> = trials.iter().map(|(sizes, all)| (*sizes, &all[index].row)).collect();
-            // What fails now fails again when it is measured, and is told then.
+            // A program that fails here fails again when it is measured. That failure is reported.
             sizing::price(&rows, began, |row| world.perform(&row.program, plan.how, &targets[target].name, notify).ok())
         } else {
             None
@@ -60,7 +60,7 @@ pub fn make_fit(
     let left = sizing::left(limits, clock().saturating_sub(started));
     let rows = |sizes| alternatives(resolved, targets, sizes);
     let (mut fitting, mut fitted) = sizing::fitted(&left, targets, &costs, &rows)?;
-    // A choice leaves nothing out before it has no more rounds than it must.
+    // A comparison leaves out no test for lack of time. It first reduces the rounds to the minimum, and then fails.
     if plan.schedule.goal().is_some() && fitted.needed.is_some() {
         let least = Limits { rounds: plan.schedule.least_to_decide(), ..left };
         (fitting, fitted) = sizing::fitted(&least, targets, &costs, &rows)?;
@@ -79,7 +79,7 @@ pub fn make_fit(
     Ok(Some(Deadline::new(started, time)))
 }
 
-/// A row that was never run because the time was over says so.
+/// Sets the reason of rows that were never run because the time was over.
 pub fn say_what_was_left_out(plan: &mut Plan, limits: &Limits, histories: &[History]) {
     let Some(time) = limits.time else { return };
     for (alternative, history) in plan.alternatives.iter_mut().zip(histories) {

@@ -1,5 +1,5 @@
-//! Makes the programs of a plan as large as fits: what there is to fit into, and trials that tell what each
-//! row costs. `budget` decides, this asks.
+//! Prepares the choice of sizes: finds the limits, and runs the trials that measure the cost of each row. `budget`
+//! decides.
 
 use std::time::Instant;
 
@@ -11,40 +11,39 @@ use crate::fit::duration::about;
 use crate::plan::{self, Alternative, Plan, Row};
 use crate::targets::{Site, Target};
 
-/// The most bytes that a run writes to a directory where nobody asked for more.
+/// Maximum bytes that a run writes to a target, unless the user requests more.
 const WRITTEN: u64 = 4 << 30;
 
-/// And the part of the free space there: a nearly full disk is slower, and somebody else's.
+/// And at most this part of a directory's free space: a nearly full disk is slower, and the space belongs to the user.
 const PART_OF_FREE: u64 = 50;
 
-/// The share of the time that the forecast may fill: trials are short, and what they do not see takes time
-/// too.
+/// The share of the time that the forecast may fill. Trials are short, and miss some of the time.
 const FILLED: f64 = 0.8;
 
-/// After so many seconds of trials each row has one at most: a person waits for a first figure.
+/// After this number of seconds, each row gets only one trial: the user waits for a first figure.
 const IN_ALL: f64 = 2.5;
 
-/// Where no more than this may be written, the larger trials, of 45 MiB together, are not worth it.
+/// If fewer bytes may be written, the larger trials, which write 45 MiB together, are skipped.
 const LITTLE: u64 = 256 << 20;
 
-/// The second trial follows where the first took no longer than this, in seconds of its own work; the third
-/// where the second did. Together they take a few seconds on a disk of 20 MiB/s, and one on a fast one.
+/// The second trial runs if the first took no longer than this, in seconds of its own work. The third runs if the
+/// second did. Together they take a few seconds on a disk of 20 MiB/s, and one on a fast one.
 const QUICK: [f64; 2] = [0.5, 0.05];
 
-/// What was asked for and what there is.
+/// The user's requests, and the defaults of the preset.
 #[derive(Clone, Copy, Debug)]
 pub struct Wishes {
-    /// The size of large files, where one was asked for; nothing else then limits what is written.
+    /// The requested size of large files; if given, the bytes written have no limit.
     pub large: Option<u64>,
-    /// The time that was asked for.
+    /// The requested time.
     pub budget: Option<Nanos>,
-    /// The time that the preset has of its own.
+    /// The default time of the preset.
     pub usual: Nanos,
-    /// How often everything is run.
+    /// The number of rounds.
     pub rounds: u32,
 }
 
-/// What the rows have to fit into on these targets. Simulated ones are not made to fit.
+/// The limits for the rows on these targets. Rows on simulated targets alone are not fitted.
 pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
     if targets.iter().all(Target::is_simulated) {
         let sizes = Sizes { large: wishes.large.unwrap_or(Sizes::SIMULATED.large), ..Sizes::SIMULATED };
@@ -53,13 +52,13 @@ pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
     let is_asked = wishes.large.is_some() || wishes.budget.is_some_and(|budget| budget > wishes.usual);
     let written = targets.iter().filter_map(|target| match &target.site {
         Site::Directory { place, .. } => Some(WRITTEN.min(place.free_bytes / PART_OF_FREE)),
-        // A simulated one as much: its figures stand beside real ones.
+        // A simulated target has the same limit, because its figures are compared with real ones.
         Site::Image { .. } | Site::Volume(_) | Site::Simulated { .. } => Some(WRITTEN),
         Site::Device(_) | Site::File { .. } => None,
     });
     let room = targets.iter().filter_map(|target| match &target.site {
         Site::Directory { place, .. } => Some(place.free_bytes / 10 * 9),
-        // What a file system takes of its own on a small image, log and tables.
+        // A third: on a small image, the file system needs much for its log and tables.
         Site::Image { image, .. } => image.size.map(|size| beside(target, size.0) / 3),
         Site::Volume(volume) => Some(beside(target, volume.inspected.bytes()) / 3),
         Site::Device(_) | Site::File { .. } | Site::Simulated { .. } => None,
@@ -75,7 +74,7 @@ pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
     if let Some(large) = wishes.large {
         (largest.large, smallest.large) = (large, large);
     }
-    // What is smaller than small has no room, and that is said.
+    // Never less than the smallest. If that has no room, an error reports it.
     let largest = Sizes {
         large: largest.large.max(smallest.large),
         copied: largest.copied.max(smallest.copied),
@@ -91,7 +90,7 @@ pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
     }
 }
 
-/// What of a file system of so many bytes is left beside the files that it is filled with.
+/// The part of a file system of `bytes` bytes that aging leaves free.
 fn beside(target: &Target, bytes: u64) -> u64 {
     target.wear.map_or(bytes, |wear| wear.left(Bytes(bytes)).0)
 }
@@ -100,16 +99,16 @@ fn power_of_two(most: u64) -> u64 {
     most.checked_ilog2().map_or(0, |log| 1 << log)
 }
 
-/// What the rows of each target cost, as far as it is known.
+/// The costs of the rows of each target, as far as known.
 pub type Costs = Vec<Vec<Cost>>;
 
-/// The rows of the plan, for `fit`. Targets that are busy at once share the machine: at worst, each waits
-/// for the others. What is written is counted on the first target that is written to: all have the same rows.
+/// The rows of the plan, for `fit`. Targets that run at the same time share the machine: at worst, each waits for the
+/// others. Bytes written are counted on the first writable target, because all have the same rows.
 fn items(alternatives: &[Alternative], targets: &[Target], costs: &Costs, sizes: &Sizes) -> Vec<Item> {
     let written_to = targets.iter().position(|target| target.refuses_writes().is_none());
     let mut next = vec![0; targets.len() + 1];
     let items = alternatives.iter().map(|Alternative { targets: busy, row }| {
-        // The rows of every target alone come in the same order, and so do those of all together.
+        // The rows of each single target are in the same order, and so are the rows of all targets together.
         let list = if let [target] = busy[..] { target } else { targets.len() };
         let index = next[list];
         next[list] += 1;
@@ -132,7 +131,7 @@ fn items(alternatives: &[Alternative], targets: &[Target], costs: &Costs, sizes:
     items.collect()
 }
 
-/// The largest rows that fit, made by `rows` of these sizes, and what fits.
+/// The alternatives at the largest sizes that fit, and the result of fitting. `rows` makes alternatives of a size.
 pub fn fitted<E>(
     limits: &Limits,
     targets: &[Target],
@@ -147,20 +146,20 @@ pub fn fitted<E>(
     Ok((alternatives, fitted))
 }
 
-/// The sizes of the trials: only the smallest where little may be written.
+/// The sizes of the trials: only the smallest if few bytes may be written.
 pub fn trials(limits: &Limits) -> Vec<Sizes> {
     let count = if limits.written.is_some_and(|written| written < LITTLE) { 1 } else { Sizes::TRIALS.len() };
     Sizes::TRIALS.into_iter().take(count).map(|sizes| sizes.min(&limits.largest)).collect()
 }
 
-/// Bytes that the trial of these rows writes.
+/// Bytes that the trials of these rows write.
 pub fn tried<'a>(rows: impl Iterator<Item = &'a Row>) -> u64 {
     rows.filter(|row| row.omitted.is_none()).map(|row| plan::writes(&row.program)).sum()
 }
 
-/// Finds out what a row costs: runs its trials, each larger one as long as the one before was quick and those
-/// of all rows, which began then, have not taken long. Nothing
-/// where none reached its end, or where the row is not tried.
+/// Measures the cost of a row with its trials. A larger one runs only if the one before was quick, and if the trials of
+/// all rows, which started at `began`, have not taken long. Returns `None` if the row has no trials, or if the first
+/// did not reach its end.
 pub fn price(
     trials: &[(Sizes, &Row)],
     began: Instant,
@@ -192,7 +191,7 @@ pub fn price(
     Cost::of(dial, &samples)
 }
 
-/// What every row of a target costs, from what its trials told.
+/// The cost of every row of a target, from its trials.
 pub fn complete(rows: &[&Row], sizes: &Sizes, costs: &[Option<Cost>]) -> Vec<Cost> {
     let rows = rows.iter().zip(costs).map(|(row, cost)| {
         let dial = row.dial.unwrap_or(Dial::Large);
@@ -203,19 +202,19 @@ pub fn complete(rows: &[&Row], sizes: &Sizes, costs: &[Option<Cost>]) -> Vec<Cos
     budget::complete(&rows.collect::<Vec<_>>())
 }
 
-/// The limits that are left once the trials have taken their part.
+/// The limits that remain after the trials.
 pub fn left(limits: &Limits, spent: Nanos) -> Limits {
     let left = |time: Nanos| Nanos((time.saturating_sub(spent).0 as f64 * FILLED) as u64);
     Limits { time: limits.time.map(left), ..*limits }
 }
 
-/// The time in which so much would be filled no further than a forecast may.
+/// The time limit that a forecast of this length may just fill.
 pub fn with_room(filled: Nanos) -> Nanos {
     Nanos((filled.0 as f64 / FILLED) as u64)
 }
 
-/// What a person should know before it runs: `about 41 s: 5 rounds, files of 128 MiB, copies of 16 MiB, 8192
-/// small files`.
+/// The line printed before the run: `about 41 s: 5 rounds; files of 128 MiB, copies of 16 MiB, 8192 small files`, and
+/// so on.
 pub fn announcement(plan: &Plan, fitted: &Fitted) -> String {
     let Sizes { large, copied, files, random, .. } = fitted.sizes;
     let (running, all) = (plan.order(1).len(), plan.alternatives.len());

@@ -4,36 +4,36 @@ use units::Nanos;
 use workload::Program;
 use workload::programs::book::{self, Sync};
 
-/// What one execution of a program does, as far as it takes time.
+/// The work of one execution of a program, as far as it takes time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Reads and writes.
     pub calls: u64,
     /// Bytes of its file: prepared, moved, and made durable at the end.
     pub bytes: u64,
-    /// Writes that wait for the disk, each by itself.
+    /// Writes that each wait for the disk.
     pub sync_writes: u64,
 }
 
-/// What that costs on a target, in seconds.
+/// The cost of that work on a target, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prices {
-    /// Of an execution that does next to nothing: making ready, counting, cleaning up.
+    /// Per execution: preparing, counting and cleaning up.
     pub execution: f64,
-    /// Of a read or a write, apart from the bytes it moves.
+    /// Per read or write, without its bytes.
     pub call: f64,
-    /// Of a byte.
+    /// Per byte.
     pub byte: f64,
-    /// Of a write that waits for the disk.
+    /// Per write that waits for the disk.
     pub sync_write: f64,
 }
 
 impl Prices {
-    /// A guess for `--dry-run`, which writes nothing: a disk of a few hundred MB/s that needs a millisecond
-    /// for a synchronous write.
+    /// A guess for `--dry-run`, which writes nothing: a disk of a few hundred MB/s, with a millisecond for a
+    /// synchronous write.
     pub const GUESSED: Prices = Prices { execution: 0.02, call: 0.4e-6, byte: 5e-9, sync_write: 1e-3 };
 
-    /// What an execution costs.
+    /// The time of an execution.
     pub fn cost(&self, work: &Work) -> Nanos {
         let parts = [(work.calls, self.call), (work.bytes, self.byte), (work.sync_writes, self.sync_write)];
         let seconds: f64 = parts.iter().map(|(amount, price)| *amount as f64 * price).sum();
@@ -41,30 +41,30 @@ impl Prices {
     }
 }
 
-/// How long one execution took.
+/// The duration of one execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// All of it.
+    /// The whole time.
     pub all: Nanos,
-    /// Its measured calls alone.
+    /// The time of its measured calls alone.
     pub calls: Nanos,
 }
 
-/// The programs that find out prices: tens of thousands of small calls, a few million bytes, a few
-/// synchronous writes. They need no more room than what they forecast.
+/// The programs that measure prices: ten thousand pairs of small calls, a few million bytes, a few synchronous writes.
+/// They need no more space than the programs of the forecast.
 #[derive(Clone, Debug)]
 pub struct Trials {
     bytes: u64,
 }
 
 impl Trials {
-    /// 10,000 bytes copied one by one: ten milliseconds at a microsecond a pair of calls.
+    /// 10,000 bytes copied one by one: ten milliseconds at a microsecond per pair of calls.
     const PAIRS: u64 = 10_000;
-    /// 4 million bytes, of which large files are expected to cost a multiple.
+    /// 4 million bytes. The cost of large files is a multiple of theirs.
     const BYTES: u64 = 4_000_000;
-    /// Synchronous writes: a tenth of a second where one waits for a turn of a disk.
+    /// Synchronous writes: a tenth of a second if each waits for a revolution of a disk.
     const SYNC_WRITES: u64 = 12;
-    /// The quicker of two executions counts: other work on the machine only makes one slower.
+    /// The quicker of two executions counts, because other programs on the machine can only slow one down.
     pub const EXECUTIONS: u32 = 2;
 
     /// The trials for these rows.
@@ -73,7 +73,7 @@ impl Trials {
         Trials { bytes: largest.clamp(1, Trials::BYTES) }
     }
 
-    /// Small calls, bytes, synchronous writes: in this order.
+    /// The programs for small calls, bytes and synchronous writes, in this order.
     pub fn programs(&self) -> [Program; 3] {
         [
             book::copy(Trials::PAIRS.min(self.bytes), 1, Sync::None),
@@ -82,7 +82,8 @@ impl Trials {
         ]
     }
 
-    /// Runs the trials by `perform`, which returns none if a program does not reach its end. Then there are no prices.
+    /// Runs the trials with `perform`, which returns `None` if a program does not reach its end. Then the result is
+    /// `None`, too.
     pub fn prices(&self, mut perform: impl FnMut(&Program) -> Option<Trial>) -> Option<Prices> {
         let mut quickest = [None; 3];
         for _ in 0..Trials::EXECUTIONS {
@@ -96,7 +97,7 @@ impl Trials {
         Some(self.priced(calls, bytes, sync_writes))
     }
 
-    /// The prices that these trials tell.
+    /// Computes the prices from the trials.
     fn priced(&self, calls: Trial, bytes: Trial, sync_writes: Trial) -> Prices {
         let per = |time: Nanos, amount: u64| time.as_secs_f64() / amount as f64;
         let execution = calls.all.saturating_sub(calls.calls);
@@ -130,7 +131,7 @@ mod tests {
         assert!((prices.call - 0.020 / 20_002.0).abs() < 1e-12);
         assert!((prices.byte - 50e-9).abs() < 1e-15);
         assert!((prices.sync_write - 0.002).abs() < 1e-12);
-        // Where making ready took longer than the whole, the calls alone are what is known.
+        // If the preparation took longer than the whole execution, only the calls are known.
         assert!((trials.priced(trial(30, 20), trial(5, 2), trial(50, 24)).byte - 2e-9).abs() < 1e-15);
     }
 
