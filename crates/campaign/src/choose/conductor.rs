@@ -1,4 +1,4 @@
-//! How far a comparison is: asked between the rounds of a choice.
+//! The progress of a comparison, for the decision about another round.
 
 use stats::{Cell, Choice, Stage, TargetInfo};
 use units::Nanos;
@@ -8,10 +8,10 @@ use crate::plan::Plan;
 use crate::rounds::Standing;
 use crate::targets::Target;
 
-/// The most rounds of a choice. Its budget ends it long before, or that it is decided.
+/// Maximum rounds of a comparison. Usually its budget or the decision ends it long before.
 const MOST_ROUNDS: u32 = 10_000;
 
-/// The most rounds of a choice without a budget: all of its targets are simulated. Chosen: intervals narrow with the
+/// Maximum rounds of a comparison without a budget: all of its targets are simulated. Chosen: intervals narrow with the
 /// square root of the rounds.
 const MOST_SIMULATED: u32 = 100;
 
@@ -24,20 +24,20 @@ pub struct Conductor<'a> {
 }
 
 impl<'a> Conductor<'a> {
-    /// Of a run that from now on has as many rounds as are useful, or at most the given number.
+    /// Makes the conductor, and sets the rounds of the plan to the useful maximum, or to `most`.
     pub fn new(
         goal: &'a Goal,
         (plan, most): (&mut Plan, Option<u32>),
         (targets, infos): (&[Target], &[TargetInfo]),
     ) -> Conductor<'a> {
-        // A discarded round is not one of the six that a user may have asked for.
+        // A discarded round is not one of the six that decide, nor of those that the user requested.
         let usual = if plan.budget.is_some() { MOST_ROUNDS } else { MOST_SIMULATED };
         plan.rounds = most.unwrap_or(usual).max(plan.schedule.least_to_decide());
         let stages = if goal.in_stages { stages(targets) } else { Vec::new() };
         Conductor { goal, infos: infos.to_vec(), stages }
     }
 
-    /// How far these results are.
+    /// The progress of the comparison with these results.
     pub fn standing(&self, cells: &[Cell]) -> Standing {
         let names: Vec<&str> = self.infos.iter().map(|info| info.name.as_str()).collect();
         self.goal.standing(cells, &names)

@@ -6,18 +6,18 @@ use super::needs::Condition;
 use super::prices::Price;
 use super::uses::Use;
 
-/// What is to be found out.
+/// The goal of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Goal {
-    /// The part by which two may differ and be the same.
+    /// The relative difference up to which two targets count as the same.
     pub margin: f64,
-    /// For which use.
+    /// The use that weighs the tests, if given.
     pub purpose: Option<Use>,
-    /// What is needed.
+    /// Requirements on the results.
     pub needs: Vec<Condition>,
-    /// What they cost.
+    /// Prices of the targets.
     pub prices: Vec<Price>,
-    /// Whether the targets are stages, each of which follows from the one before.
+    /// True if each target is a change of the one before.
     pub in_stages: bool,
 }

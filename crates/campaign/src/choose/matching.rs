@@ -1,11 +1,11 @@
-//! The tests that a word of --use or --need means.
+//! The tests that a word of --use or --need refers to.
 
 use stats::compare::choice::Row;
 
-/// Which of these programs and phases a person means:
+/// The indices of the programs and phases that a word refers to. The first rule that matches anything counts:
 ///   1. a program of that name, with all its phases;
 ///   2. a phase of a program, as in `smallfb.read`;
-///   3. programs whose names go on behind it, as `read` means `read_8192`;
+///   3. programs whose names continue with `_` after the word: `read` matches `read_8192`;
 ///   4. phases of that name; `create` is `creat`.
 pub fn matching(word: &str, keys: &[(&str, &str)]) -> Vec<usize> {
     let way = |(program, phase): &(&str, &str)| match word {
@@ -23,7 +23,7 @@ pub fn matching(word: &str, keys: &[(&str, &str)]) -> Vec<usize> {
     keys.iter().enumerate().filter(|(_, key)| is_meant(key)).map(|(place, _)| place).collect()
 }
 
-/// The keys of rows, as `matching` takes them.
+/// The keys of rows, for [`matching`].
 pub fn keys<'a>(rows: &[Row<'a>]) -> Vec<(&'a str, &'a str)> {
     rows.iter().map(|row| (row.key.0, row.key.1)).collect()
 }
@@ -52,7 +52,7 @@ mod tests {
             ("create", &[4]),
             ("delete", &[6]),
             ("xyzzy", &[]),
-            // A typing error means nothing.
+            // A misspelled word matches nothing.
             ("write_4069", &[]),
             ("reads", &[]),
             ("creates", &[]),

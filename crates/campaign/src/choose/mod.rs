@@ -27,11 +27,11 @@ pub use prices::{Price, parse_price};
 pub use stages::{announcement, stages};
 pub use uses::{Use, parse_use};
 
-/// How long a choice between real targets takes at most, if nothing else is said.
+/// Default time limit of a comparison of real targets.
 pub const USUAL: Nanos = Nanos::from_secs(300);
 
 impl Goal {
-    /// What is compared in these rows: every two of so many targets, or of stages each with the one before.
+    /// The comparisons of these rows: each pair of targets, or each stage with the one before.
     fn compare(&self, rows: &[Row], targets: usize) -> Vec<Compared> {
         let weighed = self.weighed(rows);
         let pairs: Vec<(usize, usize)> =
@@ -39,12 +39,12 @@ impl Goal {
         compare(rows, pairs, weighed.as_ref(), self.margin)
     }
 
-    /// How far it is with these cells.
+    /// The progress of the comparison with these cells.
     pub fn standing(&self, cells: &[Cell], names: &[&str]) -> Standing {
         let all = self.compare(&rows(cells, names), names.len());
         let needed = |one: &Compared| {
             let needed = one.pairs.needed(one.judged.confidence, self.margin)?;
-            // One more at least, where it is not narrow yet.
+            // At least one more round, as long as the interval is too wide.
             Some(needed.saturating_sub(one.pairs.count()).max(1) as u32)
         };
         let open = || all.iter().filter(|one| !one.judged.is_narrow);
@@ -52,7 +52,7 @@ impl Goal {
         Standing { decided: all.len() - open().count(), all: all.len(), more }
     }
 
-    /// What came out, of stages where there are such. A round took so many seconds.
+    /// The answer of the comparison, with its stages if it has any. `round_s` is the mean time of a round in seconds.
     pub fn choice(&self, cells: &[Cell], (targets, stages): (&[TargetInfo], &[Stage]), round_s: Option<f64>) -> Choice {
         let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
         let rows = rows(cells, &names);
@@ -88,8 +88,8 @@ impl Goal {
         }
     }
 
-    /// Refuses words of a use of one's own, or of what is needed, that mean no program of the plan; and what none of
-    /// the programs that are meant could ever meet.
+    /// Returns an error if a word of the user's weights or requirements matches no test of the plan. Also if a test
+    /// that it matches can never meet the requirement.
     pub fn check(&self, plan: &Plan) -> Result<(), CampaignError> {
         let programs = || plan.alternatives.iter().map(|alternative| &alternative.row.program);
         let phases: Vec<((&str, &str), Base)> = programs()
@@ -102,7 +102,7 @@ impl Goal {
             let mut known: Vec<&'static str> = programs().map(|program| program.name).collect();
             known.sort_unstable();
             known.dedup();
-            // The preset may have it, where only others are run.
+            // The preset may have the test, but this run leaves it out.
             return Err(CampaignError::UnknownProgram { name: name.clone(), preset: "this run", known });
         }
         let is_meetable = |need: &&Condition| {

@@ -1,4 +1,4 @@
-//! What is needed, whatever is faster: `read>=200MiB/s,commit.p99<=5ms`.
+//! Requirements on the results, as in `read>=200MiB/s,commit.p99<=5ms`, whatever target is faster.
 
 use report::unit;
 use serde::{Deserialize, Serialize};
@@ -10,35 +10,35 @@ use workload::Base;
 
 use super::matching::{keys, matching};
 
-/// Something that is needed.
+/// A requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
-    /// As it was typed.
+    /// The requirement, as typed.
     pub typed: String,
-    /// Of which program.
+    /// The word for its programs.
     pub program: String,
-    /// What of it.
+    /// The required figure.
     pub what: What,
 }
 
-/// What is needed of a program.
+/// The required figure of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum What {
-    /// So many bytes a second, at least.
+    /// Minimum number of bytes per second.
     BytesPerSecond(f64),
-    /// So many files a second, at least.
+    /// Minimum number of files per second.
     FilesPerSecond(f64),
-    /// So many units of its work a second, at least: reads, commits; of what moves bytes in order, calls.
+    /// Minimum number of units of work per second: reads or commits; for sequential tests, calls.
     UnitsPerSecond(f64),
-    /// So many of a thousand operations take no longer than this; all of them where it is 1000.
+    /// Maximum time of this number of operations in a thousand; 1000 means all of them.
     Within(u32, Nanos),
 }
 
-/// Percentiles that a cell has, in parts of a thousand.
+/// Percentiles that a cell has, in thousandths.
 const PERCENTILES: [(&str, u32); 5] = [("p50", 500), ("p90", 900), ("p99", 990), ("p999", 999), ("max", 1000)];
 
-/// Takes conditions with commas between them.
+/// Parses requirements, separated by commas.
 pub fn parse_conditions(text: &str) -> Result<Vec<Condition>, String> {
     text.split(',').map(|typed| condition(typed.trim())).collect()
 }
@@ -72,7 +72,7 @@ fn condition(typed: &str) -> Result<Condition, String> {
     }
 }
 
-/// `200MiB/s`, `200 MB/s`, `500/s`, `500ops/s`, `500 files/sec`.
+/// Parses `200MiB/s`, `200 MB/s`, `500/s`, `500ops/s` or `500 files/sec`.
 fn rate(text: &str) -> Option<What> {
     let amount = text.strip_suffix("/s").or_else(|| text.strip_suffix("/sec"))?.trim();
     let end = amount.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(amount.len());
@@ -86,12 +86,12 @@ fn rate(text: &str) -> Option<What> {
 }
 
 impl Condition {
-    /// Whether a program that counts this can be asked that at all.
+    /// True if a program that counts this can meet the requirement at all.
     pub fn can_be_asked(&self, base: Base) -> bool {
         !matches!(self.what, What::FilesPerSecond(_)) || base == Base::Files
     }
 
-    /// Whether each target meets it: in every row that is meant.
+    /// Judges each target: it must meet the requirement in all rows that the word matches.
     pub fn judge(&self, rows: &[Row], names: &[&str]) -> Vec<Need> {
         let meant = matching(&self.program, &keys(rows));
         let of_target = |(place, name): (usize, &&str)| {
@@ -103,7 +103,7 @@ impl Condition {
                 _ if told.iter().any(|(_, met)| met.is_none()) || told.len() < meant.len() => None,
                 _ => Some(true),
             };
-            // The one that decides.
+            // The figure that decides.
             let decides = told.iter().find(|(_, one)| *one == met).or(told.first());
             let measured = decides.map(|(measured, _)| measured.clone());
             Need { condition: self.typed.clone(), target: (*name).to_owned(), measured, met }
@@ -111,19 +111,19 @@ impl Condition {
         names.iter().enumerate().map(of_target).collect()
     }
 
-    /// What was measured, and whether that is enough; nothing where the interval does not tell. Nothing at all where
-    /// nothing was measured.
+    /// The measured figure, and whether it meets the requirement (`None` if the interval does not decide that). Returns
+    /// `None` if nothing was measured.
     fn met(&self, cell: &Cell) -> Option<(String, Option<bool>)> {
         let warning = cell.marks.iter().map(|mark| mark.code).find(|code| code.decides_nothing());
         let (measured, met) = self.met_as_labelled(cell)?;
-        // A rate of a cache is not the disk's that was asked for.
+        // The rate may be that of a cache, but the requirement is for the disk.
         Some(match warning {
             Some(code) => (format!("{measured}, warning {}", code.name()), None),
             None => (measured, met),
         })
     }
 
-    /// The same, if the result is the one that its label names.
+    /// The figure and its verdict, without regard to warnings.
     fn met_as_labelled(&self, cell: &Cell) -> Option<(String, Option<bool>)> {
         let least = match self.what {
             What::Within(part, time) => {
@@ -140,7 +140,7 @@ impl Condition {
             What::BytesPerSecond(least) | What::UnitsPerSecond(least) | What::FilesPerSecond(least) => least,
         };
         let rate = cell.rate.as_ref()?;
-        // Each round tells how many bytes a unit of work moved, so that both can be asked of all.
+        // The rounds have both bytes and units of work, so each rate can be converted into the other.
         let (bytes, ops) = cell.kept().fold((0, 0), |(bytes, ops), round| (bytes + round.bytes, ops + round.ops));
         let bytes_each = (ops > 0 && bytes > 0).then(|| bytes as f64 / ops as f64);
         let scale = match (self.what, rate.base) {

@@ -1,24 +1,25 @@
-//! What targets cost, as somebody says: `fast=0.10/GiB-month`. Units are converted, so that two offers can be compared.
+//! Prices of targets, as the user gives them: `fast=0.10/GiB-month`. Converts units, so that two prices can be
+//! compared.
 
 use serde::{Deserialize, Serialize};
 use stats::digits::significant;
 use stats::{Purpose, Verdict};
 
-/// A price.
+/// The price of a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Of which target.
+    /// The name of the target.
     pub target: String,
-    /// How much.
+    /// The amount of money, in any currency.
     pub amount: f64,
-    /// For what, as it was typed; empty for all of it.
+    /// The unit that the amount is for, as typed; empty for the whole target.
     pub per: String,
-    /// How much of the smallest units that is: byte-hours, where it can be told.
+    /// The unit in bytes, hours or byte-hours; `None` if it is unknown.
     scale: Option<f64>,
 }
 
-/// Sizes that one pays for.
+/// Units of size, in bytes.
 const SIZES: [(&str, f64); 8] = [
     ("B", 1.0),
     ("KiB", 1024.0),
@@ -34,7 +35,7 @@ const SIZES: [(&str, f64); 8] = [
 const TIMES: [(&str, f64); 5] =
     [("hour", 1.0), ("h", 1.0), ("day", 24.0), ("month", 365.25 * 2.0), ("year", 365.25 * 24.0)];
 
-/// Takes a price: TARGET=AMOUNT, and behind it what that is for.
+/// Parses a price: `TARGET=AMOUNT`, optionally followed by `/` and a unit.
 pub fn parse_price(text: &str) -> Result<Price, String> {
     let form = || format!("{text:?} is not of the form NAME=0.08/GiB-month");
     let (target, price) = text.rsplit_once('=').ok_or_else(form)?;
@@ -44,7 +45,7 @@ pub fn parse_price(text: &str) -> Result<Price, String> {
     Ok(Price { target: target.to_owned(), amount, per: per.to_owned(), scale: scale(per) })
 }
 
-/// How much of bytes, hours, or both a unit is.
+/// A unit in bytes, hours or byte-hours; `None` if it is unknown.
 fn scale(per: &str) -> Option<f64> {
     let of = |units: &[(&str, f64)], word: &str| units.iter().find(|(unit, _)| *unit == word).map(|(_, size)| *size);
     match per.split_once('-') {
@@ -53,14 +54,14 @@ fn scale(per: &str) -> Option<f64> {
     }
 }
 
-/// What is paid for: sizes, times, both, or all of it. Only the like can be compared.
+/// Two flags: the unit contains a size; the unit contains a time. Only prices of the same kind can be compared.
 fn kind(per: &str) -> (bool, bool) {
     let has = |units: &[(&str, f64)]| per.split('-').any(|word| units.iter().any(|(unit, _)| *unit == word));
     (has(&SIZES), has(&TIMES))
 }
 
 impl Price {
-    /// How many times another costs what this does; nothing where they are for different things.
+    /// The other price divided by this one; `None` if they are for different things.
     fn ratio(&self, other: &Price) -> Option<f64> {
         if self.per == other.per {
             return Some(other.amount / self.amount);
@@ -69,7 +70,7 @@ impl Price {
         Some((other.amount / other.scale?) / (self.amount / self.scale?)).filter(|_| is_alike)
     }
 
-    /// As a document has it.
+    /// The price as stored in a document.
     pub fn stored(&self) -> stats::compare::choice::Price {
         stats::compare::choice::Price { target: self.target.clone(), amount: self.amount, per: self.per.clone() }
     }
@@ -79,8 +80,7 @@ impl Price {
     }
 }
 
-/// What the prices say, of every two targets that have one: how many times the one costs what the other does, and for a
-/// use what is had for it.
+/// A sentence for each pair of targets with prices: the ratio of the prices and, for a use, the speed for the price.
 pub fn remarks(prices: &[Price], names: &[&str], purpose: Option<&Purpose>) -> Vec<String> {
     let price = |name: &str| prices.iter().find(|price| price.target == name);
     let remark = |(first, second): (usize, usize)| {

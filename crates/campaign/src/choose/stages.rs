@@ -1,11 +1,11 @@
-//! What changed from one stage to the next: told by the targets as they were asked for, and by what was found there.
+//! The changes from one stage to the next, from the targets as typed and from the properties found there.
 //!
 //! Policy:
-//!   1. what is there and was not, or was another, as one would type it; then what is there no more;
-//!   2. of several options or attributes, each by itself;
-//!   3. a change that was found and not asked for is reported only if its file system or controller is the same in both
+//!   1. first the properties that are new or different, as they would be typed; then those that are gone;
+//!   2. each of several options or attributes is listed by itself;
+//!   3. a property that was found, not typed, is reported only if its file system or controller is the same in both
 //!      stages: another file system has other mount options, and another controller other numbers;
-//!   4. a target of another kind shares nothing with the one before: all of it is said.
+//!   4. if the kind of target changes, the whole new target is reported.
 
 use std::path::Path;
 
@@ -16,23 +16,23 @@ use stats::Stage;
 
 use crate::targets::{Described, Simulated, Site, Target};
 
-/// Something that a stage has, and that can be other at the next.
+/// A property of a stage that can change at the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Trait {
-    /// What it is: no stage has two of one.
+    /// The name of the property, unique in a stage.
     key: String,
-    /// As one would type it.
+    /// The property, as it would be typed.
     word: String,
-    /// The trait that it belongs to, where it is one of a part.
+    /// The property that it is a part of, if any.
     within: Option<&'static str>,
-    /// Whether somebody asked for it.
+    /// True if the user typed it.
     is_asked: bool,
 }
 
-/// The file system, of real targets.
+/// The name of the property "file system" of real targets.
 const FILE_SYSTEM: &str = "file system";
 
-/// The stages, each with what changed at it.
+/// The stages, each with its changes.
 pub fn stages(targets: &[Target]) -> Vec<Stage> {
     let changed = |place: usize| {
         let Some(before) = place.checked_sub(1).map(|before| &targets[before]) else { return Vec::new() };
@@ -47,7 +47,7 @@ pub fn stages(targets: &[Target]) -> Vec<Stage> {
     targets.iter().enumerate().map(stage).collect()
 }
 
-/// What is to be compared, before anything is measured: a line for each stage after the first.
+/// The text printed before the measurement: a line for each stage after the first.
 pub fn announcement(targets: &[Target]) -> Vec<String> {
     let line = |(place, stage): (usize, Stage)| {
         let changed = match &stage.changed[..] {
@@ -59,7 +59,7 @@ pub fn announcement(targets: &[Target]) -> Vec<String> {
     stages(targets).into_iter().enumerate().skip(1).map(line).collect()
 }
 
-/// What was typed, without the name before it.
+/// The argument, without the name before it.
 fn unnamed(target: &Target) -> String {
     let named = target.typed.strip_prefix(target.name.as_str()).and_then(|rest| rest.strip_prefix('='));
     named.unwrap_or(&target.typed).to_owned()
@@ -76,7 +76,7 @@ fn changes(before: &[Trait], now: &[Trait]) -> Vec<String> {
     new.map(|one| one.word.clone()).chain(gone.map(|one| format!("no {}", one.word))).collect()
 }
 
-/// Which kind of target it is.
+/// The kind of a target.
 fn kind(site: &Site) -> &'static str {
     match site {
         Site::Directory { .. } => "directory",
@@ -89,7 +89,7 @@ fn kind(site: &Site) -> &'static str {
     }
 }
 
-/// All that can be other at the next stage.
+/// All properties that can change at the next stage.
 fn traits(target: &Target) -> Vec<Trait> {
     let mut traits = match &target.site {
         Site::Directory { path, place } => {
@@ -150,18 +150,19 @@ fn on(device: &Device) -> Trait {
     asked("device", format!("device {}", device.name))
 }
 
-/// Of `data=journal`, `data` is which option it is.
+/// In `data=journal`, `data` identifies the option.
 fn mounted(option: &str) -> Trait {
     let which = option.split_once('=').map_or(option, |(which, _)| which);
     asked(&format!("mount={which}"), format!("mount={option}"))
 }
 
-/// Options for mkfs depend on each other, as `-O` and what follows it: all of them are one.
+/// Options for mkfs depend on each other, as `-O` and its argument: all of them are one property.
 fn made(options: &[String]) -> Option<Trait> {
     (!options.is_empty()).then(|| asked("mkfs", format!("mkfs={}", options.join(" "))))
 }
 
-/// Its parts, and what each is set to. It has other file systems besides the one that programs run in.
+/// The parts of the machine and their values. Includes only the file system that programs use, not the machine's other
+/// ones.
 fn of_machine(described: &Described) -> Vec<Trait> {
     let machine = &described.machine;
     let file_system = machine.parts(Kind::FileSystem).nth(described.file_system);
@@ -183,7 +184,7 @@ fn of_machine(described: &Described) -> Vec<Trait> {
 mod tests {
     use super::*;
 
-    /// The targets that were typed, which are all here.
+    /// The changes between these targets, which must all exist.
     fn changed(typed: &[&str]) -> Vec<String> {
         let targets = typed.iter().map(|typed| {
             let Ok(argument) = typed.parse();
@@ -195,7 +196,7 @@ mod tests {
         stages[1..].iter().map(|stage| stage.changed.join(", ")).collect()
     }
 
-    /// The three stages of the paper's fifth table: the lead, and then the arbitration.
+    /// The three stages of the paper's fifth table: the search lead, and then the arbitration.
     #[test]
     fn of_simulated_machines_parts_and_numbers_that_differ_are_told() {
         let stages = ["vax780-sc780-inadequate-lead", "vax780-sc780-initial-arbitration", "vax780-sc780"];
@@ -210,7 +211,7 @@ mod tests {
         assert_eq!(changed_then[0], "drive=ra81, drive.rpm=1800 turns/min");
         assert!(changed_then[1].starts_with("drive.rpm=3600"), "{changed_then:?}");
         assert_eq!(changed(&["sim:flat", "also=sim:flat"]), [""]);
-        // What was set of a part has gone with it.
+        // A setting of a part is gone with the part.
         let typed = ["sim:vax780-sc780,drive.rpm=1800", "sim:vax780-sc780,drive=ra81", "sim:vax780-sc780"];
         assert_eq!(changed(&typed), ["drive=ra81", "drive=eagle"]);
     }
@@ -242,7 +243,7 @@ mod tests {
         assert_eq!(changes(&on("vda"), &[]), ["no device vda"]);
     }
 
-    /// A file system that was there before has dozens of options, which nobody asked for.
+    /// An existing file system has dozens of mount options that the user did not type.
     #[test]
     fn what_was_found_is_told_where_the_file_system_is_the_same() {
         let found = |file_system: &str, options: &[&str]| {

@@ -1,26 +1,27 @@
-//! What storage is used for, as weights of programs. They are shown and can be changed.
+//! Uses of storage, as weights of tests. The weights are printed and can be changed.
 
 use serde::{Deserialize, Serialize};
 use stats::compare::choice::{Row, Weighed};
 
 use super::matching::{keys, matching};
 
-/// A use: which programs it is like, and how much.
+/// A use of storage: the tests that resemble it, with their weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Use {
     /// Its name.
     pub name: String,
-    /// Words for programs, with their part of the whole.
+    /// Words for tests, each with its share of the whole.
     pub weights: Vec<(String, f64)>,
-    /// Whether somebody gave the weights.
+    /// True if the user gave the weights.
     pub is_own: bool,
 }
 
-/// The uses that have a name. The weights are ours and invented: no publication says how many of its operations "a
-/// database" has. They follow from what each waits for: commits and random reads; files of their own made durable; many
-/// small files made, read and removed; long files in order; the disks of virtual machines, read and written over; and
-/// for 1983 the four programs of Kridle & McKusick, alike.
+/// The uses with a name. The weights are our invention: no publication says which share of its operations each kind has
+/// in "a database". They follow from what each use waits for. A database waits for commits and random reads, mail for
+/// separate small files that are synced, a build for many small files that are created, read and removed. Media wait
+/// for long sequential files, images of virtual machines for random reads and overwriting. 1983 weighs the four
+/// programs of Kridle & McKusick equally.
 const USES: [(&str, &[(&str, f64)]); 6] = [
     ("database", &[("commit", 0.4), ("randread", 0.4), ("read_8192", 0.1), ("rewrite_8192", 0.1)]),
     ("mail", &[("smallfb.creat", 0.4), ("commit", 0.2), ("smallfb.read", 0.2), ("smallfb.delete", 0.2)]),
@@ -30,7 +31,7 @@ const USES: [(&str, &[(&str, f64)]); 6] = [
     ("1983", &[("read_8192", 0.25), ("write_4096", 0.25), ("write_8192", 0.25), ("rewrite_8192", 0.25)]),
 ];
 
-/// A use by its name, or by weights of one's own: `commit=60,randread=40`.
+/// Parses the name of a use, or the user's weights: `commit=60,randread=40`.
 pub fn parse_use(text: &str) -> Result<Use, String> {
     if let Some((name, weights)) = USES.iter().find(|(name, _)| *name == text) {
         let weights = weights.iter().map(|(word, weight)| ((*word).to_owned(), *weight)).collect();
@@ -57,7 +58,7 @@ pub fn parse_use(text: &str) -> Result<Use, String> {
 }
 
 impl Use {
-    /// The weight of each row. What a word means has its weight together.
+    /// The weight of each row. All rows that a word matches share its weight.
     pub fn weighed(&self, rows: &[Row]) -> Weighed {
         let mut weights = vec![0.0; rows.len()];
         for (word, weight) in &self.weights {
@@ -69,13 +70,13 @@ impl Use {
         Weighed { name: self.name.clone(), weights, missing: self.missing(rows) }
     }
 
-    /// Tests that were not measured on every target, and their weights.
+    /// Words without a test that was measured on every target, with their weights.
     pub fn missing(&self, rows: &[Row]) -> Vec<(String, f64)> {
         self.weights.iter().filter(|(word, _)| meant(word, rows).is_empty()).cloned().collect()
     }
 }
 
-/// The rows that a word means and that every target has a rate for.
+/// The rows that a word matches and that have a rate on every target.
 fn meant(word: &str, rows: &[Row]) -> Vec<usize> {
     let is_measured = |row: &Row| row.cells.iter().all(|cell| cell.is_some_and(|cell| cell.rate.is_some()));
     matching(word, &keys(rows)).into_iter().filter(|place| is_measured(&rows[*place])).collect()
