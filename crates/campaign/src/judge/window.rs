@@ -53,10 +53,10 @@ fn seen(witness: &Witness, workers: Nanos, cpus: u32) -> Window {
     }
 }
 
-/// Bytes moved by the lowest devices of the stack.
+/// Bytes moved by the lowest active devices. `None` if no device is visible.
 fn lowest_bytes(witness: &Witness) -> Option<u64> {
     let mut layers = witness.lowest().map(|layer| layer.used.moved.read + layer.used.moved.written).peekable();
-    // Without layers, the devices did nothing.
+    // Otherwise all visible devices were idle.
     if layers.peek().is_some() { Some(layers.sum()) } else { witness.device.map(|_| 0) }
 }
 

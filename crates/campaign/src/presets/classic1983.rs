@@ -1,7 +1,7 @@
-//! The experiment of Kridle & McKusick 1983: four programs, three rounds of which the first only clears the
-//! way. Their eight megabytes were twice the memory of the VAX 11/780 they measured (section 4), so that a
-//! cache could not hide the disk. Memory has grown more than that: here it is made small, and the file large
-//! for it. `--size 8MiB` gives the letter.
+//! The experiment of Kridle & McKusick 1983: four programs, three rounds, of which the first is discarded. Their file
+//! of eight megabytes was twice the memory of the measured VAX 11/780 (section 4), so that a cache could not hide the
+//! disk. Memory has grown since: here it is limited, and the file is large in comparison. `--size 8MiB` gives the
+//! original size.
 
 use runner::execution::{Claim, How};
 use units::Bytes;
@@ -28,11 +28,11 @@ pub const PRESET: Preset = Preset {
     findings: super::none,
 };
 
-/// Room for the page cache of a run. Small beside what disks move in a second, and enough for the programs
-/// themselves.
+/// The memory limit of a run, for its page cache. Small compared with the bytes that disks move per second, and enough
+/// for the programs themselves.
 const MEMORY: Bytes = Bytes::mib(64);
 
-/// The file, in memories: what stays in memory is then a twentieth of it at most.
+/// The size of the file, in multiples of the memory: at most a twentieth of it stays in the page cache.
 const MEMORIES: u64 = 20;
 
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {

@@ -1,4 +1,5 @@
-//! `-- COMMAND`: a command of a person's own, in the place of a preset. No name of a preset: a command must be given.
+//! `-- COMMAND`: a command of the user replaces the preset. `run` does not know this preset, because it needs a
+//! command.
 
 use runner::execution::{Claim, How};
 use stats::digits::significant;
@@ -13,15 +14,15 @@ use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::targets::{Site, Target};
 
-/// Runs of a command. Tables print how long one takes.
+/// The unit of the rate: runs per second. Tables print the time of a run.
 const RUNS_PER_SEC: RateUnit = RateUnit { name: report::RUNS, size: 1.0 };
 
 /// Runs a command of the user.
 pub const PRESET: Preset = Preset {
     name: "command",
     about: "A command of your own",
-    // As many kept ones as quick has.
-    // The first reads the command itself, and all it needs from elsewhere, into memory.
+    // As many kept rounds as `quick`. The first round brings the command itself, and everything that it reads
+    // elsewhere, into the page cache.
     schedule: Schedule::Fixed { rounds: 6, promised: 5, discard_first: true, must_agree: false },
     together: false,
     memory: None,
@@ -46,7 +47,8 @@ pub fn rows(command: Command, settings: &Settings, target: &Target) -> Result<Ve
     Err(CampaignError::NoFolder { target: target.name.clone(), what })
 }
 
-/// What a table has no place for: the shortest and the longest run, the CPU time of one, and what the device did.
+/// Sentences for what the table does not show: the shortest and the longest run, the CPU time of a run, and the
+/// device's work.
 fn findings(cells: &[Cell]) -> Vec<String> {
     cells.iter().filter(|cell| cell.measured).filter_map(told).collect()
 }
@@ -64,7 +66,7 @@ fn told(cell: &Cell) -> Option<String> {
         1 => String::new(),
         all => format!(" ({} to {} in {all} rounds)", time(shortest), time(longest)),
     };
-    // As the rate in the table.
+    // As in the table.
     let each = cell.rate.as_ref().map_or(longest, |rate| 1.0 / rate.per_second);
     let each = time(each);
     let cpu = time(kept.iter().map(|round| round.cpu_s.process).sum::<f64>() / runs);

@@ -1,6 +1,5 @@
-//! What a block device does in the long run, as the SNIA measures it (Solid State Storage Performance Test
-//! Specification
-//! 2.0.1): rounds of a fixed time until the rate is steady. It is only read, or all of it overwritten.
+//! The long-term rates of a block device, as SNIA measures them (Solid State Storage Performance Test Specification
+//! 2.0.1): rounds of a fixed time until the rate is steady. The device is only read, or overwritten completely.
 
 use runner::execution::{Claim, How};
 use stats::figures::summary::RateUnit;
@@ -17,7 +16,7 @@ use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::targets::{LEAST_DEVICE, Site, Target};
 
-/// Measures a device as it is.
+/// Measures a whole device.
 pub const PRESET: Preset = Preset {
     name: "device",
     about: "A block device: sequential and random reads, in rounds until the rate is steady; --write conditions and \
@@ -32,17 +31,17 @@ pub const PRESET: Preset = Preset {
     findings,
 };
 
-/// How long a program runs in a round where nothing else is asked for. The specification takes a minute; ten seconds
-/// are more than a limit's burst and a drive's own memory.
+/// Default time of a test in a round. The specification takes a minute; ten seconds are longer than a burst allowance
+/// and a drive's own cache last.
 const TIME: Nanos = Nanos::from_secs(10);
 
-/// A call in order: that of the specification's throughput test.
+/// Bytes of a sequential call, as in the specification's throughput test.
 const IN_ORDER: u32 = 128 << 10;
 
-/// A block at random.
+/// Bytes of a random read or write.
 const BLOCK: u32 = 4096;
 
-/// Blocks at once, as in `quick`.
+/// Queue depth, as in `quick`.
 const DEPTH: u32 = 32;
 
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
@@ -89,7 +88,7 @@ pub fn rows_of(time: Option<Nanos>, settings: &Settings, target: &Target) -> Res
     Ok(rows)
 }
 
-/// Which rounds a figure is made of, and what the first gave.
+/// Sentences about the rounds that make each figure, and the rate of the first round.
 fn findings(cells: &[Cell]) -> Vec<String> {
     let mut targets: Vec<&str> = cells.iter().map(|cell| cell.target.as_str()).collect();
     targets.dedup();
@@ -97,7 +96,7 @@ fn findings(cells: &[Cell]) -> Vec<String> {
     cells.iter().filter_map(settled).chain(written).collect()
 }
 
-/// What was written to a device in the rounds, where it was written to.
+/// The bytes that the rounds wrote to a device; `None` if they wrote nothing.
 fn written(cells: &[Cell], target: &str) -> Option<String> {
     let writes = cells.iter().filter(|cell| cell.target == target && cell.program.ends_with("write"));
     let rounds = writes.flat_map(|cell| &cell.rounds);

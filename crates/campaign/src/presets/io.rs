@@ -31,7 +31,7 @@ pub const fn preset(name: &'static str, about: &'static str) -> Preset {
     }
 }
 
-/// A workload on a target.
+/// The row of a workload on a target.
 pub fn rows(load: &Load, settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
     if load.direct {
         check_alignment(load, target)?;
@@ -72,10 +72,10 @@ fn refused(key: &'static str, given: impl ToString, why: &str, hint: &str) -> Ca
     LoadError::new(key, given, why, hint).into()
 }
 
-/// Refuses blocks that cannot go past the page cache, where the kernel says beforehand what can.
+/// Returns an error if direct I/O does not support the block sizes, as far as the kernel tells beforehand.
 fn check_alignment(load: &Load, target: &Target) -> Result<(), CampaignError> {
     match target.direct_alignment() {
-        // All blocks are multiples of the smallest.
+        // The alignment of the smallest block suffices: all blocks are its multiples.
         Some(needs) if !load.sizes.smallest().is_multiple_of(needs) => {
             let (block, needs) = (Bytes(u64::from(load.sizes.smallest())), Bytes(u64::from(needs)));
             let why =
@@ -87,7 +87,7 @@ fn check_alignment(load: &Load, target: &Target) -> Result<(), CampaignError> {
     }
 }
 
-/// What a table of one row has no place for: from when times are counted, how long the tail is, and whether a schedule
+/// Sentences for what a table of one row does not show: the start of the latencies, their tail, and whether a schedule
 /// was kept.
 fn findings(cells: &[Cell]) -> Vec<String> {
     let said = |cell: &Cell| match cell.latency_ns {
@@ -97,7 +97,7 @@ fn findings(cells: &[Cell]) -> Vec<String> {
     cells.iter().filter_map(said).collect()
 }
 
-/// What was done where that is too little for latencies.
+/// The number of operations, if they are too few for latencies.
 fn too_few(cell: &Cell) -> Option<String> {
     let done: u64 = cell.kept().map(|round| round.ops).sum();
     let kept = kept(cell);
@@ -106,7 +106,7 @@ fn too_few(cell: &Cell) -> Option<String> {
     cell.measured.then(|| format!("{name}: {done} {operations}, too few for percentiles{kept}"))
 }
 
-/// How a schedule was kept, where there was one.
+/// The requested and the actual rate; empty without a requested rate.
 fn kept(cell: &Cell) -> String {
     match (cell.number("rate"), &cell.rate) {
         (Some(asked), Some(rate)) => {
@@ -134,7 +134,7 @@ fn tail(cell: &Cell, latency: Latency) -> String {
         LatencyKind::Response => "response time, from the intended start of each operation",
     };
     let kept = kept(cell);
-    // What waits for an fsync has a later start than was intended.
+    // An operation after an fsync starts later than intended.
     let beside = [("think_ns", "the pauses"), ("fsync", "the fsyncs")];
     let beside = beside.into_iter().filter(|(key, _)| cell.number(key).is_some());
     let beside: Vec<&str> = beside.filter(|_| latency.kind == LatencyKind::Service).map(|(_, what)| what).collect();

@@ -1,5 +1,5 @@
-//! The lab of about 2002 that asked what a log-structured file system would change: the raw device, many
-//! small files, one large file, and its four questions answered from the figures.
+//! A lab of about 2002 that asked what a log-structured file system would change. It measures the raw device, many
+//! small files and one large file, and answers its four questions from the figures.
 
 mod answers;
 
@@ -18,7 +18,7 @@ pub const PRESET: Preset = Preset {
     name: "lfs",
     about: "A course lab of about 2002: raw device, 10000 small files, one large file, and answers to its four \
         questions",
-    // Fewer than elsewhere: the lab's disk took ten minutes for one. Three give a median and an interval.
+    // Fewer than elsewhere: a round took ten minutes on the lab's disk. Three give a median and an interval.
     schedule: Schedule::fixed(3),
     together: false,
     memory: None,
@@ -29,19 +29,19 @@ pub const PRESET: Preset = Preset {
     findings: answers::answers,
 };
 
-/// `MB/sec` of `bw`. The lab does not say what its MB is; its `largefb` takes 2^20 bytes for one.
+/// `MB/sec` of `bw`. The lab does not define its MB; its `largefb` takes 2^20 bytes for one.
 const MB_PER_SEC: RateUnit = RateUnit { name: "MB/sec", size: 1_048_576.0 };
 
-/// What `bw -l` counts; 1000 divided by it are milliseconds.
+/// The unit of `bw -l`; 1000 divided by the rate gives milliseconds.
 const READS_PER_SEC: RateUnit = RateUnit { name: "reads/sec", size: 1.0 };
 
-/// `largefb 128`.
+/// The file of `largefb 128`.
 const LARGE: Bytes = Bytes::mib(128);
 
-/// `smallfb 10000 1024`.
+/// The arguments of `smallfb 10000 1024`: files, and bytes of each.
 const SMALL: (u32, u32) = (10_000, 1024);
 
-/// `bw -l 1024`, the middle of the lab's series: 14 seconds on its disk.
+/// The reads of `bw -l 1024`, the middle of the lab's series: 14 seconds on its disk.
 const READS: u32 = 1024;
 
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
@@ -54,7 +54,8 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError>
     Ok(rows)
 }
 
-/// The raw device under the target: as much of it as the large file holds, and single blocks anywhere.
+/// The rows on the raw device under the target: sequential reads of as many bytes as the large file has, and random
+/// reads of single blocks.
 fn raw(target: &Target, bytes: u64, seed: u64) -> [Row; 2] {
     let (raw, storage, omitted) = match raw_device(target, bytes) {
         Ok((raw, storage)) => (Some(raw), Some(storage), None),

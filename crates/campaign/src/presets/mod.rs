@@ -29,10 +29,10 @@ use crate::plan::{Before, Raw, Row};
 use crate::request::schedule::Schedule;
 use crate::targets::{Site, Target};
 
-/// Megabytes as memory is counted.
+/// Binary megabytes per second.
 pub const MIB_PER_SECOND: RateUnit = RateUnit { name: "MiB/s", size: 1_048_576.0 };
 
-/// Megabytes as the book counts them: a million bytes.
+/// Megabytes per second as the book counts them: a million bytes.
 pub const MB_PER_SECOND: RateUnit = RateUnit { name: "MB/s", size: 1e6 };
 
 /// Kbytes/sec of Kridle & McKusick 1983: K is 1024, the only reading that fits their byte counts.
@@ -53,38 +53,39 @@ pub struct Preset {
     pub about: &'static str,
     /// Its rounds.
     pub schedule: Schedule,
-    /// How its tests are sized.
+    /// The sizing of its tests.
     pub sizing: Sizing,
-    /// Whether its tests also run on all targets at once.
+    /// True if its tests also run on all targets at the same time.
     pub together: bool,
     /// The memory limit of a run, if that is part of the experiment.
     pub memory: Option<Bytes>,
-    /// How file systems of our own are renewed before every execution.
+    /// The renewal of file systems of ours before every execution.
     pub before: Before,
-    /// How its programs are measured.
+    /// The clock that its programs claim, and whether single operations are timed.
     pub how: How,
-    /// Its tests on a target; none if the user gives the tests.
+    /// Its tests on a target; `None` if the user gives the tests.
     pub rows: Option<Rows>,
     /// Sentences computed from its results.
     pub findings: fn(&[Cell]) -> Vec<String>,
 }
 
-/// How the tests of a run are sized.
+/// The sizing of a run's tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Sizing {
-    /// As the preset or the user says.
+    /// The preset or the user gives the sizes.
     Fixed,
-    /// As large as fits into a time.
+    /// The sizes are as large as fits into a time.
     FitTime {
         /// The time without --budget.
         usual: Nanos,
     },
-    /// As the preset or the user says. The slowest tests, then rounds, are left out until the rest fits into --budget.
+    /// The preset or the user gives the sizes. The slowest tests, then rounds, are left out until the rest fits into
+    /// --budget.
     Thin,
 }
 
-/// No sentences.
+/// A preset without findings.
 fn none(_: &[Cell]) -> Vec<String> {
     Vec::new()
 }
@@ -97,16 +98,16 @@ pub type Rows = fn(&Settings, &Target) -> Result<Vec<Row>, CampaignError>;
 pub struct Settings {
     /// The size of its large files.
     pub size: Option<Bytes>,
-    /// How much memory the run may have, where it is limited.
+    /// The memory limit of the run, if it has one.
     pub memory: Option<Bytes>,
     /// The seed of random orders.
     pub seed: u64,
-    /// How large its programs are, where they are made as large as fits.
+    /// The sizes of programs that are fitted into a time.
     pub sizes: Sizes,
 }
 
 impl Preset {
-    /// Whether it measures devices as they are, in rounds until they are steady. All others go through a file system.
+    /// True if it measures whole devices, in rounds until they are steady. All other presets use a file system.
     pub fn is_of_devices(&self) -> bool {
         self.name == DEVICE.name
     }
@@ -118,8 +119,8 @@ impl Preset {
 }
 
 impl Settings {
-    /// The size of large files: as asked, or the preset's own. It must be a whole number of calls, and an
-    /// order of its blocks must fit into memory.
+    /// The size of large files: the requested one, or else `default`. Returns an error if it is not a multiple of
+    /// `call`, or if the random order of its blocks would not fit into memory.
     pub fn size_in_calls(&self, default: Bytes, call: u64) -> Result<u64, CampaignError> {
         let size = self.size.unwrap_or(default);
         if size > LARGEST {
@@ -132,8 +133,7 @@ impl Settings {
     }
 }
 
-/// The four programs of 1983 with a file of `size` bytes. Of a file that was given, so much is read as it
-/// holds.
+/// The four programs of 1983 with a file of `size` bytes. An existing file is read as far as it goes.
 fn classic(target: &Target, size: u64, unit: RateUnit) -> [Row; 4] {
     Classic::ALL.map(|classic| match &target.site {
         Site::File { bytes, .. } if classic == Classic::Read8192 => {
@@ -145,7 +145,7 @@ fn classic(target: &Target, size: u64, unit: RateUnit) -> [Row; 4] {
     })
 }
 
-/// Random reads of a file of `size` bytes, past the page cache; of a file that was given, anywhere in it.
+/// Random reads of a file of `size` bytes with direct I/O. An existing file is read anywhere.
 fn random_read(target: &Target, size: u64, block: u32, reads: u32, seed: u64) -> Row {
     let (program, omitted) = match &target.site {
         Site::File { bytes, .. } => {
@@ -156,7 +156,7 @@ fn random_read(target: &Target, size: u64, block: u32, reads: u32, seed: u64) ->
     Row { omitted: omitted.or_else(|| target.refuses_direct()), ..Row::new(program, OPS_PER_SEC) }
 }
 
-/// The same with so many reads at once, where the kernel can do that.
+/// Random reads at queue depth `depth`, if the kernel has io_uring.
 fn random_read_deep(target: &Target, size: u64, block: u32, (reads, depth): (u32, u32), seed: u64) -> Row {
     let row = random_read(target, size, block, reads, seed);
     let missing = if target.is_simulated() { None } else { kernel::no_ring() };
@@ -164,15 +164,15 @@ fn random_read_deep(target: &Target, size: u64, block: u32, (reads, depth): (u32
     Row { omitted, ..Row::new(load::overlapping(row.program, depth, block), row.unit) }
 }
 
-/// Why a file of so many bytes is not read in calls of so many.
+/// Returns the reason if a file of `bytes` bytes is too small for one call.
 fn too_small(bytes: u64, call: u64) -> Option<String> {
     (bytes < call).then(|| format!("the file holds {}, less than one call reads", Bytes(bytes)))
 }
 
-/// What a loop device takes for its block on a disk of any block: images are set up so.
+/// The block size of a loop device of ours, whatever the block size of the disk.
 const SECTOR: u32 = 512;
 
-/// The block device under the target, where it can be read; else why not.
+/// The block device under the target, or the reason if it cannot be read.
 fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
     let (path, place) = match &target.site {
         Site::Directory { path, place } => (path, place),
@@ -206,22 +206,22 @@ fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
 /// The largest file: the random order of its 2^28 blocks of 4 KiB takes a GiB of memory.
 const LARGEST: Bytes = Bytes(1 << 40);
 
-/// The experiment that simulated machines run where nothing else is asked for.
+/// The default experiment on simulated machines.
 pub const CLASSIC: &Preset = &classic1983::PRESET;
 
-/// What `io` runs.
+/// The preset of `io`.
 pub const LOAD: &Preset = &io::PRESET;
 
-/// What a command of a person's own is run as.
+/// The preset of a command of the user.
 pub const COMMAND: &Preset = &command::PRESET;
 
-/// What a mix can be given to.
+/// The preset that takes a mix.
 pub const VAXMIX: &Preset = &vaxmix::PRESET;
 
 /// The preset of job files.
 pub static JOB: &Preset = &job::PRESET;
 
-/// What measures a device as it is.
+/// The preset that measures whole devices.
 pub const DEVICE: &Preset = &device::PRESET;
 
 /// All presets of this build.

@@ -1,4 +1,4 @@
-//! The main job: what one wants to know first about the storage one stands on, in well under a minute.
+//! The main preset: first figures about the user's storage, in well under a minute.
 
 use runner::execution::{Claim, How};
 use units::Nanos;
@@ -29,16 +29,15 @@ pub const PRESET: Preset = Preset {
 
 const COPY_BUFFERS: [u32; 3] = [64, 4096, 65536];
 const BLOCK: u32 = 4096;
-/// The small files of the lab, and of Rosenblum & Ousterhout 1991.
+/// Bytes of a small file, as in the lab and in Rosenblum & Ousterhout 1991.
 const SMALL: u32 = 1024;
-/// Few, so that the names of few files are spread as those of many are.
+/// The number of directories. Few, so that a few files are distributed like many.
 const DIRECTORIES: u16 = 10;
 
-/// Random reads at once: what a drive of today needs to be busy, and one of the SATA kind takes.
+/// Queue depth of random reads: today's drives need it to be busy, and SATA drives take no more.
 const DEPTH: u32 = 32;
 
-/// Random reads in a round: what a fast disk does in the second that there is, at a tenth of a millisecond
-/// each.
+/// Random reads in a round: a fast disk does them in the available second, at a tenth of a millisecond each.
 const READS: u32 = 10_000;
 
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
@@ -51,12 +50,12 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError>
     let layout = workload::Layout::Consecutive(DIRECTORIES);
     let small = lab::SmallFiles { layout, ..lab::SmallFiles::new(sizes.files, SMALL) };
     let small = Row::new(small.program(), FILES_PER_SEC).going_by(Dial::Files);
-    // Its bytes cost what those of write_8192 cost.
+    // The bytes of write_4096 cost the same as those of write_8192.
     let classic = classic.map(|row| if row.program.name == Classic::Write4096.name() { row.untried() } else { row });
     let copies = COPY_BUFFERS.map(|buffer| {
         let program = book::copy(sizes.copied, buffer, book::Sync::None);
         let row = Row::new(program, MIB_PER_SECOND).going_by(Dial::Copied);
-        // Only small buffers cost more than the bytes.
+        // Only small buffers cost more than their bytes.
         if buffer < BLOCK { row } else { row.untried() }
     });
     let timed = [random, commit, deep].map(|row| Row { program: row.program.within(sizes.random), ..row });

@@ -1,4 +1,4 @@
-//! Everything once, as small as it can be: shows that the program works, not how fast anything is.
+//! Every test once, at its smallest size: shows that diskperf works, not how fast anything is.
 
 use runner::execution::{Claim, How};
 use units::Bytes;

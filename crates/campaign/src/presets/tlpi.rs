@@ -1,7 +1,7 @@
-//! Chapter 13 of Kerrisk, *The Linux Programming Interface*, 2010: copying a file through buffers of 14
-//! sizes, with nothing made durable and with an fsync (table 13-1), and writing one with and without
-//! synchronous writes (table 13-3). What follows is the book's own reading of its tables: what a call
-//! costs, how fast the CPU copies, how fast the disk delivers.
+//! Chapter 13 of Kerrisk, *The Linux Programming Interface*, 2010. A file is copied through buffers of 14 sizes,
+//! without a sync and with an fsync (table 13-1). Another is written with and without synchronous writes (table 13-3).
+//! The findings follow the book's own reading of its tables: the cost of a call, the speed of copying in the CPU, and
+//! the rate of the disk.
 
 use runner::execution::{Claim, How};
 use stats::digits::significant;
@@ -18,9 +18,8 @@ use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::targets::Target;
 
-/// The book's times are a shell's: of the program, until its last call returned. Where a row syncs, the
-/// fsync or the synchronous writes are calls of the program and inside that time; how long all of it takes
-/// to be durable stands in the rounds.
+/// The book's times are a shell's: of the program, until its last call returned. The fsync and the synchronous writes
+/// are calls of the program, inside that time. The rounds also have the time until everything is durable.
 pub const PRESET: Preset = Preset {
     name: "tlpi",
     about: "Tables 13-1 and 13-3 of Kerrisk, The Linux Programming Interface, 2010: 100 million bytes copied through \
@@ -36,10 +35,10 @@ pub const PRESET: Preset = Preset {
     findings,
 };
 
-/// The written file is this part of the copied one, as in the book.
+/// The copied file is this many times as large as the written one, as in the book.
 const WRITE_PART: u64 = COPY_BYTES / WRITE_BYTES;
 
-/// The largest file of ext4 with its usual blocks, and more than any of the buffers is worth.
+/// The largest file of ext4 with its usual block size, and larger than any of the buffers needs.
 const LARGEST: Bytes = Bytes(16 << 40);
 
 fn rows(settings: &Settings, _: &Target) -> Result<Vec<Row>, CampaignError> {
@@ -65,7 +64,7 @@ fn write(bytes: u64, buffer: u32, sync: Sync) -> Row {
     Row::new(book::write(bytes, buffer, sync), MB_PER_SECOND).doing(Work { calls, bytes, sync_writes })
 }
 
-/// A few sentences for each target, the book's own machine among them.
+/// A few sentences for each target, including the book's own machine.
 fn findings(cells: &[Cell]) -> Vec<String> {
     let mut targets: Vec<&str> = Vec::new();
     for cell in cells {
@@ -81,7 +80,7 @@ fn findings(cells: &[Cell]) -> Vec<String> {
     targets.into_iter().flat_map(about).collect()
 }
 
-/// The rows of table 13-1 that sync nothing, by this share of their time.
+/// The rows of table 13-1 without a sync. `seconds` selects the CPU time.
 fn sweep(cells: &[&Cell], seconds: fn(&Execution) -> Option<f64>) -> Vec<SweepRow> {
     let plain = cells.iter().filter(|cell| cell.program == "copy" && cell.word("sync") == Some("none"));
     plain.filter_map(|cell| sweep_row(cell, seconds)).collect()
@@ -92,7 +91,7 @@ fn sweep_row(cell: &Cell, seconds: fn(&Execution) -> Option<f64>) -> Option<Swee
     let file_bytes = cell.number("file_bytes")?;
     let executions = cell.kept().count() as f64;
     let disk_bytes = match cell.provenance {
-        // The book had its file system mounted anew, so that the disk read the whole file.
+        // The book's file system was remounted, so the disk read the whole file.
         Provenance::Published => Some(file_bytes as f64),
         Provenance::Measured | Provenance::Simulated => {
             cell.io.as_ref().map(|io| (io.device_read + io.device_written_at_return) as f64 / executions)
@@ -107,7 +106,7 @@ fn sweep_row(cell: &Cell, seconds: fn(&Execution) -> Option<f64>) -> Option<Swee
     })
 }
 
-/// What a call costs and how fast the CPU copies.
+/// A sentence about the cost of a call, and the speed of copying in the CPU.
 fn copying(cells: &[&Cell]) -> Option<String> {
     let rows = sweep(cells, |execution| execution.cpu_s);
     if rows.is_empty() {
@@ -129,7 +128,7 @@ fn copying(cells: &[&Cell]) -> Option<String> {
     ))
 }
 
-/// How fast the disk delivered.
+/// A sentence about the rate of the disk.
 fn disk(cells: &[&Cell]) -> Option<String> {
     Some(match fit::disk_rate(&sweep(cells, |execution| execution.cpu_s))? {
         DiskRate::Waited(bytes_per_s) => {
@@ -148,7 +147,8 @@ fn disk(cells: &[&Cell]) -> Option<String> {
     })
 }
 
-/// What a write waits for, by the smallest buffer of table 13-3 that was measured in all ways.
+/// A sentence about the cost of synchronous writes, for the smallest buffer of table 13-3 that was measured in all
+/// three ways.
 fn waiting(cells: &[&Cell]) -> Option<String> {
     let write = |buffer: u32, sync: Sync| {
         let is_it = |cell: &&&Cell| {

@@ -1,6 +1,6 @@
-//! The indirect approach beside the direct one (Kridle & McKusick 1983, section 3): accesses drawn from a mix, in
-//! transactions a second, under the four programs of the paper. The mixes are ours; another is typed, or derived from a
-//! trace.
+//! The indirect approach next to the direct one (Kridle & McKusick 1983, section 3): random accesses of a mix, in
+//! transactions per second, and the four programs of the paper. The mixes are ours; the user can give another, or
+//! derive one from a trace.
 
 use runner::execution::{Claim, How};
 use stats::Cell;
@@ -15,7 +15,7 @@ use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::targets::Target;
 
-/// Mixes reads and writes as those of VAXes.
+/// Mixes reads and writes as on VAXes.
 pub const PRESET: Preset = Preset {
     name: "vaxmix",
     about: "A mix of random accesses, uniform and with locality, in transactions per second, as DEC measured; and the \
@@ -31,22 +31,22 @@ pub const PRESET: Preset = Preset {
     findings,
 };
 
-/// The file on a real target: more than drives keep in a memory of their own, and written in a second or so.
+/// The file on a real target: larger than the caches of drives, and written in about a second.
 const FILE: Bytes = Bytes::mib(128);
 
-/// How long a mix goes on in a round, on a real target.
+/// The time of a mix in a round, on a real target.
 const TIME: Nanos = Nanos::from_secs(2);
 
 /// The accesses of a mix with a rate in a round. Their median needs 20; five more, because they begin at random times.
 const PACED_ACCESSES: u64 = 25;
 
-/// How many accesses it has on a simulated machine, at most: a minute or so of a drive of 1983.
+/// The maximum number of accesses on a simulated machine: about a minute on a drive of 1983.
 const SIMULATED_ACCESSES: u64 = 2000;
 
-/// How often every block of 8 KiB could be touched: small files, as tests have them, are soon known.
+/// The maximum number of accesses per block of 8 KiB: the small files of tests are soon cached.
 const TOUCHED: u64 = 4;
 
-/// The names of the mixes: those of the preset, and where another is given that one, without its rate and with it.
+/// The names of the mixes: two of the preset, then a given mix without its rate and with it.
 const UNIFORM: &str = "uniform_mix";
 const LOCAL: &str = "local_mix";
 const GIVEN: &str = "given_mix";
@@ -89,7 +89,7 @@ fn program(name: &'static str, mix: Mix, bytes: u64, is_simulated: bool, seed: u
     if is_simulated { program } else { program.within(TIME.max(paced)) }
 }
 
-/// The target, and how many at once.
+/// The target, and the number of targets if several are measured at the same time.
 fn on(cell: &Cell) -> String {
     match cell.targets {
         1 => cell.target.clone(),
@@ -97,7 +97,7 @@ fn on(cell: &Cell) -> String {
     }
 }
 
-/// What locality brings, on each target, where both were measured.
+/// The gain from locality on each target on which both mixes were measured.
 fn findings(cells: &[Cell]) -> Vec<String> {
     let rate = |cell: &Cell| cell.rate.as_ref().map(|rate| rate.value);
     let pairs = cells.iter().filter(|cell| cell.program == UNIFORM).filter_map(|uniform| {

@@ -1,20 +1,19 @@
-//! The figures of a course lab of about 2002, copied from its printed lines: one disk partition (`hda8`),
-//! ext2, each command run once. When its clocks stopped is not said, nor whether anything was in memory.
+//! The figures of a course lab of about 2002, copied from its printed lines: one disk partition (`hda8`), ext2, each
+//! command run once. The lab does not say when its clocks stopped, nor whether anything was in the page cache.
 
 use std::collections::BTreeMap;
 
 use stats::figures::summary;
 use stats::{Cell, ParameterValue, Provenance, Rate, RateBase};
 
-/// What the cells call the lab's disk.
+/// The name of the lab's disk in cells.
 const TARGET: &str = "lab 2002 (hda8)";
 
-/// `bw -b /dev/hda8 N`: the argument, the MB that were counted, MB/sec. One more MB than asked for was
-/// counted every time.
+/// `bw -b /dev/hda8 N`: the argument, the MB that were counted, MB/sec. Each run counted one more MB than requested.
 const BANDWIDTH: [(u64, u64, f64); 5] =
     [(64, 65, 8.27), (128, 129, 7.40), (256, 257, 11.94), (512, 513, 10.15), (768, 769, 9.87)];
 
-/// `bw -l /dev/hda8 N`: the reads, and the seconds they took.
+/// `bw -l /dev/hda8 N`: the number of reads, and their time in seconds.
 const LATENCY: [(u64, f64); 7] =
     [(128, 1.85), (256, 3.63), (512, 7.28), (1024, 14.52), (2048, 27.74), (4096, 55.83), (8192, 110.29)];
 
@@ -30,7 +29,7 @@ const LARGE_FILE: [(&str, f64); 5] = [
     ("read sequential again", 14814.506807),
 ];
 
-/// All of them.
+/// All figures of the lab.
 pub fn cells() -> Vec<Cell> {
     let number = |name: &str, value: u64| (name.to_owned(), ParameterValue::Number(value));
     let ext2 = || ("file_system".to_owned(), ParameterValue::Word("ext2".to_owned()));
@@ -95,7 +94,7 @@ mod tests {
         }
     }
 
-    /// 1510 files of 1 KiB a second are 12 % of the best raw rate, as the lab's own first answer says.
+    /// 1510 files of 1 KiB per second are 12 % of the best raw rate, as the lab's own first answer says.
     #[test]
     fn the_labs_first_answer_follows_from_its_figures() {
         let cells = cells();

@@ -1,12 +1,12 @@
-//! Figures from publications, as cells: they stand beside the measured ones, and the same code prints them
-//! and reads conclusions from them. As printed, never corrected. An average comes without its rounds.
+//! Figures from publications, as cells, which the same code prints and interprets next to measured ones. The figures
+//! are as printed, never corrected. An average has no single rounds.
 
 mod lab;
 mod tlpi;
 
 use stats::Cell;
 
-/// What was published of the programs of this preset.
+/// The published figures of this preset's programs.
 pub fn cells(preset: &str) -> Vec<Cell> {
     match preset {
         "lfs" => lab::cells(),

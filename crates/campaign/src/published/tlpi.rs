@@ -1,6 +1,6 @@
-//! Kerrisk, *The Linux Programming Interface*, 2010: table 13-1, and what the text of chapter 13 tells of
-//! table 13-3. Each figure is the average of 20 runs on Linux 2.6.30, ext2 with blocks of 4096 bytes, 4 GB
-//! of memory; the file system was mounted anew before each.
+//! Kerrisk, *The Linux Programming Interface*, 2010: table 13-1, and the figures of table 13-3 from the text of chapter
+//! 13. Each figure is the average of 20 runs on Linux 2.6.30, ext2 with blocks of 4096 bytes, 4 GB of memory. The file
+//! system was remounted before each.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ const TARGET: &str = "TLPI 2010 (ext2, Linux 2.6.30)";
 
 const RUNS: u32 = 20;
 
-/// Table 13-1: elapsed, total CPU, user CPU, system CPU, in hundredths of a second. Total is not the sum of
-/// the other two in the rows of 32, 4096 and 16384 bytes: each is rounded by itself.
+/// Table 13-1: elapsed, total CPU, user CPU, system CPU, in hundredths of a second. In the rows of 32, 4096 and 16384
+/// bytes, total is not the sum of the other two: each is rounded by itself.
 const COPY: [[u64; 4]; 14] = [
     [10743, 10732, 820, 9912],
     [5416, 5389, 413, 4976],
@@ -32,13 +32,13 @@ const COPY: [[u64; 4]; 14] = [
     [206, 32, 0, 32],
 ];
 
-/// Of table 13-3, page 242: bytes per write with O_SYNC, elapsed time in hundredths of a second.
+/// From table 13-3, page 242: bytes per write with O_SYNC, elapsed time in hundredths of a second.
 const WRITE_OSYNC: [(u32, u64); 2] = [(1, 103_000), (4096, 34)];
 
-/// A hundredth of a second.
+/// Nanoseconds in a hundredth of a second.
 const HUNDREDTH_NS: u64 = 10_000_000;
 
-/// Every figure there is.
+/// All figures of the book.
 pub fn cells() -> Vec<Cell> {
     let copy = COPY_BUFFERS.iter().zip(COPY).map(|(&buffer, [elapsed, total, user, system])| {
         let waiting = elapsed - user - system;
@@ -57,7 +57,7 @@ pub fn cells() -> Vec<Cell> {
     copy.chain(write).collect()
 }
 
-/// A cell of which only the elapsed time is known.
+/// A cell with only the elapsed time.
 fn cell(program: &str, buffer: u32, bytes: u64, sync: &str, elapsed: u64) -> Cell {
     let per_second = bytes as f64 * 100.0 / elapsed as f64;
     Cell {

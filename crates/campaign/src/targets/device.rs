@@ -22,11 +22,11 @@ pub struct DeviceArgument {
     pub path: PathBuf,
     /// Its size, and how it can be read.
     pub storage: Storage,
-    /// How it is overwritten; `None` if it is only read.
+    /// Details of overwriting it; `None` if it is only read.
     pub overwriting: Option<Overwriting>,
 }
 
-/// How a whole device is overwritten.
+/// Details of overwriting a whole device.
 #[derive(Clone, Debug)]
 pub struct Overwriting {
     /// The findings of the guard.

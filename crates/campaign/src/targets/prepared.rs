@@ -26,7 +26,7 @@ use crate::targets::{Site, Target, VolumeArgument};
 /// Remounts or re-creates a file system. No program may use it.
 pub type Renewal = Box<dyn FnMut() -> Result<(), CampaignError> + Send>;
 
-/// What was prepared for a target. Dropping it restores the former state: the image is removed, the device is erased.
+/// Preparations for a target. Dropping them restores the former state: images are removed, devices are erased.
 pub struct Ground {
     site: Site,
     made: Option<Arc<Mutex<Made>>>,

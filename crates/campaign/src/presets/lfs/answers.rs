@@ -1,10 +1,10 @@
-//! The lab's four questions, answered from the cells: file system over raw, the limiting phase, what a
-//! log-structured file system would change, and what was on the device when the calls returned.
+//! Answers the lab's four questions from the cells: the file system compared with the raw device, the limiting phase,
+//! the effect of a log-structured file system, and the bytes on the device when the calls returned.
 
 use stats::{Cell, Io, Provenance};
 use units::Bytes;
 
-/// A device that moved less than this share of a program's bytes did not serve all of them.
+/// A device that moved less than this share of a program's bytes did not serve all of them: the page cache did.
 const SERVED: f64 = 0.95;
 
 /// One sentence per question and target.
@@ -45,7 +45,7 @@ impl<'a> Here<'a> {
         self.phases("smallfb").chain(self.phases("largefb"))
     }
 
-    /// Bytes per second of every phase, in percent of what the raw device reads.
+    /// The rate of every phase in bytes, in percent of the raw device's read rate.
     fn over_raw(&self) -> String {
         let Some(raw) = self.phases("bw -b").next() else { return "n.m.: the raw device was not read".to_owned() };
         let Some(rate) = &raw.rate else {
@@ -57,7 +57,7 @@ impl<'a> Here<'a> {
         format!("of {} {} raw (one read: {latency}): {}", digits(rate.value), rate.unit, phases.join(", "))
     }
 
-    /// The slowest phase of each benchmark, per file or byte.
+    /// The slowest phase of each benchmark, with its time per file or call.
     fn limiting(&self) -> String {
         let slowest = |program: &'a str| {
             let rated = |cell: &'a Cell| Some((cell, cell.rate.as_ref()?.per_second));
@@ -75,8 +75,8 @@ impl<'a> Here<'a> {
         format!("smallfb: {}; largefb: {}", or_not(small), or_not(large))
     }
 
-    /// How much of what each phase wrote was on the device when the last call returned, and how much when it
-    /// was durable. The counters count for everybody: more cannot have been there.
+    /// The share of each phase's written bytes that was on the device when the last call returned, and when everything
+    /// was durable. The shares are upper bounds, because the counters include other programs.
     fn on_the_device(&self) -> String {
         let writing: Vec<&Cell> = self.files().filter(|cell| !cell.phase.starts_with("read")).collect();
         if writing.iter().all(|cell| cell.io.is_none()) {
@@ -87,7 +87,7 @@ impl<'a> Here<'a> {
     }
 }
 
-/// `small-file creat`, `write random`: the phases of the large file name themselves.
+/// `small-file creat`, `write random`: the names of the large file's phases need no prefix.
 fn name(cell: &Cell) -> String {
     if cell.program == "smallfb" { format!("small-file {}", cell.phase) } else { cell.phase.clone() }
 }
@@ -98,7 +98,8 @@ fn latency(cell: &Cell) -> String {
     format!("{} msec{of}", digits(1e3 / rate.per_second))
 }
 
-/// A phase in percent of the raw rate, and what its device moved where that says that memory served it.
+/// The rate of a phase in percent of the raw rate. If the device's bytes show that the page cache served it, also
+/// these.
 fn share(cell: &Cell, raw: f64) -> String {
     let bytes_per_second = cell.rate.as_ref().map(|rate| match cell.program.as_str() {
         "smallfb" => rate.per_second * cell.number("file_bytes").unwrap_or(0) as f64,
@@ -127,7 +128,7 @@ fn share(cell: &Cell, raw: f64) -> String {
     format!("{} %{note}", digits(percent))
 }
 
-/// What was written when the calls returned, and when all was durable.
+/// The bytes written when the calls returned, and when everything was durable.
 fn written(cell: &Cell) -> String {
     let Some(Io { program_bytes, device_written, device_written_at_return, .. }) = cell.io else {
         return "n.m.".to_owned();
@@ -156,7 +157,7 @@ mod tests {
 
     const MIB: f64 = 1_048_576.0;
 
-    /// A measured cell of so many bytes, files or reads a second.
+    /// A measured cell with this number of bytes, files or reads per second.
     fn cell(program: &str, phase: &str, per_second: f64, parameters: &[(&str, u64)]) -> Cell {
         let (base, size, unit) = match program {
             "smallfb" => (RateBase::Files, 1.0, "files/sec"),
@@ -192,7 +193,7 @@ mod tests {
         })
     }
 
-    /// The lab's own figures on a device of 10 MB/sec, and what its counters might have said.
+    /// The lab's own figures on a device of 10 MB/sec, with invented device counters.
     fn lab() -> Vec<Cell> {
         let small = |phase, rate| cell("smallfb", phase, rate, &[("files", 1000), ("file_bytes", 1024)]);
         let large = |phase, rate| cell("largefb", phase, rate, &[("file_bytes", 8 << 20), ("buffer_bytes", 4096)]);
