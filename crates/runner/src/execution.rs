@@ -1,5 +1,5 @@
-//! Runs one program once on a world, in each of its folders at once: prepare, then every phase with its clocks, with
-//! counters on both sides. Knows no preset and prints nothing.
+//! Runs one program once in a world, in all of its folders at the same time: the preparation, then every phase with its
+//! clocks, with counters read before and after. Knows no preset and prints nothing.
 
 use std::thread;
 use std::time::Duration;
@@ -14,49 +14,50 @@ use workload::{
 
 use crate::recorder::Timed;
 
-/// Which clock the figures of a phase are claimed for.
+/// The clock that the figures of a phase claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// Until the last call returned, as in 1983.
+    /// The time until the last call returned, as in 1983.
     Returned,
-    /// Until everything is durable, where anything was changed.
+    /// The time until everything is durable, if anything was changed.
     Durable,
 }
 
-/// How a program is measured.
+/// The options of measuring a program.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
     /// The clock of its figures.
     pub claim: Claim,
-    /// Whether single operations are timed: two readings of a clock for each.
+    /// True if single operations are timed, with two readings of a clock for each.
     pub timed: bool,
 }
 
-/// What happened when a program ran once.
+/// The results of one execution of a program.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Performance {
-    /// How long it took to make ready what the phases need.
+    /// The time of the preparation.
     pub prepared_in: Nanos,
     /// The phases that ran to their end, in order.
     pub phases: Vec<PhaseRun>,
-    /// What ended the program early. Not stored: what failed is not finished.
+    /// The failure that ended the program early. Not stored, because a failed execution is not finished.
     #[serde(skip)]
     pub stopped: Option<Stopped>,
-    /// What a command said that ended it so.
+    /// The output of the command whose failure ended the program.
     #[serde(skip)]
     pub said: Option<String>,
-    /// Whether it was held still meanwhile, so that its times are not its own.
+    /// True if a signal suspended the program meanwhile, so that its times are wrong.
     #[serde(skip)]
     pub was_held: bool,
-    /// How long all of it took, with what is not measured.
+    /// The time of the whole execution, including the parts that are not measured.
     #[serde(skip)]
     pub lasted: Nanos,
-    /// What must not change from one execution to the next, as it was before and afterwards.
+    /// The settings of the machine that must not change between executions: before and after this one.
     pub surroundings: [Surroundings; 2],
 }
 
 impl Performance {
-    /// The same of a program that was told to stop: the signal that told it may break off a call, too.
+    /// Changes the failure of a program that a signal stopped into an interruption: the signal may break off a call,
+    /// too.
     pub fn broken_off(mut self) -> Performance {
         if let Some(Stopped { failure, .. }) = &mut self.stopped
             && failure.reason == Reason::Signal
@@ -67,105 +68,105 @@ impl Performance {
     }
 }
 
-/// What ended a program early.
+/// The failure that ended a program early.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopped {
-    /// Which of the world's programs.
+    /// The index of the program in the world.
     pub program: usize,
-    /// In which of its phases; none while it was prepared.
+    /// The index of the phase; `None` during the preparation.
     pub phase: Option<usize>,
-    /// At which op, and why.
+    /// The operation that failed, and the reason.
     pub failure: Failure,
 }
 
-/// The world itself failed while a program ran.
+/// An error of the world itself while a program ran.
 #[derive(Debug)]
 pub struct Broken<F> {
-    /// In which of its phases; none while it was prepared.
+    /// The index of the phase; `None` during the preparation.
     pub phase: Option<usize>,
-    /// What happened.
+    /// The error.
     pub fault: F,
 }
 
-/// Before the first phase.
+/// An error before the first phase.
 impl<F> From<F> for Broken<F> {
     fn from(fault: F) -> Broken<F> {
         Broken { phase: None, fault }
     }
 }
 
-/// What happened when a phase ran once.
+/// The results of one execution of a phase.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PhaseRun {
-    /// What was proven of its files in memory before it began.
+    /// The cache state of its files that was proved before it began.
     pub cache: CacheState,
-    /// Whether everything was at rest then.
+    /// The result of waiting for idle devices before it began.
     pub calm: Calm,
-    /// What each of the world's programs did, in their order.
+    /// The results of each of the world's programs, in their order.
     pub parts: Vec<Part>,
-    /// What happened around them, over the claimed clock.
+    /// Counters of the process, the kernel and the devices, over the claimed clock.
     pub witness: Witness,
     /// Bytes that the devices had written when the last call returned.
     pub written_at_return: Option<u64>,
-    /// How close the machine was to holding back who writes when the last call returned.
+    /// Dirty pages of the machine when the last call returned, with the number from which the kernel throttles writers.
     pub dirtiness: Option<Dirtiness>,
-    /// What of the files was in memory only when they were said to be durable.
+    /// Pages of the files that were still dirty when the files were claimed durable.
     pub unwritten: Option<Residency>,
-    /// How many pages more than at first the whole machine had to write by then, and went on to have; only where
-    /// nothing is known of a disk below.
+    /// Dirty pages of the whole machine above the initial number, at that time and some time after it. Only if no disk
+    /// below is visible.
     pub grown: Option<u64>,
-    /// What lies behind the bytes of the files, where something was read.
+    /// The allocation of the files (holes, compression), if anything was read.
     pub laid: Option<Laid>,
-    /// Of what was read, the bytes that had to come from the device, where the rest was touched before; nothing where
-    /// all had to, or where it was not asked.
+    /// The bytes read that had to come from the device, if the rest had been touched before. `None` if all of them had
+    /// to, or if this was not determined.
     #[serde(default)]
     pub first_reads: Option<u64>,
-    /// How long all units of work took, where they were timed.
+    /// The durations of all units of work, if they were timed.
     pub latencies: Option<Times>,
-    /// What returned in each whole quarter of a second, where they were.
+    /// The operations and bytes of each whole quarter of a second, if operations were timed.
     pub intervals: Vec<Interval>,
 }
 
-/// What one program did in a phase.
+/// The results of one program in a phase.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Part {
-    /// Until the last call returned.
+    /// The time until the last call returned.
     pub returned: Nanos,
-    /// Until the data were durable, where one call makes them so.
+    /// The time until the data were durable, if a call makes them durable.
     pub data_durable: Option<Nanos>,
-    /// Until data and names were durable, where anything was changed.
+    /// The time until data and metadata were durable, if anything was changed.
     pub durable: Option<Nanos>,
     /// CPU time of the program over the claimed clock.
     pub cpu: CpuTime,
-    /// Time over the claimed clock in which the program could have run and no processor was free for it.
+    /// Time over the claimed clock in which the program was ready to run, but waited for a processor.
     pub ready: Option<Nanos>,
-    /// Time until the last call returned in which the program neither ran nor could have run.
+    /// Time until the last call returned in which the program was blocked: it neither ran nor was ready to run.
     pub blocked_in_calls: Option<Nanos>,
-    /// What the program did.
+    /// The operations of the program.
     pub tally: Tally,
-    /// What it left behind.
+    /// The files that it left.
     pub census: Census,
 }
 
 impl PhaseRun {
-    /// Until the last call of the last program returned.
+    /// The time until the last call of the last program returned.
     pub fn returned(&self) -> Nanos {
         self.parts.iter().map(|part| part.returned).max().unwrap_or_default()
     }
 
-    /// Until everything of the last program was durable, where anything was changed.
+    /// The time until everything of the last program was durable, if anything was changed.
     pub fn durable(&self) -> Option<Nanos> {
         self.parts.iter().filter_map(|part| part.durable).max()
     }
 
-    /// What all programs did.
+    /// The operations of all programs together.
     pub fn tally(&self) -> Tally {
         let mut all = Tally::default();
         self.parts.iter().for_each(|part| all.add(&part.tally));
         all
     }
 
-    /// What all of them left behind.
+    /// The files that all programs left.
     pub fn census(&self) -> Census {
         let mut all = Census::default();
         self.parts.iter().for_each(|part| all.add(part.census));
@@ -173,21 +174,21 @@ impl PhaseRun {
     }
 }
 
-/// How far a program has come.
+/// The progress of a program.
 #[derive(Clone, Copy, Debug)]
 pub enum Milestone<'a> {
-    /// What the phases need is ready.
+    /// The preparation is done.
     Prepared,
-    /// A phase ran to its end: which, and what happened.
+    /// A phase ran to its end: the phase and its results.
     PhaseDone(&'a Phase, &'a PhaseRun),
 }
 
-/// Runs the program from empty folders, in every folder of the world at once, and leaves empty folders.
+/// Runs the program in every folder of the world at the same time. The folders are empty before and after.
 pub fn perform<W: World>(world: &mut W, program: &Program, how: How) -> Result<Performance, Broken<W::Fault>> {
     perform_telling(world, program, how, &mut |_| ())
 }
 
-/// The same, and tells how far it has come, outside every clock.
+/// Does the same as [`perform`], and calls `tell` at each milestone, outside of every clock.
 pub fn perform_telling<W: World>(
     world: &mut W,
     program: &Program,
@@ -195,7 +196,7 @@ pub fn perform_telling<W: World>(
     tell: &mut dyn FnMut(Milestone),
 ) -> Result<Performance, Broken<W::Fault>> {
     let mut performance = Performance::default();
-    // What was before it is of no matter.
+    // Discard any earlier suspension.
     world.was_held();
     performance.surroundings[0] = world.surroundings();
     world.clear()?;
@@ -207,7 +208,7 @@ pub fn perform_telling<W: World>(
     }
     perform_phases(world, program, how, &mut performance, tell)?;
     let cleared = world.clear();
-    // What cannot be cleared after a failure often follows from it; it is the next program's to tell.
+    // If the clearing fails after another failure, it is often a consequence. The next program reports it.
     if performance.stopped.is_none() {
         cleared.map_err(|fault| Broken { phase: last_phase(program), fault })?;
     }
@@ -215,12 +216,12 @@ pub fn perform_telling<W: World>(
     Ok(performance)
 }
 
-/// The phase after which a program has ended: what fails from there on is told of it.
+/// The last phase of a program. Later failures are reported as failures of it.
 pub fn last_phase(program: &Program) -> Option<usize> {
     program.phases.len().checked_sub(1)
 }
 
-/// Runs the program in folders that hold what its phases need, and leaves there what it made.
+/// Runs the program in folders that contain the files for its phases, and leaves its own files there.
 pub fn perform_prepared<W: World>(world: &mut W, program: &Program, how: How) -> Result<Performance, Broken<W::Fault>> {
     let mut performance = Performance::default();
     perform_phases(world, program, how, &mut performance, &mut |_| ())?;
@@ -259,8 +260,7 @@ fn perform_phases<W: World>(
     Ok(())
 }
 
-/// The first program whose files do not hold what was written to them after this phase: as bad as a call that
-/// failed.
+/// The first program whose files do not contain the data written to them after this phase: as bad as a failed call.
 fn altered<W: World>(world: &mut W, phase: usize, cuts: &[u32]) -> Result<Option<Stopped>, W::Fault> {
     for program in 0..world.programs() {
         if let Some(failure) = world.altered(program, cuts)? {
@@ -270,8 +270,8 @@ fn altered<W: World>(world: &mut W, phase: usize, cuts: &[u32]) -> Result<Option
     Ok(None)
 }
 
-/// What the clock shows where nothing is done: the middle of many times. Each begins after a short sleep, as a
-/// phase begins after the wait for calm: with the processor's caches full of something else.
+/// Clock floor: the median elapsed time of an empty stream. Each stream begins after a short sleep, as a phase begins
+/// after the wait for idle devices: with other data in the processor's caches.
 pub fn nothing<W: World>(world: &mut W) -> Result<Nanos, W::Fault> {
     let mut times = Vec::with_capacity(NOTHINGS);
     for _ in 0..NOTHINGS {
@@ -283,8 +283,8 @@ pub fn nothing<W: World>(world: &mut W) -> Result<Nanos, W::Fault> {
     Ok(times.get(times.len() / 2).copied().unwrap_or_default())
 }
 
-/// The CPU time that these steps of a phase took of the world's programs, and how many ops were done; not that of what
-/// makes anything durable.
+/// The CPU time of the world's programs for these steps of a phase, and the number of operations. Excludes the sync
+/// calls.
 pub fn cpu_of<W: World>(world: &mut W, steps: &Stream, phase: &Phase, timed: bool) -> Result<(Nanos, u64), W::Fault> {
     let (spans, tallies) = if timed || phase.within.is_some() {
         let (spans, recorders) = run_with(world, steps, || Timed::new(phase.unit).within(phase.within))?;
@@ -297,10 +297,10 @@ pub fn cpu_of<W: World>(world: &mut W, steps: &Stream, phase: &Phase, timed: boo
     Ok((spans.iter().map(|span| span.cpu.total).sum(), operations))
 }
 
-/// Odd, so that there is a middle one.
+/// The number of empty streams. Odd, so that the median is one of them.
 const NOTHINGS: usize = 21;
 
-/// The first program that failed.
+/// The first program that failed, with its failure.
 fn stopped(tallies: &[Tally], phase: Option<usize>) -> Option<Stopped> {
     tallies.iter().enumerate().find_map(|(program, tally)| {
         let failure = tally.failure?;
@@ -312,9 +312,9 @@ fn failed(tallies: &[Tally]) -> bool {
     tallies.iter().any(|tally| tally.failure.is_some())
 }
 
-/// Runs one phase from the state of the cache that it wants; the tallies of programs of which one failed
-/// otherwise. The counters are read outside every clock: a durable time is the sum of the spans in which
-/// its program was at work.
+/// Runs one phase, starting from its cache state. If a program fails, returns the tallies of all programs instead of
+/// the results. The counters are read outside of every clock: a durable time is the sum of the spans in which the
+/// program worked.
 fn perform_phase<W: World>(
     world: &mut W,
     phase: &Phase,
@@ -379,7 +379,7 @@ fn perform_phase<W: World>(
     };
     let unwritten = if phase.changes() { world.unwritten()? } else { None };
     let grown = if phase.changes() && witness.ends_in_a_file() { lingering(world) } else { None };
-    // Not beforehand: the map of a file would be in memory then.
+    // After the phase, because the query brings the file's block map into memory.
     let has_read = parts.iter().any(|part| part.tally.bytes_read > 0);
     let laid = if has_read { world.laid()? } else { None };
     for (index, part) in parts.iter_mut().enumerate() {
@@ -403,7 +403,7 @@ fn perform_phase<W: World>(
     }))
 }
 
-/// How much of what was read had to be fetched, where less was: blocks that were touched before may explain it.
+/// The bytes that had to be fetched, if fewer were fetched than read: some blocks may have been touched before.
 fn seen_again(phase: &Phase, parts: &[Part], witness: &Witness) -> Option<u64> {
     let read: u64 = parts.iter().map(|part| part.tally.bytes_read).sum();
     let is_less = witness.accounts.is_some_and(|accounts| accounts.fetched < read);
@@ -411,13 +411,12 @@ fn seen_again(phase: &Phase, parts: &[Part], witness: &Witness) -> Option<u64> {
     if is_less { workload::first_reads(&phase.steps, parts.iter().map(done)) } else { None }
 }
 
-/// How often, and how long after each other, it is looked whether what waits to be written goes on waiting. What
-/// others wrote and sync is gone meanwhile: a disk writes 100 MB in half a second to a second. What a sync has left
-/// waits for the kernel's own writing, which begins after 5 s at the earliest
-/// (Documentation/admin-guide/sysctl/vm.rst).
+/// The number of checks whether dirty pages remain, and the time between them. Data that other programs write and sync
+/// are gone by then: a disk writes 100 MB in half a second to a second. Data that a sync has left wait for writeback by
+/// the kernel, which begins after 5 s at the earliest (Documentation/admin-guide/sysctl/vm.rst).
 const LOOKS: (u32, Duration) = (20, Duration::from_millis(50));
 
-/// The fewest pages that the machine had to write more than at first, in some looks.
+/// The minimum number of dirty pages above the initial number, over several checks.
 fn lingering<W: World>(world: &mut W) -> Option<u64> {
     let mut fewest = u64::MAX;
     for _ in 0..LOOKS.0 {
@@ -432,7 +431,7 @@ fn lingering<W: World>(world: &mut W) -> Option<u64> {
 }
 
 impl Part {
-    /// Adds what a stream that makes things durable took of the CPU, where that clock is claimed.
+    /// Adds the CPU time of a sync stream, if the durable clock is claimed.
     fn charge<C>(&mut self, span: &Span<C>, claim: Claim) {
         if claim == Claim::Durable {
             self.cpu.total += span.cpu.total;
@@ -442,7 +441,7 @@ impl Part {
     }
 }
 
-/// What was done, how long all units of work took, and what returned when.
+/// The tallies, the durations of all units of work, and the operations of each interval.
 fn split<C>(recorders: Vec<Timed<C>>, spans: &[Span<C>]) -> (Vec<Tally>, Latencies, Vec<Interval>) {
     let mut all = Latencies::default();
     let (mut tallies, mut intervals) = (Vec::new(), Vec::new());
@@ -455,14 +454,14 @@ fn split<C>(recorders: Vec<Timed<C>>, spans: &[Span<C>]) -> (Vec<Tally>, Latenci
     (tallies, all, Interval::of_all(intervals))
 }
 
-/// The spans of a world's programs and what their recorders heard.
+/// The spans of a world's programs, and their recorders.
 type Ran<W, R> = Result<(Vec<Span<<W as World>::Clock>>, Vec<R>), <W as World>::Fault>;
 
 fn run_stream<W: World>(world: &mut W, stream: &Stream) -> Ran<W, Tally> {
     run_with(world, stream, Tally::default)
 }
 
-/// Runs the stream in every program of the world at once; what is drawn at random each draws for itself.
+/// Runs the stream in every program of the world at the same time. Each program draws its own random numbers.
 fn run_with<W, R>(world: &mut W, stream: &Stream, recorder: impl Fn() -> R) -> Ran<W, R>
 where
     W: World,

@@ -1,8 +1,8 @@
-//! Runs one workload once, in any world, and measures what measuring costs. Prints nothing.
+//! Runs one workload once, in any world, and measures the cost of measuring. Prints nothing.
 //!
 //! ```text
 //!   execution ── per program ──> recorder (counts and times operations) ──> PhaseRun
-//!   overhead: what measuring costs, by the same path
+//!   overhead: the cost of measuring, by the same path
 //! ```
 //!
 //! The recorder's `record` is in the measured loop: generic and always inlined, whichever crate drives the world.

@@ -1,4 +1,4 @@
-//! What measuring itself costs: so that a person sees how much of a figure is ours.
+//! The cost of measuring itself: our own share of a figure.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,15 +13,16 @@ use workload::{Handle, Issue, Op, OpKind, Phase, Recorder, Steps, Tally, Unit};
 use crate::execution::{self, Part, PhaseRun};
 use crate::recorder::Timed;
 
-/// Operations that are timed to find out what that costs: a millisecond or so.
+/// The number of operations that are timed to find the cost of timing: they take about a millisecond.
 const OPERATIONS: u32 = 10_000;
 
-/// For so long a phase is gone through without issuing anything, and how often: of all, the one least disturbed counts.
+/// The time of a trial that runs a phase with the null engine, and the number of trials: the least disturbed one
+/// counts.
 const TRIAL: Duration = Duration::from_millis(1);
 const TRIALS: usize = 3;
 
 /// The cost of one measurement, and our own share of the time and of the CPU time of phases that ran on real targets.
-/// `nothing` is the time that the clock shows for an empty stream; `timed` says whether single operations were timed.
+/// `nothing` is the clock floor; `timed` is true if single operations were timed.
 pub fn calibration<'a>(
     nothing: Nanos,
     timed: bool,
@@ -50,8 +51,7 @@ pub fn calibration<'a>(
     }
 }
 
-/// Of some phases: operations, how long they took, the CPU time of their programs, and nanoseconds of it that were
-/// ours.
+/// Sums over some phases: operations, elapsed time, CPU time of their programs, and nanoseconds of it in our own code.
 #[derive(Default)]
 struct Sums {
     operations: u64,
@@ -75,9 +75,9 @@ impl Sums {
     }
 }
 
-/// What our own code takes of the CPU for one operation of a phase, in nanoseconds: the phase is gone through the very
-/// way it goes when it is measured, but for the calls. Nothing of a ring, whose kernel does part of that, and of a
-/// schedule or of pauses, which wait.
+/// The CPU time of our own code for one operation of a phase, in nanoseconds. The phase runs exactly as it is measured,
+/// but without the calls. `None` for io_uring, because the kernel does part of that work, and for a schedule or pauses,
+/// which wait.
 pub fn own_ns(phase: &Phase, timed: bool) -> Option<f64> {
     if phase.steps.is_paced() || phase.steps.pauses() || matches!(phase.steps.issue(), Issue::Overlapping(_)) {
         return None;
@@ -98,8 +98,8 @@ pub fn own_ns(phase: &Phase, timed: bool) -> Option<f64> {
     trials.min_by(f64::total_cmp)
 }
 
-/// What it costs to time an operation that takes no time: two looks at the clock, and the histogram; less what
-/// counting it costs, which nobody can do without.
+/// The cost in nanoseconds of timing an operation that takes no time: two readings of the clock, and the histogram. The
+/// cost of counting is subtracted, because counting is always necessary.
 fn per_op_ns() -> f64 {
     let timed = listened_to(Timed::new(Unit::of(OpKind::Read)));
     let counted = listened_to(Tally::default());
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn our_own_code_costs_more_where_operations_are_timed_and_nothing_is_told_of_rings_and_pauses() {
         let mut phase = Classic::Read8192.program(1 << 30).phases.remove(0);
-        // On a machine that is busy one attempt may be disturbed.
+        // On a busy machine, one attempt may be disturbed.
         let least = |timed| (0..10).filter_map(|_| own_ns(&phase, timed)).fold(f64::INFINITY, f64::min);
         let (counted, timed) = (least(false), least(true));
         assert!(0.0 < counted && counted < timed && timed < 100_000.0, "{counted} {timed}");
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn timing_costs_something_and_less_than_a_disk() {
-        // On a machine that is busy one attempt may be disturbed.
+        // On a busy machine, one attempt may be disturbed.
         let least = (0..10).map(|_| per_op_ns()).fold(f64::INFINITY, f64::min);
         assert!((0.0..100_000.0).contains(&least), "{least}");
     }

@@ -1,48 +1,50 @@
-//! Listens to a program and times its units of work.
+//! Records the operations of a program, and times its units of work.
 
 use stats::{INTERVAL, Interval, Latencies, MOST_INTERVALS};
 use units::{Moment, Nanos};
 use workload::{Op, OpKind, Reason, Recorder, Tally, Unit};
 
-/// Counts like a [`Tally`], and keeps how long each unit of work took, and what returned in each quarter of a second.
+/// Counts like a [`Tally`]. Also records the duration of each unit of work, and the operations of each quarter of a
+/// second.
 pub struct Timed<C> {
     tally: Tally,
-    /// Of intervals that are over, and of this one: an op is added to one histogram only.
+    /// One histogram for finished intervals, and one for the current interval: an operation is added to one of them
+    /// only.
     latencies: Latencies,
     current: Latencies,
     intervals: Vec<Interval>,
-    /// Bytes that had moved when this interval began.
+    /// Bytes moved before the current interval.
     bytes: u64,
     unit: Unit,
-    /// The kinds of which each op is a unit of its own: a bit for each.
+    /// The kinds of which each operation is a unit: one bit for each kind.
     singles: u32,
     began: Option<Moment<C>>,
-    /// After which time no unit is to begin.
+    /// The time after which no unit begins.
     within: Option<Nanos>,
-    /// When this interval is over; never, where no stream has begun.
+    /// The end of the current interval; never, if no stream has begun.
     turn: Moment<C>,
-    /// When it has enough.
+    /// The end of the time given by `within`.
     ends: Moment<C>,
-    /// The earlier of both: until then there is nothing to look at.
+    /// The earlier of both: nothing needs to be checked before.
     look: Moment<C>,
     has_enough: bool,
 }
 
-/// What a program did, and how long its units of work took.
+/// The operations of a program, and the durations of its units of work.
 #[derive(Clone, Debug)]
 pub struct Heard {
-    /// What was done.
+    /// The operations.
     pub tally: Tally,
-    /// How long each unit took.
+    /// The duration of each unit.
     pub latencies: Latencies,
-    /// What returned in each whole quarter of a second since the stream began.
+    /// The operations and bytes of each whole quarter of a second since the stream began.
     pub intervals: Vec<Interval>,
 }
 
 const NEVER: Nanos = Nanos(u64::MAX);
 
 impl<C> Timed<C> {
-    /// Times units of this kind.
+    /// Makes a recorder for units of this kind.
     pub fn new(unit: Unit) -> Timed<C> {
         Timed {
             tally: Tally::default(),
@@ -61,12 +63,12 @@ impl<C> Timed<C> {
         }
     }
 
-    /// Has enough once a unit has ended and so much time is over; where a time is given.
+    /// Ends the program after the first unit that ends after this time, if a time is given.
     pub fn within(self, time: Option<Nanos>) -> Timed<C> {
         Timed { within: time, ..self }
     }
 
-    /// All that it heard of a stream, or of several at once, that ended then.
+    /// All records of one stream, or of several at the same time, that ended at this moment.
     pub fn heard(mut self, ended: Moment<C>) -> Heard {
         if ended >= self.turn {
             self.turn(ended);
@@ -75,7 +77,7 @@ impl<C> Timed<C> {
         Heard { tally: self.tally, latencies: self.latencies, intervals: self.intervals }
     }
 
-    /// An interval is over, or it has enough.
+    /// Handles the end of an interval, or of the whole time.
     #[cold]
     #[inline(never)]
     fn turn(&mut self, now: Moment<C>) {
@@ -94,8 +96,8 @@ impl<C> Timed<C> {
         self.look = self.turn.min(self.ends);
     }
 
-    /// Hears of an op that is no unit of its own. Apart from what is heard of those that are, which may be fast,
-    /// and by value, so that those need not be put together in memory.
+    /// Records an operation that is not a unit of its own. Separate from `record`, which must be fast for single units.
+    /// Takes the operation by value, so that single units need not be built in memory.
     #[inline(never)]
     fn record_part(&mut self, op: Op, issued: Moment<C>, returned: Moment<C>, outcome: Result<u32, Reason>) {
         let kind = op.kind();
@@ -115,7 +117,7 @@ impl<C> Timed<C> {
     }
 }
 
-/// The kinds of which each op is a unit: a bit for each.
+/// The kinds of which each operation is a unit: one bit for each kind.
 fn singles(unit: Unit) -> u32 {
     const { assert!(OpKind::COUNT <= u32::BITS as usize) };
     let first = if unit.first == unit.last { Some(unit.first) } else { None };
@@ -131,7 +133,7 @@ impl<C> Recorder<C> for Timed<C> {
         self.look = self.turn.min(self.ends);
     }
 
-    // In the world's loop, where it is often known which kind of op it is.
+    // Inlined into the loop of the world, where the kind of the operation is often known.
     #[inline(always)]
     fn record(&mut self, op: &Op, issued: Moment<C>, returned: Moment<C>, outcome: Result<u32, Reason>) {
         if self.singles & (1 << op.kind() as u32) == 0 {
@@ -164,7 +166,7 @@ mod tests {
         Moment::at(Nanos::from_millis(1_000 + millis))
     }
 
-    /// Reads that were issued and returned then.
+    /// Records reads, each with its issue and its return.
     fn hear(recorder: &mut Timed<Virtual>, reads: &[(u64, u64)]) {
         for &(issued, returned) in reads {
             recorder.record(&READ, at(issued), at(returned), Ok(512));
@@ -174,7 +176,8 @@ mod tests {
     #[test]
     fn a_stall_leaves_intervals_in_which_nothing_returned() {
         let mut recorder = Timed::new(Unit::of(OpKind::Read));
-        // The first interval begins with the stream, whenever its first unit does: of programs at once, all alike.
+        // The first interval begins with the stream, not with its first unit, so that concurrent programs have the same
+        // intervals.
         recorder.begin(at(100));
         recorder.record(&Op::Syncfs, at(100), at(105), Ok(0));
         hear(&mut recorder, &[(105, 110), (110, 349), (349, 900), (900, 901)]);
