@@ -1,4 +1,4 @@
-//! From the keys of a workload to the load that runs, or to the first key that is wrong.
+//! Turns the keys of a workload into the load that runs, or reports the first key that is wrong.
 
 use units::{Bytes, Nanos, whole};
 use workload::programs::load::{Load, Pattern};
@@ -9,11 +9,11 @@ use crate::load_spec::{BLOCK, BLOCK_IN_ORDER, LoadSpec, MOST_ROUNDS, READS, TIME
 use crate::load_words::{ArrivalsName, Blocks, Order, PatternName, Size, SyncName, Time};
 use crate::queue::{Host, RingLimits};
 
-/// The largest block: one call of Linux moves at most a page less than twice that.
+/// The largest block: one call of Linux moves at most one page less than 2 GiB.
 const LARGEST_BLOCK: Bytes = Bytes(1 << 30);
 
-/// The most threads. Chosen: each needs a megabyte of data and half a megabyte of histograms, and few machines have
-/// more processors.
+/// The maximum number of threads. Chosen: each needs a megabyte of data and half a megabyte of histograms, and few
+/// machines have more processors.
 const MOST_JOBS: u32 = 512;
 
 /// The largest exponent of Zipf's law, in thousandths. Chosen: with 5, one block gets 96 % of the operations.
@@ -74,7 +74,7 @@ impl LoadSpec {
         }
     }
 
-    /// The block sizes:
+    /// Checks the block sizes:
     ///   1. each is from one byte to the largest;
     ///   2. a single size has no percentage; several have one each, and these sum to 100;
     ///   3. each is a multiple of the smallest, so that they fill a file and none has two alignments;
@@ -254,7 +254,7 @@ impl LoadSpec {
     }
 }
 
-/// Several sizes with percentages that sum to 100, or why they do not, and a hint.
+/// Several sizes with percentages that sum to 100. Otherwise the reason, and a hint.
 fn shares(blocks: &[(Size, Option<u32>)]) -> Result<Vec<(u32, u8)>, (String, &'static str)> {
     let example = "write one size without a percentage, or several as in --bs 4KiB:60,64KiB:40";
     if blocks.len() > MOST_SIZES {

@@ -1,4 +1,4 @@
-//! Why a workload cannot be used: message, hint and exit status of each error, and its place in the text.
+//! Errors of workloads: message, hint and exit status of each, and its place in the text.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use units::{Bytes, Exit};
 
 use crate::source_span::SourceSpan;
 
-/// Why a workload cannot be used.
+/// The reason why a workload cannot be used.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "the messages explain the variants and their fields")]
 pub enum JobError {
@@ -51,14 +51,14 @@ impl LoadError {
     }
 }
 
-/// What the user reads, and the exit status.
+/// The text of an error for the user, and the exit status.
 struct Words {
     message: String,
     hint: String,
     exit: Exit,
 }
 
-/// An error that the user mends in the text or on the command line.
+/// An error that the user can correct in the text or on the command line.
 fn usage(message: String, hint: impl Into<String>) -> Words {
     Words { message, hint: hint.into(), exit: Exit::Usage }
 }
@@ -165,7 +165,7 @@ impl From<LoadError> for JobError {
     }
 }
 
-/// Why the key is not allowed, a similar key, or all keys.
+/// The reason why the key is not allowed, or a similar key, or all keys.
 fn other_key(key: &str, known: &[String], why: Option<&'static str>) -> String {
     match (why, nearest(key, known)) {
         (Some(why), _) => why.to_owned(),

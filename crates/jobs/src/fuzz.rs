@@ -1,4 +1,4 @@
-//! Job files and fio jobs, changed at random.
+//! Fuzzes job files and fio jobs: examples, changed at random.
 
 use testkit::fuzz::{Subject, fuzz};
 
@@ -8,7 +8,7 @@ use crate::job_file::Job;
 use crate::queue::sample;
 use crate::source_span::{Source, SourceSpan};
 
-/// The words of an error. They are no longer than a screen and a few copies of the text.
+/// The text of an error. It is no longer than a screen and a few copies of the input.
 fn words(error: &JobError, text: &str) -> String {
     let words = format!("{error} {:?}", error.hint());
     assert!(words.len() <= 3000 + 4 * text.len(), "{} bytes about {}", words.len(), text.len());

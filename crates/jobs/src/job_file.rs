@@ -40,7 +40,7 @@ pub struct Job {
     pub text: Source,
     /// The targets, if the file names some.
     pub targets: Vec<String>,
-    /// Number of rounds.
+    /// The number of rounds.
     pub rounds: Option<u32>,
     /// The time after which no further round begins.
     pub budget: Option<Nanos>,
@@ -59,7 +59,7 @@ pub struct NamedLoad {
     pub name: &'static str,
     /// Its keys.
     pub spec: LoadSpec,
-    /// What this machine runs.
+    /// The workload as this machine runs it.
     pub load: Load,
 }
 
@@ -127,7 +127,7 @@ impl Job {
 struct Table<'a> {
     text: &'a Source,
     table: &'a DeTable<'a>,
-    /// Its place.
+    /// Its bytes in the text.
     span: Range<usize>,
     /// Its name in errors.
     what: &'static str,
@@ -213,7 +213,7 @@ impl<'a> Table<'a> {
         Err(JobError::UnknownKey { at, table: self.what, key: key.get_ref().to_string(), known, why })
     }
 
-    /// The values of all keys but one.
+    /// Reads the values of all keys but one.
     fn read<'de, T: Deserialize<'de>>(&'de self, without: &str) -> Result<T, JobError> {
         let mut table = self.table.clone();
         table.remove(without);
@@ -288,7 +288,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Whether a workload can have this name.
+/// True if a workload can have this name.
 pub(crate) fn is_name(name: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_letter) && !name.starts_with('-')

@@ -111,8 +111,9 @@ pub const ROUNDS: u32 = 5;
 /// The default seed.
 pub const SEED: u64 = 1;
 
-/// The most rounds. Chosen: a round of the shortest test takes a few hundredths of a second with everything around it,
-/// so this many take most of a day. The results of every round stay in memory until the end.
+/// The maximum number of rounds. Chosen: a round of the shortest test takes a few hundredths of a second with
+/// everything around it, so a run with this number takes most of a day. The results of every round stay in memory until
+/// the end.
 pub const MOST_ROUNDS: u32 = 1_000_000;
 
 impl LoadSpec {
@@ -141,7 +142,7 @@ impl LoadSpec {
         }
     }
 
-    /// Whether its file exists before the round.
+    /// True if its file exists before the round.
     pub fn has_file(&self) -> bool {
         !matches!(self.pattern, PatternName::Write | PatternName::Commit) || self.stride.is_some()
     }

@@ -108,7 +108,7 @@ pub struct Blocks(pub Vec<(Size, Option<u32>)>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order(pub Drawing);
 
-/// Reads these types from a string, and writes them as one.
+/// Deserializes these types from a string, and serializes them as a string.
 macro_rules! words {
     ($($word:ty),*) => {$(
         impl<'de> Deserialize<'de> for $word {

@@ -1,4 +1,4 @@
-//! A workload as a job file: what `diskperf io --print-job` prints, and `diskperf run JOB.toml` takes.
+//! A workload as a job file: the output of `diskperf io --print-job`, and the input of `diskperf run JOB.toml`.
 
 use std::fmt::Write;
 

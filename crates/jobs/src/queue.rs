@@ -1,4 +1,4 @@
-//! How operations are issued: the engine and the queue depth, as the machine allows them.
+//! The engine and the queue depth of a workload, within the limits of the machine.
 
 use units::Bytes;
 use workload::Overlap;
@@ -8,12 +8,12 @@ use crate::error::{JobError, LoadError};
 use crate::load_spec::LoadSpec;
 use crate::load_words::Engine;
 
-/// What a machine allows.
+/// Properties of a machine that limit workloads.
 #[derive(Clone, Debug)]
 pub struct Host {
-    /// Why io_uring cannot be used, if it cannot.
+    /// The reason why io_uring cannot be used; `None` if it can.
     pub no_ring: Option<String>,
-    /// Number of processors.
+    /// The number of processors.
     pub processors: usize,
     /// The limits of io_uring.
     pub limits: RingLimits,
@@ -22,11 +22,11 @@ pub struct Host {
 /// Limits of io_uring.
 #[derive(Clone, Copy, Debug)]
 pub struct RingLimits {
-    /// The largest queue depth.
+    /// The maximum queue depth.
     pub depth: u32,
-    /// The largest buffers.
+    /// The maximum memory for buffers.
     pub bytes: Bytes,
-    /// The buffers that a ring needs.
+    /// Computes the memory for a ring's buffers.
     pub needed: fn(Overlap) -> Bytes,
 }
 
@@ -40,7 +40,7 @@ impl RingLimits {
 impl LoadSpec {
     /// The engine and the queue depth, with a warning if they do not work as the keys say:
     ///   1. refuse a depth above 1 with plain calls or commits, and more memory than a ring can have;
-    ///   2. use the engine that was asked for, or refuse it if it is io_uring and this machine has none;
+    ///   2. use the requested engine, or refuse it if it is io_uring and this machine has none;
     ///   3. with auto, use io_uring for depths above 1; without io_uring, use depth 1 and warn.
     pub(crate) fn queue(&self, pattern: Pattern, block: u32, host: &Host) -> Result<(Queue, Option<String>), JobError> {
         let engine = self.engine.unwrap_or_default();
@@ -68,7 +68,7 @@ impl LoadSpec {
         }
     }
 
-    /// The queue depth, if the engine and the pattern can have it.
+    /// The queue depth, if the engine and the pattern support it.
     fn depth(&self, engine: Engine, pattern: Pattern, limits: RingLimits) -> Result<u32, LoadError> {
         let depth = self.iodepth.unwrap_or(1);
         let bad = |why: &str, hint: &str| Err(LoadError::new("iodepth", depth, why, hint));
@@ -138,7 +138,7 @@ impl LoadSpec {
 /// A machine for tests: io_uring and 64 processors.
 #[cfg(test)]
 pub(crate) fn sample() -> Host {
-    // Writes have buffers of their own, as in the kernel's world.
+    // Writes need extra buffers, as in the kernel's world.
     let needed = |Overlap { depth, largest, writes, .. }: Overlap| {
         Bytes(u64::from(depth) * u64::from(largest) * if writes { 2 } else { 1 })
     };

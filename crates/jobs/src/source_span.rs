@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-/// Characters of a line that an excerpt shows: with its indentation, they fit on a terminal of 100 columns.
+/// Characters of a line in an excerpt: with its indentation, they fit on a terminal of 100 columns.
 const SHOWN: usize = 96;
 
 /// A text and its name.
@@ -68,7 +68,7 @@ impl SourceSpan {
     }
 }
 
-/// `jobs.toml:3:5`
+/// Formats as `jobs.toml:3:5`.
 impl fmt::Display for SourceSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.words.0, self.line, self.column)

@@ -1,4 +1,4 @@
-//! From the requests of a trace to the parameters of a mix.
+//! Computes the parameters of a mix from the requests of a trace.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,18 +21,18 @@ pub struct Derived {
     elsewhere: u64,
     /// Requests of sizes that the mix leaves out.
     rare: u64,
-    /// From the first byte of the lowest request to the end of the highest.
+    /// The distance from the first byte of the lowest request to the end of the highest.
     span: Bytes,
     seconds: f64,
     is_cut: bool,
 }
 
-/// Why a trace has no mix.
+/// The reason why a trace has no mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoMix {
-    /// No request.
+    /// It has no request.
     Empty,
-    /// Flushes and discards only.
+    /// It has flushes and discards only.
     NoAccess,
 }
 
@@ -69,7 +69,7 @@ impl Derived {
     ///   1. sizes: the commonest ones, weighted by their number of requests;
     ///   2. reads: their share;
     ///   3. near: the share of requests that begin within [`NEAR`] of the end of the one before;
-    ///   4. hot: of the other requests, the share of the busiest tenth of the span beyond a tenth;
+    ///   4. hot: the share of the other requests that goes to the busiest tenth of the span, beyond a tenth;
     ///   5. rate: requests over the time from the first to the last, if that is one per second or more.
     pub(super) fn new(trace: &Trace) -> Result<Derived, NoMix> {
         let requests = &trace.requests[..];
@@ -138,8 +138,8 @@ fn sizes(requests: &[Request]) -> (Vec<(u32, u32)>, u64) {
     (sizes.into_iter().map(|(sectors, count)| (sectors * SECTOR as u32, count)).collect(), rare)
 }
 
-/// The share of requests that go to the busiest tenth of the span on purpose and not by chance. 0 if there are too few
-/// requests for ten regions, or all are in one place.
+/// The share of requests that go to the busiest tenth of the span deliberately, not by chance. 0 if there are too few
+/// requests for ten regions, or if all are in one place.
 fn hot(far: &[&Request], low: u64, span: u64) -> f64 {
     let regions = (far.len() / PER_REGION).min(*REGIONS.end());
     if regions < *REGIONS.start() || span < regions as u64 {
@@ -157,7 +157,7 @@ fn hot(far: &[&Request], low: u64, span: u64) -> f64 {
     ((share - tenth) / (1.0 - tenth)).clamp(0.0, 1.0)
 }
 
-/// The counts, and the mix as an option.
+/// Prints the counts, and the mix as an option.
 impl fmt::Display for Derived {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Derived { requests, stage, device, seconds, span, .. } = self;
@@ -220,7 +220,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(12) })]
 
-        /// A mix is derived from its own requests. A tenth goes anywhere: without it, the span would be the hot part.
+        /// A mix is derived from its own requests. A tenth of them is uniform: otherwise the span would be the hot part
+        /// only.
         #[test]
         fn a_mix_is_found_again(
             reads in 0u16..=1000,

@@ -1,4 +1,4 @@
-//! Block traces: the mix of accesses that a trace of `blktrace` has, from the text that `blkparse` prints.
+//! Block traces: derives a mix of accesses from a trace of `blktrace`, in the text that `blkparse` prints.
 
 mod derive;
 mod parse;
@@ -9,7 +9,7 @@ pub use derive::Derived;
 
 use crate::error::JobError;
 
-/// The mix of a trace with this name, read to its end.
+/// Derives the mix of a trace, which is read to its end. `name` is its name in errors.
 pub fn derive(name: &str, trace: impl BufRead) -> io::Result<Result<Derived, JobError>> {
     let bad = |line, why| JobError::BadTrace { name: name.to_owned(), line, why };
     let trace = parse::read(trace)?;

@@ -1,10 +1,11 @@
-//! A block trace as `blkparse` prints it, read line by line into the accesses of one device.
+//! Reads the output of `blkparse` line by line, and collects the accesses to one device.
 //!
 //! Policy:
-//!   1. requests count when they are queued (Q): that is what programs and the file system ask for, before requests are
-//!      merged and sorted. If a trace has no queued requests, those issued to the driver (D) count;
-//!   2. of several devices, the one with the most requests counts: below a device mapper, its requests occur again;
-//!   3. flushes, discards and requests without a place are counted, but are not accesses;
+//!   1. requests count when they are queued (Q): as programs and the file system issue them, before they are merged and
+//!      sorted. If a trace has no queued requests, those issued to the driver (D) count;
+//!   2. if there are several devices, the one with the most requests counts: a device below a device mapper gets the
+//!      same requests again;
+//!   3. flushes, discards and requests without a sector are counted, but are not accesses;
 //!   4. other lines of `blkparse` (inputs, messages, the sums at the end) are skipped. Any other line is an error with
 //!      its number;
 //!   5. at most [`MOST_ACCESSES`] requests are kept, and a line has at most [`LONGEST_LINE`] bytes.
@@ -12,20 +13,20 @@
 use std::fmt;
 use std::io::{self, BufRead};
 
-/// The most requests of a trace, 24 bytes each. The rest is not read, and the result says so. Chosen: some ten
-/// seconds of a busy drive of today, a day of one of 1983.
+/// The maximum number of requests of a trace, 24 bytes each. The rest is not read, and the result says so. Chosen: some
+/// ten seconds of a busy drive of today, or a day of one of 1983.
 const MOST_ACCESSES: usize = 1_000_000;
 
-/// The most bytes of a line. Chosen: many times the length of an event.
+/// The maximum number of bytes in a line. Chosen: many times the length of an event.
 const LONGEST_LINE: u64 = 4096;
 
-/// The most devices of a trace. Requests of later devices count as those of other devices. Chosen.
+/// The maximum number of devices in a trace. Requests of later devices count as those of other devices. Chosen.
 const MOST_DEVICES: usize = 256;
 
-/// Bytes of a sector. Linux counts in these for every device.
+/// Bytes of a sector. Linux uses this unit for every device.
 pub(super) const SECTOR: u64 = 512;
 
-/// The last sector: no device of Linux has more bytes than a signed number of 64 bits can count.
+/// The last sector: on Linux, the bytes of a device fit into a signed number of 64 bits.
 const LAST_SECTOR: u64 = (i64::MAX as u64) / SECTOR;
 
 /// A request that reads or writes.
@@ -37,16 +38,16 @@ pub(super) struct Request {
     pub sector: u64,
     /// Number of sectors.
     pub sectors: u32,
-    /// Whether it reads.
+    /// True if it reads.
     pub reads: bool,
 }
 
 /// The stage at which requests are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// `Q`
+    /// Action `Q`.
     Queued,
-    /// `D`
+    /// Action `D`.
     Issued,
 }
 
@@ -74,11 +75,11 @@ pub(super) struct Trace {
     pub others: u64,
     /// Requests of other devices.
     pub elsewhere: u64,
-    /// Whether the trace has more requests, which were not read.
+    /// True if the trace has more requests, which were not read.
     pub is_cut: bool,
 }
 
-/// A line that `blkparse` does not print.
+/// A line that `blkparse` cannot have printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BadLine {
     /// Its number, from 1.
@@ -87,10 +88,10 @@ pub(super) struct BadLine {
     pub why: &'static str,
 }
 
-/// The meaning of a line.
+/// A parsed line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line<'a> {
-    /// Not counted.
+    /// A line that is not counted.
     Skipped,
     /// The first line of the sums. No event follows.
     Sums,
@@ -134,7 +135,7 @@ pub(super) fn read(mut source: impl BufRead) -> io::Result<Result<Trace, BadLine
         if read as u64 > LONGEST_LINE {
             return Ok(Err(BadLine { number, why: "it is longer than any line of blkparse" }));
         }
-        // Names of processes may have any bytes; the fields before them are ASCII.
+        // Names of processes may contain any bytes; the fields before them are ASCII.
         let text = String::from_utf8_lossy(&bytes);
         let (device, stage, kind) = match line(text.trim_end()) {
             Ok(Line::Skipped) => continue,
@@ -170,12 +171,12 @@ pub(super) fn read(mut source: impl BufRead) -> io::Result<Result<Trace, BadLine
     Ok(Ok(choose(devices, beyond, is_cut)))
 }
 
-/// The requests of the stage and the device that count: 1 and 2 of the policy.
+/// Chooses the stage and the device: 1 and 2 of the policy.
 fn choose(devices: Vec<(String, [Counted; 2])>, beyond: u64, is_cut: bool) -> Trace {
     let all = |stage: Stage| devices.iter().map(move |(_, counted)| counted[stage as usize].all());
     let stage = if all(Stage::Queued).sum::<u64>() > 0 { Stage::Queued } else { Stage::Issued };
     let seen = all(stage).sum::<u64>();
-    // Of several, the first.
+    // If several are equal, the first one.
     let busiest = devices.into_iter().rev().max_by_key(|(_, counted)| counted[stage as usize].requests.len());
     let (device, counted) = busiest.unwrap_or_default();
     let [queued, issued] = counted;
@@ -188,7 +189,7 @@ fn choose(devices: Vec<(String, [Counted; 2])>, beyond: u64, is_cut: bool) -> Tr
     Trace { device, stage, requests, flushes, others, elsewhere, is_cut }
 }
 
-/// The meaning of a line: `8,0 1 1 0.000000000 697 Q R 223490 + 8 [kjournald]`.
+/// Parses a line, as in `8,0 1 1 0.000000000 697 Q R 223490 + 8 [kjournald]`.
 fn line(text: &str) -> Result<Line<'_>, &'static str> {
     let mut fields = text.split_ascii_whitespace();
     let Some(device) = fields.next() else { return Ok(Line::Skipped) };
@@ -230,7 +231,7 @@ fn line(text: &str) -> Result<Line<'_>, &'static str> {
     match size {
         _ if is('D') || is('E') => event(Kind::Other),
         None | Some(0) if is('F') => event(Kind::Flush),
-        // A command of the driver, with bytes instead of a sector.
+        // A command of the driver has bytes instead of a sector.
         None | Some(0) => event(Kind::Other),
         Some(sectors) if is('R') || is('W') => {
             let sector = sector.and_then(|text| text.parse::<u64>().ok()).ok_or("it has no sector")?;
@@ -246,7 +247,7 @@ fn line(text: &str) -> Result<Line<'_>, &'static str> {
     }
 }
 
-/// Nanoseconds of `12.000000345`.
+/// Parses `12.000000345` into nanoseconds.
 fn time(text: &str) -> Option<u64> {
     let (seconds, nanos) = text.split_once('.')?;
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

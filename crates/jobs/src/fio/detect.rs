@@ -1,9 +1,9 @@
-//! Whether a text is a fio job: for commands that do not take one, so that they can name the command that converts it.
+//! Recognizes fio jobs, for commands that do not take one: their error names the command that converts it.
 
-/// Options of most fio jobs. Job files of diskperf do not have such a key, or have its value in quotes.
+/// Options of most fio jobs. A job file of diskperf has no such key, or its value is in quotes.
 const TELLING: [&str; 7] = ["rw", "readwrite", "bs", "blocksize", "filename", "directory", "ioengine"];
 
-/// Whether the text has a `[section]` with one of these options.
+/// True if the text has a `[section]` with one of these options.
 pub fn is_fio(text: &str) -> bool {
     let mut is_in_section = false;
     text.lines().any(|line| {

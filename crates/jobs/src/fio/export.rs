@@ -1,4 +1,4 @@
-//! From a job file to a fio job. Options that fio lacks are listed.
+//! Converts a job file to a fio job. Options that fio lacks are listed.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ pub struct Exported {
     pub differences: Vec<String>,
 }
 
-/// The fio job with the workloads of a job file.
+/// Converts the workloads of a job file to a fio job.
 pub fn export(job: &Job) -> Exported {
     let mut differences = of_the_run(job);
     let mut text = format!("; From {} by diskperf export. Run it: fio --directory=PATH JOB.fio\n", job.text.name);
@@ -42,7 +42,7 @@ pub fn export(job: &Job) -> Exported {
     Exported { job: text, differences }
 }
 
-/// Keys above the workloads that fio lacks.
+/// Lists the keys above the workloads that fio lacks.
 fn of_the_run(job: &Job) -> Vec<String> {
     let mut differences = Vec::new();
     if let Some(rounds) = job.rounds {

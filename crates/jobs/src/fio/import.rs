@@ -1,4 +1,4 @@
-//! From a fio job to a job file.
+//! Converts a fio job to a job file.
 //!
 //! Policy:
 //!   1. a section becomes a load, with a key for each default of fio, because those of diskperf differ;
@@ -33,14 +33,14 @@ pub struct Imported {
     pub differences: Vec<String>,
 }
 
-/// The time of a sequential workload without a time of its own: it ends with its file.
+/// The time of a sequential workload without a runtime: long, so that it ends with its file.
 const TO_THE_END: Time = Time(Nanos::from_secs(3600));
 
-/// The units of times without one: seconds, and microseconds for pauses.
+/// The default units of times in nanoseconds: seconds, and microseconds for pauses.
 const SECOND: u64 = 1_000_000_000;
 const MICROSECOND: u64 = 1_000;
 
-/// The job file with the workloads of a fio job.
+/// Converts a fio job to a job file.
 pub fn import(text: &Source, limits: RingLimits) -> Result<Imported, JobError> {
     let sections = sections(text)?;
     let mut reading = Reading { text, seed: None, differences: BTreeSet::new() };
@@ -203,7 +203,7 @@ impl Reading<'_> {
         Ok((pattern, None))
     }
 
-    /// The block sizes.
+    /// The block sizes of a section.
     fn blocks(&mut self, pattern: PatternName, rest: &mut Rest<'_>) -> Result<Blocks, JobError> {
         let (split, span) = (rest.take(&["bssplit"]), rest.take(&["bsrange", "blocksize_range"]));
         let one = rest.take(&["bs", "blocksize"]);
@@ -409,7 +409,7 @@ impl Reading<'_> {
     }
 }
 
-/// The names of the workloads so far, and for names that occurred again the next number to try.
+/// The names of the workloads so far. For names that occurred again, `next` is the next number to try.
 #[derive(Default)]
 struct Names {
     taken: BTreeSet<String>,
@@ -441,22 +441,22 @@ impl Names {
     }
 }
 
-/// `-10000`: a fio job has at most 10,000 sections.
+/// The length of `-10000`: a fio job has at most 10,000 sections.
 const ROOM_FOR_NUMBER: usize = 6;
 
 impl Section<'_> {
-    /// Whether it has a setting that is not 0.
+    /// True if it has this setting, and its value is not 0.
     fn is_on(&self, name: &str) -> bool {
         self.settings.iter().any(|setting| setting.name == name && setting.value != Some("0"))
     }
 }
 
-/// A block size above 0.
+/// Parses a block size above 0.
 fn block(text: &str, base: KbBase) -> Option<u64> {
     bytes(text, base).filter(|size| *size > 0)
 }
 
-/// `4k/60:64k/40`. Sizes without a percentage share the rest.
+/// Parses `4k/60:64k/40`. Sizes without a percentage share the rest.
 fn shares(text: &str, base: KbBase) -> Option<Vec<(Size, Option<u32>)>> {
     let mut all: Vec<(u64, Option<u32>)> = Vec::new();
     for part in text.split(':') {

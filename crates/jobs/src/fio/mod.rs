@@ -1,4 +1,4 @@
-//! fio jobs: from a job file to one, and back.
+//! Converts fio jobs to job files, and back.
 
 mod detect;
 mod export;

@@ -1,4 +1,4 @@
-//! The settings of a fio section: each is taken once, its value is read, and those that are not converted are listed.
+//! Takes each setting of a fio section once, reads its value, and lists the settings that are not converted.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(super) struct Reading<'a> {
     pub(super) differences: BTreeSet<(usize, String)>,
 }
 
-/// A section of which settings are taken.
+/// The settings of a section that were not taken yet.
 pub(super) struct Rest<'a> {
     settings: Vec<Setting<'a>>,
     /// Bytes of a `k` in this section.
@@ -36,7 +36,7 @@ impl<'a> Rest<'a> {
         rest
     }
 
-    /// The setting with this name, which stays.
+    /// The setting with this name. It is not removed.
     pub(super) fn find(&self, name: &str) -> Option<Setting<'a>> {
         self.settings.iter().rfind(|setting| setting.name == name).cloned()
     }
@@ -52,7 +52,8 @@ impl<'a> Rest<'a> {
 }
 
 impl Reading<'_> {
-    /// Of the values for reads, writes and trims, the one that the pattern uses. A mix uses that of the reads.
+    /// A setting may have values for reads, writes and trims. Returns the one for the pattern; for a mix, that of the
+    /// reads.
     pub(super) fn directed<T: PartialEq>(
         &mut self,
         setting: &Setting<'_>,
@@ -75,7 +76,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The rate of all operations. fio has one rate for reads and one for writes; a mix has their sum.
+    /// The rate of all operations. fio has one rate for reads and one for writes; the rate of a mix is their sum.
     pub(super) fn rate(
         &mut self,
         setting: &Setting<'_>,
@@ -95,7 +96,7 @@ impl Reading<'_> {
         self.value(&setting, read, "is not a whole number").map(Some)
     }
 
-    /// Whether a setting is on. Without a value it is.
+    /// True if a setting is on. A setting without a value is on.
     pub(super) fn switch(&self, rest: &mut Rest<'_>, name: &str) -> Result<Option<bool>, JobError> {
         let Some(setting) = rest.take(&[name]) else { return Ok(None) };
         match setting.value {
@@ -140,13 +141,13 @@ impl Reading<'_> {
         self.differences.insert((at, what));
     }
 
-    /// A value that cannot be read.
+    /// The error for a value that cannot be read.
     pub(super) fn bad(&self, setting: &Setting<'_>, why: &str, hint: &str) -> JobError {
         let (key, why) = (setting.name.to_owned(), format!("{:?} {why}", setting.value.unwrap_or_default()));
         JobError::BadValue { at: self.text.span(setting.span.clone()), key, why, hint: hint.to_owned() }
     }
 
-    /// A setting that makes its section impossible.
+    /// The error for a setting that diskperf does not support, so that its section is left out.
     pub(super) fn unsupported(&self, setting: &Setting<'_>, what: &str, hint: &'static str) -> JobError {
         JobError::Unsupported { at: self.text.span(setting.span.clone()), what: what.to_owned(), hint }
     }

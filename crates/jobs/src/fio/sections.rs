@@ -25,7 +25,7 @@ pub struct Setting<'a> {
     pub span: Range<usize>,
 }
 
-/// A section, with the settings that it inherits.
+/// A section, including the settings that it inherits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section<'a> {
     /// Its name.
@@ -39,14 +39,16 @@ pub struct Section<'a> {
 /// The section that others inherit from.
 const GLOBAL: &str = "global";
 
-/// The most sections. Chosen: each becomes a workload, and a run of ten thousand workloads would never end.
+/// The maximum number of sections. Chosen: each becomes a workload, and a run of ten thousand workloads would never
+/// end.
 const MOST_SECTIONS: usize = 10_000;
 
-/// The most settings of a section. Chosen: twice the number of options of fio 3.33 (`fio --cmdhelp` lists some 250).
+/// The maximum number of settings of a section. Chosen: twice the number of options of fio 3.33 (`fio --cmdhelp` lists
+/// some 250).
 const MOST_SETTINGS: usize = 512;
 
-/// The most settings that all sections inherit: each section copies those of `[global]`, and a file of 50 KB could
-/// need a gigabyte. Chosen: 40 for each of 10,000 sections, about 20 MB.
+/// The maximum number of settings that all sections inherit together. Each section copies those of `[global]`, and a
+/// file of 50 KB could need a gigabyte. Chosen: 40 for each of 10,000 sections, about 20 MB.
 const MOST_INHERITED: usize = 40 * MOST_SECTIONS;
 
 /// The sections of a job.

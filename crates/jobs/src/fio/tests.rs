@@ -1,4 +1,4 @@
-//! fio jobs converted to job files and back.
+//! Tests that convert fio jobs to job files and back.
 
 use super::*;
 use crate::error::JobError;
@@ -26,7 +26,7 @@ fn refused(fio: &str) -> (String, String) {
     (error.to_string(), error.hint().unwrap_or_default())
 }
 
-/// fio jobs of users. A test of the program gives them to fio itself.
+/// fio jobs from users. A test of the program runs them with fio itself.
 const SAMPLES: [&str; 4] = [
     include_str!("../../samples/database.fio"),
     include_str!("../../samples/ssd.fio"),

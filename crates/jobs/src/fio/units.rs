@@ -1,7 +1,7 @@
-//! Numbers in fio jobs, with the meaning that they have in fio 3.33 (tried out). Numbers of which fio reads only the
-//! beginning (`1.5k` is one byte, `4 k` four) are refused.
+//! Numbers in fio jobs, with their meaning in fio 3.33 (tried out). Numbers are refused if fio reads only their
+//! beginning (`1.5k` is one byte, `4 k` is four).
 
-/// The setting `kb_base`: bytes of a `k`.
+/// The setting `kb_base`: the number of bytes in a `k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KbBase {
     /// 1024, the default; a `kib` then has 1000.
@@ -13,7 +13,7 @@ pub enum KbBase {
 /// The letters of the powers, from the first.
 const POWERS: &str = "kmgtp";
 
-/// A size: `4k`, `1MiB`, `4096`, `0x1000`.
+/// Parses a size in bytes: `4k`, `1MiB`, `4096`, `0x1000`.
 pub fn bytes(text: &str, base: KbBase) -> Option<u64> {
     let text = text.to_ascii_lowercase();
     let (number, unit) = number(&text)?;
@@ -29,7 +29,7 @@ pub fn bytes(text: &str, base: KbBase) -> Option<u64> {
     number.checked_mul(thousand.checked_pow(power)?)
 }
 
-/// A time in nanoseconds: `10s`, `500ms`, `1m`. `usual` is the unit of a number that has none.
+/// Parses a time in nanoseconds: `10s`, `500ms`, `1m`. `usual` is the unit of a number without one, in nanoseconds.
 pub fn nanos(text: &str, usual: u64) -> Option<u64> {
     let text = text.to_ascii_lowercase();
     let (number, unit) = number(&text)?;
@@ -46,19 +46,19 @@ pub fn nanos(text: &str, usual: u64) -> Option<u64> {
     number.checked_mul(scale)
 }
 
-/// A whole number.
+/// Parses a whole number.
 pub fn whole(text: &str) -> Option<u64> {
     number(text).filter(|(_, unit)| unit.is_empty()).map(|(number, _)| number)
 }
 
-/// Two sizes: `1k-4k` or `1k:4k`.
+/// Parses two sizes: `1k-4k` or `1k:4k`. Returns the smaller one first.
 pub fn range(text: &str, base: KbBase) -> Option<(u64, u64)> {
     let (low, high) = text.split_once(['-', ':'])?;
     let (low, high) = (bytes(low, base)?, bytes(high, base)?);
     Some((low.min(high), low.max(high)))
 }
 
-/// The number in front, and the rest.
+/// Splits a text into the number in front and the rest.
 fn number(text: &str) -> Option<(u64, &str)> {
     if let Some(digits) = text.strip_prefix("0x") {
         let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());

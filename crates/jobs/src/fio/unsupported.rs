@@ -1,7 +1,7 @@
 //! fio settings that are not converted, and the reason.
 
-/// Settings that do not change what diskperf measures, or that it always has: workloads take turns, files are synced
-/// and removed, and the jobs of a workload are reported together.
+/// Settings that do not change the measurement, or that diskperf always has: workloads take turns, files are synced and
+/// removed, and the jobs of a workload are reported together.
 pub(super) const NEEDLESS: [&str; 35] = [
     "allrandrepeat",
     "clat_percentiles",
@@ -40,7 +40,7 @@ pub(super) const NEEDLESS: [&str; 35] = [
     "write_lat_log",
 ];
 
-/// Reasons by setting.
+/// The reason for each setting.
 pub(super) const REASONS: [(&str, &str); 15] = [
     ("directory", "name the directory on the command line: diskperf run JOB.toml DIRECTORY"),
     ("filename", "name a target on the command line: a directory, file:PATH (only reads) or new:FSTYPE@DEVICE"),
@@ -59,5 +59,5 @@ pub(super) const REASONS: [(&str, &str); 15] = [
     ("flow", "workloads run one after another"),
 ];
 
-/// The reason of all other settings.
+/// The reason for all other settings.
 pub(super) const NO_SUCH_OPTION: &str = "diskperf has no such option";
