@@ -1,4 +1,4 @@
-//! Targets: reads the argument of the command line, and checks what it names.
+//! Targets: parses their arguments on the command line, and checks that they exist.
 
 pub mod aging;
 mod device;

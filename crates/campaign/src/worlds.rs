@@ -72,7 +72,7 @@ impl Worlds {
         Ok(worlds)
     }
 
-    /// The description of each target, with what is done to it before every execution.
+    /// The description of each target, with its renewal before every execution.
     pub fn infos(&self, plan: &Plan) -> Vec<TargetInfo> {
         let info =
             |ground: &Ground| TargetInfo { before_each: ground.before_each(plan.before), ..ground.info().clone() };

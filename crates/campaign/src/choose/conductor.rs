@@ -30,7 +30,7 @@ impl<'a> Conductor<'a> {
         (plan, most): (&mut Plan, Option<u32>),
         (targets, infos): (&[Target], &[TargetInfo]),
     ) -> Conductor<'a> {
-        // A discarded round is not one of the six that decide, nor of those that the user requested.
+        // The discarded round comes in addition, even if the user requested only the six that decide.
         let usual = if plan.budget.is_some() { MOST_ROUNDS } else { MOST_SIMULATED };
         plan.rounds = most.unwrap_or(usual).max(plan.schedule.least_to_decide());
         let stages = if goal.in_stages { stages(targets) } else { Vec::new() };

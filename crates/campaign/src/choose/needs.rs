@@ -1,4 +1,4 @@
-//! Requirements on the results, as in `read>=200MiB/s,commit.p99<=5ms`, whatever target is faster.
+//! Requirements on the results, as in `read>=200MiB/s,commit.p99<=5ms`. They do not depend on which target is faster.
 
 use report::unit;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! The changes from one stage to the next, from the targets as typed and from the properties found there.
 //!
 //! Policy:
-//!   1. first the properties that are new or different, as they would be typed; then those that are gone;
+//!   1. the properties that are new or different come first, as they would be typed; then those that are gone;
 //!   2. each of several options or attributes is listed by itself;
 //!   3. a property that was found, not typed, is reported only if its file system or controller is the same in both
 //!      stages: another file system has other mount options, and another controller other numbers;

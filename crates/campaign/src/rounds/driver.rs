@@ -10,7 +10,7 @@ use crate::events::Event;
 use crate::executions::History;
 use crate::signals::Stop;
 
-/// Result of one execution; none if it did not take place.
+/// Result of one execution; `None` if it did not take place.
 pub type Performed = Option<Result<Performance, Broken<Box<CampaignError>>>>;
 
 /// Place where alternatives are performed: the worlds of a run, machines that were just switched on, or a mock.
@@ -60,7 +60,7 @@ pub struct Outcome {
     pub histories: Vec<History>,
     /// The reason for its end.
     pub why: Why,
-    /// The mean time of its rounds; none if this process performed none.
+    /// The mean time of its rounds; `None` if this process performed no round.
     pub mean_round: Option<Nanos>,
 }
 
@@ -116,7 +116,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Adds a result to its history; none if there is none.
+    /// Adds a result to its history. Returns `None` if there is no result.
     fn add(&self, turn: Turn, performed: Performed, history: &mut History) -> Option<Ended> {
         let lasted = match performed? {
             Ok(performance) => {
@@ -160,7 +160,7 @@ mod tests {
         Rules { rounds, discard_first: false, until: Until::Rounds, limit: None, order, untimed: vec![false; 2] }
     }
 
-    /// A site on which every execution takes a second, of a clock that nothing else moves.
+    /// A site on which every execution takes a second, on a clock that only executions move.
     struct Mock<'a> {
         time: &'a Cell<u64>,
         result: &'a dyn Fn(Turn) -> Performed,

@@ -42,7 +42,7 @@ pub struct Turn {
 pub enum Step {
     /// The results so far have to be judged.
     Judge,
-    /// A round begins, of this number of rounds as far as it is known.
+    /// A round begins. `rounds` is the expected number of rounds.
     #[expect(missing_docs, reason = "the fields are named after what they hold")]
     Round { round: u32, rounds: u32 },
     /// These executions begin. Several may run side by side.
@@ -80,7 +80,7 @@ pub struct Standing {
     pub decided: usize,
     /// All comparisons.
     pub all: usize,
-    /// Estimate of the rounds that are still needed; none if it is unknown, or too large to be useful.
+    /// Estimate of the rounds that are still needed; `None` if it is unknown, or too large to be useful.
     pub more: Option<u32>,
 }
 
