@@ -321,8 +321,8 @@ impl Target {
         }
     }
 
-    /// Direct I/O must be a multiple of this number of bytes. `None` if the kernel does not tell. Makes and removes an
-    /// unnamed file.
+    /// Blocks of direct I/O must be a multiple of this number of bytes. `None` if the kernel does not tell. Makes and
+    /// removes an unnamed file.
     pub fn direct_alignment(&self) -> Option<u32> {
         match &self.site {
             Site::Directory { path, .. } => direct_alignment(path),

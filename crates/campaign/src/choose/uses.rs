@@ -20,7 +20,7 @@ pub struct Use {
 /// The uses with a name. The weights are our invention: no publication says which share of its operations each kind has
 /// in "a database". They follow from what each use waits for. A database waits for commits and random reads, mail for
 /// separate small files that are synced, a build for many small files that are created, read and removed. Media wait
-/// for long sequential files, images of virtual machines for random reads and overwriting. 1983 weighs the four
+/// for long sequential files, images (disks of virtual machines) for reads and overwrites. 1983 weighs the four
 /// programs of Kridle & McKusick equally.
 const USES: [(&str, &[(&str, f64)]); 6] = [
     ("database", &[("commit", 0.4), ("randread", 0.4), ("read_8192", 0.1), ("rewrite_8192", 0.1)]),

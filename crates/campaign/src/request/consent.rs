@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Consent {
-    /// To write to /, /boot and network file systems.
+    /// Consent to write to /, /boot and network file systems.
     pub yes: bool,
-    /// To destroy data on devices.
+    /// Consent to destroy data on devices.
     pub destroy_data: bool,
     /// The devices that may be overwritten, in words.
     pub confirm: Vec<String>,

@@ -135,9 +135,9 @@ pub struct Environment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheWish {
-    /// Cold.
+    /// The files are not in the page cache.
     Cold,
-    /// Warm.
+    /// The files are in the page cache.
     Warm,
 }
 

@@ -47,7 +47,7 @@ pub enum Schedule {
 }
 
 impl Schedule {
-    /// This number of rounds, which all count.
+    /// A schedule of this number of rounds, which all count.
     pub const fn fixed(rounds: u32) -> Schedule {
         Schedule::Fixed { rounds, promised: rounds, discard_first: false, must_agree: false }
     }

@@ -282,7 +282,7 @@ impl Rules<'_> {
         match self.limit {
             None => true,
             Some(Limit::Budget(budget)) => counted.saturating_sub(state.began) + mean <= budget,
-            // A round that is useful and not needed is not worth being late for.
+            // Enough rounds are done: another one is useful, but must not be late.
             Some(Limit::Deadline(deadline)) if self.until.has_enough(state.rounds_run()) => {
                 deadline.fits(counted, mean)
             }
@@ -341,7 +341,7 @@ impl State {
         round > 0 && !self.has_run && alternatives.iter().any(is_left)
     }
 
-    /// A campaign of this number of alternatives that begins now.
+    /// The state of a campaign with this number of alternatives, which begins now.
     pub fn new(alternatives: usize, now: Nanos) -> State {
         State {
             began: now,
@@ -361,7 +361,7 @@ impl State {
         self.courses[alternative].rounds.insert(round);
     }
 
-    /// Nothing begins from now on.
+    /// Records a request to stop.
     pub fn stop(&mut self) {
         self.is_stopped = true;
     }
@@ -379,24 +379,24 @@ impl State {
         }
     }
 
-    /// A round begins.
+    /// Begins a round.
     pub fn begin(&mut self, round: u32) {
         self.ran += u32::from(mem::take(&mut self.has_run));
         (self.round, self.passed) = (round, 0);
     }
 
-    /// An execution was left out of its round.
+    /// Leaves out the next execution of the round.
     pub fn skip(&mut self) {
         self.passed += 1;
     }
 
-    /// An execution is over, and has no result.
+    /// Records an execution that ended without a result.
     pub fn give_up(&mut self, turn: Turn) {
         self.courses[turn.alternative].rounds.insert(turn.round);
         self.passed += 1;
     }
 
-    /// An execution is over.
+    /// Records an execution that ended.
     pub fn add(&mut self, turn: Turn, ended: Ended) {
         self.give_up(turn);
         let course = &mut self.courses[turn.alternative];
@@ -406,7 +406,7 @@ impl State {
         self.findings = None;
     }
 
-    /// The limit does not count this time.
+    /// Excludes this time from the limit.
     pub fn uncount(&mut self, time: Nanos) {
         self.uncounted += time;
     }

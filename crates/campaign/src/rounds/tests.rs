@@ -214,9 +214,9 @@ fn it_ends_when_the_comparison_is_decided() {
     play.until_performed(8);
     play.findings = standing(3, 3, None);
     assert_eq!((play.play_on(), play.performed.len()), (Why::Decided, 8));
-    // At least six; later what the spread asks for.
+    // At least six; later as many as the spread demands.
     assert_eq!(play.foretold, [6, 6, 11, 12, 13, 14, 15, 8]);
-    // While nothing was compared, nothing is decided.
+    // Before anything was compared, the comparison is not decided.
     assert!(!Standing { decided: 0, all: 0, more: None }.is_over());
 }
 
