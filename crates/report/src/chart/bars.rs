@@ -1,4 +1,5 @@
-//! Bars from zero, each under its name and its figure, on one axis: with an interval, and a dot for every round.
+//! Horizontal bars from zero on one axis, each under its name and its figure, with an interval and a dot for every
+//! round.
 
 use super::NARROW;
 use super::figures::Drawn;
@@ -10,35 +11,35 @@ use super::svg::{Along, Path, Shape, Svg};
 pub(super) struct Bar {
     /// The class of its colour.
     pub(super) class: String,
-    /// What the chart tells apart that it belongs to; nothing where that is nothing.
+    /// The series of the bar in the chart; empty if the chart has no series.
     pub(super) series: String,
-    /// Its name; nothing where the heading is.
+    /// The name of the bar; empty if the heading names it.
     pub(super) label: String,
-    /// Its figure, in words.
+    /// The figure as text, with its unit.
     pub(super) said: String,
-    /// What is said to who points at it.
+    /// The text of the tooltip.
     pub(super) tip: String,
-    /// What is drawn: nothing where nothing was measured.
+    /// The values to draw; empty if nothing was measured.
     pub(super) drawn: Drawn,
 }
 
 /// Bars under one heading.
 pub(super) struct Group {
-    /// The heading.
+    /// The heading of the group.
     pub(super) heading: String,
-    /// At least one.
+    /// The bars; at least one.
     pub(super) bars: Vec<Bar>,
 }
 
-/// A bar, in which an interval and dots can be told apart.
+/// The height of a bar in pixels; an interval and dots must be distinguishable in it.
 const HIGH: f64 = 11.0;
-/// From a bar to the next text.
+/// From a bar to the next text, in pixels.
 const GAP: f64 = 6.0;
-/// From a group to the next.
+/// From a group to the next, in pixels.
 const BETWEEN: f64 = 6.0;
 
 impl Group {
-    /// Whether the heading stands in the line of the only bar.
+    /// True if the heading and the figure of the only bar fit on one line.
     fn is_single(&self) -> bool {
         matches!(&self.bars[..], [only] if only.label.is_empty() && Heading::of(&self.heading).has_room_for(&only.said))
     }
@@ -49,11 +50,11 @@ impl Group {
     }
 }
 
-/// An interval lengthens the axis by so much at most: that of two rounds may reach ten times as far as what was
-/// measured, and leave the bars no room. Ours.
+/// The most by which intervals lengthen the axis, as a factor. The interval of two rounds may reach ten times the
+/// measured value and leave no room for the bars. A choice.
 const MOST_BEYOND: f64 = 1.3;
 
-/// From zero to what was measured, and to the ends of intervals near it.
+/// Returns an axis from zero to the largest measured value, or to the ends of intervals near it.
 fn scale(groups: &[Group]) -> Scale {
     let drawn = || groups.iter().flat_map(|group| &group.bars).map(|bar| &bar.drawn);
     let measured = || drawn().flat_map(|drawn| drawn.dots.iter().copied().chain(drawn.value));
@@ -62,7 +63,7 @@ fn scale(groups: &[Group]) -> Scale {
     Scale::linear(measured().chain(ends))
 }
 
-/// All groups below each other, and how high that is. The axis is labelled by what turns a value into words.
+/// Draws all groups below each other and returns the drawing with its height. `label` formats the values of the axis.
 pub(super) fn draw(groups: &[Group], label: fn(f64) -> String) -> (Svg, f64) {
     let scale = scale(groups);
     let foot = groups.iter().map(Group::height).sum::<f64>() + 2.0;
@@ -86,7 +87,7 @@ pub(super) fn draw(groups: &[Group], label: fn(f64) -> String) -> (Svg, f64) {
             if let Some(value) = bar.drawn.value {
                 svg.rect("bar", 0.0, scale.share(value), y, HIGH, "");
                 let dots = dots(bar, &scale);
-                // A ring is seen on the bar and beside it.
+                // The dots are drawn twice, so that a dot is visible on the bar and beside it.
                 let paths = [("dots", dots.clone()), ("dots within", dots), ("whisker", whisker(bar, &scale))];
                 svg.stretched(y, HIGH, &paths);
                 if bar.drawn.interval.is_some_and(|(_, high)| scale.is_beyond(high)) {
@@ -101,11 +102,11 @@ pub(super) fn draw(groups: &[Group], label: fn(f64) -> String) -> (Svg, f64) {
     (svg, foot + AXIS)
 }
 
-/// The most dots of a bar: more cannot be told apart.
+/// The most dots of a bar: more would be indistinguishable.
 const MOST_DOTS: usize = 30;
 
-/// A dot for each round, where there are several; of very many as many as can be told apart, from the least to the
-/// largest.
+/// Returns a dot for each round if there are several. Of more than [`MOST_DOTS`], it keeps a selection from the
+/// smallest to the largest value.
 fn dots(bar: &Bar, scale: &Scale) -> Path {
     let mut several = if bar.drawn.dots.len() > 1 { bar.drawn.dots.clone() } else { Vec::new() };
     if several.len() > MOST_DOTS {
@@ -116,7 +117,7 @@ fn dots(bar: &Bar, scale: &Scale) -> Path {
     several.iter().fold(Path::default(), |path, value| path.dot(scale.share(*value), HIGH - 2.5))
 }
 
-/// The interval: a line with an end on both sides, but for one that goes on beyond the chart.
+/// Returns the interval as a line with an end mark on both sides. An end beyond the chart has no mark.
 fn whisker(bar: &Bar, scale: &Scale) -> Path {
     let Some((low, high)) = bar.drawn.interval else { return Path::default() };
     let end = |path: Path, value| match scale.is_beyond(value) {

@@ -1,15 +1,17 @@
-//! Which charts of a document are kept, so that its page stays small.
+//! Chooses the charts of a document that are kept, so that its page stays small.
 //!
 //! Policy:
 //!   1. the first chart of every subject comes before the second of any, in the order of subjects;
-//!   2. what no longer fits is left to the table, which has every figure, and a smaller one behind it may still fit;
-//!   3. how many were left out is said in the title of the last one kept of their subject, or of the last one of all.
+//!   2. a chart that no longer fits is left out, because the table has every figure. A smaller one after it may still
+//!      fit;
+//!   3. the number of charts left out is in the title of the last chart kept of their subject, or of the last chart of
+//!      all.
 
 use std::collections::BTreeMap;
 
 use super::{Chart, MOST_BYTES, Subject};
 
-/// As many as there is room for, in the order in which they came.
+/// Returns the charts that fit into [`MOST_BYTES`], in their original order.
 pub(super) fn within(charts: Vec<Chart>) -> Vec<Chart> {
     let mut seen: BTreeMap<Subject, usize> = BTreeMap::new();
     let turn = |chart: &Chart| {
@@ -45,7 +47,7 @@ pub(super) fn within(charts: Vec<Chart>) -> Vec<Chart> {
     kept
 }
 
-/// What a chart takes in a page: what it draws, and its title and names.
+/// Returns the bytes of a chart in a page: its drawing, its title and the names of its series.
 fn size(chart: &Chart) -> usize {
     chart.svg.len() + chart.title.len() + chart.series.iter().map(String::len).sum::<usize>()
 }
@@ -67,6 +69,6 @@ fn say(chart: &mut Chart, count: usize, of_other: Option<Subject>) {
     chart.svg =
         chart.svg.replacen("</title>", &format!("{said}</title>"), 1).replacen("</desc>", &format!("{said}</desc>"), 1);
     chart.title += &said;
-    // It ends as a sentence does.
+    // The description stays a sentence with a final stop.
     chart.told = format!("{}{said}.", chart.told.trim_end_matches('.'));
 }

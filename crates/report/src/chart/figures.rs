@@ -1,4 +1,4 @@
-//! What charts say of a cell in words, and in which order they name targets.
+//! Texts of charts about a cell, and the order of targets in charts.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use crate::names::different;
 use crate::numbers::{RUNS, figure, supported_digits, time_each};
 use crate::plain;
 
-/// So many figures are told to who cannot see a chart; the others stand in the table.
+/// The most figures in the description of a chart, for readers who cannot see it; the table has the others.
 pub(super) const TOLD: usize = 6;
 
-/// How often the colours of [`super::STYLE`] are used before they begin again.
+/// The number of colours in [`super::STYLE`]. Further series use them again from the first.
 const COLOURS: usize = 6;
 
-/// What a chart tells apart: the targets of a document in the order of the run, whatever else has cells behind them.
+/// The series of a chart: the targets of a document in the order of the run, then all other targets that have cells.
 pub(super) struct Names<'a> {
     names: Vec<&'a str>,
     places: BTreeMap<&'a str, usize>,
 }
 
 impl<'a> Names<'a> {
-    /// The targets that ran alone, and those that were published if these are asked for.
+    /// Collects the targets that ran alone, and the published ones if `with_published` is set.
     pub(super) fn of(document: &'a Document, with_published: bool) -> Names<'a> {
         let own = document.run.targets.iter().map(|target| target.name.as_str());
         let alone = document
@@ -36,29 +36,29 @@ impl<'a> Names<'a> {
         Names { names, places }
     }
 
-    /// The class of its colour; of several at once, that of none.
+    /// Returns the CSS class of a target's colour. Several targets at once have no colour of a target.
     pub(super) fn class(&self, name: &str) -> String {
         self.places.get(name).map_or_else(|| "all".to_owned(), |place| class(*place))
     }
 
-    /// Its name as that of a series; nothing where there is but one, or where several are meant.
+    /// Returns the name of a target as a series. Empty if there is only one target, or if `name` means several.
     pub(super) fn series(&self, name: &str) -> String {
         let is_one_of_many = self.names.len() > 1 && self.places.contains_key(name);
         if is_one_of_many { plain::line(name).into_owned() } else { String::new() }
     }
 
-    /// All of them as series; none where there is but one.
+    /// Returns all names as series; none if there is only one.
     pub(super) fn all(&self) -> Vec<String> {
         self.names.iter().map(|name| self.series(name)).filter(|name| !name.is_empty()).collect()
     }
 
-    /// All names.
+    /// Returns all names.
     pub(super) fn each(&self) -> &[&'a str] {
         &self.names
     }
 }
 
-/// The class of a colour.
+/// Returns the CSS class of a colour.
 pub(crate) fn class(place: usize) -> String {
     format!("s{}", place % COLOURS)
 }
@@ -69,7 +69,7 @@ pub(super) fn said(cell: &Cell) -> String {
     figure(rate) + star(cell)
 }
 
-/// What a suspect figure carries.
+/// Returns the star of a suspect figure; empty if it is not suspect.
 pub(super) fn star(cell: &Cell) -> &'static str {
     if cell.is_suspect() { "*" } else { "" }
 }
@@ -95,7 +95,7 @@ pub(super) fn marks(cell: &Cell) -> String {
     cell.marks.iter().filter(|mark| mark.code != MarkCode::Nested).map(said).collect()
 }
 
-/// `621 to 787`; of runs of a command, the shortest first, `12 to 37 ms`.
+/// `621 to 787`; for runs of a command `12 to 37 ms`, the shortest first.
 fn ends(rate: &Rate) -> Option<String> {
     let digits = supported_digits(rate);
     let (low, high) = interval(rate)?;
@@ -111,7 +111,7 @@ fn ends(rate: &Rate) -> Option<String> {
     Some(format!("{} to {longest}", shortest.strip_suffix(&format!(" {unit}")).unwrap_or(&shortest)))
 }
 
-/// How long a bar is, where its interval ends, and what it is the mean of.
+/// The values of a bar: its length, its interval, and the rounds that it is the mean of.
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
     pub(super) value: Option<f64>,
@@ -119,7 +119,8 @@ pub(super) struct Drawn {
     pub(super) dots: Vec<f64>,
 }
 
-/// Of runs of a command it is drawn how many seconds one takes, as it is said: the fastest round is the shortest.
+/// Returns the values to draw for a cell. Runs of a command are drawn as seconds per run, as in the text: the fastest
+/// round is the shortest bar.
 pub(super) fn drawn(cell: &Cell) -> Drawn {
     let Some(rate) = &cell.rate else { return Drawn::default() };
     if rate.unit != RUNS {
@@ -133,24 +134,24 @@ pub(super) fn drawn(cell: &Cell) -> Drawn {
     }
 }
 
-/// The interval in the unit of the rate.
+/// Returns the interval in the unit of the rate.
 pub(super) fn interval(rate: &Rate) -> Option<(f64, f64)> {
     Some((in_unit(rate, rate.low?), in_unit(rate, rate.high?)))
 }
 
-/// An amount a second in the unit of the rate.
+/// Converts an amount per second to the unit of the rate.
 pub(super) fn in_unit(rate: &Rate, per_second: f64) -> f64 {
     per_second * rate.value / rate.per_second
 }
 
-/// The rate of every round that counts, in the unit of the rate.
+/// Returns the rate of every round that counts, in the unit of the rate.
 fn rounds(cell: &Cell) -> Vec<f64> {
     let Some(rate) = &cell.rate else { return Vec::new() };
     let of_round = |round| rate_of(cell, round, rate.base);
     cell.kept().filter_map(of_round).map(|per_second| in_unit(rate, per_second)).collect()
 }
 
-/// Said where a chart does not have all of so many.
+/// Returns a note if a chart shows only `most` of `all` items.
 pub(super) fn left_out(all: usize, most: usize) -> String {
     match all.saturating_sub(most) {
         0 => String::new(),
@@ -158,7 +159,7 @@ pub(super) fn left_out(all: usize, most: usize) -> String {
     }
 }
 
-/// Figures in a sentence, the first of them.
+/// Returns a sentence with the first [`TOLD`] figures.
 pub(super) fn told(what: &str, figures: &[String]) -> String {
     format!("{what}: {}.", listed(figures, TOLD, "; "))
 }

@@ -1,4 +1,5 @@
-//! What stands around the drawing of every chart: its element, its axes, its words for who cannot see it.
+//! The frame around the drawing of every chart: its SVG element, its axes, and its description for readers who cannot
+//! see it.
 
 use super::svg::{Along, Svg};
 use super::words::Anchor;
@@ -6,22 +7,22 @@ use super::words::{self, BOLD, Label};
 use super::{Chart, NARROW, Subject};
 use crate::plain;
 
-/// A chart with an upright axis has so many pixels for its labels to the left...
+/// Room for the labels to the left of a chart with a vertical axis, in pixels. The style sheet repeats it.
 pub(super) const LEFT: f64 = 48.0;
 
-/// ...and some to the right, so that its last dot is seen whole (the style sheet has both).
+/// Room to the right, so that the last dot is complete, in pixels. The style sheet repeats it.
 pub(super) const RIGHT: f64 = 8.0;
 
-/// The narrowest ground between them.
+/// The narrowest plot area between them, in pixels.
 pub(super) const NARROW_GROUND: f64 = NARROW - LEFT - RIGHT;
 
-/// From the lower end of an axis along to the line that its labels stand on.
+/// From the foot of the plot area to the baseline of its labels, in pixels.
 const BELOW: f64 = 15.0;
 
-/// What an axis along takes, its labels included.
+/// The height of a horizontal axis including its labels, in pixels.
 pub(super) const AXIS: f64 = 21.0;
 
-/// What a chart says of itself.
+/// The title, the series and the description of a chart.
 pub(super) struct Frame {
     pub(super) subject: Subject,
     pub(super) title: String,
@@ -30,17 +31,17 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// With labels above what they name.
+    /// A chart whose labels are above the things that they name.
     pub(super) fn plain(self, drawing: Svg, height: f64) -> Chart {
         self.around("chart", drawing, height)
     }
 
-    /// A row for each bar or strip, whose labels a page with room moves into a gutter to the left.
+    /// A chart with a row for each bar or strip. If there is room, the page moves the labels into a gutter to the left.
     pub(super) fn rows(self, drawing: Svg, height: f64) -> Chart {
         self.around("chart rows", drawing, height)
     }
 
-    /// With an upright axis, whose labels stand to the left of the ground.
+    /// A chart with a vertical axis, whose labels are to the left of the plot area.
     pub(super) fn upright(self, drawing: Svg, height: f64) -> Chart {
         self.around("chart upright", drawing, height)
     }
@@ -65,7 +66,7 @@ impl Frame {
     }
 }
 
-/// An axis along the foot of a ground, with lines through it. The more important labels come first.
+/// Draws a horizontal axis at the foot of a plot area, with grid lines. The more important labels come first.
 pub(super) fn along(svg: &mut Svg, labels: impl IntoIterator<Item = Label>, room: f64, top: f64, foot: f64) {
     for label in words::apart(labels, room) {
         svg.upright("grid", label.share, top, foot);
@@ -74,7 +75,7 @@ pub(super) fn along(svg: &mut Svg, labels: impl IntoIterator<Item = Label>, room
     svg.level("axis", 0.0, 1.0, foot);
 }
 
-/// An upright axis: a line and a label for each share of the height, from the foot.
+/// Draws a vertical axis: a line and a label for each share of the height, from the foot.
 pub(super) fn upright(svg: &mut Svg, labels: impl IntoIterator<Item = Label>, top: f64, foot: f64) {
     let mut last = f64::INFINITY;
     for (share, label) in labels {
@@ -89,37 +90,37 @@ pub(super) fn upright(svg: &mut Svg, labels: impl IntoIterator<Item = Label>, to
     }
 }
 
-/// Labels of an upright axis keep so many pixels apart.
+/// The least distance between labels of a vertical axis, in pixels.
 const LEAST_APART: f64 = 15.0;
 
-/// A line of text.
+/// The height of a line of text, in pixels.
 pub(super) const LINE: f64 = 16.0;
 
-/// The name of a program above its targets, in as many lines as it needs.
+/// The name of a program above its targets, broken into as many lines as it needs.
 pub(super) struct Heading(Vec<String>);
 
 impl Heading {
-    /// Of this name.
+    /// Breaks a name into lines.
     pub(super) fn of(name: &str) -> Heading {
         Heading(words::lines(&plain::line(name), NARROW / BOLD))
     }
 
-    /// Whether the name leaves room beside it for these words, so that both stand in one line.
+    /// True if the name and these words fit on one line.
     pub(super) fn has_room_for(&self, said: &str) -> bool {
         matches!(&self.0[..], [line] if BOLD * words::width(line) + BESIDE + words::width(said) <= NARROW)
     }
 
-    /// How high it is.
+    /// The height in pixels.
     pub(super) fn height(&self) -> f64 {
         LINE * self.0.len() as f64
     }
 
-    /// Draws it above its bars.
+    /// Draws the heading above its bars.
     pub(super) fn draw(&self, svg: &mut Svg, y: f64) {
         self.draw_as("name", svg, y);
     }
 
-    /// Draws it as the label of its only bar.
+    /// Draws the heading as the label of its only bar.
     pub(super) fn draw_as_label(&self, svg: &mut Svg, y: f64) {
         self.draw_as("name label", svg, y);
     }
@@ -131,13 +132,14 @@ impl Heading {
     }
 }
 
-/// From the upper end of a line to what its letters stand on.
+/// From the top of a line of text to its baseline, in pixels.
 pub(super) const BASE: f64 = 12.0;
 
-/// What is at least between words to the left and words to the right.
+/// The least distance between text on the left and text on the right, in pixels.
 const BESIDE: f64 = 10.0;
 
-/// A line with words on both sides. Those to the right are whole; of those to the left what there is room for.
+/// Draws a line of text on both sides. The text on the right is complete; the text on the left is shortened to the room
+/// left.
 pub(super) fn both_sides(svg: &mut Svg, y: f64, left: &str, right: &str) {
     let room = NARROW - words::width(right) - BESIDE;
     if !left.is_empty() {
@@ -146,5 +148,5 @@ pub(super) fn both_sides(svg: &mut Svg, y: f64, left: &str, right: &str) {
     svg.text("said", Along::Share(1.0), y + BASE, Anchor::End, right);
 }
 
-/// From the middle of a line of text to what it stands on.
+/// From the middle of a line of text to its baseline, in pixels.
 pub(super) const MIDDLE: f64 = 4.0;

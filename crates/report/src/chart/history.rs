@@ -1,5 +1,5 @@
-//! Several runs in one chart: of each test of one preset that they have in common, the rate of every run as a ratio to
-//! that of the first.
+//! Several runs in one chart: for each test of one preset that they have in common, the rate of every run as a ratio to
+//! the rate of the first run.
 
 use stats::{Cell, Document};
 
@@ -12,9 +12,9 @@ use super::words::shared;
 use super::{Chart, NARROW, Subject};
 use crate::names::{CellNames, grouped};
 
-/// The height of a strip, which has one dot.
+/// The height of a strip with one dot, in pixels.
 const STRIP: f64 = 12.0;
-/// From a test to the next.
+/// From a test to the next, in pixels.
 const BETWEEN: f64 = 6.0;
 /// Intervals farther than this from 1 end at the edge.
 const FURTHEST: f64 = 8.0;
@@ -26,7 +26,7 @@ struct Dot<'a> {
     ends: Option<(f64, f64)>,
 }
 
-/// A chart of a document whose targets are runs; none if no test is in two of them.
+/// Returns a chart of a document whose targets are runs; `None` if no two runs share a test.
 pub(super) fn chart(document: &Document) -> Option<Chart> {
     let names = Names::of(document, false);
     let cell_names = CellNames::of(&document.cells);
@@ -37,7 +37,7 @@ pub(super) fn chart(document: &Document) -> Option<Chart> {
         .filter(|(_, dots)| dots.len() > 1)
         .collect();
     let all = rows.iter().map(|(_, dots)| dots.len()).sum::<usize>();
-    // Whole tests, and the first one however many runs have it.
+    // Only whole tests are shown, and always the first one, however many runs it has.
     let mut shown = 0;
     let fits = |(_, dots): &&(String, Vec<Dot>)| {
         let with = shown + dots.len();
@@ -95,13 +95,13 @@ pub(super) fn chart(document: &Document) -> Option<Chart> {
     Some(frame.rows(svg, foot + AXIS))
 }
 
-/// Said of a test whose results are not of the same settings.
+/// Added to the name of a test whose results have different settings.
 const DIFFERENT: &str = " (settings differ)";
 
-/// Settings that tell where a test ran, and not what it did.
+/// Settings that describe the target of a test, not its work.
 const SURROUNDINGS: [&str; 2] = ["file_system", "tune"];
 
-/// Whether all of them did the same.
+/// True if all cells have the same settings, [`SURROUNDINGS`] excepted.
 fn is_same(cells: &[&Cell]) -> bool {
     let settings = |cell: &'_ Cell| {
         let own = cell.parameters.iter().filter(|(key, _)| !SURROUNDINGS.contains(&key.as_str()));
@@ -110,7 +110,7 @@ fn is_same(cells: &[&Cell]) -> bool {
     cells.windows(2).all(|two| settings(two[0]) == settings(two[1]))
 }
 
-/// The results of one test that count the same, against the first.
+/// Returns the results of one test that count the same unit, as ratios to the first one.
 fn dots<'a>(cells: &[&'a Cell]) -> Vec<Dot<'a>> {
     let Some(first) = cells.iter().find_map(|cell| cell.rate.as_ref()).filter(|rate| rate.per_second > 0.0) else {
         return Vec::new();

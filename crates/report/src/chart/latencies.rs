@@ -1,5 +1,5 @@
-//! How long single operations took: of each program and target the percentiles on a logarithmic axis, each with a shape
-//! of its own, joined by a line.
+//! Latencies of single operations: for each program and target the percentiles on a logarithmic axis. Each percentile
+//! has its own shape; a line joins them.
 
 use stats::{Cell, Document, Latency, LatencyKind, Provenance};
 use units::Nanos;
@@ -14,14 +14,14 @@ use super::words::{shared, width};
 use super::{Chart, NARROW, Subject};
 use crate::names::{CellNames, grouped};
 
-/// What the percentiles of a cell are drawn in.
+/// The height of the strip for the percentiles of a cell, in pixels.
 const STRIP: f64 = 15.0;
-/// From a program to the next.
+/// From a program to the next, in pixels.
 const BETWEEN: f64 = 6.0;
-/// The line that tells the shapes.
+/// The height of the legend of shapes, in pixels.
 const KEY: f64 = 22.0;
 
-/// How a percentile is called, and drawn.
+/// The name and the shape of each percentile.
 const SHAPES: [(&str, Shape); 5] = [
     ("p50", Shape::Circle { hollow: false }),
     ("p90", Shape::Circle { hollow: true }),
@@ -30,7 +30,7 @@ const SHAPES: [(&str, Shape); 5] = [
     ("max", Shape::Stroke),
 ];
 
-/// A chart for each way in which times are counted.
+/// Returns a chart for each kind of latency: service and response.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let names = Names::of(document, false);
     let of_kind = |kind| {
@@ -44,7 +44,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
     [LatencyKind::Service, LatencyKind::Response].into_iter().filter_map(of_kind).collect()
 }
 
-/// In the order of [`SHAPES`].
+/// Returns the latencies in the order of [`SHAPES`].
 fn times(latency: Latency) -> [Option<u64>; 5] {
     [Some(latency.p50), latency.p90, latency.p99, latency.p999, Some(latency.max)]
 }
@@ -103,7 +103,7 @@ fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell,
     frame.rows(svg, foot + AXIS)
 }
 
-/// Which shape is which.
+/// Draws the legend of the shapes.
 fn key(svg: &mut Svg) {
     let mut x = 6.0;
     for (name, shape) in SHAPES {
@@ -113,7 +113,7 @@ fn key(svg: &mut Svg) {
     }
 }
 
-/// The line from the half to the longest, and the shapes on it.
+/// Draws the line from the median to the maximum, and the shapes on it.
 fn strip(svg: &mut Svg, scale: &Scale, latency: Latency, y: f64) {
     let at = |nanos: u64| scale.share(nanos as f64);
     let middle = STRIP / 2.0 - 1.0;
@@ -126,13 +126,13 @@ fn strip(svg: &mut Svg, scale: &Scale, latency: Latency, y: f64) {
     }
 }
 
-/// `46 us / 65 us*`: half, and 99 %.
+/// `46 us / 65 us*`: the median and the 99th percentile.
 fn said((cell, latency): &(&Cell, Latency)) -> String {
     let p99 = latency.p99.map_or_else(|| "n.m.".to_owned(), |nanos| Nanos(nanos).to_string());
     format!("{} / {p99}{}", Nanos(latency.p50), figures::star(cell))
 }
 
-/// All of them.
+/// Returns all percentiles of a cell as text.
 fn tip(cell: &Cell, name: &str, latency: Latency) -> String {
     let figure = |((name, _), nanos): ((&str, Shape), Option<u64>)| {
         format!("{name} {}", nanos.map_or_else(|| "n.m.".to_owned(), |nanos| Nanos(nanos).to_string()))

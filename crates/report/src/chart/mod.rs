@@ -1,14 +1,15 @@
 //! Charts of a document, as SVG: a document in, text out. No file, no clock, no script.
 //!
 //! Policy:
-//!   1. a chart is as wide as the place where it stands, and its text as large as the text around it: positions along
-//!      it are percentages, sizes of text and strokes are pixels;
-//!   2. names are above their bars, so that a phone has room for both; the style sheet moves them into a gutter to the
-//!      left if there is room. A label that would touch another at [`NARROW`] pixels is left out;
-//!   3. colour never tells alone: lines are dashed each in its own way, bars are named, verdicts have shapes and words;
-//!   4. colours are variables of [`STYLE`], so that light, dark and print are the page's;
+//!   1. a chart is as wide as its container, and its text as large as the text around it: positions along it are
+//!      percentages, sizes of text and strokes are pixels;
+//!   2. names are above their bars, so that a phone has room for both. If there is room, the style sheet moves them
+//!      into a gutter to the left. A label that would touch another at [`NARROW`] pixels is left out;
+//!   3. colour is never the only distinction: every line has its own dashes, bars have names, verdicts have shapes and
+//!      words;
+//!   4. colours are variables of [`STYLE`], so that the page controls them for light, dark and print;
 //!   5. the charts of a document are not larger than [`MOST_BYTES`]: the first of each subject come before the second;
-//!   6. a chart of which nothing was measured is not made.
+//!   6. a chart without any measured value is not made.
 
 mod bars;
 mod budget;
@@ -43,44 +44,45 @@ pub use standalone::standalone;
 /// The part of a page that a chart belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
-    /// How fast, with intervals.
+    /// Rates with their intervals.
     Rates,
-    /// Which of two is faster.
+    /// Ratios of two targets.
     Choice,
-    /// The rate while a program ran, and what happened meanwhile.
+    /// The rate while a program ran, and the events in that time.
     OverTime,
-    /// How long single operations took.
+    /// Latencies of single operations.
     Latency,
-    /// All at once, beside what each does alone.
+    /// Rates of programs that run at the same time, next to their rates alone.
     Together,
-    /// Where each millisecond went.
+    /// The breakdown of the elapsed time.
     Time,
-    /// Seconds over the size of a buffer.
+    /// Seconds per run over the size of the buffer.
     Sweep,
-    /// What was published beside what was found here.
+    /// Published figures next to those of the run.
     Paper,
 }
 
-/// One chart. All of it is plain text, still to be escaped, but for the SVG.
+/// One chart. Its texts must still be escaped; its SVG is complete.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// The part of a page that it belongs to.
+    /// The part of the page that it belongs to.
     pub subject: Subject,
-    /// What stands above it.
+    /// The title above the chart.
     pub title: String,
-    /// The names of what it tells apart, each with the colour of [`Chart::class`]. In the SVG every group
-    /// `class="series s1" data-series="NAME"` belongs to one of them. Empty if there is only one.
+    /// The names of the series, each with the colour of [`Chart::class`]. In the SVG every group `class="series s1"
+    /// data-series="NAME"` belongs to one series. Empty if there is only one.
     pub series: Vec<String>,
-    /// An element `<svg class="chart">` to be put into a page that has [`STYLE`].
+    /// An element `<svg class="chart">` for a page that has [`STYLE`].
     pub svg: String,
-    /// What it shows, in a sentence or two, for who cannot see it.
+    /// A description in a sentence or two, for readers who cannot see the chart.
     pub told: String,
-    /// How high it is, in pixels.
+    /// The height in pixels.
     pub height: u32,
 }
 
 impl Chart {
-    /// The class of the colour of a series: of an owner of time always the same, of others by their place.
+    /// Returns the CSS class of the colour of a series. An owner of time always has the same colour; other series have
+    /// a colour by their index.
     pub fn class(&self, place: usize) -> String {
         match self.series.get(place) {
             Some(owner) if self.subject == Subject::Time => stacks::class(owner).to_owned(),
@@ -92,13 +94,13 @@ impl Chart {
 /// The style sheet that charts need: variables of colours, light and dark, and classes.
 pub const STYLE: &str = include_str!("style.css");
 
-/// The narrowest place that a chart is made for, in pixels: a telephone of 320 with a margin on both sides.
+/// The narrowest width that charts are made for, in pixels: a phone of 320 pixels with a margin on both sides.
 pub const NARROW: f64 = 264.0;
 
-/// The charts of a document are not larger than this: half of what a page may have.
+/// The most bytes of all charts of a document: half of the limit of a page.
 pub const MOST_BYTES: usize = 150_000;
 
-/// Charts of a document, in the order of [`Subject`].
+/// Returns the charts of a document, in the order of [`Subject`].
 pub fn charts(document: &Document) -> Vec<Chart> {
     let subjects = [
         rates::charts,
@@ -113,17 +115,17 @@ pub fn charts(document: &Document) -> Vec<Chart> {
     budget::within(subjects.into_iter().flat_map(|charts| charts(document)).collect())
 }
 
-/// Several runs, which are the targets of this document: their rates in one chart.
+/// Returns one chart with the rates of several runs, which are the targets of this document.
 pub(crate) fn runs(document: &Document) -> Option<Chart> {
     history::chart(document)
 }
 
-/// Tests over all stored runs, in one chart unless they are more than there are colours.
+/// Returns the tests over all stored runs in one chart, or in several if there are more tests than colours.
 pub fn past(history: &History) -> Vec<Chart> {
     past::charts(history)
 }
 
-/// Cells of the tables of 1983: what was printed beside what is simulated. A chart for each table and file system.
+/// Returns a chart for each table and file system of 1983, with the printed and the simulated figures.
 pub fn paper(cells: &[Comparison]) -> Vec<Chart> {
     published::tables(cells)
 }

@@ -1,14 +1,15 @@
-//! The rate in each quarter of a second, round after round, a line for each target; and what happened meanwhile, where
-//! it did.
+//! The rate in each quarter of a second, round after round, a line for each target; and the events of that time at
+//! their positions.
 //!
 //! Policy:
-//!   1. all rounds are drawn equally wide, as wide as the longest: what happened at the same time of a round stands at
-//!      the same place in it, and targets can be compared;
-//!   2. of a preset that goes on until a rate is steady, the rounds before that are drawn too, on shaded ground;
-//!   3. programs that were over before anything could be seen have no chart: fewer than so many quarters of a second;
-//!   4. of the others, those with marks of that kind come before those that merely took long;
-//!   5. in many rounds the lines of several targets would cover each other: each target has a small chart then, with
-//!      the axes and the colours that one chart would have.
+//!   1. all rounds are drawn with the same width, that of the longest: the same time in a round has the same position
+//!      in each, so that targets can be compared;
+//!   2. if a preset continues until a rate is steady, the earlier rounds are drawn too, on a shaded background;
+//!   3. programs that ended too early to show anything have no chart: those with fewer than [`LEAST_INTERVALS`]
+//!      quarters of a second;
+//!   4. of the others, those with warnings about their rate over time come before those that merely took long;
+//!   5. in many rounds the lines of several targets would cover each other: each target then has a small chart, with
+//!      the axes and the colours of the one chart.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,35 +29,35 @@ use super::{Chart, NARROW, Subject};
 use crate::names::{CellNames, grouped};
 use crate::numbers::{RUNS, time_each};
 
-/// The most charts of a document: a page is to stay small.
+/// The most charts of a document, so that the page stays small.
 const MOST_CHARTS: usize = 6;
-/// The most small charts, each of one target, but for those of the first program.
+/// The most small charts, each of one target. Those of the first program do not count.
 const MOST_SMALL: usize = 12;
-/// More rounds than this give each target a chart of its own.
+/// With more rounds than this, each target gets its own chart.
 const MANY_ROUNDS: usize = 8;
-/// The most points of a line: more than half as many as a telephone has pixels for it.
+/// The most points of a line: more than half of a phone's pixels for it.
 const MOST_POINTS: usize = 120;
-/// The most lines of a chart: as many as there are colours.
+/// The most lines of a chart: the number of colours.
 const MOST_LINES: usize = 6;
 /// The fewest quarters of a second that show anything: two windows of `level`.
 const LEAST_INTERVALS: usize = 4;
-/// The most rounds that are each told apart: by a line between them, marks, and words for who points at them.
+/// The most rounds that are drawn separately, with a line between them, marks and tooltips.
 const MOST_TIPS: usize = 60;
-/// How high the ground is.
+/// The height of the plot area, in pixels.
 const GROUND: f64 = 120.0;
-/// Between the name of the unit and the uppermost label of the axis.
+/// From the name of the unit to the uppermost label of the axis, in pixels.
 const UNDER_UNIT: f64 = 8.0;
-/// A row of marks above the ground.
+/// The height of a row of marks above the plot area, in pixels.
 const MARKS: f64 = 14.0;
 
-/// What happened on a target: in some rounds, each with its words, or throughout.
+/// A warning about a target: the rounds that it concerns, each with its text, or one text for all rounds.
 #[derive(Default)]
 struct Happening {
     rounds: BTreeMap<u32, String>,
     throughout: String,
 }
 
-/// By kind and target.
+/// Warnings by kind and target.
 type Happened<'a> = BTreeMap<(MarkCode, &'a str), Happening>;
 
 /// The same program on all targets.
@@ -66,7 +67,7 @@ struct Program<'a> {
     has_all_rounds: bool,
 }
 
-/// A chart for each program that took long enough.
+/// Returns a chart for each program that took long enough.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let names = Names::of(document, false);
     let is_drawn = |cell: &&Cell| !cell.together && cell.rate.is_some() && cell.provenance != Provenance::Published;
@@ -98,12 +99,12 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
     order.into_iter().flat_map(|place| programs[place].charts(&names)).collect()
 }
 
-/// Whether a mark tells of a rate over time.
+/// True if the warning is about a rate over time.
 fn is_of_time(code: MarkCode) -> bool {
     matches!(code, MarkCode::Step | MarkCode::Unsteady | MarkCode::Throttle)
 }
 
-/// The shape of a mark: the same everywhere.
+/// Returns the shape of a warning, the same in all charts.
 fn shape(code: MarkCode) -> Shape {
     match code {
         MarkCode::Step => Shape::Diamond,
@@ -114,7 +115,7 @@ fn shape(code: MarkCode) -> Shape {
 }
 
 impl Program<'_> {
-    /// The most quarters of a second of a round.
+    /// The number of quarters of a second of the longest round.
     fn longest(&self) -> usize {
         self.cells.iter().flat_map(|cell| self.rounds(cell)).map(|round| round.intervals.len()).max().unwrap_or(0)
     }
@@ -124,24 +125,24 @@ impl Program<'_> {
         cell.rounds.iter().filter(move |round| has_all || !round.discarded)
     }
 
-    /// The results that are drawn.
+    /// The results that are drawn: at most [`MOST_LINES`].
     fn cells(&self) -> &[&Cell] {
         &self.cells[..self.cells.len().min(MOST_LINES)]
     }
 
-    /// Along the axis all rounds of all results.
+    /// The positions of all rounds of all results along the axis.
     fn slots(&self) -> Slots {
         let rounds = self.cells().iter().flat_map(|cell| self.rounds(cell));
         let numbers: BTreeSet<u32> = rounds.map(|round| round.round).collect();
         Slots { numbers: numbers.into_iter().collect(), longest: self.longest() }
     }
 
-    /// 5. Whether each target has a chart of its own.
+    /// 5. True if each target has its own chart.
     fn is_split(&self) -> bool {
         self.cells().len() > 1 && self.slots().numbers.len() > MANY_ROUNDS
     }
 
-    /// One chart, or one for each target.
+    /// Returns one chart, or one for each target.
     fn charts(&self, names: &Names) -> Vec<Chart> {
         let (cells, slots) = (self.cells(), self.slots());
         let lines = cells.iter().flat_map(|cell| self.line(cell, &slots)).flatten();
@@ -156,7 +157,7 @@ impl Program<'_> {
         cells.iter().map(alone).collect()
     }
 
-    /// The chart of some targets, under this title.
+    /// Returns the chart of some targets, under this title.
     fn chart(&self, cells: &[&Cell], slots: &Slots, scale: &Scale, (title, names): (&str, &Names)) -> Chart {
         let happened = self.happened(cells);
         let mut rows: BTreeMap<MarkCode, BTreeMap<u32, Vec<String>>> = BTreeMap::new();
@@ -203,7 +204,7 @@ impl Program<'_> {
             note(&mut svg, 0.0, y, "shaded: not yet steady, not counted");
             y += LINE;
         }
-        // Where data had to be durable, seconds passed that no quarter shows.
+        // If data had to be durable, further seconds passed that no quarter of a second shows.
         if cells.iter().any(|cell| cell.state.clock != ClockKind::Returned) {
             for line in words::lines(FLUSHED, NARROW) {
                 note(&mut svg, 0.0, y, &line);
@@ -231,8 +232,8 @@ impl Program<'_> {
         frame.upright(svg, y + 4.0)
     }
 
-    /// The points of each round, in the unit of the rate, all together thinned; of very many rounds a point for each,
-    /// and one line through all.
+    /// Returns the points of each round in the unit of the rate, thinned together. With very many rounds, it returns
+    /// one line with a point for each round.
     fn line(&self, cell: &Cell, slots: &Slots) -> Vec<Vec<(f64, f64)>> {
         let rounds = self.rounds(cell).count().max(1);
         if rounds > MOST_POINTS / 2 {
@@ -251,7 +252,7 @@ impl Program<'_> {
         self.rounds(cell).map(of_round).collect()
     }
 
-    /// Which marks there are, and in which of the rounds drawn.
+    /// Returns the warnings, and the drawn rounds that they concern.
     fn happened<'a>(&self, cells: &[&'a Cell]) -> Happened<'a> {
         let mut happened = Happened::new();
         for cell in cells {
@@ -273,7 +274,8 @@ impl Program<'_> {
         happened
     }
 
-    /// Where a rate changed its level, if it is said to: the round, and the quarter of a second in it.
+    /// Returns where the rate changed its level, if the cell has that warning: the round, and the quarter of a second
+    /// in it.
     fn step(&self, cell: &Cell) -> Option<(u32, usize)> {
         cell.marks.iter().find(|mark| mark.code == MarkCode::Step)?;
         let mut windows: Vec<f64> = Vec::new();
@@ -286,14 +288,14 @@ impl Program<'_> {
         places.get(level::step(&windows)?.at).copied()
     }
 
-    /// Where a mark is drawn: where its round says, or in the middle of it.
+    /// Returns the position of a mark: the time in the round if it is known, or else the middle of the round.
     fn place(&self, cells: &[&Cell], code: MarkCode, round: u32, slots: &Slots) -> f64 {
         let step = || cells.iter().filter_map(|cell| self.step(cell)).find(|(of, _)| *of == round);
         let at = if code == MarkCode::Step { step().map(|(_, index)| index as f64) } else { None };
         slots.share(round, at.unwrap_or(slots.longest as f64 / 2.0))
     }
 
-    /// The rounds that do not count.
+    /// Returns the rounds that do not count.
     fn rounds_discarded(&self) -> impl Iterator<Item = u32> {
         let rounds = self.cells.iter().flat_map(|cell| self.rounds(cell)).filter(|round| round.discarded);
         rounds.map(|round| round.round).collect::<BTreeSet<u32>>().into_iter()
@@ -306,7 +308,7 @@ impl Program<'_> {
         }
     }
 
-    /// What is said to who points at a round: the rate of each target.
+    /// Draws the tooltips of the rounds: the rate of each target.
     fn tips(&self, svg: &mut Svg, cells: &[&Cell], slots: &Slots, top: f64) {
         for number in slots.numbers.iter().take(MOST_TIPS) {
             let of_cell = |cell: &&Cell| {
@@ -342,8 +344,8 @@ impl Program<'_> {
     }
 }
 
-/// What was done in each quarter of a second of a round, in the unit of the rate. A copy moves every byte more often
-/// than its rate counts it: to the program and back.
+/// Returns the amount per second in each quarter of a second of a round, in the unit of the rate. A copy transfers
+/// every byte more often than its rate counts it (to the program and back), so its amounts are divided by that factor.
 fn series(cell: &Cell, round: &Round) -> Vec<f64> {
     let Some(rate) = &cell.rate else { return Vec::new() };
     let moved: u64 = round.intervals.iter().map(|interval| interval.bytes).fold(0, u64::saturating_add);
@@ -362,7 +364,7 @@ fn amount(cell: &Cell, interval: &stats::Interval) -> u64 {
     }
 }
 
-/// A line through the points of a round.
+/// Adds a line through the points of a round.
 fn curve(path: Path, points: &[(f64, f64)], scale: &Scale) -> Path {
     match points {
         [] | [_] => path,
@@ -372,7 +374,7 @@ fn curve(path: Path, points: &[(f64, f64)], scale: &Scale) -> Path {
     }
 }
 
-/// A dot where a round has but one.
+/// Adds a dot if a round has only one point.
 fn point(path: Path, points: &[(f64, f64)], scale: &Scale) -> Path {
     match points {
         [(x, value)] => path.dot(*x, high(*value, scale)),
@@ -384,14 +386,14 @@ fn high(value: f64, scale: &Scale) -> f64 {
     GROUND * (1.0 - scale.share(value))
 }
 
-/// The most rounds that are named.
+/// The most rounds that are listed with a warning.
 const MOST_NUMBERS: usize = 8;
 
-/// Said below what is drawn of programs whose data had to be durable.
+/// The note below charts of programs whose data had to be durable.
 const FLUSHED: &str = "whole quarters of a second while calls returned; the rate also counts what came after (flush)";
 
-/// Marks in words, with their reason: `noise in round 1 of xfs: other virtual machines took 24 %`; of several rounds
-/// that of the first, where they differ.
+/// Returns the warnings in words with their reasons: `noise in round 1 of xfs: other virtual machines took 24 %`. If
+/// the reasons of several rounds differ, the first one is printed.
 fn captions(happened: &Happened) -> Vec<(MarkCode, String)> {
     let caption = |((code, target), happening): (&(MarkCode, &str), &Happening)| {
         let rounds = &happening.rounds;
@@ -414,22 +416,23 @@ fn captions(happened: &Happened) -> Vec<(MarkCode, String)> {
     happened.iter().map(caption).collect()
 }
 
-/// The rounds along the axis.
+/// The positions of the rounds along the axis.
 struct Slots {
-    /// As they are numbered, in order; at least one.
+    /// The numbers of the rounds, in order; at least one.
     numbers: Vec<u32>,
-    /// How many quarters of a second the longest took.
+    /// The number of quarters of a second of the longest round.
     longest: usize,
 }
 
-/// What the number of a round takes on its axis, in pixels.
+/// The width of a round's number on the axis, in pixels.
 const WIDTH_OF_NUMBER: f64 = 24.0;
 
-/// So much of a round's ground stays free, so that rounds are told apart.
+/// The share of a round's width that stays empty, so that rounds are visibly separate.
 const FREE: f64 = 0.08;
 
 impl Slots {
-    /// Where so many quarters of a second after the beginning of a round are.
+    /// Returns the position of a time in a round, as a share of the width. `quarters` are quarters of a second from the
+    /// start of the round.
     fn share(&self, round: u32, quarters: f64) -> f64 {
         let place = self.numbers.binary_search(&round).unwrap_or(0) as f64;
         let free = if self.numbers.len() == 1 { 0.0 } else { FREE };
@@ -437,7 +440,7 @@ impl Slots {
         (place + within) / self.numbers.len() as f64
     }
 
-    /// From where to where the ground of a round is.
+    /// Returns the two ends of a round, as shares of the width.
     fn ground(&self, round: u32) -> (f64, f64) {
         let place = self.numbers.binary_search(&round).unwrap_or(0) as f64;
         let count = self.numbers.len() as f64;

@@ -2,8 +2,8 @@
 //!
 //! Policy:
 //!   1. every run has the same width, whatever time passed between two;
-//!   2. ground within the margin of the first run is shaded;
-//!   3. a run that is proven faster or slower than the run before it is marked, and named below the ground;
+//!   2. the band within the margin of the first run is shaded;
+//!   3. a run that is proven faster or slower than the run before it is marked, and listed below the plot area;
 //!   4. a chart has as many lines as there are colours; further tests have further charts.
 
 use std::collections::BTreeMap;
@@ -29,20 +29,20 @@ use crate::{numbers, plain};
 const MOST_LINES: usize = 6;
 /// The most charts: the tables show the other tests.
 const MOST_CHARTS: usize = 6;
-/// The most dots of a line. Each has words of its own, and a line of more runs has no room for them.
+/// The most dots of a line. Each dot has its own tooltip, and a line of more runs has no room for them.
 const MOST_DOTS: usize = 60;
 /// The most steps that are named below a chart.
 const MOST_NAMED: usize = 8;
-/// The height of the ground, in pixels.
+/// The height of the plot area, in pixels.
 const GROUND: f64 = 200.0;
-/// The height of the row of step marks.
+/// The height of the row of step marks, in pixels.
 const MARKS: f64 = 14.0;
-/// The least distance between two labels of the upright axis.
+/// The least distance between two labels of the vertical axis, in pixels.
 const APART: f64 = 15.0;
 /// Ratios and intervals farther than this from 1 end at the edge.
 const FURTHEST: f64 = 32.0;
 
-/// A chart for each six tests.
+/// Returns a chart for every six tests.
 pub(super) fn charts(history: &History) -> Vec<Chart> {
     let names = tests(history);
     let all: Vec<(String, &Past)> = names.into_iter().zip(&history.series).filter(|(_, past)| is_drawn(past)).collect();
@@ -54,7 +54,7 @@ pub(super) fn charts(history: &History) -> Vec<Chart> {
     budget::within(charts.collect())
 }
 
-/// Whether a line has a beginning.
+/// True if any run of the test has a rate.
 fn is_drawn(past: &Past) -> bool {
     past.runs.iter().any(|time| rate(time).is_some())
 }
@@ -80,7 +80,7 @@ struct Marked {
 /// The tests of a chart, and the runs along its axis.
 struct Drawing<'a> {
     margin: f64,
-    /// The ids, the oldest first.
+    /// The identifiers of the runs, the oldest first.
     runs: Vec<&'a str>,
     lines: Vec<(&'a str, Vec<Dot<'a>>)>,
     marked: Vec<Marked>,
@@ -106,7 +106,7 @@ impl<'a> Drawing<'a> {
         Drawing { margin, runs, lines, marked, scale }
     }
 
-    /// The middle of a run's ground.
+    /// Returns the middle of a run's width, as a share of the chart's width.
     fn share(&self, place: usize) -> f64 {
         (place as f64 + 0.5) / self.runs.len() as f64
     }
@@ -140,7 +140,7 @@ impl<'a> Drawing<'a> {
         frame.upright(svg, height)
     }
 
-    /// The band of the margin, both axes, and the runs that differ from the run before.
+    /// Draws the band of the margin, both axes, and marks at the runs that differ from the run before.
     fn ground(&self, svg: &mut Svg, top: f64, foot: f64) {
         let y = |ratio: f64| top + GROUND * (1.0 - self.scale.share(ratio));
         let [upper, lower] = [1.0 + self.margin, 1.0 / (1.0 + self.margin)].map(y);
@@ -166,7 +166,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// A line, with an interval and a dot for each run.
+    /// Draws a line, with an interval and a dot for each run.
     fn line(&self, svg: &mut Svg, name: &str, dots: &[Dot], top: f64) {
         let y = |ratio: f64| GROUND * (1.0 - self.scale.share(ratio));
         let path = dots.iter().enumerate().fold(Path::default(), |path, (index, dot)| {
@@ -184,7 +184,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// What the band means, and the steps in words. Returns the height of the drawing.
+    /// Draws the meaning of the band, and the steps in words. Returns the height of the drawing.
     fn captions(&self, svg: &mut Svg, from: f64) -> f64 {
         let mut y = from;
         let mut note = |svg: &mut Svg, left: f64, text: &str| {
@@ -206,7 +206,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// The runs of a test in which it has a rate.
+/// Returns a dot for each run in which the test has a rate.
 fn dots<'a>(past: &'a Past, places: &BTreeMap<&str, usize>) -> Vec<Dot<'a>> {
     let first = past.runs.iter().find_map(rate).unwrap_or(1.0);
     let dot = |time: &'a Time| {
@@ -221,7 +221,7 @@ fn dots<'a>(past: &'a Past, places: &BTreeMap<&str, usize>) -> Vec<Dot<'a>> {
     past.runs.iter().filter_map(dot).collect()
 }
 
-/// Whether a run is proven faster or slower than the run before.
+/// True if a run is proven faster or slower than the run before.
 fn is_step(time: &Time) -> bool {
     time.step.is_some_and(|step| matches!(step.finding, Finding::Faster | Finding::Slower))
 }
@@ -252,7 +252,7 @@ fn told(name: &str, dots: &[Dot]) -> String {
     format!("{name} {} in the first of {runs}, {} in the last", figure(dots.first()), figure(dots.last()))
 }
 
-/// The beginning of an id, which commands take for it: the rest is the date.
+/// Returns the first part of an identifier, which commands accept for the whole: the rest is the date.
 fn short(run: &str) -> &str {
     run.split_once('-').map_or(run, |(beginning, _)| beginning)
 }
@@ -261,7 +261,7 @@ fn counted(count: usize, word: &str) -> String {
     if count == 1 { format!("one {word}") } else { format!("{count} {word}s") }
 }
 
-/// Labels that do not touch, from the foot; 1 comes before all others.
+/// Returns labels that do not touch, from the foot; 1 comes before all others.
 fn spread(scale: &Scale) -> Vec<(f64, String)> {
     let mut kept: Vec<(f64, String)> = Vec::new();
     for (share, label) in labels(scale) {

@@ -1,4 +1,4 @@
-//! What was published beside what was found here: of a run's own document, and of the tables of 1983 with the simulated
+//! Published figures next to our own: for the documents of runs, and for the tables of 1983 with the simulated
 //! machines.
 
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ use super::words::Anchor;
 use super::{Chart, NARROW, Subject};
 use crate::names::{CellNames, grouped};
 
-/// A chart for each unit of what is published, with the run's own cells of the same program and phase. Of a sweep the
-/// curves say it.
+/// Returns a chart for each unit of the published figures, with the run's own cells of the same program and phase.
+/// Published figures of a sweep are in its curves instead.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let swept = Swept::of(document);
     let is_published = |cell: &&Cell| cell.provenance == Provenance::Published && !swept.shows(cell);
@@ -30,7 +30,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let mut panels: Vec<(&Rate, Vec<(String, &Cell)>)> = Vec::new();
     for cell in document.cells.iter().filter(is_published) {
         let Some(rate) = &cell.rate else { continue };
-        // There are three bases.
+        // There are only three bases, so a linear search is enough.
         let place = match panels.iter().position(|(other, _)| other.base == rate.base) {
             Some(place) => place,
             None => {
@@ -40,7 +40,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
         };
         panels[place].1.push((cell_names.name(cell), cell));
     }
-    // Behind the first publication of a name is what was found here.
+    // The run's own cells follow the first publication of the same name.
     let group = |rate: &Rate, (heading, published): (String, Vec<&Cell>)| {
         let beside = published.first().and_then(|cell| own.get(&(&*cell.program, &*cell.phase)));
         let (first, others) = published.split_at(1);
@@ -63,7 +63,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
     panels.into_iter().map(chart).collect()
 }
 
-/// A cell in the unit of another rate.
+/// Returns the bar of a cell, converted to the unit of another rate.
 fn bar(names: &Names, cell: &Cell, unit: &Rate) -> Bar {
     let turned = cell.rate.as_ref().map(|rate| {
         let turn = |per_second: f64| figures::in_unit(unit, per_second);
@@ -80,15 +80,14 @@ fn bar(names: &Names, cell: &Cell, unit: &Rate) -> Bar {
     }
 }
 
-/// What two figures are drawn on.
+/// The height of the strip for a pair of figures, in pixels.
 const STRIP: f64 = 14.0;
-/// From a configuration to the next.
+/// From a configuration to the next, in pixels.
 const BETWEEN: f64 = 6.0;
-/// The line that tells the shapes.
+/// The height of the legend of shapes, in pixels.
 const KEY: f64 = 22.0;
 
-/// The tables of 1983: of each table and file system a chart, of each figure the printed one and the simulated one on
-/// one line.
+/// Returns a chart for each table and file system of 1983. Each line has a printed figure and the simulated one.
 pub(super) fn tables(cells: &[Comparison]) -> Vec<Chart> {
     let tables = grouped(cells.iter().map(|cell| ((&*cell.table, &*cell.file_system), cell)));
     tables.iter().map(|((table, file_system), cells)| table_chart(table, file_system, cells)).collect()
@@ -149,7 +148,7 @@ fn table_chart(table: &str, file_system: &str, cells: &[&Comparison]) -> Chart {
     frame.rows(svg, foot + AXIS)
 }
 
-/// Both on one line, joined.
+/// Draws both figures on one line, joined.
 fn pair(svg: &mut Svg, scale: &Scale, printed: Option<f64>, simulated: f64, y: f64) {
     let middle = STRIP / 2.0;
     let line =

@@ -1,4 +1,4 @@
-//! How fast each program was: a chart for each unit, a bar for each target.
+//! The rate of each program: a chart for each unit, a bar for each target.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +17,13 @@ use crate::names::{CellNames, different, grouped};
 use crate::numbers::RUNS;
 use crate::plain;
 
-/// The most bars of a chart: `quick` on three targets has 39. What there is beyond that stands in the table.
+/// The most bars of a chart: `quick` on three targets has 39. The table has the rest.
 pub(super) const MOST_BARS: usize = 40;
 
-/// Between the labels of an axis and words below it.
+/// From the labels of an axis to the text below it, in pixels.
 const ABOVE_WORDS: f64 = 6.0;
 
-/// A chart for each unit, of the cells that no other chart shows.
+/// Returns a chart for each unit, with the cells that no other chart shows.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let names = Names::of(document, false);
     let (swept, together) = (Swept::of(document), Alone::of(document));
@@ -48,7 +48,7 @@ fn own_unit(cell: &Cell) -> Option<&str> {
     Some(cell.rate.as_ref()?.unit.as_str())
 }
 
-/// The units of programs, and of their phases: those of the first that was measured.
+/// The units of programs and of their phases: the unit of the first measured cell.
 struct Units<'a> {
     of_phase: BTreeMap<(&'a str, &'a str), &'a str>,
     of_program: BTreeMap<&'a str, &'a str>,
@@ -64,15 +64,16 @@ impl<'a> Units<'a> {
         units
     }
 
-    /// The unit of a cell. What was not measured has that of its phase, or that of another phase of its program; or
-    /// none.
+    /// Returns the unit of a cell. A cell without a rate gets the unit of its phase, or of another phase of its
+    /// program, or none.
     fn unit(&self, cell: &'a Cell) -> Option<&'a str> {
         let of_phase = || self.of_phase.get(&(&*cell.program, &*cell.phase)).copied();
         own_unit(cell).or_else(of_phase).or_else(|| self.of_program.get(cell.program.as_str()).copied())
     }
 }
 
-/// What was measured comes first; what has no unit stands below it in words, each program once.
+/// Returns the chart of a unit. Measured programs come first; programs without a unit are listed below it in words,
+/// each once.
 fn chart((names, cell_names): (&Names, &CellNames), unit: &str, cells: &[&Cell], without_unit: &[&Cell]) -> Chart {
     let mut ordered: Vec<(String, &Cell)> = cells.iter().map(|cell| (cell_names.name(cell), *cell)).collect();
     let measured: BTreeSet<String> =

@@ -1,5 +1,5 @@
-//! What a comparison came to: of each program the ratio of two targets with its interval, on an axis around 1 where the
-//! margin is shaded. A verdict is told by a shape and by words.
+//! A comparison as a chart: for each program the ratio of two targets with its interval, on an axis around 1 with the
+//! margin shaded. Shapes and words show the verdict.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +17,17 @@ use super::words::{self, fitted};
 use super::{Chart, NARROW, Subject};
 use crate::compare::choice::of_targets;
 
-/// What an interval is drawn in.
+/// The height of the strip for an interval, in pixels.
 const STRIP: f64 = 14.0;
-/// From a program to the next.
+/// From a program to the next, in pixels.
 const BETWEEN: f64 = 9.0;
-/// The words above the ground for both of its sides, each in a line of their own.
+/// The height of the two lines of words above the plot area, one for each of its sides, in pixels.
 const SIDES: f64 = 36.0;
-/// What is further from 1 ends at the edge: an interval of few rounds may reach anywhere.
+/// Ratios farther than this from 1 end at the edge: an interval of few rounds may reach anywhere.
 const FURTHEST: f64 = 32.0;
 
-/// A chart for every two targets, those with the best of them first; of stages one for each step, in order, and all
-/// steps together last.
+/// Returns a chart for each pair of targets, pairs with the best target first. Stages have one for each step, in order,
+/// and one for all steps together at the end.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let Some(choice) = &document.run.choice else { return Vec::new() };
     let stages: Vec<&str> = choice.stages.iter().map(|stage| stage.target.as_str()).collect();
@@ -54,7 +54,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
     pairs.into_iter().filter_map(|(first, second)| of_two(None, [targets[first], targets[second]])).collect()
 }
 
-/// The target that is faster in most comparisons, less those in which another is; the first of several.
+/// Returns the index of the target with the most comparisons won, less those lost; the first one if several are equal.
 fn best(choice: &Choice, targets: &[&str]) -> usize {
     let mut won: BTreeMap<&str, i64> = BTreeMap::new();
     for pair in &choice.comparisons {
@@ -67,7 +67,7 @@ fn best(choice: &Choice, targets: &[&str]) -> usize {
     (0..targets.len()).max_by_key(|place| (won(targets[*place]), std::cmp::Reverse(*place))).unwrap_or(0)
 }
 
-/// What the step between two stages was.
+/// Returns the change between two stages, as a title.
 fn changed(choice: &Choice, step: Step) -> String {
     match step {
         Step::All => "All stages together: how many times as fast".to_owned(),
@@ -79,7 +79,7 @@ fn changed(choice: &Choice, step: Step) -> String {
     }
 }
 
-/// Two names without what both begin with, where they begin with the same words and more follows.
+/// Returns two names without their common first part, if it ends at a separator and both names continue after it.
 fn apart([one, other]: [&str; 2]) -> [&str; 2] {
     let same = one.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
     let ends = same.filter(|((_, character), _)| "/,:@-_.= ".contains(*character));
@@ -139,26 +139,27 @@ fn chart(choice: &Choice, step: Option<Step>, sides: [(usize, &str); 2], pairs: 
     frame.rows(svg, foot + AXIS)
 }
 
-/// What an axis of ratios has to reach: both ends of every interval, and the ratio.
+/// Returns the values that an axis of ratios must include: the ratio and both ends of every interval.
 fn ends<'a>(pairs: impl Iterator<Item = &'a Comparison>) -> impl Iterator<Item = f64> {
     let ends = pairs.flat_map(|pair| [pair.low, pair.ratio, pair.high]).flatten();
     ends.map(|end| end.clamp(1.0 / FURTHEST, FURTHEST))
 }
 
-/// An axis with these values, and with some room around the margin.
+/// Returns an axis that includes these values, with some room around the margin.
 pub(super) fn scale_of(ends: impl Iterator<Item = f64>, margin: f64) -> Scale {
     let around = [1.0 / margin, margin].into_iter().flat_map(|end| [end, end.powi(2).min(FURTHEST)]);
     Scale::log(ends.chain(around)).unwrap_or(Scale::Log(0.5, 2.0))
 }
 
-/// An axis of ratios that all rows of a table share, with 1 in its middle.
+/// An axis of ratios that all rows of a table share, with 1 in the middle.
 pub(crate) struct Axis {
     scale: Scale,
     margin: f64,
 }
 
 impl Axis {
-    /// For these comparisons. An interval of few rounds may reach far beyond every ratio: it is cut off there.
+    /// Makes the axis for these comparisons. An interval of few rounds may reach far beyond every ratio, so it is cut
+    /// off.
     pub(crate) fn of(pairs: &[&Comparison], margin: f64) -> Axis {
         let margin = 1.0 + margin.max(0.0);
         let farthest = pairs.iter().filter_map(|pair| pair.ratio).map(|ratio| ratio.ln().abs()).fold(0.0, f64::max);
@@ -167,7 +168,7 @@ impl Axis {
         Axis { scale: scale_of(ends.flat_map(|end| [end, 1.0 / end]), margin), margin }
     }
 
-    /// A strip without a ratio, which has the labels.
+    /// Returns the strip with the labels of the axis; it has no ratio.
     pub(crate) fn labels(&self) -> String {
         strip_of(LINE, |svg| {
             let share = |ratio| self.scale.share(ratio);
@@ -181,7 +182,7 @@ impl Axis {
         })
     }
 
-    /// The interval and the ratio of a comparison, in the colour of this class.
+    /// Returns the strip of a comparison: its interval and its ratio, in the colour of this class.
     pub(crate) fn strip(&self, pair: &Comparison, class: &str) -> String {
         const HIGH: f64 = 24.0;
         strip_of(HIGH, |svg| {
@@ -201,7 +202,8 @@ const MOST_BEYOND: f64 = 1.5;
 /// The narrowest strip of a table, in pixels.
 const NARROW_STRIP: f64 = 112.0;
 
-/// A drawing in a cell of a table, which says the same in words.
+/// Returns a drawing for a table cell. It is hidden from screen readers, because the table has the same content in
+/// words.
 fn strip_of(high: f64, draw: impl FnOnce(&mut Svg)) -> String {
     let mut svg = Svg::default();
     let height = high.to_string();
@@ -211,8 +213,8 @@ fn strip_of(high: f64, draw: impl FnOnce(&mut Svg)) -> String {
     svg.into_text()
 }
 
-/// The interval, and the ratio as a shape: a triangle points to who is faster, a square is the same, a circle is not
-/// decided. Full where it is a reason to choose, or known to be none.
+/// Draws the interval, and the ratio as a shape: a triangle points to the faster target, a square means the same, a
+/// circle means undecided. The shape is filled if the difference is proven to matter, or proven not to.
 fn strip(svg: &mut Svg, scale: &Scale, pair: &Comparison, y: f64) {
     let middle = STRIP / 2.0;
     let mut line = Path::default();
@@ -232,13 +234,13 @@ fn strip(svg: &mut Svg, scale: &Scale, pair: &Comparison, y: f64) {
     }
 }
 
-/// The colour of who is faster; no colour where nobody is.
+/// Returns the class of the faster target's colour; no colour if neither is faster.
 fn side(sides: [(usize, &str); 2], pair: &Comparison) -> String {
     let faster = sides.iter().find(|(_, name)| pair.faster.as_deref() == Some(*name));
     faster.map_or_else(|| "neither".to_owned(), |(place, _)| class(*place))
 }
 
-/// `xfs faster: 1.17x (1.12-1.23)`; of stages the factor of the later one as it is drawn, `x0.60 (0.55-0.66)`.
+/// `xfs faster: 1.17x (1.12-1.23)`; for stages the ratio of the later one as it is drawn, `x0.60 (0.55-0.66)`.
 fn said(choice: &Choice, step: Option<Step>, pair: &Comparison, names: [&str; 2]) -> String {
     let is_first = step.is_none() && pair.faster.as_ref() == Some(&pair.first);
     let turned = |value: Option<f64>| value.map(|value| if is_first { 1.0 / value } else { value });
@@ -268,12 +270,12 @@ fn why(pair: &Comparison) -> String {
     pair.why.as_ref().map_or_else(String::new, |why| format!("; {why}")) + &marks
 }
 
-/// Two decimals, and three digits of what is larger.
+/// Formats a ratio with two decimals; from 10 on with three digits.
 fn figure(ratio: f64) -> String {
     if ratio < 10.0 { format!("{ratio:.2}") } else { significant(ratio, 3) }
 }
 
-/// 1 first, then what lies the same ratio away from it on both sides.
+/// Returns the labels: 1 first, then pairs at the same ratio from it on both sides.
 pub(super) fn labels(scale: &Scale) -> Vec<(f64, String)> {
     let on_axis = |value: &f64| (1e-6..1.0 - 1e-6).contains(&scale.share(*value));
     let wide = [2.0, 0.5, 4.0, 0.25, 8.0, 0.125, 16.0, 0.0625, 32.0, 0.03125];

@@ -1,27 +1,27 @@
-//! From values to places on an axis, and which values are written at it.
+//! Converts values to positions on an axis, and chooses the labels of the axis.
 
 use units::Bytes;
 
-/// An axis: from zero, or by ratios.
+/// An axis: linear from zero, or logarithmic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Scale {
-    /// From zero to this.
+    /// From zero to this value.
     Linear(f64),
-    /// From one to the other, both above zero.
+    /// From the first to the second value, both above zero.
     Log(f64, f64),
 }
 
-/// A logarithmic axis is as long as this ratio at least.
+/// The smallest ratio of the ends of a logarithmic axis.
 const LEAST_RATIO: f64 = 1.2;
 
 impl Scale {
-    /// From zero to the largest of the values.
+    /// An axis from zero to the largest of the values.
     pub(super) fn linear(values: impl IntoIterator<Item = f64>) -> Scale {
         let largest = values.into_iter().filter(|value| value.is_finite()).fold(0.0, f64::max);
         Scale::Linear(if largest > 0.0 { largest } else { 1.0 })
     }
 
-    /// From zero to a round number above the largest.
+    /// An axis from zero to a round number above the largest value. `most` is the most ticks.
     pub(super) fn round(values: impl IntoIterator<Item = f64>, most: usize) -> Scale {
         match Scale::linear(values) {
             Scale::Linear(largest) => Scale::Linear((largest / step(largest, most)).ceil() * step(largest, most)),
@@ -29,8 +29,8 @@ impl Scale {
         }
     }
 
-    /// From the smallest to the largest of the values above zero, and a twentieth more on both sides; nothing where
-    /// there is none.
+    /// A logarithmic axis from the smallest to the largest of the values above zero, and a twentieth more on both
+    /// sides. `None` if no value is above zero.
     pub(super) fn log(values: impl IntoIterator<Item = f64>) -> Option<Scale> {
         let positive = values.into_iter().filter(|value| value.is_normal() && *value > 0.0);
         let (low, high) =
@@ -43,7 +43,7 @@ impl Scale {
         (low.is_normal() && high.is_finite()).then_some(Scale::Log(low, high))
     }
 
-    /// Where a value stands, from 0 to 1; what is off the axis, at its end.
+    /// Returns the position of a value, from 0 to 1. A value off the axis is at its end.
     pub(super) fn share(&self, value: f64) -> f64 {
         let share = match *self {
             Scale::Linear(high) => value / high,
@@ -52,13 +52,13 @@ impl Scale {
         if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
     }
 
-    /// Whether a value lies beyond the larger end.
+    /// True if a value is beyond the upper end.
     pub(super) fn is_beyond(&self, value: f64) -> bool {
         let (Scale::Linear(high) | Scale::Log(_, high)) = *self;
         value > high * (1.0 + 1e-9)
     }
 
-    /// Round values on the axis, about so many at most.
+    /// Returns round values on the axis, about `most` at most.
     pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
         match *self {
             Scale::Linear(high) => {
@@ -82,7 +82,7 @@ impl Scale {
     }
 }
 
-/// The smallest of 1, 2 and 5 times a power of ten that goes into it at most so many times.
+/// Returns the smallest step of 1, 2 or 5 times a power of ten that divides the axis into at most `most` parts.
 fn step(high: f64, most: usize) -> f64 {
     let rough = high / most.max(1) as f64;
     let power = 10f64.powi(rough.log10().floor() as i32);
@@ -91,7 +91,7 @@ fn step(high: f64, most: usize) -> f64 {
     if found.is_normal() { found } else { high }
 }
 
-/// Without what sums of floats leave behind.
+/// Removes the rounding errors of floating-point sums.
 fn exact(value: f64) -> f64 {
     format!("{value:.9e}").parse().unwrap_or(value)
 }
@@ -107,7 +107,7 @@ pub(super) fn number(value: f64) -> String {
     }
 }
 
-/// A span of time on an axis, of so many nanoseconds: `20 us`, `1 ms`.
+/// A time on an axis, from nanoseconds: `20 us`, `1 ms`.
 pub(super) fn time(nanos: f64) -> String {
     let (size, unit) = match nanos {
         nanos if nanos < 1e3 => (1.0, "ns"),
@@ -118,7 +118,7 @@ pub(super) fn time(nanos: f64) -> String {
     format!("{} {unit}", number(exact(nanos / size)))
 }
 
-/// So many seconds on an axis from zero.
+/// A number of seconds on an axis from zero.
 pub(super) fn seconds(seconds: f64) -> String {
     if seconds == 0.0 { "0".to_owned() } else { time(1e9 * seconds) }
 }

@@ -1,5 +1,5 @@
-//! Where each millisecond went: of each program and target a bar as long as all of its time, in parts by owner. The
-//! parts stand in the same order in all bars; the largest are named in words.
+//! Time breakdowns: for each program and target a bar of its whole time, divided by owner. The owners have the same
+//! order in all bars; the largest are named in words.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,19 @@ use super::words::{BOLD, fitted, shared, width};
 use super::{Chart, NARROW, Subject};
 use crate::names::{CellNames, grouped};
 
-/// A bar that words stand in.
+/// The height of a bar, which contains words, in pixels.
 const HIGH: f64 = 17.0;
-/// From a bar to the next text.
+/// From a bar to the next text, in pixels.
 const GAP: f64 = 6.0;
-/// From a program to the next.
+/// From a program to the next, in pixels.
 const BETWEEN: f64 = 4.0;
-/// The most owners with a colour of their own: one of the six is for all others.
+/// The most owners with their own colour: one of the six colours is for all others.
 const MOST_OWNERS: usize = 5;
-/// What all others are called.
+/// The name of all other owners.
 const OTHERS: &str = "all others";
 
-/// What simulated machines do has more owners than there are colours: they are drawn by what kind of thing took the
-/// time. Each one's own part is told to who points at it.
+/// The kinds of owners. Simulated machines have more owners than there are colours, so their charts show the kind of
+/// thing that took the time. Tooltips have each owner.
 const KINDS: [(&str, &[&str]); 6] = [
     ("calls and blocks", &["call", "block_read", "block_write", "allocate", "clear", "start"]),
     ("copying", &["copy", "slowed"]),
@@ -56,28 +56,29 @@ const COLOURS: [(&str, &str); 16] = [
     ("unattributed", "t9"),
 ];
 
-/// The class of the colour of an owner; that of all others if it has none of its own.
+/// Returns the class of an owner's colour, or of all others if it has none.
 pub(super) fn class(owner: &str) -> &'static str {
     COLOURS.iter().find(|(known, _)| *known == owner).map_or("t10", |(_, class)| class)
 }
 
-/// A part of the time that is narrower than this cannot be seen.
+/// The narrowest part that is visible, as a share of the bar.
 const LEAST_SHARE: f64 = 0.0005;
 
-/// A cell, and its time by what is drawn, as parts of all of it; and by owner, in words.
+/// A cell with its parts: `shares` by owner or kind, as shares of the whole; `details` are each owner's times in words.
 struct Bar<'a> {
     cell: &'a Cell,
     shares: BTreeMap<String, f64>,
     details: BTreeMap<String, Vec<String>>,
 }
 
-/// A chart of what the kernel was seen to do, and one of what simulated machines did, which is known more exactly.
+/// Returns a chart of the breakdowns measured on the kernel, and one of the simulated machines, which are known more
+/// exactly.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let (mut seen, mut simulated) = (Vec::new(), Vec::new());
     for cell in &document.cells {
         match (&cell.breakdown, &cell.time) {
             (Some(breakdown), _) => simulated.extend(bar(cell, &breakdown.all_programs().owners, kind)),
-            // What was published of a sweep is that sweep's.
+            // A published breakdown of a sweep belongs to the chart of that sweep.
             (None, Some(time)) if cell.provenance != Provenance::Published => seen.extend(bar(cell, time, spoken)),
             _ => {}
         }
@@ -115,7 +116,7 @@ fn bar<'a>(cell: &'a Cell, times: &BTreeMap<String, u64>, drawn_as: fn(&str) -> 
     (all > 0.0).then_some(bar)
 }
 
-/// The owners that have most of the time, over all bars, that one first; behind them the rest.
+/// Returns the owners with the most time over all bars, the largest first, and one entry for the rest.
 fn owners(bars: &[Bar]) -> Vec<String> {
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     for (owner, share) in bars.iter().flat_map(|bar| &bar.shares) {
@@ -176,7 +177,7 @@ fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) ->
     frame.rows(svg, foot + AXIS)
 }
 
-/// The parts of a bar, in the order of the owners; each with its name in it where there is room.
+/// Draws the parts of a bar in the order of the owners, with their names if there is room.
 fn parts(svg: &mut Svg, bar: &Bar, owners: &[String], y: f64) {
     let mut from = 0.0;
     for owner in owners {
@@ -205,12 +206,12 @@ fn parts(svg: &mut Svg, bar: &Bar, owners: &[String], y: f64) {
     }
 }
 
-/// The largest part in words.
+/// Returns the largest part in words.
 fn largest(bar: &Bar) -> String {
     said(bar, 0.0)
 }
 
-/// The largest parts in words, the second only where there is room: `device service 69 %, system 31 %`.
+/// Returns the largest parts in words, the second only if there is room: `device service 69 %, system 31 %`.
 fn said(bar: &Bar, room: f64) -> String {
     let mut largest: Vec<(&String, f64)> = bar.shares.iter().map(|(owner, share)| (owner, *share)).collect();
     largest.sort_by(|(_, one), (_, other)| other.total_cmp(one));
@@ -224,10 +225,10 @@ fn said(bar: &Bar, room: f64) -> String {
     }
 }
 
-/// The widest name of an owner, in pixels; what others wrote may have any.
+/// The widest name of an owner, in pixels. Documents from others may have longer names.
 const MOST_WORDS: f64 = 150.0;
 
-/// A second part is worth its words from here on. Ours.
+/// The smallest second part that is named, as a share. A choice.
 const LEAST_SAID: f64 = 0.05;
 
 fn percent(share: f64) -> String {

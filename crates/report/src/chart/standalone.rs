@@ -1,17 +1,17 @@
-//! A chart as a file of its own. Programs that draw such files know no variables of style sheets: the sheet of the page
-//! is written out, in its light colours, as on paper.
+//! A chart as a separate SVG file. Programs that draw such files do not support variables of style sheets, so the sheet
+//! of the page is written out with its light colours, as for paper.
 
 use super::frame::{LEFT, LINE, RIGHT};
 use super::svg::{Along, Shape, Svg};
 use super::words::Anchor;
 use super::{Chart, STYLE, words};
 
-/// How wide it is, in pixels. Half of a large screen.
+/// The width in pixels: half of a large screen.
 const WIDE: f64 = 760.0;
-/// What stays free around it.
+/// The margin around it, in pixels.
 const EDGE: f64 = 16.0;
 
-/// A chart as a file of its own, with its colours, its title and the names of what it tells apart.
+/// Returns a chart as a separate file, with its colours, its title and the names of its series.
 pub fn standalone(chart: &Chart) -> String {
     let room = WIDE - 2.0 * EDGE;
     let mut y = EDGE + 12.0;
@@ -20,7 +20,7 @@ pub fn standalone(chart: &Chart) -> String {
         head.text("name", Along::Pixels(EDGE), y, Anchor::Start, &line);
         y += LINE;
     }
-    // As they are drawn: lines each dashed in its own way, bars full.
+    // The legend uses the same strokes as the chart: lines have their own dashes, bars are filled.
     let is_of_lines = chart.svg.contains("class=\"line\"");
     let mut x = EDGE;
     for (place, name) in chart.series.iter().enumerate() {
@@ -57,7 +57,7 @@ pub fn standalone(chart: &Chart) -> String {
     )
 }
 
-/// The style sheet without variables: what depends on a series stands there once for each.
+/// Returns the style sheet without variables: a rule that depends on a series is repeated for each series.
 fn written_out() -> String {
     let of_page = STYLE.lines().take_while(|line| !line.starts_with('}')).flat_map(variables);
     let colours: Vec<(&str, &str)> = of_page.collect();
@@ -67,7 +67,7 @@ fn written_out() -> String {
         .filter_map(|line| Some((line.split_once(' ')?.0, variables(line).collect())))
         .collect();
     let mut style = String::new();
-    // What only places a chart in a page has no place in a file.
+    // Rules that only position a chart in a page are left out of a file.
     for rule in STYLE.lines().filter(|line| line.starts_with(".chart ") && !line.starts_with(".chart {")) {
         style += &with(rule, &colours, &[]);
         style.push('\n');
@@ -88,7 +88,7 @@ fn written_out() -> String {
     style + ".chart { overflow: visible; font: 12px \"DejaVu Sans\", sans-serif; }\n.ground { fill: #ffffff; }\n"
 }
 
-/// The variables that a line of the style sheet sets.
+/// Returns the variables that a line of the style sheet sets.
 fn variables(line: &str) -> impl Iterator<Item = (&str, &str)> {
     let declared = line.split_once('{').map_or(line, |(_, declared)| declared);
     declared.trim_end_matches('}').split(';').filter_map(|one| {
@@ -97,7 +97,8 @@ fn variables(line: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// A rule with the values of its variables; the last of those that stand for one another has a value.
+/// Returns a rule with variables replaced by their values, the last one first, because a variable may have another one
+/// as its default.
 fn with(rule: &str, colours: &[(&str, &str)], series: &[(&str, &str)]) -> String {
     let mut text = rule.to_owned();
     while let Some(from) = text.rfind("var(") {

@@ -1,49 +1,49 @@
-//! The small writer of SVG. Positions along a chart are percentages, heights are pixels; every text is escaped here.
+//! A small SVG writer. Positions along a chart are percentages, heights are pixels. Every text is escaped here.
 
 use super::words::{Anchor, Placed};
 use crate::plain;
 
-/// A position along the chart.
+/// A horizontal position in the chart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Along {
     /// A share of its width, from 0 to 1.
     Share(f64),
-    /// So many pixels from its left edge.
+    /// Pixels from its left edge.
     Pixels(f64),
 }
 
-/// What a value looks like that is a point.
+/// The shape of a value that is drawn as a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// A circle, and whether it is empty.
+    /// A circle.
     Circle {
-        /// Only its edge.
+        /// True if only its edge is drawn.
         hollow: bool,
     },
     /// A square.
     Square,
-    /// A square that stands on its corner.
+    /// A square on its corner.
     Diamond,
-    /// A triangle that points upwards.
+    /// A triangle that points up.
     Up,
-    /// A triangle that points to the left, and whether it is empty.
+    /// A triangle that points to the left.
     Left {
-        /// Only its edge.
+        /// True if only its edge is drawn.
         hollow: bool,
     },
-    /// A triangle that points to the right, and whether it is empty.
+    /// A triangle that points to the right.
     Right {
-        /// Only its edge.
+        /// True if only its edge is drawn.
         hollow: bool,
     },
-    /// A short upright stroke.
+    /// A short vertical stroke.
     Stroke,
-    /// The head of an arrow that ends here: what is meant lies further.
+    /// An arrowhead that ends here: the value is farther to the right.
     Beyond,
 }
 
 impl Shape {
-    /// Around its middle, about five pixels to each side; a circle is an element of its own.
+    /// The path around the middle of the shape, about five pixels to each side. A circle has an SVG element instead.
     const fn path(self) -> &'static str {
         match self {
             Shape::Circle { .. } => "",
@@ -62,43 +62,43 @@ impl Shape {
     }
 }
 
-/// What has been drawn so far.
+/// The drawing so far.
 #[derive(Debug, Default)]
 pub(super) struct Svg {
     text: String,
 }
 
 impl Svg {
-    /// Everything drawn.
+    /// Returns the whole drawing.
     pub(super) fn into_text(self) -> String {
         self.text
     }
 
-    /// Draws what another has drawn.
+    /// Appends another drawing.
     pub(super) fn append(&mut self, other: Svg) {
         self.text += &other.text;
     }
 
-    /// Begins an element; an attribute without a value is left out.
+    /// Opens an element. Attributes with an empty value are left out.
     pub(super) fn open(&mut self, element: &str, attributes: &[(&str, &str)]) {
         self.begin(element, attributes);
         self.text.push('>');
     }
 
-    /// Ends it.
+    /// Closes an element.
     pub(super) fn close(&mut self, element: &str) {
         self.text += "</";
         self.text += element;
         self.text.push('>');
     }
 
-    /// An element with nothing in it.
+    /// Adds an empty element.
     pub(super) fn empty(&mut self, element: &str, attributes: &[(&str, &str)]) {
         self.begin(element, attributes);
         self.text += "/>";
     }
 
-    /// An element with a text in it.
+    /// Adds an element with a text in it.
     pub(super) fn holding(&mut self, element: &str, attributes: &[(&str, &str)], text: &str) {
         self.open(element, attributes);
         self.text += &escaped(text);
@@ -117,27 +117,26 @@ impl Svg {
         }
     }
 
-    /// A group that belongs to one of the things that a chart tells apart, if it tells apart any, and what is said of
-    /// it to who points at it.
+    /// Opens a group that belongs to a series, if the chart has series. `tip` is its tooltip.
     pub(super) fn open_series(&mut self, class: &str, series: &str, tip: &str) {
         let class = format!("{class}{}{}", if series.is_empty() { "" } else { " series" }, tipped(tip));
         self.open("g", &[("class", class.trim_start()), ("data-series", series), ("data-tip", tip)]);
     }
 
-    /// A text.
+    /// Adds a text.
     pub(super) fn text(&mut self, class: &str, x: Along, y: f64, anchor: Anchor, text: &str) {
         let place = [("class", class), ("x", &along(x)), ("y", &pixels(y)), ("text-anchor", anchor.name())];
         self.holding("text", &place, text);
     }
 
-    /// A label of an axis along.
+    /// Adds a label of a horizontal axis.
     pub(super) fn label(&mut self, label: &Placed, y: f64) {
         let moved = if label.moved == 0.0 { String::new() } else { pixels(label.moved) };
         let place = [("class", "tick"), ("x", &share(label.share)), ("dx", &moved), ("y", &pixels(y))];
         self.holding("text", &[&place[..], &[("text-anchor", label.anchor.name())]].concat(), &label.label);
     }
 
-    /// A rectangle from one share of the width to another.
+    /// Adds a rectangle from one share of the width to another.
     pub(super) fn rect(&mut self, class: &str, from: f64, to: f64, y: f64, height: f64, tip: &str) {
         let class = format!("{class}{}", tipped(tip));
         let width = share(limited(to) - limited(from));
@@ -154,19 +153,19 @@ impl Svg {
         );
     }
 
-    /// A line down.
+    /// Adds a vertical line.
     pub(super) fn upright(&mut self, class: &str, x: f64, from: f64, to: f64) {
         let x = share(x);
         self.empty("line", &[("class", class), ("x1", &x), ("x2", &x), ("y1", &pixels(from)), ("y2", &pixels(to))]);
     }
 
-    /// A line along.
+    /// Adds a horizontal line.
     pub(super) fn level(&mut self, class: &str, from: f64, to: f64, y: f64) {
         let y = pixels(y);
         self.empty("line", &[("class", class), ("x1", &share(from)), ("x2", &share(to)), ("y1", &y), ("y2", &y)]);
     }
 
-    /// A point.
+    /// Adds a point.
     pub(super) fn shape(&mut self, class: &str, shape: Shape, x: Along, y: f64, tip: &str) {
         let class = format!("mark {class}{}{}", if shape.is_hollow() { " hollow" } else { "" }, tipped(tip));
         if let Shape::Circle { .. } = shape {
@@ -179,7 +178,8 @@ impl Svg {
         self.close("svg");
     }
 
-    /// Paths on ground that is stretched to the width of the chart: x is a thousandth of that, y a pixel.
+    /// Adds paths in a nested drawing that is stretched to the width of the chart: x is a thousandth of that width, y a
+    /// pixel.
     pub(super) fn stretched(&mut self, y: f64, height: f64, paths: &[(&str, Path)]) {
         let high = pixels(height);
         let ground = format!("0 0 1000 {high}");
@@ -200,26 +200,26 @@ impl Svg {
     }
 }
 
-/// A path on stretched ground.
+/// A path in a stretched drawing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Path {
     text: String,
 }
 
 impl Path {
-    /// Goes there without drawing; x is a share of the width.
+    /// Moves without drawing; x is a share of the width.
     pub(super) fn to(mut self, x: f64, y: f64) -> Path {
         self.add('M', x, y);
         self
     }
 
-    /// Draws a line there.
+    /// Draws a line.
     pub(super) fn line(mut self, x: f64, y: f64) -> Path {
         self.add('L', x, y);
         self
     }
 
-    /// Draws a dot: a line of no length, with round ends.
+    /// Draws a dot: a line of length zero with round ends.
     pub(super) fn dot(self, x: f64, y: f64) -> Path {
         let mut path = self.to(x, y);
         path.text += "h0";
@@ -245,7 +245,7 @@ fn along(x: Along) -> String {
     }
 }
 
-/// What is not a number, or off the chart, stands at its edge.
+/// Clamps a share to the chart; a share that is not a number becomes 0.
 fn limited(share: f64) -> f64 {
     if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
 }
@@ -258,7 +258,7 @@ fn pixels(pixels: f64) -> String {
     trimmed(pixels, 2)
 }
 
-/// At most so many decimals.
+/// Formats a number with at most this many decimals.
 fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", if value.is_finite() { value } else { 0.0 });
     match text.trim_end_matches('0').trim_end_matches('.') {
@@ -268,8 +268,8 @@ fn trimmed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// A name or a sentence, as it may stand in an element or an attribute. What a terminal would obey stands as Rust
-/// writes it, as everywhere; and so do the two characters that XML has no place for.
+/// Escapes a text for an element or an attribute. Terminal control characters are written as in Rust, as everywhere,
+/// and so are the two characters that XML does not allow.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in plain::line(text).chars() {

@@ -1,5 +1,5 @@
-//! Seconds over the size of a buffer, both by ratios: the tables of *The Linux Programming Interface*, chapter 13, as
-//! curves. What a call costs is the slope on the left, what the bytes cost the level on the right.
+//! Seconds over the size of a buffer, both on logarithmic axes: the tables of *The Linux Programming Interface*,
+//! chapter 13, as curves. The slope on the left is the cost of a call, the level on the right the cost of the bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,26 +17,26 @@ use super::{Chart, NARROW, Subject};
 use crate::names::grouped;
 use crate::plain;
 
-/// The fewest sizes of a buffer that make a curve.
+/// The fewest buffer sizes that make a curve.
 const LEAST_SIZES: usize = 4;
-/// The most curves of a chart: as many as there are colours.
+/// The most curves of a chart: the number of colours.
 const MOST_CURVES: usize = 6;
-/// How high the ground is.
+/// The height of the plot area, in pixels.
 const GROUND: f64 = 190.0;
 
-/// One way of doing it, on one target.
+/// The cells of one target and one way to sync.
 struct Curve<'a> {
     name: String,
     cells: Vec<&'a Cell>,
 }
 
-/// The programs of a document that were run with buffers of several sizes, with their cells.
+/// The programs of a document that ran with buffers of several sizes, and their cells.
 pub(super) struct Swept<'a> {
     programs: BTreeMap<&'a str, Vec<&'a Cell>>,
 }
 
 impl<'a> Swept<'a> {
-    /// Those of this document.
+    /// Collects these programs from a document.
     pub(super) fn of(document: &'a Document) -> Swept<'a> {
         let mut programs: BTreeMap<&str, Vec<&Cell>> = BTreeMap::new();
         for cell in &document.cells {
@@ -49,19 +49,19 @@ impl<'a> Swept<'a> {
         Swept { programs }
     }
 
-    /// Whether the cell stands in this chart, and needs to be in no other.
+    /// True if this chart shows the cell, so that no other chart needs to.
     pub(super) fn shows(&self, cell: &Cell) -> bool {
         self.programs.contains_key(cell.program.as_str()) && cell.number("buffer_bytes").is_some()
     }
 }
 
-/// A chart for each program that was run with buffers of several sizes.
+/// Returns a chart for each program that ran with buffers of several sizes.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let swept = Swept::of(document);
     swept.programs.iter().filter_map(|(program, cells)| chart(program, cells)).collect()
 }
 
-/// The curves of a program: by target and by how it syncs.
+/// Returns the curves of a program, by target and by way to sync.
 fn curves<'a>(cells: &[&'a Cell]) -> Vec<Curve<'a>> {
     let own = cells.iter().copied().filter(|cell| seconds(cell).is_some());
     let syncs: BTreeSet<Option<&str>> = own.clone().map(|cell| cell.word("sync")).collect();
@@ -84,7 +84,7 @@ fn seconds(cell: &Cell) -> Option<f64> {
 fn chart(program: &str, cells: &[&Cell]) -> Option<Chart> {
     let curves = curves(cells);
     let cells = || curves.iter().flat_map(|curve| curve.cells.iter().copied());
-    // Files of several sizes are compared by the megabyte.
+    // Programs with files of several sizes are compared by time per megabyte.
     let files: BTreeSet<Option<u64>> = cells().map(|cell| cell.number("file_bytes")).collect();
     let (unit, is_by_megabyte) = match files.len() {
         1 => ("seconds", false),
@@ -158,7 +158,7 @@ fn chart(program: &str, cells: &[&Cell]) -> Option<Chart> {
     Some(frame.upright(svg, foot + AXIS + LINE))
 }
 
-/// The interval of what is drawn of a cell: where its rate is high, it took short.
+/// Returns the interval of a cell's time. A high rate is a short time, so the ends change places.
 fn ends(cell: &Cell, value: f64) -> Option<(f64, f64)> {
     let rate = cell.rate.as_ref()?;
     let turned = |per_second: f64| if per_second > 0.0 { value * rate.per_second / per_second } else { f64::INFINITY };
@@ -175,7 +175,7 @@ fn said(cell: &Cell, value: f64) -> String {
     format!("{}{}{ends}", significant(value, 3), figures::star(cell))
 }
 
-/// A shape for each curve, all of them full: an empty one is suspect.
+/// Returns a shape for each curve. All of them are filled: a hollow one means suspect.
 fn shape(place: usize) -> Shape {
     match place % MOST_CURVES {
         0 => Shape::Circle { hollow: false },
@@ -187,7 +187,7 @@ fn shape(place: usize) -> Shape {
     }
 }
 
-/// Powers of 16, and where there is room those of 4.
+/// Returns labels: powers of 16 first, then the powers of 4 between them, which need room.
 fn labels(sizes: &Scale) -> Vec<(f64, String)> {
     let on_axis = |bytes: &f64| (1e-9..1.0 - 1e-9).contains(&sizes.share(*bytes));
     let powers = |first: i32| (first..64).step_by(4).map(|power| 2f64.powi(power));

@@ -1,7 +1,7 @@
-//! Fewer points that look like all of them.
+//! Reduces points to fewer points that look the same.
 
-/// At most about so many points, and every peak and hollow among them: of each stretch the least and the largest, in
-/// the order in which they came.
+/// Returns about `most` points, with every peak and trough: the smallest and the largest of each stretch, in their
+/// original order.
 pub(super) fn thinned(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     if points.len() <= most.max(2) {
         return points.to_vec();

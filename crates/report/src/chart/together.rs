@@ -1,5 +1,5 @@
-//! What programs reach that run at once, beside what each reaches alone: the sum were nothing shared, what the
-//! processors allow of it, and what was found.
+//! Rates of programs that run at the same time, next to the rate of each alone: the sum without shared resources, the
+//! part of it that the CPUs allow, and the measured rate.
 
 use std::collections::BTreeMap;
 
@@ -17,21 +17,22 @@ use super::{Chart, NARROW, Subject};
 use crate::names::{CellNames, grouped};
 use crate::numbers::{supported, supported_digits};
 
-/// A bar.
+/// The height of a bar, in pixels.
 const HIGH: f64 = 11.0;
-/// From a bar to the next text.
+/// From a bar to the next text, in pixels.
 const GAP: f64 = 5.0;
-/// A program below its name: why, the bars of each alone and of all at once, each under its words.
+/// The height of a program below its name: the reason, and the bars of each alone and of all at once, each under its
+/// words. In pixels.
 const ROW: f64 = LINE + 2.0 * (LINE + HIGH + GAP) + 8.0;
 
-/// A program that ran alone everywhere, and on all at once.
+/// A program that ran alone on each target, and on all targets at once.
 struct Both<'a> {
     together: &'a Cell,
     alone: Vec<&'a Cell>,
     bounds: Bounds,
 }
 
-/// What names a program wherever it runs: its names, its settings, and what its rate counts.
+/// The identity of a program on any target: its names, its settings, and the unit of its rate.
 type Identity<'a> = ([&'a str; 5], Vec<(&'a String, &'a ParameterValue)>);
 
 /// The programs of a document that ran alone.
@@ -41,10 +42,10 @@ pub(super) struct Alone<'a> {
 }
 
 impl<'a> Alone<'a> {
-    /// Those of this document.
+    /// Collects these programs from a document.
     pub(super) fn of(document: &'a Document) -> Alone<'a> {
         let mut cells: BTreeMap<Identity, Vec<&Cell>> = BTreeMap::new();
-        // Nothing is looked up if nothing ran at once.
+        // No index is built if no programs ran at the same time.
         if document.cells.iter().any(|cell| cell.together) {
             for cell in document.cells.iter().filter(|cell| !cell.together) {
                 if let Some(identity) = identity(cell) {
@@ -55,13 +56,13 @@ impl<'a> Alone<'a> {
         Alone { document, cells }
     }
 
-    /// Whether the cell stands in this chart, and needs to be in no other: what ran at once.
+    /// True if this chart shows the cell, so that no other chart needs to: cells of programs that ran at once.
     pub(super) fn shows(&self, cell: &Cell) -> bool {
         Both::of(self, cell).is_some()
     }
 }
 
-/// Nothing if it has no rate.
+/// Returns the identity of a cell's program; `None` if the cell has no rate.
 fn identity(cell: &Cell) -> Option<Identity<'_>> {
     let provenance = match cell.provenance {
         Provenance::Measured => "measured",
@@ -78,7 +79,7 @@ impl<'a> Both<'a> {
             return None;
         }
         let found = every.cells.get(&identity(together)?)?;
-        // The drives of a simulated machine are equal: one of them stands for all.
+        // The drives of a simulated machine are equal, so one of them represents all.
         let alone = match (&found[..], together.targets as usize) {
             (all, targets) if all.len() == targets => found.clone(),
             ([one], targets @ 2..=MOST) => vec![*one; targets],
@@ -97,19 +98,19 @@ impl<'a> Both<'a> {
     }
 }
 
-/// The most programs of a chart; what a sweep has beyond that stands in the table.
+/// The most programs of a chart; the table has the rest of a sweep.
 const MOST_PROGRAMS: usize = 30;
 
-/// More drives than that were never asked for; a document may say any number.
+/// The most drives. No run has more; a document may contain any number.
 const MOST: usize = 64;
 
-/// The settings that name a program: not how many drives, nor what lies on them.
+/// Returns the settings that identify a program, without the number of drives and the file system on them.
 fn settings(cell: &Cell) -> impl Iterator<Item = (&String, &stats::ParameterValue)> {
     let is_simulated = cell.provenance == Provenance::Simulated;
     cell.parameters.iter().filter(move |(key, _)| *key != "drives" && (is_simulated || *key != "file_system"))
 }
 
-/// A chart for each unit.
+/// Returns a chart for each unit.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let alone = Alone::of(document);
     let all: Vec<Both> = document.cells.iter().filter_map(|cell| Both::of(&alone, cell)).collect();
@@ -200,7 +201,7 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
     frame.plain(svg, foot + AXIS)
 }
 
-/// The interval of a cell whose bar begins there.
+/// Draws the interval of a cell whose bar begins at `from`.
 fn whisker(svg: &mut Svg, scale: &Scale, cell: &Cell, from: f64, y: f64) {
     let Some((low, high)) = cell.rate.as_ref().and_then(figures::interval) else { return };
     let (low, high) = (scale.share(from + low), scale.share(from + high));

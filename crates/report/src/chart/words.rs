@@ -1,16 +1,16 @@
-//! How much room words take, and how they are made to fit. A chart does not know the fonts of who reads it: it reckons
-//! with DejaVu Sans, the widest of those that are common, at twelve pixels.
+//! Widths of texts, and texts shortened to fit. The reader's fonts are unknown, so widths are those of DejaVu Sans, the
+//! widest common font, at twelve pixels.
 
-/// Text is so high, in pixels.
+/// The font size in pixels.
 const SIZE: f64 = 12.0;
 
-/// Bold letters are so much wider. Of DejaVu Sans Bold, in English words.
+/// Bold text is wider by this factor: DejaVu Sans Bold, in English words.
 pub(super) const BOLD: f64 = 1.14;
 
-/// Labels keep so many pixels apart.
+/// The least distance between labels, in pixels.
 const APART: f64 = 8.0;
 
-/// About how wide a text is, in pixels; rather more.
+/// Returns the approximate width of a text in pixels, rather too large than too small.
 pub(super) fn width(text: &str) -> f64 {
     text.chars().map(|character| SIZE * of_size(character)).sum()
 }
@@ -23,13 +23,13 @@ fn of_size(character: char) -> f64 {
         'm' | 'w' | 'M' | 'W' | '%' | '@' | '+' | '=' | '<' | '>' | '~' | '#' => 0.98,
         'A'..='Z' | '&' => 0.78,
         '\u{0}'..='\u{7f}' => 0.64,
-        // Letters of other alphabets, and beyond them signs that fill a square.
+        // Letters of other alphabets; the characters beyond them may be full squares.
         '\u{80}'..='\u{10ff}' => 0.8,
         _ => 1.05,
     }
 }
 
-/// The text, without as much of its middle as does not fit: names often differ at their ends only.
+/// Returns the text, shortened in its middle if necessary: names often differ only at their ends.
 pub(super) fn fitted(text: &str, room: f64) -> String {
     if width(text) <= room {
         return text.to_owned();
@@ -49,7 +49,7 @@ pub(super) fn fitted(text: &str, room: f64) -> String {
     characters[..head].iter().chain(['…'].iter()).chain(&characters[tail..]).collect()
 }
 
-/// A text in lines that fit.
+/// Breaks a text into lines that fit.
 pub(super) fn lines(text: &str, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -64,17 +64,17 @@ pub(super) fn lines(text: &str, room: f64) -> Vec<String> {
     lines
 }
 
-/// A label on an axis: at which share of it, and what it says.
+/// A label on an axis: its position as a share of the axis, and its text.
 pub(super) type Label = (f64, String);
 
-/// Which end of a text stands there.
+/// The part of a text that is at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
-    /// Its first letter.
+    /// The first letter.
     Start,
-    /// Its middle.
+    /// The middle.
     Middle,
-    /// Its last letter.
+    /// The last letter.
     End,
 }
 
@@ -88,7 +88,7 @@ impl Anchor {
     }
 }
 
-/// Where a label stands: at which share, by which end, and moved by how many pixels.
+/// A label with its position: the share of the axis, the anchor, and an offset in pixels.
 pub(super) struct Placed {
     pub(super) share: f64,
     pub(super) anchor: Anchor,
@@ -96,8 +96,9 @@ pub(super) struct Placed {
     pub(super) label: String,
 }
 
-/// Of labels along an axis that is so wide, the more important first, those that touch no other. They touch none where
-/// the axis is wider either: they grow apart then. What would reach over an end is moved by as much, and no further.
+/// Returns the labels of a horizontal axis of this width that do not touch each other, the more important first. They
+/// do not touch on a wider axis either, because their distances grow. A label that would extend beyond an end is moved
+/// by just enough.
 pub(super) fn apart(labels: impl IntoIterator<Item = Label>, room: f64) -> Vec<Placed> {
     let mut taken: Vec<(f64, f64)> = Vec::new();
     let mut kept = Vec::new();
@@ -120,8 +121,8 @@ pub(super) fn apart(labels: impl IntoIterator<Item = Label>, room: f64) -> Vec<P
     kept
 }
 
-/// Takes from names of programs the settings that all of them have, and says these once, for a title: `; drives 1,
-/// file_system 8K/1K`. A single name keeps its own.
+/// Removes the settings that all names of programs share, and returns them once for a title: `; drives 1, file_system
+/// 8K/1K`. A single name keeps its settings.
 pub(super) fn shared<'a>(names: impl IntoIterator<Item = &'a mut String>) -> String {
     let mut names: Vec<&mut String> = names.into_iter().collect();
     let [first, others @ ..] = &names[..] else { return String::new() };
@@ -142,7 +143,7 @@ pub(super) fn shared<'a>(names: impl IntoIterator<Item = &'a mut String>) -> Str
     format!("; {}", shared.join(", "))
 }
 
-/// The first so many, and how many there are beyond them.
+/// Returns the first `most` items, and the number of the others.
 pub(super) fn listed(items: &[String], most: usize, between: &str) -> String {
     let first = items.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(between);
     match items.len().saturating_sub(most) {

@@ -1,6 +1,6 @@
-//! Reads a chart as a program would that knows XML: whether it is well-formed, and what is in it.
+//! A reader of charts for tests: it checks that the XML is well-formed, and collects its elements.
 
-/// What a chart has, in the order in which it stands there.
+/// The content of a chart, in document order.
 #[derive(Debug, Default)]
 pub(super) struct Checked {
     /// Elements with their attributes, unescaped.
@@ -10,7 +10,7 @@ pub(super) struct Checked {
 }
 
 impl Checked {
-    /// The elements of a class.
+    /// Returns the elements of a class.
     pub(super) fn of_class<'a>(&'a self, class: &'a str) -> impl Iterator<Item = &'a [(String, String)]> {
         let has = move |attributes: &&Vec<(String, String)>| {
             attributes.iter().any(|(name, value)| name == "class" && value.split(' ').any(|one| one == class))
@@ -18,18 +18,18 @@ impl Checked {
         self.elements.iter().map(|(_, attributes)| attributes).filter(has).map(Vec::as_slice)
     }
 
-    /// How many elements of a class there are.
+    /// Returns the number of elements of a class.
     pub(super) fn count(&self, class: &str) -> usize {
         self.of_class(class).count()
     }
 }
 
-/// An attribute.
+/// Returns the value of an attribute; empty if it is missing.
 pub(super) fn attribute<'a>(attributes: &'a [(String, String)], name: &str) -> &'a str {
     attributes.iter().find(|(other, _)| other == name).map_or("", |(_, value)| value)
 }
 
-/// Everything in a text that is XML; says where it is none.
+/// Parses a text as XML. The error says where it is not well-formed.
 pub(super) fn checked(text: &str) -> Result<Checked, String> {
     let mut checked = Checked::default();
     let mut open: Vec<String> = Vec::new();

@@ -7,7 +7,7 @@ use stats::{
     Provenance, Rate, RateBase, Round, TargetInfo, Verdict,
 };
 
-/// A cell of so many rounds, each of two seconds, with these numbers of operations.
+/// A cell with a round of two seconds for each of these numbers of operations.
 pub(super) fn cell(program: &str, target: &str, ops: &[u64]) -> Cell {
     let mean = ops.iter().sum::<u64>() as f64 / ops.len().max(1) as f64 / 2.0;
     Cell {
@@ -53,7 +53,7 @@ pub(super) fn missing(program: &str, target: &str) -> Cell {
     }
 }
 
-/// A mark.
+/// A warning of this kind.
 pub(super) fn mark(code: MarkCode) -> Mark {
     Mark { code, value: None, text: format!("as it is <{}>", code.name()) }
 }
@@ -77,7 +77,7 @@ fn round(round: u32, ops: u64) -> Round {
     }
 }
 
-/// A document of these cells, on the targets that they name.
+/// A document with these cells and their targets.
 pub(super) fn document(cells: Vec<Cell>) -> Document {
     let mut names: Vec<String> = Vec::new();
     for cell in cells.iter().filter(|cell| !cell.together && cell.provenance != Provenance::Published) {
@@ -126,7 +126,7 @@ pub(super) fn comparison(program: &str, [first, second]: [&str; 2], verdict: Ver
     }
 }
 
-/// What comparisons came to.
+/// A choice with these comparisons.
 pub(super) fn choice(comparisons: Vec<Comparison>) -> Choice {
     Choice {
         margin: 0.05,

@@ -12,7 +12,7 @@ fn over_time(document: &Document) -> Vec<Chart> {
     of(document, Subject::OverTime)
 }
 
-/// Where the labels of both axes are.
+/// Returns the positions of the labels of both axes.
 fn ticks(chart: &Chart) -> Vec<(String, String)> {
     let checked = read(chart);
     let ticks = checked.of_class("tick").filter(|tick| !attribute(tick, "x").is_empty());
@@ -45,7 +45,7 @@ fn small_charts_are_no_more_than_a_page_has_room_for() {
     assert_eq!(count, 12, "two programs on six targets");
 }
 
-/// A test whose rates in these runs are known.
+/// A test with these rates, one per run.
 fn past(name: &str, target: &str, rates: &[Option<u64>]) -> Past {
     let mut before = None;
     let time = |(place, rate): (usize, &Option<u64>)| {

@@ -1,4 +1,4 @@
-//! All charts together: that they are well-formed whatever names there are, how large they are, what stands in them.
+//! Tests of all charts: well-formed XML with any names, sizes, and content.
 
 mod checked;
 mod example;
@@ -35,7 +35,7 @@ fn percent(text: &str) -> f64 {
     text.strip_suffix('%').and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{text} is no percentage"))
 }
 
-/// A document with something for every chart, in which everything is called so.
+/// A document with data for every chart, in which everything has one of these names.
 fn everything(name: &str, other: &str) -> Document {
     let sweep = [1u64, 16, 256, 4096].map(|bytes| {
         let mut cell = cell("copy", name, &[800 * bytes, 801 * bytes]);
@@ -138,7 +138,7 @@ fn tips<'a>(checked: &'a Checked, class: &'a str) -> Vec<&'a str> {
 
 #[test]
 fn of_runs_of_a_command_it_is_drawn_how_long_one_takes() {
-    // Fifty and a hundred runs a second: 20 and 10 ms.
+    // 50 and 100 runs per second: 20 and 10 ms.
     let mut cells = [("slow", 100), ("fast", 200)].map(|(target, runs)| cell("command", target, &[runs, runs]));
     cells.iter_mut().for_each(|cell| cell.rate.as_mut().expect("a rate").unit = crate::numbers::RUNS.to_owned());
     let (chart, checked) = only(&document(cells.to_vec()), Subject::Rates);
@@ -341,7 +341,7 @@ fn rounds_that_do_not_count_are_drawn_of_a_device_only() {
 fn the_bounds_of_what_runs_at_once_are_those_of_stats() {
     let alone = |target| cell("write", target, &[1000, 1000]);
     let together = Cell { together: true, targets: 2, ..cell("write", "a+b", &[1600, 1600]) };
-    // Two programs that need 60 % of the one processor each: five sixths of the sum.
+    // Each of two programs needs 60 % of the only CPU, which allows five sixths of their sum.
     let (_, checked) = only(&document(vec![alone("a"), alone("b"), together]), Subject::Together);
     for words in ["alone: 500 + 500 = 1,000", "at once: 800", "CPU allows 833", "they share: CPU"] {
         assert!(checked.texts.iter().any(|text| text == words), "{words}: {:?}", checked.texts);
@@ -409,11 +409,12 @@ fn printed_and_simulated_figures_stand_on_one_line() {
     let checked = read(&charts[0]);
     assert_eq!((charts.len(), charts[0].subject), (1, Subject::Paper));
     assert!(checked.texts.contains(&"310 | 342".to_owned()) && checked.texts.contains(&"n.m. | 342".to_owned()));
-    // Two in the key, two and one.
+    // Two marks in the legend, then two and one.
     assert_eq!(checked.count("mark"), 5);
 }
 
-/// A run of `quick` on three targets with ten rounds, of half a minute for each program: half of what a page may have.
+/// A run of `quick` on three targets with ten rounds and half a minute for each program. Its charts use at most half of
+/// a page.
 #[test]
 fn the_charts_of_a_large_run_are_small() {
     let cells = (0..39).map(|number| {
@@ -435,7 +436,8 @@ fn the_charts_of_a_large_run_are_small() {
     assert!(bytes < 150_000, "{bytes}: {sizes:#?}");
 }
 
-/// Every two of many targets are compared: those with the best, and as many others as there is room for.
+/// Every pair of many targets is compared. Charts of the pairs with the best target come first, then as many others as
+/// fit.
 #[test]
 fn the_charts_of_many_targets_are_small_too() {
     for count in [5usize, 10] {
@@ -446,7 +448,7 @@ fn the_charts_of_many_targets_are_small_too() {
         let mut pairs = Vec::new();
         for (first, second) in stats::compare::choice::every_two(count) {
             let sides = [names[first].as_str(), names[second].as_str()];
-            // The third is the best of them.
+            // The third target is the best one.
             let ends = if first == 2 { [0.5, 0.6, 0.7] } else { [1.2, 1.3, 1.4] };
             let verdict = if first == 2 || second == 2 { Verdict::Faster } else { Verdict::Same };
             pairs.extend(programs.iter().map(|program| comparison(program, sides, verdict, ends)));
@@ -467,7 +469,7 @@ fn the_charts_of_many_targets_are_small_too() {
     }
 }
 
-/// So many rounds that each cannot be drawn.
+/// More rounds than can be drawn separately.
 #[test]
 fn a_chart_of_very_many_rounds_is_small_too() {
     let mut long = cell("write", "here", &[800; 5000]);
@@ -480,7 +482,7 @@ fn a_chart_of_very_many_rounds_is_small_too() {
     assert!(checked.texts.concat().contains("and 4992 more"), "{:?}", checked.texts);
 }
 
-/// Numbers that no run writes, and a document of others may hold.
+/// Numbers that no run writes, but that a document from others may contain.
 #[test]
 fn no_number_breaks_a_chart() {
     for value in [0.0, -1.0, 5e-324, 1e300, f64::MAX] {
@@ -514,7 +516,7 @@ fn no_number_breaks_a_chart() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// Whatever is called whatever: no name ends an element, an attribute or a style.
+    /// With any names, no name ends an element, an attribute or a style.
     #[test]
     fn names_are_words_and_nothing_else(
         name in "[<>&\"' a\u{0}\u{1b}\u{202e}\u{ffff}é]{1,12}|</text><script>x</script>|\" onload=\"x|]]>|\
