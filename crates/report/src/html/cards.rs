@@ -1,5 +1,5 @@
-//! The figures of a run that most people ask for, as cards: rate, interval and bottleneck of sequential and random
-//! access, commits and small files. What is compared in a choice is in its table instead.
+//! The key figures of a run as cards: rate, interval and bottleneck of sequential and random access, commits and small
+//! files. A choice has a table instead.
 
 use std::collections::BTreeSet;
 
@@ -17,18 +17,18 @@ use crate::words;
 /// A card: its title, and the results in it.
 struct Card<'a> {
     title: String,
-    /// The first ones are large; a further phase of the same program is a line below.
+    /// The first cells are printed large; another phase of the same program becomes a line below.
     main: Vec<&'a Cell>,
     others: Vec<&'a Cell>,
 }
 
-/// As many cards fit a screen. Ours.
+/// The most cards: they fit on one screen. A choice.
 const MOST: usize = 6;
 
-/// The fewest of the cards below that make an answer; any other run has a card for each of its programs.
+/// The fewest cards of [`usual`] that are used. A run with fewer of them gets a card for each of its programs.
 const LEAST: usize = 3;
 
-/// The cards, if anything was measured.
+/// Returns the cards; empty if nothing was measured.
 pub fn cards(document: &Document, place: Place) -> Markup {
     let is_own = |cell: &&Cell| cell.rate.is_some() && !cell.together && cell.provenance != Provenance::Published;
     let own: Vec<&Cell> = document.cells.iter().filter(is_own).collect();
@@ -44,7 +44,7 @@ pub fn cards(document: &Document, place: Place) -> Markup {
     }
 }
 
-/// What most people ask for, of the tests of `quick`.
+/// Returns the cards of the usual questions, from the tests of `quick`.
 fn usual<'a>(cells: &[&'a Cell]) -> Vec<Card<'a>> {
     let of = |program: &str| cells.iter().copied().filter(|cell| cell.program == program).collect::<Vec<&Cell>>();
     let depth = |cell: &&Cell| cell.number("iodepth").unwrap_or(1);
@@ -64,7 +64,7 @@ fn usual<'a>(cells: &[&'a Cell]) -> Vec<Card<'a>> {
     cards.into_iter().filter(|card| !card.main.is_empty()).collect()
 }
 
-/// All results if they are few, else the first of each kind if there are several kinds.
+/// Returns a card for each result if there are few, else for the first result of each kind if there are several kinds.
 fn any<'a>(document: &'a Document, own: &[&'a Cell]) -> Vec<Card<'a>> {
     let names = CellNames::of(&document.cells);
     let mut named = grouped(own.iter().map(|cell| (names.name(cell), *cell)));
@@ -94,7 +94,7 @@ impl Card<'_> {
         }
     }
 
-    /// The rate with its interval, and the bottleneck.
+    /// Returns the rate with its interval, and the bottleneck.
     fn figure(&self, cell: &Cell, names: &[&str], place: Place) -> Markup {
         let whose = names.iter().position(|name| names.len() > 1 && *name == cell.target);
         let times = cell.latency_ns.filter(|_| cell.rate.as_ref().is_some_and(|rate| rate.base == RateBase::Ops));
@@ -114,7 +114,7 @@ impl Card<'_> {
     }
 }
 
-/// `± 3 %`
+/// `± 3 %`; empty if there is no interval.
 fn half(cell: &Cell) -> String {
     let half = rows::interval(cell);
     if half.is_empty() { half } else { format!("± {half}") }

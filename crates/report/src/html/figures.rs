@@ -1,4 +1,4 @@
-//! All cells as a table, and what is said below it: what the marks mean, and the words that stand in it.
+//! The table of all cells, and the notes below it: meanings of the warnings and of the words in the table.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use crate::glossary::{Entry, Topic};
 use crate::header;
 use crate::layouts::rows::{Rows, groups, state};
 
-/// A row of the table: the cell, and the words of all columns.
+/// A row of the table: the cell, and the texts of all columns.
 type Row<'a> = (&'a Cell, Vec<String>);
 
-/// A row for each cell, in the order and the words of the table on a terminal, and behind it the marks. The rate stands
-/// first, where a phone shows it; a name stands once for the targets below each other.
+/// Returns a row for each cell, in the order and with the words of the terminal table, followed by its warnings. The
+/// rate is the first column, so that a phone shows it. A name is printed once for all targets of a test.
 pub fn table(document: &Document, place: Place) -> Markup {
     let rows = Rows::of(document);
     let columns = rows.columns();
@@ -78,18 +78,19 @@ pub fn table(document: &Document, place: Place) -> Markup {
     html! { div id=(place.id("figures")) { (wide("All figures", inside)) } }
 }
 
-/// A heading for the ear too: what a terminal leaves empty above the names has one.
+/// Returns the heading of a column. The column of names, which has no heading on a terminal, gets one for screen
+/// readers.
 fn heading(heading: &str) -> String {
     if heading.is_empty() { "program".to_owned() } else { heading.replace('\n', " ") }
 }
 
-/// For so many rows the name of this one stands: those of that name from here on; nothing where it stood before.
+/// Returns the number of rows, from this one on, that have the same name. `None` if the name was already printed above.
 fn named(row: &[String], from_here: &[Row]) -> Option<usize> {
     let same = from_here.iter().take_while(|(_, other)| other[0] == row[0]).count();
     (same > 0).then_some(same)
 }
 
-/// The row of the cell; of what others published it says so, and where.
+/// Returns the texts of a cell. A published result is named with its publication.
 fn row(rows: &Rows, cell: &Cell) -> Vec<String> {
     let mut row = rows.row(cell);
     if cell.provenance == Provenance::Published {
@@ -98,7 +99,7 @@ fn row(rows: &Rows, cell: &Cell) -> Vec<String> {
     row
 }
 
-/// The star of a suspect figure leads to the first reason for it.
+/// Returns a star that links to the first reason why the figure is suspect.
 pub fn star(cell: &Cell, place: Place) -> Markup {
     let codes = cell.marks.iter().map(|mark| mark.code).filter(|code| *code != MarkCode::Nested);
     let names: Vec<&str> = codes.map(MarkCode::name).collect();
@@ -109,8 +110,8 @@ pub fn star(cell: &Cell, place: Place) -> Markup {
     }
 }
 
-/// How it was run, what each mark and each remark says here and in general, why something is missing, and the words of
-/// the table.
+/// Returns the notes: how the run was done, each warning and remark with its general meaning, the reasons for missing
+/// results, and the words of the table.
 pub fn notes(document: &Document, place: Place) -> Markup {
     let marks = header::marks(document);
     let (remarks, reasons) = (header::remarks(document), header::reasons(document));
@@ -154,7 +155,7 @@ pub fn notes(document: &Document, place: Place) -> Markup {
     }
 }
 
-/// What the words in the columns `state` and `limited by` mean, and the owners of time in the charts.
+/// Returns the meanings of the words in the columns `state` and `limited by`, and of the owners of time in the charts.
 fn words(document: &Document) -> Markup {
     let mut words: Vec<&'static Entry> = Vec::new();
     let mut owners: BTreeSet<&str> = BTreeSet::new();
@@ -167,7 +168,7 @@ fn words(document: &Document) -> Markup {
                 words.push(entry);
             }
         }
-        // As the charts: of simulated machines the kinds of owners are drawn, which are plain words.
+        // This follows the charts: simulated machines show kinds of owners there, whose names need no explanation.
         let time = cell.time.as_ref().filter(|_| cell.breakdown.is_none() && cell.provenance != Provenance::Published);
         owners.extend(time.into_iter().flatten().filter(|(_, nanos)| **nanos > 0).map(|(owner, _)| owner.as_str()));
     }

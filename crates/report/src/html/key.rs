@@ -1,4 +1,4 @@
-//! Alternatives on the page: their colours, and letters in place of names that are too long for a table or a chart.
+//! Colours of the alternatives on the page, and letters instead of names that are too long for a table or a chart.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use stats::{Comparison, Document, Mark};
 use crate::chart::colour;
 use crate::header;
 
-/// The longest name that tables and charts show as it is, in characters. Six columns of it fit a laptop. Ours.
+/// The longest name that tables and charts print, in characters. Six columns of it fit on a laptop. A choice.
 const LONGEST: usize = 14;
 
 /// `A`, `B`, ... `Z`, `A2`, ...
@@ -17,14 +17,14 @@ fn letter(place: usize) -> String {
     if place < 26 { letter.to_string() } else { format!("{letter}{}", place / 26 + 1) }
 }
 
-/// A document as the page shows it. The targets are called A, B, C if there are several and one has a long name.
+/// A document as the page shows it. If there are several targets and one has a long name, they are called A, B, C.
 pub struct Keyed<'a> {
     original: &'a Document,
     shown: Cow<'a, Document>,
 }
 
 impl<'a> Keyed<'a> {
-    /// Decides whether this document needs letters.
+    /// Replaces the names with letters if this document needs it.
     pub fn of(original: &'a Document) -> Keyed<'a> {
         let names: Vec<&str> = original.run.targets.iter().map(|target| target.name.as_str()).collect();
         let is_lettered = names.len() > 1 && names.iter().any(|name| name.chars().count() > LONGEST);
@@ -37,12 +37,12 @@ impl<'a> Keyed<'a> {
         &self.shown
     }
 
-    /// Whether letters replace the names.
+    /// True if letters replace the names.
     pub fn is_lettered(&self) -> bool {
         matches!(self.shown, Cow::Owned(_))
     }
 
-    /// The names of the targets with their arguments, and their letters if there are such.
+    /// Returns the names of the targets with their letters and arguments.
     pub fn key(&self) -> Markup {
         html! {
             ul class="where" {
@@ -104,10 +104,10 @@ fn lettered(original: &Document, names: &[&str]) -> Document {
     document
 }
 
-/// Words of our sentences that someone may call a target.
+/// Words of our sentences that could also be the name of a target.
 const WORDS: [&str; 12] = ["a", "an", "and", "as", "at", "both", "device", "in", "is", "it", "on", "the"];
 
-/// Whether a character goes on with a name.
+/// True if the character can be part of a name.
 fn is_of_name(character: char) -> bool {
     character.is_alphanumeric() || "-_/.".contains(character)
 }
@@ -122,7 +122,7 @@ impl Letters<'_> {
         self.names.iter().position(|known| *known == name).map(letter)
     }
 
-    /// A name, or several that ran at once: `a+b`.
+    /// Replaces a name, or the names of several targets that ran at once: `a+b`.
     fn name(&self, name: &mut String) {
         if let Some(letter) = self.of(name) {
             *name = letter;
@@ -131,7 +131,7 @@ impl Letters<'_> {
         }
     }
 
-    /// Names in a sentence, as whole words. One that is a word of our sentences too is kept.
+    /// Replaces names in a sentence if they are whole words. A name that is also a word of our sentences is kept.
     fn sentence(&self, sentence: &mut String) {
         let mut changed = String::with_capacity(sentence.len());
         let mut rest = sentence.as_str();

@@ -1,5 +1,5 @@
-//! The sentence that a page of a choice begins with: which alternative is faster in how many tests, and which of them
-//! meet what is required. All of it in more words is below the table.
+//! The first sentences of the page of a choice: which alternative is faster in how many tests, and which alternatives
+//! meet the requirements. The details are below the table.
 
 use maud::{Markup, html};
 use stats::{Choice, Comparison, Document, Verdict};
@@ -11,7 +11,7 @@ use crate::compare::choice::enough;
 use crate::compare::verdict::{figure, percent};
 use crate::names::grouped;
 
-/// The sentence, and one more if anything is required.
+/// Returns the sentence about speed, and one about the requirements if there are any.
 pub fn lead(document: &Document, choice: &Choice) -> Markup {
     let names: Vec<&str> = document.run.targets.iter().map(|target| target.name.as_str()).collect();
     html! {
@@ -35,7 +35,7 @@ pub fn lead(document: &Document, choice: &Choice) -> Markup {
     }
 }
 
-/// What the tests came to between some of the targets: between all, or between the first stage and the last.
+/// Returns the result of the tests between some targets: between all of them, or between the first and the last stage.
 fn fastest<'a>(
     choice: &'a Choice,
     pairs: impl Iterator<Item = &'a Comparison>,
@@ -74,14 +74,14 @@ fn fastest<'a>(
         @if won.is_empty() { "No alternative is proven " (comparative) " in any test. " }
         @if same > 0 { "In " (counted(same)) " they are within " (percent(choice.margin)) " of each other. " }
         @if open > 0 && !won.is_empty() {
-            // Two of several may share the lead: that is a result too.
+            // Two of several alternatives may both be faster than the rest: that is a result too.
             @if names.len() > 2 { "None is proven fastest in " (counted(open)) "." }
             @else { (counted(open)) @if open == 1 { " is" } @else { " are" } " not decided." }
         }
     }
 }
 
-/// The comparison of the fastest with the next.
+/// Returns the comparison of the fastest alternative with the next one.
 fn least<'a>(name: &str, pairs: &[&'a Comparison]) -> &'a Comparison {
     let own = pairs.iter().filter(|pair| pair.faster.as_deref() == Some(name));
     own.min_by(|one, other| size(one).total_cmp(&size(other))).expect("it is faster than one")
@@ -105,7 +105,7 @@ fn counted(count: usize) -> String {
     if count == 1 { "1 test".to_owned() } else { format!("{count} tests") }
 }
 
-/// Which alternatives are known to meet all that is required.
+/// Returns the alternatives that are known to meet all requirements.
 fn required(choice: &Choice, names: &[&str]) -> Markup {
     let enough = enough(&choice.needs, names);
     html! {

@@ -1,5 +1,5 @@
-//! What a comparison came to, as one table: a row for each test, a column for each alternative, the ratio as a dot with
-//! its interval. Above the tests are the use, the requirements and the prices, below it the reasons.
+//! A choice as one table: a row for each test, a column for each alternative, the ratio as a dot with its interval. The
+//! use, the requirements and the prices are above the tests, the reasons are below them.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::layouts::rows::{groups, rate, state};
 use crate::names::{CellNames, different, grouped};
 use crate::why::{NO_CAUSE, reason};
 
-/// All of the table.
+/// The data that all rows of the table share.
 struct Matrix<'a> {
     choice: &'a Choice,
     names: Vec<&'a str>,
@@ -24,7 +24,7 @@ struct Matrix<'a> {
     place: Place,
 }
 
-/// A test: its name, the group that it is in, its result on each alternative, and its comparisons.
+/// A test: its name, its group, its result on each alternative, its comparisons, and their reasons.
 struct Test<'a> {
     name: String,
     group: String,
@@ -33,7 +33,7 @@ struct Test<'a> {
     reasons: Vec<String>,
 }
 
-/// The table of a choice, without that of stages.
+/// Returns the table of a choice that has no stages.
 pub fn matrix(keyed: &Keyed, choice: &Choice, place: Place) -> Markup {
     let document = keyed.document();
     let names: Vec<&str> = document.run.targets.iter().map(|target| target.name.as_str()).collect();
@@ -71,7 +71,7 @@ pub fn matrix(keyed: &Keyed, choice: &Choice, place: Place) -> Markup {
 }
 
 impl<'a> Matrix<'a> {
-    /// The tests in the order of the table of all figures.
+    /// Returns the tests, in the order of the table of all figures.
     fn tests(&self, document: &'a Document) -> Vec<Test<'a>> {
         let cell_names = CellNames::of(&document.cells);
         let mut of_tests: BTreeMap<&str, Vec<&Comparison>> = BTreeMap::new();
@@ -98,8 +98,8 @@ impl<'a> Matrix<'a> {
         tests.into_iter().map(|(_, test)| test).collect()
     }
 
-    /// Why one is faster. Most reasons name both alternatives; of several, one that does not has to say which two it
-    /// means.
+    /// Returns why one alternative is faster. Most reasons name both alternatives. If there are more than two, a reason
+    /// that does not name them gets their names.
     fn reason(&self, pair: &Comparison, cells: &[Option<&Cell>]) -> Option<String> {
         let reason = reason(pair, &self.names, cells)?;
         let is_plain = self.names.len() > 2 && reason == NO_CAUSE;
@@ -135,7 +135,7 @@ impl<'a> Matrix<'a> {
         html! { tr class="group" { th scope="rowgroup" colspan=(self.names.len() + 4) { (title) } } }
     }
 
-    /// A cell of an alternative. A phone, which has no columns, shows the name in it.
+    /// Returns a table cell of an alternative. A phone shows no columns, so it prints the name in the cell.
     fn cell(&self, place: usize, class: &str, inside: Markup) -> Markup {
         html! { td class={ "n " (class) } data-name=(self.names[place]) { (inside) } }
     }
@@ -155,7 +155,7 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// The comparisons of a use. It has no rate of its own.
+    /// Returns the row of a use with its comparisons. A use has no rate.
     fn use_row(&self, name: &str, pairs: &[&Comparison]) -> Markup {
         html! {
             tr class="use" {
@@ -165,13 +165,13 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// Whether an alternative is proven faster than each other in a test.
+    /// True if an alternative is proven faster than each other one in a test.
     fn is_fastest(&self, place: usize, pairs: &[&Comparison]) -> bool {
         is_fastest(self.names[place], pairs, self.names.len())
     }
 
-    /// The dots and what they say. Of more than two alternatives each is drawn against the first one, and the others
-    /// are compared in words.
+    /// Returns the dots and their words. If there are more than two alternatives, each is drawn against the first one,
+    /// and the others are compared in words.
     fn ratios(&self, pairs: &[&Comparison]) -> Markup {
         let is_of_many = self.names.len() > 2;
         let drawn: Vec<&&Comparison> = pairs.iter().filter(|pair| !is_of_many || pair.first == self.names[0]).collect();
@@ -195,7 +195,7 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// A requirement: of each alternative whether it passes.
+    /// Returns the row of a requirement: for each alternative whether it passes.
     fn need(&self, condition: &str) -> Markup {
         let of = |name: &str| self.choice.needs.iter().find(|need| need.condition == condition && need.target == name);
         html! {
@@ -211,7 +211,7 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// What each alternative costs, as it was typed.
+    /// Returns the row of prices, as the user typed them.
     fn price(&self) -> Markup {
         html! {
             tr {
@@ -225,14 +225,14 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// Whether an alternative is proven faster than each of the others.
+/// True if an alternative is proven faster than each of the others.
 pub fn is_fastest(name: &str, pairs: &[&Comparison], alternatives: usize) -> bool {
     let won =
         pairs.iter().filter(|pair| pair.verdict == Verdict::Faster && pair.faster.as_deref() == Some(name)).count();
     won > 0 && won + 1 == alternatives
 }
 
-/// The rate of a result, or that it has none.
+/// Returns the rate of a result, or `n.m.`.
 fn figure(cell: Option<&Cell>, place: Place) -> Markup {
     html! {
         @match cell {
@@ -242,7 +242,7 @@ fn figure(cell: Option<&Cell>, place: Place) -> Markup {
     }
 }
 
-/// The class and the words of a requirement.
+/// Returns the CSS class and the words of a requirement.
 fn met(need: Option<&Need>) -> (&'static str, &'static str) {
     match need.and_then(|need| need.met) {
         Some(true) => ("pass", "✓ pass"),

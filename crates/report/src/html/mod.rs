@@ -1,8 +1,8 @@
-//! Runs as one page of HTML that needs nothing else: no server, no network, no script to be complete. For a screen, a
-//! phone, paper, and a program that reads aloud.
+//! Runs as one self-contained HTML page: no server, no network, and complete without its script. It suits screens,
+//! phones, printers and screen readers.
 //!
-//! What others wrote is escaped by `maud` wherever it stands in the page; the document behind it is JSON in a script
-//! that is no program, with every `<` escaped, so that no name in it ends that script.
+//! `maud` escapes all text from others in the page. The documents at its end are JSON in script elements that do not
+//! run; every `<` in them is escaped, so that a name cannot end the element.
 
 mod cards;
 mod figures;
@@ -27,36 +27,36 @@ use units::Civil;
 
 use crate::chart;
 
-/// A run as the page shows it.
+/// A run to be shown on the page.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
-    /// How it is called.
+    /// The identifier of the run.
     pub name: &'a str,
-    /// What was measured: without what a terminal would obey, as for every table.
+    /// The measured document, without terminal control characters, as for every table.
     pub document: &'a Document,
-    /// The published figures beside those that this run simulated, where it simulated a machine of the paper as it is.
+    /// The published figures with the simulated ones, if the run simulated a machine of the paper without changes.
     pub published: &'a [stats::compare::replication::Comparison],
-    /// The document as JSON, in this detail.
+    /// Returns the document as JSON, in the given detail.
     pub json: &'a dyn Fn(Detail) -> String,
 }
 
 /// A result file that is not a run.
 #[derive(Clone, Copy)]
 pub struct Other<'a> {
-    /// Its name.
+    /// The name of the file.
     pub name: &'a str,
-    /// What it has, without what a terminal would obey.
+    /// The content, without terminal control characters.
     pub found: Found<'a>,
     /// The document as JSON.
     pub json: &'a str,
 }
 
-/// What such a file has.
+/// The content of a result file that is not a run.
 #[derive(Clone, Copy)]
 pub enum Found<'a> {
     /// Tests over all stored runs.
     History(&'a History),
-    /// The records that power cuts left.
+    /// The result of a power-cut test.
     Verification(&'a Verification),
 }
 
@@ -68,7 +68,7 @@ impl Other<'_> {
         }
     }
 
-    /// Without the tables of a history if the page has no room for them.
+    /// Returns the section. The tables of a history are left out if the page has no room for them.
     fn section(&self, title: &str, place: parts::Place, has_tables: bool) -> Markup {
         match self.found {
             Found::History(history) => past::section(history, title, place, has_tables),
@@ -77,18 +77,18 @@ impl Other<'_> {
     }
 }
 
-/// How much of a document stands in the page.
+/// The amount of a document that the page contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// All of it.
+    /// The whole document.
     Whole,
-    /// Without what returned in each quarter of a second.
+    /// Without the intervals (quarters of a second) of each round.
     WithoutIntervals,
-    /// Without the rounds, whose rates stand in the page as a table.
+    /// Without the rounds; the page has their rates as a table.
     WithoutRounds,
-    /// Without the rounds, whose rates do not stand in the page either.
+    /// Without the rounds, and the page has no table of their rates.
     WithoutRates,
-    /// Nothing of it.
+    /// No documents.
     Nothing,
 }
 
@@ -96,12 +96,12 @@ impl Detail {
     const ALL: [Detail; 5] =
         [Detail::Whole, Detail::WithoutIntervals, Detail::WithoutRounds, Detail::WithoutRates, Detail::Nothing];
 
-    /// Whether the rate of each round stands in the page as a table.
+    /// True if the page has a table with the rate of each round.
     const fn has_rates(self) -> bool {
         !matches!(self, Detail::WithoutRates | Detail::Nothing)
     }
 
-    /// What the name of a saved document says of what it lacks.
+    /// The part of a saved document's file name that says what is missing.
     const fn suffix(self) -> &'static str {
         match self {
             Detail::WithoutIntervals => "-without-intervals",
@@ -110,7 +110,7 @@ impl Detail {
         }
     }
 
-    /// What is said of what is left out.
+    /// A sentence about the parts that are left out.
     const fn remark(self) -> &'static str {
         match self {
             Detail::Whole => "",
@@ -128,11 +128,12 @@ impl Detail {
     }
 }
 
-/// The most bytes of a page: it is sent in letters and kept beside others. Where the documents make it larger, they
-/// stand there in less detail.
+/// The most bytes of a page: people send pages by mail and keep many of them. If the documents exceed it, the page
+/// contains them in less detail.
 pub const LARGEST: usize = 300_000;
 
-/// The page: a section for each run, for each other result file, and for the tables of the paper if they are asked for.
+/// Returns the page: a section for each run, for each other result file, and for the tables of the paper if they are
+/// requested.
 pub fn page(runs: &[Run], others: &[Other], paper: Option<&PaperDocument>) -> String {
     let mut titles = titles(runs);
     titles.extend(others.iter().map(Other::title));
@@ -165,7 +166,8 @@ pub fn page(runs: &[Run], others: &[Other], paper: Option<&PaperDocument>) -> St
     let frame = page(&[], html! {}).len();
     let fits = |sections: &[Markup], documents: usize| frame + length(sections) + documents <= LARGEST;
     let documents = |detail| html! { (raw::documents(runs, detail)) (raw::others(others, runs.len(), detail)) };
-    // What is too long without any document is made once, and no document is written out to be thrown away.
+    // The long sections are not built if even the short ones do not fit, and no document is serialised only to be
+    // discarded.
     let whole = if fits(&short, 0) { sections(true) } else { Vec::new() };
     let with = |detail: Detail| {
         let sections = if detail.has_rates() { &whole } else { &short };
@@ -178,7 +180,7 @@ pub fn page(runs: &[Run], others: &[Other], paper: Option<&PaperDocument>) -> St
     page(sections, documents)
 }
 
-/// What each section is called: runs that would be called the same, by their ids and when they began too.
+/// Returns the title of each section. Runs with the same title also get their identifiers and start times.
 fn titles(runs: &[Run]) -> Vec<String> {
     let titles: Vec<String> = runs.iter().map(|run| run::title(run.document)).collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -193,12 +195,12 @@ fn titles(runs: &[Run]) -> Vec<String> {
     unique.collect()
 }
 
-/// What stands around the sections.
+/// Returns the sections with everything around them: head, navigation and documents.
 fn framed(title: &str, titles: &[String], side_by_side: &Markup, sections: &[Markup], documents: Markup) -> Markup {
-    // Of the paper the figures are the page.
+    // The page of the paper has no separate section of figures: the whole page is figures.
     let figures = sections.first().filter(|section| section.0.contains("id=\"r1-figures\""));
     let figures = figures.map_or("#page", |_| "#r1-figures");
-    // What the page says of colours comes last, and holds.
+    // The style of the page comes last, so that its colours take precedence.
     let style = [chart::STYLE, include_str!("style.css")].concat();
     html! {
         (DOCTYPE)
@@ -209,7 +211,7 @@ fn framed(title: &str, titles: &[String], side_by_side: &Markup, sections: &[Mar
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ "diskperf " (env!("CARGO_PKG_VERSION")) };
-                // A browser asks a server for a picture of the page where none is named.
+                // Without this link, browsers request an icon from the server.
                 link rel="icon" href="data:,";
                 title { (title) " - diskperf" }
                 style { (PreEscaped(style)) }
@@ -241,6 +243,6 @@ fn framed(title: &str, titles: &[String], side_by_side: &Markup, sections: &[Mar
     }
 }
 
-/// Nothing is fetched from anywhere. What is in the page itself may be used: its own style and script, and pictures
-/// whose bytes stand in it.
+/// Content security policy: the page loads nothing from anywhere. It may use its own style, its own script, and images
+/// embedded as `data:` URLs.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";

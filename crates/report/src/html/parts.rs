@@ -1,33 +1,33 @@
-//! What sections of the page share: headings, tables, charts.
+//! Parts that all sections of the page use: headings, tables, charts.
 
 use maud::{Markup, PreEscaped, html};
 
 use crate::chart::{Chart, Subject};
 use crate::grid::{Grid, Line};
 
-/// Where a section stands.
+/// The position of a section in the page.
 #[derive(Clone, Copy)]
 pub struct Place {
-    /// Which, from 1.
+    /// The number of the section, from 1.
     pub number: usize,
-    /// Whether it is the only one: its title is then that of the page.
+    /// True if it is the only section: its title is then the title of the page.
     pub is_one: bool,
 }
 
 impl Place {
-    /// The name of a place in the section, unique in the page: `r1-noise`.
+    /// Returns an element id in the section, unique in the page: `r1-noise`.
     pub fn id(self, word: &str) -> String {
         format!("r{}-{word}", self.number)
     }
 
-    /// The title of the section.
+    /// Returns the title of the section.
     pub fn title(self, title: &str) -> Markup {
         html! {
             @if self.is_one { h1 { (title) } } @else { h2 class="run" { (title) } }
         }
     }
 
-    /// The title of a part of it.
+    /// Returns the title of a part of the section.
     pub fn heading(self, title: &str) -> Markup {
         html! {
             @if self.is_one { h2 { (title) } } @else { h3 { (title) } }
@@ -35,19 +35,19 @@ impl Place {
     }
 }
 
-/// What is wider than a phone moves in a box of its own, which a keyboard reaches.
+/// Returns a box that scrolls by itself if its content is wider than a phone. The keyboard can focus it.
 pub fn wide(label: &str, inside: Markup) -> Markup {
     html! {
         div class="wide" role="region" aria-label=(label) tabindex="0" { (inside) }
     }
 }
 
-/// Words begin at the left, figures end at the right.
+/// Returns the CSS class of a column: words are aligned left, figures right.
 pub fn side(is_right: bool) -> Option<&'static str> {
     is_right.then_some("n")
 }
 
-/// A table as a terminal would print it, by its columns; the first names the row.
+/// Returns a table with the columns of the terminal table. The first column names the row.
 pub fn table(label: &str, grid: &Grid) -> Markup {
     let (columns, lines) = grid.contents();
     let rights: Vec<bool> = columns.iter().map(|column| column.is_right()).collect();
@@ -85,7 +85,7 @@ pub fn table(label: &str, grid: &Grid) -> Markup {
     wide(label, inside)
 }
 
-/// The charts about a subject; small ones side by side if there is room.
+/// Returns the charts of a subject. Small charts are side by side if there is room.
 pub fn charts(charts: &[Chart], subject: Subject) -> Markup {
     let charts = || charts.iter().filter(|chart| chart.subject == subject);
     let is_small = [Subject::OverTime, Subject::Sweep].contains(&subject) && charts().count() > 1;
@@ -94,8 +94,8 @@ pub fn charts(charts: &[Chart], subject: Subject) -> Markup {
     }
 }
 
-/// A chart, and the names of its series, which the script makes buttons of. What it says in words stands in the chart
-/// itself, for who does not see it.
+/// Returns a chart and the names of its series, which the script turns into buttons. The chart itself contains a
+/// description in words, for readers who cannot see it.
 pub fn figure(chart: &Chart) -> Markup {
     html! {
         figure {

@@ -1,4 +1,4 @@
-//! Tests over all stored runs: which runs differ from the run before, one chart, and a table for each test.
+//! Tests over all stored runs: the runs that differ from the previous run, one chart, and a table for each test.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::chart;
 use crate::compare::history::{below, heading, page_grid, step, tests};
 use crate::compare::verdict::figure as ratio;
 
-/// The most tests that the first sentence has a line for.
+/// The most tests that get a line above the chart.
 const MOST_LINES: usize = 6;
 
 /// `read_8192 of quick on /data: 5 runs`, `3 tests over 12 runs`
@@ -25,7 +25,7 @@ pub fn title(history: &History) -> String {
     }
 }
 
-/// All of a history.
+/// Returns the whole section of a history.
 pub fn section(history: &History, title: &str, place: Place, has_tables: bool) -> Markup {
     let names = tests(history);
     html! {
@@ -56,13 +56,13 @@ pub fn section(history: &History, title: &str, place: Place, has_tables: bool) -
     }
 }
 
-/// When each run began.
+/// Returns the start time of each run, in seconds since 1970.
 fn began(history: &History) -> BTreeMap<&str, f64> {
     let times = history.series.iter().flat_map(|past| &past.runs);
     times.map(|time| (time.run.as_str(), time.started_unix_s)).collect()
 }
 
-/// From when to when.
+/// Returns the dates of the first and the last run.
 fn span(history: &History) -> Markup {
     let began = began(history);
     let (first, last) =
@@ -74,7 +74,7 @@ fn span(history: &History) -> Markup {
     }
 }
 
-/// The latest step of each test, the last run compared with the first.
+/// Returns the latest step of each test, and the last run compared with the first.
 fn lead(history: &History, names: &[String]) -> Markup {
     let stepped: Vec<(&String, &Past)> =
         names.iter().zip(&history.series).filter(|(_, past)| past.runs.iter().any(is_step)).collect();

@@ -1,4 +1,4 @@
-//! What all figures come from: the rounds as a table, and the documents for other programs.
+//! The raw data behind all figures: the rounds as a table, and the documents for other programs.
 
 use maud::{Markup, PreEscaped, html};
 use stats::Cell;
@@ -11,7 +11,7 @@ use super::{Detail, Other, Run};
 use crate::names::CellNames;
 use crate::shell;
 
-/// What is known of each cell and stands in no other table, then the rate of each of its rounds.
+/// Returns the figures of each cell that no other table has, then the rate of each of its rounds.
 pub fn rounds(run: &Run, has_rates: bool) -> Markup {
     let document = run.document;
     if document.cells.len() > MOST_RAW {
@@ -92,11 +92,11 @@ pub fn rounds(run: &Run, has_rates: bool) -> Markup {
     }
 }
 
-/// The most results whose raw cells are in the page. Each has 17 figures: browsers lay out a table of as many as 17,000
-/// within a second, and the page with it is not much larger than with the figures alone. Ours.
+/// The most results whose raw cells are in the page. Each has 17 figures. Browsers lay out a table of 17,000 figures
+/// within a second, and the page is not much larger than with the figures alone. A choice.
 const MOST_RAW: usize = 1000;
 
-/// What is known of each cell.
+/// The columns of the table of raw cells.
 const HEADINGS: [&str; 17] = [
     "per second",
     "low",
@@ -117,7 +117,7 @@ const HEADINGS: [&str; 17] = [
     "effect",
 ];
 
-/// In the order of the headings; nothing where it is not measured.
+/// Returns the figures in the order of the headings; empty if they are not measured.
 fn figures(cell: &Cell) -> [String; 17] {
     let figure = |value: Option<f64>| value.map_or_else(String::new, |value| plain(value, 6, 6));
     let count = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
@@ -143,7 +143,7 @@ fn figures(cell: &Cell) -> [String; 17] {
     ]
 }
 
-/// Every document, for a program that takes it out of the page, with a button for a person.
+/// Returns every document as JSON, for programs that extract it, with a button that saves it.
 pub fn documents(runs: &[Run], detail: Detail) -> Markup {
     html! {
         @for (place, run) in runs.iter().enumerate() {
@@ -168,7 +168,7 @@ pub fn documents(runs: &[Run], detail: Detail) -> Markup {
     }
 }
 
-/// The documents that are not runs, if there is room for them.
+/// Returns the documents that are not runs, if there is room for them.
 pub fn others(others: &[Other], runs: usize, detail: Detail) -> Markup {
     html! {
         @for (place, other) in others.iter().enumerate().filter(|_| detail == Detail::Whole) {
@@ -182,7 +182,7 @@ pub fn others(others: &[Other], runs: usize, detail: Detail) -> Markup {
     }
 }
 
-/// The name of a result file, without its folders and its extension.
+/// Returns the name of a result file, without its folders and its extension.
 fn file_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name).trim_end_matches(".json")
 }

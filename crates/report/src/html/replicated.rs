@@ -1,4 +1,4 @@
-//! The tables of the paper of 1983: under each printed figure what the simulated machine gives.
+//! The tables of the paper of 1983: under each printed figure is the simulated one.
 
 use maud::{Markup, html};
 use stats::compare::replication::{Comparison, Drive, PaperDocument};
@@ -7,10 +7,10 @@ use super::parts::{Place, figure, side, wide};
 use crate::chart;
 use crate::compare::replication::{computed, difference, different, printed, summary};
 
-/// What the section is called.
+/// The title of the section.
 pub const TITLE: &str = "The tables of 1983, published beside simulated";
 
-/// All of the tables that a document has.
+/// Returns all tables that a document has.
 pub fn section(paper: &PaperDocument, place: Place) -> Markup {
     html! {
         section id={ "r" (place.number) } {
@@ -32,7 +32,7 @@ pub fn section(paper: &PaperDocument, place: Place) -> Markup {
     }
 }
 
-/// A table for each of the paper's, and each file system in it.
+/// Returns a table for each table of the paper, and each file system in it.
 pub fn tables(cells: &[Comparison]) -> Markup {
     let all: Vec<&Comparison> = cells.iter().collect();
     html! {
@@ -53,7 +53,7 @@ pub fn tables(cells: &[Comparison]) -> Markup {
     }
 }
 
-/// One half of a table.
+/// Returns one half of a table.
 fn part(name: &str, file_system: &str, cells: &[&Comparison]) -> Markup {
     let first = cells.first().map(|cell| &cell.test);
     let columns: Vec<&&Comparison> = cells.iter().filter(|cell| Some(&cell.test) == first).collect();
@@ -89,7 +89,7 @@ fn part(name: &str, file_system: &str, cells: &[&Comparison]) -> Markup {
     wide(&format!("Table {name}, {file_system}"), inside)
 }
 
-/// What is printed of a drive.
+/// Returns the printed data of a drive.
 fn drive_table(drive: &Drive) -> Markup {
     let inside = html! {
         table {

@@ -1,4 +1,5 @@
-//! A run on the page: the verdict, where it ran, charts, all figures, what they mean, and how to repeat it.
+//! A run on the page: the verdict, targets and machine, charts, all figures with their meanings, and the command to
+//! repeat it.
 
 use maud::{Markup, html};
 use stats::digits::significant;
@@ -32,7 +33,7 @@ const SUBJECTS: [(Subject, &str); 7] = [
     (Subject::Time, "Time breakdown"),
 ];
 
-/// `ext4 or xfs?`, `quick on .`, of stages `plain, then tuned`
+/// `ext4 or xfs?`, `quick on .`; a run of stages is `plain, then tuned`.
 pub fn title(document: &Document) -> String {
     let RunInfo { targets, preset, choice, .. } = &document.run;
     let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
@@ -53,7 +54,7 @@ pub fn title(document: &Document) -> String {
     format!("{} on {}{simulated}", preset.as_deref().unwrap_or("A run"), listed("and"))
 }
 
-/// All of a run: the answer, the table, then the rest.
+/// Returns the whole section of a run: the answer, the table, then the rest.
 pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup {
     let keyed = Keyed::of(run.document);
     let document = keyed.document();
@@ -67,7 +68,7 @@ pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup 
             (keyed.lines())
             p class="when" { (when(run)) }
             @if let Some(choice) = &document.run.choice { (compared(&keyed, choice, &all, place)) }
-            // The curves of a sweep say at a glance what its table says in many rows.
+            // The curves of a sweep show at a glance what its table shows in many rows, so they come first.
             (subjects(&all, place, |subject| subject == Subject::Sweep))
             @if document.run.choice.is_none() { (table_of(document, place)) }
             (subjects(&all, place, |subject| subject != Subject::Sweep))
@@ -91,7 +92,8 @@ pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup 
     }
 }
 
-/// The charts of some subjects, each under its title. Rates over time, of which there are many, are not printed.
+/// Returns the charts of some subjects, each under its title. Rates over time have many charts, so they are not printed
+/// on paper.
 fn subjects(all: &[Chart], place: Place, is_meant: impl Fn(Subject) -> bool) -> Markup {
     let is_there = |subject| is_meant(subject) && all.iter().any(|chart| chart.subject == subject);
     html! {
@@ -106,7 +108,7 @@ fn subjects(all: &[Chart], place: Place, is_meant: impl Fn(Subject) -> bool) -> 
     }
 }
 
-/// The table of all figures.
+/// Returns the table of all figures.
 fn table_of(document: &Document, place: Place) -> Markup {
     html! {
         @if !document.cells.is_empty() {
@@ -116,7 +118,7 @@ fn table_of(document: &Document, place: Place) -> Markup {
     }
 }
 
-/// What a comparison came to: of stages the table of 1983 and a chart of each step, else one table; then the reasons.
+/// Returns a comparison: for stages the table of 1983 and a chart of each step, else one table; then the reasons.
 fn compared(keyed: &Keyed, choice: &Choice, all: &[Chart], place: Place) -> Markup {
     let document = keyed.document();
     html! {
@@ -135,8 +137,8 @@ fn compared(keyed: &Keyed, choice: &Choice, all: &[Chart], place: Place) -> Mark
     }
 }
 
-/// The answer: of a choice a sentence, else the figures that most people ask for and the sentences of the preset. Above
-/// it whether the run was interrupted, below it what went wrong.
+/// Returns the answer: a sentence for a choice, else the key figures and the sentences of the preset. A note about an
+/// interruption is above it, errors are below it.
 fn verdict(document: &Document, all: &[Chart], place: Place) -> Markup {
     let run = &document.run;
     let is_swept = all.iter().any(|chart| chart.subject == Subject::Sweep);
@@ -179,7 +181,7 @@ fn verdict(document: &Document, all: &[Chart], place: Place) -> Markup {
     }
 }
 
-/// When, on which machine, how long, under which name.
+/// Returns preset, host, start time, duration, version and identifier of a run, as a line.
 fn when(run: &Run) -> String {
     let RunInfo { started_unix_s, elapsed_s, host, version, preset, .. } = &run.document.run;
     let began = Civil::from_unix(*started_unix_s);
@@ -188,7 +190,7 @@ fn when(run: &Run) -> String {
     format!("{preset} on {host}, {began} UTC, {took} s, by diskperf {version}; run {}", run.name)
 }
 
-/// The table of a preset that answers to a publication, in the layout of that.
+/// Returns the table of a preset that reproduces a publication, in the layout of that publication.
 fn layout(document: &Document) -> Option<String> {
     Some(match document.run.preset.as_deref()? {
         _ if document.run.choice.is_some() => return None,
@@ -200,7 +202,7 @@ fn layout(document: &Document) -> Option<String> {
     })
 }
 
-/// What to type to have it again, and the job file where it was one.
+/// Returns the command that repeats the run, and the job file if there was one.
 fn commands(run: &RunInfo, has_order: bool) -> Markup {
     html! {
         div class="command" { pre { code { (shell::line(&run.command)) } } }

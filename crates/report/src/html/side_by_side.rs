@@ -1,4 +1,4 @@
-//! Several runs in one chart, above the section of each.
+//! Several runs in one chart, above the sections of the runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::parts::figure;
 use crate::chart;
 use crate::names::CellNames;
 
-/// The chart and its key; nothing if the runs have no test in common.
+/// Returns the chart and its key; empty if the runs have no test in common.
 pub fn side_by_side(runs: &[Run]) -> Markup {
     let Some(document) = merged(runs) else { return html! {} };
     let keyed = Keyed::of(&document);
@@ -25,8 +25,8 @@ pub fn side_by_side(runs: &[Run]) -> Markup {
     }
 }
 
-/// One document that has the results of all runs, the oldest run first. Each run, and each target of it, is a target
-/// here.
+/// Returns one document with the results of all runs, the oldest run first. Each run, and each target of a run, becomes
+/// a target of it.
 fn merged(runs: &[Run]) -> Option<Document> {
     let mut ordered: Vec<&Run> = runs.iter().collect();
     ordered.sort_by(|one, other| one.document.run.started_unix_s.total_cmp(&other.document.run.started_unix_s));
@@ -53,7 +53,7 @@ fn merged(runs: &[Run]) -> Option<Document> {
     Some(merged)
 }
 
-/// Keeps the tests of one preset that several runs have, and the runs that have any of them.
+/// Keeps the tests of one preset that several runs have in common, and the runs that have any of them.
 fn keep_common(document: &mut Document) {
     let names = CellNames::of(&document.cells);
     let keys: Vec<(String, String)> =

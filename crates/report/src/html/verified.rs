@@ -1,5 +1,5 @@
-//! What power cuts left of acknowledged records: the verdict, a table of checks, the records of each kind, and the
-//! power cuts that lost any.
+//! The page of a power-cut test: the verdict, a table of checks, the records of each kind, and the power cuts that lost
+//! any.
 
 use maud::{Markup, html};
 use stats::Verification;
@@ -12,7 +12,7 @@ pub fn title(verification: &Verification) -> String {
     format!("Power cuts: {}", verification.target)
 }
 
-/// All of a verification.
+/// Returns the whole section of a verification.
 pub fn section(verification: &Verification, title: &str, place: Place) -> Markup {
     let Verification { kernel, seed, version, cuts, errors, interrupted, .. } = verification;
     let all = checks(verification);
