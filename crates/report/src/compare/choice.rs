@@ -37,10 +37,10 @@ pub fn table(document: &Document, choice: &Choice, page: Page) -> String {
     .join("\n")
 }
 
-/// A name that is longer than this gets a letter in a table of several targets.
+/// Names longer than this become letters in a table of several targets. In characters.
 const LONGEST_NAME: usize = 12;
 
-/// A letter per target, if a name is long: A to Z, then T27 and so on.
+/// Returns a letter per target, A to Z, then T27 and so on; `None` if all names are short.
 fn labels(names: &[&str]) -> Option<Vec<String>> {
     let is_long = names.iter().any(|name| name.chars().count() > LONGEST_NAME);
     let letter = |place: usize| match u8::try_from(place) {
@@ -56,7 +56,8 @@ fn key(labels: &[String], names: &[&str]) -> String {
     format!("{}\n", pairs.join(", "))
 }
 
-/// The questions that no short run answers: aging, reliability, support. The fullness of the file systems is known.
+/// Returns the questions that a short run cannot answer: aging, reliability, support. The fill level of file systems is
+/// printed if it is known.
 pub(crate) fn not_asked(targets: &[TargetInfo]) -> String {
     let made =
         |info: &&TargetInfo| info.before_each.is_some() && info.aged.is_none() && !info.argument.contains("sim:");
@@ -77,7 +78,8 @@ fn names(document: &Document) -> Vec<&str> {
     document.run.targets.iter().map(|target| target.name.as_str()).collect()
 }
 
-/// Sentences: for the stated use, which target is faster in how many tests, which meets the needs, and the prices.
+/// Returns sentences: for the stated use, the number of tests in which each target is faster, the targets that meet the
+/// needs, and the prices.
 pub fn verdict(document: &Document, choice: &Choice) -> String {
     let names = names(document);
     let mut lines: Vec<String> = Vec::new();
@@ -119,7 +121,7 @@ pub fn verdict(document: &Document, choice: &Choice) -> String {
     lines.join("\n")
 }
 
-/// The comparisons by their two targets.
+/// Groups the comparisons by their two targets.
 pub(crate) fn of_targets<'a>(
     comparisons: impl IntoIterator<Item = &'a Comparison>,
 ) -> BTreeMap<[&'a str; 2], Vec<&'a Comparison>> {
@@ -130,7 +132,7 @@ pub(crate) fn of_targets<'a>(
     of_targets
 }
 
-/// The number of tests in which each target is faster.
+/// Returns the number of tests in which each target is faster, as words.
 fn counted(choice: &Choice, first: &str, second: &str, pairs: &[&Comparison]) -> String {
     let faster = |name: &str| pairs.iter().filter(|pair| pair.faster.as_deref() == Some(name)).count();
     let of = |verdict: Verdict| pairs.iter().filter(|pair| pair.verdict == verdict).count();
@@ -170,7 +172,7 @@ fn counted(choice: &Choice, first: &str, second: &str, pairs: &[&Comparison]) ->
     format!("Of {all} tests{targets}{}{reason}.", parts.join("; "))
 }
 
-/// The most tests that are named in a sentence.
+/// The most tests that are named in a sentence. A choice.
 const NAMED: usize = 4;
 
 /// `read_8192 1.62x (1.61-1.64), commit 1.17x (1.12-1.23), and 2 more`: the largest difference first.
@@ -186,7 +188,7 @@ fn amounts(name: &str, pairs: &[&Comparison]) -> String {
     said.join(", ")
 }
 
-/// The sentence if there is one test: `read_8192: xfs is 1.17x (1.12-1.23) as fast as ext4.`
+/// Returns the sentence for a choice with one test: `read_8192: xfs is 1.17x (1.12-1.23) as fast as ext4.`
 pub(crate) fn only(choice: &Choice, pair: &Comparison) -> String {
     let Comparison { program, first, second, .. } = pair;
     let other = if pair.faster.as_ref() == Some(first) { second } else { first };
@@ -207,7 +209,7 @@ pub(crate) fn only(choice: &Choice, pair: &Comparison) -> String {
     }
 }
 
-/// `xfs 1.17x (1.12-1.23) as fast as ext4`, of a pair.
+/// Returns the result of one comparison: `xfs 1.17x (1.12-1.23) as fast as ext4`.
 fn sentence(choice: &Choice, pair: &Comparison) -> String {
     let Comparison { first, second, .. } = pair;
     let other = if pair.faster.as_ref() == Some(first) { second } else { first };
@@ -266,19 +268,19 @@ fn needs(needs: &[Need], names: &[&str]) -> Vec<String> {
     lines
 }
 
-/// What a target costs, as it was typed.
+/// Returns the price of a target as the user typed it.
 pub(crate) fn price(choice: &Choice, name: &str) -> String {
     let price = choice.prices.iter().find(|price| price.target == name);
     price.map_or_else(|| "not given".to_owned(), Price::words)
 }
 
-/// The targets that meet all needs.
+/// Returns the targets that meet all needs.
 pub fn enough<'a>(needs: &[Need], names: &[&'a str]) -> Vec<&'a str> {
     let meets = |name: &&&str| needs.iter().filter(|need| need.target == **name).all(|need| need.met == Some(true));
     names.iter().filter(meets).copied().collect()
 }
 
-/// A row per test: its rate on each target, and the verdict.
+/// Returns a row per test: its rate on each target, and the verdict.
 pub(crate) fn grid(document: &Document, choice: &Choice) -> Grid {
     if choice.stages.is_empty() {
         of_every_two(document, choice, &names(document))
@@ -287,7 +289,7 @@ pub(crate) fn grid(document: &Document, choice: &Choice) -> Grid {
     }
 }
 
-/// The same for a page that breaks lines by itself.
+/// Returns the same table for HTML pages, which break lines themselves.
 pub(crate) fn page_grid(document: &Document, choice: &Choice) -> Grid {
     if choice.stages.is_empty() {
         of_every_two(document, choice, &names(document))
@@ -296,8 +298,8 @@ pub(crate) fn page_grid(document: &Document, choice: &Choice) -> Grid {
     }
 }
 
-/// A row per test: its rate and CPU time on each target, and the verdict on every two targets. Targets are called by
-/// their labels.
+/// Returns a row per test: its rate and CPU time on each target, and the verdict on each pair of targets. `labels`
+/// replace the names of the targets.
 fn of_every_two(document: &Document, choice: &Choice, labels: &[impl AsRef<str>]) -> Grid {
     let names = names(document);
     let mut columns = vec![Column::words("")];
@@ -307,7 +309,7 @@ fn of_every_two(document: &Document, choice: &Choice, labels: &[impl AsRef<str>]
     columns.extend([Column::words("verdict"), Column::figures("rounds").left_out(3), Column::words("why").left_out(0)]);
     let mut grid = Grid::new(columns);
     let cell_names = CellNames::of(&document.cells);
-    // Below the table is how many rounds there were.
+    // A common number of rounds is printed below the table, so it is left out here.
     let are_alike = choice.comparisons.windows(2).all(|two| two[0].pairs == two[1].pairs);
     let mut of_programs: BTreeMap<&str, Vec<&Comparison>> = BTreeMap::new();
     for pair in &choice.comparisons {
@@ -369,7 +371,7 @@ fn open(choice: &Choice, pair: &Comparison) -> String {
     format!("{doubt}{}{}", ends(pair.low, pair.high), more(choice, pair))
 }
 
-/// `1.17x (1.12-1.23)`, of the faster one.
+/// `1.17x (1.12-1.23)`: the ratio of the faster target to the slower one.
 fn ratio(pair: &Comparison) -> String {
     let is_first = pair.faster.as_ref() == Some(&pair.first);
     let turned = |value: Option<f64>| value.map(|value| if is_first { 1.0 / value } else { value });
@@ -383,7 +385,7 @@ fn ratio(pair: &Comparison) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// A comparison of ext4 with xfs that came to this.
+    /// A comparison of ext4 with xfs with this verdict and these bounds.
     pub(crate) fn pair(verdict: Verdict, faster: Option<&str>, ends: [f64; 3]) -> Comparison {
         Comparison {
             program: "commit".to_owned(),
@@ -403,7 +405,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// All of these.
+    /// A choice of these comparisons.
     pub(crate) fn choice(comparisons: Vec<Comparison>) -> Choice {
         let (round_s, stages, needs, remarks) = (Some(10.0), Vec::new(), Vec::new(), Vec::new());
         Choice {

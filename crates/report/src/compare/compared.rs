@@ -1,4 +1,4 @@
-//! Two runs, one measured after the other: the verdict, the changes around them, then a row per test.
+//! Two runs, measured one after the other, as text: the verdict, the settings that changed, then a row per test.
 
 use stats::compare::compared::{Compared, ComparedCell, Finding, Guarded, Lone, Side, Unguarded};
 use stats::compare::environment::Change;
@@ -15,7 +15,7 @@ use crate::numbers;
 use crate::page::Page;
 use crate::wrap::wrapped;
 
-/// The comparison as text.
+/// Returns the comparison as text.
 pub fn table(compared: &Compared, page: Page) -> String {
     let changes = match &compared.environment[..] {
         [] => "No recorded setting changed between them.\n".to_owned(),
@@ -32,7 +32,7 @@ pub fn table(compared: &Compared, page: Page) -> String {
     .join("\n")
 }
 
-/// The comparison in Markdown, as for a pull request.
+/// Returns the comparison in Markdown, for example for a pull request.
 pub fn markdown(compared: &Compared) -> String {
     let line = |line: &String| format!("- {}\n", escaped(line.strip_prefix("* ").unwrap_or(line)));
     let sides: String = sides(compared).iter().map(line).collect();
@@ -44,7 +44,7 @@ pub fn markdown(compared: &Compared) -> String {
     text + "\n" + &below(compared).iter().map(line).collect::<String>()
 }
 
-/// The columns for other programs.
+/// The columns of the CSV output.
 const COLUMNS: [&str; 20] = [
     "then",
     "now",
@@ -68,7 +68,7 @@ const COLUMNS: [&str; 20] = [
     "marks",
 ];
 
-/// A row per cell that both have, in CSV (RFC 4180). An empty field is `n.m.`
+/// Returns a row per cell of both runs, in CSV (RFC 4180). An empty field is `n.m.`
 pub fn csv(compared: &Compared) -> String {
     let mut text = COLUMNS.join(",") + "\n";
     let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
@@ -102,7 +102,7 @@ pub fn csv(compared: &Compared) -> String {
     text
 }
 
-/// In one word, as in the document.
+/// The finding in one word, as in the JSON document.
 pub fn finding(finding: Finding) -> &'static str {
     match finding {
         Finding::Faster => "faster",
@@ -113,7 +113,7 @@ pub fn finding(finding: Finding) -> &'static str {
     }
 }
 
-/// The number of tests with each finding.
+/// Returns the number of tests with each finding, as a sentence.
 fn verdict(compared: &Compared) -> String {
     let of = |finding: Finding| compared.cells.iter().filter(|cell| cell.finding == finding).count();
     let all = compared.cells.len();
@@ -147,13 +147,13 @@ fn verdict(compared: &Compared) -> String {
     format!("{of_all}: {}{reason}.", parts.collect::<Vec<String>>().join(", "))
 }
 
-/// The two runs.
+/// Returns a line for each of the two runs.
 fn sides(compared: &Compared) -> [String; 2] {
     let side = |(when, side): (&str, &Side)| {
         let Side { name, started_unix_s, command, interrupted, .. } = side;
         let ended = if *interrupted { ", interrupted" } else { "" };
         let began = Civil::from_unix(*started_unix_s);
-        // The folder of the program does not matter.
+        // The path of the program does not matter, so only its file name is printed.
         let program = command.first().and_then(|program| program.rsplit('/').next());
         let words: Vec<&str> = program.into_iter().chain(command.iter().skip(1).map(String::as_str)).collect();
         format!("{when:<4}  {name}  {began} UTC{ended}  {}", words.join(" "))
@@ -161,7 +161,7 @@ fn sides(compared: &Compared) -> [String; 2] {
     [("base", &compared.then), ("new", &compared.now)].map(side)
 }
 
-/// The settings that changed between them.
+/// Returns a row for each setting that changed between the two runs.
 fn changed(changes: &[Change]) -> Grid {
     let mut grid = Grid::new(["changed", "of", "base", "new"].map(Column::words).to_vec());
     for Change { what, of, then, now } in changes {
@@ -171,7 +171,7 @@ fn changed(changes: &[Change]) -> Grid {
     grid
 }
 
-/// A row per test.
+/// Returns a row per test.
 fn grid(compared: &Compared) -> Grid {
     let has_targets = compared.now.targets.len() > 1;
     let mut columns = vec![Column::words("")];
@@ -235,12 +235,12 @@ fn said(cell: &ComparedCell, margin: f64) -> String {
     }
 }
 
-/// The rounds of the run with fewer of them.
+/// The number of rounds of the run with fewer rounds.
 fn rounds_done(cell: &ComparedCell) -> u32 {
     [&cell.then, &cell.now].into_iter().flatten().map(|rate| rate.rounds).min().unwrap_or(0)
 }
 
-/// Tests of one run only, conditions of --fail-if, and warnings.
+/// Returns the lines below the table: tests of one run only, conditions of --fail-if, and warnings.
 fn below(compared: &Compared) -> Vec<String> {
     let mut lines = Vec::new();
     for (when, cells) in [("base", &compared.only_then), ("new", &compared.only_now)] {
@@ -299,7 +299,7 @@ fn below(compared: &Compared) -> Vec<String> {
     lines
 }
 
-/// Results that cannot be checked, by reason.
+/// Groups the results that cannot be checked by their reason.
 pub fn unguarded(guarded: &Guarded) -> Vec<(&str, Vec<&str>)> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for Unguarded { cell, why } in &guarded.unguarded {

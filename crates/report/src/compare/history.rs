@@ -1,4 +1,4 @@
-//! A test in all stored runs: a line for each, the oldest first.
+//! One test in all stored runs: a line for each run, the oldest first.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +17,10 @@ use crate::numbers;
 use crate::page::Page;
 use crate::wrap::wrapped;
 
-/// How many characters stand for the highest rate of a series.
+/// Width of the bar for the highest rate of a series, in characters.
 const BAR: f64 = 20.0;
 
-/// The history as text.
+/// Returns the history as text.
 pub fn table(history: &History, page: Page) -> String {
     let text = |past: &Past| wrapped(&format!("{}\n", heading(past)), page) + &grid(past).lines(page).join("\n") + "\n";
     let mut parts: Vec<String> = history.series.iter().map(text).collect();
@@ -31,7 +31,7 @@ pub fn table(history: &History, page: Page) -> String {
     parts.join("\n")
 }
 
-/// The same for a page that others read.
+/// Returns the history in Markdown.
 pub fn markdown(history: &History) -> String {
     let text = |past: &Past| format!("## {}\n\n{}\n", escaped(&heading(past)), grid(past).markdown());
     let below = below(history).into_iter().map(|line| format!("- {}\n", escaped(&line)));
@@ -41,7 +41,7 @@ pub fn markdown(history: &History) -> String {
 /// The note at a run that was interrupted.
 const INTERRUPTED: &str = "interrupted";
 
-/// The columns for other programs.
+/// The columns of the CSV output.
 const COLUMNS: [&str; 22] = [
     "preset",
     "program",
@@ -67,7 +67,8 @@ const COLUMNS: [&str; 22] = [
     "interrupted",
 ];
 
-/// A row per run, in CSV (RFC 4180). An empty field is `n.m.`, or has no run before it.
+/// Returns a row per run, in CSV (RFC 4180). A field is empty if it is `n.m.`, or if it compares with an earlier run
+/// and there is none.
 pub fn csv(history: &History) -> String {
     let mut text = COLUMNS.join(",") + "\n";
     let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
@@ -105,7 +106,7 @@ pub fn csv(history: &History) -> String {
     text
 }
 
-/// How each test is called among the others: by what differs.
+/// Returns a name for each test of the history, built from the parts that differ: program, target, or both.
 pub(crate) fn tests(history: &History) -> Vec<String> {
     let forms: [fn(&Past) -> String; 3] =
         [|past| past.name.clone(), |past| past.target.clone(), |past| format!("{} on {}", past.name, past.target)];
@@ -119,17 +120,17 @@ pub(crate) fn heading(past: &Past) -> String {
     format!("{} of {} on {}", past.name, past.preset, past.target)
 }
 
-/// A row per run, with a bar for its rate.
+/// Returns a row per run, with a bar for its rate.
 fn grid(past: &Past) -> Grid {
     grid_of(past, [0, 1, 2, 3, 4, 5, 6, 7, 8])
 }
 
-/// The same for a page, which has a chart instead of the bars, and shows a phone the first columns only.
+/// Returns the same table for HTML pages. They have a chart instead of the bars; a phone shows only the first columns.
 pub(crate) fn page_grid(past: &Past) -> Grid {
     grid_of(past, [0, 2, 3, 6, 7, 4, 1, 8])
 }
 
-/// The columns of these places.
+/// Returns the table with the columns at these indexes.
 fn grid_of<const N: usize>(past: &Past, places: [usize; N]) -> Grid {
     let columns = [
         Column::words("run"),
@@ -177,7 +178,7 @@ fn per_second(time: &Time) -> Option<f64> {
     time.rate.as_ref().map(|rate| rate.per_second).filter(|rate| rate.is_finite() && *rate > 0.0)
 }
 
-/// Half the width of the interval, in percent of the rate.
+/// Returns half the width of the interval, in percent of the rate.
 fn half(rate: &Rate) -> Option<String> {
     let half = 100.0 * (rate.high? - rate.per_second) / rate.per_second;
     // A rate of zero has no relative interval.
@@ -187,7 +188,7 @@ fn half(rate: &Rate) -> Option<String> {
     Some(if half > 100.0 { ">100 %".to_owned() } else { format!("{half:.0} %") })
 }
 
-/// The finding of a change: `faster 1.17x (1.12-1.23)`.
+/// Returns the finding of a change: `faster 1.17x (1.12-1.23)`.
 pub(crate) fn step(step: &Step) -> String {
     let interval = if step.confidence < 1.0 { step.low.zip(step.high) } else { None };
     let interval = interval.map_or_else(String::new, |(low, high)| format!(" ({}-{})", figure(low), figure(high)));
@@ -216,7 +217,7 @@ pub(crate) fn below(history: &History) -> Vec<String> {
     let mut steps = times().filter_map(|time| time.step);
     if let Some(first) = steps.next() {
         let is_by_chance = first.confidence < 1.0 || steps.any(|step| step.confidence < 1.0);
-        // Between simulated runs no machine changed.
+        // Simulated runs have no real machine that could have changed.
         let is_real = history.series.iter().any(|past| !past.simulated);
         let order = "; the runs were not interleaved: other changes between two runs affect their ratio \
                      (diskperf help order)";

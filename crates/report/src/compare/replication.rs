@@ -1,4 +1,4 @@
-//! Published tables with the simulated figures under the printed ones.
+//! Published tables, with the simulated figures under the printed ones.
 
 use stats::compare::replication::{Approaches, Comparison, Errors, Published, Simulated, Summary, Transactions};
 use stats::digits::significant;
@@ -7,9 +7,9 @@ use crate::grid::{Column, Grid};
 use crate::page::Page;
 use crate::wrap::wrapped;
 
-/// A published table, half by half: under each printed row what the simulated machine gives, how far that lies
-/// off, and what limits it there. A figure that was not measured, or that was suspect, is compared with nothing:
-/// there the simulated machine says what healthy hardware would have given.
+/// Returns a published table, half by half. Under each printed row are the simulated figure, its error, and its
+/// bottleneck. Figures that were not measured or were suspect are not compared: the simulated figure then shows what
+/// healthy hardware would have reached.
 pub fn table(title: &str, cells: &[&Comparison], page: Page) -> String {
     let mut lines = vec![wrapped(title, page).trim_end().to_owned()];
     for file_system in different(cells, |cell| &cell.file_system) {
@@ -22,7 +22,7 @@ pub fn table(title: &str, cells: &[&Comparison], page: Page) -> String {
     lines.join("\n") + "\n"
 }
 
-/// One half of a table: the cells of one file system.
+/// Returns one half of a table: the cells of one file system.
 fn part(cells: &[&Comparison], page: Page) -> String {
     let columns: Vec<(&str, u32)> = {
         let first = cells.first().map(|cell| &cell.test);
@@ -42,7 +42,7 @@ fn part(cells: &[&Comparison], page: Page) -> String {
     grid.lines(page).join("\n")
 }
 
-/// How far the cells that judge lie from what is printed.
+/// Returns the errors of the cells that count in the judgement.
 pub fn summary(summary: &Summary) -> String {
     let errors = |errors: &Errors, unit: &str| {
         format!(
@@ -65,7 +65,7 @@ pub(crate) fn computed(figure: &Simulated) -> String {
     format!("{} ({:.0}%)", significant(figure.kbytes_per_sec, 3), figure.cpu_percent)
 }
 
-/// `-3 % cpu`; `predicted, cpu` where there is nothing to compare with, `healthy, cpu` where it was suspect.
+/// `-3 % cpu`; `predicted, cpu` if there is no printed figure, `healthy, cpu` if the printed figure was suspect.
 pub(crate) fn difference(cell: &Comparison) -> String {
     let how = match cell.error_percent {
         _ if cell.published.suspect => "healthy,".to_owned(),
@@ -76,7 +76,7 @@ pub(crate) fn difference(cell: &Comparison) -> String {
     format!("{how} {}", cell.limited_by)
 }
 
-/// Different words once each, in the order of their first.
+/// Returns each distinct word once, in the order of first appearance.
 pub(crate) fn different<'a>(cells: &[&'a Comparison], word: fn(&'a Comparison) -> &'a String) -> Vec<&'a str> {
     let mut different: Vec<&str> = Vec::new();
     for cell in cells {
@@ -88,7 +88,7 @@ pub(crate) fn different<'a>(cells: &[&'a Comparison], word: fn(&'a Comparison) -
     different
 }
 
-/// What another table prints of the same measurements: that it does, and where it differs.
+/// Returns a note for each other table that prints the same measurements, and the figures in which it differs.
 pub fn twins(cells: &[&Comparison], all: &[Comparison]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for configuration in different(cells, |cell| &cell.configuration) {
@@ -126,8 +126,8 @@ pub fn twins(cells: &[&Comparison], all: &[Comparison]) -> String {
     if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
 }
 
-/// The controllers by the direct approach and by the indirect one: under each figure what limits it. Then the two that
-/// the question is about, one over the other, and what follows.
+/// Returns the controllers ranked by the direct and by the indirect approach, with the bottleneck under each figure.
+/// Below it are the ratio of the two controllers that the question compares, and the conclusion.
 pub fn approaches(all: &Approaches, page: Page) -> String {
     let is_beside = |one: &Transactions, other: &Transactions| {
         (&one.approach, &one.conditions) == (&other.approach, &other.conditions)
@@ -166,7 +166,7 @@ pub fn approaches(all: &Approaches, page: Page) -> String {
     wrapped(heading, page) + &lines(&grid) + &wrapped(&notes, page) + &lines(&ratios) + &wrapped(&conclusions, page)
 }
 
-/// The title of the rows of an approach, above the first of them.
+/// Adds the title of an approach above its first row.
 fn approach<'a>(grid: &mut Grid, before: &mut &'a str, name: &'a str, has_units: bool) {
     if *before != name {
         let (title, unit) = match name {
@@ -184,29 +184,29 @@ fn ranked(cell: &Transactions) -> String {
     format!("{} ({})", with_interval(cell.per_second, cell.high), cell.rank)
 }
 
-/// `26.1 +-0.2`; a mean of one run has no interval.
+/// `26.1 +-0.2`. The mean of one run has no interval.
 fn with_interval(value: f64, high: f64) -> String {
     let half = high - value;
     let interval = if half > 0.0 { format!(" ±{}", significant(half, 1)) } else { String::new() };
     significant(value, 3) + &interval
 }
 
-/// A claim and what is to be said of it.
+/// A claim of the paper and the verdict on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Verdict<'a> {
-    /// In which section it stands.
+    /// The section of the paper that makes the claim.
     pub section: u32,
-    /// What is claimed.
+    /// The claim, as a sentence.
     pub says: &'a str,
-    /// The published figures; empty where there are none.
+    /// The published figures; empty if there are none.
     pub printed: &'a str,
-    /// The simulated ones.
+    /// The simulated figures.
     pub simulated: &'a str,
-    /// In a word or a few.
+    /// The verdict in a few words.
     pub verdict: &'a str,
 }
 
-/// Claims, one after the other.
+/// Returns the claims, one after the other.
 pub fn verdicts(claims: &[Verdict], page: Page) -> String {
     let mut text = String::new();
     for (index, claim) in claims.iter().enumerate() {
@@ -219,7 +219,7 @@ pub fn verdicts(claims: &[Verdict], page: Page) -> String {
     wrapped(&text, page)
 }
 
-/// Rows of text under headings, if there are any; numbers to the right.
+/// Returns rows of text under their headings, if there are any. Columns of numbers are aligned right.
 pub fn grid(headings: &[String], rows: &[Vec<String>], page: Page) -> String {
     let is_number = |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || c == '+' || c == '-');
     let columns = (0..rows.iter().map(Vec::len).max().unwrap_or(0)).map(|index| {

@@ -1,5 +1,5 @@
-//! Stages of a setup, as table 5 of Kridle & McKusick 1983 has those of a controller: a column for each with what
-//! changed above it, and under each rate how many times as fast that is as the stage before.
+//! Stages of a setup, in the form of table 5 of Kridle & McKusick 1983 for the stages of a controller. Each stage has a
+//! column with its changes as the heading. Under each rate is the ratio to the previous stage.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::words::unit;
 /// The heading for all changes together.
 const TOGETHER: &str = "all stages together";
 
-/// The heading of a stage that is like the one before.
+/// The heading of a stage without a change from the previous one.
 const NOTHING: &str = "nothing changed";
 
-/// A line for each stage, and one for all of them: the tests that it made faster or slower.
+/// Returns a line for each stage and one for all stages together: the tests that became faster or slower.
 pub fn verdict(choice: &Choice) -> Vec<String> {
     let line = |(step, pair)| {
         let gave = gave(choice, &of_pair(choice, &choice.comparisons, pair));
@@ -31,7 +31,7 @@ pub fn verdict(choice: &Choice) -> Vec<String> {
     steps(choice.stages.len()).map(line).collect()
 }
 
-/// The gain of each stage for a use.
+/// Returns the gain of each stage for a use.
 pub fn for_use(choice: &Choice, purpose: &Purpose) -> String {
     let part = |(step, pair)| {
         let pair = *of_pair(choice, &purpose.comparisons, pair).first()?;
@@ -50,13 +50,13 @@ pub fn for_use(choice: &Choice, purpose: &Purpose) -> String {
     format!("For {}: {}.", purpose.name, parts.join("; "))
 }
 
-/// The comparisons of two stages, by their places.
+/// Returns the comparisons of two stages, given by their indexes.
 fn of_pair<'a>(choice: &Choice, all: &'a [Comparison], (first, second): (usize, usize)) -> Vec<&'a Comparison> {
     let is_of = |name: &str, place: usize| choice.stages.get(place).is_some_and(|stage| stage.target == name);
     all.iter().filter(|pair| is_of(&pair.first, first) && is_of(&pair.second, second)).collect()
 }
 
-/// The comparisons of a choice by program and stages: the first of each.
+/// The comparisons of a choice by program and the two stages; the first one if there are several.
 struct Gave<'a> {
     choice: &'a Choice,
     comparisons: BTreeMap<[&'a str; 3], &'a Comparison>,
@@ -77,13 +77,13 @@ impl<'a> Gave<'a> {
     }
 }
 
-/// The changes of a stage.
+/// Returns the changes of a stage.
 fn changed(choice: &Choice, place: usize) -> String {
     let changed = &choice.stages[place].changed;
     if changed.is_empty() { NOTHING.to_owned() } else { changed.join(", ") }
 }
 
-/// The tests that are faster or slower, the largest difference first, and the number of the others.
+/// Returns the tests that are faster or slower, the largest difference first, and the number of the others.
 fn gave(choice: &Choice, pairs: &[&Comparison]) -> String {
     let mut differing: Vec<&Comparison> =
         pairs.iter().copied().filter(|pair| pair.verdict == Verdict::Faster).collect();
@@ -129,7 +129,7 @@ fn ends(pair: &Comparison) -> String {
     if ends.is_empty() { ends } else { format!(" {ends}") }
 }
 
-/// `x1.17 (1.12-1.23)`, of the later stage whichever is faster.
+/// `x1.17 (1.12-1.23)`: the ratio of the later stage to the earlier one, even if it is slower.
 fn short(margin: f64, pair: &Comparison) -> String {
     let words = match pair.verdict {
         Verdict::Faster => format!("x{}", ratio(pair)),
@@ -141,7 +141,7 @@ fn short(margin: f64, pair: &Comparison) -> String {
     words + &ends(pair) + &perhaps
 }
 
-/// Two rows for each test: the rate of each stage, and its gain.
+/// Returns two rows for each test: the rate of each stage, and its gain.
 pub fn grid(document: &Document, choice: &Choice) -> Grid {
     let stages = &choice.stages;
     let names: Vec<&str> = stages.iter().map(|stage| stage.target.as_str()).collect();
@@ -156,13 +156,13 @@ pub fn grid(document: &Document, choice: &Choice) -> Grid {
         grid.row([name.clone()].into_iter().chain(row.cells.iter().map(|cell| reached(*cell))));
         let step = |(_, pair)| gave.at(&name, pair).map_or_else(String::new, |pair| short(choice.margin, pair));
         let unit = any.rate.as_ref().map_or_else(String::new, |rate| format!("  {}", unit(&rate.unit)));
-        // Under the first stage there is nothing to compare it with.
+        // The first stage has no previous stage, so it has no gain.
         grid.row([unit, String::new()].into_iter().chain(steps(stages.len()).map(step)));
     }
     grid
 }
 
-/// A row for each test, on a page that breaks lines by itself: the rate of each stage, and its gain.
+/// Returns a row for each test, for HTML pages, which break lines themselves: the rate of each stage, and its gain.
 pub fn page_grid(document: &Document, choice: &Choice) -> Grid {
     let stages = &choice.stages;
     let names: Vec<&str> = stages.iter().map(|stage| stage.target.as_str()).collect();
@@ -196,12 +196,12 @@ pub fn page_grid(document: &Document, choice: &Choice) -> Grid {
     grid
 }
 
-/// The heading of a stage: its number, its name and its changes.
+/// Returns the heading of a stage: its number, its name and its changes.
 fn heading(document: &Document, place: usize, stage: &Stage) -> String {
     headings(document, place, stage).iter().flat_map(|line| broken(line)).collect::<Vec<String>>().join("\n")
 }
 
-/// Its number, its name, and each setting that changed.
+/// Returns the lines of the heading: the number of the stage, its name, and each setting that changed.
 fn headings(document: &Document, place: usize, stage: &Stage) -> Vec<String> {
     let info = document.run.targets.iter().find(|info| info.name == stage.target);
     let is_named = info.is_some_and(|info| info.argument != info.name);
@@ -216,10 +216,10 @@ fn headings(document: &Document, place: usize, stage: &Stage) -> Vec<String> {
     lines
 }
 
-/// Columns of a heading: three stages and their sum fit into 100 columns.
+/// Width of a heading in columns: three stages and the column of all stages fit into 100 columns.
 const HEADING: usize = 18;
 
-/// A setting in lines of this length, broken after the separators of its parts.
+/// Breaks a setting into lines of at most [`HEADING`] columns, after the separators of its parts.
 fn broken(typed: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for part in typed.split_inclusive([',', '.', '=', ':', '/', '-']) {
@@ -232,7 +232,7 @@ fn broken(typed: &str) -> Vec<String> {
     lines
 }
 
-/// `1,240 (38%)`; the unit stands under the program.
+/// `1,240 (38%)`; the unit is under the program.
 fn reached(cell: Option<&Cell>) -> String {
     let Some((cell, rate)) = cell.and_then(|cell| Some((cell, cell.rate.as_ref()?))) else { return "n.m.".to_owned() };
     let cpu = cell.cpu_percent.map_or_else(String::new, |cpu| format!(" ({:.0}%)", cpu.process));
@@ -240,7 +240,7 @@ fn reached(cell: Option<&Cell>) -> String {
     format!("{}{cpu}{star}", supported(rate))
 }
 
-/// The reasons for the gains of each stage, each with all its tests.
+/// Returns the reasons for the gains of each stage, each reason with all its tests.
 pub fn reasons(choice: &Choice) -> Vec<String> {
     let line = |(step, pair)| {
         let Step::At(place) = step else { return None };
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
     use crate::compare::choice::tests::{choice, pair};
 
-    /// Three stages of which the second changed nothing that matters.
+    /// Three stages; the second one changed a setting without effect.
     fn stages(comparisons: Vec<Comparison>) -> Choice {
         let stage = |target: &str, changed: &[&str]| Stage {
             target: target.to_owned(),
