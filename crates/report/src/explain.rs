@@ -1,5 +1,4 @@
-//! The time breakdown of a result, and its bottleneck: as text, Markdown and CSV. Both are decided in
-//! `stats::judge::limits`.
+//! The time breakdown of a result and its bottleneck, as text, Markdown and CSV. `stats::judge::limits` computes both.
 
 mod breakdown;
 
@@ -20,21 +19,21 @@ use crate::words::{self, owner as owner_in_words};
 use crate::wrap::wrapped;
 use crate::{header, plain};
 
-/// The most results that are named with a part that could not be seen.
+/// The most results that are named with a part of the breakdown that was not visible.
 const NAMED: usize = 4;
 
-/// The longest bar, for all of the time.
+/// The longest bar, in characters. It stands for the whole time.
 const BAR: usize = 30;
 
-/// One part of a cell's time.
+/// One part of a cell's elapsed time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Part {
     owner: String,
     nanos: u64,
 }
 
-/// The parts of a cell's time in the order in which they are decided, those this build does not know last.
-/// Nothing where the cell does not tell.
+/// Returns the parts of a cell's time in the order of `OWNERS`, parts unknown to this build last. `None` if the cell
+/// has no breakdown.
 fn parts(cell: &Cell) -> Option<Vec<Part>> {
     let time = cell.time.as_ref()?;
     let place = |owner: &str| OWNERS.iter().position(|known| *known == owner).unwrap_or(OWNERS.len());
@@ -43,13 +42,13 @@ fn parts(cell: &Cell) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// The owners of which the cell says nothing: what could not be seen.
+/// Returns the owners that are missing in the breakdown because they were not visible.
 fn unseen(parts: &[Part]) -> Vec<&'static str> {
     let missing = |owner: &&&str| !parts.iter().any(|part| part.owner == **owner);
     OWNERS.iter().filter(missing).copied().collect()
 }
 
-/// A line for each part of the breakdown that could not be seen, and where.
+/// Returns a line for each part of the breakdown that was not visible, with the results concerned.
 fn hidden(names: &CellNames, cells: &[&Cell]) -> String {
     let mut hidden: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let told: Vec<(&Cell, Vec<Part>)> =
@@ -71,12 +70,12 @@ fn hidden(names: &CellNames, cells: &[&Cell]) -> String {
     if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 
-/// Whether there is anything to explain: what others published says nothing of where time went.
+/// True if the cell may have a time breakdown. Published figures have none.
 pub fn can_be_explained(cell: &Cell) -> bool {
     cell.provenance != Provenance::Published
 }
 
-/// The chosen cells of a document, one after the other, as a person reads them.
+/// Returns the chosen cells of a document as text, one after the other.
 pub fn table(document: &Document, cells: &[&Cell], page: Page) -> String {
     let meanings = longest_meaning(cells);
     let layout = Layout::of(page, meanings);
@@ -89,17 +88,18 @@ pub fn table(document: &Document, cells: &[&Cell], page: Page) -> String {
     wrapped(&text, page)
 }
 
-/// How wide a cell is explained.
+/// The widths of a cell's explanation.
 #[derive(Clone, Copy)]
 struct Layout {
-    /// The length of a bar for all of the time.
+    /// The length of a bar for the whole time, in characters.
     bar: usize,
-    /// Whether each bar is followed by its meaning.
+    /// True if each bar is followed by its meaning.
     has_meanings: bool,
 }
 
 impl Layout {
-    /// Bars become shorter so that the meanings fit. A terminal that is too narrow for that gets no meanings.
+    /// Chooses the widths: bars become shorter so that the meanings fit. A terminal that is too narrow for that gets no
+    /// meanings.
     fn of(page: Page, meanings: usize) -> Layout {
         let beside = page.width().saturating_sub(FIGURES);
         let bar = beside.saturating_sub(2 + meanings).min(BAR);
@@ -111,10 +111,10 @@ impl Layout {
     }
 }
 
-/// A bar that is shorter tells too little.
+/// The shortest bar that is still readable, in characters.
 const SHORTEST_BAR: usize = 10;
 
-/// The columns to the left of the bars.
+/// Columns to the left of the bars.
 const FIGURES: usize = 47;
 
 fn longest_meaning(cells: &[&Cell]) -> usize {
@@ -146,7 +146,7 @@ fn explained(names: &CellNames, cell: &Cell, layout: Layout) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The name, the rate, the end point and the number of rounds.
+/// Returns the name, the rate, the clock and the number of rounds.
 fn heading(names: &CellNames, cell: &Cell) -> String {
     let mut text = name(names, cell);
     if cell.provenance == Provenance::Simulated {
@@ -174,7 +174,7 @@ fn clock(clock: ClockKind) -> &'static str {
     }
 }
 
-/// A line for each owner that has any time, the sum, and who has none or was not seen.
+/// Returns a line for each owner that has any time, the sum, and the owners that have none or were not visible.
 fn bars(parts: &[Part], layout: Layout, meaning: impl Fn(&str) -> &'static str) -> Vec<String> {
     let width = layout.bar;
     let all = total(parts.iter().map(|part| part.nanos));
@@ -204,15 +204,14 @@ fn bars(parts: &[Part], layout: Layout, meaning: impl Fn(&str) -> &'static str) 
     lines
 }
 
-/// The least that a column of times shows.
+/// The smallest time that a column of times shows.
 #[derive(Clone, Copy)]
 struct Quantum {
     nanos: u64,
     decimals: u32,
 }
 
-/// A tenth of a millisecond of what took seconds, a microsecond of what did not: four digits or more of the
-/// whole.
+/// Returns 0.1 ms if the whole took a second or more, else 1 us. A whole of 1 ms or more then has at least four digits.
 fn quantum(all: u64) -> Quantum {
     match all {
         1_000_000_000.. => Quantum { nanos: 100_000, decimals: 1 },
@@ -221,7 +220,7 @@ fn quantum(all: u64) -> Quantum {
 }
 
 impl Quantum {
-    /// So many of it, in milliseconds.
+    /// Returns `count` quanta as text, in milliseconds.
     fn text(self, count: u64) -> String {
         let scale = 10u64.pow(self.decimals);
         format!("{}.{:0width$}", whole(count / scale), count % scale, width = self.decimals as usize)
@@ -232,8 +231,8 @@ fn tenths(count: u64) -> String {
     format!("{}.{}", count / 10, count % 10)
 }
 
-/// So many units shared out in proportion, so that they sum to the whole: each part gets what it has in
-/// full, and what is left goes to the largest remainders (Hamilton's method).
+/// Divides `units` in proportion to the parts, so that the shares add up to `units`. Each part gets its whole share,
+/// rounded down; the remaining units go to the largest remainders (Hamilton's method).
 fn shared_out(parts: &[u64], units: u64) -> Vec<u64> {
     let all: u128 = parts.iter().map(|part| u128::from(*part)).sum();
     if all == 0 {
@@ -248,12 +247,13 @@ fn shared_out(parts: &[u64], units: u64) -> Vec<u64> {
     counts
 }
 
-/// The sum. A document that others wrote may say any numbers: where there is no such sum, the largest.
+/// Returns the sum, or the largest number if it overflows: a document written by others may contain any numbers.
 fn total(times: impl Iterator<Item = u64>) -> u64 {
     times.fold(0, u64::saturating_add)
 }
 
-/// CPU time of kernel threads, which is part of no sum; and a sum that differs from the time of the rounds.
+/// Returns the CPU time of kernel threads, which is not part of the sum; and a note if the sum differs from the time of
+/// the rounds.
 fn beside(cell: &Cell) -> impl Iterator<Item = String> {
     let workers: Option<f64> = cell.kept().map(|round| round.cpu_s.kernel_workers).sum();
     let workers = workers.filter(|seconds| *seconds > 0.0 && cell.measured).map(|seconds| {
@@ -263,10 +263,10 @@ fn beside(cell: &Cell) -> impl Iterator<Item = String> {
     workers.into_iter().chain(mismatch(cell))
 }
 
-/// Rounding to nanoseconds, once for each time that is added.
+/// Tolerance for rounding to nanoseconds, once for each time that is added.
 const ROUNDING_S: f64 = 1e-6;
 
-/// The note on a breakdown that is not the time of the rounds: the document was changed later.
+/// Returns the note on a breakdown whose sum is not the time of the rounds: the document was changed after the run.
 fn mismatch(cell: &Cell) -> Option<String> {
     let owned = total(cell.time.as_ref()?.values().copied()) as f64 / 1e9;
     let rounds: f64 = cell.kept().map(|round| round.summed_elapsed_s(cell.state.clock)).sum();
@@ -276,7 +276,7 @@ fn mismatch(cell: &Cell) -> Option<String> {
     })
 }
 
-/// The bottleneck, with its evidence.
+/// Returns the bottleneck with its evidence.
 fn sentence(cell: &Cell) -> String {
     if !cell.measured {
         return format!("n.m.: {}", plain::brief(cell.reason.as_deref().unwrap_or("no reason recorded")));
@@ -288,7 +288,7 @@ fn sentence(cell: &Cell) -> String {
     }
 }
 
-/// A row for each cell, a column for each owner, for a page on the web.
+/// Returns a table with a row for each cell and a column for each owner, for web pages.
 pub fn markdown(document: &Document, cells: &[&Cell]) -> String {
     let owners = OWNERS.map(owner_in_words);
     let names = CellNames::of(&document.cells);
@@ -311,8 +311,8 @@ pub fn markdown(document: &Document, cells: &[&Cell]) -> String {
     text
 }
 
-/// A row for each cell and owner, in nanoseconds; an owner that was not seen has no row. A cell without any
-/// has one row without owner.
+/// Returns a row for each cell and owner, in nanoseconds. An owner that was not visible has no row. A cell without
+/// owners has one row with an empty owner.
 pub fn csv(cells: &[&Cell]) -> String {
     let mut text =
         "provenance,preset,program,phase,target,parameters,owner,nanoseconds,limited_by,evidence\n".to_owned();

@@ -1,9 +1,9 @@
-//! A text table that fits its page. Rows of text in, lines out; knows no cell.
+//! A text table that fits its page. Rows of text in, lines out; it does not depend on cells.
 //!
 //! Policy if the page is too narrow for all columns:
 //!   1. an empty column is never printed;
-//!   2. words go on in the next line: names of rows that are longer than a quarter of the page, then the widest columns
-//!      of words, names down to 14 characters and others to 24;
+//!   2. words continue on the next line: names of rows that are longer than a quarter of the page, then the widest
+//!      columns of words. Names shrink to 14 characters at least, others to 24;
 //!   3. on a terminal, optional columns are left out, the least important first, until the rest fits, and a remark
 //!      names them. A file or a pipe gets all columns;
 //!   4. columns that are still too wide go into blocks below each other, each with the leading columns;
@@ -22,32 +22,32 @@ use crate::wrap::wrapped;
 pub struct Column {
     heading: String,
     is_right: bool,
-    /// The higher, the earlier it is left out; none if it never is.
+    /// Rank of an optional column: the highest is left out first. `None` if the column is always printed.
     left_out: Option<u8>,
 }
 
 impl Column {
-    /// Words, which begin at the left.
+    /// A column of words, aligned left.
     pub fn words(heading: impl Into<String>) -> Column {
         Column { heading: heading.into(), is_right: false, left_out: None }
     }
 
-    /// Figures, which end at the right.
+    /// A column of figures, aligned right.
     pub fn figures(heading: impl Into<String>) -> Column {
         Column { is_right: true, ..Column::words(heading) }
     }
 
-    /// The same as an optional column: one of a higher rank is left out earlier.
+    /// Makes the column optional. A column of a higher rank is left out earlier.
     pub fn left_out(self, rank: u8) -> Column {
         Column { left_out: Some(rank), ..self }
     }
 
-    /// Its heading.
+    /// The heading; a `\n` in it breaks the line.
     pub fn heading(&self) -> &str {
         &self.heading
     }
 
-    /// Whether it holds figures.
+    /// True if the column holds figures, which are aligned right.
     pub fn is_right(&self) -> bool {
         self.is_right
     }
@@ -58,49 +58,49 @@ impl Column {
 pub enum Line {
     /// A text for each column, or for the first ones.
     Row(Vec<String>),
-    /// What stands above the rows that it is the title of.
+    /// The title of the rows below it.
     Title(String),
 }
 
-/// Names of this length stay in one line, however narrow the page is.
+/// Names of at most this many characters stay in one line, however narrow the page is.
 const SHORTEST: usize = 14;
 
-/// Other words of this length stay in one line: a verdict with its interval.
+/// Other words of at most this many characters stay in one line: a verdict with its interval.
 const SHORTEST_WORDS: usize = 24;
 
 /// A table.
 #[derive(Clone, Debug)]
 pub struct Grid {
     columns: Vec<Column>,
-    /// So many columns name the row, and stand in every block.
+    /// The number of columns that name the row. Every block repeats them.
     leading: usize,
     lines: Vec<Line>,
 }
 
 impl Grid {
-    /// A table without rows, whose first column names them.
+    /// Makes a table without rows, whose first column names them.
     pub fn new(columns: Vec<Column>) -> Grid {
         Grid { columns, leading: 1, lines: Vec::new() }
     }
 
-    /// The same, where so many columns name the rows.
+    /// Sets the number of columns that name the rows.
     pub fn leading(self, leading: usize) -> Grid {
         Grid { leading, ..self }
     }
 
-    /// Adds a row, a text of one line for each column.
+    /// Adds a row: a text of one line for each column.
     pub fn row(&mut self, row: impl IntoIterator<Item = impl Into<String>>) {
         let plain = |text: String| plain::line(&text).into_owned();
         self.lines.push(Line::Row(row.into_iter().map(|text| plain(text.into())).collect()));
     }
 
-    /// Adds a line of its own, above the rows that it is the title of.
+    /// Adds a title above the rows that follow.
     pub fn title(&mut self, title: impl Into<String>) {
         self.lines.push(Line::Title(plain::line(&title.into()).into_owned()));
     }
 
-    /// The columns that say anything, and all lines, for a page whose columns are no characters: of a row the texts of
-    /// these columns.
+    /// Returns the columns that have any text, and all lines with the texts of these columns. For pages that do not
+    /// count columns of characters, such as HTML.
     pub fn contents(&self) -> (Vec<&Column>, Vec<Line>) {
         let shown: Vec<usize> = (0..self.columns.len()).filter(|&column| self.says_anything(column)).collect();
         let of_line = |line: &Line| match line {
@@ -116,14 +116,14 @@ impl Grid {
         self.width(columns) <= page.width()
     }
 
-    /// The table as it fits on the page.
+    /// Returns the table as lines that fit the page.
     pub fn lines(&self, page: Page) -> Vec<String> {
         // 1.
         let shown: Vec<usize> = (0..self.columns.len()).filter(|&column| self.says_anything(column)).collect();
         self.squeezed(&shown, page).fitted(shown, page, self)
     }
 
-    /// 2. The same table with words in several lines, so that these columns fit on the page if they can.
+    /// 2. Returns the table with words broken into several lines, so that these columns fit the page if possible.
     fn squeezed(&self, shown: &[usize], page: Page) -> Grid {
         if self.fits(page, shown) {
             return self.clone();
@@ -149,7 +149,7 @@ impl Grid {
         grid
     }
 
-    /// The table in Markdown: all columns that say anything.
+    /// Returns the table in Markdown, without empty columns.
     pub fn markdown(&self) -> String {
         let (columns, lines) = self.contents();
         let line = |words: Vec<String>| format!("| {} |\n", words.join(" | "));
@@ -159,7 +159,7 @@ impl Grid {
         for row in &lines {
             text += &match row {
                 Line::Row(row) => line(row.iter().map(|word| escaped(word)).collect()),
-                // In the first column of a row of its own.
+                // A title goes into the first column of its own row.
                 Line::Title(title) => {
                     line(std::iter::once(escaped(title)).chain(columns.iter().skip(1).map(|_| String::new())).collect())
                 }
@@ -168,8 +168,8 @@ impl Grid {
         text
     }
 
-    /// These columns as they fit on the page. In each block the words of the whole table are broken as that block
-    /// needs.
+    /// Returns these columns as lines that fit the page. Each block breaks the words of the whole table for its own
+    /// width.
     fn fitted(&self, mut shown: Vec<usize>, page: Page, whole: &Grid) -> Vec<String> {
         // 3.
         let mut left_out: Vec<usize> = Vec::new();
@@ -199,7 +199,7 @@ impl Grid {
         lines
     }
 
-    /// Columns that stand beside each other, each block with the leading ones.
+    /// Returns the columns of each block; each block begins with the leading ones.
     fn blocks(&self, shown: &[usize], page: Page) -> Vec<Vec<usize>> {
         let (leading, others): (Vec<usize>, Vec<usize>) = shown.iter().partition(|column| **column < self.leading);
         let mut blocks = vec![leading.clone()];
@@ -215,7 +215,7 @@ impl Grid {
         blocks
     }
 
-    /// These columns of all lines.
+    /// Returns the lines of these columns.
     fn block(&self, columns: &[usize]) -> Vec<String> {
         let mut table = Table::new();
         table.load_style(TableStyle::new());
@@ -226,7 +226,7 @@ impl Grid {
             table.set_header(&headings);
             headings.iter().map(|heading| heading.matches('\n').count() + 1).max().unwrap_or(1)
         };
-        // A row that says something in other blocks only is left out of this one.
+        // A row whose only texts are in other blocks is left out of this one.
         let is_shown = |line: &&Line| match line {
             Line::Row(row) => columns.iter().any(|column| row.get(*column).is_some_and(|text| !text.is_empty())),
             Line::Title(_) => true,
@@ -250,14 +250,14 @@ impl Grid {
         lines
     }
 
-    /// The headings of columns beside each other; what several have stands above the first of them.
+    /// Returns the headings of adjacent columns; a heading that repeats is printed above the first of them only.
     fn headings(&self, columns: &[usize]) -> Vec<&str> {
         let heading = |place: usize| self.columns[columns[place]].heading.as_str();
         let is_repeated = |place: usize| place > 0 && heading(place) == heading(place - 1);
         (0..columns.len()).map(|place| if is_repeated(place) { "" } else { heading(place) }).collect()
     }
 
-    /// The same table, with words that go on in the next line if they are longer than their column's limit.
+    /// Returns the table with texts broken into lines if they are longer than their column's limit.
     fn broken(&self, limits: &[usize]) -> Grid {
         let mut lines = Vec::new();
         for line in &self.lines {
@@ -278,7 +278,7 @@ impl Grid {
         Grid { lines, ..self.clone() }
     }
 
-    /// The longest text of a column.
+    /// Returns the length of the longest text of a column, in characters.
     fn longest(&self, column: usize) -> usize {
         let of_line = |line: &Line| match line {
             Line::Row(row) => row.get(column).map_or(0, |text| text.chars().count()),
@@ -287,7 +287,7 @@ impl Grid {
         self.lines.iter().map(of_line).max().unwrap_or(0)
     }
 
-    /// The width of these columns next to each other, computed without a table: it is asked often.
+    /// Returns the width of these columns side by side. Computed without building a table, because it is called often.
     fn width(&self, columns: &[usize]) -> usize {
         let of_heading = |heading: &str| heading.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         let headings = self.headings(columns).into_iter().map(of_heading);
@@ -297,7 +297,7 @@ impl Grid {
             Line::Title(title) => Some(title.chars().count()),
             Line::Row(_) => None,
         });
-        // A blank before the first column, two before each other one.
+        // One space before the first column, two before each other one.
         titles.max().unwrap_or(0).max((texts + 2 * columns.len()).saturating_sub(1))
     }
 
@@ -309,7 +309,7 @@ impl Grid {
     }
 }
 
-/// Words in lines of this length; a name with commas is broken only after them.
+/// Breaks words into lines of this length; a list with commas is broken only after them.
 fn in_lines(words: &str, columns: usize) -> Vec<String> {
     const BOUND: char = '\u{a0}';
     if words.chars().count() <= columns {
@@ -323,14 +323,14 @@ fn in_lines(words: &str, columns: usize) -> Vec<String> {
     };
     let lines = wrapped(&bound, Page { columns: Some(columns) });
     let lines: Vec<String> = lines.lines().map(|line| line.replace(BOUND, " ")).collect();
-    // A part between two commas that is far too long is broken like other words.
+    // A part between two commas that is much too long is broken like other words.
     if is_list && lines.iter().any(|line| line.chars().count() > columns + SHORTEST / 2) {
         return wrapped(words, Page { columns: Some(columns) }).lines().map(str::to_owned).collect();
     }
     lines
 }
 
-/// The remark below a table that does not fit its page.
+/// Returns the remark below a table that does not fit its page; `None` if the table fits or the page is a file.
 fn remark(page: Page, left_out: &[&str], is_broken: bool) -> Option<String> {
     let columns = page.columns?;
     let names = || left_out.join(", ").replace('\n', " ");

@@ -32,22 +32,22 @@ const MEANINGS: [(&str, &str); 22] = [
     ("waiting_lost_turn", "asleep for a lost revolution"),
 ];
 
-/// The meaning of a part.
+/// Returns the meaning of a part; empty if it is unknown.
 fn meaning(owner: &str) -> &'static str {
     MEANINGS.iter().find(|(known, _)| *known == owner).map_or("", |(_, meaning)| meaning)
 }
 
-/// The width of the widest meaning of a part that has any time.
+/// Returns the width of the longest meaning of a part that has any time, in characters.
 pub(super) fn longest_meaning(breakdown: &Breakdown) -> usize {
     let owners = breakdown.all_programs().owners.into_iter().filter(|(_, nanos)| *nanos > 0);
     owners.map(|(owner, _)| meaning(&owner).chars().count()).max().unwrap_or(0)
 }
 
-/// Both ways, and the sentence.
+/// Returns the breakdown by program, by resource, and the conclusion.
 pub(super) fn lines(breakdown: &Breakdown, layout: Layout) -> Vec<String> {
     let mut parts: Vec<Part> =
         breakdown.all_programs().owners.into_iter().map(|(owner, nanos)| Part { owner, nanos }).collect();
-    // The largest first; of equals, as they are called.
+    // The largest part first; equal parts stay in alphabetical order.
     parts.sort_by_key(|part| std::cmp::Reverse(part.nanos));
     let mut lines = vec![match breakdown.programs.len() {
         1 => "  by program".to_owned(),
@@ -79,7 +79,7 @@ fn resource(one: &ResourceTime) -> String {
     )
 }
 
-/// ` (copy 40.1, call 3.2)`: those that have any, the largest first.
+/// ` (copy 40.1, call 3.2)`: the causes with a share above zero, the largest first.
 fn causes(times: &BTreeMap<String, u64>, shares: &[u64]) -> String {
     let mut shown: Vec<(&String, u64)> =
         times.keys().zip(shares.iter().copied()).filter(|(_, share)| *share > 0).collect();
@@ -93,7 +93,7 @@ fn percent(share: u64) -> String {
     format!("{} %", tenths(share))
 }
 
-/// The largest part of the time, and the resource that helps most.
+/// Returns the largest part of the time, and the resource that would help most.
 fn sentence(breakdown: &Breakdown) -> String {
     let owner = breakdown.largest_owner().map_or_else(
         || "no time passed".to_owned(),

@@ -1,5 +1,5 @@
-//! The tables of *The Linux Programming Interface*, chapter 13: seconds per execution, a row per buffer
-//! size. Table 13-1 for every way to sync, table 13-3 with a pair of columns for each.
+//! The tables of *The Linux Programming Interface*, chapter 13: seconds per execution, a row per buffer size. Table
+//! 13-1 for every way to sync; table 13-3 with a pair of columns for each way.
 
 use stats::digits::significant;
 use stats::figures::execution::Execution;
@@ -10,7 +10,7 @@ use crate::grid::{Column, Grid};
 use crate::page::Page;
 use crate::wrap::wrapped;
 
-/// Both tables for every target, then what was published.
+/// Returns both tables for every measured target, then those of the published figures.
 pub fn table(document: &Document, page: Page) -> String {
     let measured = document.run.targets.iter().map(|target| target.name.as_str());
     let published = document.cells.iter().filter(|cell| cell.provenance == Provenance::Published);
@@ -47,7 +47,7 @@ fn copy_block(cells: &[&Cell], sync: &str, page: Page) -> Option<String> {
     Some(titled("copy", Some(sync), cells, "13-1", &grid, page))
 }
 
-/// Table 13-3: a row per buffer, elapsed and total CPU for every way to sync.
+/// Table 13-3: a row per buffer size, elapsed and total CPU time for every way to sync.
 fn write_block(cells: &[&Cell], page: Page) -> Option<String> {
     let syncs = syncs(cells);
     let heads = syncs.iter().flat_map(|sync| [format!("{sync}: Elapsed"), "Total CPU".to_owned()]);
@@ -94,7 +94,7 @@ fn buffer(cell: &Cell) -> Option<u64> {
     cell.number("buffer_bytes")
 }
 
-/// The ways to sync, in the order of the run.
+/// Returns the ways to sync, in the order of the run.
 fn syncs<'a>(cells: &[&'a Cell]) -> Vec<&'a str> {
     let mut syncs = Vec::new();
     for sync in cells.iter().filter_map(|cell| cell.word("sync")) {
@@ -109,23 +109,24 @@ fn with_sync<'a>(cells: &[&'a Cell], sync: &str) -> Vec<&'a Cell> {
     cells.iter().copied().filter(|cell| cell.word("sync") == Some(sync)).collect()
 }
 
-/// The elapsed time; the star of the whole row stands here.
+/// Returns the elapsed time, with the star of the whole row.
 fn elapsed(cell: &Cell) -> String {
     let star = if cell.is_suspect() { "*" } else { "" };
     figure(cell, Execution::of(cell).map(|execution| execution.elapsed_s)) + star
 }
 
-/// Seconds, or `n.m.`
+/// Returns seconds as text, or `n.m.` if there are none.
 fn figure(cell: &Cell, seconds: Option<f64>) -> String {
     match seconds {
         None => "n.m.".to_owned(),
-        // What was published keeps the digits that were printed.
+        // Published figures keep the printed digits.
         Some(seconds) if seconds < 1000.0 && cell.provenance == Provenance::Published => format!("{seconds:.2}"),
         Some(seconds) => digits(seconds),
     }
 }
 
-/// User or system CPU: of a measured cell no finer than a millisecond, as ticks of 1 to 10 ms sample it.
+/// Formats user or system CPU time. Measured times have no more digits than milliseconds, because ticks of 1 to 10 ms
+/// sample them.
 fn split(cell: &Cell, seconds: Option<f64>) -> String {
     match seconds {
         Some(seconds) if seconds < 1.0 && cell.provenance == Provenance::Measured => format!("{seconds:.3}"),
@@ -133,8 +134,8 @@ fn split(cell: &Cell, seconds: Option<f64>) -> String {
     }
 }
 
-/// Two decimals as in the book, but no more than four significant digits from 1000 s on, and three below
-/// 1 s, where two decimals would tell nothing.
+/// Formats seconds with two decimals as in the book. From 1000 s on four significant digits; below 1 s three, because
+/// two decimals would show too little.
 fn digits(seconds: f64) -> String {
     match seconds {
         s if s < 1.0 => significant(s, 3),

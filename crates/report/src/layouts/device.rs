@@ -1,4 +1,4 @@
-//! The table of `device`: the steady rate, and beside it what the first round gave.
+//! The table of `device`: the steady rate, and next to it the rate of the first round.
 
 use stats::digits::significant;
 use stats::figures::summary::rate_of;
@@ -11,7 +11,7 @@ use crate::layouts::rows::Rows;
 use crate::page::Page;
 use crate::words::unit;
 
-/// Behind which column of the plain table the others stand: its rate.
+/// The heading after which the columns `fresh` and `steady` are inserted: the rate.
 const RATE: &str = "rate";
 
 /// A row per cell, in the order of the run.
@@ -30,7 +30,7 @@ pub fn table(document: &Document, page: Page) -> String {
     grid.lines(page).join("\n") + "\n"
 }
 
-/// What the first round gave, in the unit of the rate.
+/// Returns the rate of the first round, in the unit of the cell's rate.
 fn fresh(cell: &Cell) -> String {
     let first = cell.rounds.first().zip(cell.rate.as_ref());
     let fresh = first.and_then(|(round, rate)| Some((per_second(cell, round)?, rate)));
@@ -43,7 +43,7 @@ fn per_second(cell: &Cell, round: &Round) -> Option<f64> {
     rate_of(cell, round, cell.rate.as_ref()?.base)
 }
 
-/// From which round on it is steady.
+/// Returns the round from which the rate is steady.
 fn settled(cell: &Cell) -> String {
     let rates: Vec<f64> = cell.rounds.iter().filter_map(|round| per_second(cell, round)).collect();
     match (cell.state.steadiness, steady::settling(&rates)) {
@@ -56,7 +56,7 @@ fn settled(cell: &Cell) -> String {
     }
 }
 
-/// What was done to a device before its first round, in words.
+/// Returns in words how a device was conditioned before its first round.
 pub fn conditioned(conditioned: &Conditioned) -> String {
     let Conditioned { purge, purge_reason, purge_s, written_bytes, written_s } = conditioned;
     let time = |seconds: f64| Nanos((seconds * 1e9) as u64).to_string();

@@ -1,20 +1,20 @@
-//! The lines of the lab's programs (about 2002), word for word: `bw`, `smallfb`, `largefb`. And what the lab
-//! did not print: the middle of a series, and how far from it its best lies.
+//! The output lines of the lab's programs (about 2002), word for word: `bw`, `smallfb`, `largefb`. Also two lines that
+//! the lab did not print: the median of a series, and the distance of its best value from the median.
 
 use stats::digits::plain;
 use stats::figures::summary::median;
 use units::{Nanos, per_second};
 
-/// How many digits a number gets.
+/// The number of digits in figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Digits {
-    /// As the originals did: two decimals in `bw -b`, else six, whatever the clock could tell.
+    /// As the originals: two decimals in `bw -b`, else six, whatever the resolution of the clock.
     Classic,
-    /// Four significant ones, and none below a nanosecond.
+    /// Four significant digits, and none below a nanosecond.
     Meaningful,
 }
 
-/// What `smallfb` and `largefb` say of their flush file.
+/// The line that `smallfb` and `largefb` print about their flush file.
 pub const FLUSH_FILE: &str = "creating a temporary file used to flush the cache: done.";
 
 /// The line of `bw -b`.
@@ -35,7 +35,7 @@ pub fn small_files(files: u64, bytes: u64) -> String {
     format!("small file benchmark: {files} {bytes} byte files")
 }
 
-/// The line of one of its phases: `creat`, `read`, `delete`.
+/// The line of a phase of `smallfb`: `creat`, `read`, `delete`.
 pub fn small_phase(phase: &str, files: u64, elapsed: Nanos, digits: Digits) -> String {
     let (time, rate) = (seconds(elapsed, 6, digits), rate(files as f64, elapsed, 6, digits));
     format!("{phase}: {files} files in {time} sec = {rate} files/sec")
@@ -46,8 +46,8 @@ pub fn large_file(writes: u64, bytes: u64) -> String {
     format!("large file benchmark: {writes} {bytes} byte writes")
 }
 
-/// The line of one of its phases, named by what it does and in which order: `write sequential`, `read random`,
-/// `read sequential again`. A KB is 1000 bytes: no other reading gives the lab's own figures.
+/// The line of a phase of `largefb`. The phase names the operation and its order: `write sequential`, `read random`,
+/// `read sequential again`. A KB is 1000 bytes: no other unit gives the lab's own figures.
 pub fn large_phase(phase: &str, bytes: u64, elapsed: Nanos, digits: Digits) -> String {
     let verb = if phase.starts_with("write") { "writing" } else { "reading" };
     let order = if phase.contains("random") { "random" } else { "sequential" };
@@ -55,7 +55,7 @@ pub fn large_phase(phase: &str, bytes: u64, elapsed: Nanos, digits: Digits) -> S
     format!("{verb} {bytes} {order} bytes: {bytes} bytes in {time} sec = {rate} KB/sec")
 }
 
-/// Which end of a series looks best.
+/// The end of a series that is its best value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Best {
     /// The highest: rates.
@@ -64,8 +64,8 @@ pub enum Best {
     Lowest,
 }
 
-/// The middle of a series, its spread as a share of the mean, and how far its best misleads, which the lab
-/// quoted; nothing of fewer than two.
+/// Returns the median of a series, its spread as a share of the mean, and how far its best value, which the lab quoted,
+/// misleads. Empty for fewer than two values.
 pub fn series(values: &[f64], best: Best, unit: &str) -> Vec<String> {
     let (Some(middle), true) = (median(values), values.len() >= 2) else { return Vec::new() };
     let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -131,8 +131,8 @@ mod tests {
         }
     }
 
-    /// 256 and 1024 reads end in half a unit of the last digit, and the lab's difference of two clocks lay a
-    /// hair below it.
+    /// 256 and 1024 reads end in half a unit of the last digit. The lab's difference of two clocks was slightly below
+    /// it.
     #[test]
     fn latency_is_the_labs_line() {
         for (reads, time, figures) in [
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(line, "read: 1 files in 0 sec = n.m. files/sec");
     }
 
-    /// The lab's own five: the write-up quotes "about 12 MB/sec".
+    /// The lab's own five values; the write-up quotes "about 12 MB/sec".
     #[test]
     fn the_best_of_a_series_is_not_its_middle() {
         let rates = [8.27, 7.40, 11.94, 10.15, 9.87];

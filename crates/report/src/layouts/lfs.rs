@@ -1,5 +1,5 @@
-//! The table of the preset `lfs`: a line per phase with its rate, the rate of the calls alone, the CPU, and
-//! beside them what was published for that phase.
+//! The table of the preset `lfs`: a line per phase with its rate, the rate before the sync, the CPU time, and the
+//! published rate of that phase.
 
 use stats::digits::significant;
 use stats::figures::summary::{median, round_rate};
@@ -12,7 +12,7 @@ use crate::page::Page;
 use crate::words::unit;
 use crate::wrap::wrapped;
 
-/// A line per phase. Published cells are no lines of their own: they fill the last column.
+/// Returns a line per phase. Published cells do not get lines: they fill the last column.
 pub fn table(document: &Document, page: Page) -> String {
     let (published, ours): (Vec<&Cell>, Vec<&Cell>) =
         document.cells.iter().partition(|cell| cell.provenance == Provenance::Published);
@@ -56,7 +56,7 @@ fn interval(cell: &Cell) -> String {
     cell.rate.as_ref().and_then(half).map_or_else(String::new, |half| format!("{:.0} %", 100.0 * half))
 }
 
-/// The rate until the last call returned, where that is another.
+/// Returns the rate until the last call returned, if the cell uses another clock.
 fn returned(cell: &Cell) -> String {
     let Some(rate) = cell.rate.as_ref().filter(|_| cell.state.clock != ClockKind::Returned) else {
         return String::new();
@@ -74,7 +74,7 @@ fn cpu(cell: &Cell) -> String {
     cell.cpu_percent.map_or_else(|| missing.to_owned(), |cpu| format!("{:.0}%", cpu.process))
 }
 
-/// What was published for the phase, in the unit of the cell where it has one. Of several figures, the
+/// Returns the published rate of the phase, in the cell's unit if the cell has a rate. Several figures become the
 /// median and the range.
 fn beside(cell: &Cell, published: &[&Cell]) -> String {
     let same = published.iter().filter(|other| (&other.program, &other.phase) == (&cell.program, &cell.phase));

@@ -1,5 +1,5 @@
-//! The table of Kridle & McKusick 1983: `RATE (CPU%)` in Kbytes/sec, a `*` on what is suspect, `n.m.` for
-//! what was not measured; one drive and all at once. Below it, what each drive alone allows them together.
+//! The table of Kridle & McKusick 1983: `RATE (CPU%)` in Kbytes/sec, a `*` at suspect figures, `n.m.` for those not
+//! measured; for one drive and for all at once. Below it are the bounds that the drives alone set for all together.
 
 use stats::digits::significant;
 use stats::inference::bounds::{self, Solo};
@@ -11,7 +11,7 @@ use crate::numbers::supported;
 use crate::page::Page;
 use crate::wrap::wrapped;
 
-/// A row per program, a column per target and one for all at once, and the bounds.
+/// Returns a row per program, a column per target and one for all at once, and the bounds.
 pub fn table(document: &Document, page: Page) -> String {
     let cells = &document.cells;
     let columns = different(cells.iter().map(|cell| cell.target.as_str()));
@@ -39,7 +39,7 @@ pub fn table(document: &Document, page: Page) -> String {
     lines.join("\n") + "\n" + &letter
 }
 
-/// What is to be known where the file is small for the memory, as the eight megabytes of 1983 are today.
+/// Returns a note if the file is small compared with the memory, as the 8 MB of 1983 are today.
 fn letter(document: &Document) -> Option<String> {
     let measured = document.cells.iter().filter(|cell| cell.provenance == Provenance::Measured);
     let file = measured.filter_map(|cell| cell.number("file_bytes")).max()?;
@@ -57,12 +57,11 @@ fn letter(document: &Document) -> Option<String> {
     })
 }
 
-/// The file of 1983 was so many times the memory of the VAX 11/780: 8 and 4 MB (Kridle & McKusick 1983,
-/// section 4).
+/// The ratio of file to memory in 1983: 8 MB and the 4 MB of the VAX 11/780 (Kridle & McKusick 1983, section 4).
 const IN_1983: u64 = 2;
 
-/// `read_8192: free 1,880 | CPU allows 1,240 | measured 1,190 -> CPU`; nothing unless the program ran both
-/// alone and together.
+/// `read_8192: free 1,880 | CPU allows 1,240 | measured 1,190 -> CPU`; `None` unless the program ran both alone and
+/// together.
 fn bound(document: &Document, program: &str) -> Option<String> {
     let here = || document.cells.iter().filter(|cell| cell.program == program);
     let together = here().find(|cell| cell.together)?;

@@ -1,4 +1,4 @@
-//! The plain table: a row per cell, under what people ask for together.
+//! The plain table: a row per cell, in groups of cells that answer the same question.
 
 use stats::digits::significant;
 use stats::figures::summary;
@@ -14,7 +14,7 @@ use crate::words;
 
 pub(crate) use crate::words::condition as state;
 
-/// The plain table of a document: its columns, and its results in their words. Made once for all rows, since a name
+/// The plain table of a document: its columns, and the texts of its rows. Built once for all rows, because a name
 /// depends on all results.
 pub struct Rows<'a> {
     document: &'a Document,
@@ -23,12 +23,12 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// The rows of a document.
+    /// Prepares the rows of a document.
     pub fn of(document: &'a Document) -> Rows<'a> {
         Rows { document, names: CellNames::of(&document.cells), times: times(document) }
     }
 
-    /// The columns. A narrow page keeps the condition and the interval of a rate longer than its cost.
+    /// Returns the columns. A narrow page keeps the condition and the interval of a rate longer than its cost.
     pub fn columns(&self) -> Vec<Column> {
         let mut columns = vec![Column::words("")];
         if self.document.run.targets.len() > 1 {
@@ -46,7 +46,7 @@ impl<'a> Rows<'a> {
         columns
     }
 
-    /// A cell, in the words of the columns.
+    /// Returns the texts of a cell, one for each column.
     pub fn row(&self, cell: &Cell) -> Vec<String> {
         let mut row = vec![self.names.name(cell)];
         if self.document.run.targets.len() > 1 {
@@ -60,7 +60,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A row per cell, under a title per question, in the order of the run. The targets of one test follow each other.
+/// Returns a row per cell, under a title per question, in the order of the run. Targets of the same test are adjacent.
 pub fn table(document: &Document, page: Page) -> String {
     let rows = Rows::of(document);
     let leading = if document.run.targets.len() > 1 { 2 } else { 1 };
@@ -73,7 +73,7 @@ pub fn table(document: &Document, page: Page) -> String {
         let mut before = String::new();
         for cell in cells {
             let mut row = rows.row(cell);
-            // A name stands once for all targets below each other.
+            // The name is printed once for all targets of a test.
             if row[0] == before {
                 row[0].clear();
             } else {
@@ -85,15 +85,16 @@ pub fn table(document: &Document, page: Page) -> String {
     grid.lines(page).join("\n") + "\n"
 }
 
-/// `randread: 4 KiB, O_DIRECT, queue depth 1 and 32; commit: 4 KiB append + fdatasync`, in a line of its own; nothing
-/// if the names say all.
+/// `randread: 4 KiB, O_DIRECT, queue depth 1 and 32; commit: 4 KiB append + fdatasync`, in its own line; empty if the
+/// names are complete.
 pub(crate) fn legend(cells: &[Cell]) -> String {
     let programs = different(cells.iter().map(|cell| cell.program.as_str()));
     let said: Vec<String> = programs.into_iter().filter_map(|program| explained(program, cells)).collect();
     if said.is_empty() { String::new() } else { format!("{}\n", said.join("; ")) }
 }
 
-/// Block size, O_DIRECT and queue depths of a program that works on single blocks. A size that differs is in the names.
+/// Returns block size, O_DIRECT and queue depths of a program that accesses single blocks. Sizes that differ are in the
+/// names.
 fn explained(program: &str, cells: &[Cell]) -> Option<String> {
     let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.program == program).collect();
     let numbers = |key: &str| different(cells.iter().filter_map(|cell| cell.number(key)));
@@ -112,7 +113,7 @@ fn explained(program: &str, cells: &[Cell]) -> Option<String> {
     Some(format!("{program}: {block}{through}{depths}"))
 }
 
-/// The cells in the order of the table, in groups with a title each.
+/// Returns the cells in the order of the table, in groups with a title each.
 pub(crate) fn groups(cells: &[Cell]) -> Vec<(String, Vec<&Cell>)> {
     questions(cells).into_iter().map(|(question, cells)| (title(question, &cells), cells)).collect()
 }
@@ -155,7 +156,7 @@ impl Question<'_> {
     }
 }
 
-/// The cells by what they answer, in the order of the first of each; in it, cells of one name below each other.
+/// Groups the cells by question, in the order of first appearance. Cells of the same name are adjacent in a group.
 fn questions(cells: &[Cell]) -> Vec<(Question<'_>, Vec<&Cell>)> {
     let names = CellNames::of(cells);
     let mut questions = grouped(cells.iter().map(|cell| (Question::of(cell), cell)));
@@ -166,7 +167,7 @@ fn questions(cells: &[Cell]) -> Vec<(Question<'_>, Vec<&Cell>)> {
     questions
 }
 
-/// The question in words, with the sizes that all its rows have.
+/// Returns the title of a question, with the sizes that all its rows share.
 fn title(question: Question, cells: &[&Cell]) -> String {
     let common = |name: &str| {
         let mut numbers = cells.iter().map(|cell| cell.number(name));
@@ -195,7 +196,8 @@ fn title(question: Question, cells: &[&Cell]) -> String {
     }
 }
 
-/// A cell's line before there is a table: ` write_8192  734 MiB/s  latency 4.36/9.99 us`.
+/// Returns the line of a cell that is printed before the table is complete: ` write_8192  734 MiB/s  latency 4.36/9.99
+/// us`.
 pub fn first_figure(cell: &Cell, all: &[Cell]) -> Option<String> {
     cell.rate.as_ref()?;
     let mut name = CellNames::of(all).name(cell);
@@ -212,7 +214,7 @@ pub(crate) fn rate(cell: &Cell) -> String {
     figure(rate) + star
 }
 
-/// Half the width of the interval, in percent of the rate.
+/// Returns half the width of the interval, in percent of the rate.
 pub(crate) fn interval(cell: &Cell) -> String {
     let half = |rate: &Rate| Some((rate.high? - rate.per_second) / rate.per_second);
     match cell.rate.as_ref().and_then(half) {
@@ -222,7 +224,7 @@ pub(crate) fn interval(cell: &Cell) -> String {
     }
 }
 
-/// `53% +2%`: the program's own CPU time, and that of kernel threads.
+/// `53% +2%`: the program's own CPU time, and the CPU time of kernel threads.
 fn cpu(cell: &Cell) -> String {
     let missing = if cell.measured { "n.m." } else { "" };
     let Some(cpu) = cell.cpu_percent else { return missing.to_owned() };
@@ -230,15 +232,15 @@ fn cpu(cell: &Cell) -> String {
     format!("{:.0}%{threads}", cpu.process)
 }
 
-/// The kind of all latencies of a table, if there is only one; the heading names it then.
+/// Returns the kind of all latencies of a table if there is only one; the heading names it then.
 fn times(document: &Document) -> Option<LatencyKind> {
     let mut kinds = document.cells.iter().filter_map(|cell| Some(cell.latency_ns?.kind));
     let first = kinds.next()?;
     kinds.all(|kind| kind == first).then_some(first)
 }
 
-/// `90.7/163 us`: the median and the 99th percentile. A unit that both have is printed once. In a table of both kinds
-/// of latency each names its kind.
+/// `90.7/163 us`: the median and the 99th percentile. A common unit is printed once. If a table has both kinds of
+/// latency, each figure names its kind.
 fn latencies(cell: &Cell, is_mixed: bool) -> String {
     let Some(latency) = cell.latency_ns else { return String::new() };
     let kind = match (is_mixed, latency.kind) {
@@ -254,12 +256,12 @@ fn latencies(cell: &Cell, is_mixed: bool) -> String {
     }
 }
 
-/// The bottleneck; empty if nothing tells.
+/// Returns the bottleneck; empty if it is unknown.
 fn limit(cell: &Cell) -> String {
     cell.limited_by.as_ref().map_or_else(String::new, |limit| words::limit(&limit.what).to_owned())
 }
 
-/// The rate until the last call returned, in the unit of the rate that includes the sync.
+/// Returns the rate until the last call returned, in the unit of the rate that includes the sync.
 fn calls(cell: &Cell) -> String {
     let durable = cell.rate.as_ref().filter(|_| cell.state.clock == ClockKind::Durable);
     let Some(rate) = durable else { return String::new() };

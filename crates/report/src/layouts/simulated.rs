@@ -1,5 +1,5 @@
-//! Tables of simulated machines: a table for each file system, as in 1983, one drive beside several; of a sweep a
-//! row per value.
+//! Tables of simulated machines: a table for each file system, as in 1983, with one drive next to several. A sweep has
+//! a row per value.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::names::different;
 use crate::page::Page;
 use crate::wrap::wrapped;
 
-/// A table for each file system.
+/// Returns a table for each file system.
 pub fn table(document: &Document, page: Page) -> String {
     let cells = &document.cells;
     let swept = swept(cells);
@@ -26,7 +26,7 @@ pub fn table(document: &Document, page: Page) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The settings that differ from cell to cell: dotted names of fields, and kinds of parts.
+/// Returns the settings that differ from cell to cell: dotted names of fields, and kinds of parts.
 fn swept(cells: &[Cell]) -> Vec<&str> {
     let keys: BTreeSet<&str> = cells.iter().flat_map(|cell| cell.parameters.keys().map(String::as_str)).collect();
     let is_field = |key: &&str| key.contains('.') || PARTS.contains(key);
@@ -36,10 +36,10 @@ fn swept(cells: &[Cell]) -> Vec<&str> {
     keys.into_iter().filter(is_field).filter(varies).collect()
 }
 
-/// The kinds of parts that can be swapped.
+/// The kinds of parts that can be exchanged.
 const PARTS: [&str; 5] = ["cpu", "kernel", "bus", "controller", "drive"];
 
-/// A row per program, a column per number of drives.
+/// Returns a row per program, a column per number of drives.
 fn programs(cells: &[&Cell], page: Page) -> String {
     let columns = drives(cells);
     let header = [String::new()].into_iter().chain(columns.iter().map(|drives| heading(*drives)));
@@ -52,7 +52,7 @@ fn programs(cells: &[&Cell], page: Page) -> String {
     lines(header.collect(), rows.collect(), None, page)
 }
 
-/// A row per combination of values, a column per program and number of drives.
+/// Returns a row per combination of values, a column per program and number of drives.
 fn values(cells: &[&Cell], swept: &[&str], page: Page) -> String {
     let programs = different(cells.iter().map(|cell| cell.program.as_str()));
     let drives = drives(cells);
@@ -62,7 +62,7 @@ fn values(cells: &[&Cell], swept: &[&str], page: Page) -> String {
         swept.iter().map(|key| cell.parameters.get(*key).map_or_else(String::new, ToString::to_string)).collect()
     };
     let mut rows: Vec<Vec<String>> = Vec::new();
-    // A row's cells stand together, and every row has one for each column.
+    // Cells of a row are adjacent, and every row has a cell for each column.
     for row in cells.chunk_by(|a, b| of(a) == of(b)) {
         let figures = columns.iter().map(|(program, drives)| {
             figure(row.iter().find(|cell| cell.program == *program && cell.targets == *drives).copied())
@@ -80,7 +80,7 @@ fn heading(drives: u32) -> String {
     if drives == 1 { "1 Drive".to_owned() } else { format!("{drives} Drives") }
 }
 
-/// The numbers of drives, in the order of their first.
+/// Returns the numbers of drives, in the order of first appearance.
 fn drives(cells: &[&Cell]) -> Vec<u32> {
     different(cells.iter().map(|cell| cell.targets))
 }
@@ -94,7 +94,8 @@ fn figure(cell: Option<&Cell>) -> String {
     format!("{}{cpu}{star}", significant(rate.value, 3))
 }
 
-/// The lines of a table: a row per program, whose names are words, or per combination of so many values.
+/// Returns the lines of a table. `values` is the number of leading columns with swept values; `None` if a row is a
+/// program, whose name is words.
 fn lines(header: Vec<String>, rows: Vec<Vec<String>>, values: Option<usize>, page: Page) -> String {
     let column = |(place, heading)| match (place, values) {
         (0, None) => Column::words(heading),
