@@ -1,4 +1,4 @@
-//! Where the time of a cell went, as it is printed.
+//! The printed time breakdown of a cell.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The glossary explains every word of JSON and of tables: a new warning, clock, state, bottleneck, part of the time or
+//! The glossary explains every word of JSON and of tables. A new warning, clock, state, bottleneck, part of the time or
 //! heading without an entry fails here.
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use stats::{
     CacheState, ClockKind, Environment, LatencyKind, LowerCache, MarkCode, Provenance, RemarkKind, Steadiness,
 };
 
-/// The words that a value can be in a document, as its schema has them.
+/// Returns the values that a type allows in a document, from its schema.
 fn words<T: JsonSchema>() -> Vec<String> {
     let schema = serde_json::to_value(schemars::schema_for!(T)).expect("plain data");
     let one_of = schema["oneOf"].as_array().cloned().unwrap_or_default();
@@ -70,7 +70,7 @@ fn every_limit_and_every_owner_is_explained_and_no_other() {
     let printed = |topic: Topic| topic.entries().iter().map(|entry| entry.word).collect::<BTreeSet<_>>();
     assert_eq!(printed(Topic::Limit), Limit::ALL.map(Limit::name).into());
     assert_eq!(printed(Topic::Owner), OWNERS.into());
-    // A new limit does not compile here: it belongs into `Limit::ALL` too.
+    // A new limit does not compile here: add it to `Limit::ALL` too.
     let place = |limit: Limit| match limit {
         Limit::Cpu => 0,
         Limit::Device => 1,
@@ -154,7 +154,7 @@ fn words_are_found_however_they_are_spelled() {
     }
 }
 
-/// The headings that a source gives to columns of tables: the literals in each line that makes a column.
+/// Returns the column headings in a source file: the string literals in each line that makes a column.
 fn headings(source: &str) -> Vec<String> {
     let code = source.split("#[cfg(test)]").next().unwrap_or_default();
     let makes = |line: &str| line.contains("Column::words") || line.contains("Column::figures");
@@ -176,7 +176,8 @@ fn every_heading_of_a_table_is_explained() {
             }
         }
     }
-    // `help run` is the help of the command; the others are machines of the paper, and names of targets.
+    // `help run` is the help of the command. The other excluded headings are machines of the paper, and names of
+    // targets.
     found.retain(|heading| !heading.is_empty() && heading != "run");
     found.retain(|heading| !heading.contains("780") && !heading.contains('{'));
     assert!(found.len() > 30, "{found:?}");

@@ -1,4 +1,4 @@
-//! The page: what it holds, what it escapes, how large it is.
+//! The HTML page: its content, its escaping, its size.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ fn quick() -> Document {
     serde_json::from_str(include_str!("../../../docs/quick.json")).expect("a document")
 }
 
-/// On so many targets, in twice as many rounds.
+/// The run on these targets, with twice as many rounds.
 fn on_targets(names: &[&str]) -> Document {
     let mut document = quick();
     let target = document.run.targets[0].clone();
@@ -54,7 +54,7 @@ fn page_of(documents: &[&Document]) -> String {
     page(&runs, &[], None)
 }
 
-/// What stands between tags of the page, of which every one that begins must end.
+/// Returns the text between the tags of the page. Panics if an element is not closed.
 fn text_of(page: &str) -> String {
     const EMPTY: [&str; 4] = ["meta", "link", "br", "!DOCTYPE"];
     let mut open: Vec<&str> = Vec::new();
@@ -63,7 +63,7 @@ fn text_of(page: &str) -> String {
     while let Some((before, after)) = rest.split_once('<') {
         text += before;
         assert!(!before.contains('>') || open.iter().any(|tag| ["script", "style"].contains(tag)), "{before}");
-        // A tag ends behind the quotation marks of its attributes.
+        // A tag ends at the first `>` outside the quotation marks of its attributes.
         let mut is_quoted = false;
         let end = after.find(|c| {
             is_quoted ^= c == '"';
@@ -77,7 +77,7 @@ fn text_of(page: &str) -> String {
         } else if !EMPTY.contains(&name) && !tag.ends_with('/') {
             open.push(name);
         }
-        // What stands in these is no HTML.
+        // The content of these elements is not HTML.
         if ["script", "style"].contains(&name) && !tag.starts_with('/') {
             let (inside, after) = rest.split_once(&format!("</{name}>")).expect("it ends");
             assert!(name == "style" || !inside.contains("<!--"), "a script that looks like a comment");
@@ -89,7 +89,7 @@ fn text_of(page: &str) -> String {
     text + rest
 }
 
-/// What stands in the script of that name.
+/// Returns the content of the script element with this id.
 fn embedded<'a>(page: &'a str, id: &str) -> &'a str {
     let (_, after) = page.split_once(&format!("<script type=\"application/json\" id=\"{id}\">")).expect("the document");
     after.split_once("</script>").expect("it ends").0
@@ -102,7 +102,7 @@ fn the_page_is_well_formed_and_asks_nobody_for_anything() {
     for words in ["quick on .", "1,500 MiB/s", "diskperf run quick .", "sequential I/O", "Notes"] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    // Names of places elsewhere: none but what says that a drawing is one.
+    // No addresses of other hosts, except the SVG namespace.
     let elsewhere = page.replace("http://www.w3.org/2000/svg", "");
     for word in ["http:", "https:", "//", "src=", "@import", "url("] {
         let comments = elsewhere.lines().filter(|line| !line.trim_start().starts_with("//"));
@@ -133,7 +133,7 @@ fn a_page_of_three_targets_in_ten_rounds_is_small_and_says_what_it_leaves_out() 
     assert_eq!(again.cells.len(), document.cells.len());
     let left_out = again != document;
     assert_eq!(page.contains("Left out of it, so that the page stays small"), left_out);
-    // However much there is of intervals: what the page holds does not become more.
+    // Any number of intervals leaves the size of the page within the limit.
     for cell in &mut document.cells {
         for round in &mut cell.rounds {
             round.intervals = vec![stats::Interval { ops: 1, bytes: 4096, ..stats::Interval::default() }; 400];
@@ -149,7 +149,7 @@ fn tuned() -> Document {
     serde_json::from_str(include_str!("../../../docs/tuned.json")).expect("a document")
 }
 
-/// The page from the beginning of one piece of text to that of another, which has to follow it.
+/// Returns the part of the page between two texts, the second after the first.
 fn between<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
     let (_, after) = page.split_once(from).unwrap_or_else(|| panic!("{from} is not there"));
     after.split_once(to).unwrap_or_else(|| panic!("{to} does not follow {from}")).0
@@ -216,7 +216,7 @@ fn requirements_pass_fail_or_are_not_known_and_prices_are_those_stored() {
     }
     let price = stats::compare::choice::Price { target: "ahead".to_owned(), amount: 0.5, per: "GiB".to_owned() };
     choice.prices.push(price);
-    // Older documents have prices in the command only: those are not read.
+    // Older documents have prices only in the command line, which is not parsed for them.
     document.run.command.extend(["--price", "usual=7/GiB"].map(str::to_owned));
     let page = page_of(&[&document]);
     let matrix = between(&page, "<table class=\"matrix\">", "</table>");
@@ -315,7 +315,7 @@ fn names_that_others_chose_are_no_part_of_the_page() {
     assert_eq!(again.run.host, NAME, "other programs get it as it is");
 }
 
-/// The tables of 1983: under each printed figure the simulated one, and how far off it is.
+/// The tables of 1983: under each printed figure are the simulated one and its error.
 #[test]
 fn published_figures_stand_beside_simulated_ones() {
     let cell = |test: &str, drives: u32, published: Published| Comparison {

@@ -1,4 +1,4 @@
-//! A remark on a run is shown once wherever the run is: as text, as Markdown and on the page.
+//! A remark on a run appears exactly once in each output: text, Markdown and page.
 
 use report::glossary::Topic;
 use report::html::{Run, page};
@@ -35,7 +35,7 @@ fn a_remark_is_shown_once_in_text_markdown_and_html() {
         let says = Topic::Remark.entry(RemarkKind::ProcessesLeft.name()).expect("it is explained").says;
         for (before, after) in before.iter().zip(&after) {
             assert!(!before.contains(text));
-            // Of two programs in one line.
+            // A remark about two programs takes one line.
             for once in ["left 2 processes running (make; tar)", "no control group"] {
                 assert_eq!(after.matches(once).count(), 1, "{once}: {after}");
             }

@@ -2,7 +2,7 @@
 
 use super::Entry;
 
-/// The place of all of them.
+/// The place of all these words.
 const DOCTOR: &str = "diskperf doctor, in the column `check`.";
 
 pub(super) const ENTRIES: &[Entry] = &[

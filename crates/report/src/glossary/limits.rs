@@ -1,4 +1,4 @@
-//! The bottlenecks, as the column `bottleneck` (in JSON limited_by) has them.
+//! The bottlenecks, as the column `bottleneck` shows them (`limited_by` in JSON).
 
 use super::Entry;
 

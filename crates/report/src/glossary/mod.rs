@@ -1,8 +1,8 @@
 //! The glossary: the meaning of every word of tables, JSON and command line, its place, and advice. It is the source of
-//! `diskperf help WORD`, of the manual pages, and of short explanations elsewhere. It knows no command line: the words
-//! are data.
+//! `diskperf help WORD`, of the manual pages, and of short explanations elsewhere. The words are data; the glossary
+//! does not depend on the command line.
 //!
-//! A word can have several meanings (`memory` is a warning and a bottleneck): then each is an entry.
+//! A word with several meanings (`memory` is a warning and a bottleneck) has an entry for each.
 
 mod checks;
 mod clocks;
@@ -26,24 +26,24 @@ use crate::wrap::{hanging, wrapped};
 /// An explained word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// As it is printed.
+    /// The word as it is printed.
     pub word: &'static str,
-    /// Other spellings of it.
+    /// Other spellings of the word.
     pub also: &'static [&'static str],
-    /// Its meaning, in a line.
+    /// The meaning in one line.
     pub brief: &'static str,
-    /// Its meaning, in sentences.
+    /// The meaning in sentences.
     pub says: &'static str,
-    /// Its place, or its threshold.
+    /// The place of the word, or the threshold of a warning.
     pub when: &'static str,
-    /// How to react.
+    /// Advice to the user.
     pub advice: &'static str,
 }
 
 /// The kind of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {
-    /// A warning: a label of a result is false.
+    /// A warning: a claim of a result is false or doubtful.
     Mark,
     /// A unit of a rate, a size or a time.
     Unit,
@@ -53,9 +53,9 @@ pub enum Topic {
     State,
     /// A bottleneck.
     Limit,
-    /// A part of the elapsed time.
+    /// A part of the elapsed time in the breakdown.
     Owner,
-    /// Something that happened during a run.
+    /// A remark: an event of a run.
     Remark,
     /// A preset.
     Preset,
@@ -95,7 +95,7 @@ impl Topic {
         Topic::Exit,
     ];
 
-    /// The name of the list of its words: `diskperf help warnings`.
+    /// The name of the topic's list: `diskperf help warnings`.
     pub const fn plural(self) -> &'static str {
         match self {
             Topic::Mark => "warnings",
@@ -116,7 +116,7 @@ impl Topic {
         }
     }
 
-    /// The name of one of its words.
+    /// The name of one word of the topic.
     pub const fn singular(self) -> &'static str {
         match self {
             Topic::Mark => "warning",
@@ -137,7 +137,7 @@ impl Topic {
         }
     }
 
-    /// The heading of its list.
+    /// The heading of the topic's list.
     pub const fn about(self) -> &'static str {
         match self {
             Topic::Mark => "warnings: * means that you should not trust a figure as labelled; the reasons",
@@ -158,7 +158,7 @@ impl Topic {
         }
     }
 
-    /// Its words.
+    /// The entries of the topic.
     pub const fn entries(self) -> &'static [Entry] {
         match self {
             Topic::Mark => marks::ENTRIES,
@@ -179,12 +179,12 @@ impl Topic {
         }
     }
 
-    /// The entry of one of its words, spelled as it is printed.
+    /// Returns the entry of a word of the topic, spelled as it is printed.
     pub fn entry(self, word: &str) -> Option<&'static Entry> {
         self.entries().iter().find(|entry| entry.word == word)
     }
 
-    /// Other names of the list of its words: those of the JSON keys.
+    /// Other names of the topic's list: the JSON keys.
     const fn also(self) -> &'static [&'static str] {
         match self {
             Topic::Mark => &["marks"],
@@ -197,7 +197,7 @@ impl Topic {
         }
     }
 
-    /// The topic with this list; `preset` names the list of presets too.
+    /// Returns the topic whose list has this name, in singular or plural; `preset` and `presets` both work.
     pub fn named(word: &str) -> Option<Topic> {
         let word = plain(word);
         let is_of = |topic: &Topic| [word.clone(), format!("{word}s")].iter().any(|word| word == topic.plural());
@@ -205,13 +205,13 @@ impl Topic {
     }
 }
 
-/// Every meaning of a word, in any spelling.
+/// Returns every meaning of a word, in any spelling.
 pub fn find(word: &str) -> Vec<(Topic, &'static Entry)> {
     let wanted = plain(word);
     all().filter(|(_, entry)| spellings(entry).any(|spelling| plain(spelling) == wanted)).collect()
 }
 
-/// The words that are spelled most like this one, the nearest first.
+/// Returns the words with the most similar spelling, the nearest first.
 pub fn near(word: &str) -> Vec<&'static str> {
     let mut near: Vec<(usize, &'static str)> = all()
         .filter_map(|(_, entry)| {
@@ -224,8 +224,8 @@ pub fn near(word: &str) -> Vec<&'static str> {
     near.into_iter().map(|(_, word)| word).take(NEAR).collect()
 }
 
-/// Whether a typed word can be a misspelling of a known one: it begins with the same letter and has at most one wrong
-/// letter in three (a swap counts as one), or the known word begins with it.
+/// True if `typed` may be a misspelling of `known`. Both begin with the same letter, and at most one letter in three is
+/// wrong (a swap counts as one), or `known` begins with `typed`.
 pub fn is_close(known: &str, typed: &str) -> bool {
     let letters = plain(typed).chars().count();
     if letters < LEAST || plain(known).chars().next() != plain(typed).chars().next() {
@@ -234,15 +234,15 @@ pub fn is_close(known: &str, typed: &str) -> bool {
     plain(known).starts_with(&plain(typed)) || distance(known, typed) <= letters / LEAST
 }
 
-/// The wrong letters between two words in their plain spelling.
+/// The number of wrong letters between two words in their plain spelling.
 fn distance(known: &str, typed: &str) -> usize {
     strsim::damerau_levenshtein(&plain(known), &plain(typed))
 }
 
-/// A word has at least this many letters for each wrong one. A guess: 2 would take `noise` for `noatime`.
+/// A word needs at least this many letters for each wrong one. A guess: with 2, `noise` would match `noatime`.
 const LEAST: usize = 3;
 
-/// How many words are offered.
+/// The most similar words that are offered.
 const NEAR: usize = 4;
 
 fn all() -> impl Iterator<Item = (Topic, &'static Entry)> {
@@ -253,12 +253,12 @@ fn spellings(entry: &'static Entry) -> impl Iterator<Item = &'static str> {
     std::iter::once(entry.word).chain(entry.also.iter().copied())
 }
 
-/// A word in its plain spelling: lower case, with spaces between its parts.
+/// Returns a word in its plain spelling: lower case, with spaces between its parts.
 fn plain(word: &str) -> String {
     word.trim().trim_start_matches('*').trim_end_matches(':').to_lowercase().replace(['_', '-'], " ")
 }
 
-/// One meaning of a word, for a terminal.
+/// Returns one meaning of a word as text.
 pub fn text(topic: Topic, entry: &Entry, page: Page) -> String {
     let also = if entry.also.is_empty() { String::new() } else { format!(" (also {})", entry.also.join(", ")) };
     let mut text = wrapped(&format!("{}{also}: {}\n", entry.word, topic.singular()), page);
@@ -268,7 +268,7 @@ pub fn text(topic: Topic, entry: &Entry, page: Page) -> String {
     text
 }
 
-/// All words of a topic, a line each.
+/// Returns all words of a topic, one line each.
 pub fn list(topic: Topic, page: Page) -> String {
     let width = topic.entries().iter().map(|entry| entry.word.chars().count()).max().unwrap_or(0);
     let line = |entry: &Entry| hanging(page, &format!("  {}", entry.word), width + 4, entry.brief);

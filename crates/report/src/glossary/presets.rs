@@ -1,4 +1,4 @@
-//! The presets: what each measures, and for whom.
+//! The presets: what each one measures, and its users.
 
 use super::Entry;
 
