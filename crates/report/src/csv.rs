@@ -1,8 +1,8 @@
-//! Cells for other programs: a row per cell, in CSV (RFC 4180). An empty field is `n.m.`.
+//! Cells in CSV (RFC 4180) for other programs: a row per cell. An empty field is `n.m.`.
 
 use stats::{CacheState, Cell, ClockKind, Document, Provenance, RateBase};
 
-/// The columns.
+/// The columns, in order.
 pub const COLUMNS: [&str; 36] = [
     "run",
     "started_unix_s",
@@ -42,12 +42,12 @@ pub const COLUMNS: [&str; 36] = [
     "effect",
 ];
 
-/// The names of the columns, as the first line.
+/// Returns the line of column names.
 pub fn heading() -> String {
     COLUMNS.join(",") + "\n"
 }
 
-/// A line for every cell of a run that is called `name`.
+/// Returns a line for every cell of the run `name`.
 pub fn lines(name: &str, document: &Document) -> String {
     document.cells.iter().map(|cell| line(name, document, cell)).collect()
 }
@@ -94,7 +94,7 @@ fn line(name: &str, document: &Document, cell: &Cell) -> String {
     fields.join(",") + "\n"
 }
 
-/// What names a cell in its run, after where it comes from: six fields.
+/// Returns the six fields that identify a cell in its run: provenance, preset, program, phase, target and parameters.
 pub(crate) fn key(cell: &Cell) -> String {
     let provenance = match cell.provenance {
         Provenance::Measured => "measured",
@@ -106,8 +106,8 @@ pub(crate) fn key(cell: &Cell) -> String {
     fields.map(field).join(",")
 }
 
-/// A field of text: quoted where it must be. A spreadsheet takes what begins like a formula for one, and computes it:
-/// that gets an apostrophe before it, as a person would type it there.
+/// Returns a text field, quoted if necessary. A spreadsheet would compute a text that begins like a formula, so that
+/// text gets an apostrophe in front, as a user would type it.
 pub(crate) fn field(text: &str) -> String {
     let formula = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     let text = &format!("{formula}{text}");

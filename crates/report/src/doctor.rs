@@ -6,7 +6,7 @@ use crate::page::Page;
 use crate::plain::line;
 use crate::wrap::hanging;
 
-/// Columns of the state, with what separates it from the reason.
+/// Width of the column of states, including the gap to the reason.
 const STATE: usize = 8;
 
 /// A paragraph per check: its name, its state, the reason, and how to fix it.

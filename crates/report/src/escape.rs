@@ -1,7 +1,7 @@
 //! Text for Markdown.
 
-/// What Markdown would take for its own is said to be none. Behind `@` and `://` stands a joint of no width: no page
-/// that shows this makes a mention of a name, or a link of an address, that somebody wrote into a run.
+/// Escapes the characters that Markdown interprets. A word joiner (U+2060) follows `@` and `://`, so that a page that
+/// shows text from a run makes no mention and no link of it.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for character in text.chars() {

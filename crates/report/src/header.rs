@@ -20,7 +20,7 @@ pub fn lines(document: &Document) -> String {
     let unknown: BTreeSet<&str> = document.cells.iter().filter(is_unknown).map(|cell| cell.target.as_str()).collect();
     let of = |info: &TargetInfo| target(info) + &if is_of_devices { device(info) } else { String::new() };
     let mut lines: Vec<String> = run.targets.iter().map(of).collect();
-    // Only reads that came from the device are asked.
+    // The cache below the OS is probed only for reads that came from the device.
     let unknown: Vec<&str> =
         run.targets.iter().map(|info| info.name.as_str()).filter(|name| unknown.contains(name)).collect();
     if !unknown.is_empty() {
@@ -31,7 +31,7 @@ pub fn lines(document: &Document) -> String {
     if let Some(limit) = run.memory_limit_bytes {
         memory += &format!(", {} of it for this run", size(limit));
     }
-    // What is only simulated is the same on every computer.
+    // A simulated result is the same on every computer, so it needs no kernel and CPUs.
     if document.cells.is_empty() || document.cells.iter().any(|cell| cell.provenance == Provenance::Measured) {
         lines.push(format!("{}, {} CPUs{memory}", run.kernel, run.cpus));
     }
@@ -94,7 +94,7 @@ fn target(target: &TargetInfo) -> String {
     line
 }
 
-/// Temperature and conditioning of a raw device.
+/// Returns temperature and conditioning of a raw device.
 fn device(target: &TargetInfo) -> String {
     let heat = target.heat.as_deref().unwrap_or("n.m. (no sensor is visible)");
     let conditioned = target.conditioned.as_ref().map_or_else(String::new, |done| format!(", {}", conditioned(done)));
@@ -109,7 +109,7 @@ fn aged_in_words(aged: &Aged) -> String {
     }
 }
 
-/// How a file system was aged before it was measured.
+/// Returns in words how a file system was aged before it was measured.
 pub fn aged(aged: &Aged) -> String {
     let Aged { files_made, files_deleted, written_bytes, elapsed_s, .. } = aged;
     format!(
@@ -134,8 +134,8 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// The footnote of a warning: its text, if all cells with it have the same one; else the worst, and how many others
-/// there are.
+/// Returns the footnote of a warning: its text if all cells with it have the same text; otherwise the worst one, and
+/// the number of the others.
 fn footnote(names: &Names, code: MarkCode, marks: &[(&Mark, &Cell)]) -> String {
     let size = |mark: &Mark| match (code.is_worse_lower(), mark.value) {
         (true, value) => -value.unwrap_or(f64::INFINITY),
@@ -161,7 +161,7 @@ pub fn not_measured(table: &str) -> &'static str {
     if table.contains("n.m.") { "n.m. = not measured\n" } else { "" }
 }
 
-/// Rounds, warnings, and reasons why something was not measured.
+/// Returns the footnotes: rounds, warnings, and reasons why something was not measured.
 pub fn footnotes(document: &Document) -> String {
     let mut text = format!("{}\n", how(document));
     if let Some(noise) = &document.run.noise {
@@ -176,7 +176,7 @@ pub fn footnotes(document: &Document) -> String {
     text + &reasons(document)
 }
 
-/// Rounds, their seed, the widest interval and the overhead of diskperf: one line.
+/// Returns one line: rounds, their seed, the widest interval and the overhead of diskperf.
 pub fn how(document: &Document) -> String {
     let run = &document.run;
     let done = document.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
@@ -213,7 +213,7 @@ pub fn how(document: &Document) -> String {
     text
 }
 
-/// How far an interrupted run came.
+/// Returns the number of rounds that an interrupted run finished; `None` if the run was not interrupted.
 pub fn interrupted(document: &Document) -> Option<String> {
     let run = &document.run;
     if !run.interrupted {
@@ -230,7 +230,7 @@ pub fn interrupted(document: &Document) -> Option<String> {
     Some(text.trim_end_matches('.').to_owned() + ".")
 }
 
-/// The place of an error: `sh on tgt: `, with the phase if it is not called like the program.
+/// The place of an error: `sh on tgt: `. The phase is added if its name differs from the program's.
 pub fn place(problem: &Problem) -> String {
     let phase = problem.phase.as_ref().filter(|phase| problem.program.as_ref() != Some(*phase));
     let what: Vec<&str> = [problem.program.as_ref(), phase].into_iter().flatten().map(String::as_str).collect();
@@ -242,7 +242,7 @@ pub fn place(problem: &Problem) -> String {
     }
 }
 
-/// Each warning that a cell has, and its footnote.
+/// Returns each warning that a cell has, with its footnote.
 pub fn marks(document: &Document) -> Vec<(MarkCode, String)> {
     let mut marks: BTreeMap<MarkCode, Vec<(&Mark, &Cell)>> = BTreeMap::new();
     for cell in &document.cells {
@@ -254,7 +254,7 @@ pub fn marks(document: &Document) -> Vec<(MarkCode, String)> {
     marks.into_iter().map(|(code, marks)| (code, footnote(&names, code, &marks))).collect()
 }
 
-/// Each remark on the run: its kind, and its text with the programs that it concerns.
+/// Returns each remark on the run: its kind, and its text with the programs that it concerns.
 pub fn remarks(document: &Document) -> Vec<(&'static str, String)> {
     let has_several = document.run.targets.len() > 1;
     let place = |remark: &Remark| match (&remark.program, remark.target.as_ref().filter(|_| has_several)) {
@@ -295,14 +295,15 @@ fn by_reason<'a>(names: &Names, what: &str, cells: impl Iterator<Item = (&'a str
     lines.collect()
 }
 
-/// Half the width of the widest interval, in percent of its rate.
+/// Returns half the width of the widest interval, in percent of its rate.
 fn widest_interval(cells: &[Cell]) -> Option<f64> {
     let half = |rate: &Rate| Some(100.0 * (rate.high? - rate.per_second) / rate.per_second);
     cells.iter().filter_map(|cell| cell.rate.as_ref().and_then(half)).max_by(f64::total_cmp)
 }
 
-/// The overhead of diskperf, in percent of the tests' CPU time, or of all measured time if only the timing of
-/// operations is known; and the CPU time of kernel threads, in percent of all measured time.
+/// Returns two costs, as words. The first is the overhead of diskperf in percent of the tests' CPU time, or of all
+/// measured time if only the timing of operations is known. The second is the CPU time of kernel threads, in percent of
+/// all measured time.
 fn costs(document: &Document) -> Vec<String> {
     let percent = |value: f64| if value < 10.0 { significant(value, 1) } else { significant(value, 2) };
     let calibration = document.run.calibration;
@@ -326,13 +327,13 @@ fn costs(document: &Document) -> Vec<String> {
     tool.into_iter().chain(workers).collect()
 }
 
-/// The most cells that are named with one reason.
+/// The most cells that are named with one reason. A choice.
 const NAMED: usize = 4;
 
 /// The most programs that are named with one warning: more than any preset has.
 const PROGRAMS_NAMED: usize = 32;
 
-/// The first of them, and how many more there are.
+/// Joins the first `most` words and the number of the rest: `a; b and 3 more`.
 fn few<T: AsRef<str>>(words: &[T], most: usize, between: &str) -> String {
     let first = words.iter().take(most).map(AsRef::as_ref).collect::<Vec<&str>>().join(between);
     match words.len().saturating_sub(most) {
@@ -341,7 +342,7 @@ fn few<T: AsRef<str>>(words: &[T], most: usize, between: &str) -> String {
     }
 }
 
-/// The names of results below a table: with their target if there are several.
+/// The names of results below a table. They include the target if there are several targets.
 struct Names<'a> {
     names: CellNames<'a>,
     targets: usize,
@@ -357,7 +358,7 @@ impl<'a> Names<'a> {
         self.names.name(cell) + &place
     }
 
-    /// The same for several results, each once; one of all targets without them.
+    /// Returns the names of several results, each once. A result that all targets have is named without its target.
     fn of_all(&self, cells: &[&Cell]) -> Vec<String> {
         let by_name = grouped(cells.iter().map(|cell| (self.names.name(cell), *cell)));
         let names = by_name.into_iter().flat_map(|(name, cells)| {

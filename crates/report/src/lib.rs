@@ -1,4 +1,4 @@
-//! Cells in, text out. Knows no clock, no device and no store.
+//! Prints documents: cells in, text out. The crate does not depend on a clock, a device or a store.
 
 pub mod chart;
 pub mod compare;

@@ -1,4 +1,4 @@
-//! A run as Markdown: what the plain table says, for a page that others read.
+//! A run as Markdown, with the content of the plain table. For pull requests and web pages.
 
 use stats::Document;
 
@@ -8,8 +8,8 @@ use crate::grid::Grid;
 use crate::layouts::rows::{Rows, legend};
 use crate::{header, shell};
 
-/// The run under a heading: what was found out, a table, what its marks mean; folded below it the machine, all figures
-/// where the table has others, and the command.
+/// Returns the run under a heading: findings, a table, its warnings. A folded part has the machine, the command, and
+/// all figures if the table above has others.
 pub fn markdown(name: &str, document: &Document) -> String {
     let run = &document.run;
     let mut text = format!("## {}\n\n", escaped(name));
@@ -34,7 +34,7 @@ pub fn markdown(name: &str, document: &Document) -> String {
     text += "\n";
     let below = legend(&document.cells) + header::not_measured(&text) + &header::footnotes(document);
     for line in below.lines().filter(|line| !line.is_empty()) {
-        // Escaped, the star before a mark makes no list.
+        // The escape keeps Markdown from making a list of the star before a mark.
         text += &format!("- {}\n", escaped(line));
     }
     text += "\n<details><summary>Machine, figures, command</summary>\n\n";
@@ -47,7 +47,7 @@ pub fn markdown(name: &str, document: &Document) -> String {
     text + &format!("\n{}\n</details>\n", fenced("shell", &shell::line(&run.command)))
 }
 
-/// What went wrong, a line each.
+/// Returns a line for each error of the run.
 fn run_problems(document: &Document) -> Vec<String> {
     let line = |problem: &stats::Problem| {
         format!("error: {} {}", header::place(problem), problem.message).replacen("  ", " ", 1)
@@ -55,7 +55,7 @@ fn run_problems(document: &Document) -> Vec<String> {
     document.errors.iter().map(line).collect()
 }
 
-/// A row for each cell, in the columns that say anything; nothing where there is none.
+/// Returns a table with a row for each cell, without empty columns; empty if the document has no cells.
 fn cells(document: &Document) -> String {
     if document.cells.is_empty() {
         return String::new();
@@ -66,7 +66,7 @@ fn cells(document: &Document) -> String {
     grid.markdown()
 }
 
-/// Text as it is, between fences that are longer than any in it.
+/// Returns the text between fences that are longer than any run of backticks in it.
 fn fenced(language: &str, text: &str) -> String {
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat((longest + 1).max(3));

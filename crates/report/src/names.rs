@@ -1,12 +1,12 @@
-//! Names of results: program and phase, and the settings that tell a result from others of that name.
+//! Names of results: program and phase, and the settings that distinguish results of the same program and phase.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use stats::{Cell, ParameterValue};
 use units::Bytes;
 
-/// The names of a list of results. It is built once for a document: a name depends on all results of the same program,
-/// and looking through them again for each name took a time that grew with the cube of their number.
+/// The names of a list of results. They are built once per document: a name depends on all results of the same program,
+/// and a new search for each name took time cubic in the number of results.
 pub(crate) struct CellNames<'a> {
     /// Programs with results of several phases.
     phased: BTreeSet<&'a str>,
@@ -15,7 +15,7 @@ pub(crate) struct CellNames<'a> {
 }
 
 impl<'a> CellNames<'a> {
-    /// The names that results have in this list.
+    /// Collects the names for this list of results.
     pub(crate) fn of(cells: &'a [Cell]) -> CellNames<'a> {
         let mut phases: BTreeMap<&str, &str> = BTreeMap::new();
         let mut phased = BTreeSet::new();
@@ -37,7 +37,7 @@ impl<'a> CellNames<'a> {
         CellNames { phased, different }
     }
 
-    /// Program and phase, and the settings that differ: `copy, buffer 64 B`.
+    /// Returns program and phase, and the settings that differ: `copy, buffer 64 B`.
     pub(crate) fn name(&self, cell: &Cell) -> String {
         let mut name = cell.program.clone();
         if cell.phase != cell.program && self.phased.contains(cell.program.as_str()) {
@@ -62,24 +62,24 @@ impl<'a> CellNames<'a> {
     }
 }
 
-/// The names that results have in this list, for callers that name some of them.
+/// Returns a function that names the results of this list, for callers that name some of them.
 pub fn cell_names(cells: &[Cell]) -> Box<dyn Fn(&Cell) -> String + '_> {
     let names = CellNames::of(cells);
     Box::new(move |cell| names.name(cell))
 }
 
-/// Results of one program, phase and target are told apart by their settings.
+/// The key of results that only their settings distinguish: program, phase and target.
 fn group(cell: &Cell) -> [&str; 3] {
     [&cell.program, &cell.phase, &cell.target]
 }
 
-/// Different things once each, in the order of their first.
+/// Returns each distinct item once, in the order of first appearance.
 pub(crate) fn different<T: Ord + Clone>(things: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut seen = BTreeSet::new();
     things.into_iter().filter(|thing| seen.insert(thing.clone())).collect()
 }
 
-/// Things by their key, in the order of each key's first.
+/// Groups items by their key, in the order in which the keys first appear.
 pub(crate) fn grouped<K: Ord + Clone, T>(things: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
     let mut places: BTreeMap<K, usize> = BTreeMap::new();
     let mut groups: Vec<(K, Vec<T>)> = Vec::new();

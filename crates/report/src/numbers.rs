@@ -1,19 +1,19 @@
-//! Rates with the digits that mean something.
+//! Rates, with only as many digits as their intervals support.
 
 use stats::Rate;
 use stats::digits::significant;
 
 use crate::words::unit;
 
-/// A rate with the digits that its interval supports.
+/// Returns a rate with the digits that its interval supports, without its unit.
 pub fn supported(rate: &Rate) -> String {
     significant(rate.value, supported_digits(rate))
 }
 
-/// What is counted where a command is run: so many runs in a second.
+/// The unit of a rate if a command is run: runs per second.
 pub const RUNS: &str = "runs/s";
 
-/// A rate as a table has it. Of runs of a command it says how long one takes.
+/// Returns a rate with its unit, as in tables. Runs of a command get the time per run.
 pub fn figure(rate: &Rate) -> String {
     if rate.unit == RUNS {
         return format!("{}/run", time_each(rate.per_second, supported_digits(rate)));
@@ -21,7 +21,7 @@ pub fn figure(rate: &Rate) -> String {
     format!("{} {}", supported(rate), unit(&rate.unit))
 }
 
-/// How long one takes of so many in a second.
+/// Returns the time of one run as text, from runs per second.
 pub fn time_each(per_second: f64, digits: i32) -> String {
     let seconds = 1.0 / per_second;
     let (value, unit) = match seconds {
@@ -32,9 +32,9 @@ pub fn time_each(per_second: f64, digits: i32) -> String {
     format!("{} {unit}", significant(value, digits))
 }
 
-/// How many digits of a rate its interval supports: the last one is worth no less than the first of half the
-/// interval. Two at least, so that no reader has to guess what was rounded away; three at most, and where there is no
-/// interval.
+/// Returns the number of digits that the rate's interval supports: the last digit has at least the place value of the
+/// first digit of half the interval. At least two, so that the rounding does not hide anything; at most three, and
+/// three if there is no interval.
 pub fn supported_digits(rate: &Rate) -> i32 {
     let half = rate.high.map(|high| high - rate.per_second).filter(|half| *half > 0.0);
     let place = |value: f64| value.abs().log10().floor() as i32;

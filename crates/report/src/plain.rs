@@ -1,8 +1,8 @@
-//! Text that others chose - names of targets and devices, labels, what mkfs said, what a stored run says - without what
-//! a terminal would take for a command.
+//! Text from others (names of targets and devices, labels, output of mkfs, stored runs) without terminal control
+//! characters.
 //!
-//! What is taken out is shown as Rust writes it in a string (`\u{1b}`, `\n`), so that two names stay two names. Bytes
-//! of a name that are not UTF-8 (`units::name`) are shown as `\xFF`.
+//! A control character is shown as Rust writes it in a string (`\u{1b}`, `\n`), so that two different names stay
+//! different. Bytes of a name that are not UTF-8 (`units::name`) are shown as `\xFF`.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use units::name;
 
 pub use units::name::is_command;
 
-/// What is shown in its place.
+/// Returns the text that is shown in place of a control character or a byte that is not UTF-8.
 pub fn escape(character: char) -> String {
     match name::byte(character) {
         Some(byte) => format!("\\x{byte:02X}"),
@@ -18,12 +18,12 @@ pub fn escape(character: char) -> String {
     }
 }
 
-/// A text of one line.
+/// Escapes a text of one line.
 pub fn line(text: &str) -> Cow<'_, str> {
     without(text, is_command)
 }
 
-/// A text of many lines, whose columns may be made by tabs.
+/// Escapes a text of several lines. Line ends and tabs, which may separate columns, are kept.
 pub fn lines(text: &str) -> Cow<'_, str> {
     without(text, |character| is_command(character) && !matches!(character, '\n' | '\t'))
 }
@@ -43,13 +43,13 @@ fn without(text: &str, is_command: fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// What stands before what a command said that failed.
+/// Separates our message from the output of a command that failed.
 pub const SAID: &str = "; it said: ";
 
-/// Of what it said people are shown so many characters: two lines of a terminal and a half.
+/// The most characters of that output that are shown: two and a half lines of a terminal.
 const LONGEST_SAID: usize = 200;
 
-/// The same, with the end only of what a failed command said at length: what it says last tells why.
+/// Shortens the output of a failed command to its end: the last words tell the reason.
 pub fn brief(text: &str) -> Cow<'_, str> {
     let Some((before, said)) = text.split_once(SAID) else { return Cow::Borrowed(text) };
     match said.char_indices().rev().nth(LONGEST_SAID - 1) {

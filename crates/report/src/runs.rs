@@ -5,26 +5,26 @@ use units::Civil;
 use crate::grid::{Column, Grid};
 use crate::page::Page;
 
-/// A run as the list shows it.
+/// A row of the list of runs.
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
-    /// How it is called.
+    /// The identifier of the run.
     pub name: &'a str,
-    /// When it began, in seconds since 1970.
+    /// The start time, in seconds since 1970.
     pub started_unix_s: f64,
-    /// What was run.
+    /// The preset of the run.
     pub preset: &'a str,
-    /// Where.
+    /// The names of the targets.
     pub targets: Vec<&'a str>,
-    /// How many of its cells are measured.
+    /// The number of measured cells.
     pub measured: u64,
-    /// How many it has.
+    /// The number of all cells.
     pub cells: u64,
-    /// How far it came.
+    /// The state of the run in words.
     pub state: &'a str,
 }
 
-/// A line per run, in their order.
+/// Returns a line per run, in the given order.
 pub fn table<'a>(runs: impl Iterator<Item = Run<'a>>, page: Page) -> String {
     let columns = ["run", "began (UTC)", "preset", "targets", "results", "state"];
     // Start time and targets identify a run.

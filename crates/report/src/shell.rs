@@ -1,10 +1,10 @@
-//! Commands as a shell takes them. Names in results are text; a shell needs their bytes.
+//! Commands, quoted for a shell. Names in results are text; a shell needs their bytes.
 
 use std::borrow::Cow;
 
 use units::name;
 
-/// A command in which the program is called by its name, without its folder.
+/// Returns a command line. The program is reduced to its file name.
 pub fn line(words: &[String]) -> String {
     let words: Vec<Cow<'_, [u8]>> = words
         .iter()
@@ -17,7 +17,7 @@ pub fn line(words: &[String]) -> String {
     units::shell::line(words.iter().map(AsRef::as_ref))
 }
 
-/// A word, quoted if a shell would change it.
+/// Returns the word, quoted if a shell would change it.
 pub fn word(word: &str) -> String {
     units::shell::word(&name::bytes(word))
 }

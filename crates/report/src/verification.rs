@@ -11,32 +11,32 @@ use crate::wrap::wrapped;
 /// The most power cuts with losses that are listed one by one.
 const TOLD: usize = 5;
 
-/// What became of a check.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It holds.
+    /// The condition holds.
     Pass,
-    /// It does not.
+    /// The condition does not hold.
     Fail,
     /// The test cannot tell.
     NotKnown,
 }
 
-/// A check, and what was found.
+/// A check and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What should hold.
+    /// The condition to check, as words: `acknowledged records are intact`.
     pub name: String,
-    /// Whether it does.
+    /// The outcome.
     pub outcome: Outcome,
-    /// In numbers.
+    /// The evidence in numbers: `2 of 40 lost`.
     pub found: String,
 }
 
-/// The checks in this order:
+/// Returns the checks in this order:
 ///   1. acknowledged records are intact; not known if there were none, or if a control shows that losses cannot be
 ///      found;
-///   2. the same for each kind of record, kinds with losses first;
+///   2. the same condition for each kind of record, kinds with losses first;
 ///   3. the file system can be mounted after each power cut;
 ///   4. losses would be found: power cuts that lost records show it, or else the control.
 pub fn checks(verification: &Verification) -> Vec<Check> {
@@ -85,7 +85,7 @@ fn counted_in_figures(cuts: &[PowerCut]) -> String {
     if let [_] = cuts { "1 power cut".to_owned() } else { format!("{} power cuts", cuts.len()) }
 }
 
-/// A row for each kind of record, under this heading.
+/// Returns a table with a row for each kind of record. `heading` is the heading of the column of kinds.
 pub(crate) fn grid(verification: &Verification, heading: &str) -> Grid {
     let mut grid = Grid::new(vec![
         Column::words(heading),
@@ -102,7 +102,7 @@ pub(crate) fn grid(verification: &Verification, heading: &str) -> Grid {
     grid
 }
 
-/// A row for each power cut that lost records; nothing if none did.
+/// Returns a table with a row for each power cut that lost records; `None` if none did.
 pub(crate) fn cuts_grid(verification: &Verification) -> Option<Grid> {
     let mut grid = Grid::new(vec![
         Column::figures("power cut"),
@@ -120,7 +120,7 @@ pub(crate) fn cuts_grid(verification: &Verification) -> Option<Grid> {
     (!bad.is_empty()).then_some(grid)
 }
 
-/// A row for each kind of record, and the conclusions.
+/// Returns the table of kinds of records and the conclusions, as plain text.
 pub fn table(verification: &Verification, page: Page) -> String {
     let mut text = format!("{}  {}\n\n", verification.target, verification.kernel);
     if verification.cuts.iter().any(|cut| !cut.kinds.is_empty()) {
@@ -129,7 +129,7 @@ pub fn table(verification: &Verification, page: Page) -> String {
     text + &wrapped(&(sentences(verification).join("\n") + "\n"), page)
 }
 
-/// The same for a page that others read, below what went wrong with the test.
+/// Returns the verification in Markdown: the errors of the test, the conclusions, then the table of kinds.
 pub fn markdown(verification: &Verification) -> String {
     let Verification { target, cuts, interrupted, errors, .. } = verification;
     let mut text = format!("## {}\n\n", escaped(target));
@@ -146,7 +146,7 @@ pub fn markdown(verification: &Verification) -> String {
     text + "\n" + &grid(verification, "records").markdown()
 }
 
-/// The conclusions.
+/// Returns the conclusions, one sentence or line each.
 pub(crate) fn sentences(verification: &Verification) -> Vec<String> {
     let Verification { cuts, control, .. } = verification;
     let (acknowledged, lost) = verification.totals();
@@ -179,12 +179,12 @@ pub(crate) fn sentences(verification: &Verification) -> Vec<String> {
     said
 }
 
-/// The number of power cuts.
+/// Returns the number of power cuts in words, at the beginning of a sentence.
 fn counted(cuts: &[PowerCut]) -> String {
     if let [_] = cuts { "One power cut".to_owned() } else { format!("{} power cuts", cuts.len()) }
 }
 
-/// The bytes in the write cache, if they could be counted.
+/// Returns a sentence about the bytes in the write cache at the power cut; `None` if they could not be counted.
 fn unflushed(cuts: &[PowerCut]) -> Option<String> {
     let held: Option<Vec<u64>> = cuts.iter().map(|cut| cut.unflushed_bytes).collect();
     let mut held = held.filter(|held| !held.is_empty())?;
@@ -193,7 +193,7 @@ fn unflushed(cuts: &[PowerCut]) -> Option<String> {
     Some(format!("Not flushed at the power cut: {} (median; {} to {}).", Bytes(median), Bytes(least), Bytes(most)))
 }
 
-/// A power cut that lost records.
+/// Returns the line about a power cut that lost records.
 fn told(cut: &PowerCut) -> String {
     let why = cut.unmountable.as_ref().map_or_else(String::new, |why| format!("; cannot be mounted: {why}"));
     format!("  cut {}: {}{why}", cut.round, lost_kinds(cut))

@@ -1,12 +1,13 @@
-//! Why one target is faster than another in a test, as the tables say it.
+//! The reason why one target is faster than another in a test, in the words of the tables.
 
 use stats::compare::choice::why_of;
 use stats::{Cell, Comparison, Verdict};
 
-/// The reason if neither the bottlenecks nor the devices' work tell one apart from the other.
+/// The reason if neither the bottlenecks nor the work of the devices explain the difference.
 pub(crate) const NO_CAUSE: &str = "no single cause found";
 
-/// Why one is faster, or why nothing is decided. Runs of older versions stored fewer reasons than their results have.
+/// Returns why one target is faster, or why the comparison is undecided. Older versions stored fewer reasons; the
+/// missing ones are computed from the results.
 pub(crate) fn reason(pair: &Comparison, names: &[&str], cells: &[Option<&Cell>]) -> Option<String> {
     if pair.why.is_some() || pair.verdict != Verdict::Faster {
         return pair.why.clone();
@@ -17,7 +18,7 @@ pub(crate) fn reason(pair: &Comparison, names: &[&str], cells: &[Option<&Cell>])
     Some(found.unwrap_or_else(|| NO_CAUSE.to_owned()))
 }
 
-/// The same comparison with labels for its targets.
+/// Returns the comparison with labels in place of the names of its targets, in the reason too.
 pub(crate) fn labelled(pair: &Comparison, names: &[&str], labels: &[impl AsRef<str>]) -> Comparison {
     let label = |name: &str| match names.iter().position(|other| *other == name) {
         Some(place) => labels[place].as_ref().to_owned(),

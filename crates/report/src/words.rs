@@ -3,7 +3,7 @@
 
 use stats::{CacheState, Cell, ClockKind, LatencyKind, ParameterValue};
 
-/// A limit, as the column `bottleneck` has it.
+/// The name of a bottleneck, as the column `bottleneck` prints it.
 pub(crate) fn limit(code: &str) -> &str {
     match code {
         "cpu" => "CPU",
@@ -14,7 +14,7 @@ pub(crate) fn limit(code: &str) -> &str {
     }
 }
 
-/// A part of the time breakdown.
+/// The name of a part of the time breakdown.
 pub(crate) fn owner(code: &str) -> String {
     match code {
         "quota" => "cgroup limit".to_owned(),
@@ -25,7 +25,7 @@ pub(crate) fn owner(code: &str) -> String {
     }
 }
 
-/// A unit of rates.
+/// The name of a unit of rates.
 pub fn unit(unit: &str) -> &str {
     match unit {
         "ops/sec" => "ops/s",

@@ -1,12 +1,12 @@
-//! Paragraphs after a label, and lines that are longer than a page, broken into lines.
+//! Paragraphs after a label, and long lines, broken into lines that fit the page.
 
 use crate::page::Page;
 
-/// Columns of a terminal that has not been made smaller: longer lines are tiring to read, however wide the page is.
+/// Longest line in columns, even on a wider page: longer lines are tiring to read. It is the usual width of a terminal.
 pub const COLUMNS: usize = 80;
 
-/// The words behind the label, beginning at a column and going on there in the next line. A word that is longer than a
-/// line is not broken. A label that reaches so far gets a line of its own.
+/// Returns the label and the words, which begin at column `indent` in every line. A word longer than a line is not
+/// broken. A label that reaches column `indent` gets its own line.
 pub fn hanging(page: Page, label: &str, indent: usize, words: &str) -> String {
     let columns = page.columns.map_or(COLUMNS, |columns| columns.min(COLUMNS));
     let length = label.chars().count();
@@ -19,7 +19,7 @@ pub fn hanging(page: Page, label: &str, indent: usize, words: &str) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-/// The same lines; one that is longer than the page goes on in the next, two columns further to the right.
+/// Breaks each line that is longer than the page; its continuation is indented by two more columns.
 pub fn wrapped(text: &str, page: Page) -> String {
     let columns = page.width();
     let line = |line: &str| {
@@ -33,11 +33,11 @@ pub fn wrapped(text: &str, page: Page) -> String {
     text.lines().map(line).collect()
 }
 
-/// The words, the first of them at a column; lines after the first are indented.
+/// Returns the words as lines. The first word begins at column `begins`; later lines begin at column `indent`.
 fn flowing(words: &str, begins: usize, indent: usize, columns: usize) -> String {
     let mut text = String::new();
     let mut column = begins;
-    // Spaces that set a part apart stay, but for those where a line ends.
+    // Several spaces between two words are kept, except at a line break.
     let mut spaces = 0;
     for word in words.split(' ') {
         let length = word.chars().count();
