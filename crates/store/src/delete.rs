@@ -1,11 +1,11 @@
-//! Deleting runs: all that are named or none, and then the space that they took.
+//! Deletes runs: all named runs or none, and then frees their space.
 //!
 //! Policy:
-//!   1. one transaction: after a crash either all of them are there or none is;
-//!   2. what is freed is overwritten with zeros (`secure_delete`): nothing of a run that is gone can be read in the
-//!      file;
-//!   3. the file is made smaller (`VACUUM`, then the log is emptied) in a step of its own, which needs the store for
-//!      itself and room for a copy. Where it fails the runs are gone all the same, and later runs use the space.
+//!   1. one transaction: after a crash, either all of the runs exist or none does;
+//!   2. freed pages are overwritten with zeros (`secure_delete`), so that the file contains nothing of a deleted run;
+//!   3. the file is made smaller (`VACUUM`, then the log is emptied) in a separate step, which needs the store
+//!      exclusively and room for a copy. If this step fails, the runs are deleted all the same, and later runs use the
+//!      space.
 
 use rusqlite::params;
 
@@ -13,21 +13,21 @@ use crate::RunState;
 use crate::error::StoreError;
 use crate::open::Store;
 
-/// A run that may be deleted, as it was when that was decided. Of one that is damaged this can be read too.
+/// A run to be deleted, in the state in which that was decided. It can be read even if the run is damaged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Doomed {
-    /// How it is called.
+    /// The identifier of the run.
     pub id: String,
-    /// How far it came.
+    /// The state of the run.
     pub state: RunState,
-    /// The process that measures, or did, in its own words.
+    /// The process that measures the run, or did, as an opaque text of the caller.
     pub holder: String,
-    /// What it ran.
+    /// The preset of the run.
     pub preset: Option<String>,
 }
 
 impl Store {
-    /// What decides whether a run may be deleted.
+    /// Returns the data that decide whether a run may be deleted.
     pub fn doomed(&self, run: &str) -> Result<Doomed, StoreError> {
         let sql = "SELECT state, holder, preset FROM runs WHERE id = ?1";
         let (state, holder, preset): (String, _, _) =
@@ -35,7 +35,7 @@ impl Store {
         Ok(Doomed { id: run.to_owned(), state: self.state(run, &state)?, holder, preset })
     }
 
-    /// Deletes these runs, if none has got another holder meanwhile.
+    /// Deletes these runs. Refuses if another process has become the holder of any of them.
     pub fn delete(&mut self, runs: &[Doomed]) -> Result<(), StoreError> {
         // 2
         self.set("secure_delete", "ON")?;
@@ -53,16 +53,17 @@ impl Store {
             }
             Ok(())
         })?;
-        // From the log into the file, as far as no other process reads the store: its last one does the rest.
+        // Moves the changes from the log into the file, unless another process reads the store; the last process to
+        // close the store then does it.
         self.checkpoint("PASSIVE")
     }
 
-    /// The processes that measure runs, or did when they were killed, in their own words.
+    /// Returns the processes that measure runs, or did when they were killed, as opaque texts of the callers.
     pub fn holders(&self) -> Result<Vec<String>, StoreError> {
         self.rows("SELECT holder FROM runs WHERE state = ?1", [RunState::Running.name()], |row| row.get(0))
     }
 
-    /// Gives the space of deleted runs back to the file system.
+    /// Returns the space of deleted runs to the file system.
     pub fn shrink(&mut self) -> Result<(), StoreError> {
         // 3
         self.connection.execute_batch("VACUUM").map_err(|error| self.fault(error))?;

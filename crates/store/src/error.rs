@@ -8,99 +8,99 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 use units::{Errno, Exit};
 
-/// What is wrong.
+/// An error of the results database.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("there is no results database {}", .0.shown())]
     Missing(PathBuf),
-    /// The folder of a store that is to be made does not exist.
+    /// The folder in which a store is to be created does not exist.
     #[error("there is no folder {} for the results database", .0.shown())]
     NoFolder(PathBuf),
-    /// Another process has it for longer than anybody waits.
+    /// Another process has locked the store for longer than we wait.
     #[error("another process has locked the results database {}", .0.shown())]
     Locked(PathBuf),
-    /// It, or the folder it lies in, may not be written to.
+    /// The file or its folder is not writable.
     #[error("cannot write the results database {}", .0.shown())]
     ReadOnly(PathBuf),
-    /// This user may not read it.
+    /// This user has no permission to read the file.
     #[error("no permission to read the results database {}", .0.shown())]
     Denied(PathBuf),
-    /// It is no database, or another program's.
+    /// The file is not an SQLite database, or belongs to another program.
     #[error("{path} is not a results database of diskperf: {what}", path = .path.shown())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// The kind of the file.
         what: String,
     },
-    /// A newer diskperf has written it.
+    /// A newer diskperf wrote the file.
     #[error("the results database {} has schema {found}; this diskperf knows schemas up to {known}", .path.shown())]
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its schema.
+        /// The schema of the file.
         found: i64,
-        /// The last one that is known.
+        /// The newest schema that this diskperf knows.
         known: i64,
     },
-    /// It is damaged.
+    /// The file is damaged.
     #[error("the results database {path} is damaged: {what}", path = .path.shown())]
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The damage that was found.
         what: String,
     },
-    /// There is no room for more.
+    /// The file system is full.
     #[error("no space for the results database {}", .0.shown())]
     Full(PathBuf),
-    /// A run of this name is not there.
+    /// No run has this name.
     #[error("there is no run {typed}")]
     UnknownRun {
-        /// What was asked for.
+        /// The name as the user typed it.
         typed: String,
-        /// Names that are near it.
+        /// Similar names.
         near: Vec<String>,
     },
-    /// Several runs begin like this.
+    /// Several runs begin with these characters.
     #[error("{} runs begin with {typed}: {}", .runs.len(), .runs.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The name as the user typed it.
         typed: String,
-        /// Those that it may mean.
+        /// The runs that begin with it.
         runs: Vec<String>,
     },
-    /// Another process goes on with the run.
+    /// Another process has resumed the run.
     #[error("another process has resumed the run {0}")]
     Taken(String),
-    /// The operating system refused.
+    /// The operating system reported an error.
     #[error("cannot {action} {path}: {}", said(source), path = .path.shown())]
     Io {
-        /// What was tried.
+        /// The action that failed, a verb.
         action: &'static str,
-        /// With which file.
+        /// The file of the action.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
-    /// SQLite refused, for none of the reasons above.
+    /// SQLite reported an error that is none of the above.
     #[error("results database {path}: {source}", path = .path.shown())]
     Sql {
         /// The file.
         path: PathBuf,
-        /// What it said.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
 }
 
-/// An error of the system in words and with its name, as in `Input/output error (EIO)`.
+/// Returns an error of the system as text with its name: `Input/output error (EIO)`.
 fn said(error: &io::Error) -> String {
     error.raw_os_error().map_or_else(|| error.to_string(), |number| Errno(number).to_string())
 }
 
 impl StoreError {
-    /// The exit status of a command that needed the database.
+    /// Returns the exit status of a command that needed the database.
     pub fn exit(&self) -> Exit {
         match self {
             StoreError::Missing(_)
@@ -119,8 +119,8 @@ impl StoreError {
         }
     }
 
-    /// What to try. `option` is the option that names this database in a command, with a space before it; empty for the
-    /// default one.
+    /// Returns advice. `option` is the command-line option that names this database, with a space before it; empty for
+    /// the default database.
     pub fn hint(&self, option: &str) -> String {
         match self {
             StoreError::Missing(_) => "check the spelling of --store; diskperf run quick makes one".to_owned(),
@@ -145,7 +145,7 @@ impl StoreError {
         }
     }
 
-    /// What an answer of SQLite means.
+    /// Converts an error of SQLite.
     pub(crate) fn sql(path: &Path, source: rusqlite::Error) -> StoreError {
         let path = path.to_owned();
         use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
@@ -168,7 +168,7 @@ impl StoreError {
         }
     }
 
-    /// What an answer of the operating system means.
+    /// Converts an error of the operating system.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> StoreError {
         let path = path.to_owned();
         match source.kind() {
@@ -181,7 +181,7 @@ impl StoreError {
     }
 }
 
-/// A path that can be shown without loss.
+/// A path as text without loss.
 trait Shown {
     fn shown(&self) -> Cow<'_, str>;
 }
@@ -192,7 +192,7 @@ impl Shown for Path {
     }
 }
 
-/// The action of which a denial means that the store may not even be read.
+/// The action whose denial means that the store may not even be read.
 pub(crate) const READ: &str = "read";
 
 #[cfg(test)]
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn a_database_that_may_not_be_used_is_a_refusal() {
         let io = |action, number| StoreError::io(action, Path::new("x"), io::Error::from_raw_os_error(number));
-        // From errno.h: EACCES, EROFS, ENOSPC, EIO.
+        // Numbers from errno.h: EACCES, EROFS, ENOSPC, EIO.
         for (number, status) in [(13, Exit::Refused), (30, Exit::Refused), (28, Exit::Failed), (5, Exit::Failed)] {
             assert_eq!((io(READ, number).exit(), io("write", number).exit()), (status, status), "{number}");
         }

@@ -1,27 +1,26 @@
-//! How a run is called: four characters drawn by lot and the day, as in `k3fw-261121`. The lot comes first, so
-//! that one or two characters are mostly enough to name a run; the day is for people.
+//! Identifiers of runs: four random characters and the day, as in `k3fw-261121`. The random part comes first, so that
+//! one or two characters are mostly enough to name a run. The day is for users.
 
 use std::io;
 
 use units::Civil;
 
-/// Digits and small letters without those that look alike: 0 and o, 1, i and l. u is left out to keep words out,
-/// as in Crockford's base 32.
+/// Digits and small letters except similar ones: 0 and o, 1, i and l. As in Crockford's base 32, u is left out so that
+/// no words are formed.
 const LETTERS: &[u8; 30] = b"23456789abcdefghjkmnpqrstvwxyz";
 
-/// So many characters are drawn: 30^4 = 810,000 runs of a day can be told apart, and one that is taken is drawn
-/// again.
+/// The number of random characters. They distinguish 30^4 = 810,000 runs of a day; a name in use is drawn again.
 const DRAWN: usize = 4;
 
-/// A new name for a run of this moment, in seconds since 1970.
+/// Draws an identifier for a run that starts now. `unix_s` is in seconds since 1970.
 pub fn draw(unix_s: f64) -> io::Result<String> {
     let mut bytes = [0_u8; 8 * DRAWN];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(name(&bytes, unix_s))
 }
 
-/// The name that these bytes draw. A byte that would favour some letters is passed over; the rest of 32 bytes
-/// are as good as always enough, and where they are not, the name is shorter.
+/// Returns the identifier for these random bytes. Bytes that would favour some letters are skipped. The others of 32
+/// bytes are practically always enough; if they are not, the identifier is shorter.
 fn name(bytes: &[u8], unix_s: f64) -> String {
     let fair = bytes.iter().map(|&byte| usize::from(byte)).filter(|byte| *byte < 256 / LETTERS.len() * LETTERS.len());
     let drawn: String = fair.take(DRAWN).map(|byte| char::from(LETTERS[byte % LETTERS.len()])).collect();
@@ -29,18 +28,18 @@ fn name(bytes: &[u8], unix_s: f64) -> String {
     format!("{drawn}-{:02}{month:02}{day:02}", year.rem_euclid(100))
 }
 
-/// So many names are offered for one that is unknown.
+/// The most similar names that are offered for an unknown one.
 const OFFERED: usize = 3;
 
-/// Of these names, the latest last, those that may have been meant: that hold what was typed, or differ from it by
-/// a character or two in the part that was typed. The closest first, of equals the latest.
+/// Returns the names that the user may have meant. They contain the typed text, or their first characters differ from
+/// it by one or two edits. `names` has the latest last. The closest come first, and of equally close ones the latest.
 pub fn near(typed: &str, names: &[String]) -> Vec<String> {
     let typed = typed.to_lowercase();
     let distance = |name: &&String| {
         let start: String = name.chars().take(typed.chars().count()).collect();
         if name.contains(&typed) { 0 } else { strsim::levenshtein(&typed, &start) }
     };
-    // A name of one or two characters is two edits away from everything.
+    // Every name is within two edits of a text of one or two characters.
     let most = (typed.chars().count() / 2).min(2);
     let mut close: Vec<(usize, &String)> =
         names.iter().rev().map(|name| (distance(&name), name)).filter(|(distance, _)| *distance <= most).collect();

@@ -1,17 +1,17 @@
-//! Runs that last: everything measured, in one SQLite database. The only crate with SQL in it; it knows no
-//! device, no table and no HTML.
+//! Results database: all measured runs, in one SQLite file. Only this crate contains SQL. It does not depend on
+//! devices, tables or HTML.
 //!
 //! ```text
 //!   begin ──> save, save, save ... ──> end        one run: a transaction each, durable when it returns
-//!     │                                           (a `save` after an execution, before the next begins)
-//!     └──> claim ──> save ...                     going on with a run that was interrupted or killed
+//!     │                                           (a `save` after each execution, before the next begins)
+//!     └──> claim ──> save ...                     resuming a run that was interrupted or killed
 //!
-//!   list, find ──> document, left                   reading
-//!   programs ──> cells                               of all runs
-//!   doomed ──> delete ──> shrink                     runs that are not wanted any more
+//!   list, find ──> document, left                 reading
+//!   programs ──> cells                            of all runs
+//!   doomed ──> delete ──> shrink                  deleting runs
 //! ```
 //!
-//! A store has no thread and writes only when it is called, so nothing of it happens while a clock runs.
+//! A store has no thread and writes only in calls, so it does nothing while a clock runs.
 
 mod delete;
 mod error;
@@ -30,24 +30,24 @@ pub use place::{Owner, Surroundings, default_place};
 pub use read::{LAST, Left, Listed, StoredCell};
 pub use write::{Ending, Execution, NewRun, Progress};
 
-/// How far a run has come.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
-    /// A process measures, or was killed while it did.
+    /// A process measures the run, or was killed while it did.
     Running,
-    /// All that was planned is measured.
+    /// Everything planned is measured.
     Finished,
-    /// It was told to stop.
+    /// The run was interrupted.
     Interrupted,
-    /// It ended with an error.
+    /// The run ended with an error.
     Failed,
 }
 
 impl RunState {
-    /// All there are.
+    /// All states.
     pub const ALL: [RunState; 4] = [RunState::Running, RunState::Finished, RunState::Interrupted, RunState::Failed];
 
-    /// Its name, as it is stored and printed.
+    /// The name of the state, as it is stored and printed.
     pub fn name(self) -> &'static str {
         match self {
             RunState::Running => "running",

@@ -1,13 +1,13 @@
-//! Opening a store: nothing is touched before it is known to be ours, whole, and of a schema that we know.
+//! Opens a store. A file is not changed before it is known to be a store, undamaged, and of a known schema.
 //!
 //! Policy:
-//!   1. a store that is not there is made: unnamed, in full, then linked to its name, so that nobody ever sees
-//!      half of one, not even after `kill -9`. Only its owner may read it, and in the usual place this is so of one
-//!      that was there already;
-//!   2. the file's first bytes say whether it is a store, before SQLite opens it;
-//!   3. who wants to write is told at once where that cannot be;
-//!   4. SQLite looks whether the file is whole;
-//!   5. a newer schema is left alone; an older one is copied beside, then migrated;
+//!   1. a missing store is created as a complete unnamed file, then linked to its name. So no process ever sees a part
+//!      of it, not even after `kill -9`. Only its owner may read it; in the default folder this also applies to a store
+//!      that existed before;
+//!   2. the first bytes of the file tell whether it is a store, before SQLite opens it;
+//!   3. opening for writing fails at once if the store is not writable;
+//!   4. SQLite checks that the file is undamaged;
+//!   5. a newer schema is left unchanged; an older one is copied to a file next to it, then migrated;
 //!   6. a commit is on the device when it returns (WAL, synchronous = FULL).
 
 use std::fs::{self, File, Permissions};
@@ -27,21 +27,21 @@ use crate::error::{READ, StoreError};
 use crate::place::Owner;
 use crate::schema::{APPLICATION_ID, STEPS, migrations};
 
-/// For so long we wait for another process. Ours hold a store for milliseconds; a person at a shell of SQLite
-/// may hold it for hours. A guess between the two.
+/// The longest wait for another process. diskperf locks a store for milliseconds; a user at an SQLite shell may lock it
+/// for hours. A guess between the two.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// So often a migration is tried that another process may be at, and this long after another.
+/// Attempts of a migration that another process may be performing, and the pause between them.
 const MIGRATION: (u32, Duration) = (20, Duration::from_millis(100));
 
-/// The header of a database (SQLite's file format, 1.3): so many bytes, this at the beginning, the user's version
-/// at 60, the application's number at 68, both with the most significant byte first.
+/// The header of a database (SQLite's file format, 1.3): its length in bytes, its first bytes, the offset of the user
+/// version, and the offset of the application ID. Both numbers are big-endian.
 const HEADER: usize = 100;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 const VERSION_AT: usize = 60;
 const APPLICATION_AT: usize = 68;
 
-/// A store, open.
+/// An open store.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) connection: Connection,
@@ -49,18 +49,18 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store for writing, and makes it where there is none. What is made belongs to the owner, where
-    /// there is one.
+    /// Opens the store for writing, and creates it if it does not exist. A created store is given to `owner`, if there
+    /// is one.
     pub fn open(path: &Path, owner: Option<Owner>) -> Result<Store, StoreError> {
         Store::open_as(path, owner, STEPS)
     }
 
-    /// Makes the folder that a store is to lie in, and those above it, and sees to it that nobody but its owner can
-    /// enter it or read what of a store is there already: restored from a copy, both may have wider rights.
+    /// Creates the folder of a store and those above it. Only the owner may enter the folder and read an existing store
+    /// in it: after a restore from a copy, both may have wider permissions.
     ///
-    /// Under sudo all of this is done in folders that a user may change meanwhile. So what was made is given away only
-    /// where it is seen through the folder it was made in, no link is followed to it, and rights are changed only of
-    /// what belongs to that user.
+    /// Under sudo, the folders belong to a user who may change them meanwhile. So a created folder is given to its
+    /// owner only through the descriptor of the folder in which it was created, without following links. Permissions
+    /// are changed only on files of that user.
     pub fn make_folder(path: &Path, owner: Option<Owner>) -> Result<(), StoreError> {
         let Some(folder) = path.parent() else { return Ok(()) };
         let mut missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
@@ -74,14 +74,14 @@ impl Store {
             let path = with_suffix(path, suffix);
             let name = path.file_name().unwrap_or_default();
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            // What is not there, or is a link, or may not be read, is looked at when the store is opened.
+            // A missing file, a link, or an unreadable file is handled when the store is opened.
             let Ok(file) = rustix::fs::openat(&open, name, flags, Mode::empty()) else { continue };
             narrow(&file.into(), 0o600, owner).map_err(|source| StoreError::io("close to others", &path, source))?;
         }
         Ok(())
     }
 
-    /// Opens a store that is there, only to read it: it may lie where nothing can be written.
+    /// Opens an existing store for reading only. Its folder may be read-only.
     pub fn open_to_read(path: &Path) -> Result<Store, StoreError> {
         let path = absolute(path)?;
         check_header(&path, STEPS)?;
@@ -89,7 +89,8 @@ impl Store {
             return Store::open(&path, None);
         }
         let left = with_suffix(&path, "-wal").metadata().is_ok_and(|left| left.len() > 0);
-        // Nobody writes where nobody can. SQLite would want to make its files of shared memory all the same.
+        // No process can write here, so the file cannot change. Without `immutable`, SQLite would try to create its
+        // shared-memory files.
         let immutable = if left { "" } else { "?immutable=1" };
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let uri = format!("file:{}{immutable}", percent_encoded(&path));
@@ -102,7 +103,7 @@ impl Store {
         }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -131,7 +132,7 @@ impl Store {
         Ok(store)
     }
 
-    /// That every page of it is what it should be.
+    /// Fails if any page of the file is damaged.
     fn check(&self) -> Result<(), StoreError> {
         self.connection.busy_timeout(PATIENCE).map_err(|error| self.fault(error))?;
         let said: String = self
@@ -145,7 +146,8 @@ impl Store {
         self.connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(|error| self.fault(error))
     }
 
-    /// Brings the schema up to date, after a copy. Where that fails, another process may just have done it.
+    /// Migrates the schema, after a copy of the store. An attempt that fails is repeated, because another process may
+    /// have just migrated it.
     fn migrate(&mut self, owner: Option<Owner>, steps: &[M]) -> Result<(), StoreError> {
         let known = steps.len() as i64;
         let (tries, pause) = MIGRATION;
@@ -168,15 +170,15 @@ impl Store {
         Ok(())
     }
 
-    /// Copies the store beside itself: `store.sqlite.schema-1`. An earlier copy of that schema gives way once the
-    /// new one is whole.
+    /// Copies the store to a file next to it: `store.sqlite.schema-1`. The copy replaces an earlier copy of that schema
+    /// only when it is complete.
     fn back_up(&self, schema: i64, owner: Option<Owner>) -> Result<(), StoreError> {
         let backup = with_suffix(&self.path, &format!(".schema-{schema}"));
         let folder = self.path.parent().unwrap_or(Path::new("/"));
         let made = tempfile::Builder::new().prefix(".diskperf-store-").tempfile_in(folder);
         let file = made.map_err(|source| StoreError::io("copy the store to", &backup, source))?;
         self.connection.backup(MAIN_DB, file.path(), None).map_err(|error| self.fault(error))?;
-        // Another process may have migrated it in between: its own copy of the old schema stays.
+        // Another process may have migrated the store meanwhile: then its own copy of the old schema stays.
         if self.schema()? != schema {
             return Ok(());
         }
@@ -191,7 +193,7 @@ impl Store {
 
     pub(crate) fn set(&self, name: &str, value: &str) -> Result<(), StoreError> {
         self.connection.pragma_update_and_check(None, name, value, |_| Ok(())).or_else(|error| match error {
-            // Most say nothing when they are set.
+            // Most pragmas return no row when they are set.
             rusqlite::Error::QueryReturnedNoRows => Ok(()),
             error => Err(self.fault(error)),
         })
@@ -202,7 +204,7 @@ impl Store {
     }
 }
 
-/// Makes an empty store. Another process may have made it meanwhile, which is as good.
+/// Creates an empty store. If another process has created it meanwhile, that store is used.
 fn make(path: &Path, owner: Option<Owner>, steps: &[M]) -> Result<(), StoreError> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     if !folder.is_dir() {
@@ -221,7 +223,8 @@ fn make(path: &Path, owner: Option<Owner>, steps: &[M]) -> Result<(), StoreError
                 let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
                 rustix::fs::linkat(CWD, unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW)?;
             }
-            // Not every file system has unnamed files; one that is not linked goes with its name.
+            // Some file systems do not support unnamed files. There, a temporary file is deleted by its name if it is
+            // not linked.
             Err(error) if is_unsupported(&error) => {
                 let mut file = tempfile::Builder::new().prefix(".diskperf-store-").tempfile_in(folder)?;
                 filled(file.as_file_mut())?;
@@ -237,13 +240,14 @@ fn make(path: &Path, owner: Option<Owner>, steps: &[M]) -> Result<(), StoreError
     }
 }
 
-/// Whether the file system has no unnamed files. Kernels before 3.11 take the flag for that of a directory.
+/// True if the error means that the file system does not support unnamed files. Kernels before 3.11 take the flag for
+/// `O_DIRECTORY`.
 fn is_unsupported(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
     matches!(errno, Some(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL))
 }
 
-/// The bytes of an empty store.
+/// Returns the bytes of an empty store.
 fn empty(steps: &[M]) -> rusqlite::Result<Vec<u8>> {
     let mut connection = Connection::open_in_memory()?;
     migrations(steps).to_latest(&mut connection).map_err(|error| match error {
@@ -253,7 +257,7 @@ fn empty(steps: &[M]) -> rusqlite::Result<Vec<u8>> {
     Ok(connection.serialize(MAIN_DB)?.to_vec())
 }
 
-/// A folder in one that is open: made, or there already.
+/// Creates a folder in an open one, and opens it. An existing folder is opened as it is.
 fn made_in(folder: &File, path: &Path, owner: Option<Owner>) -> io::Result<File> {
     let name = path.file_name().unwrap_or_default();
     let is_made = match rustix::fs::mkdirat(folder, name, Mode::RWXU) {
@@ -268,7 +272,7 @@ fn made_in(folder: &File, path: &Path, owner: Option<Owner>) -> io::Result<File>
     Ok(made)
 }
 
-/// Takes rights from others, of what belongs to whom the store belongs to.
+/// Removes the permissions of others from a file, if it belongs to the owner of the store.
 fn narrow(file: &File, rights: u32, owner: Option<Owner>) -> io::Result<()> {
     let metadata = file.metadata()?;
     let whose = owner.map_or(rustix::process::geteuid().as_raw(), |owner| owner.user);
@@ -286,7 +290,7 @@ fn give(file: &File, owner: Option<Owner>) -> io::Result<()> {
     }
 }
 
-/// That the file is a store of a schema that is known, as far as its first bytes tell.
+/// Fails if the first bytes show that the file is not a store of a known schema.
 fn check_header(path: &Path, steps: &[M]) -> Result<(), StoreError> {
     let foreign = |what: &str| Err(StoreError::Foreign { path: path.to_owned(), what: what.to_owned() });
     let file = match fs::metadata(path) {
@@ -295,8 +299,8 @@ fn check_header(path: &Path, steps: &[M]) -> Result<(), StoreError> {
         Err(error) => Err(error),
     };
     let mut header = Vec::with_capacity(HEADER);
-    // Closed before SQLite opens it: to close any descriptor of a file gives up all locks that the process has
-    // on it.
+    // The file is closed before SQLite opens it: closing any descriptor of a file releases all locks of the process on
+    // that file.
     match file.and_then(|file| file.take(HEADER as u64).read_to_end(&mut header)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(StoreError::Missing(path.to_owned())),
         read => read.map_err(|source| StoreError::io(READ, path, source))?,
@@ -315,7 +319,7 @@ fn check_header(path: &Path, steps: &[M]) -> Result<(), StoreError> {
     if found > known { Err(StoreError::Newer { path: path.to_owned(), found, known }) } else { Ok(()) }
 }
 
-/// That the store, and the files that SQLite puts beside it, can be written.
+/// Fails if the store, or the files that SQLite creates next to it, cannot be written.
 fn check_writable(path: &Path) -> Result<(), StoreError> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let may = rustix::fs::accessat(CWD, path, Access::READ_OK | Access::WRITE_OK, AtFlags::EACCESS)
@@ -333,7 +337,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The path as a URI has it.
+/// Percent-encodes a path for a URI.
 fn percent_encoded(path: &Path) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
     let bytes = path.as_os_str().as_bytes().iter();
@@ -351,7 +355,7 @@ mod tests {
         serde_json::from_str(include_str!("../tests/common/run.json")).expect("what was run")
     }
 
-    /// A store with one run in it.
+    /// A store with one run.
     fn with_a_run(path: &Path) -> (Store, String) {
         let mut store = Store::open(path, None).expect("a store");
         let run = NewRun {
@@ -417,7 +421,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a/b/store.sqlite");
         assert!(matches!(Store::open(&path, None), Err(StoreError::NoFolder(_))));
-        // Only root may give things away.
+        // Only root may change the owner of files.
         let owner = testkit::is_root().then_some(Owner { user: 54321, group: 54322 });
         Store::make_folder(&path, owner).expect("folders");
         let store = Store::open(&path, owner).expect("a store");

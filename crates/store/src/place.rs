@@ -1,33 +1,33 @@
-//! Where a store lies and to whom it belongs: decided from the environment, so that both can be told without
-//! looking at the machine.
+//! The default path of the store and its owner, decided from the data in [`Surroundings`] alone, without access to the
+//! machine.
 //!
 //! Policy:
-//!   1. `XDG_DATA_HOME/diskperf/store.sqlite`, where that variable is an absolute path;
-//!   2. else under sudo: `.local/share/diskperf/store.sqlite` in the home of the user who called it, who can then
-//!      read what was measured with more rights;
-//!   3. else the same in the own home;
-//!   4. else nowhere.
+//!   1. `XDG_DATA_HOME/diskperf/store.sqlite`, if that variable is an absolute path;
+//!   2. else under sudo: `.local/share/diskperf/store.sqlite` in the home of the user who called sudo, so that this
+//!      user can read results measured as root;
+//!   3. else the same in the home of this process's user;
+//!   4. else no path.
 //!
-//! A store that is made under sudo belongs to the calling user, wherever it lies.
+//! A store that is created under sudo belongs to the calling user, wherever it is.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
-/// The file's name.
+/// The name of the file.
 const NAME: &str = "store.sqlite";
 
-/// A user and a group, by number.
+/// A user and a group, as numeric IDs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// The user.
+    /// The user ID.
     pub user: u32,
-    /// The group.
+    /// The group ID.
     pub group: u32,
 }
 
-/// What decides where a store lies.
+/// The environment that decides the default path of a store.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     /// `XDG_DATA_HOME`.
@@ -36,14 +36,14 @@ pub struct Surroundings {
     pub home: Option<OsString>,
     /// `SUDO_UID` and `SUDO_GID`.
     pub sudo: Option<(OsString, OsString)>,
-    /// Whether this process is root's; for anybody else the variables of sudo mean nothing.
+    /// True if this process runs as root. Otherwise the variables of sudo are ignored.
     pub is_root: bool,
-    /// The list of users: `/etc/passwd`.
+    /// The content of `/etc/passwd`.
     pub users: String,
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// Returns the environment of this process.
     pub fn here() -> Surroundings {
         let variable = |name: &str| std::env::var_os(name);
         Surroundings {
@@ -55,7 +55,7 @@ impl Surroundings {
         }
     }
 
-    /// To whom what is made belongs, where that is not the user of this process.
+    /// Returns the owner of created files, if that is not the user of this process.
     pub fn owner(&self) -> Option<Owner> {
         let (user, group) = self.sudo.as_ref().filter(|_| self.is_root)?;
         let number = |text: &OsString| text.to_str()?.parse::<u32>().ok();
@@ -63,7 +63,7 @@ impl Surroundings {
         (owner.user != 0).then_some(owner)
     }
 
-    /// The home of a user, as the list of users has it.
+    /// Returns the home of a user according to [`Surroundings::users`].
     fn home_of(&self, user: u32) -> Option<PathBuf> {
         self.users.lines().find_map(|line| {
             let fields: Vec<&str> = line.split(':').collect();
@@ -73,14 +73,14 @@ impl Surroundings {
     }
 }
 
-/// The list of users, as far as it is read: one of a thousand users has a twentieth of that.
+/// Reads `/etc/passwd`, at most 1 MiB: a list of a thousand users has a twentieth of that.
 fn users() -> io::Result<String> {
     let mut bytes = Vec::new();
     File::open("/etc/passwd")?.take(1 << 20).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Where the store lies if nobody names a place; nothing where there is no home.
+/// Returns the default path of the store; `None` if there is no home.
 pub fn default_place(surroundings: &Surroundings) -> Option<PathBuf> {
     let absolute = |path: &OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
     let in_home = |home: PathBuf| home.join(".local/share");

@@ -1,4 +1,4 @@
-//! Reading runs: a list of them, one by its name, its document, and what is left to do of it.
+//! Reads runs: a list of them, one run by its name, its document, and the data to resume it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -13,64 +13,64 @@ use crate::sealed::Sealed;
 use crate::write::{Execution, split};
 use crate::{RunState, id};
 
-/// A run as a list has it.
+/// A run in the list of runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
-    /// How it is called.
+    /// The identifier of the run.
     pub id: String,
-    /// How far it came.
+    /// The state of the run.
     pub state: RunState,
-    /// The process that measures, or did, in its own words.
+    /// The process that measures the run, or did, as an opaque text of the caller.
     pub holder: String,
-    /// When it ended, in seconds since 1970; nothing where it did not say so.
+    /// The end of the run, in seconds since 1970; `None` if the run did not store it.
     pub ended_unix_s: Option<f64>,
-    /// What was run, where and how.
+    /// The description of the run: what was run, where and how.
     pub info: RunInfo,
-    /// How many cells it has.
+    /// The number of cells.
     pub cells: u64,
-    /// How many of them are measured.
+    /// The number of measured cells.
     pub measured: u64,
 }
 
-/// A cell of a run, with what is to be known of that.
+/// A cell with the description of its run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredCell {
-    /// The run.
+    /// The identifier of the run.
     pub run: String,
-    /// The folder that its command was given in.
+    /// The working directory of its command.
     pub folder: PathBuf,
-    /// What was run, where and how.
+    /// The description of the run: what was run, where and how.
     pub info: RunInfo,
     /// The cell.
     pub cell: Cell,
 }
 
-/// What is needed to go on with a run.
+/// The data to resume a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Left {
-    /// How far it came.
+    /// The state of the run.
     pub state: RunState,
-    /// The process that measured, in its own words.
+    /// The process that measured the run, as an opaque text of the caller.
     pub holder: String,
-    /// The command, word by word.
+    /// The command, one element per argument.
     pub command: Vec<OsString>,
-    /// The folder that it was given in.
+    /// The working directory of the command.
     pub folder: PathBuf,
-    /// What the run is asked to do, in the caller's own words; none if the run was stored without it.
+    /// The request, as an opaque text of the caller; `None` if the run was stored without it.
     pub request: Option<String>,
-    /// What was decided, in the caller's own words.
+    /// The plan, as an opaque text of the caller.
     pub plan: String,
-    /// What was run, where and how, as far as it came.
+    /// The description of the run so far: what was run, where and how.
     pub info: RunInfo,
-    /// What was finished, in order.
+    /// The finished executions, in order.
     pub executions: Vec<Execution>,
 }
 
-/// The name that stands for the run that began last.
+/// The name of the run that began last.
 pub const LAST: &str = "last";
 
 impl Store {
-    /// All runs, in the order in which they began.
+    /// Returns all runs, in the order in which they began.
     pub fn list(&self) -> Result<Vec<Listed>, StoreError> {
         let sql = "SELECT id, state, holder, ended_unix_s, info, info_fnv, \
                    (SELECT count(*) FROM cells WHERE run = id), \
@@ -90,7 +90,7 @@ impl Store {
         listed.collect()
     }
 
-    /// The run of this name: its id, the beginning of one that is no other's, or `last`.
+    /// Returns the identifier of a run. `typed` is an identifier, a unique beginning of one, or `last`.
     pub fn find(&self, typed: &str) -> Result<String, StoreError> {
         let names: Vec<String> =
             self.rows("SELECT id FROM runs ORDER BY started_unix_s, rowid", [], |row| row.get(0))?;
@@ -108,7 +108,7 @@ impl Store {
         }
     }
 
-    /// Everything that a run measured. One that has not ended is told as interrupted.
+    /// Returns the document of a run. A run that has not ended is marked as interrupted.
     pub fn document(&self, run: &str) -> Result<Document, StoreError> {
         let sql = "SELECT state, info, info_fnv, errors, errors_fnv, cells FROM runs WHERE id = ?1";
         let (state, info, errors, count): (String, Sealed, Sealed, usize) =
@@ -126,13 +126,13 @@ impl Store {
         Ok(Document { schema: SCHEMA.to_owned(), run: info, cells, errors })
     }
 
-    /// Every program and phase that any run has a cell of.
+    /// Returns every program and phase of which any run has a cell.
     pub fn programs(&self) -> Result<Vec<(String, String)>, StoreError> {
         let sql = "SELECT DISTINCT program, phase FROM cells ORDER BY program, phase";
         self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    /// The cells of a phase of a program in all runs, in the order in which these began.
+    /// Returns the cells of a program's phase in all runs, in the order in which the runs began.
     pub fn cells(&self, program: &str, phase: &str) -> Result<Vec<StoredCell>, StoreError> {
         let sql = "SELECT runs.id, runs.folder, runs.info, runs.info_fnv, cells.cell, cells.fnv \
                    FROM cells JOIN runs ON runs.id = cells.run WHERE cells.program = ?1 AND cells.phase = ?2 \
@@ -149,7 +149,7 @@ impl Store {
         cells.collect()
     }
 
-    /// What is needed to go on with a run.
+    /// Returns the data to resume a run.
     pub fn left(&self, run: &str) -> Result<Left, StoreError> {
         let sql = "SELECT state, holder, command, folder, plan, info, info_fnv, request, request_fnv FROM runs \
                    WHERE id = ?1";
@@ -215,7 +215,7 @@ fn sealed(row: &Row, column: usize) -> rusqlite::Result<Sealed> {
     Ok(Sealed { text: row.get(column)?, fnv: row.get(column + 1)? })
 }
 
-/// The same of columns that may be empty.
+/// Reads a text and its checksum from two columns that may be NULL.
 fn sealed_if_any(row: &Row, column: usize) -> rusqlite::Result<Option<Sealed>> {
     let text: Option<String> = row.get(column)?;
     text.map(|text| Ok(Sealed { text, fnv: row.get(column + 1)? })).transpose()

@@ -1,16 +1,17 @@
-//! The schemas that a store has had, oldest first. A store of an older one is copied, then migrated; one of a
-//! newer one is left alone. A schema that was released is never changed: another follows it.
+//! All schemas of a store, oldest first. A store with an older schema is copied, then migrated; one with a newer schema
+//! is left unchanged. A released schema is never changed: a new one follows it.
 
 use rusqlite_migration::{M, Migrations};
 
-/// Tells our databases from those of other programs: "dprf", as in the first schema.
+/// The application ID of our databases, which distinguishes them from those of other programs: "dprf", as in the first
+/// schema.
 pub(crate) const APPLICATION_ID: u32 = 0x6470_7266;
 
-/// What leads from each schema to the next.
+/// The migration from each schema to the next.
 pub(crate) const STEPS: &[M] =
     &[M::up(include_str!("schema/0001_runs.sql")), M::up(include_str!("schema/0002_request.sql"))];
 
-/// The steps, as the library takes them.
+/// Converts the migrations to the library's type.
 pub(crate) fn migrations<'m>(steps: &'m [M<'m>]) -> Migrations<'m> {
     Migrations::from_slice(steps)
 }

@@ -1,28 +1,28 @@
-//! Plain data as JSON with a checksum beside it.
+//! JSON with a checksum.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use units::fnv1a;
 
-/// A text, and its FNV-1a.
+/// A text and its FNV-1a checksum.
 pub(crate) struct Sealed {
     pub(crate) text: String,
-    /// As SQLite keeps integers: the same 64 bits, with a sign.
+    /// The 64 bits of the checksum as a signed integer, as SQLite stores integers.
     pub(crate) fnv: i64,
 }
 
 impl Sealed {
-    /// Writes it down.
+    /// Serialises data.
     pub(crate) fn of<T: Serialize>(data: &T) -> Sealed {
         Sealed::text(serde_json::to_string(data).expect("plain data"))
     }
 
-    /// The same, of what is written down already.
+    /// Adds the checksum to a text.
     pub(crate) fn text(text: String) -> Sealed {
         Sealed { fnv: fnv(&text), text }
     }
 
-    /// The text, or what is wrong with it.
+    /// Returns the text, or an error message if the checksum is wrong.
     pub(crate) fn unbroken(self) -> Result<String, String> {
         if fnv(&self.text) != self.fnv {
             return Err("its checksum is wrong".to_owned());
@@ -30,7 +30,7 @@ impl Sealed {
         Ok(self.text)
     }
 
-    /// What was written down, or what is wrong with it.
+    /// Parses the text, or returns an error message.
     pub(crate) fn open<T: DeserializeOwned>(self) -> Result<T, String> {
         serde_json::from_slice(self.unbroken()?.as_bytes()).map_err(|error| error.to_string())
     }

@@ -1,5 +1,5 @@
-//! Writing a run down: when it begins, after each execution, when it ends, and when another process goes on
-//! with it. Each is one transaction, on the device when it returns.
+//! Writes runs: at their start, after each execution, at their end, and when another process resumes them. Each write
+//! is one transaction, on the device when it returns.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -13,74 +13,74 @@ use crate::open::Store;
 use crate::sealed::Sealed;
 use crate::{RunState, id};
 
-/// What is known of a run before its first round.
+/// The data of a run before its first round.
 #[derive(Clone, Copy, Debug)]
 pub struct NewRun<'a> {
-    /// The command, word by word.
+    /// The command, one element per argument.
     pub command: &'a [OsString],
-    /// The folder that it was given in.
+    /// The working directory of the command.
     pub folder: &'a Path,
-    /// What the run is asked to do, in the caller's own words; none if it cannot be resumed.
+    /// The request, as an opaque text of the caller; `None` if the run cannot be resumed.
     pub request: Option<&'a str>,
-    /// What was decided, as far as it is, in the caller's own words.
+    /// The plan so far, as an opaque text of the caller.
     pub plan: &'a str,
-    /// What is run, where and how.
+    /// The description of the run: what is run, where and how.
     pub info: &'a RunInfo,
-    /// All cells that there will be, none of them measured.
+    /// All planned cells, none of them measured.
     pub cells: &'a [Cell],
-    /// The process that measures, in the caller's own words.
+    /// The process that measures the run, as an opaque text of the caller.
     pub holder: &'a str,
 }
 
-/// One program, run once.
+/// One execution of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Execution {
-    /// Which of the plan's alternatives.
+    /// The index of the alternative in the plan.
     pub alternative: usize,
-    /// In which round, from 1.
+    /// The number of the round, from 1.
     pub round: u32,
-    /// Where in the round's order, from 1.
+    /// The position in the order of the round, from 1.
     pub position: u32,
-    /// What happened, in the caller's own words.
+    /// The result of the execution, as an opaque text of the caller.
     pub performance: String,
 }
 
-/// What has come to a run since it was last saved.
+/// The changes of a run since the last save.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// Executions that were finished.
+    /// The executions finished since.
     pub executions: &'a [Execution],
-    /// Cells that they changed, with their places in the document.
+    /// The cells that they changed, with their indexes in the document.
     pub cells: &'a [(usize, Cell)],
-    /// What is to be said of the run so far.
+    /// The description of the run so far.
     pub info: &'a RunInfo,
-    /// What was decided by now, in the caller's own words.
+    /// The plan so far, as an opaque text of the caller.
     pub plan: &'a str,
 }
 
-/// How a run, or a sitting of it, ended.
+/// The end of a run, or of the part of it that one process ran.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending<'a> {
-    /// How far it came.
+    /// The state of the run.
     pub state: RunState,
-    /// When, in seconds since 1970.
+    /// The time of the end, in seconds since 1970.
     pub ended_unix_s: f64,
-    /// Executions that could not be saved before.
+    /// The executions that are not saved yet.
     pub executions: &'a [Execution],
-    /// All cells; nothing where it did not come to any, and what is stored stays.
+    /// All cells; `None` keeps the stored ones, if the run did not compute any.
     pub cells: Option<&'a [Cell]>,
-    /// What is to be said of it.
+    /// The description of the run.
     pub info: &'a RunInfo,
-    /// What went wrong.
+    /// The errors of the run.
     pub errors: &'a [Problem],
 }
 
-/// So many names are drawn before the operating system's lot is called bad. A guess: at a thousand runs of a day,
-/// one name in 810 is taken.
+/// The most identifiers drawn before the random source is considered broken. A guess: with a thousand runs on one day,
+/// one identifier in 810 is in use.
 const DRAWS: u32 = 20;
 
 impl Store {
-    /// Writes down that a run begins; says how it is called.
+    /// Stores a new run and returns its identifier.
     pub fn begin(&mut self, run: &NewRun) -> Result<String, StoreError> {
         let path = self.path.clone();
         let draw = || {
@@ -125,7 +125,8 @@ impl Store {
         })
     }
 
-    /// Writes down what has come to a run. Refuses where another process, the holder no more, has gone on with it.
+    /// Stores the progress of a run. Refuses if another process has resumed the run, so that `holder` is no longer its
+    /// holder.
     pub fn save(&mut self, run: &str, holder: &str, progress: &Progress) -> Result<(), StoreError> {
         self.change(|change| {
             change.check_holder(run, holder)?;
@@ -141,12 +142,12 @@ impl Store {
         })
     }
 
-    /// Writes down how a run ended, with all its cells: there may be others than were planned.
+    /// Stores the end of a run with all its cells, which may differ from the planned ones.
     pub fn end(&mut self, run: &str, holder: &str, ending: &Ending) -> Result<(), StoreError> {
         self.change(|change| {
             change.check_holder(run, holder)?;
             change.put_executions(run, ending.executions)?;
-            // What a finished run was computed from is in the rounds of its cells.
+            // A finished run keeps its rounds in its cells, so its executions are not needed any more.
             if ending.state == RunState::Finished {
                 change.execute("DELETE FROM executions WHERE run = ?1", params![run])?;
             }
@@ -175,7 +176,7 @@ impl Store {
         })
     }
 
-    /// Makes another process the holder of a run, if `before` still is.
+    /// Makes `holder` the holder of a run, if `before` still is.
     pub fn claim(&mut self, run: &str, before: &str, holder: &str) -> Result<(), StoreError> {
         self.change(|change| {
             change.check_holder(run, before)?;
@@ -188,11 +189,12 @@ impl Store {
         })
     }
 
-    /// Does something whole or not at all.
+    /// Runs a transaction: all changes of `what` are committed, or none.
     pub(crate) fn change<T>(&mut self, what: impl FnOnce(&Change) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let path = &self.path;
         let fault = |error| StoreError::sql(path, error);
-        // The lock comes first: who only read before could find that somebody else has written.
+        // The lock is taken first: a transaction that begins with a read could fail later because another process has
+        // written meanwhile.
         let transaction = begin(&mut self.connection).map_err(fault)?;
         let change = Change { transaction, path };
         let done = what(&change)?;
@@ -205,7 +207,7 @@ fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-/// A transaction; dropped before it is committed, nothing of it has happened.
+/// A transaction. It is rolled back if it is dropped before the commit.
 pub(crate) struct Change<'a> {
     transaction: Transaction<'a>,
     path: &'a Path,
@@ -234,7 +236,7 @@ impl Change<'_> {
         }
     }
 
-    /// An execution that is there already was done by somebody else.
+    /// Fails if an execution is already stored: another process did it.
     fn put_executions(&self, run: &str, executions: &[Execution]) -> Result<(), StoreError> {
         for execution in executions {
             let sealed = Sealed::text(execution.performance.clone());
@@ -283,15 +285,15 @@ impl Change<'_> {
     }
 }
 
-/// Words with a zero byte after each: no word can hold one.
+/// Joins words, each with a zero byte after it. A word cannot contain one.
 pub(crate) fn joined(words: &[OsString]) -> Vec<u8> {
     words.iter().flat_map(|word| word.as_bytes().iter().copied().chain([0])).collect()
 }
 
-/// The words again.
+/// Splits the joined words.
 pub(crate) fn split(bytes: &[u8]) -> Vec<OsString> {
     let mut words: Vec<OsString> = bytes.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).into()).collect();
-    // What follows the last zero byte is no word.
+    // Only an empty rest follows the last zero byte.
     words.pop();
     words
 }
