@@ -1,4 +1,4 @@
-//! What cannot be a store, or is one no longer, is told by its kind, and nothing of it is touched.
+//! Files that are not stores, or are damaged, cause an error of the right kind and stay unchanged.
 
 mod common;
 
@@ -14,7 +14,7 @@ use rusqlite::Connection;
 use stats::Document;
 use store::{Ending, RunState, Store, StoreError};
 
-/// Opens the file in both ways; both must fail, alike, and leave everything as it is.
+/// Opens the file for writing and for reading. Both must fail with the same message and leave all files unchanged.
 fn refused(path: &Path) -> StoreError {
     let folder = path.parent().expect("a folder");
     let before = (testkit::names_in(folder), path.is_file().then(|| fs::read(path).expect("its bytes")));
@@ -102,7 +102,7 @@ fn any_document() -> Document {
     big.new_tree(&mut runner).expect("a document").current()
 }
 
-/// Bits that rot are noticed, or stand where nothing is.
+/// Damaged bits are detected, or are in unused bytes.
 #[test]
 fn a_damaged_store_never_tells_another_story() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -122,7 +122,7 @@ fn a_damaged_store_never_tells_another_story() {
     drop(store);
     let whole = fs::read(&path).expect("its bytes");
     let mut corrupt = 0;
-    // Every 37th byte: a prime, so that all parts of a page have their turn.
+    // Every 37th byte: 37 is a prime, so all parts of a page are hit.
     for at in (0..whole.len()).step_by(37) {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x11;

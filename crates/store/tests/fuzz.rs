@@ -1,5 +1,5 @@
-//! The file of a store, changed at random: whatever it is, it is told, and nothing of it is believed that was not
-//! stored.
+//! Random changes to the file of a store. Any file causes an error or a correct result; data that were not stored are
+//! never returned.
 
 mod common;
 
@@ -29,13 +29,13 @@ fn fuzz_stores() {
     store.end(&run, "me", &ending).expect("it is stored");
     begin(&mut store, &document.run, &cells[..1], "somebody");
     let stored = store.document(&run).expect("the run");
-    // All of it in one file.
+    // Dropping the store moves everything into one file.
     drop(store);
     let example = fs::read(&path).expect("its bytes");
     let read = move |input: &[u8]| {
         fs::write(&path, input).expect("a file");
         let said = look(&Store::open_to_read(&path), &run, &stored);
-        // What SQLite puts beside it is of that input only.
+        // Files that SQLite created next to the store belong to this input only.
         for name in testkit::names_in(folder.path()) {
             fs::rename(folder.path().join(name), &path).expect("it gives way");
         }
@@ -51,7 +51,7 @@ fn fuzz_stores() {
     ]));
 }
 
-/// What can be had of it. A run that is had is one that was stored: no letter of it is another.
+/// Reads everything that can be read. A run that is returned must equal the stored run.
 fn look(store: &Result<Store, store::StoreError>, run: &str, stored: &Document) -> String {
     let store = match store {
         Ok(store) => store,

@@ -1,4 +1,4 @@
-//! What is stored is what comes back, whatever it is.
+//! Any data that are stored are returned unchanged.
 
 mod common;
 

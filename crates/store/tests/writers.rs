@@ -1,4 +1,4 @@
-//! Several who write at once, and one who is killed while it does.
+//! Several processes that write at the same time, and one that is killed while it writes.
 
 mod common;
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 use common::{begin, info};
 use store::{Execution, Progress, Store, StoreError};
 
-/// The variable that tells the child which store to write to.
+/// The environment variable with the path of the child's store.
 const STORE: &str = "STORE_OF_THE_CHILD";
 
 fn execution(round: u32) -> Execution {
@@ -76,7 +76,7 @@ fn runs_are_deleted_together_or_not_at_all() {
     assert_eq!(ids(&Store::open(&path, None).expect("it is a store, and whole")), runs[2..]);
 }
 
-/// The other half of the next test: writes until it is killed, and says what is stored.
+/// The child process of the next test: writes until it is killed, and prints what it has stored.
 #[test]
 #[ignore = "runs in a process of its own"]
 fn child_writes_until_it_is_killed() {
@@ -106,8 +106,8 @@ fn who_is_killed_loses_nothing_that_was_stored() {
         let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
         let mut lines = lines.skip_while(|line| !line.ends_with("begins"));
         lines.next().expect("the child begins");
-        // Some are killed while they make the store, some up to a hundred commits later, and a little after the last
-        // line, so that they are at something else.
+        // Some children are killed while they create the store, some up to a hundred commits later. A short delay after
+        // the last line varies the point of the kill.
         let mut said: Vec<String> = lines.by_ref().take(attempt * 5).collect();
         thread::sleep(Duration::from_micros(attempt as u64 * 100));
         child.kill().expect("it is killed");

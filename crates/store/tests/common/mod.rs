@@ -1,5 +1,5 @@
-//! What the tests of the store share: documents made up from the schema, so that a new field is in them by
-//! itself, and a run to write down.
+//! Code that the tests of the store share. Documents are generated from the schema, so that new fields are included
+//! automatically.
 
 #![allow(dead_code, reason = "no test needs all of it")]
 
@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 use stats::{Cell, Document, RunInfo};
 use store::{NewRun, Store};
 
-/// What a small run was.
+/// The description of a small run.
 pub fn info() -> RunInfo {
     serde_json::from_str(include_str!("run.json")).expect("what was run")
 }
 
-/// Begins a run with these cells.
+/// Stores a new run with these cells.
 pub fn begin(store: &mut Store, info: &RunInfo, cells: &[Cell], holder: &str) -> String {
     let command: Vec<OsString> = info.command.iter().map(OsString::from).collect();
     let run = NewRun { command: &command, folder: Path::new("/"), request: None, plan: "", info, cells, holder };
@@ -36,7 +36,7 @@ pub fn documents() -> impl Strategy<Value = Document> {
     })
 }
 
-/// Any value of a JSON Schema, as far as ours go.
+/// Any value of a JSON Schema, with the features that our schemas use.
 fn of(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
     if let Some(path) = schema["$ref"].as_str() {
         return of(root.pointer(path.trim_start_matches('#')).expect("a definition"), root);
@@ -63,7 +63,8 @@ fn of(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
         Value::String(name) => match name.as_str() {
             "null" => Just(Value::Null).boxed(),
             "boolean" => any::<bool>().prop_map(Value::from).boxed(),
-            // The one pattern there is: that of the bytes of a name. Those of no UTF-8 are written so; others are text.
+            // The only pattern is that of the bytes of a name. Bytes that are not UTF-8 are written in hexadecimal;
+            // others are text.
             "string" if schema["pattern"].is_string() => proptest::collection::vec(0x80_u8..0xC0, 1..9)
                 .prop_map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
                 .boxed(),
