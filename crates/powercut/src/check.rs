@@ -1,4 +1,4 @@
-//! Reading back what was acknowledged.
+//! Reads the acknowledged records after the power cut.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -9,12 +9,12 @@ use crate::ledger::Ledger;
 use crate::places::{Bounds, Places};
 use crate::record::{Kind, RECORD, Records, Verdict};
 
-/// From errno.h: an error of the device, or of a checksum (EIO; EBADMSG, as ext4 and xfs have it); and a structure of
-/// the file system that is damaged (EUCLEAN).
+/// Errors of damage, from errno.h: of the device or of a checksum (EIO; EBADMSG in ext4 and xfs), and of a damaged
+/// structure of the file system (EUCLEAN).
 const DAMAGED: [i32; 3] = [5, 74, 117];
 
-/// Judges every record that is promised, in what the writers left in this folder. What is damaged, or no file, is as
-/// good as not there. Whatever else keeps it from being read is an error, and no loss.
+/// Judges every promised record in the folder of the writers. A file that is damaged, or is not a regular file, counts
+/// as missing. Any other reason why a record cannot be read is an error, not a loss.
 pub fn check(folder: &Path, records: Records, bounds: Bounds, ledger: &Ledger) -> io::Result<Vec<(Kind, Verdict)>> {
     let places = Places(folder);
     let mut bytes = Vec::with_capacity(RECORD);
@@ -26,7 +26,7 @@ pub fn check(folder: &Path, records: Records, bounds: Bounds, ledger: &Ledger) -
     judged.collect()
 }
 
-/// As much of a record as is there.
+/// Reads a record into `bytes`, as much of it as exists.
 fn read(path: &Path, offset: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
     bytes.clear();
     let file = match File::open(path) {
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn what_file_systems_say_of_damage_is_no_error_of_the_test() {
-        // EIO, EBADMSG and EUCLEAN; EACCES.
+        // The numbers of EIO, EBADMSG and EUCLEAN, then EACCES.
         for (number, expected) in [(5, true), (74, true), (117, true), (13, false)] {
             assert_eq!(is_damage(&io::Error::from_raw_os_error(number)), expected, "{number}");
         }

@@ -1,4 +1,5 @@
-//! A directory whose power somebody else cuts: writing until then, and finding the records afterwards.
+//! The test of a directory whose disk loses power by other means: writing until then, and checking the records
+//! afterwards.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -15,11 +16,10 @@ use crate::places::Bounds;
 use crate::record::Records;
 use crate::writers::Writers;
 
-/// How often the writers are looked after.
+/// The interval at which the writers are checked.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Writes in a prepared folder until it is told to stop, and then takes back all that was promised. Fails if a writer
-/// or `say` does.
+/// Writes in a prepared folder until `stop` is set, and then retires all records. Fails if a writer or `say` fails.
 pub fn write(
     stop: &AtomicBool,
     folder: &Path,
@@ -40,13 +40,13 @@ pub fn write(
 pub struct Found {
     /// Its path.
     pub folder: PathBuf,
-    /// Whether it exists.
+    /// True if the folder exists.
     pub is_there: bool,
 }
 
 /// Finds the folder of a log's records:
-///   1. if nothing was promised, or all was taken back, there is nothing to look for;
-///   2. a missing folder is lost only if the user said so: its disk may not be mounted;
+///   1. if nothing is promised, or everything is retired, the folder need not exist;
+///   2. a missing folder counts as lost only if the user said so: its disk may not be mounted;
 ///   3. if a process still writes there, the power was not cut.
 pub fn find(path: &Path, log: &Log, may_be_lost: bool) -> Result<Found, VerifyFault> {
     let folder = path.join(&log.folder);

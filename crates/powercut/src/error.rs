@@ -10,10 +10,10 @@ use units::{Bytes, Exit};
 
 use crate::ledger::LedgerFault;
 
-/// Why a test ended early.
+/// An error that ended a test early.
 #[derive(Debug, thiserror::Error)]
 pub enum PowerCutError {
-    /// The image could not be made, cut off or mounted.
+    /// The image could not be created, cut off or mounted.
     #[error(transparent)]
     Image(#[from] ImageFault),
     /// The queue of its device could not be tuned.

@@ -1,4 +1,4 @@
-//! An image whose power we cut.
+//! The test of an image whose power diskperf cuts.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,14 +17,14 @@ use crate::places::Bounds;
 use crate::record::{Kind, Records, Verdict};
 use crate::writers::Writers;
 
-/// The power goes after at most so many acknowledged records. Guess: every kind is at work by then, and a round is over
-/// in a second also where a flush takes 20 ms.
+/// The power is cut after at most this many acknowledged records. A guess: by then records of every kind are written,
+/// and a round ends within a second even if a flush takes 20 ms.
 const MOST: u64 = 128;
 
-/// And at most so much later. Guess: as long as a flush takes.
+/// The longest delay after that. A guess: the time of a flush.
 const LATER: Duration = Duration::from_millis(4);
 
-/// How often the writers are looked after.
+/// The interval at which the writers are checked.
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// A round of the test.
@@ -39,9 +39,9 @@ struct Round {
 pub struct Cut {
     /// Bytes in the write cache of the device that were not flushed; `None` if they cannot be seen.
     pub unflushed_bytes: Option<u64>,
-    /// Why the file system could not be mounted afterwards.
+    /// The reason why the file system could not be mounted afterwards; `None` if it could.
     pub unmountable: Option<String>,
-    /// Each promised record.
+    /// The verdict on each promised record.
     pub judged: Vec<(Kind, Verdict)>,
 }
 
@@ -54,7 +54,7 @@ impl Cut {
 /// The progress and the results of the test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// This round begins, from 1.
+    /// A round begins. Its number counts from 1.
     Begins(u32),
     /// The control begins: one more round, without flushes.
     ControlBegins,
@@ -65,12 +65,12 @@ pub enum Event {
 }
 
 /// Cuts the power of an image `rounds` times:
-///   1. each power cut has a fresh file system, and records that look like no other's;
-///   2. the power goes after a random number of records, and a random moment later, so that it is no moment of the
-///      writers';
-///   3. by turns nothing that was not flushed lasts, and some of it by lot;
-///   4. where nothing was lost, losses are made once: the device is said to have no write cache, so that nobody flushes
-///      it. If none are found then, the test has shown nothing.
+///   1. each power cut has a fresh file system, and records with unique contents;
+///   2. the power is cut after a random number of records and a random delay, so that it does not depend on the
+///      writers' calls;
+///   3. in odd rounds no unflushed data survive, in even rounds a random part of them;
+///   4. if no records were lost, one more round forces losses: the kernel is told that the device has no write cache,
+///      so that it never flushes the device. If that round finds no losses, the test has proved nothing.
 pub fn cuts(
     image: &mut VolatileImage,
     (seed, rounds): (u64, u32),
@@ -106,13 +106,14 @@ pub fn cuts(
     Ok(())
 }
 
-/// A device that is said to have no write cache is not flushed, whatever file system is on it.
+/// Returns the setting that declares a device without write cache. The kernel then never flushes it, with any file
+/// system.
 fn no_write_cache() -> Setting {
     Setting { attribute: "write_cache".to_owned(), value: "write through".to_owned() }
 }
 
-/// Where the device cannot be said to have no write cache, nothing is shown. That it cannot be said to have one again
-/// is another thing.
+/// Converts an error of the control. If the write cache cannot be declared off, a clean result proves nothing. A
+/// failure to restore the setting stays an error of its own.
 fn without_control(error: PowerCutError) -> PowerCutError {
     match error {
         PowerCutError::Tuning(fault) if !matches!(fault, TuningFault::Restore { .. }) => {
@@ -122,7 +123,7 @@ fn without_control(error: PowerCutError) -> PowerCutError {
     }
 }
 
-/// Writes on a fresh file system, cuts the power, and looks what is there; nothing where it was told to stop.
+/// Writes on a fresh file system, cuts the power, and checks the records. `None` if the test was stopped.
 fn cut(image: &mut VolatileImage, round: Round, stop: &AtomicBool) -> Result<Option<Cut>, PowerCutError> {
     let Round { lasting, tuning, mut random } = round;
     // 1
@@ -139,7 +140,7 @@ fn cut(image: &mut VolatileImage, round: Round, stop: &AtomicBool) -> Result<Opt
     let folder = image.path().to_owned();
     let failed = |source| VerifyFault::Writers { path: folder.clone(), source };
     Writers::prepare(&folder, records).map_err(failed)?;
-    // So that what is lost of them is what was written later, whoever flushes.
+    // The prepared records become durable, so that only records written later can be lost.
     image.settle()?;
     let writers = Writers::start(&folder, records, bounds, move |note| {
         notes.lock().unwrap_or_else(PoisonError::into_inner).note(note);
@@ -160,12 +161,12 @@ fn cut(image: &mut VolatileImage, round: Round, stop: &AtomicBool) -> Result<Opt
         thread::sleep(PAUSE);
     }
     thread::sleep(Duration::from_nanos(random.below(LATER.as_nanos() as u64)));
-    // What is acknowledged from here on may have been too late.
+    // Records acknowledged from here on may have come after the power cut.
     let mut promised = ledger.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let unflushed_bytes = image.cut(lasting, &mut random)?;
-    // They fail now, of course.
+    // The writers fail now, as expected.
     let _ = writers.stop();
-    // What was taken back until then may be gone.
+    // Records retired until now may have been removed.
     promised.still_promised(&ledger.lock().unwrap_or_else(PoisonError::into_inner));
     tuned.map_or(Ok(()), Tuned::restore)?;
     match image.power_on() {
@@ -181,7 +182,7 @@ fn cut(image: &mut VolatileImage, round: Round, stop: &AtomicBool) -> Result<Opt
     }
 }
 
-/// Tunes the queue of the device, where that was asked for.
+/// Tunes the queue of the device, if that was requested.
 fn tune(image: &VolatileImage, settings: &[Setting]) -> Result<Option<Tuned>, PowerCutError> {
     let Some(device) = image.device().filter(|_| !settings.is_empty()) else { return Ok(None) };
     Ok(Some(Tuning::plan(device, settings)?.apply()?))

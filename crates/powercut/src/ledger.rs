@@ -1,10 +1,10 @@
-//! What was acknowledged: in memory, and as lines of text that outlive the computer where they are kept on another one.
+//! The acknowledged records: in memory, and as lines of text that survive the computer if they are kept on another one.
 //!
 //! ```text
-//!   diskperf-verify 1 9 512 FOLDER     the first line: the format, whose records these are, how many appended ones to
-//!                                      a file, and the folder that they are in
+//!   diskperf-verify 1 9 512 FOLDER     the first line: the format, the seed of the records, the number of appended
+//!                                      records in a file, and the folder of the records
 //!   create 17 1                        a record and its version are durable
-//!   retired create 400                 records below that number are promised no more: they are about to be removed
+//!   retired create 400                 records below that number are no longer promised: they are about to be removed
 //! ```
 
 use std::collections::BTreeMap;
@@ -13,68 +13,68 @@ use std::fmt;
 use crate::places::{Bounds, Places};
 use crate::record::Kind;
 
-/// How the first line begins.
+/// The beginning of the first line.
 const FORMAT: &str = "diskperf-verify 1";
 
-/// What a line begins with that takes promises back.
+/// The first word of a line that retires records.
 const RETIRED: &str = "retired";
 
-/// One thing that is said about records.
+/// An event of the writers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
     /// This version of a record is durable.
     Acknowledged {
-        /// How it was written.
+        /// The kind of the record.
         kind: Kind,
-        /// Its number among the records of its kind.
+        /// The number of the record among those of its kind.
         number: u64,
-        /// Its version, from 1.
+        /// The version of the record, from 1.
         version: u64,
     },
-    /// Records below this number are promised no more.
+    /// Records below this number are no longer promised.
     Retired {
-        /// Their kind.
+        /// The kind of the records.
         kind: Kind,
         /// The first number that is still promised.
         below: u64,
     },
 }
 
-/// Every record that is promised, and the latest version of it.
+/// The promised records, each with its latest version. A record is promised if it is acknowledged and not retired.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     versions: BTreeMap<(Kind, u64), u64>,
 }
 
-/// What one call of the writers promised, as it was kept elsewhere.
+/// The promises of one run of the writers, as text that was kept elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
-    /// What tells its records from those of others.
+    /// The seed, which distinguishes its records from those of other runs.
     pub seed: u64,
-    /// How many there are of a kind: appended ones to a file.
+    /// The number of records that bounds each kind; also the number of appended records in a file.
     pub records: u64,
-    /// The name of the folder that they are in.
+    /// The name of the folder of the records.
     pub folder: String,
-    /// What is promised.
+    /// The promised records.
     pub ledger: Ledger,
 }
 
-/// Why lines are no log.
+/// The reason why a text is not a log.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LedgerFault {
-    /// The first line is another.
+    /// The first line is not a heading.
     #[error("it does not begin like the output of `diskperf verify --write`")]
     NotALog,
-    /// It has more bytes than are read.
+    /// The text has more bytes than diskperf reads.
     #[error("it is larger than 1 GB")]
     TooLong,
-    /// A line says nothing that could be meant.
+    /// The line with this number, from 1, is not an event.
     #[error("line {0} is not from diskperf verify")]
     BadLine(usize),
 }
 
 impl Ledger {
-    /// Takes notice.
+    /// Records an event.
     pub fn note(&mut self, note: Note) {
         match note {
             Note::Acknowledged { kind, number, version } => {
@@ -85,19 +85,19 @@ impl Ledger {
         }
     }
 
-    /// Leaves out what is promised no more by then: it may have been removed.
+    /// Removes records that `then` no longer promises: their files may have been removed.
     pub fn still_promised(&mut self, then: &Ledger) {
         self.versions.retain(|record, _| then.versions.contains_key(record));
     }
 
-    /// All that is promised, kind by kind: number and version.
+    /// Returns the promised records, kind by kind: kind, number and version.
     pub fn promises(&self) -> impl Iterator<Item = (Kind, u64, u64)> {
         self.versions.iter().map(|((kind, number), version)| (*kind, *number, *version))
     }
 }
 
 impl Note {
-    /// Takes all records back, of every kind.
+    /// Returns the events that retire all records of every kind.
     pub fn all_retired() -> [Note; 4] {
         Kind::ALL.map(|kind| Note::Retired { kind, below: u64::MAX })
     }
@@ -113,12 +113,12 @@ impl fmt::Display for Note {
 }
 
 impl Log {
-    /// The first line.
+    /// Returns the first line of a log.
     pub fn heading(seed: u64, records: u64, folder: &str) -> String {
         format!("{FORMAT} {seed} {records} {folder}")
     }
 
-    /// Reads the lines. The last one is left out where it does not end: the power went while it was written.
+    /// Parses the lines of a log. A last line without a line end is ignored: the power was cut while it was written.
     pub fn parse(text: &str) -> Result<Log, LedgerFault> {
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut lines = whole.split('\n').enumerate();
@@ -134,7 +134,7 @@ impl Log {
         let mut words = line.strip_prefix(FORMAT)?.strip_prefix(' ')?.splitn(3, ' ');
         let (seed, records, folder) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?, words.next()?);
         let is_name = !["", ".", ".."].contains(&folder) && !folder.contains(['/', '\0']);
-        // Others were never printed, and have no place.
+        // Other names and numbers are never printed by diskperf.
         (is_name && (1..=Bounds::MOST).contains(&records)).then(|| Log {
             seed,
             records,
@@ -238,7 +238,7 @@ mod tests {
             "retired create",
             "create 1 1 1",
             " create 1 1",
-            // Where no record has a place.
+            // Numbers of records that cannot exist.
             "overwrite 9999999999999999999 1",
             "overwrite 32 1",
             "replace 8 1",

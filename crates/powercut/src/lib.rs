@@ -1,18 +1,18 @@
-//! Whether what was acknowledged as durable is there after a power cut.
+//! Power-cut test: checks that records acknowledged as durable survive a power cut.
 //!
 //! ```text
-//!   writers ── stamped records (record) ── acknowledged when the call for durability is back ──> ledger
-//!   power cut (image: we cut it; directory: you do); mounted again
+//!   writers ── stamped records (record) ── acknowledged when the sync call returns ──> ledger
+//!   power cut (image: diskperf cuts it; directory: you do); mounted again
 //!   check ── each acknowledged record is read and judged (record) ──> missing, torn, stale, or intact
 //! ```
 //!
 //! Policy:
-//!   1. a record is acknowledged when every call that makes it durable has returned well, and not before;
-//!   2. what was acknowledged before the power went is judged, and nothing else: an overwrite that was on its way may
-//!      have happened, wholly or in part, or not;
-//!   3. a record that was replaced by renaming is old or new, never something between.
+//!   1. a record is acknowledged when every call that makes it durable has succeeded, and not before;
+//!   2. only records acknowledged before the power cut are judged: an overwrite in flight may have happened, in whole
+//!      or in part, or not;
+//!   3. a record that is replaced by renaming is old or new, never a mixture.
 //!
-//! Prints nothing: results and progress go to the caller.
+//! The crate prints nothing: results and progress go to the caller.
 
 mod check;
 mod directory;

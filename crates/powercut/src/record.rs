@@ -1,20 +1,21 @@
-//! What a record is: sixteen KiB of which every sector says whose it is. Pure: no file, no device.
+//! Records: 16 KiB in which every sector identifies its record. This module does not access files or devices.
 //!
-//! A sector of 512 bytes is the smallest thing that a disk writes whole. Each begins with a stamp: which record it
-//! belongs to, which version of that, and where in it; the rest follows from the stamp, so that every byte is checked.
+//! A sector of 512 bytes is the smallest unit that a disk writes atomically. Each begins with a stamp: its record, the
+//! version of the record, and its position in it. The remaining bytes are computed from the stamp, so that every byte
+//! is checked.
 
 use kernel::{STAMP_BYTES, stamp};
 use units::Prng;
 use units::fnv1a;
 
-/// What a disk writes whole or not at all: the smallest sector there is.
+/// The smallest sector of a disk, in bytes: a disk writes it completely or not at all.
 pub const SECTOR: usize = 512;
 
-/// Bytes of a record: several pages and several blocks of any file system, so that it can be torn. Of more, fewer would
-/// be acknowledged in a round.
+/// Bytes of a record: several pages, and several blocks of any file system, so that a record can be torn. Larger
+/// records would be fewer in a round.
 pub const RECORD: usize = 16 << 10;
 
-/// In which way a record is written and made durable.
+/// The way in which a record is written and made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A new file; `fsync` of it, then of its directory.
@@ -28,10 +29,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Kind; 4] = [Kind::Create, Kind::Append, Kind::Overwrite, Kind::Replace];
 
-    /// As it is printed.
+    /// The name, as it is printed.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Create => "create",
@@ -41,34 +42,34 @@ impl Kind {
         }
     }
 
-    /// The kind of this name.
+    /// Returns the kind with this name.
     pub fn named(name: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
-/// What became of an acknowledged record.
+/// The state of an acknowledged record after the power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is there, or a newer one that was on its way.
+    /// The record is present, in the acknowledged version or a newer one that was in flight.
     Intact,
-    /// Nothing of it is there.
+    /// No part of the record is present.
     Missing,
-    /// Part of it is there, and part of it is something else.
+    /// Only a part of the record is present; the rest has other contents.
     Torn,
-    /// An older version is there, whole.
+    /// An older version is present, complete.
     Stale,
 }
 
-/// The records of one round: no other round, and no other run, has one that looks the same.
+/// The records of one round. Records of other rounds and runs have different contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Records {
-    /// What tells this round from others.
+    /// The seed, which distinguishes this round from others.
     pub seed: u64,
 }
 
 impl Records {
-    /// The bytes of a record's version.
+    /// Returns the bytes of a version of a record.
     pub fn bytes(self, kind: Kind, number: u64, version: u64) -> Vec<u8> {
         let identity = self.identity(kind, number);
         let mut bytes = vec![0; RECORD];
@@ -78,12 +79,12 @@ impl Records {
         bytes
     }
 
-    /// What these bytes, which stand where the record belongs, tell of it, of which that version was acknowledged:
-    ///   1. as many bytes as it has, every sector of that version or of a later one: intact; of a record that is
-    ///      replaced whole, all of the same;
-    ///   2. every sector of one older version: stale;
-    ///   3. no sector of any version: missing;
-    ///   4. all else: torn.
+    /// Judges the bytes at the position of a record whose version `acknowledged` was acknowledged:
+    ///   1. intact: full length, and every sector has that version or a later one. A record of kind `Replace` must have
+    ///      the same version in all sectors;
+    ///   2. stale: every sector has the same older version;
+    ///   3. missing: no sector has any version;
+    ///   4. torn: everything else.
     pub fn judge(self, kind: Kind, number: u64, acknowledged: u64, bytes: &[u8]) -> Verdict {
         let identity = self.identity(kind, number);
         let sectors = bytes.chunks_exact(SECTOR).take(RECORD / SECTOR).enumerate();
@@ -109,7 +110,7 @@ impl Records {
     }
 }
 
-/// Writes a sector: its stamp, then what follows from it.
+/// Fills a sector: its stamp, then bytes computed from it.
 fn fill(sector: &mut [u8], identity: u64, version: u64, index: usize) {
     let place = version.wrapping_mul(RECORD as u64).wrapping_add((index * SECTOR) as u64);
     let (head, rest) = sector.split_at_mut(STAMP_BYTES);
@@ -120,7 +121,7 @@ fn fill(sector: &mut [u8], identity: u64, version: u64, index: usize) {
     }
 }
 
-/// The version that a sector is of; nothing where any byte of it is not of this record in this place.
+/// Returns the version of a sector; `None` if any byte differs from this record at this position.
 fn version(sector: &[u8], identity: u64, index: usize) -> Option<u64> {
     let place = u64::from_le_bytes(sector.get(8..STAMP_BYTES)?.try_into().ok()?);
     let version = place / RECORD as u64;
@@ -143,7 +144,7 @@ mod tests {
         RECORDS.judge(Kind::Overwrite, 3, 5, bytes)
     }
 
-    /// The first so many sectors of the one, then the other.
+    /// Returns the first sectors of `one`, then the rest of `other`.
     fn mixed(sectors: usize, one: &[u8], other: &[u8]) -> Vec<u8> {
         [&one[..sectors * SECTOR], &other[sectors * SECTOR..]].concat()
     }

@@ -1,4 +1,4 @@
-//! Who writes: one thread for each kind, as fast as it can, until it is told to stop or cannot write any more.
+//! The writers: one thread for each kind of record. Each writes as fast as it can, until it is stopped or a call fails.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -14,14 +14,14 @@ use crate::ledger::Note;
 use crate::places::{Bounds, Places, REPLACED, SLOTS};
 use crate::record::{Kind, Records};
 
-/// The writers.
+/// The running writers.
 pub struct Writers {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<io::Result<()>>>,
 }
 
 impl Writers {
-    /// Makes what they write over, durable, in an empty folder.
+    /// Creates the records that will be overwritten or replaced, durable, in an empty folder.
     pub fn prepare(folder: &Path, records: Records) -> io::Result<()> {
         let places = Places(folder);
         for kind in Kind::ALL {
@@ -32,8 +32,8 @@ impl Writers {
         sync_folder(folder)
     }
 
-    /// Lets them begin in a folder that was prepared. `say` hears of every record when it is acknowledged, first of
-    /// those that were prepared; where it fails, its writer ends.
+    /// Starts the writers in a prepared folder. `say` receives every acknowledged record, the prepared ones first. If
+    /// it fails, its writer ends.
     pub fn start(
         folder: &Path,
         records: Records,
@@ -60,12 +60,12 @@ impl Writers {
         Ok(Writers { stop, threads })
     }
 
-    /// Whether one of them has ended, which it does by itself only where it failed.
+    /// True if a writer has ended. Before [`Writers::stop`], that happens only if it failed.
     pub fn has_one_ended(&self) -> bool {
         self.threads.iter().any(JoinHandle::is_finished)
     }
 
-    /// Tells them to stop and waits until they have. Says what the first failed of, where one did.
+    /// Stops the writers and waits for their end. Returns the error of the first that failed.
     pub fn stop(mut self) -> io::Result<()> {
         self.end()
     }
@@ -83,7 +83,7 @@ impl Drop for Writers {
     }
 }
 
-/// What is there before the first record is acknowledged.
+/// Creates the records of a kind that exist before the first acknowledgement.
 fn prepare(places: &Places, kind: Kind, records: Records) -> io::Result<()> {
     match kind {
         Kind::Create | Kind::Append => Ok(()),
@@ -125,8 +125,8 @@ impl<Say: Fn(Note) -> io::Result<()>> Writer<'_, Say> {
         self.places.record(kind, number, self.bounds.records)
     }
 
-    /// New files; where there are enough, the older half is taken back, and what was taken back before is removed: by
-    /// now whoever listens knows that, where what is said takes its time.
+    /// Creates new files. When there are enough, the older half is retired, and the files retired before are removed.
+    /// The delay gives a slow listener of `say` time to learn that they are retired.
     fn create(&self) -> io::Result<()> {
         let folder = File::open(self.places.folder(Kind::Create))?;
         let (mut oldest, mut promised) = (0, 0);
@@ -148,15 +148,15 @@ impl<Say: Fn(Note) -> io::Result<()>> Writer<'_, Say> {
         Ok(())
     }
 
-    /// Records at the end of a file; when it is full, of another, and the one before is taken back. The one before
-    /// that, which was taken back earlier, is removed.
+    /// Appends records to a file. When it is full, the next file begins and the previous one is retired. The file
+    /// retired before that is removed.
     fn append(&self) -> io::Result<()> {
         let in_log = self.bounds.records;
         let folder = File::open(self.places.folder(Kind::Append))?;
         for first in (0..).step_by(in_log as usize) {
             let path = self.path(Kind::Append, first).0;
             let mut file = OpenOptions::new().append(true).create_new(true).open(path)?;
-            // The name once; the calls below are for the data.
+            // The new name is made durable once; the calls below sync only data.
             file.sync_all()?;
             folder.sync_all()?;
             for number in first..first + in_log {
@@ -177,7 +177,7 @@ impl<Say: Fn(Note) -> io::Result<()>> Writer<'_, Say> {
         Ok(())
     }
 
-    /// Records in one file, each time any of them.
+    /// Overwrites records in one file, in random order.
     fn overwrite(&self) -> io::Result<()> {
         let file = OpenOptions::new().write(true).open(self.path(Kind::Overwrite, 0).0)?;
         let mut versions = [1; SLOTS as usize];
@@ -194,7 +194,7 @@ impl<Say: Fn(Note) -> io::Result<()>> Writer<'_, Say> {
         Ok(())
     }
 
-    /// Files that are written beside and renamed over, in turn.
+    /// Writes new files and renames them over the old ones, in turn.
     fn replace(&self) -> io::Result<()> {
         let folder = self.places.folder(Kind::Replace);
         let opened = File::open(&folder)?;
@@ -204,7 +204,7 @@ impl<Say: Fn(Note) -> io::Result<()>> Writer<'_, Say> {
             }
             let (number, version) = (turn % REPLACED, turn / REPLACED + 2);
             let beside = folder.join("new");
-            // Emptied, should an earlier one be there: it is of nobody else.
+            // Truncates the file of an earlier attempt, if there is one: no other program uses this name.
             let mut file = File::create(&beside)?;
             file.write_all(&self.records.bytes(Kind::Replace, number, version))?;
             file.sync_all()?;
@@ -240,7 +240,8 @@ mod tests {
             Ok(())
         })
         .expect("they begin");
-        // All records of all kinds, and some taken back. Which writer comes first is the scheduler's choice.
+        // Waits for all prepared records, some records of the other kinds, and some retirements. The scheduler chooses
+        // which writer comes first.
         let count = |ledger: &Ledger, kind| ledger.promises().filter(|(of, ..)| *of == kind).count() as u64;
         let has_all = |(ledger, notes): &(Ledger, i32)| {
             let least = [(Kind::Overwrite, SLOTS), (Kind::Replace, REPLACED), (Kind::Create, 1), (Kind::Append, 1)];
@@ -262,13 +263,13 @@ mod tests {
         assert!(judged.iter().all(|(_, verdict)| *verdict == Verdict::Intact), "{judged:?}");
     }
 
-    /// So that who hears late that it was taken back does not miss it.
+    /// A listener that learns late of the retirement must not report the records as missing.
     #[test]
     fn what_is_taken_back_is_there_a_while_longer() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let (records, bounds) = (Records { seed: 3 }, Bounds { records: 4 });
         Writers::prepare(folder.path(), records).expect("it is prepared");
-        // Of each kind how often that was looked at; and how often it was gone, or there were too many.
+        // The checks of each kind; and the checks in which a file was missing, or there were too many.
         let seen = Arc::new(Mutex::new(([0, 0], 0)));
         let (heard, path) = (Arc::clone(&seen), folder.path().to_owned());
         let newest = Arc::new(Mutex::new([None, None]));
@@ -292,7 +293,7 @@ mod tests {
             Ok(())
         })
         .expect("they begin");
-        // Several turns of both.
+        // Several retirements of both kinds.
         while seen.lock().expect("nobody panicked").0.iter().any(|looks| *looks < 40) {
             assert!(!writers.has_one_ended());
             thread::sleep(Duration::from_millis(1));
