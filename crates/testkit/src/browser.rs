@@ -1,5 +1,5 @@
-//! A browser without a window, for pages that the product writes: Debian's chromium, driven by its chromedriver (W3C
-//! WebDriver, and through it Chromium's own commands). What can be wrong with a page is found by [`look`].
+//! A headless browser for tests of the pages that diskperf writes: Debian's chromium, driven by its chromedriver (W3C
+//! WebDriver, and through it Chromium's own commands). [`look`] finds faults of a page.
 
 pub mod look;
 mod wire;
@@ -18,14 +18,14 @@ use tempfile::TempDir;
 
 use crate::tool;
 
-/// The browser, and the program that drives it.
+/// The browser and its driver.
 const PROGRAMS: [&str; 2] = ["chromium", "chromedriver"];
 
-/// How the browser is started, besides its profile.
-///   - `no-sandbox`, `disable-dev-shm-usage`: as root and in containers it does not start else;
+/// The arguments of the browser, without its profile.
+///   - `no-sandbox`, `disable-dev-shm-usage`: required as root and in containers;
 ///   - `hide-scrollbars`, `force-color-profile`: a page looks the same everywhere;
-///   - `host-resolver-rules`: a page that asks for another machine is found out by its request, which goes nowhere;
-///   - the others: it asks nobody for anything of its own.
+///   - `host-resolver-rules`: a request for another host is recorded but not sent;
+///   - the others: the browser sends no requests of its own.
 const ARGUMENTS: [&str; 12] = [
     "--headless=new",
     "--no-sandbox",
@@ -41,68 +41,68 @@ const ARGUMENTS: [&str; 12] = [
     "--no-first-run",
 ];
 
-/// What chromedriver says when it listens, before the number of its port.
+/// The message of chromedriver when it listens, up to the port number.
 const LISTENS: &str = "started successfully on port ";
 
-/// How long what was told to end may take; it takes milliseconds.
+/// The longest wait for processes that were killed; they need milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A browser with one window; dropping it ends it and its driver, and removes its profile.
+/// A browser with one window. Dropping it ends the browser and its driver, and removes its profile.
 #[derive(Debug)]
 pub struct Browser {
     driver: Child,
-    /// What the driver says besides; it would die of a closed pipe.
+    /// The further output of the driver. The pipe stays open because closing it would kill the driver.
     says: BufReader<ChildStdout>,
     port: u16,
-    /// The path of its session, once it has one.
+    /// The path of the WebDriver session; `None` before it begins.
     session: Option<String>,
-    /// Its profile, home and temporary files, and the driver's log.
+    /// The folder of profile, home, temporary files and the driver's log.
     folder: TempDir,
 }
 
-/// How a page is shown. Pixels are those of style sheets, and of the picture too.
+/// The window and the medium of a page. A pixel is a CSS pixel, and also a pixel of the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
-    /// How wide the window is, without a border.
+    /// The width of the window without its border, in pixels.
     pub width: u32,
-    /// How high it is.
+    /// The height of the window, in pixels.
     pub height: u32,
-    /// Light, dark or on paper.
+    /// The medium: light screen, dark screen or paper.
     pub medium: Medium,
 }
 
-/// What a page is shown on.
+/// The medium of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// A screen of a person who likes it light.
+    /// A screen of a user who prefers light colours.
     Light,
-    /// A screen of a person who likes it dark.
+    /// A screen of a user who prefers dark colours.
     Dark,
     /// Paper.
     Print,
 }
 
-/// A key that is pressed; the number that WebDriver has for it.
+/// A key, with its WebDriver code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// To what comes next.
+    /// Moves the focus to the next element.
     Tab = 0xE004,
-    /// Does what is focused.
+    /// Activates the focused element.
     Enter = 0xE007,
-    /// Away with it.
+    /// Closes or cancels.
     Escape = 0xE00C,
-    /// To the next of several that stand in a row.
+    /// Moves to the next one of several items in a row.
     Right = 0xE014,
 }
 
-/// Which programs of the two are missing here; the reason of a skip.
+/// Returns the reason to skip a test if chromium or chromedriver is missing; `None` if both are installed.
 pub fn missing() -> Option<String> {
     let missing: Vec<&str> = PROGRAMS.into_iter().filter(|name| tool(name).is_none()).collect();
     (!missing.is_empty()).then(|| format!("needs {}", missing.join(" and ")))
 }
 
 impl Browser {
-    /// Starts one.
+    /// Starts a browser.
     pub fn start() -> Result<Browser, String> {
         let [browser, driver] = PROGRAMS.map(|name| tool(name).ok_or_else(|| format!("{name} is not installed")));
         let folder = TempDir::with_prefix("diskperf-browser-").map_err(|error| format!("no folder: {error}"))?;
@@ -114,21 +114,21 @@ impl Browser {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            // The browser and all its processes are in it too: they end together.
+            // The browser and all its processes join this group, so that they end together.
             .process_group(0)
             .spawn()
             .map_err(|error| format!("chromedriver does not start: {error}"))?;
         let says = BufReader::new(driver.stdout.take().expect("it is a pipe"));
         let mut this = Browser { driver, says, port: 0, session: None, folder };
         let begun = this.listens().and_then(|()| this.begin(&browser?));
-        // Whatever went wrong, the driver's log tells more.
+        // The driver's log explains an error in more detail.
         begun.map(|()| this).map_err(|error| match fs::read_to_string(log) {
             Ok(text) => format!("{error}\n{text}"),
             Err(_) => error,
         })
     }
 
-    /// Waits until the driver says at which port it listens.
+    /// Waits until the driver prints the port at which it listens.
     fn listens(&mut self) -> Result<(), String> {
         let mut line = String::new();
         loop {
@@ -145,7 +145,7 @@ impl Browser {
         }
     }
 
-    /// Begins the session, and with it the browser.
+    /// Begins the session, which starts the browser.
     fn begin(&mut self, browser: &Path) -> Result<(), String> {
         let profile = format!("--user-data-dir={}", self.folder.path().join("profile").display());
         let arguments: Vec<&str> = ARGUMENTS.into_iter().chain([profile.as_str()]).collect();
@@ -158,24 +158,25 @@ impl Browser {
         let answer = wire::ask(self.port, "/session", &body)?;
         let id = answer["sessionId"].as_str().ok_or_else(|| format!("no session: {answer}"))?;
         self.session = Some(format!("/session/{id}"));
-        // It begins with a page of its own, which fetches and says things.
+        // The browser opens a start page that makes requests and writes to the console, so it is replaced.
         self.post("url", &json!({"url": "about:blank"}))?;
         Ok(())
     }
 
-    /// Has the session do something.
+    /// Sends a command of the session.
     fn post(&self, what: &str, body: &Value) -> Result<Value, String> {
         let session = self.session.as_deref().expect("it has begun");
         wire::ask(self.port, &format!("{session}/{what}"), body).map_err(|error| format!("{what}: {error}"))
     }
 
-    /// One of Chromium's own commands.
+    /// Sends one of Chromium's own commands.
     fn command(&self, name: &str, parameters: &Value) -> Result<Value, String> {
         self.post("goog/cdp/execute", &json!({"cmd": name, "params": parameters}))
             .map_err(|error| format!("{name}: {error}"))
     }
 
-    /// Opens a file, and waits until the page is complete. What the page before said and asked for is forgotten.
+    /// Opens a file and waits until the page is complete. Console messages and requests of the previous page are
+    /// discarded.
     pub fn open(&self, file: &Path) -> Result<(), String> {
         self.console()?;
         self.requests()?;
@@ -183,13 +184,12 @@ impl Browser {
         Ok(())
     }
 
-    /// Runs a script in the page, with these `arguments`, and gives back what it returns; what it promises is waited
-    /// for.
+    /// Runs a script in the page with these `arguments`, and returns its result. A promise is awaited.
     pub fn run(&self, script: &str, arguments: &[Value]) -> Result<Value, String> {
         self.post("execute/sync", &json!({"script": script, "args": arguments}))
     }
 
-    /// Shows the page so, and waits until it is drawn.
+    /// Shows the page in this view, and waits until it is drawn.
     pub fn show(&self, view: View) -> Result<(), String> {
         let View { width, height, medium } = view;
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
@@ -201,7 +201,7 @@ impl Browser {
         self.settle()
     }
 
-    /// Waits until what was begun is drawn: what waits for a frame or two, as scripts do that measure, has had them.
+    /// Waits until pending changes are drawn: scripts that measure after a frame or two have done so.
     pub fn settle(&self) -> Result<(), String> {
         const FRAMES: &str = "const frame = () => new Promise(requestAnimationFrame);
             return frame().then(frame).then(frame)";
@@ -209,14 +209,14 @@ impl Browser {
         Ok(())
     }
 
-    /// What the page, or the browser about it, has written to the console since this was last asked.
+    /// Returns the console messages of the page and of the browser since the last call.
     pub fn console(&self) -> Result<Vec<String>, String> {
         let entries = self.post("se/log", &json!({"type": "browser"}))?;
         let text = |entry: &Value| entry["message"].as_str().unwrap_or_default().to_owned();
         Ok(entries.as_array().into_iter().flatten().map(text).collect())
     }
 
-    /// The addresses that were asked for since this was last asked, in order: the page first.
+    /// Returns the addresses that were requested since the last call, in order: the page first.
     pub fn requests(&self) -> Result<Vec<String>, String> {
         let entries = self.post("se/log", &json!({"type": "performance"}))?;
         let mut addresses = Vec::new();
@@ -242,7 +242,7 @@ impl Browser {
         Ok(())
     }
 
-    /// A picture (PNG) of the page from its top left corner, so wide and so high, whatever of it is in the window.
+    /// Returns a picture (PNG) of the page from its top left corner, in this size, beyond the window too.
     pub fn picture(&self, width: u32, height: u32) -> Result<Vec<u8>, String> {
         let clip = json!({"x": 0, "y": 0, "width": width, "height": height, "scale": 1});
         let wanted = json!({"format": "png", "captureBeyondViewport": true, "clip": clip});
@@ -250,18 +250,18 @@ impl Browser {
         wire::from_base64(answer["data"].as_str().unwrap_or_default()).ok_or_else(|| "no picture came".to_owned())
     }
 
-    /// The page on paper (PDF), as it would be printed.
+    /// Returns the page as it would be printed (PDF).
     pub fn printed(&self) -> Result<Vec<u8>, String> {
         let pages = self.post("print", &json!({"background": true}))?;
         wire::from_base64(pages.as_str().unwrap_or_default()).ok_or_else(|| "no pages came".to_owned())
     }
 
-    /// Where its profile is.
+    /// Returns the folder of the profile.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The process that drives it, whose number its process group has too.
+    /// Returns the driver's process, whose ID is also that of its process group.
     fn group(&self) -> Pid {
         Pid::from_child(&self.driver)
     }
@@ -269,19 +269,19 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Nothing of it is to be kept, so nobody is asked. The driver lives or was not waited for: the number is its
-        // own.
+        // The processes have nothing to save, so they are killed. The driver is alive or not yet waited for, so its ID
+        // cannot belong to another process.
         let began = Instant::now();
         let _ = kill_process_group(self.group(), Signal::KILL);
         let _ = self.driver.wait();
-        // Who still ends could write into the folder that is removed next.
+        // A process that is still ending could write into the folder that is removed next.
         while test_kill_process_group(self.group()).is_ok() && began.elapsed() < PATIENCE {
             thread::sleep(Duration::from_millis(2));
         }
     }
 }
 
-/// The address of a file.
+/// Returns the `file://` address of a file.
 pub fn url_of(file: &Path) -> Result<String, String> {
     let file: PathBuf = file.canonicalize().map_err(|error| format!("{}: {error}", file.display()))?;
     let path = file.to_str().ok_or_else(|| format!("{} is no text", file.display()))?;

@@ -1,4 +1,4 @@
-//! The browser, and what looks at pages in it, on pages whose faults are known: each is found, and a good page has
+//! Tests of the browser and of the search for page faults, with known pages: every fault is found, and a good page has
 //! none.
 
 use std::fs;
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use testkit::browser::{self, Browser, Key, Medium, View, look};
 
-/// A page as it should be. What comes near to a fault is none: lines that stand close, a table that scrolls, words for
-/// listeners only, closed details, letters on a bar that is drawn.
+/// A page without faults. It has cases that are close to faults: narrow lines, a table that scrolls, words for screen
+/// readers only, closed details, letters on a drawn bar.
 const GOOD: &str = r##"<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Good</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>
 :root { color-scheme: light dark } body { margin: 8px; font: 16px/1.1 sans-serif }
@@ -47,7 +47,7 @@ body { margin: 8px } .over { position: absolute; left: 20px; top: 300px }
 <img src="https://example.invalid/pixel.png" alt="">
 <script>console.log('hello'); throw new Error('broken')</script></body></html>"##;
 
-/// What is found in it. Each but the last begins a sentence, or is in one.
+/// The faults that must be found in it, each as the beginning of its sentence.
 const LAYOUT: [&str; 6] = [
     "the page is 1508 px wide in a window of 1280 px",
     "\"underneath\" and \"on top of it\" overlap by ",
@@ -74,7 +74,7 @@ const STRUCTURE: [&str; 12] = [
 
 const WIDE: View = View { width: 1280, height: 800, medium: Medium::Light };
 
-/// Each of these was found, and nothing else.
+/// Checks that exactly these faults were found.
 fn found(faults: &[String], expected: &[&str]) {
     for words in expected {
         assert!(faults.iter().any(|fault| fault.starts_with(words)), "{words}: {faults:#?}");
@@ -129,7 +129,7 @@ fn looks(browser: &Browser) -> Result<(), String> {
     browser.press(&[Key::Tab])?;
     let mut pressed = Vec::new();
     for _ in 0..2 {
-        // Where the keyboard scrolls what can be scrolled, it stops there first.
+        // If the keyboard can scroll an element, that element gets the focus first.
         if !look::holds(browser, "return document.activeElement.tagName === 'BUTTON'")? {
             browser.press(&[Key::Tab])?;
         }

@@ -1,5 +1,5 @@
-//! What goes between a test and chromedriver: HTTP/1.1 with JSON, one connection for each request, as much of it as the
-//! driver speaks.
+//! The protocol between a test and chromedriver: HTTP/1.1 with JSON, one connection for each request, only the parts
+//! that the driver uses.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// How long an answer may take, so that a hang is found: a page is opened within a second, on a busy machine in a few.
+/// The longest wait for an answer, so that a hang is found. A page opens within a second, on a busy machine within a
+/// few.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Posts to the driver at this port, and gives back the `value` of its answer; what it refuses is an error.
+/// Posts to the driver at this port, and returns the `value` of its answer. A refusal is an error.
 pub fn ask(port: u16, path: &str, body: &Value) -> Result<Value, String> {
     let failed = |error| format!("chromedriver does not answer: {error}");
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map_err(failed)?;
@@ -31,7 +32,7 @@ pub fn ask(port: u16, path: &str, body: &Value) -> Result<Value, String> {
     }
 }
 
-/// The body of an answer, as long as its head says.
+/// Reads the body of an answer, with the length given in its header.
 fn answer(from: &mut impl BufRead) -> std::io::Result<String> {
     let mut length = 0;
     loop {
@@ -50,7 +51,7 @@ fn answer(from: &mut impl BufRead) -> std::io::Result<String> {
     Ok(body)
 }
 
-/// The bytes of base64 (RFC 4648, section 4); nothing where it is none.
+/// Decodes base64 (RFC 4648, section 4); `None` if the text is not base64.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     let six = |letter: u8| match letter {
         b'A'..=b'Z' => Some(letter - b'A'),
@@ -64,7 +65,7 @@ pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     let letters: Vec<u8> = text.trim_end_matches('=').bytes().map(six).collect::<Option<_>>()?;
     for four in letters.chunks(4) {
         let bits = four.iter().enumerate().fold(0, |bits, (place, six)| bits | u32::from(*six) << (26 - 6 * place));
-        // Four letters are three bytes; three are two, and two are one.
+        // Four letters are three bytes; three letters are two bytes, and two letters are one byte.
         bytes.extend_from_slice(&bits.to_be_bytes()[..four.len() * 3 / 4]);
     }
     (!bytes.is_empty()).then_some(bytes)
