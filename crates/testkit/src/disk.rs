@@ -1,4 +1,5 @@
-//! A loop device on a file of the test's own: a disk that may be limited, filled and broken, and what is mounted of it.
+//! A loop device on a file, and file systems mounted from it: a private disk of a test that can be limited, filled and
+//! broken.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -10,8 +11,7 @@ use tempfile::TempDir;
 
 use crate::{has_tool, run, tool, use_tool};
 
-/// Says why a test can have no disk of its own here, if it cannot, and returns; names the tools that it needs besides:
-/// `need_disk!("mkfs.ext4")`.
+/// Skips the test if it cannot have a loop device here, or lacks one of the given tools: `need_disk!("mkfs.ext4")`.
 #[macro_export]
 macro_rules! need_disk {
     ($($tool:expr),*) => {
@@ -21,7 +21,7 @@ macro_rules! need_disk {
     };
 }
 
-/// Why there can be no disk here that a test makes with these tools; see [`need_disk!`].
+/// Returns the reason why a test cannot have a loop device, or these tools; `None` if it can. See [`need_disk!`].
 pub fn impossible(tools: &[&str]) -> Option<String> {
     let capabilities = rustix::thread::capabilities(None);
     let may = capabilities.is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN));
@@ -32,7 +32,7 @@ pub fn impossible(tools: &[&str]) -> Option<String> {
     Some(format!("{missing} is not installed"))
 }
 
-/// An attached loop device; dropping it detaches it.
+/// An attached loop device. Dropping it detaches the device.
 #[derive(Debug)]
 pub struct LoopDisk {
     node: PathBuf,
@@ -40,22 +40,22 @@ pub struct LoopDisk {
 }
 
 impl LoopDisk {
-    /// Attaches a free loop device to the file, past the page cache where the file allows it. Needs root.
+    /// Attaches a free loop device to the file. It bypasses the page cache if the file allows that. Needs root.
     pub fn attach(file: &Path) -> Result<LoopDisk, String> {
         LoopDisk::attach_with(file, "--direct-io=on")
     }
 
-    /// The same through the page cache, which is then a cache below whatever stands on the device.
+    /// Attaches a loop device that uses the page cache, which is then a cache below the file system on the device.
     pub fn attach_through_cache(file: &Path) -> Result<LoopDisk, String> {
         LoopDisk::attach_with(file, "--direct-io=off")
     }
 
-    /// The same, so that it can only be read.
+    /// Attaches a read-only loop device.
     pub fn attach_read_only(file: &Path) -> Result<LoopDisk, String> {
         LoopDisk::attach_with(file, "--read-only")
     }
 
-    /// Takes over a device that a test has attached in its own way, and detaches it.
+    /// Takes over a device that a test has attached itself, and detaches it at the end.
     pub fn adopt(node: PathBuf) -> LoopDisk {
         LoopDisk { node, is_ours: true }
     }
@@ -70,8 +70,8 @@ impl LoopDisk {
         }
     }
 
-    /// Leaves it to whoever holds it, a mount for one: when the last lets it go it is detached, also where
-    /// this process is killed.
+    /// Detaches the device lazily: the kernel detaches it when its last user, such as a mount, closes it, even if this
+    /// process is killed.
     pub fn leave(&mut self) {
         if std::mem::take(&mut self.is_ours)
             && let Some(losetup) = tool("losetup")
@@ -80,23 +80,24 @@ impl LoopDisk {
         }
     }
 
-    /// Its path under /dev; from here on, the caller detaches it.
+    /// Returns the path under /dev. The caller must detach the device.
     pub fn give_away(mut self) -> PathBuf {
         self.is_ours = false;
         std::mem::take(&mut self.node)
     }
 
-    /// Its path under /dev.
+    /// Returns the path under /dev.
     pub fn node(&self) -> &Path {
         &self.node
     }
 
-    /// Its numbers, as control groups name it: `7:3`.
+    /// Returns the device number as control groups write it: `7:3`.
     pub fn number(&self) -> String {
         self.attribute("dev")
     }
 
-    /// A file of its folder under /sys, as in `queue/read_ahead_kb`; empty where there is none.
+    /// Returns the content of a file in the device's folder under /sys, such as `queue/read_ahead_kb`; empty if there
+    /// is none.
     pub fn attribute(&self, name: &str) -> String {
         let path = Path::new("/sys/block").join(self.node.file_name().unwrap_or_default()).join(name);
         fs::read_to_string(path).unwrap_or_default().trim().to_owned()
@@ -109,30 +110,30 @@ impl Drop for LoopDisk {
     }
 }
 
-/// A disk of the test's own: a loop device on a file with holes, in a folder of its own.
+/// A private disk of a test: a loop device on a sparse file in a temporary folder.
 #[derive(Debug)]
 pub struct Disk {
-    // Dropped from the first to the last: detached, gone.
-    /// The device.
+    // Fields are dropped in order: the device is detached before the folder is removed.
+    /// The loop device.
     pub device: LoopDisk,
-    /// What it shows.
+    /// The file with the content of the device.
     pub file: PathBuf,
-    /// Where that lies.
+    /// The folder of the file.
     pub folder: TempDir,
 }
 
 impl Disk {
-    /// Of so many bytes, all zero.
+    /// A disk of this many bytes, all zero.
     pub fn new(bytes: u64) -> Disk {
         Disk::holding(bytes, &[])
     }
 
-    /// The same with these bytes at these places.
+    /// A disk with these bytes at these offsets, otherwise zero.
     pub fn holding(bytes: u64, pieces: &[(u64, &[u8])]) -> Disk {
         Disk::attached(bytes, pieces, LoopDisk::attach)
     }
 
-    /// The same, attached in some way.
+    /// A disk whose device is attached by `attach`.
     pub fn attached(
         bytes: u64,
         pieces: &[(u64, &[u8])],
@@ -147,22 +148,22 @@ impl Disk {
         Disk { device: attach(&path).expect("a loop device"), file: path, folder }
     }
 
-    /// The device's path.
+    /// Returns the path of the device.
     pub fn node(&self) -> &Path {
         self.device.node()
     }
 
-    /// The same as text.
+    /// Returns the path of the device as text.
     pub fn text(&self) -> &str {
         self.node().to_str().expect("a plain path")
     }
 
-    /// The device's name, as in `loop3`.
+    /// Returns the name of the device, such as `loop3`.
     pub fn name(&self) -> &str {
         self.text().trim_start_matches("/dev/")
     }
 
-    /// A new folder beside the file.
+    /// Creates a folder next to the file.
     pub fn folder(&self, name: &str) -> String {
         let folder = self.folder.path().join(name);
         fs::create_dir(&folder).expect("a folder");
@@ -170,7 +171,7 @@ impl Disk {
     }
 }
 
-/// A mounted file system; dropping it unmounts it.
+/// A mounted file system. Dropping it unmounts it.
 #[derive(Debug)]
 pub struct Mounted(PathBuf);
 
@@ -181,19 +182,19 @@ impl Mounted {
         Mounted(folder.to_owned())
     }
 
-    /// Mounts a file system in memory on the folder.
+    /// Mounts a tmpfs on the folder.
     pub fn tmpfs(folder: &Path, options: &str) -> Mounted {
         use_tool("mount", &["-t", "tmpfs", "-o", options, "tmpfs", &folder.to_string_lossy()]);
         Mounted(folder.to_owned())
     }
 
-    /// Mounts a ramfs on the folder: a file system in memory that reserves no room and discards nothing.
+    /// Mounts a ramfs on the folder: a file system in memory that reserves no space and discards nothing.
     pub fn ramfs(folder: &Path) -> Mounted {
         use_tool("mount", &["-t", "ramfs", "ramfs", &folder.to_string_lossy()]);
         Mounted(folder.to_owned())
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }

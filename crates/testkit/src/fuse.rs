@@ -1,9 +1,9 @@
-//! A file system of one file, served by the test itself (FUSE), whose knobs make it a bad disk: calls of
-//! fsync that answer too early, late or never well, a place that cannot be read or written, slow requests. Everything
-//! else goes to an ordinary file below it, or into a write cache whose power is cut. Put under a loop device it is a
-//! disk of the test's own.
+//! A file system with one file, served by the test itself (FUSE), which imitates a bad disk: fsync calls that return
+//! too early, late or with errors, a range that cannot be read or written, slow requests. Everything else goes to an
+//! ordinary file below it, or into a write cache that can lose power. With a loop device on it, it is a private disk of
+//! the test.
 //!
-//! Speaks the kernel's protocol by itself (linux/fuse.h, version 7.31), no more of it than one file needs.
+//! Implements the part of the kernel's protocol (linux/fuse.h, version 7.31) that one file needs.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -23,105 +23,105 @@ use units::Prng;
 
 use crate::power::{SECTOR, Settled, WriteCache};
 
-/// What a call of fsync gets.
+/// The effect of an fsync call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fsync {
     /// The file below is synced.
     #[default]
     Honest,
-    /// It is answered well, and nothing is done.
+    /// The call succeeds without effect.
     Early,
-    /// It is answered after so long, and nothing is done.
+    /// The call succeeds after this time, without effect.
     Sleep(Duration),
-    /// It fails: EIO.
+    /// The call fails with EIO.
     Fail,
 }
 
-/// What becomes of a read or a write that touches a bad place.
+/// The effect of a bad range on a read or write that touches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bad {
-    /// It fails with this error.
+    /// The request fails with this error.
     Fails(Errno),
-    /// Half of it is done, and no more.
+    /// Only the first half of the request is done.
     Short,
-    /// A write is answered well, and nothing is written.
+    /// A write succeeds, but nothing is written.
     Lost,
 }
 
-/// How reads and writes wait for each other.
+/// The way in which reads and writes wait for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Queue {
-    /// Not at all, up to four at once.
+    /// Requests do not wait; up to four are served at once.
     #[default]
     None,
-    /// One after the other, as on a disk with one arm: a queue with a single server.
+    /// Requests are served one after the other, as on a disk with one arm: a queue with a single server.
     OneArm,
-    /// The same, and after a request the arm goes on by itself with what it believes comes next, until it has that: a
-    /// short pause of whoever asks costs nothing, as in front of a disk with a buffer for a track.
+    /// Requests are served one after the other, and the disk reads ahead: after a request the arm already serves the
+    /// expected next one. A short pause between requests then costs nothing, as with a track buffer.
     ReadsAhead,
 }
 
-/// What is wrong with the disk.
+/// The faults of the disk.
 #[derive(Clone, Debug, Default)]
 pub struct Knobs {
-    /// What a call of fsync gets.
+    /// The effect of an fsync call.
     pub fsync: Fsync,
-    /// After so many calls of fsync it is as if somebody had pulled the cable: every request fails, EIO.
+    /// The disk fails after this many fsync calls, as if its cable were pulled: every request returns EIO.
     pub pulled_after: Option<u64>,
-    /// A bad place, and what becomes of what touches it.
+    /// A bad range of bytes, and its effect.
     pub bad: Option<(Range<u64>, Bad)>,
-    /// How long each read and each write takes.
+    /// The service time of each read and each write.
     pub service: Duration,
-    /// Chance, which makes that anything from a half to one and a half times as long, for each anew.
+    /// A random source that varies each service time from a half to one and a half times `service`.
     pub varying: Option<Prng>,
-    /// How they wait for each other.
+    /// The way in which requests wait for each other.
     pub queue: Queue,
 }
 
 impl Knobs {
-    /// How long the next read or write takes.
+    /// Draws the service time of the next read or write.
     pub fn next_service(&mut self) -> Duration {
         let share = self.varying.as_mut().map_or(1.0, |chance| 0.5 + chance.below(1001) as f64 / 1000.0);
         self.service.mul_f64(share)
     }
 }
 
-/// The mounted file system; dropping it unmounts it. Whoever holds its file (a loop device) goes first.
+/// The mounted file system. Dropping it unmounts it. A loop device on its file must be detached before.
 #[derive(Debug)]
 pub struct OneFile {
     mount_point: PathBuf,
     disk: Arc<Disk>,
 }
 
-/// The file below, and how it is disguised.
+/// The file below, and the faults that imitate a bad disk.
 #[derive(Debug)]
 struct Disk {
     below: File,
     knobs: Mutex<Knobs>,
-    /// Its write cache, where it has one.
+    /// The write cache, if there is one.
     cache: Mutex<Option<WriteCache>>,
-    /// When the last request that waits for the arm will have been served, where there is one at a time. The next
-    /// begins at that moment, also where a thread that was to answer woke late: the queue keeps its law.
+    /// The time at which the last queued request is done, if requests are served one at a time. The next one begins
+    /// then, even if a serving thread woke late, so that the timing of the queue stays exact.
     arm: Mutex<Instant>,
     fsyncs: AtomicU64,
 }
 
-/// Added to the size of a disk on such a file, so that no other test has a disk of that size: the guard cannot tell
-/// what a loop device on FUSE shows, and refuses devices that are as large.
+/// Added to the size of a disk on such a file, so that no disk of another test has the same size. The guard cannot tell
+/// what is below a loop device on FUSE, so it refuses all devices of that size.
 pub const APART: u64 = 37 * 4096;
 
-/// The name of the one file.
+/// The name of the file.
 const NAME: &str = "disk";
 
-/// The most that one request moves: what the kernel takes where more is not agreed on (32 pages).
+/// The most bytes of a request: the kernel's default of 32 pages.
 const LARGEST: u32 = 128 * 1024;
 
-/// Requests that are served at once: a sleeping fsync must not hold up reads and writes.
+/// Requests that are served at once: a sleeping fsync must not delay reads and writes.
 const SERVERS: usize = 4;
 
 impl OneFile {
-    /// Mounts the file system on the folder, in the mount namespace of the calling thread, over the file
-    /// `below`, which must hold its bytes already. Needs root.
+    /// Mounts the file system on the folder, in the mount namespace of the calling thread. The file `below` must
+    /// already have its size. Needs root.
     pub fn mount(mount_point: &Path, below: File, knobs: Knobs) -> io::Result<OneFile> {
         let connection = OpenOptions::new().read(true).write(true).open("/dev/fuse")?;
         let options = format!(
@@ -145,40 +145,40 @@ impl OneFile {
         Ok(OneFile { mount_point: mount_point.to_owned(), disk })
     }
 
-    /// Its one file.
+    /// Returns the path of the file.
     pub fn file(&self) -> PathBuf {
         self.mount_point.join(NAME)
     }
 
-    /// Turns the knobs while it is in use.
+    /// Changes the faults of the disk while it is in use.
     pub fn turn(&self, knobs: Knobs) {
         *self.disk.knobs() = knobs;
     }
 
-    /// From now on it has this write cache.
+    /// Adds a write cache, or replaces it.
     pub fn put(&self, cache: WriteCache) {
         *self.disk.cache() = Some(cache);
     }
 
-    /// Cuts the power of its write cache, if it was not cut before.
+    /// Cuts the power of the write cache, unless it was cut before.
     pub fn cut(&self) -> io::Result<()> {
         let mut cache = self.disk.cache();
         let settled = cache.as_mut().map(WriteCache::cut).unwrap_or_default();
         self.disk.settle(&settled)
     }
 
-    /// Whether the power was cut, and how many flushes came since there is a write cache.
+    /// Returns whether the power was cut, and the number of flushes since the write cache was added.
     pub fn power(&self) -> (bool, u64) {
         self.disk.cache().as_ref().map_or((false, 0), |cache| (cache.is_cut(), cache.flushes()))
     }
 
-    /// Sectors whose newest version was lost when the power was cut: what that was.
+    /// Returns the newest contents of the sectors that lost them when the power was cut.
     pub fn dropped(&self) -> Vec<Vec<u8>> {
         let cache = self.disk.cache();
         cache.iter().flat_map(WriteCache::dropped).map(|sector| sector.to_vec()).collect()
     }
 
-    /// How often fsync was called so far.
+    /// Returns the number of fsync calls so far.
     pub fn fsyncs(&self) -> u64 {
         self.disk.fsyncs.load(Ordering::Relaxed)
     }
@@ -186,32 +186,33 @@ impl OneFile {
 
 impl Drop for OneFile {
     fn drop(&mut self) {
-        // Nothing can be done where it fails; the mount ends with the process in any case.
+        // An error is ignored: the mount ends with the process in any case.
         let _ = rustix::mount::unmount(&self.mount_point, UnmountFlags::DETACH);
     }
 }
 
 /// Answers requests until the file system is unmounted.
 fn serve(connection: &File, disk: &Disk) {
-    // To wake when a request is done, not up to 50 us later, as the kernel else may (prctl(2), PR_SET_TIMERSLACK).
+    // Wakes threads when a request is done. By default the kernel may wake them up to 50 us later (prctl(2),
+    // PR_SET_TIMERSLACK).
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-    // Room for the header and the fields of a write beside its bytes.
+    // Space for the header and the fields of a write, in addition to its bytes.
     let mut buffer = vec![0; LARGEST as usize + 4096];
     loop {
         let length = match (&mut &*connection).read(&mut buffer) {
             Ok(length) => length,
-            // A request that was interrupted before anybody read it.
+            // The request was interrupted before it was read.
             Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::NotFound) => continue,
             Err(_) => return,
         };
         let request = Request(&buffer[..length]);
         let Some(answer) = disk.answer(&request) else { continue };
-        // An answer to a request that was given up meanwhile is refused, and that is all right.
+        // The kernel refuses an answer to an interrupted request. That is fine.
         let _ = (&mut &*connection).write(&message(request.unique(), answer));
     }
 }
 
-/// An answer with its header: length, error, and which request it answers.
+/// Returns an answer with its header: length, error, and the ID of the request.
 fn message(unique: u64, answer: Result<Vec<u8>, Errno>) -> Vec<u8> {
     let (error, body) = match answer {
         Ok(body) => (0, body),
@@ -225,7 +226,7 @@ fn message(unique: u64, answer: Result<Vec<u8>, Errno>) -> Vec<u8> {
     message
 }
 
-/// A request as the kernel lays it out: a header of forty bytes, then its fields.
+/// A request as the kernel sends it: a header of forty bytes, then its fields.
 struct Request<'a>(&'a [u8]);
 
 impl Request<'_> {
@@ -255,7 +256,7 @@ impl Request<'_> {
         self.0.get(Request::HEADER..).unwrap_or_default()
     }
 
-    /// Where a read or a write begins, and how long it is.
+    /// Returns the range of bytes of a read or a write.
     fn range(&self) -> Range<u64> {
         let offset = self.long(Request::HEADER + 8);
         offset..offset + u64::from(self.word(Request::HEADER + 16))
@@ -284,18 +285,18 @@ const INTERRUPT: u32 = 36;
 const DESTROY: u32 = 38;
 const BATCH_FORGET: u32 = 42;
 
-/// The numbers of the folder, which is given, and of the file.
+/// The inode numbers of the root folder, which the protocol defines, and of the file.
 const ROOT: u64 = 1;
 const FILE: u64 = 2;
 
 impl Disk {
-    /// The answer to a request; nothing where none is wanted.
+    /// Returns the answer to a request; `None` if the kernel expects none.
     fn answer(&self, request: &Request) -> Option<Result<Vec<u8>, Errno>> {
         Some(match request.code() {
             FORGET | BATCH_FORGET | INTERRUPT => return None,
             INIT => Ok(agreement(request)),
             LOOKUP => self.look_up(request),
-            // A size that is set is not taken: a disk has one.
+            // A new size is ignored: a disk has a fixed size.
             GETATTR | SETATTR => self.attributes(request.node()).map(|attributes| longs(&[1, 0], &attributes)),
             OPEN | OPENDIR => Ok(longs(&[0, 0], &[])),
             READ => self.read(request),
@@ -311,7 +312,7 @@ impl Disk {
         if request.node() != ROOT || request.body().strip_suffix(b"\0") != Some(NAME.as_bytes()) {
             return Err(Errno::NOENT);
         }
-        // Its number, its generation, and how many seconds name and attributes are good for.
+        // The inode number, its generation, and the seconds for which name and attributes stay valid.
         let attributes = self.attributes(FILE)?;
         Ok(longs(&[FILE, 0, 1, 1, 0], &attributes))
     }
@@ -321,8 +322,8 @@ impl Disk {
             ROOT => (0o040_755, 0),
             _ => (0o100_600, self.below.metadata().map_err(|error| errno(&error))?.len()),
         };
-        // Number, size, blocks, three times of no meaning; their nanoseconds, mode, links, owner, group,
-        // device, block size, flags.
+        // Inode number, size, blocks, three unused times; their nanoseconds, mode, links, owner, group, device, block
+        // size, flags.
         Ok(longs(&[node, bytes, bytes / 512, 0, 0, 0], &words(&[0, 0, 0, mode, 1, 0, 0, 0, 4096, 0])))
     }
 
@@ -333,7 +334,7 @@ impl Disk {
             _ => range.end - range.start,
         };
         let mut bytes = vec![0; length as usize];
-        // Held while the file is read: a flush may bring sectors from the one to the other.
+        // The lock is held while the file is read: a flush may move sectors from the cache to the file.
         let cache = self.cache();
         let length = self.below.read_at(&mut bytes, range.start).map_err(|error| errno(&error))?;
         bytes.truncate(length);
@@ -347,7 +348,7 @@ impl Disk {
     fn write(&self, request: &Request) -> Result<Vec<u8>, Errno> {
         let range = request.range();
         let bad = self.check(&range)?;
-        // Behind the fields of the request, which take as much as its header.
+        // The data follow the fields of the request, which are as long as its header.
         let mut bytes = request.body().get(Request::HEADER..).unwrap_or_default();
         if bad == Some(Bad::Short) {
             bytes = &bytes[..bytes.len() / 2];
@@ -378,7 +379,7 @@ impl Disk {
         Ok(Vec::new())
     }
 
-    /// Brings what is in the write cache to the file below; where there is none, the file to its device.
+    /// Writes the content of the write cache to the file below; without a write cache, syncs that file.
     fn flush(&self) -> io::Result<()> {
         let mut cache = self.cache();
         let Some(cache) = &mut *cache else { return self.below.sync_all() };
@@ -399,20 +400,21 @@ impl Disk {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fails once the cable is pulled.
+    /// Fails if the cable is pulled.
     fn is_there(&self) -> Result<(), Errno> {
         let fsyncs = self.fsyncs.load(Ordering::Relaxed);
         if self.knobs().pulled_after.is_some_and(|most| fsyncs > most) { Err(Errno::IO) } else { Ok(()) }
     }
 
-    /// Joins the queue for the arm, which could begin then at the earliest; says when it is done.
+    /// Queues a request for the arm, which cannot begin before `earliest`. Returns the time at which the request is
+    /// done.
     fn join(&self, earliest: Instant, service: Duration) -> Instant {
         let mut free = self.arm.lock().unwrap_or_else(PoisonError::into_inner);
         *free = earliest.max(*free) + service;
         *free
     }
 
-    /// Takes the time that a request takes, and fails where it must; says what else becomes of it.
+    /// Waits for the service time of a request, and fails if the range is bad. Returns the effect of another bad range.
     fn check(&self, range: &Range<u64>) -> Result<Option<Bad>, Errno> {
         let (bad, service, queue) = {
             let mut knobs = self.knobs();
@@ -436,16 +438,17 @@ impl Disk {
     }
 }
 
-/// A cache knows whole sectors only: a loop device past the page cache asks for no others.
+/// The write cache handles whole sectors only: a loop device without page cache sends no others.
 fn whole_sectors(range: &Range<u64>) -> Result<(), Errno> {
     let is_whole = |offset: u64| offset.is_multiple_of(SECTOR as u64);
     if is_whole(range.start) && is_whole(range.end) { Ok(()) } else { Err(Errno::INVAL) }
 }
 
-/// What both sides do: version, read-ahead, features; then how much at once. The kernel takes the rest of
+/// The answer to INIT: version, read-ahead, features, then the most bytes of a request. The kernel takes the rest of
 /// the 64 bytes as zero.
 fn agreement(request: &Request) -> Vec<u8> {
-    // Requests overlap, writes are larger than a page, also those past the page cache.
+    // FUSE_ASYNC_READ, FUSE_BIG_WRITES and FUSE_ASYNC_DIO: requests overlap, also those that bypass the page cache, and
+    // writes may be larger than a page.
     const FEATURES: u32 = 1 | 1 << 5 | 1 << 15;
     let read_ahead = request.word(Request::HEADER + 8);
     let mut body = words(&[7, 31, read_ahead, FEATURES & request.word(Request::HEADER + 12), 0, LARGEST, 1]);

@@ -1,80 +1,81 @@
-//! The write cache of a disk whose power is cut: what was written since the last flush is lost, or some of it is.
+//! The write cache of a disk whose power is cut: some or all of the data written since the last flush are lost.
 //!
 //! Policy:
-//!   1. a write is answered when it is in the cache, and is read back from there;
-//!   2. a flush brings everything in the cache to the disk, as a disk promises;
-//!   3. the power is cut at a flush, counted from the first, which then does nothing, or so many requests later. Of
-//!      each sector in the cache the disk then holds any one of what it was since the last flush that was done: a disk
-//!      writes sectors in any order, each whole;
-//!   4. after that the cache goes on as if nothing had happened, and nothing reaches the disk any more. Whoever
-//!      still runs above is to be ended, and what it does meanwhile does not count.
+//!   1. a write is complete when it is in the cache, and is read back from there;
+//!   2. a flush writes everything in the cache to the disk, as a real disk promises;
+//!   3. the power is cut at a flush, counted from the first, which then has no effect, or a number of requests later.
+//!      For each sector in the cache, the disk then has any one of its contents since the last completed flush: a disk
+//!      writes sectors in any order, each completely;
+//!   4. after that the cache works as before, but nothing reaches the disk any more. Programs that still run above it
+//!      are to be ended, and their results do not count.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What a disk writes whole or not at all: the smallest sector there is, so that larger blocks tear.
+/// The smallest sector of a disk, in bytes, which it writes completely or not at all. Larger blocks can be torn.
 pub(crate) const SECTOR: usize = 512;
 
-/// A sector's bytes.
+/// The bytes of a sector.
 type Sector = [u8; SECTOR];
 
-/// Of so many things that a sector was, the oldest first, which one the disk holds when the power is cut.
+/// Chooses the content of a sector that the disk holds after a power cut. Its argument is the number of contents, the
+/// oldest first; it returns the index of one.
 pub type Fate = Box<dyn FnMut(usize) -> usize + Send>;
 
-/// A moment: at that flush, from 1, or so many writes and flushes later.
+/// The time of a power cut: at a flush, counted from 1, or a number of writes and flushes later.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// Which flush.
+    /// The number of the flush, from 1.
     pub flush: u64,
-    /// How many requests later.
+    /// The number of requests after that flush.
     pub later: u64,
 }
 
 impl Moment {
-    /// Does not come.
+    /// A time that never comes.
     pub const NEVER: Moment = Moment { flush: u64::MAX, later: 0 };
 }
 
-/// A write cache; see the top of this file.
+/// A write cache that follows the policy of this module.
 pub struct WriteCache {
-    /// What was written to each sector since the last flush, the oldest first.
+    /// The contents written to each sector since the last flush, the oldest first.
     sectors: BTreeMap<u64, Vec<Sector>>,
     flushes: u64,
     cut_at: Moment,
     heeds_flushes: bool,
     is_cut: bool,
     fate: Fate,
-    /// What the newest of the sectors were that did not last when the power was cut.
+    /// The newest contents of the sectors that lost them when the power was cut.
     dropped: Vec<Sector>,
 }
 
-/// What is to be written to the disk below: sectors by their numbers.
+/// The sectors to write to the disk below, with their numbers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settled(pub(crate) Vec<(u64, Sector)>);
 
 impl WriteCache {
-    /// An empty cache whose power is cut at that moment.
+    /// An empty cache whose power is cut at this time.
     pub fn new(cut_at: Moment, fate: Fate) -> WriteCache {
         let sectors = BTreeMap::new();
         WriteCache { sectors, flushes: 0, cut_at, heeds_flushes: true, is_cut: false, fate, dropped: Vec::new() }
     }
 
-    /// One that answers flushes and does nothing.
+    /// Makes the cache answer flushes without any effect.
     pub fn deaf(self) -> WriteCache {
         WriteCache { heeds_flushes: false, ..self }
     }
 
-    /// Flushes so far.
+    /// Returns the number of flushes so far.
     pub fn flushes(&self) -> u64 {
         self.flushes
     }
 
-    /// Whether the power was cut.
+    /// True if the power was cut.
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// Bytes are written at an offset; both are whole sectors.
+    /// Writes bytes at an offset; both are whole sectors.
     pub(crate) fn write(&mut self, at: u64, bytes: &[u8]) -> Settled {
         for (number, sector) in (at / SECTOR as u64..).zip(bytes.chunks_exact(SECTOR)) {
             // 1
@@ -83,7 +84,7 @@ impl WriteCache {
         self.count()
     }
 
-    /// A flush comes.
+    /// Flushes the cache.
     pub(crate) fn flush(&mut self) -> Settled {
         self.flushes += 1;
         let settled = self.count();
@@ -95,7 +96,7 @@ impl WriteCache {
         Settled(sectors.into_iter().filter_map(|(number, versions)| Some((number, *versions.last()?))).collect())
     }
 
-    /// Puts what is in the cache over what was read from the disk at that offset; both are whole sectors.
+    /// Overlays the cached sectors on bytes that were read from the disk at this offset; both are whole sectors.
     pub(crate) fn overlay(&self, at: u64, bytes: &mut [u8]) {
         for (number, sector) in (at / SECTOR as u64..).zip(bytes.chunks_exact_mut(SECTOR)) {
             if let Some(newest) = self.sectors.get(&number).and_then(|versions| versions.last()) {
@@ -104,13 +105,13 @@ impl WriteCache {
         }
     }
 
-    /// The power is cut, if it was not before.
+    /// Cuts the power, unless it was cut before.
     pub(crate) fn cut(&mut self) -> Settled {
         // 4
         if std::mem::replace(&mut self.is_cut, true) {
             return Settled::default();
         }
-        // 3. What lay there before the first version is no version, and needs no write.
+        // 3. The content before the first cached version is already on the disk, so it needs no write.
         let lasting = self.sectors.iter().filter_map(|(number, versions)| {
             let lasts = (self.fate)(versions.len() + 1);
             self.dropped.extend(versions.last().filter(|_| lasts < versions.len()));
@@ -119,7 +120,7 @@ impl WriteCache {
         Settled(lasting.collect())
     }
 
-    /// Sectors whose newest version did not last when the power was cut: what that was.
+    /// Returns the newest contents of the sectors that lost them when the power was cut.
     pub(crate) fn dropped(&self) -> &[Sector] {
         &self.dropped
     }
@@ -182,11 +183,11 @@ mod tests {
             let mut cache = WriteCache::new(Moment { flush: 2, later: 2 }, fate);
             cache.flush();
             cache.write(AT, &sector(1));
-            // Done, and two requests after it the power is gone.
+            // This flush is complete; the power is cut two requests later.
             cache.flush();
             cache.write(AT, &[sector(2), sector(4)].concat());
             assert!(!cache.is_cut());
-            // The write at which it is cut has not come to an end either.
+            // The write at which the power is cut is not flushed either.
             let newest_last = there.len() == 2;
             assert_eq!(cache.write(AT, &sector(3)), Settled(there));
             assert!(cache.is_cut());

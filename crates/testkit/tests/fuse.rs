@@ -1,4 +1,4 @@
-//! The file system of one file: it keeps what is written, and its knobs do what they say.
+//! Tests of the file system with one file: it keeps written data, and its faults work as described.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -17,7 +17,7 @@ use units::Prng;
 
 const BYTES: u64 = 1 << 20;
 
-/// The file below it, and the folder that both lie in.
+/// Creates a mount point and the file below the file system, in one folder.
 fn ground() -> (TempDir, File) {
     let folder = tempfile::tempdir().expect("a scratch folder");
     std::fs::create_dir(folder.path().join("point")).expect("a folder");
@@ -73,8 +73,8 @@ fn requests_take_what_chance_gives_them_one_after_the_other() {
     assert!(took >= each.iter().sum(), "{took:?} of {each:?}");
     let [least, most] = [each.iter().min(), each.iter().max()].map(|end| *end.expect("ten"));
     assert!(Duration::from_millis(2) <= least && least < most && most <= Duration::from_millis(6), "{each:?}");
-    // After a pause, a disk that reads ahead has what comes next. Others may have the processor meanwhile: once is
-    // enough.
+    // After a pause, a disk that reads ahead already has the next block. Other programs may use the CPU meanwhile, so
+    // one success is enough.
     let least = Duration::from_millis(20);
     let is_ahead = |queue: Queue, attempts: u64| {
         fuse.turn(Knobs { queue, service: 2 * least, ..knobs.clone() });
@@ -166,7 +166,7 @@ fn what_was_not_flushed_is_lost_with_the_power() {
     let fuse = OneFile::mount(&folder.path().join("point"), below, Knobs::default()).expect("a mount");
     let disk = LoopDisk::attach(&fuse.file()).expect("a loop device");
     fuse.put(WriteCache::new(Moment::NEVER, Box::new(|_| 0)));
-    // Past the page cache: each write is on its way to the device, and nobody flushes that unasked.
+    // Writes bypass the page cache and go to the device at once. No program flushes the device without a request.
     let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
     let device = OpenOptions::new().read(true).write(true).custom_flags(direct).open(disk.node()).expect("the device");
     let write = |at: u64, byte: u8| device.write_all_at(&Block([byte; 4096]).0, at).expect("a write");
@@ -186,6 +186,6 @@ fn what_was_not_flushed_is_lost_with_the_power() {
     assert_eq!((read(&below, 65_536), read(&below, 0)), ([3; 4096], [0; 4096]));
 }
 
-/// What a call past the page cache takes.
+/// A buffer aligned for I/O that bypasses the page cache.
 #[repr(align(4096))]
 struct Block([u8; 4096]);
