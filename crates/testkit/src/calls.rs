@@ -1,6 +1,6 @@
-//! A program some of whose system calls are answered by a filter and never reach the kernel: as on an older kernel,
-//! in a sandbox, or where calls for durability do nothing and answer well, as `systemd-nspawn --suppress-sync=yes`
-//! has them for the containers in which packages are built.
+//! Runs a program with a seccomp filter that answers some of its system calls, so that they never reach the kernel. The
+//! filter imitates an older kernel, a sandbox, or sync calls that succeed without effect. `systemd-nspawn
+//! --suppress-sync=yes` does the latter in the containers in which packages are built.
 
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
@@ -14,96 +14,96 @@ use seccompiler::{
 
 use crate::{Ended, run};
 
-/// The calls that wait for durability.
+/// The calls that wait until data are durable.
 pub const SYNCS: Calls = Calls::These(&[libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_syncfs, libc::SYS_sync]);
 
-/// Reserving room in a file.
+/// The call that reserves space in a file.
 pub const FALLOCATE: Calls = Calls::These(&[libc::SYS_fallocate]);
 
-/// Writing at a place.
+/// The call that writes at an offset.
 pub const PWRITE: Calls = Calls::These(&[libc::SYS_pwrite64]);
 
-/// Making the data of a file durable.
+/// The call that makes the data of a file durable.
 pub const FDATASYNC: Calls = Calls::These(&[libc::SYS_fdatasync]);
 
-/// What tells of the page cache what is not yet written: cachestat(2), the same number on all architectures.
+/// The call that reports dirty pages of the page cache: cachestat(2), the same number on all architectures.
 pub const CACHESTAT: Calls = Calls::These(&[451]);
 
-/// All that tells of the page cache.
+/// All calls that report the state of the page cache.
 pub const PAGE_CACHE: Calls = Calls::These(&[451, libc::SYS_mincore]);
 
-/// What begins to use an io_uring.
+/// The call that creates an io_uring.
 pub const IO_URING: Calls = Calls::These(&[libc::SYS_io_uring_setup]);
 
-/// What tells an io_uring beforehand with which files and which memory it will work.
+/// The call that registers files and memory with an io_uring.
 pub const IO_URING_REGISTER: Calls = Calls::These(&[libc::SYS_io_uring_register]);
 
-/// What has an io_uring issue what it was given.
+/// The call that submits the entries of an io_uring.
 pub const IO_URING_ENTER: Calls = Calls::These(&[libc::SYS_io_uring_enter]);
 
-/// Opening a file that has no name, since Linux 3.11; some file systems cannot.
+/// Opening an unnamed file, since Linux 3.11; some file systems do not support it.
 pub const TMPFILE: Calls = Calls::Opens(libc::O_TMPFILE);
 
-/// What gives a process namespaces of its own.
+/// The call that creates namespaces for a process.
 pub const UNSHARE: Calls = Calls::These(&[libc::SYS_unshare]);
 
-/// Mounting, as it always was.
+/// The classic call to mount.
 pub const MOUNT: Calls = Calls::These(&[libc::SYS_mount]);
 
-/// Mounting, as it is since Linux 5.2.
+/// The calls to mount since Linux 5.2.
 pub const FSOPEN: Calls =
     Calls::These(&[libc::SYS_fsopen, libc::SYS_fsconfig, libc::SYS_fsmount, libc::SYS_move_mount]);
 
 /// LOOP_CONFIGURE (linux/loop.h), which attaches a loop device since Linux 5.8.
 pub const LOOP_CONFIGURE: Calls = Calls::Ioctl(0x4c0a);
 
-/// All that came after Linux 4.4: copy_file_range and later.
+/// All calls added after Linux 4.4: copy_file_range and later.
 pub const AFTER_4_4: Calls = Calls::Since(libc::SYS_copy_file_range);
 
-/// What the kernel says to a call that it does not have.
+/// The error for a call that the kernel does not have.
 pub const NO_SUCH_CALL: i32 = libc::ENOSYS;
 
-/// What a sandbox says to a call that it does not allow.
+/// The error for a call that a sandbox forbids.
 pub const NOT_PERMITTED: i32 = libc::EPERM;
 
-/// What the kernel says where a limit on memory is reached.
+/// The error if a memory limit is reached.
 pub const NO_MEMORY: i32 = libc::ENOMEM;
 
-/// What the kernel says to a request that it does not have.
+/// The error for a request that the kernel does not support.
 pub const INVALID: i32 = libc::EINVAL;
 
-/// What a file system says to an operation that it does not have.
+/// The error for an operation that a file system does not support.
 pub const NOT_SUPPORTED: i32 = libc::EOPNOTSUPP;
 
-/// What the kernel says that can do it later, maybe.
+/// The error for a call that may succeed later.
 pub const NOT_NOW: i32 = libc::EAGAIN;
 
-/// System calls.
+/// A set of system calls.
 #[derive(Clone, Copy, Debug)]
 pub enum Calls<'a> {
-    /// These.
+    /// The calls with these numbers.
     These(&'a [c_long]),
-    /// That one, and all with higher numbers. Numbers are given away in the order of time, so these are the calls
-    /// that an older kernel does not have; those of x86-64 and other architectures are one from 424 (Linux 5.1) on.
+    /// The call with this number, and all with higher numbers. Numbers are assigned in order of time, so an older
+    /// kernel lacks these calls. From 424 (Linux 5.1) on, x86-64 and other architectures have the same numbers.
     Since(c_long),
     /// `ioctl` with this request.
     Ioctl(u32),
     /// `openat` with all of these flags.
     Opens(i32),
-    /// `openat` that empties or makes a file which children inherit, as only programs that are measured do.
+    /// `openat` that truncates or creates a file which children inherit. Only measured programs do that.
     Creating,
 }
 
-/// The highest number that is asked of the filter: some way above what Linux 6.18 has.
+/// The highest number that the filter checks: well above the last call of Linux 6.18.
 const HIGHEST: c_long = 500;
 
-/// Answers well, and does nothing.
+/// The error number of a call that succeeds without effect.
 pub const WELL: i32 = 0;
 
 /// Runs a program to its end with a filter that answers these calls with an error number, or with [`WELL`].
 pub fn run_answered(calls: Calls, errno: i32, program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
     thread::scope(|scope| {
-        // The filter holds for this thread, and for what it starts.
+        // The filter applies to this thread and to the processes that it starts.
         let running = scope.spawn(|| {
             seccompiler::apply_filter(&filter(calls, errno)).expect("a filter of system calls");
             run(program, folder, arguments)

@@ -1,19 +1,20 @@
-//! Tests whose result does not depend on rights: every program that they start only computes and prints.
+//! Tests whose result does not depend on privileges: every program that they start only computes and prints.
 //!
-//! Such a test begins with [`computes!`](crate::computes!). `cargo xtask test` runs the tests of the command line once
-//! more without rights, and there it skips itself. The first time it fails if it starts anything that measures.
+//! Such a test begins with [`computes!`](crate::computes!). `cargo xtask test` runs the tests of the command line a
+//! second time without privileges; these tests are skipped then. In the first run, such a test fails if it starts a
+//! program that measures.
 
 use std::cell::Cell;
 use std::env;
 
-/// The environment variable that is set if a test runs once more, without rights.
+/// The environment variable that is set in the second run, without privileges.
 pub const REPEATED: &str = "DISKPERF_REPEATED";
 
-/// Commands that compute, or print what was measured before.
+/// Commands that only compute, or print stored results.
 const COMPUTE: [&str; 11] =
     ["compare", "completions", "explain", "export", "help", "history", "import", "man", "paper", "schema", "simulate"];
 
-/// Options whose value is a file that is written.
+/// Options whose value is a file to write.
 const TAKE_A_PATH: [&str; 3] = ["-o", "--output", "--store"];
 
 /// Options with which no command measures.
@@ -23,8 +24,8 @@ thread_local! {
     static IS_COMPUTING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Says that the rest of the test around it only computes, and returns from the test if it has run with rights already:
-/// `computes!();` is its first line.
+/// Declares that the rest of the test only computes. Returns from the test in the second run, without privileges.
+/// `computes!();` is the first line of a test.
 #[macro_export]
 macro_rules! computes {
     () => {
@@ -34,12 +35,12 @@ macro_rules! computes {
     };
 }
 
-/// The rest of a test that only computes.
+/// Exists while a test that only computes runs.
 #[derive(Debug)]
 pub struct Computing(());
 
 impl Computing {
-    /// Begins it, unless the test runs once more without rights.
+    /// Marks the test as one that only computes. `None` in the second run, without privileges.
     #[doc(hidden)]
     pub fn begin() -> Option<Computing> {
         if env::var_os(REPEATED).is_some() {
@@ -56,8 +57,7 @@ impl Drop for Computing {
     }
 }
 
-/// Fails a test that only computes if it starts something else: a command of diskperf that measures, or another
-/// program.
+/// Fails a test that only computes if it starts another program, or a command of diskperf that measures.
 pub(crate) fn check(program: &str, arguments: &[&str]) {
     if IS_COMPUTING.get() {
         let is_allowed = only_computes(program, arguments);
@@ -65,12 +65,12 @@ pub(crate) fn check(program: &str, arguments: &[&str]) {
     }
 }
 
-/// Fails a test that only computes if it starts a program in a way that [`check`] does not see.
+/// Fails a test that only computes if it starts a program in a way that [`check`] cannot see.
 pub(crate) fn check_nothing_unseen() {
     assert!(!IS_COMPUTING.get(), "start it by `testkit::run`, or remove `computes!()` from this test");
 }
 
-/// Programs that run the one whose path follows their options.
+/// Programs that run another program, whose path follows their options.
 const PREFIXES: [&str; 2] = ["prlimit", "taskset"];
 
 fn only_computes(program: &str, arguments: &[&str]) -> bool {
@@ -81,7 +81,7 @@ fn only_computes(program: &str, arguments: &[&str]) -> bool {
         Some(place) => &arguments[place + 1..],
         None => return false,
     };
-    // Targets are also allowed behind options.
+    // Targets may also follow options.
     let is_path = |word: &str| word == "." || word.contains('/') || word.contains("image:") || word.contains("new:");
     let is_simulated = |word: &&str| word.starts_with("sim:") || word.contains("=sim:");
     words.iter().any(|word| NOTHING_MEASURED.contains(word))

@@ -1,32 +1,32 @@
-//! Documents of many results, made of those of a measured one: what reads or prints them must not take a time that
-//! grows faster than they do.
+//! Documents with many results, made from a measured one. Tests check with them that the time to read or print a
+//! document grows no faster than its size.
 
 use serde_json::{Value, json};
 
-/// How many of each there are; the results are the product of the first three.
+/// The numbers of items in a document; the number of results is the product of the first three.
 #[derive(Clone, Copy, Debug)]
 pub struct Many {
-    /// Programs, each of another name.
+    /// The number of programs, each with its own name.
     pub programs: usize,
-    /// Values of a setting that each program runs with.
+    /// The number of values of a setting that each program runs with.
     pub settings: usize,
-    /// Targets that each runs on.
+    /// The number of targets of each program.
     pub targets: usize,
-    /// Rounds of each result; those of the example if this is nothing.
+    /// The number of rounds of each result; `None` keeps those of the example.
     pub rounds: Option<usize>,
 }
 
 impl Many {
-    /// One of each.
+    /// One of each, with the rounds of the example.
     pub const ONE: Many = Many { programs: 1, settings: 1, targets: 1, rounds: None };
 
-    /// As many results as that.
+    /// Returns the number of results.
     pub fn results(self) -> usize {
         self.programs * self.settings * self.targets
     }
 
-    /// A document of so many results, which are in turn those that the example measured: of programs, their settings
-    /// and their targets, each with a name of its own.
+    /// Returns a document with these results. They are copies of the measured results of the example, in turn, with new
+    /// names of programs, settings and targets.
     pub fn document(self, example: &Value) -> Value {
         let measured =
             example["cells"].as_array().into_iter().flatten().filter(|cell| cell["provenance"] == "measured");
@@ -66,7 +66,7 @@ impl Many {
     }
 }
 
-/// So many rounds, like those in turn.
+/// Returns this many rounds, copied in turn from the given ones.
 fn rounds(like: &Value, count: usize) -> Value {
     let like = like.as_array().expect("rounds");
     let round = |place: usize| {

@@ -1,16 +1,15 @@
-//! Fuzzing on stable Rust: what reads something that others wrote is fed real examples of it, changed at random.
+//! Fuzzing on stable Rust: a parser of untrusted input is fed real examples with random changes.
 //!
 //! Policy, for each subject:
-//!   1. its examples come first, as they are. Among them stands what was once found, so that it stays found;
-//!   2. then, up to a number of inputs or until the time is up, one that is known with a few changes: bits, pieces left
-//!      out, repeated and taken from another, words of its language, numbers at the edge of what their types hold;
-//!   3. an input of which something came that nothing came of before is known from then on. That stands for the
-//!      coverage that other fuzzers go by and that stable Rust does not tell;
-//!   4. a panic fails the test, with the shortest input found that has it; a call that takes longer than two minutes
+//!   1. its examples come first, unchanged. They include inputs that once failed, so that those failures stay fixed;
+//!   2. then, up to a number of inputs or until the time is over, a known input with a few changes: bits, parts
+//!      removed, repeated or taken from another, words of its language, numbers at the limits of their types;
+//!   3. an input with a new outcome becomes a known input. Outcomes replace the coverage that other fuzzers use and
+//!      that stable Rust does not report;
+//!   4. a panic fails the test, with the shortest input found that causes it. A call that takes longer than two minutes
 //!      ends the process, with its input.
 //!
-//! The same seed makes the same inputs. A subject is a test called `fuzz_...`, beside what it
-//! tests.
+//! The same seed produces the same inputs. A subject is a test called `fuzz_...`, next to the code that it tests.
 
 use std::any::Any;
 use std::collections::HashSet;
@@ -23,23 +22,23 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The environment variable that says for how many seconds each subject is fed.
+/// The environment variable with the seconds for which each subject is fed.
 pub const SECONDS: &str = "DISKPERF_FUZZ_SECONDS";
 
-/// The environment variable that names the seed.
+/// The environment variable with the seed.
 pub const SEED: &str = "DISKPERF_FUZZ_SEED";
 
-/// Inputs of a subject if no time is given: the same ones on every machine. Some seconds of the slowest subjects, which
-/// read about 300 per second unoptimised; `cargo xtask prove` feeds all for a minute.
+/// The number of inputs of a subject if no time is given: the same ones on every machine. The slowest subjects, which
+/// read about 300 per second unoptimised, take some seconds. `cargo xtask prove` feeds each subject for a minute.
 const USUAL: u64 = 1000;
 
-/// Inputs of a subject that reads fast: at most three seconds of those that read 4000 per second unoptimised.
+/// The number of inputs of a fast subject: at most three seconds at 4000 per second unoptimised.
 const MANY: u64 = 10_000;
 
-/// Whatever is read is small: a call that takes so long hangs, also on a busy machine.
+/// The longest call. All inputs are small, so a call that takes longer hangs, even on a busy machine.
 const SLOW: Duration = Duration::from_secs(120);
 
-/// When a subject has been fed enough.
+/// The end of a subject's test.
 #[derive(Clone, Copy, Debug)]
 enum End {
     /// After this many inputs.
@@ -57,11 +56,11 @@ impl End {
     }
 }
 
-/// So many inputs are known at once, and so many bytes an input has at most, where no example has more.
+/// The most known inputs, and the most bytes of an input unless an example is longer.
 const KNOWN: usize = 2000;
 const LONGEST: usize = 1 << 16;
 
-/// Numbers at the edge of something.
+/// Numbers at the limits of types.
 const NUMBERS: [&str; 20] = [
     "0",
     "1",
@@ -85,13 +84,13 @@ const NUMBERS: [&str; 20] = [
     "99999999999999999999999999",
 ];
 
-/// Bytes that have a meaning somewhere.
+/// Bytes with a meaning in some format.
 const BYTES: [u8; 20] = *b"\0\x01\x1b\x7f\xff\x80\n\r\t \"'\\/:=,.[{";
 
-/// What makes of an input what came of it.
+/// Reads an input and returns its outcome.
 type Read = dyn Fn(&[u8]) -> String + Send + Sync;
 
-/// Something that reads.
+/// A parser to be fuzzed.
 pub struct Subject {
     name: &'static str,
     examples: Vec<Vec<u8>>,
@@ -101,8 +100,8 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Something of that name that reads these, and what is made of them. It panics where something does not hold that
-    /// must, and says in a few words what came of the input.
+    /// A subject with its name, examples and parser. `read` panics if a condition is violated, and returns the outcome
+    /// of the input in a few words.
     pub fn new<E: AsRef<[u8]>>(
         name: &'static str,
         examples: impl IntoIterator<Item = E>,
@@ -112,17 +111,17 @@ impl Subject {
         Subject { name, examples, words: &[], inputs: USUAL, read: Box::new(read) }
     }
 
-    /// The same, whose inputs have these words in them.
+    /// Adds words that are inserted into inputs.
     pub fn with_words(self, words: &'static [&'static str]) -> Subject {
         Subject { words, ..self }
     }
 
-    /// The same, which reads fast and gets ten times as many inputs.
+    /// Marks the subject as fast: it gets ten times as many inputs.
     pub fn fast(self) -> Subject {
         Subject { inputs: MANY, ..self }
     }
 
-    /// What came of an input; else what the panic said.
+    /// Returns the outcome of an input, or the message of the panic.
     fn outcome(&self, input: &[u8]) -> Result<String, String> {
         let said = |panic: Box<dyn Any + Send>| {
             let text = panic.downcast_ref::<String>().cloned();
@@ -132,14 +131,14 @@ impl Subject {
     }
 }
 
-/// What is being read at this moment.
+/// The input that is being read.
 #[derive(Debug)]
 struct Reading {
     began: Instant,
     input: Vec<u8>,
 }
 
-/// Feeds it, and prints in a line of JSON with how many inputs. Panics where it did.
+/// Feeds the subject, and prints the number of inputs as a line of JSON. Panics if the subject panicked.
 pub fn fuzz(subject: &Subject) {
     let number = |name: &str| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let end = number(SECONDS).map_or(End::Inputs(subject.inputs), |seconds| End::Time(Duration::from_secs(seconds)));
@@ -148,7 +147,7 @@ pub fn fuzz(subject: &Subject) {
     }
 }
 
-/// The same, with somebody who looks at the clock beside it.
+/// Feeds the subject in a thread, and watches the time of each call.
 fn feed(subject: &Subject, end: End, seed: u64) -> Result<(), String> {
     let reading: Mutex<Option<Reading>> = Mutex::new(None);
     thread::scope(|scope| {
@@ -206,14 +205,14 @@ fn worked(subject: &Subject, end: End, seed: u64, reading: &Mutex<Option<Reading
     Ok(())
 }
 
-/// What is the same of two outcomes that differ in what they quote only.
+/// Reduces an outcome to its kind: quotations and digits are removed.
 fn kind(outcome: &str) -> String {
     let pieces = outcome.split(['"', '\'', '`']).step_by(2);
     let letters = pieces.flat_map(|piece| piece.chars().filter(|c| !c.is_ascii_digit()));
     letters.take(120).collect()
 }
 
-/// One of the inputs, changed in a few places.
+/// Returns a known input, changed in a few places.
 fn changed(known: &[Vec<u8>], words: &[&str], longest: usize, random: &mut Random) -> Vec<u8> {
     let Some(one) = random.of(known) else { return Vec::new() };
     let mut input = one.clone();
@@ -238,7 +237,7 @@ fn changed(known: &[Vec<u8>], words: &[&str], longest: usize, random: &mut Rando
             7 => input.truncate(from),
             8 => number(&mut input, from, random),
             _ => {
-                // A number as formats of bytes have it.
+                // A number as binary formats store it.
                 let value = 1_u64.wrapping_shl(random.below(64) as u32).wrapping_sub(random.below(2) as u64);
                 let bytes = if random.below(2) == 0 { value.to_le_bytes() } else { value.to_be_bytes() };
                 let width = 1 << random.below(4);
@@ -250,7 +249,7 @@ fn changed(known: &[Vec<u8>], words: &[&str], longest: usize, random: &mut Rando
     input
 }
 
-/// Puts another number in the place of the first one from there on.
+/// Replaces the next number from this index on by another one.
 fn number(input: &mut Vec<u8>, from: usize, random: &mut Random) {
     let Some(begin) = input[from..].iter().position(u8::is_ascii_digit).map(|at| from + at) else { return };
     let digits = input[begin..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -258,7 +257,7 @@ fn number(input: &mut Vec<u8>, from: usize, random: &mut Random) {
     input.splice(begin..begin + digits, number.bytes());
 }
 
-/// The input without all that the panic does not need, as far as a few seconds tell.
+/// Returns the input without the parts that the panic does not need, as far as a few seconds allow.
 fn shortened(subject: &Subject, mut input: Vec<u8>) -> Vec<u8> {
     let began = Instant::now();
     let hook = panic::take_hook();
@@ -277,7 +276,7 @@ fn shortened(subject: &Subject, mut input: Vec<u8>) -> Vec<u8> {
     input
 }
 
-/// An input as it is written in a test, and where it lies if it is too long for that.
+/// Returns an input as a test would write it. A longer one is cut off and stored in a file that is named.
 fn shown(name: &str, input: &[u8]) -> String {
     const SHOWN: usize = 2000;
     let mut text = format!("b\"{}\"", input[..input.len().min(SHOWN)].escape_ascii());
@@ -307,7 +306,7 @@ impl Random {
     }
 }
 
-/// Asserts that a message is no longer than a screen and a few copies of the input that it is about: people read it.
+/// Asserts that a message is no longer than a screen and a few copies of its input: people read it.
 #[track_caller]
 pub fn is_bounded(said: &str, input: &str) {
     assert!(said.len() <= 3000 + 4 * input.len(), "{} bytes are said of {}", said.len(), input.len());
@@ -319,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_mistake_is_found_step_by_step_and_shown_as_short_as_it_can_be() {
-        // Nobody finds five letters at once; each is an outcome of its own.
+        // Chance does not find five letters at once; each letter gives a new outcome.
         let read = |input: &[u8]| {
             let right = input.iter().zip(b"wrong").take_while(|(byte, letter)| byte == letter).count();
             assert!(right < 5, "found");

@@ -1,4 +1,4 @@
-//! Control groups of the test's own (version 1), in which it runs the program under test with less.
+//! Private control groups of a test (version 1) that restrict the program under test.
 
 use std::fs;
 use std::io;
@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{Ended, run};
 
-/// A group of one controller; dropping it removes it, when nothing runs in it any more.
+/// A control group with one controller. Dropping it removes the group, when no process is left in it.
 #[derive(Debug)]
 pub struct Group {
     folder: PathBuf,
 }
 
 impl Group {
-    /// A new group of the controller: `cpu`, `blkio`, `memory`, `cpuacct`. Needs root.
+    /// Creates a group for this controller: `cpu`, `blkio`, `memory`, `cpuacct`. Needs root.
     pub fn new(controller: &str) -> Result<Group, String> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -24,24 +24,24 @@ impl Group {
         Ok(Group { folder })
     }
 
-    /// The same, with a limit set.
+    /// Creates a group with one limit.
     pub fn limited(controller: &str, file: &str, limit: &str) -> Result<Group, String> {
         let group = Group::new(controller)?;
         group.set(file, limit)?;
         Ok(group)
     }
 
-    /// Its folder.
+    /// Returns the folder of the group.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Sets one of its files.
+    /// Writes one of the group's files.
     pub fn set(&self, file: &str, value: &str) -> Result<(), String> {
         fs::write(self.folder.join(file), value).map_err(|error| format!("cannot set {file} to {value}: {error}"))
     }
 
-    /// Reads one of its files.
+    /// Reads one of the group's files.
     pub fn get(&self, file: &str) -> io::Result<String> {
         fs::read_to_string(self.folder.join(file)).map(|text| text.trim().to_owned())
     }
@@ -54,8 +54,8 @@ impl Drop for Group {
     }
 }
 
-/// Runs a program to its end in these groups. It enters them before it is the program: nothing of it runs
-/// outside.
+/// Runs a program to its end in these groups. The shell enters the groups before it executes the program, so no part of
+/// the program runs outside of them.
 pub fn run_in(groups: &[&Group], program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
     const ENTER: &str = "while [ \"$1\" != -- ]; do echo $$ > \"$1/cgroup.procs\" || exit 125; shift; done; \
                          shift; exec \"$@\"";

@@ -1,7 +1,7 @@
-//! What tests share. A development dependency only: nothing that is installed contains it.
+//! Code shared by tests. A development dependency only: no installed program contains it.
 //!
-//! A test that cannot run here says so with [`skip!`] and returns. A skip is a third result: `cargo xtask
-//! test` counts it, prints its reason, and fails where `CI=true` promises that everything can run.
+//! A test that cannot run here reports that with [`skip!`] and returns. A skip is a third result: `cargo xtask test`
+//! counts it, prints its reason, and fails if `CI=true` promises that everything can run.
 
 pub mod browser;
 pub mod calls;
@@ -25,26 +25,25 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 
-/// The environment variable that names the file to which skips are added, one line each: the test, a tab,
-/// the reason.
+/// The environment variable with the file to which skips are appended, one line each: the test, a tab, the reason.
 pub const SKIPS: &str = "DISKPERF_SKIPS";
 
-/// The environment variable that names the program under test, where it is not the one just built.
+/// The environment variable with the program under test, if it is not the one just built.
 pub const PROGRAM: &str = "DISKPERF_BIN";
 
-/// The environment variable that names the folder with what `cargo xtask dist` made.
+/// The environment variable with the folder of the files that `cargo xtask dist` made.
 pub const DIST: &str = "DISKPERF_DIST";
 
-/// How the name of the program in that folder ends.
+/// The end of the program's file name in that folder.
 pub const PROGRAM_END: &str = "-linux-musl";
 
-/// Why a test of what is in that folder is skipped.
+/// The reason to skip a test of the files in that folder.
 pub const NOTHING_MADE: &str = "nothing was made to be handed out: cargo xtask dist";
 
-/// Folders of tools for the administrator, which are not on the search path of every user.
+/// Folders of administration tools, which are not on the search path of every user.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// Records that the test around it is skipped, and why: `skip!("needs root")`. The test then returns.
+/// Records that the test is skipped, with the reason: `skip!("needs root")`. The test then returns.
 #[macro_export]
 macro_rules! skip {
     ($($reason:tt)+) => {{
@@ -53,8 +52,8 @@ macro_rules! skip {
     }};
 }
 
-/// Prints a skip and adds it to the file of skips; see [`skip!`]. A file that cannot be written fails the
-/// test: a skip that nobody counts is a hole.
+/// Prints a skip and appends it to the file of skips; see [`skip!`]. Panics if that file cannot be written: an
+/// uncounted skip would hide a gap.
 pub fn skip(test: &str, reason: &str) {
     println!("skipped: {test}: {reason}");
     let Some(path) = env::var_os(SKIPS) else { return };
@@ -71,19 +70,19 @@ pub fn function_around<F>(_: &F) -> &'static str {
     name.strip_suffix("::here").unwrap_or(name)
 }
 
-/// Whether this process may do everything.
+/// True if this process runs as root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Where a tool is: on the search path, or in a folder for the administrator.
+/// Returns the path of a tool on the search path, or in a folder of administration tools.
 pub fn tool(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = env::split_paths(&path).chain(SYSTEM_FOLDERS.map(PathBuf::from)).collect();
     tool_in(name, &folders)
 }
 
-/// Whether a tool can be run.
+/// True if the tool is installed.
 pub fn has_tool(name: &str) -> bool {
     tool(name).is_some()
 }
@@ -94,14 +93,14 @@ fn tool_in(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     folders.iter().map(|folder| folder.join(name)).find(|path| runs(path))
 }
 
-/// The program under test: the one that `DISKPERF_BIN` names, else the one just built, whose path only
-/// the test itself can name: `program(env!("CARGO_BIN_EXE_diskperf"))`.
+/// Returns the program under test: the value of `DISKPERF_BIN`, else the one just built, whose path only the test
+/// itself knows: `program(env!("CARGO_BIN_EXE_diskperf"))`.
 pub fn program(built: &str) -> PathBuf {
     env::var_os(PROGRAM).map_or_else(|| PathBuf::from(built), PathBuf::from)
 }
 
-/// The file that `cargo xtask dist` made for this version, by the end of its name. `None` if the environment names no
-/// folder.
+/// Returns the file that `cargo xtask dist` made for this version, by the end of its name. `None` if the environment
+/// does not name the folder.
 pub fn handed_out(end: &str) -> Option<PathBuf> {
     let folder = PathBuf::from(env::var_os(DIST)?);
     let version = env!("CARGO_PKG_VERSION");
@@ -109,22 +108,22 @@ pub fn handed_out(end: &str) -> Option<PathBuf> {
     Some(folder.join(name.unwrap_or_else(|| panic!("no {end} of {version} in {}", folder.display()))))
 }
 
-/// How a program ended, and all it said.
+/// The exit status and the output of a program.
 #[derive(Debug)]
 pub struct Ended {
-    /// The exit status; none where a signal ended it.
+    /// The exit status; `None` if a signal ended the program.
     pub status: Option<i32>,
-    /// What it wrote to standard output.
+    /// The text on standard output.
     pub out: String,
-    /// What it wrote to standard error.
+    /// The text on standard error.
     pub err: String,
 }
 
-/// The environment variable that names the store of runs.
+/// The environment variable with the path of the results database.
 pub const STORE: &str = "DISKPERF_STORE";
 
-/// Has programs hear the signals that whoever started the tests had ignored, as shells do for what they run in the
-/// background: what is ignored stays so in every child. What this process hears itself is back to the usual in them.
+/// Makes ignored signals effective in child processes. Shells ignore signals in background programs, and children
+/// inherit that. A signal with a handler in this process gets its default action in children.
 fn hear_signals() {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("which are ignored");
@@ -134,7 +133,7 @@ fn hear_signals() {
     }
 }
 
-/// A program that is to be run, that stores nothing, for the runs of tests are nobody's, and that hears every signal.
+/// Returns a command for a program that does not store its runs, and does not ignore signals.
 pub fn command(program: &Path) -> Command {
     computes::check_nothing_unseen();
     prepared(program)
@@ -148,14 +147,14 @@ fn prepared(program: &Path) -> Command {
     command
 }
 
-/// Waits until something holds that others bring about: the kernel takes a dead process's mounts away a moment after
-/// its end, and a child that another test has just started holds what is ours until it runs its own program. Whoever
-/// waits for two minutes waits for ever.
+/// Waits until a condition holds that other processes cause. The kernel removes a dead process's mounts a moment after
+/// its end. A child that another test has just started has our files open until it executes its own program. Panics
+/// after two minutes.
 pub fn soon(what: &str, holds: impl Fn() -> bool) {
     assert!(holds_soon(holds), "not within 120 s: {what}");
 }
 
-/// The same, and returns whether it holds.
+/// Waits like [`soon`], and returns whether the condition holds.
 pub fn holds_soon(holds: impl Fn() -> bool) -> bool {
     let began = Instant::now();
     while !holds() {
@@ -167,7 +166,7 @@ pub fn holds_soon(holds: impl Fn() -> bool) -> bool {
     true
 }
 
-/// Whether diskperf has registered all its signal handlers, of which SIGCONT is the last (`Stop::on_signals`). An
+/// True if diskperf has registered all its signal handlers, of which SIGCONT is the last (`Stop::on_signals`). An
 /// earlier signal ends the process or is lost: the first handler for Ctrl-C only decides whether it is the second one.
 pub fn has_signal_handlers(process: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
@@ -176,22 +175,22 @@ pub fn has_signal_handlers(process: u32) -> bool {
     caught.is_some_and(|bits| bits >> (SIGCONT - 1) & 1 == 1)
 }
 
-/// The mounts that a process sees (`self`, `thread-self` or a number); none once it is gone. Other tests mount folders
-/// whose names are not UTF-8.
+/// Returns the mounts that a process sees (`self`, `thread-self` or a number); `None` if it has ended. Invalid UTF-8 is
+/// replaced, because other tests mount folders with such names.
 pub fn mounts(process: &str) -> Option<String> {
     let bytes = std::fs::read(format!("/proc/{process}/mountinfo")).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Copies a program that is to be run as that copy. Another process writes it: what a test has open for writing is open
-/// in every child that another test starts in that moment too, and the kernel runs no file that somebody may write
-/// (ETXTBSY).
+/// Copies a program that is to be executed. Another process writes the copy. A file that this test has open for writing
+/// would also be open in every child that another test starts at that moment, and the kernel does not execute such a
+/// file (ETXTBSY).
 pub fn copy_of_program(from: &Path, to: &Path) {
     let copied = Command::new("cp").arg("--").args([from, to]).stdin(Stdio::null()).status();
     assert!(copied.expect("cp can be started").success(), "{} is not copied to {}", from.display(), to.display());
 }
 
-/// Runs a program to its end, in a folder, with nothing on its standard input.
+/// Runs a program to its end in a folder, with empty standard input.
 pub fn run(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
     computes::check(&program.to_string_lossy(), arguments);
     let output = prepared(program)
@@ -207,7 +206,7 @@ pub fn run(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
     }
 }
 
-/// Runs a tool that must do its work.
+/// Runs a tool to its end. Panics if it fails.
 pub fn use_tool(name: &str, arguments: &[&str]) -> Ended {
     let path = tool(name).unwrap_or_else(|| panic!("{name} is not installed"));
     let ended = run(&path, Path::new("/"), arguments);
@@ -215,29 +214,29 @@ pub fn use_tool(name: &str, arguments: &[&str]) -> Ended {
     ended
 }
 
-/// A program that is running, and ended with this.
+/// A running program, killed when this is dropped.
 #[derive(Debug)]
 pub struct Running(pub Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // One that has ended already is no less gone.
+        // An error means that the program has already ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Whether a folder lies in a file system in memory, tmpfs, as statfs(2) names it.
+/// True if a folder is in a tmpfs, according to statfs(2).
 pub fn is_in_memory(folder: &Path) -> bool {
     rustix::fs::statfs(folder).is_ok_and(|system| system.f_type as u64 == 0x0102_1994)
 }
 
-/// Whether a cell was not measured for this reason: a file system in memory has nothing to read past the page cache.
+/// True if a cell was not measured because a file system in memory cannot bypass the page cache.
 pub fn is_of_memory_only(reason: Option<&str>) -> bool {
     reason.is_some_and(|reason| reason.contains("file system in memory"))
 }
 
-/// The names of all that lies in a folder, sorted.
+/// Returns the names of all entries of a folder, sorted.
 pub fn names_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("the folder can be listed");
     let mut names: Vec<String> =

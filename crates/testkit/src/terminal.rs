@@ -1,5 +1,5 @@
-//! Terminals of a width of one's choice, on which a program is run: one for its standard output and one for its
-//! standard error, so that what it says on which can be told.
+//! Pseudo-terminals of a given width for a program: one for its standard output and one for its standard error, so that
+//! both outputs can be distinguished.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -19,23 +19,23 @@ pub struct Watched {
     child: Child,
     out: Screen,
     err: Screen,
-    /// The terminal of its standard input, while that is one.
+    /// The terminal of its standard input, if that is a terminal.
     _keyboard: Option<File>,
 }
 
-/// What was written to a terminal.
+/// The output on a terminal.
 #[derive(Debug)]
 struct Screen {
     text: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,
 }
 
-/// Starts the command on terminals of so many columns.
+/// Starts the command on terminals with this many columns.
 pub fn watch(command: Command, columns: u16) -> Watched {
     start(command, columns, None)
 }
 
-/// The same with a terminal for its standard input too, on which this has been typed.
+/// Starts the command with a terminal as standard input too, on which `typed` has been entered.
 pub fn watch_typing(command: Command, columns: u16, typed: &str) -> Watched {
     start(command, columns, Some(typed))
 }
@@ -55,35 +55,35 @@ fn start(mut command: Command, columns: u16, typed: Option<&str>) -> Watched {
         .stderr(err.1)
         .spawn()
         .expect("the program can be started");
-    // The terminals end once nobody has them open: neither the child nor this process.
+    // A terminal ends when neither the child nor this process has it open.
     drop(command);
     Watched { child, out: out.0, err: err.0, _keyboard: keyboard }
 }
 
 impl Watched {
-    /// What it has said on standard error so far.
+    /// Returns the output on standard error so far.
     pub fn said(&self) -> String {
         plain(&self.err.text.lock().expect("the reader is well"))
     }
 
-    /// Whether it has ended already.
+    /// True if the program has ended.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("whether it ended").is_some()
     }
 
-    /// Does what Ctrl-C does.
+    /// Sends SIGINT, as Ctrl-C does.
     pub fn interrupt(&self) {
         kill_process(Pid::from_child(&self.child), Signal::INT).expect("the signal is sent");
     }
 
-    /// How it ended, and all it said, with what moves the cursor and clears lines.
+    /// Waits for the end of the program, and returns its whole output, control sequences included.
     pub fn end(mut self) -> Ended {
         let status = self.child.wait().expect("its end").code();
         Ended { status, out: self.out.end(), err: self.err.end() }
     }
 }
 
-/// Both ends of a terminal.
+/// Opens both ends of a terminal.
 fn terminal(columns: u16) -> (File, Stdio) {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let ours = openpt(flags).expect("a terminal");
@@ -94,14 +94,14 @@ fn terminal(columns: u16) -> (File, Stdio) {
 }
 
 impl Screen {
-    /// A terminal, and its end for the program.
+    /// Returns a terminal, and its end for the program.
     fn new(columns: u16) -> (Screen, Stdio) {
         let (mut ours, theirs) = terminal(columns);
         let text = Arc::new(Mutex::new(Vec::new()));
         let filled = Arc::clone(&text);
         let reader = thread::spawn(move || {
             let mut piece = [0; 4096];
-            // Once nobody writes any more, reading fails.
+            // Reading fails when all writers have closed the terminal.
             while let Ok(length @ 1..) = ours.read(&mut piece) {
                 filled.lock().expect("the test is well").extend_from_slice(&piece[..length]);
             }
@@ -115,7 +115,7 @@ impl Screen {
     }
 }
 
-/// As it was written: a terminal makes two characters of the end of a line.
+/// Restores the original text: a terminal writes each line end as two characters.
 fn plain(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).replace("\r\n", "\n")
 }
