@@ -38,7 +38,7 @@ pub fn write(
 /// The folder that a log names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its path.
+    /// The path of the folder.
     pub folder: PathBuf,
     /// True if the folder exists.
     pub is_there: bool,

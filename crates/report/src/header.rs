@@ -213,7 +213,8 @@ pub fn how(document: &Document) -> String {
     text
 }
 
-/// Returns the number of rounds that an interrupted run finished; `None` if the run was not interrupted.
+/// Returns the sentence about an interruption, with the number of finished rounds; `None` if the run was not
+/// interrupted.
 pub fn interrupted(document: &Document) -> Option<String> {
     let run = &document.run;
     if !run.interrupted {

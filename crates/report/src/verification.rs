@@ -199,7 +199,7 @@ fn told(cut: &PowerCut) -> String {
     format!("  cut {}: {}{why}", cut.round, lost_kinds(cut))
 }
 
-/// `create 2 missing of 40; append 1 torn of 12`
+/// The kinds of records with losses: `create 2 missing of 40; append 1 torn of 12`
 fn lost_kinds(cut: &PowerCut) -> String {
     let counts = cut.kinds.iter().filter(|kept| kept.lost() > 0).map(|kept| {
         let parts = [(kept.missing, "missing"), (kept.torn, "torn"), (kept.stale, "stale")];

@@ -63,7 +63,7 @@ pub(crate) fn class(place: usize) -> String {
     format!("s{}", place % COLOURS)
 }
 
-/// `704 MiB/s*`, `n.m.`
+/// The rate of a cell: `704 MiB/s*`, `n.m.`
 pub(super) fn said(cell: &Cell) -> String {
     let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
     figure(rate) + star(cell)
@@ -74,7 +74,8 @@ pub(super) fn star(cell: &Cell) -> &'static str {
     if cell.is_suspect() { "*" } else { "" }
 }
 
-/// `write_8192 on ext4: 704 MiB/s (621 to 787, 95 %), 5 rounds; noise: other programs took 38 % of the CPU`
+/// The tooltip of a cell: `write_8192 on ext4: 704 MiB/s (621 to 787, 95 %), 5 rounds; noise: other programs took 38 %
+/// of the CPU`
 pub(super) fn tip(cell: &Cell, name: &str) -> String {
     let mut tip = format!("{name} on {}: {}", cell.target, said(cell));
     if let Some(rate) = &cell.rate {
@@ -89,7 +90,7 @@ pub(super) fn tip(cell: &Cell, name: &str) -> String {
     tip + &marks(cell)
 }
 
-/// `; noise: other programs took 38 % of the CPU`
+/// The warnings of a cell: `; noise: other programs took 38 % of the CPU`
 pub(super) fn marks(cell: &Cell) -> String {
     let said = |Mark { code, text, .. }: &Mark| format!("; {}: {text}", code.name());
     cell.marks.iter().filter(|mark| mark.code != MarkCode::Nested).map(said).collect()

@@ -1,4 +1,4 @@
-//! Charts of a document, as SVG: a document in, text out. No file, no clock, no script.
+//! Charts of a document, as SVG: a document in, text out. They do not use files, clocks or scripts.
 //!
 //! Policy:
 //!   1. a chart is as wide as its container, and its text as large as the text around it: positions along it are

@@ -50,7 +50,7 @@ fn labels(names: &[&str]) -> Option<Vec<String>> {
     is_long.then(|| (0..names.len()).map(letter).collect())
 }
 
-/// `A = usual, B = ahead`
+/// The key of the labels: `A = usual, B = ahead`
 fn key(labels: &[String], names: &[&str]) -> String {
     let pairs: Vec<String> = labels.iter().zip(names).map(|(label, name)| format!("{label} = {name}")).collect();
     format!("{}\n", pairs.join(", "))
@@ -339,7 +339,7 @@ fn of_every_two(document: &Document, choice: &Choice, labels: &[impl AsRef<str>]
     grid
 }
 
-/// `1,240 MiB/s` and `38%`.
+/// Rate and CPU time of a cell: `1,240 MiB/s` and `38%`.
 fn reached(cell: Option<&Cell>) -> [String; 2] {
     let Some((cell, rate)) = cell.and_then(|cell| Some((cell, cell.rate.as_ref()?))) else {
         return ["n.m.".to_owned(), String::new()];
@@ -349,7 +349,7 @@ fn reached(cell: Option<&Cell>) -> [String; 2] {
     [figure_of(rate) + star, cpu]
 }
 
-/// `xfs 1.17x (1.12-1.23)`; with three targets or more, also the slower one.
+/// The verdict of a comparison: `xfs 1.17x (1.12-1.23)`; with three targets or more, also the slower one.
 pub(crate) fn short(choice: &Choice, pair: &Comparison, is_one_of_many: bool) -> String {
     let other = if pair.faster.as_ref() == Some(&pair.first) { &pair.second } else { &pair.first };
     let both = if is_one_of_many { format!("{}, {}: ", pair.first, pair.second) } else { String::new() };
@@ -365,7 +365,8 @@ pub(crate) fn short(choice: &Choice, pair: &Comparison, is_one_of_many: bool) ->
     }
 }
 
-/// `undecided (0.93-1.15), about 34 more rounds (5.7 min)` or `too noisy to decide (0.40-8.12)`.
+/// The verdict of an undecided comparison: `undecided (0.93-1.15), about 34 more rounds (5.7 min)` or `too noisy to
+/// decide (0.40-8.12)`.
 fn open(choice: &Choice, pair: &Comparison) -> String {
     let doubt = if is_too_noisy(pair) { "too noisy to decide" } else { "undecided" };
     format!("{doubt}{}{}", ends(pair.low, pair.high), more(choice, pair))

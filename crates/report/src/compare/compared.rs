@@ -211,7 +211,7 @@ fn grid(compared: &Compared) -> Grid {
     grid
 }
 
-/// `0.85x (0.81-0.89)`; an exact ratio has no interval.
+/// The ratio of a cell: `0.85x (0.81-0.89)`; an exact ratio has no interval.
 pub fn ratio(cell: &ComparedCell) -> String {
     let is_exact = cell.confidence == Some(1.0);
     let interval = if is_exact { None } else { cell.low.zip(cell.high) };

@@ -203,7 +203,7 @@ pub(crate) fn step(step: &Step) -> String {
     }
 }
 
-/// `kernel Linux 6.17 -> Linux 6.18; mount options relatime -> noatime`.
+/// The changes before a run: `kernel Linux 6.17 -> Linux 6.18; mount options relatime -> noatime`.
 fn changes(time: &Time) -> String {
     let or = |value: &Option<String>| value.clone().unwrap_or_else(|| "n.m.".to_owned());
     let change = |change: &Change| format!("{} {} -> {}", change.what, or(&change.then), or(&change.now));

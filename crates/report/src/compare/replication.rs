@@ -53,7 +53,7 @@ pub fn summary(summary: &Summary) -> String {
     format!("rates: {}\nCPU: {}\n", errors(&summary.rate, " %"), errors(&summary.cpu, " points"))
 }
 
-/// `490 (69%)`, `220 (58%)*`, `320`, `n.m.`
+/// A printed figure: `490 (69%)`, `220 (58%)*`, `320`, `n.m.`
 pub(crate) fn printed(figure: &Published) -> String {
     let Some(rate) = figure.kbytes_per_sec else { return "n.m.".to_owned() };
     let cpu = figure.cpu_percent.map_or_else(String::new, |cpu| format!(" ({cpu}%)"));
@@ -179,7 +179,7 @@ fn approach<'a>(grid: &mut Grid, before: &mut &'a str, name: &'a str, has_units:
     *before = name;
 }
 
-/// `26.1 +-0.2 (1)`
+/// A rate and its rank: `26.1 +-0.2 (1)`
 fn ranked(cell: &Transactions) -> String {
     format!("{} ({})", with_interval(cell.per_second, cell.high), cell.rank)
 }

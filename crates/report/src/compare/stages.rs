@@ -123,7 +123,7 @@ fn ratio(pair: &Comparison) -> String {
     pair.ratio.map_or_else(|| "n.m.".to_owned(), figure)
 }
 
-/// ` (1.12-1.23)`
+/// The interval of a comparison after a space: ` (1.12-1.23)`
 fn ends(pair: &Comparison) -> String {
     let ends = interval(pair);
     if ends.is_empty() { ends } else { format!(" {ends}") }

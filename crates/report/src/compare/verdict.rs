@@ -59,7 +59,7 @@ fn about(span: Nanos) -> String {
     }
 }
 
-/// `5 %`.
+/// A margin in percent: `5 %`.
 pub fn percent(margin: f64) -> String {
     let percent = 100.0 * margin;
     if (percent - percent.round()).abs() < 1e-9 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }

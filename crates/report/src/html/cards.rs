@@ -120,7 +120,7 @@ fn half(cell: &Cell) -> String {
     if half.is_empty() { half } else { format!("± {half}") }
 }
 
-/// `p50 439 us, p99 1.19 ms`
+/// The latencies of a cell: `p50 439 us, p99 1.19 ms`
 fn percentiles(times: Latency) -> String {
     let p99 = times.p99.map_or_else(|| "n.m.".to_owned(), |nanos| Nanos(nanos).to_string());
     format!("p50 {}, p99 {p99}", Nanos(times.p50))

@@ -11,7 +11,7 @@ use crate::header;
 /// The longest name that tables and charts print, in characters. Six columns of it fit on a laptop. A choice.
 const LONGEST: usize = 14;
 
-/// `A`, `B`, ... `Z`, `A2`, ...
+/// The letter of a target, by its index: `A`, `B`, ... `Z`, `A2`, ...
 fn letter(place: usize) -> String {
     let letter = char::from(b'A' + (place % 26) as u8);
     if place < 26 { letter.to_string() } else { format!("{letter}{}", place / 26 + 1) }

@@ -91,7 +91,7 @@ fn size(pair: &Comparison) -> f64 {
     pair.ratio.map_or(0.0, |ratio| ratio.ln().abs())
 }
 
-/// `, most in create (9.0×)`
+/// The test with the largest difference: `, most in create (9.0×)`
 fn most(pairs: &[&Comparison]) -> String {
     let Some(most) = pairs.iter().max_by(|one, other| size(one).total_cmp(&size(other))) else { return String::new() };
     let ratio = figure(size(most).exp());

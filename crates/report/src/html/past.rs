@@ -15,7 +15,7 @@ use crate::compare::verdict::figure as ratio;
 /// The most tests that get a line above the chart.
 const MOST_LINES: usize = 6;
 
-/// `read_8192 of quick on /data: 5 runs`, `3 tests over 12 runs`
+/// The title of the section: `read_8192 of quick on /data: 5 runs`, `3 tests over 12 runs`
 pub fn title(history: &History) -> String {
     let runs = began(history).len();
     let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
@@ -100,7 +100,7 @@ fn is_step(time: &Time) -> bool {
     time.step.is_some_and(|step| matches!(step.finding, Finding::Faster | Finding::Slower))
 }
 
-/// `is slower 0.80x (0.78-0.82) since k3pv-261121; the last run is 0.81x the first.`
+/// The steps of a test in words: `is slower 0.80x (0.78-0.82) since k3pv-261121; the last run is 0.81x the first.`
 fn changes(past: &Past) -> String {
     let latest = past.runs.iter().rev().find(|time| is_step(time));
     let said = latest.and_then(|time| Some(format!("is {} since {}", step(&time.step?), time.run))).unwrap_or_default();

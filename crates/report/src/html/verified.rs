@@ -7,7 +7,7 @@ use stats::Verification;
 use super::parts::{Place, table, wide};
 use crate::verification::{Check, Outcome, checks, cuts_grid, grid, sentences};
 
-/// `Power cuts: image:ext4`
+/// The title of the section: `Power cuts: image:ext4`
 pub fn title(verification: &Verification) -> String {
     format!("Power cuts: {}", verification.target)
 }

@@ -94,7 +94,7 @@ fn programs(cells: &[Cell]) -> Vec<&str> {
     different(cells.iter().map(|cell| cell.program.as_str()))
 }
 
-/// `490 (69%)`, `220 (58%)*`, `320`, `n.m.`
+/// Rate and CPU time of a cell: `490 (69%)`, `220 (58%)*`, `320`, `n.m.`
 fn figure(cell: &Cell) -> String {
     let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
     let cpu = cell.cpu_percent.map_or_else(String::new, |cpu| format!(" ({:.0}%)", cpu.process));

@@ -85,7 +85,7 @@ fn drives(cells: &[&Cell]) -> Vec<u32> {
     different(cells.iter().map(|cell| cell.targets))
 }
 
-/// `490 (69%)`, `n.m.`
+/// Rate and CPU time of a cell: `490 (69%)`, `n.m.`
 fn figure(cell: Option<&Cell>) -> String {
     let Some(cell) = cell else { return String::new() };
     let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
