@@ -182,9 +182,9 @@ pub fn mounts(process: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Copies a program that is to be executed. Another process writes the copy. A file that this test has open for writing
-/// would also be open in every child that another test starts at that moment, and the kernel does not execute such a
-/// file (ETXTBSY).
+/// Copies a program that is to be executed. Another process writes the copy: a file that this test has open for writing
+/// is also open in every child that another test starts at that moment. The kernel does not execute a file that is open
+/// for writing (ETXTBSY).
 pub fn copy_of_program(from: &Path, to: &Path) {
     let copied = Command::new("cp").arg("--").args([from, to]).stdin(Stdio::null()).status();
     assert!(copied.expect("cp can be started").success(), "{} is not copied to {}", from.display(), to.display());

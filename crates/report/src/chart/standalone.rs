@@ -1,4 +1,4 @@
-//! A chart as a separate SVG file. Programs that draw such files do not support variables of style sheets, so the sheet
+//! A chart as a separate SVG file. Programs that draw such files do not support variables of style sheets. So the sheet
 //! of the page is written out with its light colours, as for paper.
 
 use super::frame::{LEFT, LINE, RIGHT};
