@@ -474,7 +474,7 @@ fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
     CommandLine::try_parse_from(words)
 }
 
-/// Why a command line is refused.
+/// The message with which a command line is refused; `None` if it is accepted.
 #[cfg(test)]
 pub fn refusal(words: &[OsString]) -> Option<String> {
     parse(words).err().filter(clap::Error::use_stderr).map(|error| error.to_string())
@@ -509,7 +509,8 @@ fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
     }
 }
 
-/// What a command line asks to run; none if it runs nothing, or if it names a job file that must not be read.
+/// Resolves the run that a command line asks for. `None` if it runs nothing, or if it names a job file and `may_read`
+/// is false.
 #[cfg(test)]
 pub fn asked(words: &[OsString], may_read: bool) -> Option<Result<Resolved, Error>> {
     Some(match parse(words).ok()?.command {

@@ -1,5 +1,5 @@
-//! The program: what a person types, what is planned, what runs, what is shown. The only crate that sees
-//! both worlds.
+//! The program: it reads the command line, plans, runs, and shows the results. With `campaign`, the only crate that
+//! sees both worlds.
 //!
 //! ```text
 //!   cli ──> campaign (request, plan, rounds) ──> events ──> ui (standard error)
@@ -32,7 +32,7 @@ pub use campaign::targets::Simulated;
 use error::{Error, LEAST_STACK};
 use ui::failure;
 
-/// Runs the command that these words are, and says how it ended.
+/// Runs the command line `words`, and returns its exit status.
 pub fn main(words: Vec<OsString>) -> ExitCode {
     let exit = match small_stack() {
         Some(limit) => refuse_stack(limit),
@@ -41,13 +41,12 @@ pub fn main(words: Vec<OsString>) -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// The limit of the stack, if that is too small for anything but to say so. The threads that are started have stacks of
-/// a size of their own.
+/// The stack limit, if it is too small for more than an error message. Other threads have stacks of their own size.
 fn small_stack() -> Option<Bytes> {
     kernel::stack_limit().filter(|limit| *limit < LEAST_STACK)
 }
 
-/// Apart from all else, so that there is room for it.
+/// A function of its own, so that the small stack suffices for it.
 #[inline(never)]
 fn refuse_stack(limit: Bytes) -> Exit {
     failure::told(&Error::SmallStack(limit))
@@ -55,11 +54,11 @@ fn refuse_stack(limit: Bytes) -> Exit {
 
 #[inline(never)]
 fn run(mut words: Vec<OsString>) -> Exit {
-    // Before anything else is done with rights that are not those of who asks for it.
+    // This check comes first: a program with file capabilities or setuid has rights that its caller lacks.
     if kernel::is_elevated() {
         return failure::told(&Error::Elevated);
     }
-    // Called through a link by the name of a program of 1983, that is the command.
+    // A link with the name of a program of 1983 runs that program.
     let called = words.first().and_then(|word| Path::new(word).file_name()?.to_str());
     if let Some(classic) = called.and_then(Classic::named) {
         words.insert(1, classic.name().into());
@@ -74,8 +73,8 @@ fn run(mut words: Vec<OsString>) -> Exit {
     }
 }
 
-/// The four programs of 1983 are called with nothing but a file. They are recognised before anything else is set up, so
-/// that starting one costs as little as starting the original.
+/// One of the four programs of 1983 and its file, if the call consists of just those two. It is recognised before any
+/// other setup, so that starting one costs as little as starting the original.
 fn classic_call(words: &[OsString]) -> Option<(Classic, &OsString)> {
     let [_, command, file] = words else { return None };
     let classic = Classic::named(command.to_str()?)?;

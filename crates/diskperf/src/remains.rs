@@ -1,5 +1,5 @@
-//! Leftovers of killed processes of a stored run: private folders, file systems on devices, tuned queues. Their tags
-//! and notes hold the run's name. Leftovers of other runs stay, and so does what a running process made.
+//! Leftovers of a stored run's killed processes: private folders, file systems on devices, tuned queues. Their tags and
+//! notes hold the run's name. Leftovers of other runs and of running processes stay.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,8 @@ use kernel::{Vacated, left_volumes_of, remove_left};
 use crate::error::Error;
 
 /// Removes what killed processes of this run left in these folders, on devices and in queues, and reports it. If one
-/// cannot be removed, the others are; the last such error is returned. Only the holder of the run may call it. The
-/// devices stay held until the returned values are dropped.
+/// cannot be removed, the others are still removed, and the last such error is returned. Only the holder of the run may
+/// call this function. The devices stay held until the returned values are dropped.
 pub fn remove(
     run: &str,
     folders: impl IntoIterator<Item = PathBuf>,
@@ -30,11 +30,11 @@ pub fn remove(
     outcome.and(release(run, notify))
 }
 
-/// The same for devices and queues only. Their notes show whether the process still runs.
+/// Like `remove`, but for devices and queues only. Their notes show whether the process still runs.
 pub fn release(run: &str, notify: &mut dyn FnMut(Event)) -> Result<Vec<Vacated>, Error> {
     let mut waits = |node: &Path| notify(Event::MkfsRuns { run, node });
     let mut outcome = Ok(Vec::new());
-    // Without notes nothing was made, or nothing can be recognised.
+    // Without readable notes, nothing was made, or nothing can be recognised.
     for volume in left_volumes_of(run, &mut waits).unwrap_or_default() {
         let erased = match volume {
             Ok(volume) => volume.erase().map(|vacated| (volume, vacated)).map_err(Error::from),
@@ -54,7 +54,7 @@ pub fn release(run: &str, notify: &mut dyn FnMut(Event)) -> Result<Vec<Vacated>,
     outcome
 }
 
-/// Restores the queues that killed processes of any run have left changed, and reports it.
+/// Restores the queues that killed processes of any run left tuned, and reports it.
 pub fn restore_queues(notify: &mut dyn FnMut(Event)) {
     // Runs that tune a queue report unreadable notes themselves.
     report(&restore_left(|_| true).unwrap_or_default(), notify);

@@ -13,18 +13,18 @@ use super::{Command, CommandLine, parse};
 use crate::documents::job_files;
 use crate::error::{ArgumentError, Error};
 
-/// Why words cannot be read.
+/// The reason why a command line cannot be read.
 pub enum Misread {
-    /// They do not follow the grammar, or ask for help.
+    /// The words do not follow the grammar, or ask for help.
     Words(Box<clap::Error>),
-    /// They do, and mean nothing.
+    /// The words follow the grammar, but make no sense.
     Meaning(Box<Error>),
 }
 
-/// Reads the words: the line, and the words that mean the same with a command.
-///   1. if the first word is a command, nothing else is meant; a fio job instead of a preset or pattern is refused;
+/// Reads a command line. Returns it with the words of the equivalent call that names a command:
+///   1. if the first word is a command, no other command is tried; a fio job instead of a preset or pattern is refused;
 ///   2. a word that is the name of a command is not a path, also behind options;
-///   3. a word that is neither a target nor the path of anything was to be a command.
+///   3. a word that is neither a target nor an existing path was meant as a command.
 pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misread> {
     let first = match parse(&words) {
         Ok(line) => return Ok((line, words)),
@@ -65,11 +65,11 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
     Ok((line, longer))
 }
 
-/// The fio job that `run` or `io` was told to run.
+/// The error for a fio job among the arguments of `run` or `io`.
 fn fio_job(words: &[OsString]) -> Option<JobError> {
     let name = words.get(1).filter(|word| *word == "run" || *word == "io")?;
     let mut all = super::command();
-    // Before, options do not have all their settings.
+    // Only `build` gives the options all their settings.
     all.build();
     let command = all.find_subcommand(name)?;
     operands(command, &words[2..]).find_map(|path| job_files::fio_job(Path::new(path)))
@@ -85,7 +85,7 @@ fn operands<'a>(command: &clap::Command, words: &'a [OsString]) -> impl Iterator
     })
 }
 
-/// Whether the next word is the value of this one: of `--size`, `-o` and `-qo`, but not of `--size=1MiB` and `-oq`.
+/// True if the next word is the value of this one: of `--size`, `-o` and `-qo`, but not of `--size=1MiB` and `-oq`.
 fn takes_next(command: &clap::Command, word: &str) -> bool {
     if let Some(long) = word.strip_prefix("--") {
         return command.get_opts().any(|option| option.get_long() == Some(long));
@@ -99,7 +99,7 @@ fn is_command(word: &str) -> bool {
     super::command().find_subcommand(word).is_some()
 }
 
-/// The kind of the mistake, and the word that is one.
+/// The kind of the mistake, and the wrong word.
 fn wrong_word(error: &clap::Error) -> (ErrorKind, Option<String>) {
     (error.kind(), error.get(ContextKind::InvalidArg).map(ToString::to_string))
 }

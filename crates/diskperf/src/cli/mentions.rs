@@ -1,13 +1,13 @@
-//! Where help mentions a word that is not a topic: tasks, commands, and words of the glossary.
+//! Finds the tasks, commands and glossary words whose help mentions a word that is not a topic.
 
 use report::glossary::{self, Entry, Topic};
 
 use super::examples::{TASKS, Task};
 
-/// The most tasks, commands and words that are named.
+/// Limits of the listed tasks, commands and glossary words.
 const MOST: [usize; 3] = [1, 3, 3];
 
-/// The tasks, commands and topics whose text has these words, in this order. Each is a phrase of its own.
+/// The tasks, commands and topics whose text contains these words, in this order, each as a phrase.
 pub fn of(words: &str, command: &clap::Command) -> Vec<String> {
     let wanted = spaced(words);
     if wanted.trim().is_empty() {
@@ -66,7 +66,7 @@ mod tests {
         assert!(noatime.contains(&"diskperf help mount".to_owned()), "{noatime:?}");
         assert!(found("fio").iter().any(|found| found.contains("diskperf import ")), "{:?}", found("fio"));
         assert!(found("power-loss protection").contains(&"diskperf help noflush".to_owned()));
-        // A part of a word, other words, and none.
+        // A part of a word, an unknown word, words in another order, and no words.
         for word in ["noatim", "xyzzy", "loss power", "", "?"] {
             assert_eq!(found(word), [""; 0], "{word}");
         }

@@ -1,4 +1,4 @@
-//! `--mix` and `--from-trace`: what the preset `vaxmix` draws its accesses from, typed or derived from a block trace.
+//! `--mix` and `--from-trace`: the mix of accesses for the preset `vaxmix`, typed or derived from a block trace.
 
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub struct MixArguments {
 }
 
 impl MixArguments {
-    /// The mix that was given, and whether it was derived from a trace. Prints a derived mix.
+    /// The mix, and whether it was derived from a trace; `None` without either option. Prints a derived mix.
     pub fn mix(&self, preset: &Preset) -> Result<Option<(Mix, bool)>, Error> {
         if (self.mix.is_some() || self.from_trace.is_some()) && preset.name != presets::VAXMIX.name {
             return Err(ArgumentError::NoMix(preset.name).into());

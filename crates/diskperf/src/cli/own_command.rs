@@ -40,8 +40,8 @@ pub struct CommandArguments {
 }
 
 impl CommandArguments {
-    /// The words of the command, and the programs that were found for it. Warns that --cold has no effect without
-    /// --prepare: the folder is then empty.
+    /// The words of the command, and the programs found for it. `None` without a command. Warns that `--cold` has no
+    /// effect without `--prepare`: the folder is then empty.
     pub fn find(&self, is_cold: bool) -> Result<Option<(OwnWords, OwnCommand)>, Error> {
         if self.command.is_empty() {
             return Ok(None);
@@ -70,7 +70,7 @@ fn parse_timeout(text: &str) -> Result<Nanos, String> {
     parse_time(text).map_err(|error| error.to_string())
 }
 
-/// Warns that {} is the folder, if it may have been meant for find or xargs.
+/// Warns that diskperf replaces {} by the folder, if find or xargs may have been meant to replace it.
 fn say_of_braces(words: &[OsString]) {
     if let Some(word) = braces_of_another(words) {
         output::remark(&format!("{{}} after {word} is replaced by the folder too; write {{{{}}}} for {{}} itself"));

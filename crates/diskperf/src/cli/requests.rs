@@ -1,4 +1,4 @@
-//! What command lines ask for, and that it is read as it was stored.
+//! Tests that command lines become the right requests, and that stored requests are read back unchanged.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,13 +16,13 @@ use crate::error::Error;
 use crate::session::Stored;
 use crate::ui::layout::{Output, RunFormat};
 
-/// What a command line asks for.
+/// Parses and resolves a command line, without the name of the program.
 fn asked(line: &str) -> Resolved {
     let words = shlex::split(line).expect("words").into_iter().map(OsString::from);
     read(&["diskperf".into()].into_iter().chain(words).collect::<Vec<OsString>>())
 }
 
-/// What these words ask for.
+/// Parses and resolves these words.
 fn read(words: &[OsString]) -> Resolved {
     let asked: Result<Resolved, Error> = cli::asked(words, true).expect("it runs something");
     asked.unwrap_or_else(|error| panic!("{words:?}: {error}"))

@@ -133,7 +133,7 @@ pub struct RunArguments {
 }
 
 impl RunArguments {
-    /// What the run is asked to do, as this machine can do it. The command line overrides the job file.
+    /// Resolves the arguments into a request and its tests, on this machine. The command line overrides the job file.
     pub(super) fn resolve(&self) -> Result<Resolved, Error> {
         let (workload, tests) = self.workload()?;
         let new = RunRequest::new(workload);
@@ -174,7 +174,7 @@ impl RunArguments {
         Ok(Resolved { request, tests })
     }
 
-    /// What it runs.
+    /// Reads the job file if there is one, and finds the programs of a command.
     fn workload(&self) -> Result<(Workload, Tests), Error> {
         let preset = match &self.what {
             What::Preset(preset) => *preset,
@@ -212,7 +212,7 @@ impl RunArguments {
         }
     }
 
-    /// Refuses options of the preset device with any other.
+    /// Refuses options of the preset `device` with any other preset.
     fn check_device(&self, preset: &Preset) -> Result<(), Error> {
         let given =
             [("--write", self.write), ("--time", self.time.is_some()), ("--precondition", self.precondition.is_some())];
@@ -222,18 +222,18 @@ impl RunArguments {
         }
     }
 
-    /// Whether it names a job file.
+    /// True if the first argument is a job file.
     #[cfg(test)]
     pub(super) fn names_job(&self) -> bool {
         matches!(self.what, What::Job(_))
     }
 
-    /// The first target that was typed.
+    /// The first target on the command line.
     pub(super) fn first_target(&self) -> Option<&TargetArgument> {
         self.targets.first()
     }
 
-    /// The first target, if it is the name of a preset and not of a file.
+    /// The first target, if it is the name of a preset and no such path exists.
     fn preset_for_target(&self) -> Option<&'static str> {
         let first = &self.targets.first()?.typed;
         let name = presets::ALL.into_iter().map(|preset| preset.name).find(|name| name == first)?;

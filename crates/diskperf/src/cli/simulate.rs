@@ -65,7 +65,8 @@ pub struct SimulateArguments {
 }
 
 impl SimulateArguments {
-    /// The numbers of drives: as asked; or one, and also two if the preset runs tests on all targets at once.
+    /// The numbers of drives, ascending: those of `--drives`. Default: one, and also two if the preset runs tests on
+    /// all targets at once.
     pub fn drives(&self) -> Vec<usize> {
         match (self.drives.as_slice(), self.preset.together) {
             ([], true) => vec![1, 2],

@@ -40,7 +40,7 @@ pub enum DocumentKind {
     Job,
 }
 
-/// The first argument of `diskperf run`.
+/// The first argument of `diskperf run`: a preset or a job file.
 #[derive(Clone, Debug)]
 pub enum What {
     /// A preset.
@@ -101,7 +101,7 @@ impl TypedValueParser for PresetParser {
     }
 }
 
-/// A run is ended by the kernel in a memory of 4 MiB, and was well in one of 16 (tried with `smoke`).
+/// The least value of `--cache`. The kernel kills a run in 4 MiB; 16 MiB was enough (tried with `smoke`).
 const LEAST_MEMORY: Bytes = Bytes::mib(16);
 
 /// Reads the value of --cache.
@@ -113,8 +113,8 @@ pub fn parse_memory(text: &str) -> Result<Bytes, String> {
     }
 }
 
-/// The most rotational positions of a simulation. Ten thousand positions are less than two microseconds apart at 3600
-/// turns a minute, and no part of `machines/` is known as exactly.
+/// Limit of `--phases`. Ten thousand rotational positions are less than two microseconds apart at 3600 turns a minute,
+/// and no part of `machines/` is known as exactly.
 const MOST_PHASES: u32 = 10_000;
 
 /// Reads the value of --phases. The results of all positions stay in memory until the last has ended.
@@ -122,8 +122,8 @@ pub fn parse_phases(text: &str) -> Result<NonZeroU32, String> {
     whole(text, MOST_PHASES)
 }
 
-/// The most threads of a simulation. Chosen: a few times the processors of a machine of today. Each needs address space
-/// for its stack.
+/// Limit of `--threads`. Chosen: a few times the processors of a machine of today. Each thread needs address space for
+/// its stack.
 const MOST_THREADS: u32 = 1024;
 
 /// Reads the value of --threads.
@@ -147,7 +147,7 @@ pub fn parse_time(text: &str) -> Result<Nanos, units::ParseNanosError> {
     text.parse()
 }
 
-/// The least and the most time of a test of `device` in a round: a tenth of a second is enough for a rate, and more
+/// Limits of `--time`, the time of a test of `device` in a round: a tenth of a second is enough for a rate, and more
 /// than a day is a typing error.
 const ROUND_TIMES: (Nanos, Nanos) = (Nanos::from_millis(100), Nanos::from_secs(24 * 60 * 60));
 
@@ -161,7 +161,7 @@ pub fn parse_round_time(text: &str) -> Result<Nanos, String> {
     }
 }
 
-/// Takes a share of 0.1 % to 50 %, as a part of one.
+/// Parses a percentage of 0.1 % to 50 %, and returns it as a fraction.
 pub fn parse_margin(text: &str) -> Result<f64, String> {
     let percent = text.trim_end_matches('%').trim_end().parse::<f64>();
     match percent {

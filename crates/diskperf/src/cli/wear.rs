@@ -5,7 +5,7 @@ use clap::Args;
 use campaign::targets::Wear;
 use campaign::targets::wear::parse_fill;
 
-/// The most changes: a day on a slow disk. Guess.
+/// Limit of `--age`: a day on a slow disk. Guess.
 const MOST_CHURNS: u32 = 1_000_000;
 
 /// The options of aging.
@@ -25,7 +25,7 @@ pub struct WearArguments {
 }
 
 impl WearArguments {
-    /// The aging that is asked for, if any.
+    /// The aging that the options ask for, if any.
     pub fn wear(self, seed: u64) -> Option<Wear> {
         Wear::of(self.fill, self.age, seed)
     }

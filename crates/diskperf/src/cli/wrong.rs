@@ -1,4 +1,4 @@
-//! What is wrong with a command line, as a document, where the line asks for JSON: the same that a run prints.
+//! Prints the error of a wrong command line as JSON, if the line asks for JSON: in the same document as a run.
 
 use std::ffi::OsString;
 
@@ -9,19 +9,20 @@ use crate::session;
 use crate::ui::layout;
 use crate::ui::output;
 
-/// Whether these words ask for JSON. They may make no sense otherwise.
+/// True if these words ask for JSON. They need not be a valid command line.
 pub fn asks_for_json(words: &[OsString]) -> bool {
     let own: Vec<&OsString> = words.iter().take_while(|word| *word != "--").collect();
     own.iter().any(|word| *word == "--json" || *word == "--format=json")
         || own.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json")
 }
 
-/// Prints the document of words that do not follow the grammar.
+/// Prints the document of a clap error, if the words ask for JSON.
 pub fn document(words: &[OsString], error: &clap::Error) {
     print(words, || problem(&error.to_string()));
 }
 
-/// The same for an error, unless the command has delivered a document with it. The error is still to be printed.
+/// Prints the document of an error, unless the command has delivered one, and returns the error for the caller to
+/// print.
 pub fn told(words: &[OsString], error: Error) -> Error {
     print(words, || session::problem(&error));
     error
@@ -29,13 +30,13 @@ pub fn told(words: &[OsString], error: Error) -> Error {
 
 fn print(words: &[OsString], problem: impl FnOnce() -> Problem) {
     if asks_for_json(words) && !output::has_delivered() {
-        // The error itself follows, and tells more than that nothing could be printed.
+        // Ignore a failure to print: the error itself follows, and tells more.
         let _ = output::print(&layout::json(&session::of_nothing(words, problem())));
     }
 }
 
-/// What the library says: paragraphs, of which the first is the mistake, and others are tips, the usage, where to read
-/// on.
+/// Converts a message of clap. Its first paragraph is the mistake; the others are tips, the usage, and a pointer to the
+/// help.
 fn problem(said: &str) -> Problem {
     let mut paragraphs =
         said.trim().split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
