@@ -1,5 +1,4 @@
-//! `diskperf choose A B [C...]`: which is faster, by how much, and how sure that is. A run whose rounds go on until
-//! that is known.
+//! `diskperf choose A B [C...]`: compares targets. It is a run whose rounds continue until the comparison is decided.
 
 use campaign::choose::{Condition, Goal, Price, Use, parse_conditions, parse_price, parse_use};
 use campaign::presets::{self, Preset};
@@ -85,7 +84,7 @@ pub struct ChooseArguments {
     pub output: OutputArguments<RunFormat>,
 }
 
-/// What one option asks for.
+/// The conditions of one `--need`.
 #[derive(Clone, Debug)]
 struct Needs(Vec<Condition>);
 
@@ -94,7 +93,7 @@ fn parse_needs(text: &str) -> Result<Needs, String> {
 }
 
 impl ChooseArguments {
-    /// What the run is asked to do, as this machine can do it.
+    /// Resolves the arguments into a request and its tests, on this machine.
     pub fn resolve(&self) -> Result<Resolved, Error> {
         let goal = self.goal()?;
         let (workload, tests) = match self.command.find(self.cold)? {
@@ -135,7 +134,7 @@ impl ChooseArguments {
         }
     }
 
-    /// What is to be found out. One target alone leaves no choice, and a price needs a target.
+    /// The goal of the comparison. An error if there is a single target, or if a price has no target or is given twice.
     fn goal(&self) -> Result<Goal, Error> {
         if self.targets.len() < 2 {
             return Err(ArgumentError::NoChoice.into());

@@ -1,17 +1,19 @@
 //! `diskperf clean [PATH]...`: finds and removes leftovers of runs that were killed or used --keep.
 //!
 //! Policy:
-//!   1. only what carries our mark is found: folders and images by their tag, file systems on devices
-//!      by the number that was noted when they were made, queues by the note of what they were;
-//!   2. what a process that still runs has made stays, what another machine has made, what belongs to another user,
-//!      what somebody uses, and what has no more than our name; and that is said, as is what could not be looked at;
-//!   3. where paths are named, only these are looked at: directories, kept images, and devices. Else the directory one
-//!      stands in, those of stored runs that were killed or kept something, and all that was noted;
-//!   4. what somebody kept on purpose goes only where it is named itself;
-//!   5. the list is shown, and the user says yes, before anything is removed;
-//!   6. what may be ours and has no tag is listed. It is removed only after a yes on a terminal, which --yes is not: on
-//!      file systems without extended attributes, after a copy, and if mkfs was killed before it wrote its number;
-//!   7. a device that may hold a part of ours goes only after the user has typed which device it is, one by one.
+//!   1. clean finds only things with our mark: folders and images by their tag, file systems on devices by the number
+//!      that was noted when they were made, queues by the note of their former settings;
+//!   2. a thing stays if a running process or another machine made it, if it belongs to another user or is in use, or
+//!      if only its name is ours. clean reports these things, and those that it could not look at;
+//!   3. if you name paths, clean looks only at these: directories, kept images, and devices. Otherwise it looks at the
+//!      current directory, those of stored runs that were killed or kept something, and everything noted;
+//!   4. things that were kept on purpose are removed only if you name them;
+//!   5. clean shows the list, and you say yes, before anything is removed;
+//!   6. things that may be ours but have no tag are listed. They are removed only after a yes on a terminal; --yes is
+//!      not enough. They occur on file systems without extended attributes, after a copy, and if mkfs was killed before
+//!      it wrote its number;
+//!   7. a device with a possibly unfinished file system of ours is erased only after you typed its identity, one by
+//!      one.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -57,23 +59,23 @@ pub struct CleanArguments {
     store: StoreArguments,
 }
 
-/// Something that was left behind and may go.
+/// A leftover that may be removed.
 #[derive(Debug)]
 enum Thing {
     File(Left),
     Untagged(Untagged),
     Volume(Box<LeftVolume>),
-    /// A queue by its disk, and the process that tuned it.
+    /// The disk of a queue, and the process that tuned it.
     Queue(String, i32),
 }
 
-/// All that was found.
+/// Everything that the search found.
 #[derive(Debug, Default)]
 struct Found {
     goes: Vec<Thing>,
-    /// What goes only after a yes on a terminal.
+    /// Leftovers that are removed only after a yes on a terminal.
     untagged: Vec<Thing>,
-    /// What stays, and what could not be looked at, a line each with the reason.
+    /// Leftovers that stay, and places that could not be looked at: a line each, with the reason.
     stays: Vec<String>,
 }
 
@@ -129,14 +131,14 @@ pub fn run(arguments: &CleanArguments) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-/// Prints a line for each.
+/// Prints one line per leftover, sorted.
 fn list(things: &[Thing]) -> Result<(), Error> {
     let mut lines: Vec<String> = things.iter().map(|thing| thing.line() + "\n").collect();
     lines.sort();
     output::print(&lines.concat())
 }
 
-/// What was named; nothing where all is meant.
+/// The paths on the command line; empty if there are none.
 #[derive(Debug, Default)]
 struct Named {
     folders: BTreeSet<PathBuf>,
@@ -177,13 +179,13 @@ fn find(arguments: &CleanArguments) -> Result<Found, Error> {
     for folder in &folders {
         match scan::find(folder) {
             Ok(listed) => {
-                // Those in a directory that was named are named twice then.
+                // Images in a named directory may be named themselves: list them once.
                 let is_new = |left: &Left| !images.contains(&left.path);
                 listed.left.into_iter().filter(is_new).for_each(|left| found.add_file(left, false));
                 let is_new = |untagged: &Untagged| !images.contains(&untagged.path);
                 listed.untagged.into_iter().filter(is_new).for_each(|untagged| found.add_untagged(untagged, false));
             }
-            // Of a run long ago it may be anybody's by now.
+            // The directory of an old run may belong to another user by now.
             Err(error) if is_all => {
                 found.stays.push(format!("{} cannot be looked at: {}", folder.shown(), said(&error)))
             }
@@ -205,7 +207,7 @@ fn find(arguments: &CleanArguments) -> Result<Found, Error> {
     Ok(found)
 }
 
-/// Where stored runs may have left something.
+/// The paths where stored runs may have left something.
 #[derive(Default)]
 struct Stored {
     folders: Vec<PathBuf>,
@@ -240,13 +242,13 @@ fn stored(store: &StoreArguments) -> Result<Stored, Error> {
     Ok(stored)
 }
 
-/// The folder that a run was begun in.
+/// The folder in which a run was started.
 fn folder_of(store: &Store, run: &str) -> Result<PathBuf, Error> {
     Ok(store.left(run)?.folder)
 }
 
 impl Found {
-    /// The path without links; nothing where it is not there any more.
+    /// The path without links. `None` if it does not exist any more, or cannot be looked at.
     fn reached(&mut self, path: &Path) -> Option<PathBuf> {
         match path.canonicalize() {
             Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -290,7 +292,7 @@ impl Found {
         }
     }
 
-    /// What was noted of these devices, or of all.
+    /// Adds the file systems and queues that were noted for these devices, or for all devices.
     fn add_noted(&mut self, devices: &BTreeSet<PathBuf>, is_all: bool) {
         let is_wanted = |node: &Path| is_all || devices.contains(node);
         match left_volumes(is_wanted) {
@@ -319,14 +321,14 @@ impl Found {
     }
 }
 
-/// Erases what may be ours on a device once the user has typed which device it is.
+/// Erases what may be ours on a device, after the user has typed the identity of the device.
 fn erase_untagged(volume: &LeftVolume) -> Result<(), Error> {
     let Some(inspected) = volume.inspected() else { return Ok(()) };
     let typed = consent::confirmation(&mut Vec::new(), inspected)?;
     Ok(volume.erase_confirmed(&typed)?)
 }
 
-/// Removes these. One that fails does not keep the others.
+/// Removes these leftovers. If one fails, the others are still removed.
 fn remove(things: &[Thing]) -> Exit {
     let mut exit = Exit::Done;
     let mut failed = |what: &Path, why: String| {
@@ -390,10 +392,11 @@ impl Thing {
     }
 }
 
-/// Where the kernel shows the queues of disks.
+/// The folder in which the kernel lists disks and their queues.
 const QUEUES: &str = "/sys/block";
 
-/// Why something of ours stays; `kept` is what it would have to be named for. What is in its way is looked at last.
+/// The reason why a leftover stays; `None` if it can be removed. `kept` is set if it was kept and is not named; it says
+/// what naming it would do. The obstacle is looked at last.
 fn why_it_stays(holder: &Holder, kept: Option<&str>, obstacle: impl FnOnce() -> Option<String>) -> Option<String> {
     match holder {
         Holder::Process(pid) => Some(format!("process {pid} still runs")),
@@ -404,12 +407,12 @@ fn why_it_stays(holder: &Holder, kept: Option<&str>, obstacle: impl FnOnce() -> 
     }
 }
 
-/// The path of a disk of which /sys has the name: what is below a folder of /dev has a `!` there for the `/`.
+/// The device node of a disk in /sys. There, a `!` replaces the `/` of a node in a folder of /dev.
 fn node_of(disk: &str) -> PathBuf {
     Path::new("/dev").join(disk.replace('!', "/"))
 }
 
-/// Whether a folder holds what `verify --write` wrote, which somebody may still want to hold against its log.
+/// True if the folder has records of `verify --write`, which the user may still want to check against the log.
 fn is_of_verify(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".diskperf-verify-"))
 }

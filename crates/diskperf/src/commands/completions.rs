@@ -1,4 +1,4 @@
-//! `diskperf completions SHELL`: what a shell reads to complete commands, options and presets.
+//! `diskperf completions SHELL`: a shell's script to complete commands, options and presets.
 
 use clap::Args;
 use clap_complete::Shell;
@@ -22,8 +22,8 @@ pub fn run(arguments: &CompletionsArguments, mut command: clap::Command) -> Resu
     Ok(Exit::Done)
 }
 
-/// Has the first word be a path too: the library knows of `diskperf PATH` nothing. bash and PowerShell complete paths
-/// where nothing else fits.
+/// Lets the shell complete the first word as a path too: clap does not know `diskperf PATH`. bash and PowerShell
+/// complete paths if nothing else fits.
 fn with_paths(shell: Shell, script: &str) -> String {
     match shell {
         Shell::Zsh => script.replacen(

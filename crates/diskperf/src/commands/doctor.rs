@@ -25,7 +25,7 @@ pub struct DoctorArguments {
     output: OutputArguments,
 }
 
-/// Runs the command. What cannot be had is an answer and no failure.
+/// Runs the command. A missing ability is an answer, not a failure.
 pub fn run(arguments: &DoctorArguments) -> Result<Exit, Error> {
     let path = &arguments.path;
     arguments.output.check()?;

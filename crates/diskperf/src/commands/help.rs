@@ -39,7 +39,7 @@ const PROGRAMS: Group = (
 /// The column at which the descriptions begin.
 const INDENT: usize = 17;
 
-/// Runs the command: `words` are a list, the name of a command, or a word of the tables.
+/// Runs the command. `words` name a list, a command, or a word of the tables.
 pub fn run(words: &[String], command: &clap::Command) -> Result<Exit, Error> {
     let word = words.join(" ");
     let text =
@@ -148,7 +148,7 @@ pub fn first_screen(page: Page, command: &clap::Command) -> String {
         Topic::Exit.entries().iter().map(|entry| format!("{} {}", entry.word, short(entry.brief))).collect();
     text += "\nExit status\n";
     text += &hanging(page, "", 2, &exits.join(", "));
-    // Here both spellings of the option print the same.
+    // `-h` and `--help` print the same here.
     let options =
         command.clone().help_template("{options}").render_help().to_string().replace(" (see more with '--help')", "");
     // Shorter, so that the values fit into one line.
@@ -186,7 +186,7 @@ mod tests {
         let said = said();
         for after in said.split("diskperf ").skip(1) {
             let name: String = after.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-            // Or diskperf does something.
+            // Otherwise, `diskperf` is the subject of a sentence, and a verb follows.
             let is_verb = ["PATH", "s", "ed", "can", "cannot", "could", "did", "only", "still", "elsewhere"];
             let is_verb = is_verb.iter().any(|end| name.ends_with(end));
             assert!(name.is_empty() || is_verb || command.find_subcommand(&name).is_some(), "diskperf {name}");

@@ -41,7 +41,7 @@ pub struct IoArguments {
 }
 
 impl IoArguments {
-    /// What the run is asked to do, as this machine can do it.
+    /// Resolves the arguments into a request and its tests, on this machine.
     pub fn resolve(&self) -> Result<Resolved, Error> {
         let tests = Tests::of_load(&self.load)?;
         let LoadSpec { rounds, seed, .. } = self.load;
@@ -57,11 +57,11 @@ impl IoArguments {
         Ok(Resolved { request, tests })
     }
 
-    /// Prints the workload as a job file, or refuses it.
+    /// Prints the workload as a job file. An error if the workload is not valid.
     pub fn print(&self) -> Result<Exit, Error> {
         self.load.check(host::LIMITS)?;
         let mut load = self.load.explicit();
-        // The default size is not that of an existing file, which is read to its end.
+        // The default size does not apply to an existing file, which is read to its end.
         if self.targets.iter().any(|target| matches!(target.kind, TargetKind::File(_))) {
             load.size = self.load.size;
         }
@@ -79,7 +79,7 @@ mod tests {
 
     use crate::cli;
 
-    /// Options that a job file cannot set: those who run it decide.
+    /// Options that a job file cannot set, because you decide them for each run.
     const OF_THE_CALL: [&str; 11] = [
         "confirm",
         "destroy_data",
@@ -110,7 +110,7 @@ mod tests {
         let names = |value: &Value| value["properties"].as_object().expect("keys").keys().cloned().collect::<Vec<_>>();
         let of_loads = names(&schema["properties"]["load"]["items"]);
         let mut keys: BTreeSet<String> = names(&schema).into_iter().chain(of_loads).collect();
-        // The list of workloads, and the name of one.
+        // `load` is the list of workloads, and `name` is the name of one.
         assert!(keys.remove("load") && keys.remove("name"));
         assert_eq!(keys, options);
     }

@@ -1,4 +1,4 @@
-//! `diskperf man [--out DIR]`: the manual pages, made of the same help and the same words.
+//! `diskperf man [--out DIR]`: the manual pages, generated from the help and the glossary.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ fn write(directory: &Path, name: &str, text: &str) -> Result<(), Error> {
     output::deliver(text, Some(&directory.join(name)))
 }
 
-/// The page of one command: what its help says, the words that belong to it, the exit status.
+/// The page of one command: its help, the words that belong to it, the exit status.
 fn page(command: &clap::Command, name: &str) -> String {
     let mut text = Vec::new();
     let man = Man::new(command.clone()).manual("diskperf");
@@ -100,7 +100,7 @@ fn words() -> String {
 
 /// A section with all words of a topic.
 fn section(roff: &mut Roff, topic: Topic) {
-    // The one heading that man-pages(7) knows.
+    // The only heading in the singular that man-pages(7) knows.
     let heading = if topic == Topic::Exit { topic.singular() } else { topic.plural() };
     roff.control("SH", [heading.to_uppercase().as_str()]);
     roff.text([roman(topic.about())]);

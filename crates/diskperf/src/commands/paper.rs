@@ -1,4 +1,4 @@
-//! `diskperf paper`: the tables of 1983 beside the simulated ones, the questions, the claims.
+//! `diskperf paper`: the tables of 1983 with the simulated ones, the questions, the claims.
 
 use std::num::NonZeroU32;
 
@@ -32,10 +32,10 @@ pub struct PaperArguments {
     output: OutputArguments,
 }
 
-/// As few values as have an interval.
+/// The fewest positions from which an interval can be computed.
 const LEAST_PHASES: u32 = 2;
 
-/// What can be asked for.
+/// A part of the paper that can be printed.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     Rates(usize),
@@ -64,7 +64,7 @@ pub fn run(arguments: &PaperArguments) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// The parts that these words name; all tables if there are none.
+/// The parts that these words name; all tables if there are no words.
 fn parts(words: &[String]) -> Result<Vec<Part>, Error> {
     let tables = (0..RATES.len()).map(Part::Rates).chain(DRIVES.iter().map(Part::Drive));
     if words.is_empty() {
@@ -90,7 +90,7 @@ fn parts(words: &[String]) -> Result<Vec<Part>, Error> {
             return Err(ArgumentError::NoSuchPart(typed.clone()).into());
         }
     }
-    // What is named twice, also by `questions`, is printed once, where it came first.
+    // A part that is named twice, also by `questions`, is printed once, at its first place.
     let mut seen = Vec::new();
     parts.retain(|part: &Part| {
         let is_new = !seen.contains(&part.id());
@@ -101,7 +101,7 @@ fn parts(words: &[String]) -> Result<Vec<Part>, Error> {
 }
 
 impl Part {
-    /// What it is asked for by.
+    /// The word that selects the part.
     fn id(&self) -> &'static str {
         match self {
             Part::Rates(index) => RATES[*index].id,
@@ -113,8 +113,8 @@ impl Part {
     }
 }
 
-/// The cells of the tables of rates that are wanted, and the summary where all are: of some alone, the rest would judge
-/// what is not shown.
+/// The cells of the wanted tables of rates. The summary is `None` unless all tables are wanted: otherwise it would
+/// judge cells that are not shown.
 fn cells(parts: &[Part]) -> Result<(Vec<Comparison>, Option<Summary>), MachineFault> {
     let tables: Vec<&str> = parts.iter().filter(|part| matches!(part, Part::Rates(_))).map(Part::id).collect();
     let cells = comparisons(&tables)?;
@@ -140,7 +140,7 @@ fn text(parts: &[Part], phases: u32, page: Page) -> Result<String, MachineFault>
     Ok(texts.join("\n"))
 }
 
-/// A table of rates, with what else is printed about it.
+/// A table of rates, with its footnote and its notes.
 fn rates(index: usize, cells: &[Comparison], page: Page) -> String {
     let table = &RATES[index];
     let own: Vec<&Comparison> = cells.iter().filter(|cell| cell.table == table.id).collect();
@@ -178,7 +178,7 @@ fn told(claim: &Claim) -> replication::Verdict<'_> {
     }
 }
 
-/// One document: tables as their schema says, questions and claims beside them where they are asked for.
+/// The JSON document: the tables as in the schema, and the questions and claims that are asked for.
 fn document(parts: &[Part], phases: u32) -> Result<PaperDocument, MachineFault> {
     let (all, summary) = cells(parts)?;
     let wanted = |cell: &Comparison| {
@@ -201,12 +201,12 @@ fn document(parts: &[Part], phases: u32) -> Result<PaperDocument, MachineFault> 
     Ok(PaperDocument { schema: PAPER_SCHEMA.to_owned(), summary, cells, drives, questions, claims: judged, vaxmix })
 }
 
-/// All tables, as they are printed where nothing is named.
+/// All tables, as they are printed if no part is named.
 pub fn all_tables() -> Result<PaperDocument, Error> {
     Ok(document(&parts(&[])?, PHASES)?)
 }
 
-/// The same as text.
+/// All tables as text.
 pub fn all_text() -> Result<String, Error> {
     Ok(text(&parts(&[])?, PHASES, Page::ENDLESS)?)
 }

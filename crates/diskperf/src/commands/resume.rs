@@ -1,7 +1,7 @@
 //! `diskperf resume [RUN]`: continues a run where it ended.
 //!
 //! Policy:
-//!   1. the run that is named, or the last one that is not finished and that no running process measures;
+//!   1. resume takes the named run, or the last one that is not finished and that no running process measures;
 //!   2. results of one run come from one diskperf version on one machine: otherwise it is refused, with a hint how to
 //!      run it again;
 //!   3. the request of the run is loaded, and resolved in the folder where its command was given. The programs of a
@@ -100,13 +100,13 @@ fn last_unfinished(store: &Store) -> Result<String, Error> {
     last.map(|run| run.id).ok_or(RunsError::AllFinished.into())
 }
 
-/// What is stored of the call, or how it was stored without that.
+/// The stored request and output options. An error says how the run was stored instead.
 fn stored(left: &Left) -> Result<Stored, &'static str> {
     let text = left.request.as_ref().ok_or("by an older diskperf, whose runs cannot be resumed")?;
     Stored::of_text(text).ok_or("by another build of diskperf")
 }
 
-/// The program of the user's command that is not the one that the run measured.
+/// A phrase about the first program of the user's command that is not the one that the run measured; otherwise `None`.
 fn other_program(Resolved { request, tests }: &Resolved) -> Option<String> {
     let (Workload::Command(stored), Tests::Command(command)) = (&request.workload, tests) else { return None };
     let now = command.programs();
@@ -114,7 +114,7 @@ fn other_program(Resolved { request, tests }: &Resolved) -> Option<String> {
     Some(format!("with {then}, and diskperf now finds {now}"))
 }
 
-/// What has changed since the run began.
+/// A phrase about the version, host, kernel or CPU count that changed since the run began; `None` if all are the same.
 fn difference(left: &Left) -> Option<String> {
     let (then, now) = (&left.info, Host::this());
     if then.version != env!("CARGO_PKG_VERSION") {

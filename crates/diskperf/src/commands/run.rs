@@ -46,18 +46,18 @@ use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::output;
 use crate::ui::remarks;
 
-/// Runs the command. With `--format json` one document is printed in every case, also after an error.
+/// Runs the command. With `--format json`, it prints one document in every case, also after an error.
 pub fn run(resolved: &Resolved, call: &Call) -> Result<Exit, Error> {
     go(resolved, call, None)
 }
 
-/// Says why nothing is run, before anything is planned.
+/// Reports why nothing is run, before anything is planned.
 pub fn refuse(shown: &OutputArguments<RunFormat>, words: &[OsString], error: Error) -> Result<Exit, Error> {
     shown.check()?;
     conclude(shown, &session::of_nothing(words, session::problem(&error)), Err(error))
 }
 
-/// Resumes a run.
+/// Continues a stored run.
 pub fn go_on(resolved: &Resolved, call: &Call, resumed: Resumed) -> Result<Exit, Error> {
     go(resolved, call, Some(resumed))
 }
@@ -82,7 +82,7 @@ fn go(resolved: &Resolved, call: &Call, resumed: Option<Resumed>) -> Result<Exit
     conclude(&shown, &document, ended.and(kept))
 }
 
-/// Plans and measures; `None` where only the plan was asked for.
+/// Plans and measures. `None` if only the plan was asked for.
 fn carry_out(
     session: &mut Session,
     resumed: Option<Resumed>,
@@ -98,7 +98,7 @@ fn carry_out(
         remarks::recorded(&event).into_iter().for_each(|remark| noted.add(remark));
         display.show(&event);
     };
-    // What is chosen from may be one device with different file systems: it is made anew for each anyway.
+    // A comparison may be of one device with different file systems, because the device gets a new one for each test.
     let resolve = if goal.is_some() { Target::resolve_in_turns } else { Target::resolve_all };
     match (resolve(&request.targets), resumed) {
         (Ok(resolved), resumed) => {
@@ -129,10 +129,10 @@ fn carry_out(
     }
     consent::ask(&request.consent, targets, is_dry, &session.earlier)?;
     if is_made && !is_dry {
-        // On the first thread, before there is any other.
+        // On the first thread, before other threads start.
         PrivateMounts::enter()?;
     }
-    // Before anything is laid out for a size that cannot be had.
+    // Before files are planned for a size that does not fit.
     if let Some(size) = request.size {
         targets.iter().try_for_each(|target| target.check_room(size.0))?;
     }
@@ -149,22 +149,22 @@ fn carry_out(
         return dry_run(&mut plan, targets, notify).map(|()| None);
     }
     let stop = Stop::on_signals()?;
-    // Before the run limits itself: what it takes then is what was asked for.
+    // Before the run limits its memory: the check is about the machine, not about the limit that was asked for.
     worlds::check_memory(&plan, targets)?;
     session.keep(&plan, targets)?;
     remains::restore_queues(notify);
     let _limit = limit_memory(&mut plan, targets, notify);
     let clock = || since(started);
     let ended = measure(session, &mut plan, targets, (&stop, &clock), results, notify);
-    // An error before the first cell leaves nothing to show but itself.
+    // After an error before the first cell, there is nothing to show but the error.
     if ended.is_ok() || !results.cells.is_empty() || session.keeper.is_some() {
         *planned = Some(plan);
     }
     ended.map(Some)
 }
 
-/// Says what would be run, in which order, and what would be left out. Nothing is written: simulated
-/// machines are tried all the same, of directories the prices are guessed.
+/// Prints the tests in order, and those that would be left out. Writes nothing. Simulated machines run the trials all
+/// the same; for directories, the prices are guessed.
 fn dry_run(plan: &mut Plan, targets: &[Target], notify: &mut dyn FnMut(Event)) -> Result<(), Error> {
     if let Some(trials) = plan.trials() {
         let price = |(index, target): (usize, &Target)| {
@@ -199,7 +199,7 @@ fn forecast(plan: &mut Plan, prices: Option<Vec<Prices>>, notify: &mut dyn FnMut
     }
 }
 
-/// Runs every round of the plan, and makes the cells of what was run, also where something ended it early.
+/// Runs every round of the plan, and makes the cells of all finished executions, also if something ended the run early.
 fn measure(
     session: &mut Session,
     plan: &mut Plan,
@@ -212,7 +212,7 @@ fn measure(
     let request = &resolved.request;
     let vacated = mem::take(&mut session.vacated);
     let mut worlds = match Worlds::prepare(plan, targets, (session.label(), vacated), stop, notify) {
-        // Whatever failed: Ctrl-C reaches mkfs too.
+        // Any error may come from Ctrl-C, which reaches mkfs too.
         Err(_) if stop.requested() => {
             results.interrupted = true;
             return Ok(());
@@ -272,7 +272,7 @@ fn measure(
     Ok(ended?)
 }
 
-/// When the time of the run began: aging file systems takes none of it.
+/// The moment when the run's time begins: aging the file systems does not count.
 fn started(results: &Results) -> Nanos {
     let aged = results.targets.iter().filter_map(|info| info.aged.as_ref()).map(|aged| aged.elapsed_s);
     Nanos((aged.sum::<f64>() * 1e9) as u64)
@@ -303,7 +303,7 @@ fn fit(
     }
 }
 
-/// The error of a choice whose budget is too short.
+/// The error of a comparison whose budget is too short.
 fn too_short(plan: &Plan, why: Why) -> Result<(), Error> {
     match (why, plan.budget) {
         (Why::TooShort { needs }, Some(budget)) => {
@@ -313,7 +313,7 @@ fn too_short(plan: &Plan, why: Why) -> Result<(), Error> {
     }
 }
 
-/// Adds the cells of what was run, what failed, and what is known of the machine.
+/// Adds the cells, the failures, and the noise and calibration of the machine.
 fn conclude_rounds(
     (plan, targets): (&Plan, &[Target]),
     histories: &[History],
@@ -335,7 +335,7 @@ fn conclude_rounds(
     results.cells = cells;
 }
 
-/// The phases on real targets, each with its runs that count.
+/// The phases on real targets, each with its executions that count.
 fn real_phases<'a>(
     plan: &'a Plan,
     targets: &'a [Target],
@@ -349,7 +349,7 @@ fn real_phases<'a>(
     })
 }
 
-/// What the clock shows where nothing is done on a real target; nothing where there is none.
+/// The clock floor of a real target: the time of an empty stream. `None` if there is no real target.
 fn nothing(plan: &Plan, targets: &[Target], worlds: &mut Worlds, stop: &Stop) -> Result<Option<Nanos>, CampaignError> {
     let is_real = |alternative: &&Alternative| !are_simulated(&alternative.targets, targets);
     match plan.alternatives.iter().find(is_real) {
@@ -358,7 +358,7 @@ fn nothing(plan: &Plan, targets: &[Target], worlds: &mut Worlds, stop: &Stop) ->
     }
 }
 
-/// Gives the images their names, leaves file systems on devices, and reports them.
+/// Gives the images their names, keeps the file systems on devices, and reports both.
 fn keep(
     worlds: Worlds,
     targets: &[Target],

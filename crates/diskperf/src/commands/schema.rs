@@ -1,4 +1,4 @@
-//! `diskperf schema [DOCUMENT]`: the JSON Schema of what `--format json` prints, and of a job file.
+//! `diskperf schema [DOCUMENT]`: the JSON Schema of the JSON output, and of a job file.
 //!
 //! The schemas are the files `docs/reference/schema/*.json`, embedded without indentation. `cargo xtask docs --write`
 //! generates them from the structs, and a test compares them. The code that generates a schema is not in the program:
@@ -24,7 +24,7 @@ pub fn run(document: DocumentKind) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// The file of a schema.
+/// The text of a schema, indented as in its file.
 fn text(document: DocumentKind) -> String {
     let lines: &[u8] = match document {
         DocumentKind::Run => schema!("run"),
@@ -53,7 +53,7 @@ fn indented(lines: &str) -> String {
     text
 }
 
-/// The first `MOST` bytes of a text without the spaces that begin its lines, and the length of the whole.
+/// The first `MOST` bytes of a text without the spaces that begin its lines, and the length of all of it.
 const fn unindented<const MOST: usize>(text: &str) -> ([u8; MOST], usize) {
     let (mut kept, mut length) = ([0; MOST], 0);
     let (mut index, mut begins) = (0, true);
@@ -82,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// The schema of the struct.
+    /// The schema generated from the struct.
     fn generated(document: DocumentKind) -> String {
         let schema = match document {
             DocumentKind::Run => schema_for!(stats::Document),

@@ -1,4 +1,4 @@
-//! `diskperf simulate [MACHINE [PRESET]]`: the same programs on a simulated machine, into the same table.
+//! `diskperf simulate [MACHINE [PRESET]]`: runs the same programs on a simulated machine, into the same table.
 
 use std::env;
 use std::ffi::OsString;
@@ -29,11 +29,11 @@ use crate::ui::conclusion::conclude;
 use crate::ui::display::Display;
 use crate::ui::output;
 
-/// A sweep of several fields has a row for every combination; more rows are read by nobody.
+/// The most rows of a sweep. A sweep of several fields has a row for every combination; more rows are not readable.
 const MOST_ROWS: usize = 10_000;
 
-/// The most simulations of a command. Ours: the result of each has about a kilobyte, and is kept until the last has
-/// ended.
+/// The most simulations of a command. Ours: each result has about a kilobyte, and stays in memory until the last
+/// simulation has ended.
 const MOST_RUNS: usize = 1_000_000;
 
 /// Runs the command.
@@ -63,7 +63,7 @@ pub fn run(arguments: &SimulateArguments, words: &[OsString]) -> Result<Exit, Er
     conclude(&arguments.output, &document, ended)
 }
 
-/// Stores what is finished. What cannot be stored is one more problem of it.
+/// Stores a finished run. If that fails, the failure is added to its problems.
 fn keep(
     arguments: &SimulateArguments,
     words: &[OsString],
@@ -84,7 +84,7 @@ fn keep(
     stored().inspect_err(|error| document.errors.push(problem(error)))
 }
 
-/// The machine of that name as it was asked for.
+/// The machine of that name, with the settings of `--set`.
 fn machine(name: &str, arguments: &SimulateArguments) -> Result<Machine, Error> {
     let mut machine = Machine::load(name)?;
     arguments.settings.iter().try_for_each(|setting| machine.set(setting))?;
@@ -109,7 +109,7 @@ fn carry_out(
     let mut alternatives = Vec::new();
     for (machine, swept) in variants(&machine, &arguments.sweeps)? {
         let settings: Vec<(String, String)> = settings.iter().cloned().chain(swept).collect();
-        // Only the table of 1983 has a half for each file system; others are for the first.
+        // Only the table of 1983 has a half for each file system; other tables use the first file system.
         let file_systems = if arguments.preset.together { machine.parts(Kind::FileSystem).count() } else { 1 };
         for file_system in 0..file_systems {
             let described = Described { machine: machine.clone(), file_system, settings: settings.clone() };
@@ -154,14 +154,14 @@ fn carry_out(
     Ok(())
 }
 
-/// `drive.rpm=3600`, but for what chooses a file system: that is another parameter of a cell.
+/// Splits `drive.rpm=3600`. `None` for a setting that chooses a file system: that is another parameter of a cell.
 fn pair(typed: &str) -> Option<(String, String)> {
     let (key, value) = typed.split_once('=')?;
     let chooses = ["file_system", "file_systems"].contains(&key.trim());
     (!chooses).then(|| (key.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// The preset's programs, or those of them that were named.
+/// The preset's programs, or those that `--program` names.
 fn rows(arguments: &SimulateArguments, tests: &Tests, target: &Target) -> Result<Vec<Row>, Error> {
     let sizes = Sizes { large: arguments.size.map_or(Sizes::SIMULATED.large, |size| size.0), ..Sizes::SIMULATED };
     let settings = Settings { size: arguments.size, memory: None, seed: arguments.seed, sizes };
@@ -179,10 +179,10 @@ fn rows(arguments: &SimulateArguments, tests: &Tests, target: &Target) -> Result
     Ok(rows)
 }
 
-/// A machine and what was swept of it.
+/// A machine, and its values of the swept fields.
 type Variant = (Machine, Vec<(String, String)>);
 
-/// The machine with every combination of what is swept.
+/// The machine with every combination of the swept values.
 fn variants(machine: &Machine, sweeps: &[Sweep]) -> Result<Vec<Variant>, Error> {
     let count = sweeps.iter().try_fold(1usize, |count, sweep| count.checked_mul(sweep.values.len()));
     if count.is_none_or(|count| count > MOST_ROWS) {

@@ -1,8 +1,8 @@
-//! `diskperf verify TARGET`: whether what was acknowledged as durable is there after the power was cut.
+//! `diskperf verify TARGET`: looks for acknowledged records after a power cut.
 //!
-//! On an image, `powercut::cuts` cuts the power. In a directory somebody else does: the writers tell what is
-//! acknowledged line by line (`--write`), to where it outlives the power cut; afterwards what is there is held against
-//! that (`--check`).
+//! On an image, `powercut::cuts` cuts the power. In a directory, you cut it yourself: `--write` prints a line for each
+//! acknowledged record, to a place that survives the power cut. Afterwards, `--check` compares the records with these
+//! lines.
 
 use std::path::PathBuf;
 

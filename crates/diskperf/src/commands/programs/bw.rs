@@ -25,7 +25,7 @@ const TRANSFERS: [u32; 5] = [64, 128, 256, 512, 768];
 /// The lab's seven numbers of reads.
 const READS: [u32; 7] = [128, 256, 512, 1024, 2048, 4096, 8192];
 
-/// The largest `--size`: two buffers of it are held.
+/// The largest `--size`: two buffers of this size are in memory.
 const LARGEST_READ: Bytes = Bytes::mib(64);
 
 /// What `diskperf bw` takes.
@@ -80,14 +80,14 @@ pub fn run(arguments: &BwArguments) -> Result<Exit, Error> {
     time(arguments, &tests)
 }
 
-/// What is to be timed.
+/// The programs to time.
 struct Tests {
     programs: Vec<Program>,
-    /// What is worth saying beforehand.
+    /// Remarks to print before the programs run.
     remarks: Vec<String>,
 }
 
-/// Looks whether the path can be read. Nothing is ever created, least of all under /dev.
+/// Inspects the path. Nothing is ever created, least of all under /dev.
 fn storage(path: &Path) -> Result<Storage, Error> {
     if user_files::existing(path)?.is_dir() {
         return Err(PathFault::IsADirectory(path.to_owned()).into());
@@ -96,14 +96,14 @@ fn storage(path: &Path) -> Result<Storage, Error> {
     storage.ok_or_else(|| PathFault::NotStorage(path.to_owned()).into())
 }
 
-/// The transfers of `-b`. Those of the series that the device cannot hold are left out and named.
+/// The transfers of `-b`. Transfers of the series that the device cannot hold are left out, and a remark names them.
 fn transfers(arguments: &BwArguments, storage: &Storage) -> Result<Tests, Error> {
     let holds = storage.bytes / Bytes::mib(1).0;
     let counted = |amount: u32| u64::from(amount) + u64::from(arguments.classic);
     let asked = arguments.amount.map_or(TRANSFERS.to_vec(), |amount| vec![amount]);
     let (fitting, left_out): (Vec<u32>, Vec<u32>) = asked.iter().partition(|amount| counted(**amount) <= holds);
     if fitting.is_empty() {
-        // One more is counted than asked for where the lab's own counting is wanted.
+        // With `--classic`, one MB more is read than asked for.
         let most = holds.saturating_sub(counted(0));
         return Err(
             LabError::TooSmall { path: arguments.device.clone(), holds, needed: counted(asked[0]), most }.into()
@@ -132,7 +132,7 @@ fn block_bytes(arguments: &BwArguments, storage: &Storage) -> Result<u32, LabErr
     Ok(size.0 as u32)
 }
 
-/// The reads of `-l`. Each number of reads has a seed of its own, or it would read the same blocks again.
+/// The reads of `-l`. Each number of reads has its own seed; otherwise it would read the same blocks again.
 fn reads(arguments: &BwArguments, storage: &Storage, block: u32) -> Tests {
     let asked = arguments.amount.map_or(READS.to_vec(), |amount| vec![amount]);
     let seed = arguments.seed.unwrap_or_else(fresh_seed);
@@ -150,12 +150,12 @@ fn reads(arguments: &BwArguments, storage: &Storage, block: u32) -> Tests {
     }
 }
 
-/// Short enough to be typed again.
+/// A seed that is short enough to be typed again.
 fn fresh_seed() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| u64::from(since.subsec_nanos()))
 }
 
-/// What makes the figures something else than the device's.
+/// The remark if the figures are not the device's own; otherwise `None`.
 fn state(path: &Path, storage: &Storage) -> Option<String> {
     let path = path.shown();
     if storage.in_memory {
@@ -164,7 +164,7 @@ fn state(path: &Path, storage: &Storage) -> Option<String> {
     (!storage.direct).then(|| format!("{path} does not support O_DIRECT: reads go through the page cache"))
 }
 
-/// Times one after the other, and draws the sum.
+/// Times the programs one after the other, and prints the summary of the series.
 fn time(arguments: &BwArguments, tests: &Tests) -> Result<Exit, Error> {
     let mut voice = Voice::new();
     let stop = Stop::on_signals()?;

@@ -23,7 +23,7 @@ pub fn run(classic: Classic, file: &OsStr) -> Result<Exit, Error> {
         Classic::Read8192 => to_read(classic, path)?,
         _ => to_write(classic, path)?,
     };
-    // Nobody sets the flag: Ctrl-C ends this program as it ended the original, and leaves the file.
+    // The flag is never set: Ctrl-C ends this program as it ended the original, and leaves the file.
     let mut world = Posix::on_given(vec![given], classic.call_bytes(), Arc::default())?;
     let mut tally = Tally::default();
     world.run(&mut [classic.steps(Name::given(0), BYTES_1983)], std::slice::from_mut(&mut tally))?;
@@ -33,7 +33,7 @@ pub fn run(classic: Classic, file: &OsStr) -> Result<Exit, Error> {
     }
 }
 
-/// What the original did not look at: a short file is read in no time.
+/// Checks the file to read, which the original did not do: a short file is read in no time.
 fn to_read(classic: Classic, path: &Path) -> Result<Given, Error> {
     let metadata = user_files::existing(path)?;
     if metadata.is_dir() {
@@ -47,8 +47,9 @@ fn to_read(classic: Classic, path: &Path) -> Result<Given, Error> {
     Ok(Given::Read(path.to_owned()))
 }
 
-/// What the originals did not look at: a name under /dev is a typing error and would be created, and a device would be
-/// overwritten. The file is found once, judged, and opened as it was found: its name may lead elsewhere by then.
+/// Checks the file to write, which the originals did not do: they would create a mistyped name under /dev, and
+/// overwrite a device. The file is found once, checked, and opened as it was found: its name may lead elsewhere by
+/// then.
 fn to_write(classic: Classic, path: &Path) -> Result<Given, Error> {
     let found = user_files::writable(path)?;
     let metadata = found.as_ref().map(|found| found.metadata()).transpose();
@@ -62,7 +63,7 @@ fn to_write(classic: Classic, path: &Path) -> Result<Given, Error> {
     Ok(found.map_or_else(|| Given::Create(path.to_owned()), Given::Write))
 }
 
-/// Refuses a file with less than eight megabytes.
+/// Refuses a file of less than eight megabytes.
 fn check_length(classic: Classic, path: &Path, bytes: u64) -> Result<(), Error> {
     if bytes >= BYTES_1983 {
         return Ok(());
@@ -71,7 +72,7 @@ fn check_length(classic: Classic, path: &Path, bytes: u64) -> Result<(), Error> 
     Err(LabError::TooShort { path: path.to_owned(), program: classic.name(), holds, needs }.into())
 }
 
-/// Refuses where eight megabytes have no room; what an old file of that name takes up will be free.
+/// Refuses a folder without room for eight megabytes. `freed` is the size of an old file, whose space becomes free.
 fn check_room(path: &Path, freed: u64) -> Result<(), Error> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Ok(free) = free_bytes(parent) else { return Ok(()) };

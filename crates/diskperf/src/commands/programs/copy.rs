@@ -1,5 +1,5 @@
-//! `diskperf copy OLD NEW`: the calls of TLPI listing 4-1 on two files, and nothing else. Nothing on
-//! standard output, as the original; on standard error one line of figures. Every call is checked.
+//! `diskperf copy OLD NEW`: the calls of TLPI listing 4-1 on two files, and nothing else. Prints nothing on standard
+//! output, as the original; and one line of figures on standard error. Every call is checked.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -22,7 +22,7 @@ use crate::documents::user_files;
 use crate::error::{Error, LabError};
 use crate::ui::output;
 
-/// Buffers may be this large: two of them are held in memory.
+/// The largest buffer: two of them are in memory.
 const LARGEST_BUFFER: Bytes = Bytes::mib(256);
 
 /// What `diskperf copy` takes.
@@ -74,12 +74,12 @@ fn parse_buffer(text: &str) -> Result<u32, String> {
     Ok(bytes.0 as u32)
 }
 
-/// A copy that may begin.
+/// A copy that passed the checks.
 struct Copying {
     old: PathBuf,
     new: PathBuf,
     bytes: u64,
-    /// Whether NEW is ours to remove: it was not there before.
+    /// True if NEW did not exist before, so that it is ours to remove.
     is_made: bool,
 }
 
@@ -106,11 +106,11 @@ pub fn run(arguments: &CopyArguments) -> Result<Exit, Error> {
     }
 }
 
-/// What the original does not look at, before anything is touched:
+/// Checks what the original does not check, before anything is touched:
 ///   1. OLD is a regular file, whose size is known;
-///   2. NEW is a regular file that no loop device shows, and not OLD itself, by whatever name; it is opened as it was
-///      found, whatever its name leads to by then;
-///   3. there is room for the copy, counting what an old NEW gives back.
+///   2. NEW is a regular file without a loop device on it, and is not OLD under another name. It is opened as it was
+///      found, wherever its name leads by then;
+///   3. there is room for the copy, counting the space that an old NEW frees.
 fn check(old: &Path, new: &Path) -> Result<(Copying, Given), Error> {
     // 1.
     let source = user_files::existing(old)?;
@@ -145,7 +145,7 @@ fn regular(path: &Path, metadata: &Metadata) -> Result<(), Error> {
     if metadata.is_file() { Ok(()) } else { Err(PathFault::NotAFile(path.to_owned()).into()) }
 }
 
-/// After a failure, or Ctrl-C: an unfinished copy that was not there before is removed, if its name still leads to it.
+/// Handles a failure or Ctrl-C: removes an unfinished copy that did not exist before, if its name still leads to it.
 fn give_up(copying: Copying, failure: Failure, tally: &Tally, world: &Posix) -> Result<Exit, Error> {
     let Copying { old, new, bytes, is_made } = copying;
     let was_opened = tally.count(OpKind::Create) > 0;

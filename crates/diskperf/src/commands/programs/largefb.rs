@@ -1,4 +1,4 @@
-//! `largefb MB`: writes and reads one large file, in order and at random.
+//! `largefb MB`: writes and reads one large file, sequentially and at random.
 
 use clap::{Args, ValueEnum};
 use report::layouts::lab as lines;
@@ -10,7 +10,7 @@ use crate::error::{Error, LabError};
 use crate::lab::{self, Benchmark, FlushArguments};
 use crate::ui::consent::YesArguments;
 
-/// The stride of an ancestor of `largefb`, where none is given.
+/// The default stride, that of an ancestor of `largefb`.
 const STRIDE: u32 = 11;
 
 /// What `diskperf largefb` takes.

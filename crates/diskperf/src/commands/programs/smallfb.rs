@@ -10,10 +10,11 @@ use crate::error::{Error, LabError};
 use crate::lab::{self, Benchmark, FlushArguments};
 use crate::ui::consent::YesArguments;
 
-/// The largest of the small files: one call writes it, from memory made ready beforehand.
+/// The largest size of a small file: one call writes it, from memory that was prepared before.
 const LARGEST: Bytes = Bytes::mib(64);
 
-/// The lab's flush file, of which only its line is known. A guess: what its `largefb` was run with.
+/// Size of the lab's flush file, of which only the printed line is known. A guess: the size with which its `largefb`
+/// ran.
 const CLASSIC_FLUSH_MB: u32 = 128;
 
 /// What `diskperf smallfb` takes.
@@ -58,7 +59,7 @@ pub struct SmallfbArguments {
     classic: bool,
 }
 
-/// The most directories: each is held open, and a process may mostly hold 1024 files.
+/// The most directories. Each is open all the time, and a process may usually open 1024 files.
 const MOST: i64 = 1000;
 
 /// Which files lie together.

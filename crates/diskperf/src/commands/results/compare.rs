@@ -1,12 +1,12 @@
-//! `diskperf compare RUN RUN`: what is faster in the second, what has changed around the two, and whether that fails.
+//! `diskperf compare RUN RUN`: the tests that became faster or slower, what changed around them, and `--fail-if`.
 //!
 //! Policy of `--fail-if slower:PERCENT`:
-//!   1. a cell fails where it is surely slower - its interval leaves out 1 - and by as much in the middle of the
-//!      interval;
-//!   2. one that was measured then and is not now fails, and so does one of which the condition could never fail: what
-//!      cannot be guarded must not pass in silence;
-//!   3. one that may be slower by as much, and may not be slower at all, does neither; it is named;
-//!   4. a run is not guarded by itself.
+//!   1. a cell fails if it is certainly slower (its interval excludes 1) and the middle of the interval is at least
+//!      PERCENT lower;
+//!   2. a cell that is missing from the new run fails. So does a cell for which the condition could never fail: a cell
+//!      that cannot be guarded must not pass silently;
+//!   3. a cell that may be slower by PERCENT, but may also not be slower at all, neither passes nor fails; it is named;
+//!   4. a run cannot guard itself.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -51,18 +51,18 @@ pub struct CompareArguments {
     store: StoreArguments,
 }
 
-/// What one option names.
+/// The conditions of one `--fail-if`.
 #[derive(Clone, Debug, PartialEq)]
 struct Guards(Vec<Guard>);
 
-/// What is to fail.
+/// One condition of `--fail-if`.
 #[derive(Clone, Debug, PartialEq)]
 struct Guard {
-    /// As it was typed.
+    /// The condition as it was typed.
     typed: String,
-    /// Of which program; of all, where none is named.
+    /// The program; `None` means all programs.
     program: Option<String>,
-    /// By which part it is slower.
+    /// Least decrease of the rate that fails, as a fraction of one.
     part: f64,
 }
 
@@ -70,7 +70,7 @@ fn parse_guards(text: &str) -> Result<Guards, String> {
     text.split(',').map(|typed| guard(typed.trim())).collect::<Result<_, String>>().map(Guards)
 }
 
-/// Takes `[PROGRAM:]slower:PERCENT`.
+/// Parses a condition, as in `[PROGRAM:]slower:PERCENT`.
 fn guard(typed: &str) -> Result<Guard, String> {
     let wrong = || format!("{typed} is not a condition: write slower:5%, or commit:slower:5% for one test");
     let (what, percent) = typed.rsplit_once(':').ok_or_else(wrong)?;
@@ -80,7 +80,7 @@ fn guard(typed: &str) -> Result<Guard, String> {
     if what != "slower" || program == Some("") || !(0.0..100.0).contains(&value) {
         return Err(wrong());
     }
-    // A part of one, most probably.
+    // A number below one without a % sign is probably meant as a fraction.
     if percent == number && value > 0.0 && value < 1.0 {
         let hundredfold = (10_000.0 * value).round() / 100.0;
         return Err(format!(
@@ -140,7 +140,7 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
     Ok(if compared.fail_if.iter().any(|guarded| guarded.failed) { Exit::Unmet } else { Exit::Done })
 }
 
-/// What came of a condition. A program that neither run has is a typing error, and would guard nothing.
+/// The outcome of a condition. A program that neither run has is a typing error: its condition would guard nothing.
 fn guarded(guard: &Guard, compared: &Compared) -> Result<Guarded, DocumentFault> {
     let has_targets = compared.now.targets.len() > 1;
     let on = |target: &str| if has_targets { format!(" on {target}") } else { String::new() };
@@ -190,7 +190,7 @@ fn say(guarded: &Guarded) {
     }
 }
 
-/// Which programs each run has, and where.
+/// The error for runs without a common cell: it lists the programs and targets of each run.
 fn nothing_shared(runs: [(&str, &Document); 2]) -> DocumentFault {
     let is_ours = |provenance: Provenance| provenance != Provenance::Published;
     let have = runs.map(|(_, document)| {
@@ -214,7 +214,7 @@ fn nothing_shared(runs: [(&str, &Document); 2]) -> DocumentFault {
     DocumentFault::NothingShared { names: runs.map(|(name, _)| name.to_owned()), have, differs }
 }
 
-/// In what the first program of one name is not the same program.
+/// The settings in which the first pair of cells with the same name differs; `None` if there is none.
 fn differs(then: &Document, now: &Document) -> Option<String> {
     let is_alike = |(one, other): &(&Cell, &Cell)| {
         [&one.preset, &one.program, &one.phase] == [&other.preset, &other.program, &other.phase]
@@ -229,7 +229,7 @@ fn differs(then: &Document, now: &Document) -> Option<String> {
     (!settings.is_empty()).then(|| format!("; {} differs in {}", one.program, settings.join(", ")))
 }
 
-/// So many programs of a run are named; more would be a list.
+/// The most programs that are listed for a run.
 const NAMED: usize = 8;
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! `diskperf delete RUN...`: removes stored runs.
 //!
 //! Policy:
-//!   1. every run is found before any is deleted: one that is not there is an error, and nothing is deleted;
+//!   1. every run is found before any is deleted: a missing run is an error, and nothing is deleted;
 //!   2. a run that a living process measures is refused;
 //!   3. the user says yes, on a terminal or by --yes, before anything is deleted;
-//!   4. the store becomes smaller, unless another process measures into it: that would wait for as long as this takes.
+//!   4. the database shrinks, unless another process measures into it: that process would have to wait meanwhile.
 
 use clap::Args;
 use kernel::Incarnation;
@@ -34,7 +34,7 @@ pub struct DeleteArguments {
 /// Runs the command.
 pub fn run(arguments: &DeleteArguments) -> Result<Exit, Error> {
     let unknown = || StoreError::UnknownRun { typed: arguments.runs[0].clone(), near: Vec::new() };
-    // No store is made.
+    // A database that does not exist is not created.
     drop(arguments.store.to_read()?.ok_or_else(unknown)?);
     let mut store = arguments.store.to_write()?.ok_or_else(unknown)?;
     // 1
@@ -63,7 +63,7 @@ pub fn run(arguments: &DeleteArguments) -> Result<Exit, Error> {
     if !arguments.yes && !consent::agrees(&format!("delete {names}? [y/N] ")) {
         return Err(ConsentError::NotAgreed { things: names, count: runs.len() }.into());
     }
-    // What they left behind is found through the store only as long as they are in it.
+    // Leftovers are found through the database, so look for them before the runs are deleted.
     let left: Vec<_> =
         runs.iter().filter(|run| run.state == RunState::Running).map(|run| store.left(&run.id)).collect();
     store.delete(&runs)?;

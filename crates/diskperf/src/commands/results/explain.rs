@@ -67,7 +67,7 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
         words.iter_mut().for_each(|word| *word = line(word).into_owned());
     }
     let mut chosen: Vec<Cell> = choose(&document, &words, &name)?.into_iter().cloned().collect();
-    // The other two have no place for it.
+    // Markdown and CSV have no place for the speed-ups.
     let is_told = matches!(layout, Explanation::Table | Explanation::Json);
     let mut display = Display::new();
     if is_told && !again::speed_up(&document.run, &mut chosen, &mut |event| display.show(&event))? {
@@ -87,9 +87,8 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// The cells that these words choose: of the named programs and phases (all, where no word names one), those
-/// on the named targets (all, likewise). A word that names nothing is an error, and so is a choice of
-/// nothing.
+/// The cells that these words choose: the named programs and phases, on the named targets. Without a word for one of
+/// these, all are chosen. A word that names nothing is an error, and so is an empty choice.
 fn choose<'a>(document: &'a Document, words: &[String], name: &str) -> Result<Vec<&'a Cell>, DocumentFault> {
     let cells = &document.cells;
     if cells.is_empty() {
@@ -117,7 +116,7 @@ fn choose<'a>(document: &'a Document, words: &[String], name: &str) -> Result<Ve
     };
     let chosen: Vec<&Cell> = cells.iter().filter(fits).collect();
     if chosen.is_empty() {
-        // Each word by itself names something.
+        // Each word alone names something, so list the pairs that exist.
         let there = cells.iter().filter(|cell| programs.iter().any(|word| is_of(cell, word)));
         let pairs: BTreeSet<String> = there.map(|cell| format!("{} on {}", long_name(cell), cell.target)).collect();
         return Err(fault(&words.join(" "), pairs.into_iter().take(SHOWN).collect()));
@@ -125,23 +124,22 @@ fn choose<'a>(document: &'a Document, words: &[String], name: &str) -> Result<Ve
     Ok(chosen)
 }
 
-/// So many names help; more would be a list.
+/// The most names in a hint.
 const SHOWN: usize = 8;
 
-/// Names that are less alike than this are no slip of the finger: the threshold of clap, whose hints stand
-/// beside ours.
+/// Names that are less alike than this are not a typing error: the threshold of clap, whose hints appear next to ours.
 const ALIKE: f64 = 0.7;
 
 fn is_of(cell: &Cell, word: &str) -> bool {
     cell.program == word || long_name(cell) == word
 }
 
-/// `smallfb.read`.
+/// The name of a cell, as in `smallfb.read`.
 fn long_name(cell: &Cell) -> String {
     format!("{}.{}", cell.program, cell.phase)
 }
 
-/// What may have been meant: the names most like the word, else all programs and targets.
+/// Suggestions for a wrong word: the most similar names, otherwise all programs and targets.
 fn near(cells: &[Cell], word: &str) -> Vec<String> {
     let names = |names: fn(&Cell) -> Vec<String>| cells.iter().flat_map(names).collect::<BTreeSet<String>>();
     let all = names(|cell| vec![cell.program.clone(), long_name(cell), cell.target.clone()]);

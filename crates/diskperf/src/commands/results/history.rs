@@ -1,9 +1,9 @@
-//! `diskperf history PROGRAM [TARGET]`: how fast a program was in every stored run, and what changed between two.
+//! `diskperf history PROGRAM [TARGET]`: the rate of a program in every stored run, and the changes between runs.
 //!
-//! Policy, which target a cell is of:
-//!   1. one that was given a name is what has that name, wherever it lies; its path finds it too;
-//!   2. a directory without a name is where it lies: `.` in one folder is not `.` in another;
-//!   3. anything else is what was typed.
+//! Policy, how cells are assigned to targets:
+//!   1. a target with a given name is identified by its name, wherever it is; its path finds it too;
+//!   2. a directory without a given name is identified by its path: `.` in one folder is not `.` in another;
+//!   3. any other target is identified by the argument as typed.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -87,7 +87,7 @@ pub fn run(arguments: &HistoryArguments) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// For people without what a terminal would obey, in any word.
+/// A sample. Unless it is for JSON, every word is printed without what a terminal would obey.
 fn sample(stored: StoredCell, place: String, is_json: bool) -> Sample {
     let StoredCell { run, info, cell, .. } = stored;
     if is_json {
@@ -98,13 +98,13 @@ fn sample(stored: StoredCell, place: String, is_json: bool) -> Sample {
     Sample { run, place: line(&place).into_owned(), info, cell: cells.remove(0) }
 }
 
-/// Where a cell's target lies.
+/// The place of a cell's target.
 struct Lies {
-    /// What it is called in all runs.
+    /// The name of the place in all runs.
     place: String,
-    /// Its path, where it is a directory.
+    /// The path, if the target is a directory.
     path: Option<PathBuf>,
-    /// As it was typed.
+    /// The argument as it was typed.
     argument: Option<String>,
 }
 
@@ -129,13 +129,13 @@ impl Lies {
     fn is_meant(&self, word: &str, name: &str) -> bool {
         let here = || env::current_dir().unwrap_or_default();
         let is_place = self.path.as_ref().is_some_and(|path| *path == resolved(&here(), Path::new(&original(word))));
-        // 2: its name is where it lies.
+        // 2: a directory without a given name is identified by its path.
         let is_named = self.path.as_ref().is_none_or(|path| path.shown() != self.place);
         is_place || is_named && (word == name || self.argument.as_deref() == Some(word))
     }
 }
 
-/// The path from the root, without looking whether it is there.
+/// The path from the root. Does not check that it exists.
 fn resolved(folder: &Path, path: &Path) -> PathBuf {
     let mut resolved = PathBuf::new();
     for component in folder.join(path).components() {

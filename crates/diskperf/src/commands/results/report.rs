@@ -61,11 +61,11 @@ enum ReportFormat {
     Markdown,
 }
 
-/// A run, how it is called, and as people read it.
+/// A run, its name, and its document for people.
 struct Reported {
     name: String,
     document: Document,
-    /// Another one only if there is anything that a terminal would obey.
+    /// The document without what a terminal would obey; `None` if it has no such thing.
     plain: Option<Document>,
 }
 
@@ -90,7 +90,7 @@ struct Other {
     json: String,
 }
 
-/// What it has, as people read it.
+/// The data of such a file, for people.
 enum OtherFound {
     History(History),
     Verification(Box<Verification>),
@@ -125,7 +125,7 @@ impl Other {
     }
 }
 
-/// What a report is made of.
+/// The input of a report.
 struct Inputs {
     runs: Vec<Reported>,
     others: Vec<Other>,
@@ -163,7 +163,7 @@ impl Inputs {
 /// Runs the command.
 pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
     output::check(arguments.file.as_deref())?;
-    // Charts may be all that is wanted; who asks for Markdown by name wants that too.
+    // Charts may be all that is wanted; but `--format markdown` also asks for the text.
     let is_page = arguments.file.is_some() || arguments.svg.is_none() || arguments.format == ReportFormat::Markdown;
     let is_printed = output::is_printed(arguments.file.as_deref());
     if is_page && is_printed && arguments.format == ReportFormat::Html && output::page().columns.is_some() {
@@ -192,7 +192,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// The id of a stored run, else what was typed.
+/// The id of a stored run, otherwise the path as typed.
 fn name(typed: &Path, document: &Document) -> String {
     let typed = called(typed);
     line(document.run.store.as_ref().map_or(&typed, |stored| &stored.run)).into_owned()
@@ -223,7 +223,7 @@ pub fn page_of(document: &Document, shown: &Document) -> String {
     page(&Inputs { runs: vec![run], others: Vec::new(), paper: None })
 }
 
-/// The document as other programs read it, in this detail.
+/// The document as JSON for other programs, in this detail.
 fn embedded(document: &Document, detail: Detail) -> String {
     let mut document = Cow::Borrowed(document);
     if detail != Detail::Whole {
@@ -237,7 +237,7 @@ fn embedded(document: &Document, detail: Detail) -> String {
     dense(&document)
 }
 
-/// What the file of a chart is called.
+/// The part of a chart's file name that tells its subject.
 const fn word(subject: Subject) -> &'static str {
     match subject {
         Subject::Rates => "rates",
@@ -251,14 +251,14 @@ const fn word(subject: Subject) -> &'static str {
     }
 }
 
-/// What every chart in a file begins with.
+/// The beginning of every chart file.
 const BEGINNING: &str =
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart";
 
-/// Writes all charts into the folder, which is made where it is not there; every place is looked at before the
-/// first is written. Only what is a chart already is overwritten.
+/// Writes all charts into the folder, and creates it if it is missing. All paths are checked before the first is
+/// written. Only charts of diskperf are overwritten.
 fn draw(inputs: &Inputs, folder: &Path, read: &[PathBuf]) -> Result<(), Error> {
-    // Without the slash that may stand behind its name: it may not be there yet.
+    // Without a slash at the end of its name: the folder may not exist yet.
     let folder = &folder.components().collect::<PathBuf>();
     let is_there = match user_files::creatable(folder)? {
         Some(metadata) if !metadata.is_dir() => {
@@ -301,14 +301,15 @@ fn draw(inputs: &Inputs, folder: &Path, read: &[PathBuf]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses what is no chart of diskperf: a link to one too, which would be written somewhere else.
+/// Refuses a file that is not a chart of diskperf. A link to a chart is refused too: the chart would be written
+/// elsewhere.
 fn may_be_drawn(path: &Path) -> Result<(), Error> {
     let Ok(metadata) = fs::symlink_metadata(path) else { return output::check_name(path) };
     if !metadata.is_symlink() {
         output::check_name(path)?;
     }
     let mut beginning = [0; BEGINNING.len()];
-    // What is shorter is no chart, and what cannot be read is not known to be one.
+    // A shorter file is not a chart, and a file that cannot be read is not known to be one.
     let is_read = metadata.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut beginning)).is_ok();
     if is_read && beginning == *BEGINNING.as_bytes() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `diskperf show [RUN|FILE]`: a run as it was printed when it was measured.
+//! `diskperf show [RUN|FILE]`: prints a run as it was printed when it was measured.
 
 use std::path::PathBuf;
 
