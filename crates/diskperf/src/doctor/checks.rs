@@ -7,19 +7,19 @@ use units::Nanos;
 
 use crate::doctor::kernels::{OLDEST, Release};
 
-/// File systems whose files have no device of their own that could be seen.
+/// File systems whose files have no visible device of their own.
 const WITHOUT_DEVICE: [&str; 8] = ["overlay", "fuse", "fuseblk", "nfs", "nfs4", "cifs", "9p", "virtiofs"];
 
-/// A clock that steps by more cannot time single calls: a call takes about half of it.
+/// The largest clock step with which single calls can be timed: a call takes about half of it.
 const FINE: Nanos = Nanos::from_micros(1);
 
-/// Below so many open files `diskperf` would fail: it holds a few dozen at once, descriptors of its own included.
+/// The fewest open files with which diskperf works: it has a few dozen open at once, its own descriptors included.
 const OPEN_FILES: u64 = 64;
 
-/// The least size of a file that the presets can do with: that of 1983.
+/// The least file-size limit that suffices for the presets: the size of the files of 1983.
 const FILE_BYTES: u64 = 8 << 20;
 
-/// All checks, in the order in which a person asks.
+/// All checks, in the order in which a user asks.
 pub fn checks(found: &Found) -> Vec<Check> {
     let mut checks = vec![rights(found), kernel(found), folder(found), file_system(found), direct(found)];
     checks.extend([ring(found), page_cache(found)]);
@@ -102,7 +102,7 @@ fn file_system(found: &Found) -> Check {
 fn direct(found: &Found) -> Check {
     let name = "O_DIRECT";
     match found.direct {
-        // Newer kernels open them so all the same.
+        // Newer kernels accept O_DIRECT for such files too.
         Some(_) if found.eyes == Some(Eyes::MemoryOnly) => check(
             name,
             Ability::No,
@@ -135,7 +135,7 @@ fn ring(found: &Found) -> Check {
     }
 }
 
-/// What to do where no file can be made.
+/// The hint if no file can be created.
 const WRITABLE: &str = "name a directory that you may write to";
 
 fn page_cache(found: &Found) -> Check {
@@ -173,7 +173,7 @@ fn drop_caches(found: &Found) -> Check {
     }
 }
 
-/// How to get what needs rights.
+/// The hint for abilities that need rights.
 fn rise(found: &Found) -> &'static str {
     match (found.is_root, found.container) {
         (true, _) => "start the container with --privileged",
@@ -306,7 +306,7 @@ fn memory_limit(found: &Found) -> Check {
     }
 }
 
-/// Limits of control groups.
+/// The checks of the limits of control groups: CPU, I/O and memory.
 fn limits(groups: &GroupsSeen, container: bool) -> [Check; 3] {
     let one = |name: &str, reach: Option<Reach>, what: &str| match reach {
         Some(Reach::Own) => check(name, Ability::Yes, format!("{what} of this control group is visible"), None),
@@ -418,7 +418,7 @@ mod tests {
 
     use super::*;
 
-    /// Where everything can be had.
+    /// A machine on which everything works.
     fn everything() -> Found {
         Found {
             is_root: true,
@@ -466,7 +466,7 @@ mod tests {
         }
     }
 
-    /// Where nothing can be had.
+    /// A machine on which nothing works.
     fn nothing() -> Found {
         let no = || Err("permission denied".to_owned());
         Found {
@@ -513,7 +513,7 @@ mod tests {
     fn what_is_missing_has_a_way_to_it() {
         let checks = checks(&nothing());
         assert!(checks.iter().all(|check| check.state != Ability::Yes), "{checks:?}");
-        // Without a device there is no queue either: the way to it stands beside the device.
+        // Without a device there is no queue either: the hint is at the check of the device.
         let without: Vec<&str> =
             checks.iter().filter(|check| check.how.is_none()).map(|check| check.check.as_str()).collect();
         assert_eq!(without, ["tune="]);

@@ -1,14 +1,14 @@
-//! Which Linux gives what: the oldest that the program works on, and what later ones add.
+//! The oldest Linux that the program works on, and the features of later releases.
 
 /// A release: its first two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release(pub u32, pub u32);
 
-/// The oldest. `tests/cli/all/calls.rs` runs the program with every system call that came later answered "no such
-/// call"; whole machines as old as that were not tried.
+/// The oldest release. `tests/cli/all/calls.rs` runs the program with every later system call answered "no such call";
+/// whole machines that old were not tried.
 pub const OLDEST: Release = Release(4, 4);
 
-/// What can only be had from a release on.
+/// Features, each with the first release that has it.
 pub const GAINS: [(Release, &str); 6] = [
     (Release(4, 20), "pressure, a sign of noise"),
     (Release(5, 5), "flushes counted by the device"),
@@ -25,14 +25,14 @@ impl std::fmt::Display for Release {
 }
 
 impl Release {
-    /// The release of a kernel that calls itself so: `Linux 6.18.44-cloud`.
+    /// Parses the name of a kernel, such as `Linux 6.18.44-cloud`.
     pub fn of(kernel: &str) -> Option<Release> {
         let (major, rest) = kernel.strip_prefix("Linux ")?.split_once('.')?;
         let minor = rest.split(|c: char| !c.is_ascii_digit()).next()?;
         Some(Release(major.parse().ok()?, minor.parse().ok()?))
     }
 
-    /// What it lacks that later ones have.
+    /// The features that this release lacks.
     pub fn lacks(self) -> impl Iterator<Item = (Release, &'static str)> {
         GAINS.into_iter().filter(move |(since, _)| self < *since)
     }

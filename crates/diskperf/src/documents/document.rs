@@ -1,5 +1,5 @@
-//! A run's document: of the store, or read from a file or from standard input: whole, bounded, and of this version, or
-//! told what it is instead.
+//! Reads a run's document from the database, a file or standard input. It must be complete, small enough and of this
+//! version; otherwise the error says what it is instead.
 
 use std::borrow::Cow;
 use std::fs;
@@ -24,23 +24,22 @@ use crate::error::{Error, RunsError};
 /// The document of a stored run, or the one in a file.
 pub fn named(run: &Path, store: &StoreArguments) -> Result<Document, Error> {
     match stored_name(run).map(|name| store.load(name)) {
-        // Where there is no store, only a file can have been meant.
+        // Without a database, the argument can only be a file.
         None | Some(Err(Error::Runs(RunsError::NothingIsStored(_) | RunsError::NowhereToStore))) => read(run),
         Some(loaded) => Ok(loaded?.1),
     }
 }
 
-/// A result file that a report takes.
+/// A result file that `report` reads.
 pub enum Readable {
-    /// A run.
     Run(Box<Document>),
-    /// Tests over all stored runs.
+    /// The history of tests over all stored runs.
     History(Both<History>),
-    /// The records that power cuts left.
+    /// The result of power cuts.
     Verification(Box<Both<Verification>>),
 }
 
-/// A document as it was read, and the same without what a terminal would obey.
+/// A document as it was read, and the same with its control characters escaped.
 pub struct Both<T> {
     pub original: T,
     pub plain: T,
@@ -63,7 +62,7 @@ pub fn readable(run: &Path, store: &StoreArguments) -> Result<Readable, Error> {
     })
 }
 
-/// The name and version of the format; nothing if this is not a document.
+/// The name and version of the format; `None` if this is not a document.
 fn schema_of(bytes: &[u8]) -> Option<String> {
     /// The part that all documents have.
     #[derive(Deserialize)]
@@ -87,7 +86,7 @@ fn other<T: DeserializeOwned>(name: String, schema: &'static str, bytes: &[u8]) 
     Ok(Both { original, plain: read(value.to_string().as_bytes())? })
 }
 
-/// What a document is called that was named so: a run by its id, else as it was typed.
+/// The display name of a document: the id of a stored run, otherwise the path as typed.
 pub fn called(run: &Path, document: &Document) -> String {
     match (&document.run.store, run.to_str()) {
         (_, Some("-")) => "standard input".to_owned(),
@@ -96,7 +95,7 @@ pub fn called(run: &Path, document: &Document) -> String {
     }
 }
 
-/// Refuses to write over what is read.
+/// Refuses an output file that is also the input.
 pub fn spared(run: &Path, to: Option<&Path>) -> Result<(), DocumentFault> {
     let identity = |path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
     match to.filter(|to| identity(run).is_some_and(|run| identity(to) == Some(run))) {
@@ -105,8 +104,7 @@ pub fn spared(run: &Path, to: Option<&Path>) -> Result<(), DocumentFault> {
     }
 }
 
-/// The name of a stored run, where no file is meant: what has no dot and no slash in it, as no id has, and is not
-/// there.
+/// The name, if it can be that of a stored run: no id has a dot or a slash, and an existing file is meant as a file.
 fn stored_name(run: &Path) -> Option<&str> {
     run.to_str().filter(|name| *name != "-" && !name.contains(['.', '/']) && !run.exists())
 }
@@ -120,7 +118,7 @@ fn name_of(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.shown().to_string() }
 }
 
-/// The same document for people: without what a terminal would obey, in any of its words.
+/// The document for people: control characters are escaped in all of its words.
 pub fn plain(document: &Document) -> Cow<'_, Document> {
     if is_plain_ascii(document) {
         return Cow::Borrowed(document);
@@ -132,28 +130,28 @@ pub fn plain(document: &Document) -> Cow<'_, Document> {
     read_again(&value).map_or(Cow::Borrowed(document), Cow::Owned)
 }
 
-/// Whether no word of the document has a letter that a terminal may obey. Nearly always so. Each cell by itself, as the
-/// text of all may have hundreds of megabytes.
+/// True if no word of the document has a character that a terminal may obey, which is nearly always so. Checks each
+/// cell by itself, because the text of all may have hundreds of megabytes.
 fn is_plain_ascii(document: &Document) -> bool {
-    // JSON has a backslash before whatever it escapes; DEL stands as it is.
+    // JSON has a backslash before everything that it escapes; DEL is not escaped.
     let is_plain = |byte: &u8| byte.is_ascii() && !matches!(byte, b'\\' | b'\x7f');
     let is_plain = |json: serde_json::Result<Vec<u8>>| json.is_ok_and(|json| json.iter().all(is_plain));
     let Document { schema, run, cells, errors } = document;
     is_plain(serde_json::to_vec(&(schema, run, errors))) && cells.iter().all(|cell| is_plain(serde_json::to_vec(cell)))
 }
 
-/// A document as a value whose words can be changed. Through its text: the program would need a second copy of the code
-/// that writes a document otherwise.
+/// A document as a value whose words can be changed. It is converted through text: otherwise the program would need a
+/// second copy of the code that writes a document.
 pub fn value_of(document: &Document) -> serde_json::Result<Value> {
     serde_json::from_slice(&serde_json::to_vec(document)?)
 }
 
-/// The document of such a value. Through its text, for the same reason.
+/// The document of such a value. It is converted through text, for the same reason.
 pub fn read_again(value: &Value) -> serde_json::Result<Document> {
     serde_json::from_slice(&serde_json::to_vec(value)?)
 }
 
-/// Whether anything had to be changed.
+/// Escapes control characters. Returns whether anything was changed.
 fn make_plain(value: &mut Value) -> bool {
     match value {
         Value::String(text) if text.contains(is_command) => {
@@ -165,7 +163,7 @@ fn make_plain(value: &mut Value) -> bool {
             if let Some(name) = name_of_bytes(fields) {
                 let is_odd = |letter: char| is_command(letter) && name::byte(letter).is_none();
                 let shown = |letter| if is_odd(letter) { escape(letter) } else { letter.to_string() };
-                // It stays of bytes, and those are escaped where it is printed: as text it would be another name.
+                // It stays a name of bytes, which are escaped when it is printed: as text it would be another name.
                 *value = json!(Name::new(&name.chars().map(shown).collect::<String>()));
                 return name.contains(is_odd);
             }
@@ -181,17 +179,17 @@ fn make_plain(value: &mut Value) -> bool {
     }
 }
 
-/// The text of a name that is not UTF-8, where these are the fields of one.
+/// The text of a name that is not UTF-8, if these are the fields of such a name.
 pub fn name_of_bytes(fields: &Map<String, Value>) -> Option<String> {
     let bytes = fields.get("bytes").filter(|bytes| fields.len() == 1 && bytes.is_string())?;
     Name::deserialize(&json!({ "bytes": bytes })).ok()?.text()
 }
 
-/// What the bytes are, or why they are no document:
-///   1. nothing at all, or too much;
-///   2. no JSON, or the beginning of some;
-///   3. JSON of somebody else, or of another version;
-///   4. of this version by its own word only.
+/// Parses a document. Otherwise, the error says what the bytes are:
+///   1. empty, or too large;
+///   2. not JSON, or truncated JSON;
+///   3. JSON of another program, or of another version;
+///   4. JSON that names this version, but does not fit it.
 fn parse(name: &str, bytes: Option<&[u8]>) -> Result<Document, DocumentFault> {
     let name = name.to_owned();
     // 1
@@ -225,7 +223,7 @@ fn parse(name: &str, bytes: Option<&[u8]>) -> Result<Document, DocumentFault> {
     }
 }
 
-/// The document that these bytes are.
+/// Parses bytes as a document, for fuzzing.
 #[cfg(test)]
 pub fn fuzzed(bytes: &[u8]) -> Result<Document, DocumentFault> {
     parse("x", Some(bytes))

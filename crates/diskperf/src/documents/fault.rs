@@ -3,11 +3,11 @@
 use stats::SCHEMA;
 use units::{Bytes, Exit};
 
-/// The largest document that is read. A cell with its rounds has some kilobytes: no run comes near it, and
-/// a disk that is named by mistake ends here.
+/// The largest document that is read. A cell with its rounds has some kilobytes, so no run comes near this limit. It
+/// also ends the reading of a disk that is named by mistake.
 pub const LARGEST: Bytes = Bytes::mib(256);
 
-/// Why a results file cannot be used.
+/// The reason why a results file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentFault {
     #[error("{0} is empty")]
@@ -56,7 +56,6 @@ impl DocumentFault {
         }
     }
 
-    /// What to try.
     pub fn hint(&self) -> Option<String> {
         // Builds of one version may differ, but naming that version twice explains nothing.
         let ours = env!("CARGO_PKG_VERSION");

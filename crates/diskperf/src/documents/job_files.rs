@@ -27,14 +27,14 @@ pub fn open_own(path: &Path) -> Result<Source, Error> {
     Ok(text)
 }
 
-/// The error for a path at which there is a fio job. Only regular files are read.
+/// The error for a path to a fio job; `None` for other paths. Only regular files are read.
 pub fn fio_job(path: &Path) -> Option<JobError> {
     let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file());
     let text = is_file.then(|| open(path).ok()).flatten()?;
     is_fio(path, &text).then(|| to_convert(path))
 }
 
-/// Whether a file is a fio job, by its name or its text.
+/// True if a file is a fio job, by its name or its text.
 fn is_fio(path: &Path, text: &Source) -> bool {
     has_fio_name(path) || fio::is_fio(&text.text)
 }

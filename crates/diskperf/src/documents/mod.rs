@@ -1,4 +1,4 @@
-//! Result files, the stored runs that they come from, and files that a person named.
+//! Result files, the stored runs that they come from, and files that the user names.
 
 pub mod document;
 pub mod fault;

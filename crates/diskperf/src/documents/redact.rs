@@ -1,15 +1,15 @@
-//! A run without what tells whose machine it was on. Works on every string of the document, so that a field that
-//! is added later is looked at by itself.
+//! Removes from a run what identifies its machine. Works on every string of the document, so that a field that is added
+//! later is covered too.
 //!
 //! Policy:
-//!   1. the program is called by its plain name, not by the path that it was started by;
-//!   2. paths that were typed, also relative ones, and the host's name are taken out wherever they stand;
-//!   3. so is everything else that looks like a path, with the serial numbers in names under /dev, and every
+//!   1. the program has its plain name, not the path that started it;
+//!   2. typed paths, also relative ones, and the host's name are removed wherever they occur;
+//!   3. everything else that looks like a path is removed too, with the serial numbers in names under /dev, and every
 //!      UUID;
-//!   4. the text of a job file is left out: anything may stand in it, and what was run stands in the cells. So are the
-//!      words of a command of a person's own, and what it said; its name stays;
-//!   5. what is taken out is replaced by the same word everywhere: what was two places stays two places. Words of
-//!      the document's own vocabulary stay.
+//!   4. the text of a job file is left out: it may contain anything, and the cells say what was run. The words of a
+//!      user's command and its messages are left out too; its name stays;
+//!   5. a removed word is replaced by the same word everywhere: two paths stay two paths. Words of the document's own
+//!      vocabulary stay.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use stats::{Document, Name, ParameterValue, TargetInfo};
 
 use crate::documents::document::{name_of_bytes, read_again, value_of};
 
-/// Fields whose words are the document's own.
+/// Fields whose values are words of the document's own vocabulary.
 const VOCABULARY: [&str; 16] = [
     "schema",
     "provenance",
@@ -40,10 +40,10 @@ const VOCABULARY: [&str; 16] = [
     "effect",
 ];
 
-/// Options of the command line whose value is a path, and may be a relative one.
+/// Options of the command line whose value is a path, which may be relative.
 const TAKES_PATH: [&str; 3] = ["-o", "--output", "--store"];
 
-/// The same run.
+/// The run without what identifies its machine.
 pub fn anonymous(document: &Document) -> Document {
     let mut document = document.clone();
     // 4
@@ -73,7 +73,7 @@ pub fn anonymous(document: &Document) -> Document {
             hidden.hide(value);
         }
     }
-    // Whole: one with a space in it is several words.
+    // Whole paths: a path with a space in it is several words.
     let kept = document.run.targets.iter().filter_map(|target| target.image.as_ref()?.kept_as.as_deref());
     for path in kept.chain(document.run.store.as_ref().map(|store| store.path.as_str())) {
         hidden.hide(path);
@@ -85,10 +85,10 @@ pub fn anonymous(document: &Document) -> Document {
     read_again(&value).expect("only words were changed")
 }
 
-/// What stands in the place of a command.
+/// The replacement of a command.
 const A_COMMAND: &str = "COMMAND";
 
-/// Takes a command of a person's own out of its run.
+/// Removes a user's command from its run.
 fn without_words(document: &mut Document) {
     let words = &mut document.run.command;
     if let Some(at) = words.iter().position(|word| word == "--") {
@@ -118,7 +118,7 @@ fn without_words(document: &mut Document) {
     }
 }
 
-/// The path that a target was named by.
+/// The path in the argument of a target; `None` for simulated machines, images, `.`, `..` and `/`.
 fn typed_path(target: &TargetInfo) -> Option<String> {
     let own = target.argument.strip_prefix(&format!("{}=", target.name)).unwrap_or(&target.argument);
     let own = own.split(",tune=").next().unwrap_or(own);
@@ -127,7 +127,7 @@ fn typed_path(target: &TargetInfo) -> Option<String> {
     is_path.then(|| own.to_owned())
 }
 
-/// What is taken out, and what stands there instead.
+/// The removed words, with their replacements.
 struct Hidden {
     known: Vec<(String, String)>,
 }
@@ -181,25 +181,25 @@ impl Hidden {
     }
 }
 
-/// What stands between words.
+/// True for a character between words.
 fn is_between(character: char) -> bool {
     character.is_whitespace() || ",;=+:()[]'\"`".contains(character)
 }
 
-/// `MiB/s` and `p50 / p99` do not.
+/// True for paths, but not for `MiB/s` and `p50 / p99`.
 fn looks_like_path(word: &str) -> bool {
     word.len() > 1
         && (word.starts_with('/') || word.starts_with("./") || word.starts_with("../") || word.starts_with("~/"))
 }
 
-/// 8-4-4-4-12 hexadecimal digits.
+/// True for 8-4-4-4-12 hexadecimal digits.
 fn is_uuid(word: &str) -> bool {
     let groups: Vec<&str> = word.split('-').collect();
     groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
         && groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// The text with another word in place of this one, where it is a word of its own or the beginning of a path.
+/// Replaces a word by another, if it is a whole word or the beginning of a path.
 fn replaced(text: &str, word: &str, instead: &str) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -1,9 +1,9 @@
-//! The stored runs: which store, and what is in it.
+//! The results database that a command uses.
 //!
-//! Policy, which store:
+//! Policy, which database:
 //!   1. `--store PATH`;
-//!   2. `DISKPERF_STORE`, where it is set and not empty; `none` is no store at all;
-//!   3. the usual place (`store::default_place`), the only one whose folder is made.
+//!   2. `DISKPERF_STORE`, if it is set and not empty; `none` means no database;
+//!   3. the usual place (`store::default_place`), the only one whose folder is created.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -16,10 +16,10 @@ use store::{Listed, RunState, Store, Surroundings, default_place};
 use crate::error::{Error, RunsError};
 use crate::ui::output;
 
-/// The variable that names the store.
+/// The variable that names the database.
 const VARIABLE: &str = "DISKPERF_STORE";
 
-/// What it says where nothing is to be stored.
+/// The value of the variable if nothing is to be stored.
 const NONE: &str = "none";
 
 /// Where runs are stored.
@@ -44,7 +44,7 @@ pub struct KeepArguments {
 }
 
 impl KeepArguments {
-    /// The store; nothing where nothing is to be stored. Where there is no place for one, that is said.
+    /// Opens the database; `None` if nothing is to be stored. Warns if there is no place for a database.
     pub fn to_write(&self) -> Result<Option<Store>, Error> {
         if self.no_store {
             return Ok(None);
@@ -59,21 +59,20 @@ impl KeepArguments {
     }
 }
 
-/// What was chosen.
+/// The database that the policy chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Choice {
-    /// This file.
+    /// The path of an option or variable.
     Named(PathBuf),
-    /// The usual place.
     Usual(PathBuf),
     /// There is no usual place here.
     Nowhere,
-    /// None.
+    /// Nothing is to be stored.
     None,
 }
 
 impl StoreArguments {
-    /// The store, for writing; nothing where nothing is to be stored. Made where it is not there yet.
+    /// Opens the database for writing, and creates it if it is missing. `None` if nothing is to be stored.
     pub fn to_write(&self) -> Result<Option<Store>, Error> {
         let surroundings = Surroundings::here();
         let owner = surroundings.owner();
@@ -88,7 +87,7 @@ impl StoreArguments {
         })
     }
 
-    /// The store, for reading; nothing where the usual place has none yet.
+    /// Opens the database for reading. `None` if the usual place has none yet.
     pub fn to_read(&self) -> Result<Option<Store>, Error> {
         match self.choice(&Surroundings::here()) {
             Choice::Named(path) => Ok(Some(Store::open_to_read(&path)?)),
@@ -101,7 +100,7 @@ impl StoreArguments {
         }
     }
 
-    /// A stored run by its name: its id, the beginning of one that is no other's, or `last`.
+    /// Loads a stored run by its id, the unique beginning of an id, or `last`. Returns its id and document.
     pub fn load(&self, typed: &str) -> Result<(String, Document), Error> {
         let unknown = || store::StoreError::UnknownRun { typed: typed.to_owned(), near: Vec::new() };
         let store = self.to_read()?.ok_or_else(unknown)?;
@@ -127,7 +126,7 @@ fn choice(named: Option<PathBuf>, variable: Option<&OsStr>, usual: Option<PathBu
     }
 }
 
-/// What a person is told of how far a run came: one whose process is gone without a word was killed.
+/// The state of a run, for people. A run whose process is gone without a final state was killed.
 pub fn state(run: &Listed) -> &'static str {
     match run.state {
         RunState::Running if !is_alive(&run.holder) => "killed",
@@ -135,7 +134,7 @@ pub fn state(run: &Listed) -> &'static str {
     }
 }
 
-/// Whether the process that holds a run still measures.
+/// True if the process that holds a run still measures.
 pub fn is_alive(holder: &str) -> bool {
     holder.parse::<Incarnation>().is_ok_and(|process| process.lives())
 }

@@ -1,4 +1,4 @@
-//! Files that a person named: what is looked at before a command touches one.
+//! Files that the user names: the checks before a command touches one.
 
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
@@ -11,15 +11,15 @@ use kernel::observe::mount::is_under_dev;
 use kernel::sys::read_limited;
 use units::Bytes;
 
-/// What lies at the path, which must exist.
+/// The metadata of the path, which must exist.
 pub fn existing(path: &Path) -> Result<Metadata, PathFault> {
     look(path)?.ok_or_else(|| missing(path))
 }
 
-/// What lies at the path, or nothing where a file can be created there. Refused are
-///   1. a name under /dev that is not there: a typing error, never to be created;
-///   2. a link to nothing: the file would appear somewhere else;
-///   3. a name in a folder that is not there, or that ends as only a folder's does.
+/// The metadata of the path, or `None` if a file can be created there. Refuses
+///   1. a missing name under /dev: a typing error, never to be created;
+///   2. a link to a missing path: the file would appear somewhere else;
+///   3. a name in a missing folder, or with a slash at its end.
 pub fn creatable(path: &Path) -> Result<Option<Metadata>, PathFault> {
     if let Some(metadata) = look(path)? {
         return Ok(Some(metadata));
@@ -41,8 +41,8 @@ pub fn creatable(path: &Path) -> Result<Option<Metadata>, PathFault> {
     }
 }
 
-/// All bytes of a file, or of a pipe, as a shell hands over for what another command prints; `-` is standard input.
-/// Nothing where there are more than `most`. Directories and devices are refused.
+/// All bytes of a file, or of a pipe such as a shell's `<(command)`; `-` is standard input. `None` if there are more
+/// than `most`. Directories and devices are refused.
 pub fn bytes(path: &Path, most: Bytes) -> Result<Option<Vec<u8>>, PathFault> {
     let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
     if path == Path::new("-") {
@@ -58,19 +58,19 @@ pub fn bytes(path: &Path, most: Bytes) -> Result<Option<Vec<u8>>, PathFault> {
     read_limited::open(path).and_then(|file| read_limited::bytes(file, most)).map_err(unreadable)
 }
 
-/// Whether it is a device, which writing would destroy.
+/// True for a device, which writing would destroy.
 pub fn is_device(metadata: &Metadata) -> bool {
     let kind = metadata.file_type();
     kind.is_block_device() || kind.is_char_device()
 }
 
-/// The regular file at the path, found and judged before it may be emptied; none if a file can be created there, as
-/// [`creatable`] says. Directories, devices, FIFOs and files that a loop device shows are refused.
+/// The regular file at the path, found and judged before it may be emptied; `None` if a file can be created there, as
+/// [`creatable`] says. Directories, devices, FIFOs and files with a loop device on them are refused.
 pub fn writable(path: &Path) -> Result<Option<Found>, PathFault> {
     let found = Found::at(path).map_err(|source| PathFault::Unreadable { path: path.to_owned(), source })?;
     match &found {
         Some(found) => judge(found).map_err(|refusal| refused(path, refusal))?,
-        // What appears in between is not touched: the file is created, or not opened at all.
+        // A file that appears meanwhile is not touched: the file is created, or not opened at all.
         None => {
             creatable(path)?;
         }
@@ -78,7 +78,7 @@ pub fn writable(path: &Path) -> Result<Option<Found>, PathFault> {
     Ok(found)
 }
 
-/// Why a file is not written, as an error of the command.
+/// Converts the refusal to write a file into the error of a command.
 pub fn refused(path: &Path, refusal: Refusal) -> PathFault {
     let path = path.to_owned();
     match refusal {

@@ -6,7 +6,7 @@ use kernel::sys::name::Shown;
 
 use super::outcome::{Outcome, usage};
 
-/// Why a command makes no sense as it was typed.
+/// The reason why a command makes no sense as it was typed.
 #[derive(Debug, thiserror::Error)]
 pub enum ArgumentError {
     // Words.

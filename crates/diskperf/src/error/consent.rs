@@ -1,4 +1,4 @@
-//! Errors of a change that you did not confirm.
+//! Errors of changes that you did not confirm.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use kernel::sys::name::Shown;
 use super::outcome::{Outcome, refused};
 use crate::ui::shell;
 
-/// What you did not confirm.
+/// The change that you did not confirm.
 #[derive(Debug, thiserror::Error)]
 pub enum ConsentError {
     #[error("this would overwrite all of {device}")]

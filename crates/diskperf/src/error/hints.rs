@@ -1,4 +1,4 @@
-//! Every command of ours that a hint names is one: the parser of the command line takes it.
+//! Tests that the command-line parser accepts every diskperf command in a hint.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,7 +16,7 @@ use super::{ArgumentError, CommandFault, ConsentError, Error, LabError, RunsErro
 use crate::cli;
 use crate::documents::fault::DocumentFault;
 
-/// What ends a command in a hint, and what is said of it afterwards.
+/// The ends of a command in a hint, and words that may follow it.
 const ENDS: [&str; 16] = [
     "`",
     ";",
@@ -36,13 +36,13 @@ const ENDS: [&str; 16] = [
     "\n",
 ];
 
-/// The commands of ours that a hint names. What follows in it is a sentence, and no command, where `is_name` says so.
+/// The diskperf commands in a hint. A sentence about the program is not a command.
 fn commands(hint: &str) -> Vec<Vec<OsString>> {
     let named = hint.match_indices("diskperf ").filter_map(|(at, _)| {
         let rest = &hint[at..];
         let end = ENDS.iter().filter_map(|end| rest.find(end)).min().unwrap_or(rest.len());
         let words = shlex::split(&rest[..end]).unwrap_or_else(|| panic!("no words: {hint}"));
-        // Of the program itself: "diskperf writes to files only", "the diskperf that wrote it".
+        // A sentence about the program itself: "diskperf writes to files only", "the diskperf that wrote it".
         let is_sentence =
             words.get(1).is_none_or(|word| ["writes", "that", "cuts", "cannot", "searches"].contains(&word.as_str()));
         (!is_sentence).then(|| words.into_iter().map(OsString::from).collect())
@@ -50,7 +50,7 @@ fn commands(hint: &str) -> Vec<Vec<OsString>> {
     named.collect()
 }
 
-/// Errors whose hints name commands: with names that a shell would take apart.
+/// Errors whose hints name commands, with names that a shell would split.
 fn errors() -> Vec<Error> {
     let path = || PathBuf::from("/mnt/it's here/x");
     let io = || io::Error::from_raw_os_error(5);

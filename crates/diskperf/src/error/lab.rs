@@ -8,7 +8,7 @@ use units::Bytes;
 use super::outcome::{Outcome, failed, refused, usage};
 use crate::ui::shell;
 
-/// Why one program was not run.
+/// The reason why one program was not run.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     #[error(

@@ -1,4 +1,4 @@
-//! The errors of commands. Each kind is a file with its messages, exit statuses and hints; the lower crates answer for
+//! The errors of commands. Each kind has a file with its messages, exit statuses and hints; the lower crates define
 //! their own.
 
 mod argument;
@@ -35,12 +35,12 @@ pub use output::OutputError;
 pub use runs::{Doubt, RunsError};
 pub use verify::VerifyError;
 
-/// The smallest stack that diskperf starts with. Ours: twice what any command needed in a build that is not optimised
-/// (512 KiB; an optimised one ended well with 100 KiB). A stack that is too small would end it by a signal, in the
-/// middle of a run.
+/// The smallest stack that diskperf starts with. Ours: twice the need of any command in a build without optimisation
+/// (512 KiB; an optimised build worked with 100 KiB). With a smaller stack, a signal would end diskperf in the middle
+/// of a run.
 pub const LEAST_STACK: Bytes = Bytes::mib(1);
 
-/// Why a command failed.
+/// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("diskperf must not be setuid, setgid or have file capabilities")]
@@ -72,12 +72,10 @@ pub enum Error {
 }
 
 impl Error {
-    /// The exit status.
     pub fn exit(&self) -> Exit {
         self.outcome().0
     }
 
-    /// What to try.
     pub fn hint(&self) -> Option<String> {
         self.outcome().1
     }
@@ -101,7 +99,7 @@ impl Error {
     }
 }
 
-/// Errors of lower crates that belong to another error first.
+/// Converts errors of lower crates into the error that contains them, and then into `Error`.
 macro_rules! through {
     ($between:ty: $($fault:ty),+) => {
         $(impl From<$fault> for Error {

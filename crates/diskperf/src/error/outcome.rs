@@ -1,4 +1,4 @@
-//! What an error leads to: an exit status and a hint.
+//! The outcome of an error: an exit status and a hint.
 
 use units::Exit;
 
@@ -15,7 +15,6 @@ pub fn refused(hint: impl Into<String>) -> Outcome {
     (Exit::Refused, Some(hint.into()))
 }
 
-/// The command failed.
 pub fn failed(hint: impl Into<String>) -> Outcome {
     (Exit::Failed, Some(hint.into()))
 }

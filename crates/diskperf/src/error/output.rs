@@ -10,7 +10,7 @@ use units::{Errno, Exit};
 use super::outcome::{Outcome, usage};
 use crate::ui::shell;
 
-/// Why results were not written.
+/// The reason why results were not written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     #[error("cannot write {to}: {}", said(source))]
@@ -40,7 +40,7 @@ impl OutputError {
     }
 }
 
-/// What to try after a write to a results file failed.
+/// The hint after a failed write to a results file.
 fn hint_of(error: &io::Error) -> Option<&'static str> {
     // By number in Linux (asm-generic/errno.h): EPERM and EACCES, EBUSY, ENOTDIR, ENAMETOOLONG, ELOOP.
     Some(match error.raw_os_error()? {

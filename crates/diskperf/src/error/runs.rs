@@ -9,7 +9,7 @@ use kernel::guard::{GuardFault, Reason, hints};
 use super::outcome::{Outcome, refused, usage};
 use crate::ui::shell;
 
-/// Why a stored run cannot be used.
+/// The reason why a stored run cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RunsError {
     #[error("there is no home directory for the results database")]
@@ -34,7 +34,7 @@ pub enum RunsError {
     Occupied { refused: Box<GuardFault>, doubt: Option<Doubt>, folder: PathBuf, command: Vec<OsString> },
 }
 
-/// Why diskperf cannot tell whether a run wrote the data on a device.
+/// The reason why diskperf cannot tell whether a run wrote the data on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
     /// The device does not hold the file system that the run made.
@@ -84,14 +84,14 @@ impl RunsError {
     }
 }
 
-/// What to try if a run is not resumed. This command started it in this folder.
+/// The hint if a run is not resumed. `command` started it in `folder`.
 fn hint_on_resuming(fault: &GuardFault, doubt: Option<Doubt>, folder: &Path, command: &[OsString]) -> Option<String> {
     let GuardFault::Refused { reasons, identity, .. } = fault else { return fault.hint() };
     if reasons.iter().any(Reason::is_of_the_system) {
         return fault.hint();
     }
     let mut hints = hints(reasons);
-    // A file system that was replaced, or of which the notes are gone, is not listed.
+    // `clean` does not list a file system that was replaced, or whose notes are gone.
     let is_listed = !matches!(doubt, Some(Doubt::Replaced | Doubt::Restarted));
     if is_listed && !reasons.iter().any(Reason::is_known_content) {
         hints.insert(0, "list the leftovers of killed runs: diskperf clean".to_owned());

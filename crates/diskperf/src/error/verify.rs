@@ -7,7 +7,7 @@ use kernel::sys::name::Shown;
 use super::outcome::{Outcome, refused, usage};
 use crate::ui::shell;
 
-/// Why a target cannot be verified.
+/// The reason why a target cannot be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     #[error("diskperf cannot cut the power of the disk under {}", .0.shown())]
