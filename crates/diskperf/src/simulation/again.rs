@@ -1,5 +1,5 @@
-//! What a faster resource would bring to a simulated cell: the cell is simulated anew as it was, and then with each
-//! resource of its machine a tenth faster.
+//! The gain of a simulated cell from faster resources: simulates the cell again as it was, and then with each resource
+//! of its machine a tenth faster.
 
 use campaign::events::Event;
 use campaign::fit::budget::Sizes;
@@ -17,19 +17,20 @@ use workload::Parameter;
 use super::{of_machines, perform_all};
 use crate::error::Error;
 
-/// More cells than this are not simulated anew at once: a minute or so.
+/// The most cells that are simulated again at once: a minute or so.
 const MOST_CELLS: usize = 64;
 
-/// How much faster.
+/// Speed-up of a resource, as a factor.
 const FACTOR: f64 = 1.1;
 
-/// How many ways the platters of a cell stood that does not say so: those of a run, which is no mean over them.
+/// The rotational positions of a cell that does not give their number: those of a run, which is not a mean over
+/// positions.
 const USUAL_PHASES: u32 = 10;
 
-/// Two computations of the same figure may differ by this, as it was printed and read.
+/// Largest relative difference of two computations of the same figure, as it was printed and read.
 const SAME: f64 = 1e-9;
 
-/// A cell that can be simulated anew.
+/// A cell that can be simulated again.
 struct Rebuilt {
     described: Described,
     preset: &'static Preset,
@@ -37,8 +38,8 @@ struct Rebuilt {
     drives: usize,
 }
 
-/// Notes in each cell that has a breakdown what each of its resources would bring, or why that cannot be told. Says
-/// whether nobody said stop meanwhile.
+/// Adds to each cell with a breakdown the gain from each faster resource, or the reason why it is unknown. Returns
+/// false if it was told to stop.
 pub fn speed_up(run: &RunInfo, cells: &mut [Cell], notify: &mut dyn FnMut(Event)) -> Result<bool, Error> {
     let has = |cell: &Cell| cell.measured && cell.breakdown.as_ref().is_some_and(|known| known.faster.is_none());
     let wanted: Vec<usize> = (0..cells.len()).filter(|&index| has(&cells[index])).collect();
@@ -114,8 +115,8 @@ fn note(cell: &mut Cell, told: Result<Vec<Faster>, String>) {
     }
 }
 
-/// The rates with each resource faster beside the first, which is of the machine as it was. That must be what the cell
-/// says, or it is another machine.
+/// The rates with each faster resource, against the first rate, which is that of the unchanged machine. The first must
+/// be the cell's rate; otherwise the machine has changed.
 fn compare(run: &RunInfo, cell: &Cell, resources: &[&str], rates: &[Option<f64>]) -> Result<Vec<Faster>, String> {
     let Some(own) = rates.first().copied().flatten() else { return Err("it cannot be run any more".to_owned()) };
     let stored = cell.rate.as_ref().map_or(f64::NAN, |rate| rate.per_second);
@@ -131,7 +132,7 @@ fn compare(run: &RunInfo, cell: &Cell, resources: &[&str], rates: &[Option<f64>]
     Ok(faster.collect())
 }
 
-/// The machine and the program of a cell, from what the cell and its run say of them; else what is missing.
+/// Rebuilds the machine and the program of a cell from the cell and its run. An error says what is missing.
 fn rebuild(run: &RunInfo, cell: &Cell) -> Result<Rebuilt, String> {
     let name = cell.target.split('+').next().unwrap_or_default();
     let info = run.targets.iter().find(|info| info.name == name).ok_or("its machine is not recorded")?;
@@ -159,7 +160,7 @@ fn rebuild(run: &RunInfo, cell: &Cell) -> Result<Rebuilt, String> {
     let preset = preset.ok_or_else(|| format!("there is no preset {}", cell.preset))?;
     let target = target(described.clone());
     let sizes = [None, cell.number("file_bytes").map(Bytes)];
-    // The preset's own mixes, or the one that was given.
+    // The preset's own mixes, or the mix of `--mix`.
     let mixes = [None, cell.word("mix").and_then(|words| words.parse().ok())];
     let row = sizes.into_iter().flat_map(|size| mixes.map(|mix| (size, mix))).find_map(|(size, mix)| {
         let settings = Settings { size, memory: None, seed: run.seed, sizes: Sizes::SIMULATED };

@@ -1,13 +1,13 @@
-//! Simulations side by side: each on a machine of its own, so that no order and no number of threads changes what
-//! comes out.
+//! Runs simulations in parallel, each on its own machine, so that neither their order nor the number of threads changes
+//! the results.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-/// Does `count` jobs on so many threads. Hears of each as it ends, and gives them in their order; nothing for those
-/// that were left out because somebody said stop.
+/// Runs `count` jobs on this number of threads, and returns their results in order. `ended` is called after each job. A
+/// result is `None` if `stop` came before its job.
 pub fn side_by_side<T: Send>(
     count: usize,
     threads: NonZeroUsize,
@@ -31,7 +31,8 @@ pub fn side_by_side<T: Send>(
         for thread in 0..threads.get().min(count) {
             let own = sender.clone();
             if thread::Builder::new().spawn_scoped(scope, move || work(own)).is_err() {
-                // As many as the limits of the machine allow; without any, this thread does it.
+                // Start as many threads as the limits of the machine allow. If none can start, this thread runs the
+                // jobs.
                 if thread == 0 {
                     work(sender.clone());
                 }

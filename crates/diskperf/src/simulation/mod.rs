@@ -1,4 +1,4 @@
-//! Programs on simulated machines that are switched on for each execution.
+//! Programs on simulated machines, each switched on for one execution.
 
 pub mod again;
 mod jobs;
@@ -31,7 +31,7 @@ use stats::{Cell, Problem, TargetInfo};
 
 use crate::error::{ArgumentError, Error};
 
-/// A plan of machines that are switched on anew for each of so many ways in which the platters stand.
+/// A plan for machines that are switched on again for each of `phases` rotational positions.
 pub fn of_machines(preset: &'static Preset, phases: u32, seed: u64, alternatives: Vec<Alternative>) -> Plan {
     Plan {
         preset: preset.name,
@@ -50,7 +50,7 @@ pub fn of_machines(preset: &'static Preset, phases: u32, seed: u64, alternatives
     }
 }
 
-/// What is to be said of the machine: once, whatever was swept of it, with all its file systems.
+/// The description of the machine: one for all swept values, with all its file systems.
 pub fn infos(targets: &[Target]) -> Result<Vec<TargetInfo>, Error> {
     let Some(first) = targets.first() else { return Ok(Vec::new()) };
     let mut file_systems: Vec<String> = Vec::new();
@@ -62,7 +62,7 @@ pub fn infos(targets: &[Target]) -> Result<Vec<TargetInfo>, Error> {
     Ok(vec![TargetInfo { file_system: Some(file_systems.join(", ")), ..prepared::info(first, None)? }])
 }
 
-/// Runs every program on every spindle phase, and makes their cells, with the problems of those that failed.
+/// Runs every program at every rotational position. Returns the cells, and the problems of programs that failed.
 pub fn perform_all(
     plan: &Plan,
     (targets, infos): (&[Target], &[TargetInfo]),
@@ -97,7 +97,7 @@ pub fn perform_all(
     (all_cells(scene, &histories), problems.collect())
 }
 
-/// Draws the first run, and returns the title.
+/// Draws the timeline of the first run, and returns its title.
 pub fn draw(path: &Path, plan: &Plan, targets: &[Target], stop: &Stop) -> Result<String, Error> {
     let Some(&first) = wanted(plan).first() else { return Err(ArgumentError::NothingToDraw.into()) };
     let Alternative { targets: busy, row } = &plan.alternatives[first];
@@ -113,7 +113,8 @@ pub fn draw(path: &Path, plan: &Plan, targets: &[Target], stop: &Stop) -> Result
     Ok(title)
 }
 
-/// What is not omitted, in the order of the plan: machines that are switched on anew know no order.
+/// The alternatives that are not omitted, in the order of the plan. The order has no effect, as the machines are
+/// switched on again.
 fn wanted(plan: &Plan) -> Vec<usize> {
     (0..plan.alternatives.len()).filter(|&index| plan.alternatives[index].row.omitted.is_none()).collect()
 }

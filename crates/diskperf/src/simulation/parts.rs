@@ -1,4 +1,4 @@
-//! What a machine is made of, for a person: every number with its unit and its source.
+//! The parts of a machine as text: every number with its unit and its source.
 
 use machines::{Kind, Machine, Part};
 
@@ -19,7 +19,7 @@ pub fn parts(machine: &Machine) -> String {
     text
 }
 
-/// `  rpm  3961 turns/min  published  Kridle & McKusick 1983, section 2.5`
+/// The fields of a part, as in `  rpm  3961 turns/min  published  Kridle & McKusick 1983, section 2.5`.
 fn fields(part: &Part) -> String {
     let rows: Vec<[String; 4]> = part
         .fields

@@ -7,18 +7,18 @@ use workload::Program;
 use campaign::signals::Stop;
 use campaign::targets::{Simulated, Target};
 
-/// Runs the program once, on so many drives; stops soon where it is told to. What it needs was made long ago, so that
-/// the platters stand as chance has them when its first phase begins. Panics where the machine was not checked before.
+/// Runs the program once, on this number of drives; `stop` ends it early. Its files were made long ago, so that the
+/// platters are at a random position when the first phase begins. Panics if the machine was not checked before.
 pub fn once(target: &Target, drives: usize, program: &Program, how: How, chance: Chance, stop: &Stop) -> Performance {
     let Ok(performance) = match ready(target, drives, program, chance, stop) {
         Ok(mut computer) => execution::perform_prepared(&mut *computer, program, how),
-        // Once more with time passing, which tells what failed.
+        // Run it again with time passing, which shows what failed.
         Err(mut fresh) => execution::perform(&mut *fresh, program, how),
     };
     performance
 }
 
-/// What every part does when the program runs once.
+/// The marks of all parts while the program runs once.
 pub fn timeline(target: &Target, drives: usize, program: &Program, how: How, chance: Chance, stop: &Stop) -> Vec<Mark> {
     let mut computer = ready(target, drives, program, chance, stop).unwrap_or_else(|fresh| fresh);
     computer.keep_timeline();
@@ -26,7 +26,8 @@ pub fn timeline(target: &Target, drives: usize, program: &Program, how: How, cha
     computer.take_timeline()
 }
 
-/// A computer just switched on that holds what the program needs; one that holds nothing where that cannot be made.
+/// A computer that was just switched on and has the program's files. If they cannot be made, the error is an empty
+/// computer.
 fn ready(
     target: &Target,
     drives: usize,
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
     use campaign::targets::TargetArgument;
 
-    /// Through the runner and by itself a machine does the same, to the nanosecond.
+    /// Through the runner, a machine does the same as by itself, to the nanosecond.
     #[test]
     fn the_runner_adds_nothing_to_an_experiment() {
         let bytes = 1 << 20;

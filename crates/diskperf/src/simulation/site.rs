@@ -26,7 +26,7 @@ pub struct FreshMachines<'a> {
 }
 
 impl<'a> FreshMachines<'a> {
-    /// On this number of threads [default: one for each processor].
+    /// `threads` is the number of threads [default: one for each processor].
     pub fn new(
         plan: &'a Plan,
         targets: &'a [Target],
@@ -45,8 +45,8 @@ impl<'a> FreshMachines<'a> {
 }
 
 impl Site for FreshMachines<'_> {
-    /// If a simulation would not end, the workload is not simulated at later positions of the platters. It is at all
-    /// earlier ones, whichever thread is the first to find out.
+    /// If a simulation would not end, the workload is not simulated at later positions of the platters. It is simulated
+    /// at all earlier ones, whichever thread finds out first.
     fn perform(&mut self, turns: &[Turn], notify: &mut dyn FnMut(Event)) -> Vec<Performed> {
         let endless: Vec<AtomicU32> = self.plan.alternatives.iter().map(|_| AtomicU32::new(u32::MAX)).collect();
         let is_useless = |turn: Turn| turn.round > endless[turn.alternative].load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The announcement of a run: where it writes, how much, and what remains.
+//! The announcement of a run: the places and amounts of its writes, and what remains.
 
 use kernel::guard::{Inspected, Leave};
 use kernel::sys::name::Shown;
@@ -64,7 +64,7 @@ pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
     }
 }
 
-/// The most processes that are named; a sandbox may have hundreds.
+/// The most processes that are listed; a sandbox may have hundreds.
 const NAMED: usize = 3;
 
 /// Warns of programs that may have the device open for writing without showing it.

@@ -1,4 +1,4 @@
-//! How a run ends: what is shown of it, what is said of what failed, and the exit status.
+//! The end of a run: shows its results and failures, and chooses the exit status.
 
 use report::compare::choice::enough;
 use report::plain;
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::shell::on_store;
 
-/// Shows what was measured, and says how it ended.
+/// Prints the results, and returns the exit status.
 pub fn conclude(
     shown: &OutputArguments<RunFormat>,
     document: &Document,
@@ -20,7 +20,7 @@ pub fn conclude(
     if document.run.interrupted && is_empty && !is_json {
         remark!("stopped before anything was measured");
     } else if is_empty && !is_json {
-        // Nothing was measured: there is nothing to show but the error itself.
+        // Nothing was measured, so there is nothing to show but the error.
         ended?;
         return Ok(Exit::Failed);
     } else {
@@ -49,10 +49,10 @@ pub fn conclude(
     })
 }
 
-/// Failures that are said on standard error; the table names all of them.
+/// The most failures on standard error; the table has all of them.
 const SAID: usize = 5;
 
-/// Says which programs failed, where, and what to try. What ended the whole run is said by itself.
+/// Prints the failed programs, their targets, and the hints. An error that ended the whole run is printed elsewhere.
 fn say_what_failed(problems: &[Problem]) {
     let failed = problems.iter().filter_map(|problem| Some((problem, problem.program.as_ref()?)));
     for (Problem { target, phase, message, .. }, program) in failed.clone().take(SAID) {

@@ -71,26 +71,26 @@ pub struct ConsentArguments {
 }
 
 impl ConsentArguments {
-    /// What was agreed to.
+    /// The consent that the options give.
     pub fn consent(&self) -> Consent {
         Consent { yes: self.place.yes, destroy_data: self.destroy_data, confirm: self.confirm.clone() }
     }
 }
 
-/// What an earlier process of a resumed run leaves in doubt about the run's devices. `--destroy-data` of the stored
-/// command covers the data that the devices held when the run began, not data that others have written since.
+/// Doubts about the devices of a resumed run, because of its earlier process. `--destroy-data` of the stored command
+/// covers the data that the devices held when the run began, not data that others have written since.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Earlier {
-    /// It came so far that it had overwritten the devices.
+    /// The earlier process had already overwritten the devices.
     pub has_overwritten: bool,
-    /// It began before the machine was restarted: its notes about the devices are gone.
+    /// The run began before the machine was restarted: its notes about the devices are gone.
     pub is_restarted: bool,
-    /// Devices on which the file system that it noted is no longer there.
+    /// Devices that no longer have the file system that the notes name.
     pub replaced: Vec<ReplacedVolume>,
 }
 
 impl Earlier {
-    /// Why nothing proves that the run wrote the data on this device.
+    /// The reason why the run cannot be proved to have written the data on this device.
     pub fn doubt(&self, inspected: &Inspected) -> Option<Doubt> {
         let replaced = self.replaced.iter().find(|replaced| replaced.node == inspected.node());
         match replaced {
@@ -100,7 +100,7 @@ impl Earlier {
         }
     }
 
-    /// Why this refusal cannot be lifted by the consent of the stored command.
+    /// The reason why the consent of the stored command cannot lift this refusal.
     pub fn doubt_of(&self, refused: &GuardFault, targets: &[Target]) -> Option<Doubt> {
         let GuardFault::Refused { device, reasons, .. } = refused else { return None };
         let mut inspected = targets.iter().filter_map(|target| match &target.site {
@@ -112,12 +112,12 @@ impl Earlier {
         if reasons.iter().all(Reason::can_be_lifted) { self.doubt(inspected) } else { None }
     }
 
-    /// Whether the consent that the run was given does not cover what this device holds.
+    /// True if the consent that the run was given does not cover the data on this device.
     fn is_new(&self, inspected: &Inspected) -> bool {
         self.doubt(inspected).is_some() || self.is_formatted_since(inspected)
     }
 
-    /// Whether the device holds a known format that the run has not left there: it erases all signatures first.
+    /// True if the device has a known format that is not a leftover of the run, which erases all signatures first.
     fn is_formatted_since(&self, inspected: &Inspected) -> bool {
         self.has_overwritten && inspected.holds_known()
     }
@@ -190,17 +190,17 @@ pub fn ask_place(said: &YesArguments, path: &Path, place: &Place) -> Result<(), 
     Err(ConsentError::RarelyMeant { path: path.to_owned(), why }.into())
 }
 
-/// Whether the user answers yes. Without a terminal the answer is no.
+/// Returns whether the user answers yes. Without a terminal the answer is no.
 pub fn agrees(question: &str) -> bool {
     typed(question).is_some_and(|answer| matches!(answer.as_str(), "y" | "yes"))
 }
 
-/// Whether there is a terminal to ask on.
+/// True if there is a terminal to ask on.
 pub fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Why diskperf asks before it writes there.
+/// The reason why diskperf asks before it writes there.
 fn rarely_meant(path: &Path, file_system: Option<&str>) -> Option<&'static str> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     // The same folder may be mounted elsewhere too, under any name.
@@ -219,13 +219,14 @@ fn rarely_meant(path: &Path, file_system: Option<&str>) -> Option<&'static str> 
     program.map(|_| "is on a FUSE file system, which may be on another machine")
 }
 
-/// Whether both paths are the same folder: by name, or by device and inode number.
+/// True if both paths are the same folder: by name, or by device and inode number.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let numbers = |path: &Path| path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
     one == other || numbers(one).is_some_and(|found| Some(found) == numbers(other))
 }
 
-/// The words that confirm the device: those of `given` that name it, which are removed there, else what the user types.
+/// The words that confirm the device: those of `given` that name it, which are removed there, otherwise those that the
+/// user types.
 pub fn confirmation(given: &mut Vec<String>, inspected: &Inspected) -> Result<String, Error> {
     if let Some(index) = given.iter().position(|words| inspected.confirm(words).is_ok()) {
         return Ok(given.remove(index));
@@ -247,7 +248,7 @@ pub fn confirmation(given: &mut Vec<String>, inspected: &Inspected) -> Result<St
     Ok(typed)
 }
 
-/// A line that the user types; none without a terminal.
+/// A line that the user types; `None` without a terminal.
 fn typed(question: &str) -> Option<String> {
     if !can_ask() {
         return None;

@@ -1,5 +1,5 @@
-//! Progress on standard error, on a terminal only: a consumer of the run's events. The line is drawn between programs
-//! and never while one runs: a clock that ticks would take CPU from what is measured.
+//! Progress on standard error, only on a terminal, from the events of the run. The line is drawn between programs and
+//! never while one runs: a ticking clock would take CPU time from the measured program.
 
 use std::time::Instant;
 
@@ -20,11 +20,11 @@ const BAR: u64 = 20;
 /// Bytes of a call that conditions a device.
 const CALL: u64 = kernel::CONDITIONING_CALL as u64;
 
-/// The progress line. Silent where standard error is no terminal.
+/// The progress line. Silent if standard error is not a terminal.
 pub struct Display {
     began: Instant,
     progress: Progress,
-    /// `round 2 of 5: `, where there are rounds.
+    /// The beginning of the line, as in `round 2 of 5: `, if there are rounds.
     round: String,
     line: StatusLine,
 }
@@ -36,7 +36,7 @@ impl Display {
         Display { began: Instant::now(), progress, round, line }
     }
 
-    /// Takes notice of an event.
+    /// Shows an event, if it has anything to show.
     pub fn show(&mut self, event: &Event) {
         let now = since(self.began);
         match event {
@@ -56,7 +56,7 @@ impl Display {
                 self.draw(*bytes, *of, &format!("writing the image for {target}, {percent} % of {}", Bytes(*of)));
             }
             Event::DeviceWritten { target, bytes, of } => {
-                // Hundreds of calls in a second; who draws is waited for.
+                // There are hundreds of calls per second, and conditioning waits for the drawing.
                 if 1000 * bytes / of.max(&1) != 1000 * bytes.saturating_sub(CALL) / of.max(&1) {
                     let percent = 100 * bytes / of.max(&1);
                     self.draw(*bytes, *of, &format!("conditioning {target}, {percent} % of {}", Bytes(*of)));
@@ -88,7 +88,7 @@ impl Display {
                     self.draw(ended, all, &self.rest(now).unwrap_or_default());
                 }
             }
-            // Above the line, so that a person sees what comes long before the table does.
+            // Above the line, so that the user sees figures long before the table.
             Event::FirstFigures { cells, all } if self.line.is_seen() => {
                 let figures: Vec<String> = cells.iter().filter_map(|cell| report::first_figure(cell, all)).collect();
                 self.line.aside(|| figures.iter().for_each(|figure| output::remark(figure)));
@@ -104,12 +104,12 @@ impl Display {
         }
     }
 
-    /// `35 s left`, where that is known.
+    /// The remaining time, as in `35 s left`, if it is known.
     fn rest(&self, now: Nanos) -> Option<String> {
         Some(format!("{} left", about(self.progress.rest(now)?)))
     }
 
-    /// `[=====>    ] 35 s left; round 2 of 5: commit on .`
+    /// Draws the line, as in `[=====>    ] 35 s left; round 2 of 5: commit on .`
     fn draw(&mut self, done: u64, of: u64, message: &str) {
         let filled = (BAR * done / of.max(1)).min(BAR) as usize;
         let arrow = if filled < BAR as usize { ">" } else { "" };

@@ -1,4 +1,4 @@
-//! In which layout a command prints its results, and where to: arguments that commands share.
+//! The layout of a command's results, and their file: arguments that commands share.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -15,9 +15,9 @@ use crate::documents::document::plain;
 use crate::error::Error;
 use crate::ui::output;
 
-/// The layouts of a command. The default is what is printed where nothing is asked for.
+/// The layouts of a command. The default is printed if none is asked for.
 pub trait Layout: ValueEnum + Clone + Copy + Debug + Default + Send + Sync + 'static {
-    /// The one for other programs.
+    /// The layout for other programs.
     const JSON: Self;
 }
 
@@ -36,12 +36,12 @@ pub struct OutputArguments<L: Layout = Format> {
 }
 
 impl<L: Layout> OutputArguments<L> {
-    /// How results are printed.
+    /// The layout of the results.
     pub fn layout(&self) -> L {
         if self.json { L::JSON } else { self.format.unwrap_or_default() }
     }
 
-    /// What they are printed on: as wide as the terminal, where it is one.
+    /// The page for the results: as wide as the terminal, if they go to one.
     pub fn page(&self) -> Page {
         output::page_of(self.file.as_deref())
     }
@@ -58,18 +58,18 @@ impl<L: Layout> OutputArguments<L> {
 }
 
 impl OutputArguments<RunFormat> {
-    /// The same as it is stored.
+    /// The stored form of these arguments.
     pub fn output(&self) -> Output {
         Output { format: self.layout(), file: self.file.as_ref().map(|file| file.shown().into_owned()) }
     }
 
-    /// As it was stored.
+    /// The arguments of a stored form.
     pub fn stored(output: &Output) -> OutputArguments<RunFormat> {
         let file = output.file.as_ref().map(|file| original(file).into());
         OutputArguments { format: Some(output.format), json: false, file }
     }
 
-    /// The results of a run, as they are to be printed.
+    /// The text of a run's results, in the chosen layout.
     pub fn text(&self, document: &Document) -> String {
         let name = || {
             let stored = document.run.store.as_ref().map(|stored| stored.run.as_str());
@@ -84,11 +84,10 @@ impl OutputArguments<RunFormat> {
     }
 }
 
-/// Where the results of a run go.
+/// Layout and file of a run's results.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Output {
-    /// The format.
     pub format: RunFormat,
     /// The file (the text of its bytes); standard output, if none.
     pub file: Option<String>,
@@ -145,13 +144,13 @@ impl Layout for Tabular {
     const JSON: Tabular = Tabular::Json;
 }
 
-/// Plain data as other programs read it. What a terminal would obey is escaped, also where JSON need not: it stands in
-/// strings only.
+/// Plain data as JSON for other programs. Escapes the control characters of terminals, also those that JSON allows:
+/// they occur only in strings.
 pub fn json(data: &impl serde::Serialize) -> String {
     escaped(&serde_json::to_string_pretty(data).expect("plain data")) + "\n"
 }
 
-/// The same in as few letters as it can be.
+/// The JSON of `json` without white space.
 pub fn dense(data: &impl serde::Serialize) -> String {
     escaped(&String::from_utf8_lossy(&serde_json::to_vec(data).expect("plain data")))
 }
@@ -161,7 +160,7 @@ fn escaped(json: &str) -> String {
     for character in json.chars() {
         if is_command(character) && character != '\n' {
             text += &match name::byte(character) {
-                // In a text, not in a name: those have their bytes.
+                // It is in a text, not in a name: names have their bytes.
                 Some(byte) => format!("\\\\x{byte:02X}"),
                 None => format!("\\u{:04x}", u32::from(character)),
             };

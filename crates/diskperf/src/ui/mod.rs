@@ -1,4 +1,4 @@
-//! What a person sees and is asked: announcements, questions, progress, output and its formats.
+//! The user interface: announcements, questions, progress, output and its formats.
 
 #[macro_use]
 pub mod output;

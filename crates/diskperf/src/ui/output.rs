@@ -1,4 +1,4 @@
-//! Standard output and files. A closed pipe is success: whoever read has seen enough.
+//! Standard output and files. A closed pipe is success: its reader has seen enough.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -16,13 +16,13 @@ use units::Bytes;
 use crate::documents::user_files;
 use crate::error::{Error, OutputError};
 
-/// So much of a message is said; what is quoted in it may be a file of any size.
+/// The most characters of a message; it may quote a file of any size.
 const LONGEST: usize = 4096;
 
 /// Prints on standard output.
 pub fn print(text: &str) -> Result<(), Error> {
     let text = plain::lines(text);
-    // Held, so that lines of two threads do not mix. Nothing else writes through it.
+    // Locked, so that the lines of two threads do not mix. Nothing else writes through it.
     let out = io::stdout().lock();
     kernel::stream(out.as_fd(), text.as_bytes(), &signals::told_to_stop).map_err(|fault| match fault {
         OutletFault::Failed(source) => OutputError::Failed { to: "standard output".to_owned(), source }.into(),
@@ -30,34 +30,34 @@ pub fn print(text: &str) -> Result<(), Error> {
     })
 }
 
-/// Prints a line, whatever names there are in it.
+/// Prints a line. Names in it are escaped.
 pub fn print_line(text: &str) -> Result<(), Error> {
     print(&format!("{}\n", plain::line(text)))
 }
 
-/// Writes a line of a log to standard output at once. A closed pipe is an error: nobody would read what follows.
+/// Writes a line of a log to standard output at once. A closed pipe is an error: the rest would have no reader.
 pub fn log_line(line: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(format!("{line}\n").as_bytes())?;
     out.flush()
 }
 
-/// What standard output is: as wide as the terminal, where it is one.
+/// The page of standard output: as wide as the terminal, if it is one.
 pub fn page() -> Page {
     Page { columns: kernel::sys::terminal::columns(io::stdout()) }
 }
 
-/// The same of where results go.
+/// The page of results that go to this file, or to standard output.
 pub fn page_of(to: Option<&Path>) -> Page {
     if is_printed(to) { page() } else { Page::ENDLESS }
 }
 
-/// Whether results go to standard output, and not to a file.
+/// True if results go to standard output, and not to a file.
 pub fn is_printed(to: Option<&Path>) -> bool {
     to.is_none_or(|path| path == Path::new("-"))
 }
 
-/// Says a line on standard error. Nobody may be left to hear it, and that stops nothing.
+/// Prints a line on standard error. A failure is ignored: the reader may be gone.
 pub fn remark(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", shortened(&plain::line(text)));
 }
@@ -69,7 +69,8 @@ fn shortened(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same, of what `format!` takes. Not `eprintln!`, which ends the program where nobody listens.
+/// Prints a line on standard error, from the arguments of `format!`. Not `eprintln!`, which panics if the reader is
+/// gone.
 macro_rules! remark {
     ($($words:tt)+) => {
         $crate::ui::output::remark(&format!($($words)+))
@@ -77,12 +78,12 @@ macro_rules! remark {
 }
 
 /// Refuses a file that could not be written later, when hours of measuring would be lost with it: a directory, a disk,
-/// a file that a loop device shows, a folder that is not there.
+/// a file with a loop device on it, a name in a missing folder.
 pub fn check(to: Option<&Path>) -> Result<(), Error> {
     to.map_or(Ok(()), |path| check_file(path, Links::Followed))
 }
 
-/// The same for a name that must not be a link, which would be written somewhere else.
+/// Like `check`, for a name that must not be a link: the file would be written somewhere else.
 pub fn check_name(path: &Path) -> Result<(), Error> {
     check_file(path, Links::Refused)
 }
@@ -91,15 +92,15 @@ fn check_file(path: &Path, links: Links) -> Result<(), Error> {
     Outlet::at(path, links).and_then(|outlet| outlet.check()).map_err(|fault| unwritable(path, fault))
 }
 
-/// Whether results were delivered.
+/// True once results were delivered.
 static DELIVERED: AtomicBool = AtomicBool::new(false);
 
-/// Whether results were delivered, so that an error needs no document of its own.
+/// True if results were delivered, so that an error needs no document of its own.
 pub fn has_delivered() -> bool {
     DELIVERED.load(Ordering::Relaxed)
 }
 
-/// Writes a file, or prints where none is named.
+/// Writes the text to a file, or prints it if there is no file.
 pub fn deliver(text: &str, to: Option<&Path>) -> Result<(), Error> {
     DELIVERED.store(true, Ordering::Relaxed);
     match to {
@@ -113,8 +114,7 @@ pub fn deliver_as(name: &Path, text: &str) -> Result<(), Error> {
     write(name, text, Links::Refused)
 }
 
-/// The one place from which files that the user names are written: see [`Outlet`] for what is replaced, what is a
-/// stream, and what is refused.
+/// The only code that writes files named by the user: see [`Outlet`] for replaced files, streams and refusals.
 fn write(path: &Path, text: &str, links: Links) -> Result<(), Error> {
     let text = plain::lines(text);
     let written = Outlet::at(path, links).and_then(|outlet| outlet.write(text.as_bytes(), &signals::told_to_stop));

@@ -1,34 +1,33 @@
-//! How far a run is and how long the rest takes, told by its events alone: a pure function of them and of when they
-//! came.
+//! The progress of a run and the rest of its time, computed only from its events and their times.
 //!
-//! Policy, how long the rest takes:
+//! Policy for the rest of the time:
 //!   1. an execution takes as long as the last one of the same program on the same targets;
-//!   2. one that was not run yet, as long as those that were, on average; where executions go on side by side, as long
-//!      as one took of all the time so far;
-//!   3. what goes on now has taken some of its time already;
-//!   4. a run that has a time of its own ends with it.
+//!   2. a program without an execution takes the mean of the others. If executions run in parallel, it takes the time
+//!      so far divided by the number of finished executions;
+//!   3. the running execution has taken some of its time already;
+//!   4. a run with a time limit ends with it.
 
 use units::Nanos;
 
 use campaign::plan::Plan;
 
-/// How far a run is. Moments are counted from its beginning.
+/// The progress of a run. Times are counted from its beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Executions of each alternative that are still to come, the one that goes on included.
+    /// Remaining executions of each alternative, with the running one.
     to_come: Vec<u32>,
-    /// How long the last one took.
+    /// Duration of the last execution of each alternative.
     lasted: Vec<Option<Nanos>>,
-    /// Which goes on, since when.
+    /// The running alternative, and its start.
     running: Option<(usize, Nanos)>,
     /// Executions that have ended.
     ended: u64,
-    /// When the run ends at the latest.
+    /// The latest end of the run.
     latest: Option<Nanos>,
 }
 
 impl Progress {
-    /// At the beginning of the rounds.
+    /// The progress at the beginning of the rounds.
     pub fn of(plan: &Plan) -> Progress {
         let times = |omitted: bool| if omitted { 0 } else { plan.rounds };
         Progress {
@@ -39,17 +38,17 @@ impl Progress {
         }
     }
 
-    /// A round begins, after which so many are left, itself included: of whatever is run at all.
+    /// A round begins. `rounds` are left, with this one, for every alternative that still runs.
     pub fn expects(&mut self, rounds: u32) {
         self.to_come.iter_mut().filter(|count| **count > 0).for_each(|count| *count = rounds);
     }
 
-    /// An execution begins.
+    /// Notes the start of an execution.
     pub fn started(&mut self, index: usize, now: Nanos) {
         self.running = Some((index, now));
     }
 
-    /// An execution is over, or will not be: it was done by an earlier process, or makes no sense any more.
+    /// An execution is over, or will not run: an earlier process did it, or it makes no sense any more.
     pub fn ended(&mut self, index: usize, now: Nanos) {
         if let Some((_, began)) = self.running.take_if(|(running, _)| *running == index) {
             self.lasted[index] = Some(now.saturating_sub(began));
@@ -58,12 +57,12 @@ impl Progress {
         self.ended += 1;
     }
 
-    /// Of how many executions so many have ended.
+    /// The numbers of finished executions and of all executions.
     pub fn counted(&self) -> (u64, u64) {
         (self.ended, self.ended + self.to_come.iter().map(|count| u64::from(*count)).sum::<u64>())
     }
 
-    /// How long the rest takes; nothing while nothing is known.
+    /// The time until the end; `None` as long as nothing is known.
     pub fn rest(&self, now: Nanos) -> Option<Nanos> {
         let known: Vec<Nanos> = self.lasted.iter().copied().flatten().collect();
         // 2.
@@ -111,7 +110,7 @@ mod tests {
         progress.ended(1, S(12));
         // 10 s and 2 s, as before.
         assert_eq!((progress.rest(S(12)), progress.counted()), (Some(S(12)), (2, 4)));
-        // Longer than before: what follows is still to come.
+        // It takes longer than before; the executions after it are still to come.
         progress.started(1, S(12));
         assert_eq!(progress.rest(S(40)), Some(S(10)));
     }
@@ -141,7 +140,7 @@ mod tests {
         progress.ended(0, S(4));
         progress.ended(1, S(4));
         assert_eq!(progress.rest(S(4)), Some(S(4)));
-        // Done by an earlier process: it took no time of this one.
+        // An earlier process did it, so it took no time of this one.
         progress.ended(0, S(4));
         progress.ended(0, S(4));
         assert_eq!((progress.rest(S(4)), progress.counted()), (Some(S(0)), (4, 4)));

@@ -1,4 +1,4 @@
-//! Events as sentences: on standard error, and in the document of a run if its readers need to know them later.
+//! Events as sentences: on standard error, and in the document of a run if its readers need them later.
 
 use campaign::choose;
 use campaign::events::Event;
@@ -29,7 +29,7 @@ pub fn sentences(event: &Event) -> Vec<String> {
     }
 }
 
-/// The remark that the document of a run keeps of an event, if it does.
+/// The remark that the run's document keeps of an event; `None` if it keeps none.
 pub fn recorded(event: &Event) -> Option<Remark> {
     let of_run = |kind, text| Remark { kind, target: None, program: None, text };
     let of = |kind, (target, program): (&str, &str), text| Remark {
@@ -75,7 +75,7 @@ pub fn recorded(event: &Event) -> Option<Remark> {
     })
 }
 
-/// `sh on .: left 1 process running`
+/// The text with its program and target, as in `sh on .: left 1 process running`.
 fn placed(Remark { target, program, text, .. }: &Remark) -> String {
     match (program, target) {
         (Some(program), Some(target)) => format!("{program} on {target}: {text}"),
@@ -92,7 +92,7 @@ fn processes(count: u32) -> String {
     if count == 1 { "1 process".to_owned() } else { format!("{count} processes") }
 }
 
-/// Before and after the rounds.
+/// Sentences about events before and after the rounds.
 fn of_preparation(event: &Event) -> Option<String> {
     Some(match event {
         Event::Fitted { fitted, plan } => sizing::announcement(plan, fitted),
@@ -117,7 +117,7 @@ fn of_preparation(event: &Event) -> Option<String> {
     })
 }
 
-/// Of killed processes.
+/// Sentences about leftovers of killed processes.
 fn of_leftovers(event: &Event) -> Option<String> {
     Some(match event {
         Event::FolderRemoved { run, path } => format!("removed {}, left by {run}", path.shown()),

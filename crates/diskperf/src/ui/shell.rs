@@ -5,17 +5,17 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 pub use kernel::sys::name::shell_word as word;
 
-/// A line of words.
+/// The words as one shell command.
 pub fn line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String {
     words.into_iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// A command of diskperf, on the results database that this command was told to use.
+/// A diskperf command on the results database that this command uses.
 pub fn on_store(command: &str) -> String {
     format!("diskperf {command}{}", store_option())
 }
 
-/// The option by which this command names the results database, with a space before it; empty if it names none.
+/// The `--store` option of this command, with a space before it; empty if it has none.
 pub fn store_option() -> String {
     option_in(std::env::args_os())
 }

@@ -1,4 +1,4 @@
-//! One line on standard error that says what goes on, and is gone afterwards. Silent where nobody can see it.
+//! A status line on standard error, which is erased afterwards. Silent if there is no terminal.
 
 use std::cell::RefCell;
 use std::env;
@@ -7,34 +7,33 @@ use std::io::{self, IsTerminal, Write};
 use report::plain;
 use report::wrap::COLUMNS;
 
-/// To the beginning of the line, and nothing in it.
+/// Moves to the beginning of the line and erases it.
 const CLEARED: &str = "\r\u{1b}[2K";
 
-/// Columns that stay free: a terminal shows ^C behind the line, and where that does not fit, the line would be left.
+/// Columns that stay free: a terminal shows ^C behind the line. If ^C does not fit, the line is not erased.
 const FREE: usize = 3;
 
-/// The line.
+/// A line that shows the current step.
 #[derive(Debug)]
 pub struct StatusLine {
     is_seen: bool,
-    /// What stands there.
+    /// The text that is shown now.
     text: RefCell<String>,
 }
 
 impl StatusLine {
-    /// An empty one. It is seen on a terminal, but for one that calls itself dumb, or nothing: that cannot clear a
-    /// line.
+    /// An empty line. It is shown on a terminal, unless TERM is `dumb` or not set: such a terminal cannot clear a line.
     pub fn new() -> StatusLine {
         let can_clear = env::var_os("TERM").is_some_and(|term| term != "dumb");
         StatusLine { is_seen: can_clear && io::stderr().is_terminal(), text: RefCell::default() }
     }
 
-    /// Whether anybody can see it.
+    /// True if the line is shown.
     pub fn is_seen(&self) -> bool {
         self.is_seen
     }
 
-    /// Says something else, cut where the terminal ends. What stands there already is not written again.
+    /// Shows another text, cut at the width of the terminal. The same text is not written again.
     pub fn say(&self, text: &str) {
         let columns = kernel::sys::terminal::columns(io::stderr()).unwrap_or(COLUMNS);
         let text: String = plain::line(text).chars().take(columns.saturating_sub(FREE)).collect();
@@ -44,7 +43,7 @@ impl StatusLine {
         }
     }
 
-    /// Has something printed above the line.
+    /// Prints something above the line.
     pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         if self.text.borrow().is_empty() {
             return print();
@@ -55,14 +54,13 @@ impl StatusLine {
         printed
     }
 
-    /// Says nothing any more.
     pub fn clear(&self) {
         if !self.text.take().is_empty() {
             self.write(CLEARED);
         }
     }
 
-    /// Nobody may be left to see it, and that stops nothing.
+    /// Failures are ignored: the reader may be gone.
     fn write(&self, text: &str) {
         if self.is_seen {
             let mut err = io::stderr().lock();

@@ -1,4 +1,4 @@
-//! Power cuts of a device of our own.
+//! Power cuts of a device that diskperf makes.
 
 use std::ops::ControlFlow;
 
@@ -15,15 +15,15 @@ use crate::ui::layout::OutputArguments;
 use crate::ui::output;
 use crate::ui::status::StatusLine;
 
-/// An image is so large where no size is given, or as small as its file system can be at ease in: what is written is
-/// little, and the smaller it is the sooner it is made.
+/// Size of an image, if none is given and the file system works well in it: little is written, and a small image is
+/// made sooner.
 const SIZE: Bytes = Bytes::mib(64);
 
-/// The file systems that need more, with what they are at ease in: mkfs.xfs refuses less than 300 MiB, mkfs.btrfs less
-/// than 109 MiB.
+/// File systems that need more, with a size in which they work well: mkfs.xfs refuses less than 300 MiB, mkfs.btrfs
+/// less than 109 MiB.
 const LARGER: [(&str, Bytes); 2] = [("xfs", Bytes::mib(320)), ("btrfs", Bytes::mib(256))];
 
-/// Cuts the power so often, and says what was lost.
+/// Cuts the power `rounds` times, and reports the losses.
 pub fn run(
     target: &Target,
     image: &ImageArgument,
@@ -36,7 +36,7 @@ pub fn run(
         spec.bytes = larger.map_or(SIZE, |(_, bytes)| *bytes);
     }
     let mut found = document(target, seed);
-    // On the first thread, before there is any other.
+    // On the first thread, before other threads start.
     let mounts = match VolatileImage::check(&spec).and_then(|()| PrivateMounts::enter()) {
         Ok(mounts) => mounts,
         Err(fault) => return conclude(output, found, Err(fault.into())),
@@ -66,7 +66,7 @@ pub fn run(
         .and_then(|mut image| Ok(cuts(&mut image, (seed, rounds), &target.tuning, &stop.flag(), &mut tell)?));
     line.clear();
     found.interrupted = stop.requested();
-    // Whatever failed: Ctrl-C reaches mkfs too.
+    // Any error may come from Ctrl-C, which reaches mkfs too.
     let ended = if stop.requested() { Ok(()) } else { ended };
     conclude(output, found, ended)
 }

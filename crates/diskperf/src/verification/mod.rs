@@ -1,4 +1,4 @@
-//! The power-cut test: the two ways to run it, and the document that both make.
+//! The power-cut test: its two ways, and the document that both make.
 
 pub mod image;
 pub mod steps;
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::ui::layout::{Format, OutputArguments, json};
 use crate::ui::output;
 
-/// A log that is longer is refused: it has some twenty bytes a record, and hours of a fast disk are less.
+/// The longest log that is accepted. It has some twenty bytes a record; hours of a fast disk take less.
 const LONGEST: Bytes = Bytes::mib(1 << 10);
 
 /// An empty document about a target.
@@ -34,7 +34,7 @@ fn document(target: &Target, seed: u64) -> Verification {
     }
 }
 
-/// A power cut as a document has it.
+/// Converts a power cut for the document.
 fn power_cut(round: u32, cut: Cut) -> PowerCut {
     let Cut { unflushed_bytes, unmountable, judged } = cut;
     let kinds = Kind::ALL.map(|kind| {
@@ -53,11 +53,11 @@ fn power_cut(round: u32, cut: Cut) -> PowerCut {
     PowerCut { round, unflushed_bytes, unmountable, kinds: kinds.into() }
 }
 
-/// Shows what was found, and says how it ended:
-///   1. an error ends it as that error does, and what was found before is shown all the same;
-///   2. told to stop, it was interrupted;
-///   3. losses are what the test is for: a condition that is not met;
-///   4. a control in which nothing is lost, or a test in which nothing was acknowledged, has failed.
+/// Prints the findings, and returns the exit status:
+///   1. an error decides the exit status; the findings before it are printed all the same;
+///   2. a test that was told to stop is interrupted;
+///   3. losses are a condition that is not met, as the test looks for them;
+///   4. a control without losses, or a test without acknowledged records, has failed.
 fn conclude(output: &OutputArguments, mut found: Verification, ended: Result<(), Error>) -> Result<Exit, Error> {
     if let Err(error) = &ended {
         let (message, hint) = (error.to_string(), error.hint());
@@ -85,7 +85,7 @@ fn conclude(output: &OutputArguments, mut found: Verification, ended: Result<(),
     })
 }
 
-/// All of a log, which may come from standard input.
+/// The whole text of a log, which may come from standard input.
 fn text_of(file: &Path) -> Result<String, Error> {
     let bad = |fault| VerifyFault::BadLog { path: file.to_owned(), fault };
     let bytes = user_files::bytes(file, LONGEST)?.ok_or_else(|| bad(LedgerFault::TooLong))?;

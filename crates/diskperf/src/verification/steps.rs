@@ -1,4 +1,4 @@
-//! A directory whose power somebody else cuts: writing until then, and looking afterwards.
+//! A directory whose power the user cuts: writes until then, and checks afterwards.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -22,10 +22,10 @@ use crate::ui::layout::OutputArguments;
 use crate::ui::output;
 use crate::ui::shell;
 
-/// What the folder's name holds.
+/// The label in the folder's name.
 const LABEL: &str = "verify";
 
-/// Writes in a private folder, and prints what is acknowledged, until the power is cut or somebody says stop.
+/// Writes in a private folder, and prints the acknowledged records, until the power is cut or a signal stops it.
 pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments) -> Result<Exit, Error> {
     if place.in_memory.is_some() {
         return Err(VerifyError::NothingLasts(path.to_owned()).into());
@@ -48,7 +48,7 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments)
         shell::word(path)
     ));
     let began = Writers::prepare(folder.path(), records);
-    // Until here nothing is promised, and nothing need be left.
+    // Until here no record is promised, and nothing need stay.
     let began = began.and_then(|()| output::log_line(&Log::heading(records.seed, bounds.records, &name)));
     let ended = began.and_then(|()| {
         let ended =
@@ -58,13 +58,13 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments)
     });
     match ended {
         Ok(()) => Ok(Exit::Interrupted),
-        // Whoever read has seen enough.
+        // The reader has seen enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Exit::Done),
         Err(source) => Err(failed(source).into()),
     }
 }
 
-/// What is promised stays: else it would be found missing.
+/// Promised records stay: otherwise they would be found missing.
 fn leave_or_remove(folder: Workspace, path: &Path, is_taken_back: bool) {
     if is_taken_back {
         drop(folder);
@@ -79,9 +79,9 @@ fn leave_or_remove(folder: Workspace, path: &Path, is_taken_back: bool) {
     }
 }
 
-/// Holds what is there against what was printed, in the folder that `powercut::find` finds:
-///   1. nobody can say here whether the disk alone had no power for a while;
-///   2. what was written is removed where something of it was looked for and nothing was lost.
+/// Compares the records with the log, in the folder that `powercut::find` finds:
+///   1. this machine cannot tell whether the disk alone had no power for a while;
+///   2. the records are removed if the folder was there and nothing was lost.
 pub fn check(
     target: &Target,
     path: &Path,
@@ -119,7 +119,7 @@ pub fn check(
     Ok(exit)
 }
 
-/// Refuses to print into a file that goes with the power of what is tried.
+/// Refuses to print into a file that is on the tested file system, and would go with its power.
 fn lies_elsewhere(path: &Path) -> Result<(), Error> {
     let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
     let printed_to = fs::metadata("/proc/self/fd/1").map_err(unreadable)?;
@@ -130,7 +130,7 @@ fn lies_elsewhere(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A seed that no earlier call has had.
+/// A seed that differs from those of earlier calls.
 fn another() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
     Prng::new(now ^ u64::from(std::process::id()).rotate_left(48)).next_u64()

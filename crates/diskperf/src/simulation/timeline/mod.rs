@@ -1,5 +1,5 @@
-//! What every part of a simulated computer did when, drawn: all of it as a trace for a browser, or the part where
-//! most was lost as a picture.
+//! The timeline of all parts of a simulated computer: as a complete trace for a browser, or as a picture of the part
+//! with the longest wait.
 
 mod svg;
 mod trace;
@@ -12,27 +12,25 @@ use simulator::{Activity, Mark, Track};
 use crate::error::{ArgumentError, Error};
 use crate::ui::output;
 
-/// A line of the drawing: a part, or what of a drive is at work.
+/// A lane of the drawing: a part, or an activity of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lane {
-    /// The processor.
     Cpu,
-    /// The bus.
     Bus,
-    /// What was asked of a drive.
+    /// The requests to a drive.
     Queue(usize),
-    /// What a drive waits for that is not its own.
+    /// Waits of a drive that are not its own.
     Controller(usize),
-    /// Its arm.
+    /// Seeks of the arm.
     Arm(usize),
-    /// Its platter, that turns to the sector.
+    /// Rotation of the platter to the sector.
     Platter(usize),
-    /// Its data.
+    /// Transfers of the data.
     Data(usize),
 }
 
 impl Lane {
-    /// Where a mark belongs.
+    /// The lane of a mark.
     fn of(mark: &Mark) -> Lane {
         let is = |activity: Activity| mark.label == activity.name();
         match mark.track {
@@ -46,7 +44,7 @@ impl Lane {
         }
     }
 
-    /// As it is printed.
+    /// The name in the drawing.
     fn name(self) -> String {
         let of = |drive: usize, what: &str| format!("drive {}: {what}", drive + 1);
         match self {
@@ -61,7 +59,7 @@ impl Lane {
     }
 }
 
-/// Marks by lane, in the order in which lanes are drawn: each drive's together.
+/// Marks by lane, in the order of the drawing: the lanes of each drive are together.
 type Lanes = BTreeMap<(usize, Lane), Vec<Mark>>;
 
 fn lanes(marks: &[Mark]) -> Lanes {
@@ -81,17 +79,16 @@ fn lanes(marks: &[Mark]) -> Lanes {
     lanes
 }
 
-/// The ends of files that can be drawn.
+/// The formats of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// For chrome://tracing and the like.
+    /// For chrome://tracing and similar viewers.
     Trace,
-    /// A picture.
     Svg,
 }
 
 impl Format {
-    /// By the file's name.
+    /// Chooses the format by the end of the file's name.
     pub fn of(path: &Path) -> Result<Format, Error> {
         match path.extension().and_then(|end| end.to_str()) {
             Some("json") => Ok(Format::Trace),
@@ -101,7 +98,7 @@ impl Format {
     }
 }
 
-/// Draws into a file.
+/// Draws the marks into a file.
 pub fn write(path: &Path, title: &str, marks: &[Mark]) -> Result<(), Error> {
     let lanes = lanes(marks);
     let text = match Format::of(path)? {
@@ -161,7 +158,7 @@ mod tests {
         for words in ["a &amp; b", ">lost turn<", "drive 1: platter", "<title>lost turn, 15.0 ms</title>"] {
             assert!(text.contains(words), "{words} is not in {text}");
         }
-        // A window, not all of it.
+        // Only a window of the timeline is drawn.
         assert!(text.matches("lost turn, ").count() < 20);
         assert!(svg::svg("nothing", &Lanes::new()).ends_with("</svg>\n"));
     }

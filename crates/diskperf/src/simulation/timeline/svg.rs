@@ -1,4 +1,4 @@
-//! A picture of the part of a timeline in which a platter turned longest for nothing: that is where to look.
+//! A picture of the part of a timeline with the longest useless turn of a platter: that is where to look.
 
 use std::fmt::Write;
 
@@ -7,10 +7,10 @@ use units::{Moment, Nanos, Virtual};
 
 use super::{Lane, Lanes};
 
-/// How much is shown: about seven turns of a drive of 3,600 turns a minute.
+/// Length of the window: about seven turns of a drive of 3,600 turns a minute.
 const WINDOW: Nanos = Nanos::from_millis(120);
 
-/// In points.
+/// Lengths of the picture, in points.
 const WIDTH: u64 = 1280;
 const LEFT: u64 = 130;
 const RIGHT: u64 = 30;
@@ -18,15 +18,15 @@ const TOP: u64 = 56;
 const LANE: u64 = 30;
 const BAR: u64 = 22;
 
-/// The time axis below the lanes, and the legend below that.
+/// Heights of the time axis below the lanes, and of the legend below the axis.
 const AXIS: u64 = 34;
 const LEGEND: u64 = 26;
 
-/// What a letter takes of a bar, and what is left free beside a word.
+/// Width of a letter in a bar, and the free space next to a word.
 const LETTER: u64 = 7;
 const MARGIN: u64 = 8;
 
-/// What is said of a colour: what moves data is dark, what waits is pale, what is lost is red.
+/// The colour of each activity: transfers are dark, waits are pale, losses are red.
 const COLOURS: [(&str, &str); 9] = [
     ("transfer", "#2b6cb0"),
     ("copy", "#2b6cb0"),
@@ -39,11 +39,10 @@ const COLOURS: [(&str, &str); 9] = [
     ("host", "#e2d6f8"),
 ];
 
-/// Everything else that a part does, and requests that are not done.
+/// Colours of all other work of a part, and of requests in the queue.
 const OTHER: (&str, &str) = ("other work", "#9ae6b4");
 const REQUESTS: (&str, &str) = ("request in the queue", "#e2e8f0");
 
-/// The picture.
 pub fn svg(title: &str, lanes: &Lanes) -> String {
     let (from, turned) = window(lanes);
     let until = from + WINDOW;
@@ -91,7 +90,7 @@ pub fn svg(title: &str, lanes: &Lanes) -> String {
     text + "</svg>\n"
 }
 
-/// What each colour of the picture means, in the order in which they were drawn.
+/// The meaning of each colour in the picture, in the order of drawing.
 fn legend(text: &mut String, drawn: &[(&str, &str)], top: u64) {
     const SQUARE: u64 = 12;
     let mut left = LEFT;
@@ -107,8 +106,8 @@ fn legend(text: &mut String, drawn: &[(&str, &str)], top: u64) {
     }
 }
 
-/// Where to look: around the longest wait of any platter for a sector, but for those at the very beginning, and
-/// for those that would fill the picture alone. And how long that is.
+/// The beginning of the window, and the length of the wait in its middle: the longest wait of any platter for a sector.
+/// Waits at the very beginning are skipped, and so are waits that would fill the picture alone.
 fn window(lanes: &Lanes) -> (Moment<Virtual>, Nanos) {
     let waits = lanes.iter().filter(|((_, lane), _)| matches!(lane, Lane::Platter(_))).flat_map(|(_, marks)| marks);
     let end = lanes.values().flatten().map(|mark| mark.ended).max().unwrap_or(Moment::ZERO);
@@ -116,7 +115,7 @@ fn window(lanes: &Lanes) -> (Moment<Virtual>, Nanos) {
     let length = |mark: &Mark| mark.ended.since(mark.began);
     let fits = |mark: &&Mark| mark.began >= settled && length(mark).0 <= WINDOW.0 / 2;
     let longest = waits.filter(fits).max_by_key(|mark| {
-        // What is certainly lost before what may have been a short way; of equals the first.
+        // A lost turn is certain, a rotation may be short. Of equal waits, take the first.
         (mark.label == Activity::LostTurn.name(), length(mark), std::cmp::Reverse(mark.began))
     });
     let Some(longest) = longest else { return (settled, Nanos::ZERO) };

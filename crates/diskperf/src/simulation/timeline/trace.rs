@@ -1,5 +1,5 @@
-//! A trace in the format of Chrome's tracing, which Perfetto and speedscope read too: "complete" events (`X`) with
-//! a beginning and a length in microseconds, and names of their lanes (`M`).
+//! A trace in the format of Chrome's tracing, which Perfetto and speedscope read too: "complete" events (`X`) with a
+//! beginning and a length in microseconds, and the names of their lanes (`M`).
 
 use std::fmt::Write;
 
@@ -7,7 +7,6 @@ use units::Nanos;
 
 use super::Lanes;
 
-/// The whole timeline.
 pub fn trace(title: &str, lanes: &Lanes) -> String {
     let mut events = vec![name("process_name", 0, title)];
     for (lane, ((_, name_of), marks)) in lanes.iter().enumerate() {
@@ -31,7 +30,7 @@ fn name(what: &str, lane: usize, name: &str) -> String {
     format!("{{\"name\":\"{what}\",\"ph\":\"M\",\"pid\":1,\"tid\":{lane},\"args\":{{\"name\":{name}}}}}")
 }
 
-/// `1234.567`: exact, as a float need not be.
+/// Microseconds, as in `1234.567`: exact, which a float may not be.
 fn micros(span: Nanos) -> String {
     format!("{}.{:03}", span.0 / 1000, span.0 % 1000)
 }
