@@ -498,7 +498,7 @@ fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
     if error.use_stderr() {
         wrong::document(words, error);
     }
-    // The message repeats the words, so escape what a terminal would obey.
+    // The message repeats the words, so escape their control characters.
     let shown = words.iter().map(|word| OsString::from(plain::line(&word.shown()).into_owned())).collect();
     match alone::read(shown) {
         Err(Misread::Words(error)) => error.exit(),

@@ -1,4 +1,4 @@
-//! What people type, and documents that others wrote, changed at random.
+//! Changes typed words, and documents of other writers, at random.
 
 use std::ffi::OsString;
 
@@ -30,7 +30,8 @@ fn fuzz_sizes_and_times() {
         let size = text.parse::<Bytes>().map_err(|error| error.to_string());
         if let Ok(size) = size {
             assert!(size.0 > 0);
-            // What is printed is exact, or rounded to a hundredth: up, where there is no such size any more.
+            // A printed size is exact, or rounded to a hundredth. The largest sizes are rounded up to one that does not
+            // exist.
             let Ok(again) = size.to_string().parse::<Bytes>() else {
                 assert!(size.0 > u64::MAX / 100 * 99, "{size}");
                 return "the largest".to_owned();
@@ -57,8 +58,8 @@ fn fuzz_sizes_and_times() {
     );
 }
 
-/// What is set of a machine: `--set`, `sim:MACHINE,...` and `--vary`. What is accepted can be described, or it is said
-/// why not, and what was described is switched on.
+/// Settings of a machine: `--set`, `sim:MACHINE,...` and `--sweep`. An accepted setting can be described, or the error
+/// gives the reason; a described machine can be switched on.
 #[test]
 fn fuzz_settings() {
     let examples = [
@@ -84,7 +85,7 @@ fn fuzz_settings() {
         if let Ok(sweep) = &sweep {
             assert!(!sweep.values.is_empty() && sweep.values.len() <= 10_000);
         }
-        // Paths lead to the files of this machine.
+        // Skip paths: they lead to the files of this machine.
         if typed.contains('/') {
             return String::new();
         }
@@ -127,7 +128,7 @@ fn fuzz_command_lines() {
     fuzz(&Subject::new("command lines", examples, read).with_words(words));
 }
 
-/// Where the time of a simulated cell went.
+/// The breakdown of a simulated cell.
 const BREAKDOWN: &str = r#"{
     "programs": [{"elapsed": 100, "owners": {"copy": 60, "waiting_rotation": 40}}],
     "resources": [
@@ -138,7 +139,7 @@ const BREAKDOWN: &str = r#"{
     "faster_reason": null
 }"#;
 
-/// A run of few cells, of each layout.
+/// Runs with few cells, one of each layout.
 fn documents() -> Vec<Vec<u8>> {
     let measured = [include_str!("../../../docs/quick.json"), include_str!("../../../docs/tuned.json")];
     let mut all = Vec::new();
@@ -167,7 +168,7 @@ fn documents() -> Vec<Vec<u8>> {
     all
 }
 
-/// What is said of two runs, and of the first program of both.
+/// The comparison of two runs, and the history of their first program, as text.
 fn compared(then: &Document, now: &Document) -> String {
     let narrow = Page { columns: Some(30) };
     let two = compare(("then", then), ("now", now), MARGIN, report::cell_names);
@@ -252,7 +253,7 @@ fn fuzz_documents() {
     fuzz(&Subject::new("documents", documents(), read).with_words(words));
 }
 
-/// The same, of a document of which one value is another, so that it is one more often than not.
+/// Fuzzes documents by changing some values, so that most of them stay documents.
 #[test]
 fn fuzz_values_of_documents() {
     let mut examples: Vec<Vec<u8>> = (0..16).map(|number: u8| vec![number, 40, number, 200, 7, number]).collect();
@@ -291,7 +292,7 @@ fn fuzz_values_of_documents() {
     fuzz(&Subject::new("values of documents", examples, read));
 }
 
-/// Where every value is.
+/// Collects the JSON pointers of all values.
 fn pointers(value: &Value, at: String, all: &mut Vec<String>) {
     match value {
         Value::Array(values) => {
@@ -303,7 +304,7 @@ fn pointers(value: &Value, at: String, all: &mut Vec<String>) {
     all.push(at);
 }
 
-/// Another value of the same kind, or nothing.
+/// Another value of the same kind, or null.
 fn other(value: &Value, choice: usize) -> Value {
     const NUMBERS: [u64; 8] = [0, 1, 2, 1000, 1 << 32, 1 << 53, u64::MAX / 1000, u64::MAX];
     const FLOATS: [f64; 8] = [0.0, -1.0, 0.5, 1e-300, 1e300, f64::MAX, f64::MIN, f64::MIN_POSITIVE];

@@ -1,5 +1,5 @@
-//! What the lab's commands share: lines on standard output, everything else on standard error; a private
-//! folder in the directory one stands in; and what the device's counters say against a figure.
+//! Code that the lab's commands share: lines on standard output, everything else on standard error; a private folder in
+//! the current directory; and remarks that check the figures against the device's counters.
 
 use std::path::PathBuf;
 
@@ -20,10 +20,10 @@ use crate::ui::consent::{self, YesArguments};
 use crate::ui::output;
 use crate::ui::status::StatusLine;
 
-/// Where the lab's file benchmarks run: the directory one stands in.
+/// The folder of the lab's file benchmarks: the current directory.
 const HERE: &str = ".";
 
-/// A device that read less than this share of what a program read did not serve all of it.
+/// If the device read less than this share of a program's bytes, it did not serve all of them.
 const SERVED: f64 = 0.95;
 
 /// How the original printed, and how it flushed.
@@ -37,18 +37,18 @@ pub struct FlushArguments {
 }
 
 impl FlushArguments {
-    /// Bytes of the flush file, where there is to be one; `default` MB where none was asked for.
+    /// Bytes of the flush file; `None` without one. `default` MB, if the option is not given.
     pub fn bytes(&self, default: Option<u32>) -> Option<u64> {
         self.flush_file.or(default).map(|megabytes| Bytes::mib(u64::from(megabytes)).0)
     }
 }
 
-/// How many digits to print.
+/// The digits of printed figures.
 pub fn digits(classic: bool) -> Digits {
     if classic { Digits::Classic } else { Digits::Meaningful }
 }
 
-/// A number of something on the command line.
+/// Parses a whole number above zero.
 pub fn count(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(number) if number > 0 => Ok(number),
@@ -56,40 +56,40 @@ pub fn count(text: &str) -> Result<u32, String> {
     }
 }
 
-/// A size on the command line.
+/// Parses a size on the command line.
 pub fn size(text: &str) -> Result<Bytes, units::ParseBytesError> {
     text.parse()
 }
 
-/// What a command says, and what it is about to do, which only a terminal shows.
+/// Prints the lines of a command, and shows its current step if there is a terminal.
 pub struct Voice {
     line: StatusLine,
     failed: Option<Error>,
 }
 
 impl Voice {
-    /// A voice that has said nothing yet.
+    /// A voice without lines and failures.
     pub fn new() -> Voice {
         Voice { line: StatusLine::new(), failed: None }
     }
 
-    /// A line on standard output. If it cannot be written, `end` says so.
+    /// Prints a line on standard output. `end` reports a failure to write it.
     pub fn line(&mut self, text: &str) {
         let printed = self.line.aside(|| output::print_line(text));
         self.failed = self.failed.take().or(printed.err());
     }
 
-    /// A line on standard error.
+    /// Prints a line on standard error.
     pub fn remark(&self, text: &str) {
         self.line.aside(|| output::remark(text));
     }
 
-    /// What goes on from here.
+    /// Shows the step that begins now.
     pub fn doing(&self, what: &str) {
         self.line.say(what);
     }
 
-    /// Clears the terminal's line. Fails where a line could not be written.
+    /// Clears the status line. An error if a line could not be written.
     pub fn end(self) -> Result<(), Error> {
         self.line.clear();
         self.failed.map_or(Ok(()), Err)
@@ -98,19 +98,18 @@ impl Voice {
 
 /// One of the lab's file benchmarks.
 pub struct Benchmark<'a> {
-    /// What it runs.
     pub program: &'a Program,
-    /// The seed of the data.
+    /// Seed of the data.
     pub seed: u64,
-    /// Bytes of its flush file.
+    /// Bytes of the flush file, if there is one.
     pub flush: Option<u64>,
-    /// Its first line.
+    /// The first printed line.
     pub heading: String,
-    /// The line of a phase that took so long.
+    /// Formats the line of a phase from its elapsed time.
     pub line: &'a dyn Fn(&Phase, Nanos) -> String,
 }
 
-/// Refuses what would not fit into the directory one stands in, and one that is rarely meant.
+/// Refuses a benchmark that does not fit into the current directory. Asks if a benchmark is rarely meant to run there.
 pub fn check_room(bytes: u64, files: u64, said: &YesArguments) -> Result<(), Error> {
     let Ok(argument) = HERE.parse();
     let here = Target::resolve(&argument)?;
@@ -128,8 +127,8 @@ pub fn check_room(bytes: u64, files: u64, said: &YesArguments) -> Result<(), Err
 }
 
 impl Benchmark<'_> {
-    /// Runs it once, as the original did, in a folder of its own that is removed again. A line is printed as
-    /// soon as its phase has ended.
+    /// Runs the benchmark once, as the original did, in a private folder that is removed afterwards. Prints the line of
+    /// a phase as soon as the phase has ended.
     pub fn run(&self) -> Result<Exit, Error> {
         let mut voice = Voice::new();
         let space = Bytes(self.program.space);
@@ -190,7 +189,7 @@ impl Benchmark<'_> {
     }
 }
 
-/// How a command ended whose program was stopped, or was not.
+/// The exit status of a command whose program has ended or was stopped.
 pub fn ended(stopped: Option<Stopped>, path: impl Into<PathBuf>) -> Result<Exit, Error> {
     match stopped {
         None => Ok(Exit::Done),
@@ -199,12 +198,12 @@ pub fn ended(stopped: Option<Stopped>, path: impl Into<PathBuf>) -> Result<Exit,
     }
 }
 
-/// Whether the program was told to stop, and did not fail.
+/// True if the program was told to stop, and did not fail.
 pub fn was_interrupted(stopped: Option<Stopped>) -> bool {
     stopped.is_some_and(|stopped| stopped.failure.reason == Reason::Interrupted)
 }
 
-/// What is done against memory that would serve the reads. Of a flush file nothing is claimed: nobody looks.
+/// The remark about keeping reads out of memory. It claims nothing about a flush file: its effect is not checked.
 fn flush_remark(flush: Option<u64>, memory: Option<u64>) -> String {
     match (flush, memory) {
         (None, _) => {
@@ -219,7 +218,7 @@ fn flush_remark(flush: Option<u64>, memory: Option<u64>) -> String {
     }
 }
 
-/// What is known of a phase that read: what was in memory before, and what the device read.
+/// The remark about a phase that read: its cache state before, and how much of it the device read.
 pub fn reading_remark(what: &str, run: &PhaseRun) -> String {
     let before = match run.cache {
         CacheState::Cold => "the file was not in the page cache before; ".to_owned(),
@@ -240,8 +239,8 @@ pub fn reading_remark(what: &str, run: &PhaseRun) -> String {
     }
 }
 
-/// What the device's counters say of a phase that wrote, and which clock its figure is of where nothing was
-/// waited for.
+/// The remark about a phase that wrote: how much the device had written. Without a sync, it says that the rate is that
+/// until the last call returned.
 fn writing_remark(what: &str, run: &PhaseRun) -> String {
     let returned = match run.durable() {
         None => format!("{what}: there was no sync, so this is the rate without one; "),
@@ -268,7 +267,7 @@ mod tests {
 
     use super::*;
 
-    /// A phase that moved so much, on a device that moved so much.
+    /// A phase that moved these bytes, on a device that moved those.
     fn phase((read, written): (u64, u64), device: Option<(u64, u64)>, durable: bool) -> PhaseRun {
         let device = device.map(|(read, written)| DeviceBytes { read, written, flushes: 0 });
         PhaseRun {

@@ -33,9 +33,7 @@ use crate::ui::layout::Output;
 pub struct Results {
     /// The targets as they were measured; empty if none was prepared.
     pub targets: Vec<TargetInfo>,
-    /// The cells.
     pub cells: Vec<Cell>,
-    /// Errors.
     pub problems: Vec<Problem>,
     /// Conclusions from the figures.
     pub findings: Vec<String>,
@@ -45,18 +43,18 @@ pub struct Results {
     pub calibration: Option<Calibration>,
     /// Other load on the machine.
     pub noise: Option<Noise>,
-    /// Whether a signal ended it.
+    /// True if a signal ended the run.
     pub interrupted: bool,
 }
 
 /// A stored run to resume.
 #[derive(Debug)]
 pub struct Resumed {
-    /// Where it is stored.
+    /// The database that has the run.
     pub store: Store,
-    /// Its id there.
+    /// The id of the run.
     pub run: String,
-    /// What is needed to resume it.
+    /// The stored state from which it is resumed.
     pub left: Left,
 }
 
@@ -89,23 +87,23 @@ impl Resumed {
     }
 }
 
-/// What is stored of a call, so that `resume` repeats it.
+/// The stored part of a call, from which `resume` repeats it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stored {
-    /// What the run is asked to do.
+    /// The request of the run.
     pub request: RunRequest,
-    /// Where its results go.
+    /// Format and file of the results.
     pub output: Output,
 }
 
 impl Stored {
-    /// As it is stored.
+    /// The text for the database.
     pub fn to_text(&self) -> String {
         serde_json::to_string(self).expect("plain data")
     }
 
-    /// As it was stored; none if another build stored it.
+    /// Parses the stored text. `None` if another build stored it.
     pub fn of_text(text: &str) -> Option<Stored> {
         serde_json::from_str(text).ok()
     }
@@ -114,32 +112,32 @@ impl Stored {
 /// The words and options of a call that are not in its request.
 #[derive(Debug)]
 pub struct Call<'a> {
-    /// Its words.
+    /// The whole command line.
     pub words: &'a [OsString],
-    /// Where it stores a new run.
+    /// The database options for a new run.
     pub store: &'a KeepArguments,
-    /// Where its results go.
+    /// Format and file of the results.
     pub output: Output,
-    /// Whether it only prints the plan.
+    /// True if it only prints the plan.
     pub dry_run: bool,
 }
 
 /// One call of the command.
 pub struct Session<'a> {
-    /// What the run is asked to do.
+    /// The request of the run, resolved on this machine.
     pub resolved: &'a Resolved,
     /// The words and options of this call.
     pub call: &'a Call<'a>,
     started: (SystemTime, Instant),
-    /// What a resumed run was, and had finished.
+    /// The stored state of a resumed run, with its finished executions.
     left: Option<Left>,
-    /// Stores the run, if it is stored.
+    /// Writes the run to the database, if it is stored.
     pub keeper: Option<Keeper>,
     /// Devices on which an earlier process of the run left a file system, held until they are used.
     pub vacated: Vec<Vacated>,
-    /// What an earlier process of the run leaves in doubt about its devices.
+    /// Doubts about the run's devices, because of an earlier process of the run.
     pub earlier: Earlier,
-    /// What happened so far, in earlier processes too.
+    /// The remarks so far, with those of earlier processes.
     pub remarks: Remarks,
 }
 
@@ -179,15 +177,14 @@ impl<'a> Session<'a> {
         info
     }
 
-    /// Takes over a run that is resumed, and removes the leftovers of its process. Devices are inspected again
-    /// afterwards.
+    /// Takes over a resumed run, and removes the leftovers of its process. Devices are inspected again afterwards.
     pub fn claim(
         &mut self,
         Resumed { store, run, left }: Resumed,
         targets: &mut [Target],
         notify: &mut dyn FnMut(Event),
     ) -> Result<(), Error> {
-        // What was left out may be performed now.
+        // Tests that were left out may run now.
         let kept = left.info.remarks.iter().filter(|remark| remark.kind != RemarkKind::LeftOut);
         kept.for_each(|remark| self.remarks.add(remark.clone()));
         self.keeper = Some(Keeper::go_on(store, run.clone(), &left, targets)?.with(&self.remarks));
@@ -246,7 +243,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Copies how an earlier process conditioned the devices.
+    /// Copies the description of an earlier process's conditioning of the devices.
     pub fn conditioned_before(&self, infos: &mut [TargetInfo]) {
         let Some(left) = &self.left else { return };
         for info in infos.iter_mut().filter(|info| info.conditioned.is_none()) {
@@ -263,7 +260,7 @@ impl<'a> Session<'a> {
         let Some(store) = self.call.store.to_write()? else { return Ok(()) };
         let here = std::env::current_dir().map_err(|_| PathFault::Missing(".".into()))?;
         let info = self.info(Some(plan), targets, &Results::default());
-        // The description of the test directory follows once that is made.
+        // The description of the test directory follows once that is created.
         let scene = Scene { plan, targets, infos: &[], nothing: None };
         let cells = all_cells(scene, &vec![History::default(); plan.alternatives.len()]);
         let stored = Stored { request: self.resolved.request.clone(), output: self.call.output.clone() };
@@ -273,18 +270,18 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// The part of the names of private folders that tells the run.
+    /// The part of private folders' names that identifies the run.
     pub fn label(&self) -> Option<&str> {
         self.keeper.as_ref().map(Keeper::run)
     }
 
-    /// What was decided about a resumed run; none if it did not come to that.
+    /// The decisions of a resumed run; `None` if it was ended before them.
     pub fn decided(&self) -> Result<Option<Decided>, Error> {
         let Some(left) = self.left.as_ref().filter(|left| !left.plan.is_empty()) else { return Ok(None) };
         serde_json::from_slice(left.plan.as_bytes()).map(Some).map_err(|_| self.elsewhere())
     }
 
-    /// Decides the same about this plan.
+    /// Applies the same decisions to this plan.
     pub fn decide_again(&self, decided: &Decided, plan: &mut Plan, targets: &[Target]) -> Result<(), Error> {
         if let Some(sizes) = decided.sizes {
             plan.alternatives = alternatives(self.resolved, targets, sizes)?;
@@ -293,7 +290,7 @@ impl<'a> Session<'a> {
         if decided.apply(plan) { Ok(()) } else { Err(self.elsewhere()) }
     }
 
-    /// What an earlier process has finished of each alternative.
+    /// The finished executions of earlier processes, for each alternative.
     pub fn load(&self, plan: &Plan) -> Result<Vec<History>, Error> {
         let mut histories = vec![History::default(); plan.alternatives.len()];
         let Some(left) = &self.left else { return Ok(histories) };
@@ -304,7 +301,7 @@ impl<'a> Session<'a> {
         Ok(histories)
     }
 
-    /// The plan and results cannot be resumed here.
+    /// The error for a plan and results that cannot be resumed here.
     fn elsewhere(&self) -> Error {
         RunsError::Elsewhere {
             run: self.label().unwrap_or_default().to_owned(),
@@ -315,8 +312,8 @@ impl<'a> Session<'a> {
         .into()
     }
 
-    /// Stores how the run ended; if that fails, it is one more problem of the run. A killed run stays killed if its
-    /// devices are refused: its holder shows whether the machine was restarted since.
+    /// Stores the final state of the run. If that fails, the failure is added to the run's problems. A killed run stays
+    /// killed if its devices are refused: its holder shows whether the machine was restarted since.
     pub fn end(&mut self, document: &mut Document, ended: &Result<(), Error>) -> Result<(), Error> {
         let Some(keeper) = self.keeper.take() else { return Ok(()) };
         let killed = self.left.as_ref().filter(|left| left.state == RunState::Running);
@@ -336,7 +333,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Whether the machine was restarted since this run began. The process that holds the run may be of this boot all the
+/// True if the machine was restarted since this run began. The process that holds the run may be of this boot all the
 /// same: an earlier `resume` that did not get far.
 fn began_before_restart(left: &Left) -> bool {
     let is_of_earlier_boot = left.holder.parse::<Incarnation>().is_ok_and(|holder| !holder.is_of_this_boot());
@@ -345,7 +342,7 @@ fn began_before_restart(left: &Left) -> bool {
     is_of_earlier_boot || boot.is_none_or(|boot| left.info.started_unix_s < boot.as_secs_f64())
 }
 
-/// By both clocks: when a run begins.
+/// The present time of both clocks, for the beginning of a run.
 pub fn now() -> (SystemTime, Instant) {
     (SystemTime::now(), Instant::now())
 }
@@ -403,7 +400,7 @@ pub fn of_nothing(words: &[OsString], problem: Problem) -> Document {
     document(info(words, now(), None, &[], &results), results, &Ok(()))
 }
 
-/// An error, as a document has it.
+/// Converts an error for a document.
 pub fn problem(error: &Error) -> Problem {
     Problem { target: None, program: None, phase: None, message: error.to_string(), hint: error.hint() }
 }

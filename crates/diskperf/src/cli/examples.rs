@@ -3,7 +3,6 @@
 /// A question of a new user.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
-    /// The question.
     pub question: &'static str,
     /// The command that answers it.
     pub command: &'static str,
@@ -42,7 +41,6 @@ pub const TASKS: [Task; 5] = [
     },
 ];
 
-/// Of `run`.
 pub const RUN_EXAMPLES: &str = "Examples:
   diskperf run quick /mnt/disk
   diskperf run classic1983 ssd=/mnt/ssd hdd=/mnt/hdd --size 8MiB
@@ -60,7 +58,6 @@ Your own command, which copies a tree into a private folder of this disk:
 The cost of packing that tree with a cold page cache:
   diskperf run . --cold --prepare 'cp -r /usr/include src' -- tar -cf src.tar src";
 
-/// Of `io`.
 pub const IO_EXAMPLES: &str = "Examples: random 4 KiB reads at queue depth 32
   diskperf io randread --direct --iodepth 32
 
@@ -74,7 +71,6 @@ The same workload again tomorrow:
   diskperf io randrw --reads 70 --time 10s --print-job > mix.toml
   diskperf run mix.toml";
 
-/// Of `choose`.
 pub const CHOOSE_EXAMPLES: &str = "Examples: two disks, for a database
   diskperf choose ssd=/mnt/ssd hdd=/mnt/hdd --use database
 
@@ -98,48 +94,39 @@ How was a controller of 1983 improved?
   diskperf choose --stages sim:vax780-sc780-inadequate-lead sim:vax780-sc780-initial-arbitration \\
     sim:vax780-sc780 --preset classic1983";
 
-/// Of `read_8192`.
 pub const READ_8192_EXAMPLE: &str = "Example:
   time diskperf read_8192 file";
 
-/// Of `write_4096`.
 pub const WRITE_4096_EXAMPLE: &str = "Example:
   time diskperf write_4096 file";
 
-/// Of `write_8192`.
 pub const WRITE_8192_EXAMPLE: &str = "Example:
   time diskperf write_8192 file";
 
-/// Of `rewrite_8192`.
 pub const REWRITE_8192_EXAMPLE: &str = "Example:
   diskperf write_8192 file; time diskperf rewrite_8192 file";
 
-/// Of `copy`.
 pub const COPY_EXAMPLES: &str = "Examples: the cost of one-byte calls, against 64 KiB
   diskperf copy old new --buffer 1
   diskperf copy old new --buffer 64KiB
 
 The word copy of simulated results: diskperf help copying";
 
-/// Of `explain`.
 pub const EXPLAIN_EXAMPLES: &str = "Examples:
   diskperf explain        the last stored run
   diskperf explain last smallfb.read commit    only these tests
   diskperf run quick --json -o run.json; diskperf explain run.json
   diskperf run smoke sim:flat --json | diskperf explain - --format csv";
 
-/// Of `list`.
 pub const LIST_EXAMPLES: &str = "Examples:
   diskperf list
   diskperf list --json";
 
-/// Of `show`.
 pub const SHOW_EXAMPLES: &str = "Examples:
   diskperf show               the last stored run
   diskperf show k3 --json     the run whose id begins with k3
   diskperf show run.json      a result file";
 
-/// Of `report`.
 pub const REPORT_EXAMPLES: &str = "Examples: a page of the latest run
   diskperf report -o report.html
 
@@ -154,7 +141,6 @@ All stored runs of a test:
   diskperf history read /data --json -o read.json
   diskperf report read.json -o read.html";
 
-/// Of `compare`.
 pub const COMPARE_EXAMPLES: &str = "Examples: is it still as fast as last month?
   diskperf compare k3 last
 
@@ -166,29 +152,24 @@ In CI: keep one run as the baseline, and fail if a test is slower:
 A larger tolerance for one test:
   diskperf compare base.json now.json --fail-if commit:slower:20%,read:slower:5%";
 
-/// Of `history`.
 pub const HISTORY_EXAMPLES: &str = "Examples:
   diskperf history read /data          read_8192 on /data in all stored runs
   diskperf history smallfb --limit 5   each phase on each target, the last five runs
   diskperf history commit ssd --format csv -o commit.csv";
 
-/// Of `resume`.
 pub const RESUME_EXAMPLES: &str = "Examples:
   diskperf resume        the last run that is not finished
   diskperf resume k3     the run whose id begins with k3";
 
-/// Of `export`.
 pub const EXPORT_EXAMPLES: &str = "Examples:
   diskperf export last --format csv -o cells.csv
   diskperf export k3 m7 --format markdown --anonymous
   diskperf export --to fio db.toml -o db.fio";
 
-/// Of `import`.
 pub const IMPORT_EXAMPLES: &str = "Example: convert a fio job, run it, and convert it back
   diskperf import db.fio -o db.toml; diskperf run db.toml /data
   diskperf export --to fio db.toml -o again.fio";
 
-/// Of `simulate`.
 pub const SIMULATE_EXAMPLES: &str = "Examples: the parts of a machine, and the source of each number
   diskperf simulate vax780-sc780 --parts
 
@@ -201,35 +182,29 @@ A picture of a lost revolution:
 How much buffer does a controller on a slow bus need?
   diskperf simulate vax750-uda50 --sweep controller.buffer_sectors=16..256*2 --program read_8192";
 
-/// Of `paper`.
 pub const PAPER_EXAMPLES: &str = "Examples:
   diskperf paper              all tables, with the errors of the simulation
   diskperf paper T2 Q8        one table and one question
   diskperf paper claims       the claims of sections 5 and 6, checked
   diskperf paper vaxmix       does the ranking of the controllers depend on the method?";
 
-/// Of `schema`.
 pub const SCHEMA_EXAMPLES: &str = "Examples:
   diskperf schema         the JSON of run, show and simulate
   diskperf schema job     every key of a job file";
 
-/// Of `doctor`.
 pub const DOCTOR_EXAMPLES: &str = "Examples:
   diskperf doctor
   sudo diskperf doctor /mnt/disk --json";
 
-/// Of `help`.
 pub const HELP_EXAMPLES: &str = "Examples:
   diskperf help noise      a warning
   diskperf help warnings   all warnings
   diskperf help run        a command";
 
-/// Of `man`.
 pub const MAN_EXAMPLES: &str = "Examples:
   diskperf man | man -l -
   diskperf man --out pages; man pages/diskperf-run.1";
 
-/// Of `completions`.
 pub const COMPLETIONS_EXAMPLES: &str = "Examples:
   diskperf completions bash > ~/.local/share/bash-completion/completions/diskperf
   diskperf completions fish > ~/.config/fish/completions/diskperf.fish";

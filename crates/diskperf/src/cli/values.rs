@@ -43,7 +43,6 @@ pub enum DocumentKind {
 /// The first argument of `diskperf run`: a preset or a job file.
 #[derive(Clone, Debug)]
 pub enum What {
-    /// A preset.
     Preset(&'static Preset),
     /// The path of a job file.
     Job(PathBuf),
@@ -137,12 +136,10 @@ fn whole(text: &str, most: u32) -> Result<NonZeroU32, String> {
     number.ok_or_else(|| format!("not a whole number from 1 to {most}"))
 }
 
-/// Reads a size.
 pub fn parse_bytes(text: &str) -> Result<Bytes, units::ParseBytesError> {
     text.parse()
 }
 
-/// Reads a time.
 pub fn parse_time(text: &str) -> Result<Nanos, units::ParseNanosError> {
     text.parse()
 }

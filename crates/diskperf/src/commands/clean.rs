@@ -79,7 +79,6 @@ struct Found {
     stays: Vec<String>,
 }
 
-/// Runs the command.
 pub fn run(arguments: &CleanArguments) -> Result<Exit, Error> {
     let mut found = find(arguments)?;
     // 6

@@ -14,7 +14,6 @@ pub struct CompletionsArguments {
     shell: Shell,
 }
 
-/// Runs the command.
 pub fn run(arguments: &CompletionsArguments, mut command: clap::Command) -> Result<Exit, Error> {
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "diskperf", &mut text);

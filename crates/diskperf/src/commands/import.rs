@@ -22,7 +22,6 @@ pub struct ImportArguments {
     file: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub fn run(arguments: &ImportArguments) -> Result<Exit, Error> {
     output::check(arguments.file.as_deref())?;
     let imported = fio::import(&job_files::open(&arguments.job)?, LIMITS)?;

@@ -39,7 +39,6 @@ const SECTIONS: [(&str, &[Topic]); 5] = [
 /// The page that explains every word.
 const WORDS: &str = "diskperf-words.7";
 
-/// Runs the command.
 pub fn run(arguments: &ManArguments, mut command: clap::Command) -> Result<Exit, Error> {
     command.build();
     let Some(directory) = &arguments.out else {

@@ -45,7 +45,6 @@ enum Part {
     Vaxmix,
 }
 
-/// Runs the command.
 pub fn run(arguments: &PaperArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     let parts = parts(&arguments.parts)?;

@@ -36,7 +36,6 @@ pub struct ResumeArguments {
     store: StoreArguments,
 }
 
-/// Runs the command.
 pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
     let typed = arguments.run.as_deref();
     let unknown = || StoreError::UnknownRun { typed: typed.unwrap_or(LAST).to_owned(), near: Vec::new() };

@@ -36,7 +36,6 @@ const MOST_ROWS: usize = 10_000;
 /// simulation has ended.
 const MOST_RUNS: usize = 1_000_000;
 
-/// Runs the command.
 pub fn run(arguments: &SimulateArguments, words: &[OsString]) -> Result<Exit, Error> {
     arguments.output.check()?;
     let Some(name) = &arguments.machine else {

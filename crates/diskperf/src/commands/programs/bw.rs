@@ -65,7 +65,6 @@ pub struct BwArguments {
     classic: bool,
 }
 
-/// Runs the command.
 pub fn run(arguments: &BwArguments) -> Result<Exit, Error> {
     let storage = storage(&arguments.device)?;
     let tests = if arguments.bandwidth {

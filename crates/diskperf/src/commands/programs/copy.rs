@@ -83,7 +83,6 @@ struct Copying {
     is_made: bool,
 }
 
-/// Runs the command.
 pub fn run(arguments: &CopyArguments) -> Result<Exit, Error> {
     let (copying, target) = check(Path::new(&arguments.old), Path::new(&arguments.new))?;
     let stop = Stop::on_signals()?;

@@ -75,7 +75,6 @@ impl LargefbArguments {
     }
 }
 
-/// Runs the command.
 pub fn run(arguments: &LargefbArguments) -> Result<Exit, Error> {
     let large = arguments.settings()?;
     lab::check_room(large.space(), 2, &arguments.place)?;

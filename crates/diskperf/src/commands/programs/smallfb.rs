@@ -121,7 +121,6 @@ impl SmallfbArguments {
     }
 }
 
-/// Runs the command.
 pub fn run(arguments: &SmallfbArguments) -> Result<Exit, Error> {
     let small = arguments.settings()?;
     lab::check_room(small.space(), u64::from(small.files) + u64::from(arguments.directories) + 1, &arguments.place)?;

@@ -91,7 +91,6 @@ fn guard(typed: &str) -> Result<Guard, String> {
     Ok(Guard { typed: typed.to_owned(), program: program.map(str::to_owned), part: percent / 100.0 })
 }
 
-/// Runs the command.
 pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     let layout = arguments.output.layout();

@@ -31,7 +31,6 @@ pub struct DeleteArguments {
     store: StoreArguments,
 }
 
-/// Runs the command.
 pub fn run(arguments: &DeleteArguments) -> Result<Exit, Error> {
     let unknown = || StoreError::UnknownRun { typed: arguments.runs[0].clone(), near: Vec::new() };
     // A database that does not exist is not created.

@@ -53,7 +53,6 @@ impl Layout for Explanation {
     const JSON: Explanation = Explanation::Json;
 }
 
-/// Runs the command.
 pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     document::spared(&arguments.run, arguments.output.file.as_deref())?;

@@ -55,7 +55,6 @@ impl Layout for Exported {
     const JSON: Exported = Exported::Json;
 }
 
-/// Runs the command.
 pub fn run(arguments: &ExportArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     if let Some(Program::Fio) = arguments.to {

@@ -44,7 +44,6 @@ pub struct HistoryArguments {
     store: StoreArguments,
 }
 
-/// Runs the command.
 pub fn run(arguments: &HistoryArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     let layout = arguments.output.layout();
@@ -87,7 +86,7 @@ pub fn run(arguments: &HistoryArguments) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// A sample. Unless it is for JSON, every word is printed without what a terminal would obey.
+/// A sample. Unless it is for JSON, control characters are escaped in every word.
 fn sample(stored: StoredCell, place: String, is_json: bool) -> Sample {
     let StoredCell { run, info, cell, .. } = stored;
     if is_json {

@@ -20,7 +20,6 @@ pub struct ListArguments {
     store: StoreArguments,
 }
 
-/// Runs the command.
 pub fn run(arguments: &ListArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     let listed = arguments.store.to_read()?.map(|store| store.list()).transpose()?.unwrap_or_default();

@@ -65,7 +65,7 @@ enum ReportFormat {
 struct Reported {
     name: String,
     document: Document,
-    /// The document without what a terminal would obey; `None` if it has no such thing.
+    /// The document with its control characters escaped; `None` if it has none.
     plain: Option<Document>,
 }
 
@@ -160,7 +160,6 @@ impl Inputs {
     }
 }
 
-/// Runs the command.
 pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
     output::check(arguments.file.as_deref())?;
     // Charts may be all that is wanted; but `--format markdown` also asks for the text.

@@ -24,7 +24,6 @@ pub struct ShowArguments {
     store: StoreArguments,
 }
 
-/// Runs the command.
 pub fn run(arguments: &ShowArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
     let document = document::named(&arguments.run, &arguments.store)?;
