@@ -1,6 +1,6 @@
-//! Ten bottlenecks made on purpose, and what the built program says of each: a line of JSON for every one,
-//! and one for all. Needs root and control groups of version 1, and a quiet machine; the dirty limit is that
-//! of the whole machine for a few seconds.
+//! Makes ten bottlenecks on purpose, and records what the built program reports for each: a line of JSON for every
+//! bottleneck, and one for all. Needs root, control groups of version 1, and a quiet machine. It changes the dirty
+//! limit of the whole machine for a few seconds.
 //!
 //! ```text
 //!   cargo bench --package diskperf --bench bottlenecks [-- NAME]

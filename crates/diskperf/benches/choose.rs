@@ -1,11 +1,11 @@
-//! `diskperf choose` where the right answer is known, and once where nobody knows it. Prints a line of JSON for what
-//! was asked: `cargo bench --bench choose -- limits|tasks|equal|file-systems`, all four where none is named.
+//! `diskperf choose` on pairs with a known answer, and once on a pair without one. Prints a line of JSON for each
+//! question: `cargo bench --bench choose -- limits|tasks|equal|file-systems`; all four, if none is named.
 //!
-//!   - *limits*: two disks of so many MiB/s, by control groups;
-//!   - *tasks*: twenty pairs of disks of our own from a seed, equal ones among them, which whoever runs the command
-//!     does not know;
+//!   - *limits*: two disks limited to some MiB/s, by control groups;
+//!   - *tasks*: twenty pairs of disks of our own from a seed, with equal pairs among them; the user of the command does
+//!     not know which;
 //!   - *equal*: two equal images, forty times;
-//!   - *file-systems*: what a person asks who has five minutes.
+//!   - *file-systems*: the question of a user who has five minutes.
 
 #[allow(dead_code, reason = "what other tests share")]
 #[path = "../tests/made/ground.rs"]
@@ -23,20 +23,20 @@ use testkit::fuse::{Knobs, Queue};
 use throttle::{Limits, SLOW, SlowDisks};
 use units::{Bytes, Prng};
 
-/// Limits of both, in MiB/s.
+/// The limits of each pair, in MiB/s.
 const PAIRS: [(u64, u64); 2] = [(20, 24), (20, 20)];
 
-/// How many pairs of disks are made up.
+/// Number of made-up pairs of disks.
 const TASKS: u64 = 20;
 
-/// The variable that says which seed is the first, for twenty others.
+/// The variable with the first seed, for twenty other pairs.
 const FIRST_TASK: &str = "DISKPERF_FIRST_TASK";
 
-/// How often equal images are compared.
+/// Number of comparisons of equal images.
 const EQUAL: u64 = 40;
 
 fn main() {
-    // Asked for by name only: `cargo test --all-targets` comes by here too.
+    // Runs only if asked for by name: `cargo test --all-targets` starts it too.
     let words: Vec<String> = std::env::args().collect();
     if words.iter().all(|word| word != "--bench") {
         return;
@@ -60,15 +60,15 @@ fn comparisons(document: &Value) -> &Vec<Value> {
     document["run"]["choice"]["comparisons"].as_array().expect("comparisons")
 }
 
-/// The one comparison of two disks that let through so many MiB a second.
+/// Compares two disks that are limited to this many MiB per second.
 fn between(first: u64, second: u64) -> (Value, Value) {
-    // Bytes are what is scarce.
+    // Bytes are the scarce resource, not operations.
     let limits = [first, second].map(|bytes| Limits { bytes: bytes << 20, operations: 20 * SLOW.operations });
     let disks = SlowDisks::new(Bytes::mib(512), &limits);
     let named = |(path, name): (&Path, &str)| format!("{name}={}", path.display());
     let targets: Vec<String> = disks.paths().into_iter().zip(["a", "b"]).map(named).collect();
-    // In its first second a limited device lets through what it was not asked for before: files of several seconds.
-    // What is read is charged to who reads; what is written in the background to nobody, and not limited.
+    // In its first second, a limited device makes up for earlier idle time, so use files of several seconds. Reads are
+    // charged to the reader; background writes are charged to no process, and are not limited.
     let words = ["--only", "read_8192", "--size", "64MiB", "--budget", "10min", "--json", "--seed", "1"];
     let words: Vec<&str> = ["choose"].into_iter().chain(targets.iter().map(String::as_str)).chain(words).collect();
     let document = disks.document(Path::new(env!("CARGO_BIN_EXE_diskperf")), &words);
@@ -96,10 +96,10 @@ fn limits() {
     }
 }
 
-/// A disk that answers one request after the other, each of which takes as long as 128 KiB at so many MiB/s, half as
-/// long, one and a half times as long, or anything between, as chance has it; it reads ahead, so that what whoever asks
-/// does in between is no part of that. A limit of a control group has no such truth: it lets through in slices of 100
-/// ms, and gives a file of seconds up to some percent more than it says.
+/// A disk that answers one request after the other. A request takes a random time between half and one and a half times
+/// that of 128 KiB at `mib` MiB/s. The disk reads ahead, so that the work of the program between two requests does not
+/// add to it. The limit of a control group is not as true: it works in slices of 100 ms, and gives a file of seconds up
+/// to some percent more.
 fn disk(mib: u64, chance: Prng) -> Ground {
     let service = Duration::from_nanos(1_000_000_000 / 8 / mib);
     let knobs = Knobs { service, varying: Some(chance), queue: Queue::ReadsAhead, ..Knobs::default() };
@@ -142,7 +142,7 @@ fn tasks() {
     println!("{}", json!({"tasks": TASKS, "right": right, "right_and_inside": both}));
 }
 
-/// What the program prints, told this.
+/// The document that the program prints for these words.
 fn document(folder: &Path, words: &[&str]) -> Value {
     let ended = testkit::run(&program(), folder, words);
     assert_eq!(ended.status, Some(0), "{}", ended.err);

@@ -1,14 +1,14 @@
-//! Whether fresh file systems get marks that they do not deserve: presets at small sizes on images of ext4, xfs and
-//! btrfs in turn, over and over. Prints a line of JSON for each preset, and what each mark said on standard error;
-//! `cargo xtask prove` judges them. Nothing is timed.
+//! Tests that fresh file systems get no undeserved marks: runs presets at small sizes on images of ext4, xfs and btrfs
+//! in turn, over and over. Prints a line of JSON for each preset, and the text of each mark on standard error; `cargo
+//! xtask prove` judges them. Nothing is timed.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-/// What runs, and how often: everything small, so that journals and metadata weigh as much as they ever do; but for
-/// `classic1983`, whose rounds must agree, which takes files that are not written in a few milliseconds.
+/// Presets and their numbers of runs. All are small, so that journals and metadata have their largest share. The
+/// exception is `classic1983`, whose rounds must agree: its files take more than a few milliseconds to write.
 const PRESETS: [(u32, &[&str]); 4] = [
     (20, &["smoke"]),
     (20, &["quick", "--size", "8MiB"]),
@@ -16,11 +16,11 @@ const PRESETS: [(u32, &[&str]); 4] = [
     (3, &["classic1983", "--size", "256MiB", "--solo"]),
 ];
 
-/// Where, in turn.
+/// Targets, in turn.
 const TARGETS: [&str; 3] = ["image:ext4,size=700MiB", "image:xfs,size=700MiB", "image:btrfs,size=1GiB"];
 
 fn main() {
-    // Asked for by name only: `cargo test --all-targets` comes by here too.
+    // Runs only if asked for by name: `cargo test --all-targets` starts it too.
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }

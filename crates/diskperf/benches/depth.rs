@@ -1,4 +1,4 @@
-//! Rates at depth beside fio, on the disk of this folder: `diskperf io` against the better of fio's default and fio
+//! Rates at depth against fio, on the disk of this folder: `diskperf io` against the better of fio's default and fio
 //! with batches of 32. Prints a line of JSON for each load.
 //!
 //! Policy:
@@ -21,16 +21,16 @@ use units::Prng;
 const LEAST: usize = 8;
 const MOST: usize = 40;
 
-/// How far the mean ratio of fio to fio may be from 1.
+/// Largest distance of the mean ratio of fio to fio from 1.
 const CONTROL: f64 = 0.01;
 
-/// Seconds of each run: long beside the start of a program, and 40 turns of four loads end within an hour.
+/// Seconds of each run: long against the start of a program, and 40 turns of four loads end within an hour.
 const SECONDS: u32 = 3;
 
-/// Bytes of the file. Larger than what a disk holds in a buffer of its own.
+/// Bytes of the file: more than a disk holds in its own buffer.
 const FILE: u64 = 1 << 30;
 
-/// What both read, and at which queue depth.
+/// The access and queue depth of both programs.
 struct Load {
     access: &'static str,
     kib: u32,
@@ -67,7 +67,7 @@ fn main() {
     }
 }
 
-/// Writes the file with bytes that no disk can leave out or compress.
+/// Fills the file with bytes that a disk can neither leave out nor compress.
 fn fill(path: &Path) {
     let mut file = File::create_new(path).expect("a file");
     let mut prng = Prng::new(1);
@@ -78,7 +78,7 @@ fn fill(path: &Path) {
     file.sync_all().expect("a file on the disk");
 }
 
-/// Both, in turns, until the load is decided or given up.
+/// Measures both programs in turns, until the load is decided or given up.
 fn measured(load: &Load, file: &Path) -> Value {
     let mut turns: Vec<[f64; RUNS]> = Vec::new();
     loop {
@@ -130,7 +130,7 @@ fn ours(load: &Load, file: &Path) -> f64 {
     let document = answer(&mut command);
     let round = &document["cells"][0]["rounds"][0];
     let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{document:#}"));
-    // fio's clock ends when the last operation has returned, too.
+    // fio's clock, too, ends when the last operation has returned.
     number(&round["ops"]) / number(&round["returned_s"])
 }
 

@@ -1,6 +1,6 @@
-//! The same loads by fio and by `diskperf io`, in turn, nine times each: rate, p50 and p99 side by side, and what an
-//! operation costs the processor. On an ext4 whose device lies in memory, so that neither waits for a disk that others
-//! use too. Prints a line of JSON for each load.
+//! Runs the same loads by fio and by `diskperf io`, in turn, nine times each. Compares rate, p50, p99 and the CPU time
+//! of an operation. The file system is an ext4 on a device in memory, so that neither waits for a disk that other
+//! programs use. Prints a line of JSON for each load.
 
 use std::fs::{self, File};
 use std::process::Command;
@@ -10,20 +10,20 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::disk::{LoopDisk, Mounted};
 
-/// How often each of the two runs a load; odd, so that there is a middle one.
+/// Runs of a load by each program; odd, so that there is a median run.
 const TURNS: usize = 9;
 
 /// Bytes of the device.
 const DISK: u64 = 640 << 20;
 
-/// A load, as each of them is told of it.
+/// A load, in the options of each program.
 struct Load {
     name: &'static str,
     ours: &'static str,
     fio: &'static str,
 }
 
-/// What both do to a file.
+/// Loads on a file.
 const LOADS: [Load; 8] = [
     Load {
         name: "randread 4 KiB, direct, one at a time",
@@ -69,7 +69,7 @@ const LOADS: [Load; 8] = [
     },
 ];
 
-/// What both do to a file in memory, or to none: what an operation costs the processor is the question.
+/// Loads on a file in memory, or on none, for the CPU time of an operation.
 const COSTS: [Load; 3] = [
     Load {
         name: "psync",
@@ -91,7 +91,7 @@ const COSTS: [Load; 3] = [
     },
 ];
 
-/// What one of them told.
+/// The figures of one run.
 struct Told {
     rate: f64,
     p50: Option<f64>,
@@ -128,7 +128,7 @@ fn main() {
     }
     for load in &COSTS {
         let (ours, fio) = ground.in_turn(load);
-        // Pairs ran right after each other.
+        // Take the ratio of runs that followed each other.
         let mut ratios: Vec<f64> = ours.iter().zip(&fio).map(|(ours, fio)| fio.cpu / ours.cpu).collect();
         ratios.sort_unstable_by(f64::total_cmp);
         println!(
@@ -143,7 +143,7 @@ fn main() {
     }
 }
 
-/// The middle one, where all have the figure.
+/// The median of a figure, if all runs have it.
 fn middle(all: &[Told], figure: impl Fn(&Told) -> Option<f64>) -> Option<f64> {
     let mut figures: Vec<f64> = all.iter().map(figure).collect::<Option<_>>()?;
     figures.sort_unstable_by(f64::total_cmp);
@@ -152,7 +152,7 @@ fn middle(all: &[Told], figure: impl Fn(&Told) -> Option<f64>) -> Option<f64> {
 
 /// An ext4 on a loop device over a file in memory.
 struct Ground {
-    // Dropped from the first to the last.
+    // Fields are dropped from the first to the last.
     mounted: Mounted,
     _device: LoopDisk,
     _folder: TempDir,
@@ -165,7 +165,7 @@ impl Ground {
         let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
         let [image, point] = ["image", "point"].map(|name| folder.path().join(name));
         fs::create_dir(&point).expect("a folder");
-        // Written in full: the first write of a page of a file with holes costs more than any later one.
+        // Written completely: in a file with holes, the first write of a page costs more than later ones.
         let zeros = vec![0; 1 << 20];
         let mut file = File::create_new(&image).expect("an image");
         (0..DISK >> 20).for_each(|_| std::io::Write::write_all(&mut file, &zeros).expect("bytes"));
@@ -176,7 +176,7 @@ impl Ground {
         Ground { mounted, _device: device, _folder: folder, _mounts: mounts }
     }
 
-    /// What both say of a load, one after the other, so often; which of them begins takes turns.
+    /// The figures of both programs for a load, in turns; the program that begins alternates.
     fn in_turn(&self, load: &Load) -> (Vec<Told>, Vec<Told>) {
         let (mut ours, mut fio) = (Vec::new(), Vec::new());
         for turn in 0..TURNS {
@@ -221,7 +221,7 @@ impl Ground {
         let ops: f64 = ways.iter().map(|way| number(&way["total_ios"])).sum();
         let rate = ways.iter().map(|way| number(&way["iops"])).sum();
         let runtime = number(&job["job_runtime"]) / 1e3;
-        // Of a mix, those of its reads, which are most of it.
+        // For a mix, use its reads, which are most of it.
         let way = if number(&ways[0]["total_ios"]) > 0.0 { ways[0] } else { ways[1] };
         let percentile = |name: &str| way["clat_ns"]["percentile"][name].as_f64();
         Told {

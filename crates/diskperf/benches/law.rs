@@ -1,6 +1,6 @@
-//! Random reads of a device whose law is known, a single server of 200 us: how far rate and times are from what
-//! queueing theory says, at depths 1, 8 and 32 and by a schedule that keeps it busy 70 % of the time. Prints a line of
-//! JSON for each.
+//! Random reads of a device with a known law, a single server of 200 us: the distance of rate and times from queueing
+//! theory, at depths 1, 8 and 32, and with a schedule that keeps it busy 70 % of the time. Prints a line of JSON for
+//! each.
 
 #[path = "../tests/queue/mod.rs"]
 mod queue;
@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 /// The share of the time for which the open loop keeps the server busy, in percent.
 const LOAD: u32 = 70;
 
-/// Reads of our own loop beside each run, which tell what the way to the server takes.
+/// Reads of our own loop next to each run, which measure the way to the server.
 const ALONE: usize = 4_000;
 
-/// What theory says.
+/// The prediction of queueing theory.
 struct Expected {
     rate: f64,
     p50: Duration,
@@ -40,7 +40,7 @@ fn main() {
             if depth == 1 {
                 return Expected { rate: 1.0 / mean.as_secs_f64(), p50, p99 };
             }
-            // It is never idle: each waits for all others.
+            // The server is never idle: each read waits for all others.
             let all = SERVICE * depth;
             Expected { rate: 1.0 / SERVICE.as_secs_f64(), p50: all, p99: all }
         });
@@ -53,7 +53,7 @@ fn main() {
     });
 }
 
-/// Runs it between two loops of our own, and prints how far it is from what these let one expect.
+/// Runs the load between two loops of our own, and prints its distance from the prediction based on them.
 fn told(
     name: &str,
     disk: &LawDisk,
@@ -89,19 +89,19 @@ fn told(
     );
 }
 
-/// What a read moves.
+/// Bytes of a read.
 const BLOCK: usize = 4096;
 
-/// How long reads take where nothing else is under way, by a loop of our own.
+/// The times of reads without any others in flight, by a loop of our own.
 fn alone(disk: &LawDisk) -> Vec<Duration> {
     let file = File::options().read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(disk.file());
     let file = file.expect("the file");
-    // A page of memory begins at a page.
+    // The buffer begins at a page boundary.
     let mut memory = vec![0; 2 * BLOCK];
     let begin = memory.as_ptr().align_offset(BLOCK);
     let page = &mut memory[begin..begin + BLOCK];
     let read = |number: usize| {
-        // Prime to the number of blocks, so that each is read before one comes again.
+        // The factor is prime to the number of blocks, so that every block is read once before any is read again.
         let offset = (number * 7919 % (FILE / BLOCK) * BLOCK) as u64;
         let began = Instant::now();
         assert_eq!(rustix::io::pread(&file, &mut *page, offset).expect("a read"), BLOCK);

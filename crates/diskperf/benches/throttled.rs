@@ -1,5 +1,5 @@
-//! The main job on a disk of 20 MiB/s and 100 operations a second: how long it takes, and whether every row says
-//! what it is. Prints a line of JSON for each run.
+//! The main job on a disk of 20 MiB/s and 100 operations per second: its duration, and whether every row explains
+//! itself. Prints a line of JSON for each run.
 
 #[path = "../tests/throttle/mod.rs"]
 mod throttle;
@@ -17,7 +17,7 @@ fn main() {
     }
     let slow = SlowDisks::new(Bytes::mib(2048), &[SLOW]);
     let program = Path::new(env!("CARGO_BIN_EXE_diskperf"));
-    // As it is; and with more than a minute, which lifts the limits on what is written.
+    // With the default budget; and with more than a minute, which lifts the limits on the bytes written.
     for arguments in [&[][..], &["--budget", "61s"]] {
         let document = slow.document(program, &[&["run", "quick", "--json"], arguments].concat());
         let cells = document["cells"].as_array().expect("cells");

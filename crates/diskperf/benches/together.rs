@@ -1,14 +1,14 @@
-//! Two disks, each with a limit of its own, written and read alone and at once: what the solo cells foretell
-//! against what is measured. A line of JSON for each program, and one for all. Needs root and control groups
-//! of version 1.
+//! Two disks, each with its own limit, written and read alone and at once: the prediction from the solo cells against
+//! the measurement. Prints a line of JSON for each program, and one for all. Needs root and control groups of version
+//! 1.
 //!
 //! ```text
 //!   cargo bench --package diskperf --bench together
 //! ```
 //!
-//! The limits stand in the root of the control groups, each for one loop device of ours: there they hold for
-//! the kernel's own threads too. A limited device gives more in its first second; the preset discards its
-//! first round, and each phase takes seconds.
+//! The limits are in the root of the control groups, each for one loop device of ours: there they also limit the
+//! kernel's own threads. A limited device gives more in its first second; the preset discards its first round, and each
+//! phase takes seconds.
 
 #[path = "../tests/made/ground.rs"]
 mod ground;
@@ -22,7 +22,7 @@ use stats::inference::bounds::{Solo, bounds, explain};
 use testkit::fuse::Knobs;
 use testkit::run;
 
-/// MiB that each disk moves in a second.
+/// MiB that each disk moves per second.
 const LIMITS: [u64; 2] = [20, 30];
 
 fn main() {
@@ -33,7 +33,7 @@ fn main() {
         format!("{name}={}", grounds[index].point().display())
     });
     let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
-    // The clock of quick and smoke: until durable, as a write that only returned has met no device.
+    // The clock of quick and smoke: until durable, as a write that only returned has not reached a device.
     let arguments =
         ["run", "smoke", &targets[0], &targets[1], "--together", "--size", "60MiB", "--rounds", "3", "--json"];
     let only = ["read_8192", "write_4096", "write_8192", "rewrite_8192"].into_iter().flat_map(|name| ["--only", name]);
@@ -70,14 +70,14 @@ fn solo(cell: &Value) -> Solo {
     Solo { rate: rate(cell), cpu_percent: cell["cpu_percent"]["process"].as_f64() }
 }
 
-/// A limit on a device, whoever asks.
+/// A limit on a device, for all processes.
 struct Limit {
     file: &'static str,
     device: String,
 }
 
 impl Limit {
-    /// On reads and on writes.
+    /// Limits reads and writes.
     fn both(ground: &Ground, mib: u64) -> [Limit; 2] {
         ["read", "write"].map(|way| {
             let file = match way {

@@ -1,5 +1,5 @@
-//! Bottlenecks made on purpose, and what the built program says limited it: the cheap half of those that
-//! `cargo xtask prove` makes. One after the other, as each is a limit on this process or its disk.
+//! Makes bottlenecks on purpose, and checks what the built program reports: the cheap half of those in `cargo xtask
+//! prove`. They run one after the other, because each limits this process or its disk.
 
 mod made;
 
@@ -11,10 +11,10 @@ use testkit::skip;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Makes the bottleneck of this name, and fails if another is named. "n.m." is a good answer: on a busy machine a
-/// program may wait for a processor as long as for the disk. `crates/stats/tests/bottlenecks.rs` tests with recorded
-/// figures that the right one is named. Gives the cell for the evidence that does not depend on load; none if the
-/// bottleneck cannot be made.
+/// Makes the bottleneck of this name, and fails if the program reports another one. "n.m." is a good answer: on a busy
+/// machine a program may wait for a processor as long as for the disk. `crates/stats/tests/bottlenecks.rs` tests with
+/// recorded figures that the right one is reported. Returns the cell for the evidence that does not depend on load;
+/// `None` if the bottleneck cannot be made.
 fn not_taken_for_another(name: &str) -> Option<Value> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let made = ALL.iter().find(|made| made.name == name).expect("one of the ten");
@@ -31,7 +31,7 @@ fn not_taken_for_another(name: &str) -> Option<Value> {
     Some(cell)
 }
 
-/// A limit on reads that is nearly used up has to be seen.
+/// A nearly used up limit on reads must be noticed.
 fn has_mark_if_reached(cell: &Value, limit: f64) {
     let rate = cell["rate"]["per_second"].as_f64().expect("a rate");
     let mut marks = cell["marks"].as_array().expect("marks").iter();

@@ -1,4 +1,4 @@
-//! What becomes of a run that was broken off: what had been finished is stored once, and `resume` finishes the rest.
+//! Checks of a broken-off run: its finished executions are stored once, and `resume` finishes the rest.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -10,39 +10,39 @@ use serde_json::Value;
 /// Rounds of cells, each by the cell's key and the round's number.
 pub type Rounds = Vec<(String, Value)>;
 
-/// A run that was broken off.
+/// The state in which a run was broken off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Before anything was written down.
+    /// Nothing was stored yet.
     NotBegun,
-    /// When all was done.
+    /// The run was finished.
     Finished,
-    /// Between the two, and it was gone on with.
+    /// Some executions were stored, and the run was resumed.
     Resumed,
 }
 
-/// What became of runs that were broken off.
+/// Counts over broken-off runs.
 #[derive(Debug, Default, PartialEq)]
 pub struct Tally {
-    /// Broken off before anything was written down, or made.
+    /// Runs broken off before anything was stored or made.
     pub not_begun: u64,
-    /// Broken off when all was done.
+    /// Runs broken off after their end.
     pub finished: u64,
-    /// Gone on with.
+    /// Resumed runs.
     pub resumed: u64,
-    /// Executions of phases that had been finished by then.
+    /// Executions of phases that were finished by then.
     pub stored: u64,
-    /// Of those, what was there no more, or changed, in the end.
+    /// Stored executions that were missing or changed in the end.
     pub lost: u64,
-    /// What was there twice.
+    /// Executions that were stored twice.
     pub doubled: u64,
     /// Cells that were not measured in the end.
     pub unmeasured: u64,
 }
 
 impl Tally {
-    /// Looks at a store that should hold one run of so many rounds, goes on with that, and adds up what became of it.
-    /// What was `promised` must be there, and what is found before it is gone on with must stay.
+    /// Reads a store that should hold one run of `of` rounds, resumes the run, and adds the counts. The `promised`
+    /// rounds must be there, and the rounds found before resuming must stay.
     pub fn add(&mut self, diskperf: &Diskperf, promised: &Rounds, of: usize) -> Found {
         let runs = if diskperf.store.exists() { diskperf.json(&["list", "--json"]) } else { Value::Array(Vec::new()) };
         let (before, after, found) = match runs.as_array().map(Vec::as_slice) {
@@ -68,7 +68,7 @@ impl Tally {
         let mut kept = before;
         kept.extend(promised.iter().cloned());
         kept.sort_by(|a, b| a.0.cmp(&b.0));
-        // A round that is there otherwise than it was promised stays beside itself, and is lost.
+        // A changed round stays in the list next to the promised one, and counts as lost.
         kept.dedup();
         self.stored += kept.len() as u64;
         self.lost += kept.iter().filter(|(key, round)| by_key.get(key) != Some(&round)).count() as u64;
@@ -86,23 +86,23 @@ impl Tally {
     }
 }
 
-/// The program, in a folder, with a store.
+/// Runs the program in a folder, with a store.
 pub struct Diskperf<'a> {
-    /// Where it stands.
+    /// Its current directory.
     pub folder: &'a Path,
-    /// Its store.
+    /// The path of its results database.
     pub store: &'a Path,
 }
 
 impl Diskperf<'_> {
-    /// A command that is to be run.
+    /// A command to run.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
         let mut command = testkit::command(&testkit::program(env!("CARGO_BIN_EXE_diskperf")));
         command.args(arguments).current_dir(self.folder).stdin(Stdio::null()).env(testkit::STORE, self.store);
         command
     }
 
-    /// The JSON that a command prints, which must end well.
+    /// The JSON that a command prints. The command must succeed.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let output = self.command(arguments).output().expect("diskperf starts");
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));

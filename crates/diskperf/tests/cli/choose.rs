@@ -1,4 +1,4 @@
-//! `diskperf choose`: rounds until it is known which is faster, what is said then, and what is refused.
+//! `diskperf choose`: rounds until the comparison is decided, the report of it, and refusals.
 
 use serde_json::Value;
 use testkit::Ended;
@@ -7,14 +7,14 @@ use testkit::disk::Disk;
 use crate::common::document::document;
 use crate::common::{Cli, list};
 
-/// What was found out, of a run that ended with this status.
+/// The choice in the document of a run that ended with this status, and the document.
 fn choice(ended: &Ended, status: i32) -> (Value, Value) {
     assert_eq!(ended.status, Some(status), "{}{}", ended.out, ended.err);
     let document = document(ended);
     (document["run"]["choice"].clone(), document)
 }
 
-/// Two simulated drives, of which one turns half as fast: what waits for its turns takes longer.
+/// Two simulated drives, one of them at half the speed: whatever waits for its turns takes longer.
 const TWO_DRIVES: [&str; 6] =
     ["choose", "slow=sim:vax780-sc780,drive.rpm=1800", "fast=sim:vax780-sc780", "--preset", "smoke", "--only"];
 
@@ -32,7 +32,7 @@ fn a_drive_that_turns_twice_as_fast_is_found_and_the_run_is_printed_again() {
     let rounds = pair["pairs"].as_u64().expect("pairs");
     assert!(rounds >= 6 && document["run"]["rounds"] == rounds, "{pair:#}");
     assert_eq!(choice["purpose"]["weights"]["read"], 1.0);
-    // Each ran once in every round, and not always as the first.
+    // Each target ran once in every round, and not always first.
     let mut places = Vec::new();
     for cell in list(&document, "cells") {
         let of_cell = list(cell, "rounds").iter().map(|round| round["position"].as_u64().expect("a place"));
@@ -60,7 +60,7 @@ fn of_three_every_two_are_compared() {
         .map(|pair| ["first", "second", "verdict"].map(|name| pair[name].as_str().expect("a word")))
         .collect();
     assert_eq!(pairs, [["a", "b", "same"], ["a", "c", "same"], ["b", "c", "same"]]);
-    // Three intervals that are right together: each is right in more than 95 of 100 runs.
+    // Three intervals that hold together: each holds in more than 95 of 100 runs.
     assert!(list(&choice, "comparisons")[0]["confidence"].as_f64() > Some(0.98), "{choice:#}");
 }
 
@@ -78,7 +78,7 @@ fn what_is_needed_is_met_by_both_by_one_or_by_none() {
     let one = needed("read>=400KiB/s", 0);
     assert!(one.contains("slow no (") && one.contains("fast yes (") && one.contains("Meets all needs: fast."), "{one}");
     assert!(needed("read>=400KiB/s,read.max<=1us", 5).contains("No target clearly meets all needs."));
-    // In calls of 8 KiB.
+    // Calls have 8 KiB.
     let calls = needed("read>=50/s", 0);
     assert!(calls.contains("calls/s)") && calls.contains("Meets all needs: fast."), "{calls}");
 }
@@ -103,7 +103,7 @@ fn what_cannot_be_chosen_from_is_refused() {
     refused(&[&two[..], &["--need", "read>=5files/s"]].concat(), &["read does not count files"]);
     refused(&[&two[..], &["--margin", "0"]].concat(), &["0.1% to 50%"]);
     refused(&[&two[..], &["--rounds", "5"]].concat(), &["5 is not in 6.."]);
-    // Six rounds of files of the smallest size are more than a hundredth of a second.
+    // Six rounds with files of the smallest size take more than a hundredth of a second.
     let small = ["--preset", "smoke", "--only", "write_8192", "--budget", "1ms"];
     refused(&[&["a=.", "b=."], &small[..]].concat(), &["0.001 s is too short for 6 rounds", "--budget "]);
     assert_eq!(cli.names(), Vec::<String>::new());
@@ -114,7 +114,7 @@ fn quick_is_made_as_large_as_six_rounds_fit_or_says_how_long_they_take() {
     let cli = Cli::new();
     let quick = ["choose", "a=.", "b=.", "--only", "commit", "--only", "write_8192", "--json", "--budget"];
     let ended = cli.run(&[&quick[..], &["4s"]].concat());
-    // On a machine where two files of 64 KiB take that long, that is said.
+    // If two files of 64 KiB take that long on a machine, the error says so.
     if ended.status == Some(2) {
         assert!(ended.err.contains("is too short for 6 rounds"), "{}", ended.err);
         return;
@@ -132,8 +132,8 @@ fn quick_is_made_as_large_as_six_rounds_fit_or_says_how_long_they_take() {
     assert_eq!(cli.names(), Vec::<String>::new());
 }
 
-/// One device that each target has in its turn, with barriers and without: a fresh file system each time, and nothing
-/// on it in the end.
+/// One device that each target uses in turn, with barriers and without: it gets a fresh file system each time, and is
+/// empty in the end.
 #[test]
 fn one_device_has_another_file_system_in_each_turn() {
     testkit::need_disk!("mkfs.ext4", "mount", "umount");
@@ -161,12 +161,12 @@ fn one_device_has_another_file_system_in_each_turn() {
     assert_ne!(pair["faster"], "safe", "{pair:#}");
     let remark = list(&choice, "remarks")[0].as_str().expect("words");
     assert!(remark.starts_with("safe and risky share one device (") && ended.err.contains(remark), "{remark}");
-    // Where ext4 says that it is one.
+    // The offset of the ext4 magic number.
     let device = std::fs::read(disk.node()).expect("the device can be read");
     assert_eq!(device[1024 + 56..][..2], [0, 0]);
 }
 
-/// Two simulated machines take no time that would have to be planned.
+/// Two simulated machines take no time that needs planning.
 #[test]
 fn simulated_machines_are_not_made_to_fit_a_time() {
     let cli = Cli::new();
@@ -179,13 +179,13 @@ fn simulated_machines_are_not_made_to_fit_a_time() {
         let cells = list(document, "cells").iter().filter(|cell| cell["measured"] == true);
         cells.map(|cell| cell["parameters"]["file_bytes"].as_u64().expect("a size")).collect()
     };
-    // As `diskperf simulate` has them.
+    // The sizes of `diskperf simulate`.
     assert_eq!(sizes(&document), [8 << 20; 4]);
     let asked = cli.run(&[&words[..], &["--json", "--size", "64KiB"]].concat());
     assert_eq!(sizes(&crate::common::document::document(&asked)), [64 << 10; 4]);
 }
 
-/// On the VAX, directories take no time, so that small files are not measured.
+/// Directories take no time on the VAX, so small files are not measured.
 #[test]
 fn simulated_machines_without_a_common_test_are_not_compared() {
     let cli = Cli::new();

@@ -1,5 +1,4 @@
-//! A command of a person's own as the load: what is measured of it, what its failure says, and that nothing of it is
-//! left.
+//! A user's own command as the workload: its measurement, the report of its failure, and that it leaves nothing behind.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -13,7 +12,7 @@ use testkit::{Ended, Running, soon};
 use crate::common::document::document;
 use crate::common::{Cli, program, remarks, text};
 
-/// The only cell of a run of this command line, which ends well.
+/// The only cell of a run of this command line, which must succeed.
 fn cell(cli: &Cli, arguments: &[&str]) -> Value {
     let ended = cli.well(&[&["run", "--json"], arguments].concat());
     let cells = document(&ended)["cells"].take();
@@ -22,7 +21,7 @@ fn cell(cli: &Cli, arguments: &[&str]) -> Value {
     cells.remove(0)
 }
 
-/// Its rounds that count.
+/// The rounds that count.
 fn kept(cell: &Value) -> Vec<&Value> {
     let rounds = cell["rounds"].as_array().expect("rounds").iter();
     rounds.filter(|round| round["discarded"] == false).collect()
@@ -36,14 +35,14 @@ fn codes(cell: &Value) -> Vec<&str> {
     cell["marks"].as_array().expect("marks").iter().filter_map(|mark| mark["code"].as_str()).collect()
 }
 
-/// Whether a process is there that has this word.
+/// True if a process with this word in its command line exists.
 fn runs(word: &str) -> bool {
     let lines = fs::read_dir("/proc").expect("/proc").flatten();
     let lines = lines.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
     lines.into_iter().any(|line| line.split(|byte| *byte == 0).any(|other| other == word.as_bytes()))
 }
 
-/// Seconds that nobody else sleeps.
+/// A number of seconds that no other process sleeps.
 fn seconds(cli: &Cli) -> String {
     use std::os::unix::fs::MetadataExt;
     format!("1000.{}", cli.path().metadata().expect("a folder").ino())
@@ -64,7 +63,7 @@ fn a_command_is_measured_in_an_empty_folder_of_the_target() {
         assert!(number(&round["durable_s"]) >= number(&round["returned_s"]), "{round:#}");
         assert!(number(&round["cpu_s"]["process"]) > 0.0, "{round:#}");
     }
-    // Where a device can be seen, it got what was written.
+    // If a device can be seen, it received the written bytes.
     if !cell["io"].is_null() {
         assert!(number(&cell["io"]["device_written"]) >= 2.0 * 4_194_304.0, "{cell:#}");
         assert!(!codes(&cell).contains(&"untouched"), "{cell:#}");
@@ -79,8 +78,8 @@ fn a_command_is_measured_in_an_empty_folder_of_the_target() {
     assert!(ended.err.contains("writes the files of the command in ."), "{}", ended.err);
 }
 
-/// Has a shell compute until the kernel has charged it this much CPU time, in clock ticks (USER_HZ, 100 per second),
-/// then write that time down: the amount is the same on any machine, under any load.
+/// A shell script that computes until the kernel has charged it this much CPU time, in clock ticks (USER_HZ, 100 per
+/// second), and then writes down that time: the amount is the same on any machine, under any load.
 fn computing(ticks: u32, written_to: &str) -> String {
     // proc_pid_stat(5): the 14th field is utime, the 15th stime.
     let charged = "read -r line < /proc/self/stat; set -- $line; used=$((${14} + ${15}))";
@@ -89,22 +88,22 @@ fn computing(ticks: u32, written_to: &str) -> String {
 
 #[test]
 fn the_cpu_time_of_grandchildren_counts_and_of_orphans_once() {
-    // Far more than the shells and `true` take to start.
+    // Far more than the shells and `true` need to start.
     const TICKS: u32 = 40;
     let (cli, outside) = (Cli::new(), Cli::new());
     let own = outside.path().join("ticks");
     let work = computing(TICKS, text(&own));
     let cell = |line: &str| cell(&cli, &[".", "--rounds", "2", "--", "sh", "-c", line]);
     let cpu = |cell: &Value| number(&kept(cell)[0]["cpu_s"]["process"]);
-    // A grandchild by itself, then one whose parent has ended before it: only diskperf waits for that one. The FIFO
-    // holds the command until the orphan has ended its work.
+    // First a grandchild, then one whose parent has ended before it: only diskperf waits for the second. The FIFO keeps
+    // the command running until the orphan has ended its work.
     let below = format!("(sh -c '{work}'; true)");
     let orphan = format!("mkfifo done; (sh -c '{work}; echo > done' &); read -r line < done");
     for line in [below, orphan] {
         let cell = cell(&line);
         let ticks = fs::read_to_string(&own).expect("what the last round was charged");
         let told = ticks.trim().parse::<f64>().expect("a number") / 100.0;
-        // Counted once, with what the shells need; twice would be 2.
+        // Counted once, with the time of the shells; counted twice, it would be 2.
         let times = cpu(&cell) / told;
         assert!((0.9..1.7).contains(&times), "{line}: {times} times the {told} s that the kernel charged");
         assert_eq!((&cell["limited_by"]["what"], &cell["time"]), (&"n.m.".into(), &Value::Null), "{cell:#}");
@@ -130,7 +129,7 @@ fn what_is_left_running_is_ended_and_said() {
     };
     said(&["--", "sh", "-c", &line], "left 2 processes ");
     said(&["--prepare", &format!("sh -c '{line}'"), "--", "true"], "--prepare left 2 processes ");
-    // What is ended with it was not left by it.
+    // A process that ends with the command was not left by it.
     let line = format!("setsid sleep {seconds} & sleep {seconds}");
     let ended = cli.run(&["run", ".", "--timeout", "50ms", "--json", "--", "sh", "-c", &line]);
     assert_eq!((ended.status, remarks(&document(&ended)).len()), (Some(1), 0), "{}", ended.err);
@@ -141,7 +140,7 @@ fn what_is_left_running_is_ended_and_said() {
 fn what_was_there_before_goes_on_and_what_the_command_leaves_does_not() {
     let (cli, outside) = (Cli::new(), Cli::new());
     let (seconds, others) = (seconds(&cli), seconds(&outside));
-    // A job of the shell that becomes diskperf, in its session, and a child of that job in one of its own.
+    // A background job of the shell that becomes diskperf, in its session, and a child of that job in its own session.
     let program = program();
     let line = format!(
         "sleep {others} & echo $!; exec {} run . --rounds 1 --json -- sh -c 'setsid sleep {seconds} & exit 0'",
@@ -189,7 +188,7 @@ fn what_becomes_another_user_and_cannot_be_ended_is_let_go() {
     fs::copy("/usr/bin/setpriv", &root).expect("a copy");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("for all");
     fs::set_permissions(&root, fs::Permissions::from_mode(0o4755)).expect("root's, whoever starts it");
-    // Who has only come to root's rights may still be ended by whoever started it.
+    // A process that only gained root's rights may still be ended by the user who started it.
     let seconds = seconds(&cli);
     let by_another = |line: &[&str]| {
         let mut command = testkit::command(Path::new("/usr/bin/setpriv"));
@@ -202,7 +201,7 @@ fn what_becomes_another_user_and_cannot_be_ended_is_let_go() {
         (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
     };
     let sleeper = [text(&root), "--reuid", "0", "--regid", "0", "--clear-groups", "sleep", &seconds];
-    // It must have become root when its time is over, which takes longer on a busy machine.
+    // It must have become root before the timeout, which takes longer on a busy machine.
     let cannot_end = |err: &str| err.contains("may not be ended: it runs as another user");
     let mut timeouts = ["50ms", "1s", "20s"].into_iter().map(|timeout| {
         let (status, err) = by_another(&[&["--rounds", "2", "--timeout", timeout, "--"], &sleeper[..]].concat());
@@ -221,7 +220,7 @@ fn what_becomes_another_user_and_cannot_be_ended_is_let_go() {
     assert!(all_ended >= 1);
 }
 
-/// Ends the processes that have this word, which nobody else has; says how many they were.
+/// Ends the processes with this unique word, and returns their number.
 fn end_all(word: &str) -> usize {
     let numbers = fs::read_dir("/proc").expect("/proc").flatten().filter_map(|entry| {
         let line = fs::read(entry.path().join("cmdline")).ok()?;
@@ -251,7 +250,7 @@ fn a_failure_voids_the_cell_and_says_what_the_command_said() {
     assert!(failed(&["--", "{}/none"]).contains("no such file"));
     let said = failed(&["--timeout", "50ms", "--", "sleep", "1000"]);
     assert_eq!(said, "the command: it had not ended in time, and was ended");
-    // Where it stands, and which files it has: its own three, and the folder that `ls` reads.
+    // The command's current directory and its files: its own three, and the folder that `ls` reads.
     let said = failed(&["--", "sh", "-c", "pwd >&2; echo {} >&2; ls /proc/self/fd | tr '\\n' ' ' >&2; exit 1"]);
     let said: Vec<&str> = said.split("it said: ").last().expect("words").split("; ").collect();
     assert_eq!((said[0], said[2]), (said[1], "0 1 2 3"), "{said:?}");
@@ -336,7 +335,7 @@ fn told_to_stop_it_ends_the_command_keeps_what_is_finished_and_can_go_on() {
     let (count, seconds) = (outside.path().join("count"), seconds(&cli));
     let set = |number: &str| fs::write(&count, number).expect("a file");
     set("0");
-    // The first leaves a process. The third asks for no end by itself, and takes no notice of being asked.
+    // The first leaves a process. The third does not end by itself, and ignores SIGTERM.
     let line = format!(
         "n=$(cat {0}); echo $((n + 1)) > {0}; if test $n = 0; then sleep 2{seconds} & fi; \
          test $n -lt 2 || {{ trap '' TERM; sleep {seconds}; sleep {seconds}; }}",
@@ -350,7 +349,7 @@ fn told_to_stop_it_ends_the_command_keeps_what_is_finished_and_can_go_on() {
     let mut running = Running(command.spawn().expect("diskperf starts"));
     soon("the third round", || runs(&seconds));
     kill_process(Pid::from_child(&running.0), Signal::INT).expect("it is told to stop");
-    // More than a pipe holds is not printed of one cell.
+    // The output for one cell fits into a pipe.
     let status = running.0.wait().expect("its end").code();
     let mut ended = Ended { status, out: String::new(), err: String::new() };
     let mut out = running.0.stdout.take().expect("its output");

@@ -1,5 +1,5 @@
-//! `diskperf compare` and `diskperf history`: what is said of two runs, and of a program in many; what fails by it, and
-//! what is refused.
+//! `diskperf compare` and `diskperf history`: the report about two runs, and about a program in many; `--fail-if`, and
+//! refusals.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use testkit::Ended;
 use crate::common::Cli;
 use crate::common::document::document;
 
-/// What it prints, where it ends with this status.
+/// The output of a command that ends with this status.
 fn printed(cli: &Cli, arguments: &[&str], status: i32) -> Ended {
     let ended = cli.run(arguments);
     assert_eq!(ended.status, Some(status), "{arguments:?}: {}{}", ended.out, ended.err);
@@ -27,7 +27,7 @@ fn cell<'a>(document: &'a Value, name: &str) -> &'a Value {
     cells.iter().find(|cell| cell["name"] == name).unwrap_or_else(|| panic!("no {name}: {document:#}"))
 }
 
-/// A run whose cells say that they were measured, once for all tests: what its rounds take is changed by them.
+/// The document of a measured run, made once for all tests. The tests change its rounds.
 fn template() -> Value {
     static DOCUMENT: OnceLock<String> = OnceLock::new();
     let text = DOCUMENT.get_or_init(|| {
@@ -37,15 +37,15 @@ fn template() -> Value {
     serde_json::from_str(text).expect("a document")
 }
 
-/// What it ran on.
+/// The target of the run.
 const TARGET: &str = "disk=sim:flat";
 
-/// Rounds that are as much faster than those of the template, five or as many as are asked for: with little noise.
+/// Rounds that are faster than those of the template by this factor, with little noise. The five noise values repeat.
 fn around(factor: f64, rounds: usize) -> Vec<f64> {
     [1.0, 1.004, 0.996, 1.002, 0.998].iter().cycle().take(rounds).map(|noise| factor * noise).collect()
 }
 
-/// Writes the document of a run whose programs were as much faster in each round, changed in whatever else.
+/// Writes the document of a run whose programs were faster by these factors in each round, with other changes.
 fn made(cli: &Cli, name: &str, factors: &[(&str, Vec<f64>)], change: impl FnOnce(&mut Value)) {
     let mut document = template();
     let cells = document["cells"].as_array_mut().expect("cells");
@@ -68,7 +68,7 @@ fn made(cli: &Cli, name: &str, factors: &[(&str, Vec<f64>)], change: impl FnOnce
             cell["rate"][figure] = json!(cell["rate"][figure].as_f64().expect("a rate") * mean);
         }
     }
-    // Two runs do not begin at once: those would be one.
+    // Two runs do not begin at the same time: they would be one run.
     let apart = 60.0 * f64::from(u8::from(name != "then.json"));
     document["run"]["started_unix_s"] = json!(document["run"]["started_unix_s"].as_f64().expect("a time") + apart);
     change(&mut document);
@@ -87,7 +87,7 @@ fn what_is_faster_slower_the_same_and_not_decided_is_said_with_what_has_changed(
     made(&cli, "now.json", &[(READ, around(1.2, 6)), (WRITE, around(0.8, 5)), (COMMIT, noisy)], |document| {
         document["run"]["kernel"] = json!("Linux 9.9");
         document["run"]["version"] = json!("7.7.7");
-        // The kernel keeps more or less of it for itself.
+        // The kernel keeps a varying part of the memory for itself.
         document["run"]["memory_bytes"] = json!(document["run"]["memory_bytes"].as_u64().expect("bytes") / 1000 * 999);
         let target = &mut document["run"]["targets"][0];
         target["mount_options"] = json!(["noatime"]);
@@ -135,7 +135,7 @@ fn what_is_faster_slower_the_same_and_not_decided_is_said_with_what_has_changed(
     let untold = ["memory", "memory limit", "host", "CPUs", "command", "write cache", "full"];
     assert!(told.into_iter().all(|what| !untold.contains(&what.as_str().unwrap_or_default())), "{compared:#}");
 
-    // Targets of one run each are the same, whatever they are called.
+    // If each run has one target, the targets are matched whatever their names.
     let table = printed(&cli, &["compare", "then.json", "now.json"], 0).out;
     says(
         &table,
@@ -150,7 +150,7 @@ fn what_is_faster_slower_the_same_and_not_decided_is_said_with_what_has_changed(
     let columns = lines.lines().map(|line| line.split(',').count()).collect::<Vec<usize>>();
     assert_eq!(columns, [20; 4], "{lines}");
 
-    // A run is the same as itself, and nothing has changed around it; a condition would guard nothing.
+    // A run is the same as itself, and has no changes; a condition would guard nothing.
     let same = printed(&cli, &["compare", "then.json", "then.json"], 0);
     assert_eq!(same.out, "identical: then.json and then.json are the same run\n");
     let refused = printed(&cli, &["compare", "then.json", "then.json", "--fail-if", "slower:5%"], 2).err;
@@ -189,7 +189,7 @@ fn a_condition_fails_by_what_is_surely_slower_or_gone_and_by_nothing_else() {
     let well = fails("again.json", "slower:5%", 0);
     says(&well.out, &["fails if slower:5% [read_8192; write_8192; commit]: no"]);
     assert!(well.err.is_empty(), "{}", well.err);
-    // What is gone, or is not measured any more, guards nothing.
+    // A cell that is missing, or no longer measured, guards nothing.
     for now in ["less.json", "void.json"] {
         says(&fails(now, "slower:5%", 5).err, &["slower:5%: measured in base and not in new: commit"]);
         fails(now, "read:slower:5%", 0);
@@ -201,7 +201,7 @@ fn a_condition_fails_by_what_is_surely_slower_or_gone_and_by_nothing_else() {
         (&compared["fail_if"][0]["failed"], &compared["fail_if"][0]["condition"]),
         (&json!(true), &json!("slower:5%"))
     );
-    // Of two rounds nothing can be said, and that must not pass in silence.
+    // Two rounds decide nothing, and that must not pass silently.
     says(&fails("few.json", "slower:5%", 5).err, &["slower:5%: cannot be checked, 3 of 5 rounds missing: commit"]);
     fails("few.json", "read:slower:5%", 0);
     let few = ["compare", "then.json", "few.json", "--fail-if", "slower:5%", "--json"];
@@ -247,7 +247,7 @@ fn a_condition_that_could_never_fail_does() {
         says(&ended.err, &[&format!("cannot be checked, {why}: read_8192")]);
         says(&ended.out, &["yes (cannot be checked, "]);
     }
-    // What the cache is said to have held stands among what differs.
+    // The cache states are listed among the differences.
     made(&cli, "now.json", &[(READ, around(1.0, 6))], |run| run["cells"][0]["state"]["cache"] = json!("warm"));
     let changes = document(&printed(&cli, &["compare", "base.json", "now.json", "--json"], 0));
     let change = &changes["environment"][0];
@@ -255,7 +255,7 @@ fn a_condition_that_could_never_fail_does() {
         (&change["what"], &change["now"], &change["of"]),
         (&json!("cache before"), &json!("warm"), &json!(READ))
     );
-    // What was not measured then guards nothing.
+    // A cell that was not measured in the old run guards nothing.
     made(&cli, "base.json", &[(READ, around(1.0, 6))], |document| {
         document["run"]["started_unix_s"] = json!(1.0);
         let cell = &mut document["cells"][0];
@@ -267,7 +267,7 @@ fn a_condition_that_could_never_fail_does() {
     says(&ended.out, &["1 n.m. in one of the runs", "n.m. in base: no rights (read_8192)"]);
 }
 
-/// To leave such rounds out would call it as fast as it was.
+/// Leaving out such rounds would report the old speed.
 #[test]
 fn what_does_nothing_any_more_is_slower() {
     let cli = Cli::new();
@@ -321,12 +321,12 @@ fn runs_that_share_no_program_say_which_they_have_and_nothing_is_overwritten() {
     says(&printed(&cli, &["compare", "then.json", "now.json", "-o", "now.json"], 3).err, &["would overwrite"]);
     says(&printed(&cli, &["compare", "then.json", "missing"], 2).err, &["there is no missing"]);
     printed(&cli, &["compare", "then.json"], 2);
-    // One program with other settings is another, and it is said with which.
+    // One program with other settings is another program, and the error names the settings.
     made(&cli, "other.json", &[(READ, around(1.0, 5))], |document| {
         document["cells"][0]["parameters"]["block_bytes"] = json!(4096);
     });
     says(&printed(&cli, &["compare", "then.json", "other.json"], 2).err, &["; read_8192 differs in block_bytes ("]);
-    // Of targets with names of their own, none is another.
+    // Targets with given names are matched only by name.
     let two = |document: &mut Value| {
         let target = document["run"]["targets"][0].clone();
         document["run"]["targets"].as_array_mut().expect("targets").push(target);
@@ -359,7 +359,7 @@ fn a_terminal_obeys_no_name_of_a_run() {
 
 const STORED: [&str; 2] = ["--store", "runs.sqlite"];
 
-/// Three runs of a simulated drive: it turns half as fast in the second.
+/// Three runs of a simulated drive, which turns half as fast in the second.
 fn three_runs(cli: &Cli) {
     for drive in ["", ",drive.rpm=1800", ""] {
         let target = format!("disk=sim:vax780-sc780{drive}");
@@ -381,10 +381,10 @@ fn simulated_runs_of_the_store_are_compared_and_a_programs_history_is_told() {
     let compared = document(&printed(&cli, &[&compare[..], &["--json", "--fail-if", "slower:5%"]].concat(), 5));
     assert_eq!((&compared["then"]["name"], &compared["now"]["name"]), (&json!(first), &json!(second)));
     let read = cell(&compared, READ);
-    // The platters stood elsewhere in each round.
+    // The platters were at another position in each round.
     assert_eq!(read["finding"], "slower");
     assert!(read["low"].as_f64() < read["ratio"].as_f64() && read["confidence"].as_f64() < Some(1.0), "{read:#}");
-    // No other machine could have changed it.
+    // No other virtual machine could have changed it.
     assert_eq!(compared["marks"], json!([]));
     says(&printed(&cli, &compare, 0).out, &["disk=sim:vax780-sc780,drive.rpm=1800", "slower", "why"]);
     let again = [&["compare", first, third, "--fail-if", "slower:1%"], &STORED[..]].concat();

@@ -1,4 +1,4 @@
-//! `diskperf delete RUN...`: stored runs are deleted when somebody agrees, all that are named or none.
+//! `diskperf delete RUN...`: deletes stored runs after a confirmation: all that are named, or none.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -12,7 +12,7 @@ use crate::common::{Cli, ended, program};
 
 const STORE: &str = "runs.sqlite";
 
-/// What the runs are called here, so that it is found in the store's file.
+/// The name of the runs' targets, to be found in the file of the store.
 const NAME: &str = "name-of-a-deleted-target";
 
 fn command(cli: &Cli, words: &[&str]) -> std::process::Command {
@@ -25,7 +25,7 @@ fn diskperf(cli: &Cli, words: &[&str]) -> Ended {
     ended(command(cli, words))
 }
 
-/// Stores a run; its id.
+/// Stores a run, and returns its id.
 fn stored(cli: &Cli, target: &str) -> String {
     let ended = diskperf(cli, &["run", "smoke", target, "--rounds", "2"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
@@ -66,7 +66,7 @@ fn runs_go_by_id_beginning_and_last_and_nothing_of_them_stays_in_the_file() {
     assert_eq!(listed(&cli), left);
     assert_eq!(diskperf(&cli, &["show", &first]).status, Some(2));
     for run in &left[1..] {
-        // The beginning of an id, as long as it needs to be.
+        // The shortest unique beginning of an id.
         let long = (1..).find(|long| left.iter().filter(|other| other.starts_with(&run[..*long])).count() == 1);
         let beginning = &run[..long.expect("ids differ")];
         let ended = diskperf(&cli, &["delete", beginning, "--yes"]);
@@ -122,7 +122,7 @@ fn on_a_terminal_it_asks() {
         let mut child = command.spawn().expect("the program can be started");
         drop(command);
         assert_eq!(child.wait().expect("its end").code(), status, "{answer:?}");
-        // A read returns what was echoed, or what was printed, or both. After the last byte it fails with EIO.
+        // A read returns the echo, the output, or both. After the last byte it fails with EIO.
         let (mut said, mut piece) = (Vec::new(), [0; 4096]);
         while let Ok(length @ 1..) = rustix::io::read(&ours, &mut piece) {
             said.extend_from_slice(&piece[..length]);
@@ -151,7 +151,7 @@ fn a_run_that_is_measured_stays_and_one_that_was_killed_goes() {
     let deleted = diskperf(&cli, &["delete", &old, "--yes"]);
     assert_eq!(deleted.status, Some(0), "{}", deleted.err);
     assert!(deleted.err.contains("was not shrunk because another run"), "{}", deleted.err);
-    // What is free is overwritten, not only forgotten.
+    // Free space is overwritten, not only marked as free.
     soon("what was deleted is overwritten", || !holds(&here.join(STORE), NAME));
     assert!(measuring.0.try_wait().expect("whether it ended").is_none(), "it goes on");
     measuring.0.kill().expect("it is killed");
@@ -162,7 +162,7 @@ fn a_run_that_is_measured_stays_and_one_that_was_killed_goes() {
     assert_eq!(listed(&cli), [""; 0]);
 }
 
-/// The calls at which a deletion is killed, and every how many of them: the calls that make data durable, of which
+/// The calls at which a deletion is killed, with the step between them: the calls that make data durable, of which
 /// there are few, and the writes, of which there are hundreds.
 const KILLED_AT: [(&str, usize); 2] = [("fsync,fdatasync", 1), ("pwrite64", 8)];
 
@@ -181,7 +181,7 @@ fn one_that_is_killed_has_deleted_all_or_none() {
     let (mut kept, mut gone) = (0, 0);
     for (calls, step) in KILLED_AT {
         let mut is_over = false;
-        // A deletion has fewer than a hundred of these moments. Without a bound, more writes would hang this test.
+        // A deletion has fewer than a hundred of these calls. Without a bound, more writes would hang this test.
         for call in (1..100 * step).step_by(step) {
             let cli = Cli::new();
             let here = cli.path();
@@ -202,7 +202,7 @@ fn one_that_is_killed_has_deleted_all_or_none() {
                 assert!(call > 1 && left.is_empty(), "{calls} {call}");
                 break;
             }
-            // strace ends as the program that it runs: by the signal.
+            // strace ends like the program that it runs: by the signal.
             assert_eq!(status.signal(), Some(9), "{calls} {call}");
             if left.is_empty() { gone += 1 } else { kept += 1 }
         }

@@ -1,11 +1,11 @@
-//! `diskperf doctor`: what it says to root and to a user without rights, and that nothing of its trials is left.
+//! `diskperf doctor`: its report for root and for a user without rights, and that its trials leave nothing.
 
 use serde_json::Value;
 
 use crate::common::document::document;
 use crate::common::{Cli, loop_devices_on};
 
-/// What it found in a folder, checked against the schema that the same program prints.
+/// The findings for a folder, checked against the schema that the same program prints.
 fn checkup(cli: &Cli) -> Value {
     let ended = cli.run(&["doctor", "--json"]);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
@@ -49,7 +49,7 @@ fn what_needs_rights_is_said_to_who_has_none() {
     let cli = Cli::new();
     let checkup = checkup(&cli);
     if testkit::is_root() {
-        // A container may be root by name only: then it says so.
+        // In a container, the user may be root by name only; the report then says so.
         let rights = state(&checkup, "rights");
         assert_eq!(state(&checkup, "private mounts") == "yes", rights == "yes", "{checkup}");
         return;
@@ -65,7 +65,7 @@ fn what_needs_rights_is_said_to_who_has_none() {
 
 #[test]
 fn a_folder_that_may_not_be_written_to_is_an_answer() {
-    // No bytes, and nobody may make a folder here, not even root.
+    // It takes no bytes, and even root cannot create a folder here.
     let checkup = checkup(&Cli::at("/sys"));
     for check in ["private folder", "O_DIRECT", "page cache seen", "loop devices"] {
         assert_eq!(state(&checkup, check), "no", "{check}");

@@ -1,5 +1,5 @@
-//! `diskperf explain` as a user meets it: the documents of real and simulated runs explained, cells chosen by
-//! name, and what is no document.
+//! `diskperf explain` as a user meets it: explains documents of real and simulated runs, and cells chosen by name;
+//! refuses other files.
 
 use std::fs;
 use std::process::Stdio;
@@ -40,13 +40,13 @@ fn every_cell_of_both_worlds_is_explained() {
     let explained = cells(&document).iter().filter(|cell| cell["measured"] == true).count();
     assert_eq!(ended.out.matches("  elapsed ").count(), explained, "{}", ended.out);
     assert_eq!(ended.out.matches("  bottleneck: ").count(), explained, "{}", ended.out);
-    // On the simplest machine the disk has most of the time, and nothing is left unexplained.
+    // On the simplest machine the disk has most of the time, and all time is attributed.
     let simulated = explain(&cli, &["sim:flat", "write_8192"]);
     assert!(simulated.out.contains("bottleneck: device"), "{}", simulated.out);
     assert!(simulated.out.contains("none: ") && !simulated.out.contains("  unattributed "), "{}", simulated.out);
 }
 
-/// What is printed sums to what is printed as elapsed, to the last digit.
+/// The printed times sum to the printed elapsed time, to the last digit.
 #[test]
 fn the_printed_times_sum_to_the_elapsed_time() {
     let cli = measured();
@@ -99,8 +99,8 @@ fn sum(times: &Value) -> u64 {
     times.as_object().expect("times").values().map(|nanos| nanos.as_u64().expect("nanoseconds")).sum()
 }
 
-/// Both views close to the nanosecond: of each resource, and of each program; until the last call returned, and until
-/// all was durable.
+/// Both views are complete to the nanosecond: of each resource and of each program, until the last call returned and
+/// until all was durable.
 #[test]
 fn a_simulated_cell_is_told_by_resource_and_by_program() {
     for arguments in [
@@ -118,7 +118,7 @@ fn a_simulated_cell_is_told_by_resource_and_by_program() {
                 assert_eq!(program["elapsed"].as_u64(), Some(sum(&program["owners"])), "{program}");
                 elapsed += sum(&program["owners"]);
             }
-            // The same time that the plain owners have.
+            // The same time as that of the plain owners.
             assert_eq!(elapsed, sum(&cell["time"]), "{cell}");
             for one in breakdown["resources"].as_array().expect("resources") {
                 let idle = one["idle"].as_u64().expect("nanoseconds");
@@ -136,7 +136,7 @@ fn a_simulated_cell_is_told_by_resource_and_by_program() {
     }
 }
 
-/// What is said of a faster processor is what a machine with one does, simulated by itself.
+/// The reported gain from a faster processor is that of a machine with one, simulated by itself.
 #[test]
 fn a_faster_resource_is_simulated_anew() {
     let words = ["vax780-sc780", "--size", "256KiB", "--phases", "2", "--program", "write_8192", "--drives", "1"];
@@ -160,7 +160,7 @@ fn a_faster_resource_is_simulated_anew() {
     }
 }
 
-/// A file of one's own that says something else now is another machine.
+/// A machine file of the user that was changed is another machine.
 #[test]
 fn a_machine_that_has_changed_is_not_compared() {
     let cli = Cli::new();
@@ -219,7 +219,7 @@ fn a_document_can_come_from_standard_input() {
         .expect("the program can be started");
     assert!(output.status.success());
     assert!(String::from_utf8_lossy(&output.stdout).contains("commit on real"));
-    // Nothing comes from there.
+    // Standard input is empty.
     let ended = cli.run(&["explain", "-"]);
     assert_eq!(ended.status, Some(2));
     assert!(ended.err.contains("standard input is empty"), "{}", ended.err);
@@ -236,7 +236,7 @@ fn what_is_no_document_is_refused_with_the_way_on() {
     fs::write(path.join("fio.json"), "{\"fio version\": \"fio-3.36\", \"jobs\": []}").expect("a file");
     fs::write(path.join("table.txt"), "read_8192  1,090 MiB/s\n").expect("a file");
     fs::write(path.join("empty"), "").expect("a file");
-    // A disk or a swap file, named by mistake: no bytes of it are kept.
+    // A disk or a swap file, named by mistake: none of its bytes are kept.
     fs::File::create(path.join("huge")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
     let names = names_in(path);
     for (file, status, words) in [

@@ -1,5 +1,5 @@
-//! `diskperf io` as a person meets it: every pattern by every engine, what is refused and why, what is said where the
-//! kernel gives less, and what a schedule shows.
+//! `diskperf io` as a user meets it: every pattern by every engine, refusals with their reasons, remarks if the kernel
+//! lacks something, and the figures of schedules.
 
 use std::fs;
 use std::io::Read;
@@ -15,12 +15,12 @@ use testkit::{Ended, has_tool, skip};
 use crate::common::document::document;
 use crate::common::{Cli, program};
 
-/// A load, as short as it can be said.
+/// Runs `diskperf io` with these words.
 fn io(cli: &Cli, words: &str) -> Ended {
     cli.typed(&format!("io {words}"))
 }
 
-/// Its one cell, where it went well.
+/// The only cell of a run that must succeed.
 fn cell(cli: &Cli, words: &str) -> Value {
     only(&io(cli, &format!("{words} --rounds 1 --json")))
 }
@@ -58,9 +58,9 @@ fn every_pattern_is_measured_by_every_engine_and_leaves_nothing() {
         let round = &cell["rounds"][0];
         let (ops, bytes) = (round["ops"].as_u64().expect("a count"), round["bytes"].as_u64().expect("bytes"));
         assert!(ops > 0 && bytes == ops * 4096, "{what}");
-        // A slow disk may have done too few to tell their median.
+        // A slow disk may have done too few operations for a median.
         assert!(cell["latency_ns"]["count"] == ops || ops < 20, "{what}");
-        // What is written counts until it is durable, but where nothing is.
+        // Writes count until they are durable, unless the engine writes nothing.
         let is_durable = engine != "null" && ["randwrite", "randrw", "write"].contains(&pattern);
         assert_eq!(cell["state"]["clock"] == "durable", is_durable, "{what}");
         let device: Vec<&str> =
@@ -131,7 +131,7 @@ fn what_is_refused_is_a_document_too_where_one_is_asked_for() {
     }
 }
 
-/// Which a deep queue of large blocks needs much of.
+/// A deep queue of large blocks needs much of it.
 #[test]
 fn memory_for_a_ring_that_is_not_to_be_had_is_refused_before_anything_is_made() {
     if !has_ring() {
@@ -188,7 +188,7 @@ fn where_io_uring_is_forbidden_it_goes_without_unless_it_was_asked_for() {
         let check = checks.iter().find(|check| check["check"] == "io_uring").expect("such a check");
         assert_eq!(check["state"], "no", "{check}");
         assert!(check["why"].as_str().is_some_and(|told| told.contains(why)), "{check}");
-        // The main job does without that row, and says why.
+        // The main job goes on without that row, and gives the reason.
         let quick = run("run quick --only randread --budget 5s --rounds 1 --json");
         let document = document(&quick);
         let deep = document["cells"].as_array().expect("cells").last().expect("a cell");
@@ -237,8 +237,8 @@ fn an_open_loop_tells_response_times_and_a_closed_one_service_times() {
         assert_eq!(open["parameters"]["rate"], 1000);
         let intervals = open["rounds"][0]["intervals"].as_array().expect("intervals");
         assert!(!intervals.is_empty() && intervals.iter().all(|one| one["ops"].is_u64()), "{open:#}");
-        // No more begin in the time than were to, whatever the machine does; a closed loop has thousands. Chance adds
-        // some: 1300 are nine standard deviations away.
+        // No more operations begin than the schedule allows, whatever the machine does; a closed loop has thousands.
+        // Random arrivals add some: 1300 is nine standard deviations away.
         let count = open["rounds"][0]["ops"].as_u64().expect("a count");
         assert!(count <= 1300, "{count} by {arrivals}");
         assert_eq!(kind_of_times(&open), "response", "{open:#}");
@@ -251,8 +251,8 @@ fn an_open_loop_tells_response_times_and_a_closed_one_service_times() {
     assert!(table.contains("service time, from the issue") && table.contains("latency"), "{table}");
 }
 
-/// What the times of single operations are, of which each has one. A busy machine may have done too few to tell them:
-/// the cell has no latency, and this gives the kind that it would have.
+/// The kind of the cell's latencies, one per operation. A busy machine may have done too few operations to report them:
+/// the cell then has no latency, and this function returns the kind that it would have.
 fn kind_of_times(cell: &Value) -> &str {
     let count = &cell["rounds"][0]["ops"];
     match cell["latency_ns"]["kind"].as_str() {
@@ -277,8 +277,8 @@ fn a_schedule_ends_with_its_time_and_has_no_start_too_many() {
     for (words, most, rate, time) in
         [("--rate 10 --time 300ms", 3, 10.0, 0.3), ("--rate 4 --jobs 16 --time 5s", 20, 4.0, 5.0)]
     {
-        // A start that comes after the time is left out, so on a busy machine there may be fewer, and the round is
-        // longer. The tests of `workload::stream` count the starts of an idle one.
+        // A start after the end of the time is left out, so on a busy machine there may be fewer, and the round is
+        // longer. The tests of `workload::stream` count the starts of an idle machine.
         let cell = cell(&cli, &format!("randread --engine null --size 1MiB {words}"));
         let (round, ops) = (&cell["rounds"][0], cell["rounds"][0]["ops"].as_u64().expect("a count"));
         let per_second = cell["rate"]["per_second"].as_f64();
@@ -300,8 +300,8 @@ fn an_open_loop_can_be_interrupted_while_it_waits() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("diskperf starts");
-    // In the loop it asks the kernel to wake it in time. Without the right to see that, the signal comes as soon as the
-    // handlers are registered, which must work before the loop, too.
+    // In the loop, it asks the kernel for exact wake-ups (timer slack). Without the right to see that, the signal is
+    // sent as soon as the handlers are registered; it must work before the loop, too.
     let slack = format!("/proc/{}/timerslack_ns", child.id());
     testkit::soon("the loop begins", || match fs::read_to_string(&slack) {
         Ok(slack) => slack.trim() == "1",
@@ -357,7 +357,7 @@ fn a_simulated_machine_runs_what_it_can_and_says_what_it_cannot() {
     }
 }
 
-/// The keys that a load has in a cell, as words.
+/// A parameter of a cell, as a word.
 fn parameter(cell: &Value, name: &str) -> String {
     cell["parameters"][name].to_string().replace('"', "")
 }
@@ -388,10 +388,11 @@ fn every_way_to_go_through_a_file_is_measured_and_in_the_key_of_its_cell() {
         }
         let round = &cell["rounds"][0];
         let (ops, bytes) = (round["ops"].as_u64().expect("a count"), round["bytes"].as_u64().expect("bytes"));
-        // A slow disk may have done too few to tell their median.
+        // A slow disk may have done too few operations for a median.
         assert!(cell["latency_ns"]["kind"] == "service" || ops < 20, "{what}");
         let in_order = words.starts_with("read ") || words.starts_with("write ");
-        // In order every byte is touched once; of two sizes the mean lies between them; else all have one size.
+        // Sequential access touches every byte once. With two block sizes, the mean is between them; otherwise all
+        // blocks have one size.
         match (in_order, words.contains(':') && words.contains("--bs 4KiB:")) {
             (true, _) => assert!(bytes == 1 << 20 || round["returned_s"].as_f64() > Some(0.06), "{what}"),
             (false, true) => assert!(bytes > ops * 4096 && bytes < ops * 65536, "{what}"),
@@ -411,10 +412,10 @@ fn jobs_run_at_once_each_on_a_file_of_its_own_and_share_a_rate() {
     assert_eq!(parts.len(), 3);
     let sum: u64 = parts.iter().filter_map(|part| part["ops"].as_u64()).sum();
     assert_eq!(shared["rounds"][0]["ops"], sum);
-    // 90 of all together, where each would have begun as many; a stall takes some.
+    // The jobs share 90 starts, though each alone would have as many; a stall loses some.
     assert!(sum <= 110, "{sum}");
     assert_eq!(kind_of_times(&shared), "response");
-    // Three files, but one where it was given.
+    // Three files, but only one if the file is given.
     let said = io(&cli, "write --size 1MiB --jobs 3 --dry-run");
     assert!(said.err.contains("up to 15 MiB"), "{}", said.err);
     fs::write(cli.path().join("data"), vec![7; 1 << 20]).expect("a file");
@@ -432,9 +433,9 @@ fn intervals_of_jobs_begin_together_and_none_is_lost() {
     let round = &cell["rounds"][0];
     let intervals = round["intervals"].as_array().expect("intervals");
     let ops: Vec<u64> = intervals.iter().filter_map(|one| one["ops"].as_u64()).collect();
-    // Eight begin, if none comes too late.
+    // Eight start, if none is too late.
     assert!(round["ops"] == ops.iter().sum::<u64>() && round["ops"].as_u64() <= Some(8), "{ops:?}");
-    // Those of one job came after those of another if they did not begin together: there would be four times as many.
+    // If the jobs did not start together, their intervals would follow each other: there would be four times as many.
     let most = round["returned_s"].as_f64().expect("a time") / stats::INTERVAL.as_secs_f64() + 1.0;
     assert!(ops.len() as f64 <= most, "{ops:?} in {round:#}");
 }
@@ -462,8 +463,8 @@ fn who_thinks_does_less_and_what_is_thought_is_no_latency() {
     let (ops, elapsed_s) = (round["ops"].as_u64().expect("a count"), round["returned_s"].as_f64().expect("a time"));
     let pauses_s = ops.saturating_sub(1) as f64 * 0.01;
     assert!(pauses_s <= elapsed_s, "{ops} in {elapsed_s} s");
-    // Half of the reads took as long as their median, which the histogram rounds, or longer. With the pauses in them
-    // the sum would be half as long again as the time.
+    // Half of the reads took at least their median, which the histogram rounds. If it contained the pauses, the sum
+    // would be half as long again as the time.
     if let Some(median) = cell["latency_ns"]["p50"].as_u64() {
         let reads_s = 0.99 * median as f64 / 1e9 * ops as f64 / 2.0;
         assert!(reads_s + pauses_s <= elapsed_s, "{cell:#}");
@@ -541,18 +542,18 @@ fn what_was_printed_as_a_job_is_the_same_load() {
     let load = "randrw sim:flat --size 1MiB --time 1s --order permutation --think 2ms --fsync 3";
     fs::write(cli.path().join("mix.toml"), io(&cli, &format!("{load} --rounds 1 --print-job")).out).expect("a file");
     let run = only(&cli.run(&["run", "mix.toml", "--json"]));
-    // A load of a job may have a name of its own, so its pattern is told beside it.
+    // A load of a job may have its own name, so the pattern is given separately.
     let mut expected = cell(&cli, load)["parameters"].clone();
     expected["pattern"] = "randrw".into();
     assert_eq!((&run["measured"], &run["parameters"]), (&true.into(), &expected));
     assert_eq!(expected["think_ns"], 2_000_000);
 }
 
-/// Of a file that somebody has all is read, also by the job.
+/// All of an existing file is read, also by the job.
 #[test]
 fn a_given_file_has_the_size_that_it_has() {
     let cli = Cli::new();
-    // Larger than what is taken where a file is made.
+    // Larger than the default size of a new file.
     let data = fs::File::create(cli.path().join("data")).expect("a file");
     data.set_len(300 << 20).expect("a file of holes");
     let load = "randread a=file:data --bs 4KiB --time 40ms --rounds 1";

@@ -1,5 +1,5 @@
-//! Job files as a person meets them: their loads take turns, errors show the line, and a run that is gone on with has
-//! the file that it began with.
+//! Job files as a user meets them: their loads take turns, errors show the line, and a resumed run uses the file with
+//! which it began.
 
 use std::fs;
 use std::path::Path;
@@ -70,7 +70,7 @@ fn the_command_line_goes_before_the_file() {
     assert_eq!(one["cells"][0]["parameters"]["file_bytes"], 32 << 10);
 }
 
-/// Options of the whole run are for loads that read through memory.
+/// Options of the whole run apply only to loads that read through the page cache.
 #[test]
 fn what_goes_past_memory_is_not_said_to_be_warm() {
     let cli = with_job();
@@ -103,7 +103,7 @@ fn a_fio_job_is_refused_with_the_command_that_converts_it() {
         assert!(said.contains("hint: ") && said.contains("diskperf import "), "{words:?}: {said}");
         assert!(said.contains("db.fio -o db.toml\n"), "{words:?}: {said}");
     }
-    // By its content alone.
+    // Recognised only by its content.
     for (words, hint) in [
         (["run", "db job"], "diskperf import 'db job' -o 'db job.toml'\n"),
         (["run", "fio.toml"], "diskperf import fio.toml -o fio.toml.toml\n"),
@@ -124,7 +124,7 @@ fn a_fio_job_is_refused_with_the_command_that_converts_it() {
     let imported = cli.typed("import db.fio -o db.toml");
     assert_eq!(imported.status, Some(0), "{}", imported.err);
     assert_eq!(cli.typed("run db.toml --dry-run").status, Some(0));
-    // Other files and missing ones are no fio jobs.
+    // Other files and missing ones are not fio jobs.
     for words in [&["run", "none.fio"][..], &["io", "x.toml"], &["run", "x"]] {
         assert!(!refused(words).contains("import"), "{words:?}");
     }
@@ -189,11 +189,11 @@ fn a_run_that_is_gone_on_with_has_the_file_that_it_began_with() {
         serde_json::from_str(&ended.out).expect("a document")
     };
     assert_eq!(exported("")["run"]["job"], JOB);
-    // Anything may stand in a file, and nobody reads it again before it is handed on.
+    // A file may contain anything, and nothing checks it before it is shared.
     assert_eq!(exported(" --anonymous")["run"].get("job"), None);
 }
 
-/// Jobs of fio as people write them.
+/// Typical fio jobs.
 const OF_FIO: [&str; 4] = ["database", "ssd", "log", "sizes"];
 
 fn of_fio(name: &str) -> String {
@@ -264,7 +264,7 @@ fn fio_takes_what_is_exported_and_what_we_import() {
         assert_eq!(cli.typed("export --to fio a.toml -o a.fio").status, Some(0));
         parse("a.fio");
     }
-    // Everything that both have, in one.
+    // All features that both have, in one job.
     let all = "seed = 3\n[[load]]\nname = 'a'\npattern = 'randrw'\nbs = '4KiB:60,64KiB:40'\njobs = 2\ndirect = true\n\
                rate = 100\narrivals = 'poisson'\nreads = 70\norder = 'zipf:0.99'\nfsync = 3\nsync = 'dsync'\n\
                [[load]]\nname = 'b'\npattern = 'read'\nstride = '1MiB'\nthink = '1ms'\nwarm = true\n\

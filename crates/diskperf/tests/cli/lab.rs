@@ -1,5 +1,5 @@
-//! The lab's programs as a user meets them: lines to the letter on standard output, everything else on
-//! standard error, and nothing left behind.
+//! The lab's programs as a user meets them: the exact lines on standard output, everything else on standard error, and
+//! no leftovers.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -19,7 +19,7 @@ fn file(cli: &Cli, name: &str, mib: usize) {
     fs::write(cli.path().join(name), bytes).expect("a file");
 }
 
-/// A line's words, and its numbers apart: `creat: # files in # sec = # files/sec`.
+/// The words of a line without its numbers, as in `creat: # files in # sec = # files/sec`, and the numbers.
 fn split(line: &str) -> (String, Vec<&str>) {
     let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
     let shape: Vec<&str> = line.split(' ').map(|word| if is_number(&word) { "#" } else { word }).collect();
@@ -34,11 +34,11 @@ fn value(number: &str) -> f64 {
     number.parse().expect("a number")
 }
 
-/// Four significant digits at most, and none below a nanosecond.
+/// True if the number has at most four significant digits, and none below a nanosecond.
 fn has_meaning(number: &str) -> bool {
     let decimals = number.split_once('.').map_or("", |(_, decimals)| decimals);
     let digits = number.replace('.', "");
-    // Zeroes at the end of a whole number stand for digits that are not known.
+    // Zeroes at the end of a whole number stand for unknown digits.
     let digits = if decimals.is_empty() { digits.trim_end_matches('0') } else { &digits };
     digits.trim_start_matches('0').len() <= 4 && decimals.len() <= 9
 }
@@ -47,7 +47,7 @@ fn decimals(number: &str) -> usize {
     number.split_once('.').map_or(0, |(_, decimals)| decimals.len())
 }
 
-/// Whether two figures are one, each rounded to four digits.
+/// True if two figures are equal, each rounded to four digits.
 fn agree(one: f64, other: f64) -> bool {
     (one / other - 1.0).abs() < 0.003
 }
@@ -153,7 +153,7 @@ fn bw_opens_for_reading_only() {
     for line in opened {
         assert!(line.contains("O_RDONLY") && !line.contains("O_CREAT"), "{line}");
     }
-    // The loader reads at places too, before.
+    // Before that, the loader also reads at offsets.
     let (_, after) = trace.rsplit_once("\"data\"").expect("the last time it was opened");
     assert_eq!(after.matches("pread64(").count(), 5, "{after}");
 }
@@ -316,7 +316,7 @@ fn made_in(line: &str) -> &str {
     after.split('>').next().expect("a path")
 }
 
-/// Runs the program under strace in a folder made ready; nothing where that cannot be done.
+/// Runs the program under strace in a prepared folder; `None` if strace cannot be used.
 fn traced(cli: &Cli, arguments: &[&str], ready: impl Fn(&Cli)) -> Option<String> {
     let strace = testkit::tool("strace")?;
     let may = run(&strace, cli.path(), &["-o", "trace", "true"]);
@@ -406,7 +406,7 @@ fn help_teaches_units_shapes_and_source() {
     ] {
         let ended = Cli::at("/").run(&[command, "--help"]);
         assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
-        // Words may stand on two lines.
+        // Phrases may be split over two lines.
         let text = ended.out.split_whitespace().collect::<Vec<&str>>().join(" ");
         for word in words {
             assert!(text.to_lowercase().contains(&word.to_lowercase()), "{command} says nothing of {word}: {text}");

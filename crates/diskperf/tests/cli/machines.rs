@@ -1,4 +1,4 @@
-//! Machines as data, as a user meets them: what is listed, what is shown, what is refused, by field and line.
+//! Machines as data, as a user meets them: the list, the printed parts, and refusals that name field and line.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ fn shows(cli: &Cli, arguments: &[&str], lines: &[&str]) {
     }
 }
 
-/// A refusal: exit status 2, one error and one hint with these words, nothing on standard output.
+/// Asserts a refusal: exit status 2, one error and one hint with these words, and no standard output.
 fn refuses(cli: &Cli, arguments: &[&str], words: &[&str]) {
     let ended = simulate(cli, arguments);
     assert_eq!(ended.status, Some(2), "{arguments:?}: {}{}", ended.err, ended.out);
@@ -31,12 +31,12 @@ fn refuses(cli: &Cli, arguments: &[&str], words: &[&str]) {
     }
 }
 
-/// A machine of one's own, with a drive whose heads this line gives. The drive's heads stand on line 7.
+/// A user's machine, whose drive has this line about its heads, on line 7.
 fn own(heads: &str) -> String {
     format!("about = \"mine\"\nlike = \"vax780-sc780\"\n\n[drive]\nname = \"mine\"\nlike = \"eagle\"\n{heads}\n")
 }
 
-/// What is said of a machine of one's own.
+/// Asserts that this machine file is refused with these words.
 fn refuses_own(text: &str, words: &[&str]) {
     let cli = Cli::new();
     fs::write(cli.path().join("mine.toml"), text).expect("a file");
@@ -69,12 +69,12 @@ fn what_is_set_is_said_to_be_typed() {
     shows(&cli, &["vax780-sc780", "--parts"], &["rpm 3961 turns/min published", "drive: Fujitsu 2351A (eagle)"]);
     let set = ["vax780-sc780", "--parts", "--set", "drive.rpm=3600", "--set", "kernel.call=0.5ms"];
     shows(&cli, &set, &["rpm 3600 turns/min typed", "call 0.5 ms typed"]);
-    // A part that is swapped brings all its fields; what was set of the one before is gone.
+    // A new part replaces all fields; settings of the old part are gone.
     let swapped = ["vax780-sc780", "--parts", "--set", "drive.rpm=1000", "--set", "drive=ra81"];
     shows(&cli, &swapped, &["drive: DEC RA81 (ra81)", "rpm 3600 turns/min published", "heads 14 heads published"]);
     // The controller that existed for the 750 and was not tested.
     shows(&cli, &["vax750-sc750", "--parts", "--set", "controller=si9900"], &["search_start 2.061 ms fitted"]);
-    // One file system of several, or only one.
+    // One of several file systems is set, or only one is used.
     let one = ["vax780-sc780", "--parts", "--set", "file_system.4k-1k.rotational_delay=3"];
     shows(&cli, &one, &["rotational_delay 4 ms published", "rotational_delay 3 ms typed"]);
     let ended = simulate(&cli, &["vax780-sc780", "--parts", "--set", "file_systems=4k-1k"]);
@@ -105,7 +105,7 @@ fn a_machine_of_ones_own_is_made_of_parts() {
     ];
     shows(&cli, &["./mine.toml", "--parts"], &lines);
     shows(&cli, &["mine.toml", "--parts"], &lines);
-    // From elsewhere, paths in a file still begin at its folder.
+    // If started elsewhere, paths in a file still begin at the file's folder.
     let path = here.join("mine.toml");
     shows(&Cli::at("/"), &[path.to_str().expect("plain"), "--parts"], &lines);
 }
@@ -181,7 +181,7 @@ fn no_number_is_without_a_bound() {
     assert!(tried.len() > 45, "{tried:?}");
 }
 
-/// A processor that serves its clock and nothing else would never end.
+/// A processor that only serves its clock would never end.
 #[test]
 fn a_clock_leaves_some_of_the_processor() {
     testkit::computes!();
@@ -193,7 +193,7 @@ fn a_clock_leaves_some_of_the_processor() {
     shows(&cli, &["vax780-sc780", "--parts", "--set", "cpu.code=10times"], &["code 10 times typed"]);
 }
 
-/// What `mkfs` cannot make either.
+/// `mkfs` cannot make such a file system either.
 #[test]
 fn a_drive_that_no_file_system_fits_is_refused() {
     testkit::computes!();

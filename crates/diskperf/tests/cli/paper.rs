@@ -1,5 +1,5 @@
-//! `diskperf paper`: every cell of the published tables beside a simulated one, every question answered, every claim
-//! judged.
+//! `diskperf paper`: a simulated cell next to every cell of the published tables, an answer to every question, a
+//! verdict on every claim.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn json(arguments: &[&str]) -> Value {
     document(&ended)
 }
 
-/// 192 cells stand in the paper, 24 of them n.m. and 6 starred; 93 judge.
+/// The paper has 192 cells, 24 of them n.m. and 6 starred; 93 are judged.
 #[test]
 fn every_published_cell_stands_beside_a_simulated_one() {
     testkit::computes!();
@@ -34,7 +34,7 @@ fn every_published_cell_stands_beside_a_simulated_one() {
     assert_eq!(count(|cell| cell["error_percent"].is_null()), 24);
     assert_eq!(document["summary"]["rate"]["cells"], 93);
     assert_eq!(document["summary"]["cpu"]["cells"], 73);
-    // Twins are one simulation.
+    // Twin cells are one simulation.
     let cell = |table: &str, configuration: &str| {
         let is_it = |cell: &&Value| cell["table"] == table && cell["configuration"] == configuration;
         cells.iter().find(is_it).expect("a cell")["simulated"].clone()
@@ -66,7 +66,7 @@ fn tables_stand_in_the_papers_layout_and_footnotes() {
     assert!(!ended.out.contains("rates: median"), "one table is not all: {}", ended.out);
 }
 
-/// What is named twice is printed once, and a table of a drive is a document too.
+/// A part that is named twice is printed once, and the table of a drive is a document too.
 #[test]
 fn parts_stand_once_and_drives_are_documents() {
     testkit::computes!();
@@ -98,7 +98,7 @@ fn every_question_is_answered_and_every_claim_judged() {
     }
 }
 
-/// Every controller by both approaches, and what follows of the two that the question is about.
+/// Ranks every controller by both approaches, and checks the conclusions about the two in question.
 #[test]
 fn the_controllers_are_ranked_by_both_approaches() {
     testkit::computes!();
@@ -111,7 +111,7 @@ fn the_controllers_are_ranked_by_both_approaches() {
         let [low, mean, high] = ["low", "per_second", "high"].map(|key| number(cell, key));
         assert!(0.0 < low && low <= mean && mean <= high, "{cell}");
         assert!(cell["limited_by"] != "n.m." && number(cell, "cpu_percent") > 0.0, "{cell}");
-        // Ranks are those of the rates, on its own computer.
+        // Ranks follow the rates on the same computer.
         let beside =
             |other: &&Value| ["computer", "approach", "conditions"].iter().all(|key| other[*key] == cell[*key]);
         let faster = cells.iter().filter(beside).filter(|other| number(other, "low") > high).count();
@@ -129,7 +129,7 @@ fn the_controllers_are_ranked_by_both_approaches() {
     }
 }
 
-/// As many workers as there are processors share the experiments; that must not show.
+/// As many workers as there are processors share the experiments; that must not change the figures.
 #[test]
 fn one_processor_computes_the_same_figures() {
     testkit::computes!();

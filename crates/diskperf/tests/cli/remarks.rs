@@ -1,4 +1,4 @@
-//! Remarks: what happened during a run that its figures do not show, in the document and in what is shown of it later.
+//! Remarks: events of a run that its figures do not show, in the document and in later output.
 
 use std::fs;
 
@@ -45,7 +45,7 @@ fn a_workload_that_runs_without_io_uring_is_remarked() {
     let words = ["run", "job.toml", ".", "--rounds", "1", "--json"];
     let of_job = self::document(&run_answered(IO_URING, NOT_PERMITTED, &program(), cli.path(), &words));
     assert_eq!(of_job["run"]["remarks"], document["run"]["remarks"]);
-    // It was asked for nothing that needs io_uring.
+    // Nothing in it needs io_uring.
     let plain = cli.document(&["io", "randread", "--size", "64KiB", "--time", "20ms", "--rounds", "1", "--json"]);
     assert!(remarks(&plain).is_empty() && plain["run"].get("remarks").is_none());
 }

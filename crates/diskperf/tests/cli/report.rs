@@ -22,8 +22,8 @@ fn well(cli: &Cli, arguments: &[&str]) -> Ended {
     ended
 }
 
-/// A folder with a store in which two runs are: one of a simulated disk, then one that chose between two. They are run
-/// once for all tests.
+/// A folder with a store with two runs: one of a simulated disk, then one that compared two disks. They are run once
+/// for all tests.
 fn measured() -> Cli {
     static STORE: OnceLock<Vec<u8>> = OnceLock::new();
     let cli = Cli::new();
@@ -65,7 +65,7 @@ fn the_latest_run_is_a_page_of_its_own() {
     let [document] = &documents(&page)[..] else { panic!("one document") };
     let shown = well(&cli, &["show", "last", "--json"]);
     assert_eq!(*document, serde_json::from_str::<Value>(&shown.out).expect("a document"));
-    // To a pipe without -o.
+    // To a pipe, without -o.
     let piped = well(&cli, &["report", "last"]);
     assert_eq!((piped.out.as_str(), piped.err.as_str()), (page.as_str(), ""));
 }
@@ -98,7 +98,7 @@ fn several_runs_share_a_page() {
     assert!(page.contains("<h1>2 runs</h1>") && page.contains("<a href=\"#r2\">slow or fast?</a>"), "{page}");
 }
 
-/// A machine of the paper as it stands is shown beside what was printed of it, and changed it is not.
+/// A machine of the paper is shown next to its published figures; with changes, it is not.
 #[test]
 fn a_simulated_machine_stands_beside_what_was_published() {
     let cli = Cli::new();
@@ -106,7 +106,7 @@ fn a_simulated_machine_stands_beside_what_was_published() {
     let page = well(&cli, &["report"]).out;
     assert!(page.contains("<h2>Published beside simulated</h2>") && page.contains("<b>560 (70%)</b>"), "{page}");
     assert!(page.contains("simulated</h1>"));
-    // However the machine is named.
+    // For any name of the machine.
     for target in ["sim:vax780-sc780", "mine=sim:vax780-sc780"] {
         well(&cli, &["run", "classic1983", target, "--only", "read_8192", "--rounds", "1"]);
         let page = well(&cli, &["report"]).out;
@@ -132,12 +132,12 @@ fn charts_are_files_of_their_own() {
     // Markdown that is asked for is printed.
     let comment = well(&cli, &["report", "last", "--svg", "charts", "--format", "markdown"]);
     assert!(comment.out.starts_with("## "), "{}", comment.out);
-    // Beside a page, and over what was drawn before.
+    // Together with a page, and over the earlier charts.
     well(&cli, &["report", "last", "--svg", "charts", "-o", "report.html"]);
     assert_eq!(names_in(&cli.path().join("charts")), names);
 }
 
-/// A folder may hold anything: what is no chart stays as it is, and nothing is written beside it.
+/// A folder may hold anything: a file that is not a chart stays as it is, and nothing else is written.
 #[test]
 fn only_charts_are_drawn_over() {
     let cli = measured();
@@ -157,7 +157,7 @@ fn only_charts_are_drawn_over() {
     assert_eq!(ended.status, Some(3), "{}", ended.err);
     assert!(ended.err.contains("rates-1.svg exists and is not a chart"), "{}", ended.err);
     assert_eq!(read(cli.path(), "rates-1.svg"), run);
-    // Through a link even a chart would be written somewhere else.
+    // Through a link, even a chart would be written somewhere else.
     let cli = measured();
     fs::write(cli.path().join("mine"), "mine").expect("a file");
     std::os::unix::fs::symlink("mine", cli.path().join("rates-1.svg")).expect("a link");
@@ -165,7 +165,7 @@ fn only_charts_are_drawn_over() {
     assert_eq!(read(cli.path(), "mine"), "mine");
 }
 
-/// The page of many targets leaves out what it can, and where that is not enough it says so.
+/// The page of many targets leaves out as much as it can; if that is not enough, it says so.
 #[test]
 fn a_large_page_is_made_smaller_or_it_is_said() {
     let cli = Cli::new();
@@ -194,7 +194,7 @@ fn a_large_page_is_made_smaller_or_it_is_said() {
         ended.err
     );
     assert!(page.len() < 600_000, "{} bytes", page.len());
-    // What is saved of a document in part says so by its name.
+    // The file name of a partial document says so.
     if !documents(&page).is_empty() {
         assert!(page.contains("data-name=\"diskperf-many-without-rounds.json\""), "{}", page.len());
     }
@@ -217,7 +217,7 @@ fn a_comment_for_a_pull_request_begins_with_the_verdict() {
     assert_eq!(rows.lines().count(), 1 + 4, "{rows}");
 }
 
-/// Two runs of one disk, in one file of history; and two power cuts.
+/// Two runs of one disk, in one history file; and two power cuts.
 #[test]
 fn a_history_and_power_cuts_are_pages_like_a_run() {
     let cli = measured();

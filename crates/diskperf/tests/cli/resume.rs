@@ -1,5 +1,5 @@
-//! Runs that are not gone on with: what their process left behind is removed, and what a person is told to type
-//! instead can be typed as it stands.
+//! Runs that are not resumed: the leftovers of their process are removed, and the commands in hints can be typed as
+//! printed.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -14,7 +14,7 @@ use crate::common::document::document;
 use crate::common::stored::killed;
 use crate::common::{Cli, ended};
 
-/// A store, and a folder of a name that a shell would take apart.
+/// A store, and a folder whose name a shell would split.
 struct Scratch {
     cli: Cli,
 }
@@ -40,7 +40,7 @@ impl Scratch {
         Cli::at(self.here()).run(&[arguments, &store].concat())
     }
 
-    /// A run as one that was killed leaves it, with what is said of it changed; and its private folder.
+    /// A run in the state of a killed one, with changes to its stored description; and its private folder.
     fn killed(&self, change: impl Fn(&mut Left)) -> String {
         assert_eq!(self.run(&["run", "smoke", "sim:flat", "--rounds", "1"]).status, Some(0));
         let run = killed(&self.store(), |left| {
@@ -50,7 +50,7 @@ impl Scratch {
             left.command = ["diskperf", "run", "smoke", "here=.", "--size", "8 KiB"].map(OsString::from).to_vec();
             change(left);
         });
-        // As it is before its tag is written: one with files and without a tag stays.
+        // The state before its tag is written: a folder with files and without a tag stays.
         fs::create_dir_all(self.here().join(format!(".diskperf-{run}-abcdef"))).expect("a private folder");
         run
     }
@@ -78,7 +78,7 @@ fn what_a_run_left_behind_is_removed_where_going_on_is_refused() {
     }
 }
 
-/// The words of the command may mean something else by now, or nothing.
+/// The words of the command may have another meaning by now, or none.
 #[test]
 fn a_run_is_resumed_by_its_request_and_not_by_its_words() {
     let cli = Cli::new();
@@ -123,7 +123,7 @@ fn a_command_that_is_another_program_by_now_is_refused() {
     assert_eq!(run("resume --store runs.sqlite", "first").status, Some(0));
 }
 
-/// A copy of a private folder has its name, and no tag that fits.
+/// A copy of a private folder has its name, but no matching tag.
 #[test]
 fn a_folder_with_files_and_without_a_tag_stays() {
     let scratch = Scratch::new();
@@ -136,7 +136,7 @@ fn a_folder_with_files_and_without_a_tag_stays() {
     assert!(refused.err.contains(&format!("{name} stays: no tag proves that {run} made it")), "{}", refused.err);
 }
 
-/// A process of another machine may still stand in it: a file system of a network is one for both.
+/// A process of another machine may still use it: a network file system is one for both.
 #[test]
 fn what_a_run_of_another_machine_left_behind_stays() {
     let scratch = Scratch::new();
@@ -154,7 +154,7 @@ fn what_a_person_is_told_to_type_can_be_typed() {
         let err = scratch.run(arguments).err;
         err.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_else(|| panic!("{err}")).to_owned()
     };
-    // What a shell makes of it is what was meant, word by word.
+    // A shell reads the intended words.
     let words = |text: &str| {
         let script = format!("printf '%s\\n' {text}");
         testkit::run(Path::new("sh"), Path::new("/"), &["-c", &script])

@@ -1,5 +1,5 @@
-//! The command line as a user meets it: the built program, its exit status, what it says on which stream,
-//! and what it leaves behind. `cargo xtask test` runs these once more as a user without rights.
+//! The command line as a user meets it: the built program, its exit status, its output on each stream, and its
+//! leftovers. `cargo xtask test` runs these once more as a user without rights.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::common::{Cli, cells, program};
 
 #[test]
 fn the_main_job_measures_the_folder_one_stands_in() {
-    // In memory where there is room for it: the main job writes more than a gigabyte.
+    // In memory if there is room: the main job writes more than a gigabyte.
     let cli = Cli::in_memory();
     let ended = cli.well(&[]);
     for word in [
@@ -172,7 +172,7 @@ fn what_cannot_be_a_target_is_refused() {
     cli.refuses(&["run", "smoke", "sim:vax"], 2, &["no simulated machine vax", "flat"]);
     cli.refuses(&["run", "smoke", "nfs:server"], 2, &["nfs:server", "hint: "]);
     cli.refuses(&["run", "smoke", ".", "."], 2, &["two targets", "hint: "]);
-    // No bytes, and nobody may make a folder here, not even root.
+    // It takes no bytes, and even root cannot create a folder here.
     cli.refuses(&["run", "smoke", "/sys"], 3, &["/sys", "hint: "]);
 }
 
@@ -235,7 +235,7 @@ fn a_full_file_system_voids_the_cell_and_nothing_else() {
     let document = document(&ended);
     let problem = &document["errors"][0];
     assert_eq!((&problem["program"], &problem["phase"]), (&"smallfb".into(), &"creat".into()), "{problem}");
-    // A tmpfs has nothing to read past the page cache.
+    // A tmpfs has no reads past the page cache.
     for cell in cells(&document).iter().filter(|cell| cell["program"] != "randread") {
         let failed = cell["program"] == "smallfb";
         assert_eq!((cell["measured"] == false, cell["rate"].is_null()), (failed, failed), "{cell}");
@@ -338,7 +338,8 @@ fn the_programs_of_1983_make_exactly_the_calls_of_1983() {
         let ended = testkit::run(&strace, cli.path(), &arguments);
         assert_eq!(ended.status, Some(0), "{name}: {}", ended.err);
         let trace = fs::read_to_string(cli.path().join("trace")).expect("the trace");
-        // Only the first of them makes the file. One that is there was found before, and is opened as what was found.
+        // Only the first program creates the file. An existing file is found first, and then opened through its
+        // descriptor.
         let (flags, path) = match name {
             "read_8192" => ("O_RDONLY", "\"tst2\""),
             "rewrite_8192" => ("O_RDWR", "\"/proc/self/fd/"),
@@ -349,7 +350,7 @@ fn the_programs_of_1983_make_exactly_the_calls_of_1983() {
         let opens = |line: &&str| line.contains("open") && !line.contains("O_PATH");
         let opened: Vec<&str> = trace.lines().filter(opens).filter(is_of_file).collect();
         assert_eq!(opened.len(), 1, "{opened:?}");
-        // 64-bit kernels add O_LARGEFILE to every open; rustix says it aloud.
+        // 64-bit kernels add O_LARGEFILE to every open; rustix passes it explicitly.
         assert!(opened[0].contains(path) && opened[0].contains(&format!("\", {flags}|O_LARGEFILE")), "{}", opened[0]);
         assert!(!opened[0].contains("O_CLOEXEC"), "{}", opened[0]);
         assert_eq!(opened[0].contains("0666"), flags.contains("O_CREAT"), "{}", opened[0]);
@@ -404,8 +405,8 @@ fn a_file_that_may_not_be_opened_is_refused() {
     cli.refuses(&["write_8192", "sealed/tst2"], 3, &["permission denied", "hint: "]);
 }
 
-/// A file whose folder takes no new file is written in place, and then its old bytes are kept in memory. If they cannot
-/// be read, that is known before anything is measured; a folder that takes a new file needs no old bytes.
+/// A file in a folder that takes no new file is written in place, and its old bytes are kept in memory. If they cannot
+/// be read, the program refuses before anything is measured. A folder that takes a new file needs no old bytes.
 #[test]
 fn a_file_whose_old_results_cannot_be_kept_is_refused_before_anything_is_measured() {
     if testkit::is_root() {

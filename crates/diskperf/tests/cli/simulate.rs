@@ -70,7 +70,7 @@ fn threads_change_nothing() {
         ended.out
     };
     let one = with("1", &[]);
-    // Two halves of a title, two lines of heads and six rows.
+    // Two halves of a title, two lines of headings and six rows.
     assert_eq!(one.lines().filter(|line| line.contains("eagle")).count(), 6, "{one}");
     assert_eq!(with("2", &[]), one);
     assert_eq!(with("5", &[]), one);
@@ -154,7 +154,7 @@ fn what_cannot_be_simulated_is_refused() {
     assert!(document["errors"][0]["message"].as_str().is_some_and(|message| message.contains("vax")), "{document}");
 }
 
-/// Half a minute for a sector, so that a file would take weeks.
+/// A sector takes half a minute, so that a file would take weeks.
 const ENDLESS: [&str; 10] = [
     "simulate",
     "vax780-sc780",
@@ -217,7 +217,7 @@ fn a_timeline_is_drawn_as_a_trace_or_a_picture() {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert!(ended.err.contains("drew read_8192 on vax780-sc780-inadequate-lead, 8K/1K, 2 drives"), "{}", ended.err);
     let picture = std::fs::read_to_string(cli.path().join("lost.svg")).expect("a picture");
-    // The last three are in the legend.
+    // The last three words are in the legend.
     for words in [
         "CPU",
         "bus",
@@ -252,7 +252,7 @@ fn a_simulated_machine_is_a_target_like_any_other() {
     let two = json(&[&targets[..], &["--rounds", "2", "--size", "256KiB", "--json"]].concat());
     assert_eq!(cells(&two).len(), 12);
     assert_eq!(cells(&two).iter().filter(|cell| cell["together"] == true).count(), 4);
-    // Eight megabytes where nothing is said: the memory that is made small elsewhere is not its own.
+    // The default is eight megabytes: the memory limit is for files on this machine.
     let letter = json(&["run", "classic1983", "sim:vax780-sc780", "--rounds", "1", "--json"]);
     assert_eq!(cells(&letter)[0]["parameters"]["file_bytes"], 8 << 20);
     let set = "sim:vax780-sc780,drive=ra81,file_system=4K/1K";

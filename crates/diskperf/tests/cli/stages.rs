@@ -1,5 +1,5 @@
-//! `diskperf choose --stages`: each stage against the one before and the last against the first, what changed at each,
-//! and what is printed of it.
+//! `diskperf choose --stages`: compares each stage with the one before and the last with the first, and prints the
+//! changes of each stage.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ fn word<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_else(|| panic!("no {name}: {value:#}"))
 }
 
-/// The targets of the stages, and what changed at each.
+/// The targets of the stages, and the changes of each.
 fn changes(choice: &Value) -> Vec<(&str, Vec<&str>)> {
     list(choice, "stages").iter().map(|stage| (word(stage, "target"), list_of_words(&stage["changed"]))).collect()
 }
@@ -19,12 +19,12 @@ fn list_of_words(value: &Value) -> Vec<&str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// The first two and the last of the controller in table 5 of the paper: the lead, then the arbitration.
+/// The first two stages and the last of the controller in table 5 of the paper: the lead, then the arbitration.
 const LEAD: &str = "sim:vax780-sc780-inadequate-lead";
 const ARBITRATION: &str = "sim:vax780-sc780-initial-arbitration";
 const IMPROVED: &str = "sim:vax780-sc780";
 
-/// What the paper's stages gave, and all that is printed of the stored run afterwards.
+/// The results of the paper's stages, and all output from the stored run.
 #[test]
 fn the_stages_of_1983_are_compared_each_with_the_one_before() {
     let cli = Cli::new();
@@ -50,13 +50,13 @@ fn the_stages_of_1983_are_compared_each_with_the_one_before() {
     assert_eq!(pairs(&choice["comparisons"]), expected);
     assert_eq!(pairs(&choice["purpose"]["comparisons"]).len(), 3);
     assert_eq!(choice["decided"], true);
-    // The paper's rates: 320, 440 and 560 for what is read, 250, 300 and 440 for what is written.
+    // The paper's rates: reads 320, 440 and 560, writes 250, 300 and 440.
     for pair in list(choice, "comparisons") {
         let ratio = pair["ratio"].as_f64().expect("a ratio");
         assert_eq!((word(pair, "verdict"), word(pair, "faster")), ("faster", word(pair, "second")), "{pair:#}");
         assert!((1.1..2.5).contains(&ratio), "{pair:#}");
     }
-    // Steps are factors of what all of them gave.
+    // The factors of the steps multiply to the total factor.
     let of_reads: Vec<f64> =
         list(choice, "comparisons").iter().step_by(2).filter_map(|pair| pair["ratio"].as_f64()).collect();
     assert!((of_reads[0] * of_reads[1] / of_reads[2] - 1.0).abs() < 1e-9, "{of_reads:?}");
@@ -71,7 +71,7 @@ fn the_stages_of_1983_are_compared_each_with_the_one_before() {
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
-    // The factor of a stage stands under its rate, and that of all of them behind it.
+    // The factor of a stage is below its rate, and the total factor is behind it.
     let at = shown.lines().position(|line| line.starts_with(" read_8192 ")).expect("a row");
     let rows: Vec<&str> = shown.lines().skip(at).take(2).collect();
     assert_eq!((rows[0].matches("%)").count(), rows[1].matches(" x1.").count()), (3, 3), "{shown}");
@@ -98,7 +98,7 @@ fn two_stages_are_one_step_and_a_stage_may_change_nothing() {
     let choice = &document["run"]["choice"];
     assert_eq!(changes(choice), [("a", vec![]), ("b", vec![])]);
     assert_eq!(list(choice, "comparisons").len(), 1);
-    // Without stages nothing is said of any.
+    // Without --stages, there are no stages.
     let others: Vec<&str> = words.iter().copied().filter(|word| *word != "--stages").chain(["--json"]).collect();
     let document = crate::common::document::document(&cli.run(&others));
     assert!(document["run"]["choice"].get("stages").is_none());
@@ -108,7 +108,7 @@ fn two_stages_are_one_step_and_a_stage_may_change_nothing() {
     assert!(alone.err.contains("at least two targets") && alone.err.contains("hint: "), "{}", alone.err);
 }
 
-/// What ends the measuring is counted on the way: of four stages three steps and their sum, and not every two.
+/// The comparisons are counted as they are decided: four stages have three steps and their total, not every pair.
 #[test]
 fn measuring_ends_when_the_steps_are_known() {
     let cli = Cli::new();
@@ -121,7 +121,7 @@ fn measuring_ends_when_the_steps_are_known() {
     assert!(!ended.err.contains(" of 6 decided"), "{}", ended.err);
 }
 
-/// Images that are mounted and tuned differently; the disk that all lie on is named once.
+/// Images with different mount options and tuning; the disk that they share is named once.
 #[test]
 fn options_and_queues_of_images_are_stages() {
     testkit::need_disk!("mkfs.ext4", "mount", "umount");
@@ -143,7 +143,7 @@ fn options_and_queues_of_images_are_stages() {
     assert!(ended.err.contains("\nstage 3: mount=noatime, tune=read_ahead_kb:512\n"), "{}", ended.err);
     let remarks = list_of_words(&choice["remarks"]);
     let on_one = format!("{}, {} and {} share one device (", stages[0], stages[1], stages[2]);
-    // Where the device of the folder cannot be seen, nobody knows.
+    // The device of the folder may not be visible.
     assert!(remarks.len() <= 1 && remarks.iter().all(|remark| remark.starts_with(&on_one)), "{remarks:?}");
     assert!(ended.err.matches("share one device").count() <= 1, "{}", ended.err);
     assert_eq!(cli.names(), Vec::<String>::new());

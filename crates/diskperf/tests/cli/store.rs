@@ -1,5 +1,5 @@
-//! Stored runs as a user meets them: `run` stores, `list`, `show`, `export` and `explain` read, `resume` goes on;
-//! and what a store that cannot be used does to each of them.
+//! Stored runs as a user meets them: `run` stores, `list`, `show`, `export` and `explain` read, `resume` continues; and
+//! each of them with an unusable store.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,25 +11,24 @@ use testkit::{Ended, Running, names_in};
 
 use crate::common::{Cli, ended, program};
 
-/// A folder to measure, and a store beside it.
+/// A folder to measure, and a store next to it.
 struct Scratch {
     cli: Cli,
     data: Cli,
 }
 
 impl Scratch {
-    /// In memory, where there is such a place: syncs on the machine's disk wait for all that other programs write
-    /// there.
+    /// In memory, if there is such a place: syncs on the machine's disk wait for all writes of other programs there.
     fn new() -> Scratch {
         Scratch { cli: Cli::in_memory(), data: Cli::in_memory() }
     }
 
-    /// On a disk, for what has no result in memory.
+    /// On a disk, for tests that have no result in memory.
     fn on_disk() -> Scratch {
         Scratch { cli: Cli::new(), data: Cli::new() }
     }
 
-    /// How many executions of the last run are stored.
+    /// The number of stored executions of the last run.
     fn executions(&self) -> usize {
         let left = Store::open_to_read(&self.store()).and_then(|store| store.left(&store.find("last")?));
         left.map_or(0, |left| left.executions.len())
@@ -49,7 +48,7 @@ impl Scratch {
         ended(self.command(arguments))
     }
 
-    /// Runs it, and expects it to end well.
+    /// The standard output of a command that must succeed.
     fn well(&self, arguments: &[&str]) -> String {
         let ended = self.run(arguments);
         assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.err);
@@ -66,7 +65,7 @@ impl Scratch {
         list.as_array().expect("runs").iter().map(|run| run["run"].as_str().expect("an id").to_owned()).collect()
     }
 
-    /// A refusal: its exit status, an error and a hint with these words, nothing on standard output.
+    /// Asserts a refusal: its exit status, an error and a hint with these words, and no standard output.
     fn refuses(&self, arguments: &[&str], status: i32, words: &[&str]) {
         let ended = self.run(arguments);
         assert_eq!(ended.status, Some(status), "{arguments:?}: {}{}", ended.out, ended.err);
@@ -172,7 +171,7 @@ fn runs_are_exported_for_others() {
     assert_eq!(lines.len(), 1 + 2 * 18);
     let columns = lines[0].split(',').count();
     for line in &lines[1..] {
-        // What stands in quotes is one field: every second part.
+        // Text in quotes is one field: it is every second part.
         let outside: usize = line.split('"').step_by(2).map(|part| part.matches(',').count()).sum();
         assert_eq!(outside + 1, columns, "{line}");
         assert!(line.starts_with(first) || line.starts_with(second), "{line}");
@@ -234,7 +233,7 @@ fn an_anonymous_export_does_not_tell_whose_machine_it_was() {
     assert_eq!(rates(&open), rates(&hidden));
 }
 
-/// A folder may be called like a program, a phase or a state.
+/// A folder may have the name of a program, a phase or a state.
 #[test]
 fn an_anonymous_export_leaves_the_words_of_the_document() {
     let scratch = Scratch::new();
@@ -267,7 +266,7 @@ fn an_unknown_run_is_told_with_what_is_near() {
     }
     scratch.refuses(&["resume", &run], 2, &["is finished", "diskperf show"]);
     scratch.refuses(&["resume"], 2, &["every stored run is finished"]);
-    // All runs of a day end alike; many begin alike only with a few thousand of them.
+    // All runs of a day have the same end; many have the same beginning only among a few thousand.
     scratch.refuses(&["export", ""], 2, &["there is no run"]);
 }
 
@@ -281,7 +280,7 @@ fn a_store_that_cannot_be_used_is_left_alone_by_every_command() {
     let mut foreign = whole.clone();
     foreign[68..72].copy_from_slice(&[0; 4]);
     let mut damaged = whole.clone();
-    // The rest of the file, but for its first page.
+    // The file except its first page.
     damaged[4096..].fill(0x5a);
     for (bytes, word) in [
         (newer, "schema 99"),
@@ -332,14 +331,14 @@ fn a_store_that_may_only_be_read_is_read() {
     );
 }
 
-/// Another program has the store to itself for longer than anybody waits.
+/// Another program locks the store for longer than any command waits.
 #[test]
 fn a_store_that_is_locked_is_left_alone_by_every_command() {
     let scratch = Scratch::new();
     scratch.well(&SMALL);
     let whole = fs::read(scratch.store()).expect("the store");
     let file = fs::OpenOptions::new().read(true).write(true).open(scratch.store()).expect("the store");
-    // On all of its bytes, those by which SQLite tells others what it does included.
+    // Lock all bytes, also those with which SQLite signals its locks.
     rustix::fs::fcntl_lock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).expect("the lock");
     let commands: [&[&str]; 6] = [
         &["list"],
@@ -349,7 +348,7 @@ fn a_store_that_is_locked_is_left_alone_by_every_command() {
         &["resume"],
         &["run", "smoke", "sim:flat"],
     ];
-    // At once, as each waits.
+    // All at once, as each waits.
     std::thread::scope(|scope| {
         for command in commands {
             let scratch = &scratch;
@@ -471,13 +470,13 @@ fn what_was_simulated_is_stored_too() {
     scratch.refuses(&["resume", "last"], 2, &["is finished"]);
     scratch.well(&[&simulate[..], &["--no-store"]].concat());
     assert_eq!(scratch.runs().len(), 1);
-    // Where it cannot be stored it is shown all the same.
+    // A result that cannot be stored is printed all the same.
     let ended = scratch.run(&[&simulate[..], &["--store", "/dev/null"]].concat());
     assert!(ended.status != Some(0) && ended.err.contains("error: "), "{}", ended.err);
     assert_eq!(ended.out, printed);
 }
 
-/// Starts `quick` and kills it when two executions are stored; none if it ended before.
+/// Starts `quick` and kills it when two executions are stored; `None` if it ended before.
 fn killed_after_two_executions(budget: &str) -> Option<Scratch> {
     let scratch = Scratch::on_disk();
     let mut command = scratch.command(&["run", "quick", "--budget", budget]);
@@ -490,10 +489,10 @@ fn killed_after_two_executions(budget: &str) -> Option<Scratch> {
     (scratch.json(&["list", "--json"])[0]["state"] == "killed").then_some(scratch)
 }
 
-/// The sizes of `quick` are decided by trials, which would decide otherwise the next time.
+/// Trials decide the sizes of `quick`, and would decide otherwise the next time.
 #[test]
 fn what_was_decided_by_trials_is_kept_by_who_goes_on() {
-    // A run may end before the test sees two executions of it. The next one has more time.
+    // A run may end before the test sees two executions. The next run has more time.
     let scratch = ["6s", "20s", "60s", "180s"].into_iter().find_map(killed_after_two_executions);
     let scratch = scratch.expect("a run that was killed before its end");
     let before = scratch.json(&["show", "last", "--json"]);
@@ -532,7 +531,7 @@ fn a_run_from_elsewhere_is_not_gone_on_with() {
     scratch.refuses(&["resume"], 2, &["there is no", "inner"]);
 }
 
-/// Runs a command where the store has so many KiB to itself.
+/// Runs a command with its store on a file system of this many KiB.
 fn in_little_room(scratch: &Scratch, kibibytes: u32, arguments: &str) -> Ended {
     let data = scratch.data.path().display();
     let script = format!(
@@ -550,7 +549,7 @@ fn a_disk_that_fills_up_costs_the_store_and_not_the_figures() {
         return testkit::skip!("needs root");
     }
     let scratch = Scratch::new();
-    // Room for an empty store and its first transaction, not for a run of forty rounds.
+    // Enough room for an empty store and its first transaction, not for a run of forty rounds.
     let ended = in_little_room(&scratch, 320, "run smoke sim:flat --rounds 40 --json");
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     assert!(ended.err.contains("not stored: no space"), "{}", ended.err);

@@ -1,6 +1,5 @@
-//! What an older kernel does not have and a sandbox does not allow: the program does without, or refuses and says how
-//! it could be had. Each call is answered by a filter, so the kernel below does not matter. And the calls by which a
-//! queue is kept full.
+//! System calls that an older kernel lacks or a sandbox forbids: the program works without them, or refuses and says
+//! how to get them. A filter answers each call, so the kernel does not matter. Also the calls that keep a queue full.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +21,7 @@ fn json(ended: &Ended) -> Value {
 /// A short run with reads, writes, commits and small files.
 const RUN: [&str; 7] = ["run", "smoke", "--only=read_8192", "--only=commit", "--only=smallfb", "--rounds=1", "--json"];
 
-/// Each cell's name, whether it was measured, and which state of the cache it had.
+/// The name of each cell, whether it was measured, and its cache state.
 fn cells(document: &Value) -> BTreeSet<String> {
     let cells = document["cells"].as_array().expect("cells").iter();
     let told = cells.map(|cell| {
@@ -32,7 +31,7 @@ fn cells(document: &Value) -> BTreeSet<String> {
     told.collect()
 }
 
-/// What `doctor` says of something in a folder, under a filter.
+/// The state and the hint of a check of `doctor`, under a filter.
 fn doctor(calls: Calls, errno: i32, cli: &Cli, name: &str) -> (String, String) {
     let checkup = json(&run_answered(calls, errno, &program(), cli.path(), &["doctor", "--json"]));
     let found = checkup["checks"].as_array().expect("checks").iter().find(|check| check["check"] == name).cloned();
@@ -87,7 +86,7 @@ fn what_cannot_be_seen_of_the_page_cache_is_not_claimed() {
         assert_eq!(without_cachestat, "partly");
         assert!(how.contains("Linux 6.5"), "{how}");
     } else {
-        // An overlay, or memory: cachestat was of no use before.
+        // In an overlay or in memory, cachestat did not help before either.
         assert_eq!(without_cachestat, all);
     }
     for errno in [NO_SUCH_CALL, NOT_PERMITTED] {
@@ -121,7 +120,7 @@ fn an_image_is_refused_with_the_way_to_get_it() {
         let ended = run_answered(calls, errno, &program(), cli.path(), &["run", "smoke", "image:ext4", "--rounds=1"]);
         assert_eq!((ended.status, ended.out.as_str()), (Some(3), ""), "{name}: {}", ended.err);
         let hint = ended.err.lines().find(|line| line.starts_with("hint: ")).unwrap_or_default();
-        // Without rights, or without the tool, there is another reason before that one.
+        // Without rights or without the tool, another reason comes first.
         let way = match (testkit::is_root(), testkit::has_tool("mkfs.ext4")) {
             (true, true) => way,
             (true, false) => "apt-get install",
@@ -132,8 +131,8 @@ fn an_image_is_refused_with_the_way_to_get_it() {
     }
 }
 
-/// Each error number is told by its name, with the call, the program, its phase and the target; and "invalid argument"
-/// is not taken for a wrong alignment.
+/// An error names its error number, the call, the program, its phase and the target; "invalid argument" is not mistaken
+/// for a wrong alignment.
 #[test]
 fn an_error_of_the_kernel_is_told_by_its_name_and_what_it_is_about() {
     let cli = Cli::new();
@@ -193,7 +192,7 @@ fn a_queue_is_filled_again_before_all_its_completions_are_handled() {
     if traced.status != Some(0) {
         return testkit::skip!("strace may not trace here: {}", traced.err.trim());
     }
-    // Just written: it is in the page cache.
+    // It was just written, so it is in the page cache.
     std::fs::write(cli.path().join("data"), vec![7; 1 << 20]).expect("a file");
     let program = program();
     let load = "io randread file:data --bs 4KiB --iodepth 32 --time 100ms --rounds 1";
@@ -202,7 +201,7 @@ fn a_queue_is_filled_again_before_all_its_completions_are_handled() {
     let ended = testkit::run(&strace, cli.path(), &words);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let calls = std::fs::read_to_string(cli.path().join("calls")).expect("the calls");
-    // io_uring_enter(3, 8, 0, ...: the ring, how many are submitted, for how many it waits.
+    // io_uring_enter(3, 8, 0, ...: the ring, the number submitted, the number to wait for.
     let of = |line: &str| -> Option<(u32, u32)> {
         let mut words = line.split_once("io_uring_enter(")?.1.split(", ").skip(1);
         Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))

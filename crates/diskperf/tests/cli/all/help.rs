@@ -1,5 +1,5 @@
-//! Help: the first screen, the lists of commands, words explained, manual pages, completions; and every command of this
-//! build with its exit status and its output.
+//! Help: the first screen, the lists of commands, explained words, manual pages, completions; and every command of this
+//! build with its exit status and output.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use testkit::{Running, names_in};
 
 use crate::common::Cli;
 
-/// What a command prints that succeeds and remarks nothing.
+/// The output of a command that succeeds without remarks.
 fn printed(arguments: &[&str]) -> String {
     let ended = Cli::at("/").run(arguments);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{arguments:?}");
@@ -168,7 +168,7 @@ fn there_is_a_manual_page_for_every_command_and_one_for_every_word() {
         assert!(words.contains(word), "{word}");
     }
     assert!(page("diskperf-run.1").contains(".SH WARNINGS"));
-    // A second time the pages are there already.
+    // The second time, the pages exist already.
     assert_eq!(cli.run(&["man", "--out", "a/b"]).status, Some(0));
     let refused = cli.run(&["man", "--out", "a/b/diskperf.1"]);
     assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""));
@@ -206,13 +206,13 @@ fn completions_know_every_command_in_every_shell() {
     assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""));
 }
 
-/// A command as it is typed, its exit status, and words on standard output and on standard error; no words: nothing.
+/// A command as typed, its exit status, and words on standard output and on standard error. No words mean no output.
 type Call = (&'static [&'static str], i32, &'static [&'static str], &'static [&'static str]);
 
-/// Remarks that depend on what else the machine does.
+/// Remarks that depend on other load on the machine.
 const ANY: &[&str] = &[""];
 
-/// Every command once as it should be typed, and once as it should not.
+/// Every command, once typed correctly and once not.
 const CALLS: &[Call] = &[
     (&["run", "smoke", "sim:flat"], 0, &["write_8192", "seed 1"], &[]),
     (&["run", "smoke", "missing"], 2, &[], &["missing", "hint: "]),
@@ -289,13 +289,13 @@ const CALLS: &[Call] = &[
 /// A store in the scratch folder whose only run was killed.
 const KILLED: &str = "killed.sqlite";
 
-/// A job of fio.
+/// A fio job.
 const FIO: &str = "job.fio";
 
-/// What `verify --write` printed before it was killed.
+/// The output of `verify --write` before it was killed.
 const ACKNOWLEDGED: &str = "acknowledged.log";
 
-/// Has some records acknowledged, and kills who writes them.
+/// Runs the writer until some records are acknowledged, and kills it.
 fn acknowledge(cli: &Cli) {
     let mut command = cli.command(&["verify", ".", "--write"]);
     command.stdout(Stdio::piped()).stderr(Stdio::null());
@@ -307,7 +307,7 @@ fn acknowledge(cli: &Cli) {
     fs::write(cli.path().join(ACKNOWLEDGED), log).expect("a log");
 }
 
-/// Begins runs until one is killed once it is written down and before it has ended.
+/// Starts runs until one is killed after it was stored and before it ended.
 fn kill_a_run(cli: &Cli) {
     let list = || cli.run(&["list", "--store", KILLED]).out;
     while !list().contains("killed") {

@@ -1,6 +1,6 @@
-//! Numbers that are too large, or zero, and stacks that are too small: each is refused in words, before anything is
-//! allocated or made. What a disk, a memory or a process runs out of while it measures: `faults.rs` and
-//! `program/faults.rs`.
+//! Numbers that are too large or zero, and stacks that are too small: each is refused in words, before anything is
+//! allocated or made. `faults.rs` and `program/faults.rs` test disks, memory and limits that are used up during a
+//! measurement.
 
 use std::fs;
 use std::path::Path;
@@ -9,13 +9,13 @@ use testkit::{Ended, has_tool, skip};
 
 use crate::common::{Cli, program};
 
-/// What is tried as every number.
+/// The values that are tried for every number.
 const EXTREMES: [&str; 4] = ["0", "4294967295", "18446744073709551615", "1e30"];
 
-/// Addresses that the program may have: it runs well with a tenth of that.
+/// Limit of the address space: a tenth of it suffices.
 const ADDRESSES: &str = "--as=3221225472";
 
-/// Options whose values are no numbers.
+/// Options whose values are not numbers.
 const WORDS: [&str; 21] = [
     "--only",
     "--data",
@@ -40,7 +40,7 @@ const WORDS: [&str; 21] = [
     "--set",
 ];
 
-/// Commands that write little or nothing, and end soon whatever their options are.
+/// Commands that write little or nothing, and end soon with any options.
 const COMMANDS: [&[&str]; 14] = [
     &["run", "smoke", ".", "--dry-run", "--no-store"],
     &["run", "quick", ".", "--dry-run", "--no-store"],
@@ -58,10 +58,10 @@ const COMMANDS: [&[&str]; 14] = [
     &["history", "nothing"],
 ];
 
-/// The same for commands that measure.
+/// Commands that measure, and end soon with any options.
 const MEASURING: [&[&str]; 3] = [&["verify", "."], &["smallfb", "2", "1KiB"], &["largefb", "1"]];
 
-/// A single setting, with `@` for the number, in the ways in which there are such.
+/// Commands with one setting, in all its forms. `@` stands for the number.
 const SETTINGS: [&[&str]; 24] = [
     &["run", "smoke", "image:ext4,size=@", "--dry-run", "--no-store"],
     &["run", "smoke", "image:ext4,size=@GiB", "--dry-run", "--no-store"],
@@ -89,10 +89,10 @@ const SETTINGS: [&[&str]; 24] = [
     &["simulate", "vax750-uda50", "--phases", "1", "--sweep", "controller.buffer_sectors=1..8*@", "--no-store"],
 ];
 
-/// The same for commands that measure.
+/// Commands that measure. `@` stands for the number.
 const MEASURED_SETTINGS: [&[&str]; 3] = [&["smallfb", "@", "1KiB"], &["smallfb", "2", "@"], &["largefb", "@"]];
 
-/// Keys of a load in a job file.
+/// Keys of a workload in a job file.
 const KEYS: [&str; 12] =
     ["bs", "iodepth", "jobs", "time", "rate", "reads", "stride", "think", "fsync", "size", "rounds", "seed"];
 
@@ -116,14 +116,14 @@ const FIO: [&str; 16] = [
     "filesize",
 ];
 
-/// Runs the program under a limit, as `prlimit` takes it.
+/// Runs the program under a limit of `prlimit`.
 fn limited(limit: &str, cli: &Cli, words: &[&str]) -> Ended {
     let program = program();
     let program = program.to_str().expect("a path in UTF-8");
     testkit::run(Path::new("prlimit"), cli.path(), &[&[limit, program], words].concat())
 }
 
-/// It ended by itself, with its work done or refused: 0, 2 or 3, and nothing panicked or asked for memory in vain.
+/// Asserts that the program ends by itself with status 0, 2 or 3, without a panic or a failed allocation.
 fn ends(cli: &Cli, words: &[&str]) {
     let ended = limited(ADDRESSES, cli, words);
     assert!(matches!(ended.status, Some(0 | 2 | 3)), "{words:?}: {:?}\n{}", ended.status, ended.err);
@@ -135,7 +135,7 @@ fn ends(cli: &Cli, words: &[&str]) {
     }
 }
 
-/// The options of a command that take a value, by its help.
+/// The options of a command that take a value, from its help.
 fn options(cli: &Cli, command: &str) -> Vec<String> {
     let help = cli.run(&[command, "--help"]);
     assert_eq!(help.status, Some(0), "{}", help.err);
@@ -152,7 +152,7 @@ fn no_number_of_an_option_is_too_large_to_be_refused() {
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
-    // 126 when this was written: another form of the help must not hide them.
+    // There were 126 when this was written: a changed form of the help must not hide them.
     let tried = try_options(&COMMANDS);
     assert!(tried >= 120, "{tried} options");
 }
@@ -166,13 +166,13 @@ fn no_number_of_an_option_is_too_large_to_be_refused_by_a_command_that_measures(
     assert!(tried >= 9, "{tried} options");
 }
 
-/// Tries all extremes of all numeric options of these commands, and counts the options.
+/// Tries all extremes of all numeric options of these commands, and returns the number of options.
 fn try_options(commands: &[&[&str]]) -> usize {
     let cli = Cli::new();
     let mut tried = 0;
     for words in commands {
         for option in options(&cli, words[0]).iter().filter(|option| !WORDS.contains(&option.as_str())) {
-            // What is tried is not also said; what it needs is.
+            // Leave out an option of the command if it is the tried one; add the options that it needs.
             let said: Vec<&str> = match words.iter().position(|word| word == option) {
                 Some(place) => [&words[..place], &words[place + 2..]].concat(),
                 None => words.to_vec(),
@@ -216,7 +216,7 @@ fn try_settings(settings: &[&[&str]]) {
     for words in settings {
         for extreme in EXTREMES {
             let words: Vec<String> = words.iter().map(|word| word.replacen('@', extreme, 1)).collect();
-            // The second of a pair; but what a target is `@` a device stays.
+            // Replace the number, but not the `@` before the device of a target.
             let words: Vec<String> = words
                 .iter()
                 .map(|word| if word.starts_with("new:") { word.clone() } else { word.replace('@', extreme) })
@@ -322,7 +322,7 @@ fn a_hot_part_of_nothing_is_refused() {
     }
 }
 
-/// Commands that go deep in different ways: the parser, a run, a ring, a simulation, a page, a schema.
+/// Commands that need much stack in different ways: the parser, a run, a ring, a simulation, a page, a schema.
 const DEEP: [&[&str]; 8] = [
     &["--version"],
     &["help", "io"],

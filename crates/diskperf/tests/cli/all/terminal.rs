@@ -1,5 +1,5 @@
-//! What a person sees on a terminal: progress, tables as wide as it is, what Ctrl-C leaves; and what stays away where
-//! nobody looks.
+//! The output on a terminal: progress, tables of its width, the result of Ctrl-C; and what is not printed without a
+//! terminal.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -11,15 +11,15 @@ use testkit::terminal::{Watched, watch};
 
 use crate::common::Cli;
 
-/// What begins everything that moves a cursor, clears a line or colours letters.
+/// The first character of every sequence that moves the cursor, clears a line or sets a colour.
 const ESCAPE: char = '\u{1b}';
 
-/// A command on a terminal of so many columns, to its end.
+/// Runs a command on a terminal with this number of columns, to its end.
 fn seen(columns: u16, cli: &Cli, arguments: &[&str]) -> Ended {
     watch(cli.command(arguments), columns).end()
 }
 
-/// Waits until something holds of a running command.
+/// Waits until a condition holds for a running command.
 fn soon(watched: &mut Watched, what: &str, holds: impl Fn(&Watched) -> bool) {
     let began = Instant::now();
     while !holds(watched) {
@@ -36,10 +36,10 @@ fn progress_says_what_runs_and_how_long_the_rest_takes_and_is_gone_at_the_end() 
     for word in ["round 1 of 2: ", "round 2 of 2: ", "commit on .", "smallfb on .", " left; "] {
         assert!(ended.err.contains(word), "{word}: {}", ended.err);
     }
-    // Where a ^C would begin a new line, the line that is to be cleared would stay.
+    // If ^C wrapped into a new line, the line to be cleared would stay.
     let widest = ended.err.split(['\r', '\n', ESCAPE]).filter(|line| line.contains("round")).map(str::len).max();
     assert!(widest.is_some_and(|widest| widest < 80), "{widest:?}: {}", ended.err);
-    // Before the table the first figures are there, and the line itself is cleared.
+    // The first figures come before the table, and the line itself is cleared.
     assert!(ended.err.contains("ops/s"), "{}", ended.err);
     let last = ended.err.rsplit(['\r', '\n']).find(|line| !line.is_empty()).expect("a line");
     assert!(!last.contains("round"), "{last:?}");
@@ -50,7 +50,7 @@ fn progress_says_what_runs_and_how_long_the_rest_takes_and_is_gone_at_the_end() 
 fn nobody_who_does_not_look_is_shown_progress() {
     let ended = Cli::new().well(&["run", "smoke", "--only", "commit"]);
     assert!(!ended.err.contains(ESCAPE) && !ended.err.contains('\r'), "{}", ended.err);
-    // The time that is left; the run may also restore a queue that a killed run of another test left tuned.
+    // The remaining time; the run may also restore a queue that a killed run of another test left tuned.
     let is_time = |line: &&str| line.contains(" left") && !line.contains("left tuned by");
     assert_eq!(ended.err.lines().find(is_time), None, "{}", ended.err);
     let mut dumb = Cli::new().command(&["run", "smoke", "sim:flat"]);
@@ -59,7 +59,7 @@ fn nobody_who_does_not_look_is_shown_progress() {
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
 }
 
-/// The command on a terminal that calls itself so.
+/// Runs the command on a terminal with this TERM.
 fn watch_as(term: &str, command: Command) -> Ended {
     let mut through = Command::new("env");
     through.arg(format!("TERM={term}")).arg(format!("{}=none", testkit::STORE)).arg(command.get_program());
@@ -104,7 +104,7 @@ fn a_table_is_as_wide_as_the_terminal_and_says_what_it_leaves_out() {
         let table = ended.out.lines().find(|line| line.contains("rate")).expect("headings");
         for heading in headings {
             let is_there = table.contains(heading);
-            // What is left out is said, over two lines perhaps.
+            // The table says what it leaves out, maybe in two lines.
             let is_named = ended.out.replace("\n  ", " ").contains(&format!("left out: {heading}"))
                 || ended.out.replace("\n  ", " ").contains(&format!(", {heading}"));
             assert!(is_there != is_named || heading == "rate", "{columns}: {heading}: {}", ended.out);
@@ -112,14 +112,14 @@ fn a_table_is_as_wide_as_the_terminal_and_says_what_it_leaves_out() {
         for heading in missing {
             assert!(!table.contains(heading), "{columns}: {heading}: {table}");
         }
-        // Every row is there, whatever else is not.
+        // Every row is there, even if columns are missing.
         let rows = ended.out.lines().skip_while(|line| !line.starts_with(" write_8192 ")).take(2);
         let targets: Vec<&str> = rows
             .flat_map(|row| row.split_whitespace().find(|word| word.ends_with("flat") || *word == "left"))
             .collect();
         assert_eq!(targets, ["sim:flat", "left"], "{}", ended.out);
     }
-    // To a file everything goes, from whatever terminal.
+    // A file gets all columns, whatever the terminal.
     assert_eq!(seen(60, &cli, &["show", "run.json", "-o", "table"]).status, Some(0));
     assert_eq!(fs::read_to_string(cli.path().join("table")).expect("the file"), all.out);
 }
@@ -160,7 +160,7 @@ fn ctrl_c_shows_what_is_finished_and_says_how_to_go_on() {
     let run = last.split("diskperf resume ").nth(1).and_then(|rest| rest.split(' ').next()).expect("the resume line");
     assert!(last.contains("interrupted; ") && last.ends_with("goes on with it"), "{last:?}");
     assert_eq!(cli.names(), [""; 0]);
-    // Each cell is whole: of every round either all that it says, or nothing.
+    // Each cell is whole: it has every round completely, or none.
     let shown = cli.run(&["show", run, "--json", "--store", store]);
     let document: serde_json::Value = serde_json::from_str(&shown.out).expect("a document");
     assert_eq!(document["run"]["interrupted"], true);

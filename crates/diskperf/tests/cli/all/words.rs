@@ -20,7 +20,7 @@ fn shown(cli: &Cli, words: &str) -> String {
     ended_with(cli, words, 0)
 }
 
-/// Whether `diskperf help` explains this word.
+/// True if `diskperf help` explains this word.
 fn is_explained(word: &str) -> bool {
     let words: Vec<&str> = word.split_whitespace().collect();
     Cli::at("/").run(&[&["help"], &words[..]].concat()).status == Some(0)
@@ -51,7 +51,7 @@ fn tables(markdown: &str) -> Vec<(Vec<String>, Vec<Vec<String>>)> {
     tables
 }
 
-/// The words of a table that `help` must know: headings, rows, units, conditions, bottlenecks, verdicts and reasons.
+/// The words of a table that `help` must explain: headings, rows, units, conditions, bottlenecks, verdicts and reasons.
 fn words_of(headings: &[String], rows: &[Vec<String>]) -> Words {
     let mut words: Words = headings.iter().filter(|heading| !heading.is_empty()).cloned().collect();
     for (heading, cell) in rows.iter().flat_map(|row| headings.iter().zip(row)) {
@@ -84,7 +84,7 @@ fn reasons(cell: &str) -> Vec<String> {
     parts.flat_map(|(_, reason)| without_figures(reason)).collect()
 }
 
-/// The cells of a line of a table for a terminal: two spaces or more separate them.
+/// The cells of a line of a table on a terminal: two spaces or more separate them.
 fn cells(line: &str) -> impl Iterator<Item = &str> {
     line.split("  ").map(str::trim).filter(|cell| !cell.is_empty())
 }
@@ -111,7 +111,7 @@ fn words_of_1983(text: &str) -> Words {
     known.map(str::to_owned).flat_map(words_of_cell).collect()
 }
 
-/// `1 Drive` is a heading and no figure.
+/// `1 Drive` is a heading, not a figure.
 fn words_of_cell(cell: String) -> Vec<String> {
     match cell.strip_suffix(", as VMS") {
         Some(row) => vec![row.to_owned(), "as VMS".to_owned()],
@@ -120,7 +120,7 @@ fn words_of_cell(cell: String) -> Vec<String> {
     }
 }
 
-/// The words of an explained simulated result: parts of the program's time, resources, and what each did.
+/// The words of an explained simulated result: parts of the program's time, resources, and their activities.
 fn words_of_explained(text: &str) -> Words {
     let flowed = text.split_whitespace().collect::<Vec<&str>>().join(" ").replace("% idle ", "% idle, ");
     let mut words = Words::new();
@@ -164,7 +164,7 @@ fn every_word_of_a_printed_table_is_explained() {
     let list = shown(&cli, "list --store s.sqlite");
     words.extend(list.lines().take(1).flat_map(cells).map(str::to_owned));
     words.extend(["finished".to_owned()].into_iter().filter(|word| list.contains(word.as_str())));
-    // Two targets are columns of their own, and an empty cell says nothing.
+    // Two targets are columns of their own, and an empty cell has no words.
     for name in ["", "a", "b"] {
         words.remove(name);
     }
@@ -191,7 +191,7 @@ fn every_word_below_and_above_a_table_is_explained() {
     }
     assert!(words.contains("Not tested") && words.contains("few"), "{words:?}");
     all_explained(&words, 4);
-    // Lines that only a disturbed machine prints.
+    // Lines that are printed only on a disturbed machine.
     all_explained(&["CPU steal", "CPU pressure", "I/O pressure", "noise"].map(str::to_owned).into(), 4);
 }
 

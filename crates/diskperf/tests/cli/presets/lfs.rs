@@ -1,4 +1,4 @@
-//! The preset `lfs` as a user meets it: the lab's benchmarks, its four answers, and what it published.
+//! The preset `lfs` as a user meets it: the lab's benchmarks, its four answers, and its published figures.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -85,7 +85,7 @@ fn lfs_measures_the_device_under_its_target() {
             assert_eq!((&round["ops"], &round["bytes"]), (&1024.into(), &(1024 * 512).into()), "{cell}");
         }
     }
-    // Whatever is wanted of files, the device is neither read into memory nor removed from it.
+    // Whatever is asked for files, the device is neither read into the page cache nor dropped from it.
     let arguments = ["run", "lfs", &mountpoint, "--size", "1MiB", "--rounds", "1", "--json", "--warm"];
     let warm = crate::common::document::document(&Cli::at(disk.folder.path()).well_and_clean(&arguments));
     for cell in warm["cells"].as_array().expect("cells") {

@@ -1,19 +1,18 @@
-//! The main job as a person meets it: what it says first, what it writes at most, that it ends, and that every row
-//! says what it is.
+//! The main job as a user meets it: its announcement, the most that it writes, that it ends, and that every row
+//! explains itself.
 
 use crate::common::document::document;
 use crate::common::{Cli, cells, remarks};
 use serde_json::Value;
 
-/// The document of a run that went well.
-/// Bytes that all rounds of all cells moved to files, but for what was made ready.
+/// Bytes that all rounds of all cells wrote to files, without those that prepared them.
 fn written(cells: &[Value]) -> u64 {
     let writes = |cell: &&Value| !["read", "randread"].contains(&cell["phase"].as_str().expect("a phase"));
     let rounds = cells.iter().filter(writes).flat_map(|cell| cell["rounds"].as_array().expect("rounds"));
     rounds.map(|round| round["bytes"].as_u64().expect("bytes")).sum()
 }
 
-/// So many units of work surely tell their median.
+/// This many units of work are certainly enough for a median.
 const ENOUGH: u64 = 100;
 
 #[test]
@@ -31,10 +30,10 @@ fn the_main_job_says_first_what_it_does_and_keeps_to_it() {
     for cell in cells {
         let rounds = cell["rounds"].as_array().expect("rounds").len();
         if cell["measured"] == true {
-            // Rounds are never fewer by plan; what did not happen is marked.
+            // The plan never has fewer rounds; missing ones are marked.
             let few = cell["marks"].as_array().expect("marks").iter().any(|mark| mark["code"] == "few");
             assert_eq!(few, rounds < 5, "{cell:#}");
-            // Of few large calls nothing can be said: files shrink where others keep the machine busy.
+            // Few large calls have no median: files shrink if other programs keep the machine busy.
             let ops = cell["rounds"].as_array().expect("rounds").iter().filter_map(|round| round["ops"].as_u64());
             assert!(cell["latency_ns"]["p50"].is_u64() || ops.sum::<u64>() < ENOUGH, "{cell:#}");
         } else {
@@ -87,7 +86,7 @@ fn a_simulated_machine_is_not_tried_and_gives_the_same_twice() {
     };
     let first = run();
     assert_eq!(first, run());
-    // What its time has cut has no checksum; all else has.
+    // A program that its time limit ended has no checksum; all others have one.
     for cell in first.as_array().expect("cells") {
         assert_eq!(cell["effect"] == Value::Null, cell["program"] == "randread", "{cell:#}");
     }
@@ -107,7 +106,7 @@ fn without_rights_memory_is_not_limited_and_that_is_said() {
     assert_eq!(document["run"]["memory_limit_bytes"], Value::Null);
 }
 
-/// A file as large as one of a disk of today has no room on a drive of 1983.
+/// A large file of today does not fit on a drive of 1983.
 #[test]
 fn a_simulated_drive_gets_files_that_it_has_room_for() {
     let cli = Cli::new();

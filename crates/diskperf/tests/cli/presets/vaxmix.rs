@@ -1,5 +1,5 @@
-//! The preset `vaxmix` as a person meets it: its own mixes in both worlds, one that is typed, one that is derived from
-//! a trace, and what is refused and why.
+//! The preset `vaxmix` as a user meets it: its own mixes in both worlds, a typed mix, a mix derived from a trace, and
+//! refusals with their reasons.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::common::Cli;
 use crate::common::document::document;
 use crate::common::stored::killed;
 
-/// The cells, where it went well.
+/// The cells of a run that must succeed.
 fn cells(cli: &Cli, words: &str) -> Vec<Value> {
     let ended = cli.typed(&format!("{words} --json"));
     assert_eq!(ended.status, Some(0), "{}", ended.err);
@@ -35,7 +35,7 @@ fn the_indirect_approach_stands_beside_the_direct_one_in_both_worlds() {
         for cell in &cells[4..] {
             assert_eq!((cell["provenance"].as_str(), cell["measured"].as_bool()), (Some(worlds), Some(true)));
             assert_eq!((cell["rate"]["unit"].as_str(), ops(cell)), (Some("ops/sec"), 128), "{target}");
-            // Each access is timed, and reads and writes are among them.
+            // Each access is timed, and there are reads and writes.
             assert_eq!(cell["latency_ns"]["count"], 128);
             assert_eq!(cell["latency_ns"]["kind"], "service");
             assert!(cell["limited_by"]["what"].is_string() && cell["time"].is_object(), "{cell}");
@@ -44,7 +44,7 @@ fn the_indirect_approach_stands_beside_the_direct_one_in_both_worlds() {
     assert!(cli.names().is_empty());
 }
 
-/// Both worlds draw the same: what is done depends on the seed only.
+/// Both worlds draw the same accesses: they depend only on the seed.
 #[test]
 fn the_same_seed_does_the_same_in_both_worlds() {
     let cli = Cli::new();
@@ -68,14 +68,14 @@ fn a_mix_that_is_typed_runs_in_the_place_of_ours_and_at_its_rate() {
     assert_eq!(cells[4]["parameters"]["mix"], "sizes=1KiB:1,reads=100,hot=60/10,near=20");
     assert_eq!(cells[5]["parameters"]["rate"], 2);
     assert_eq!(cells[5]["latency_ns"]["kind"], "response");
-    // Two a second is much less than the drive could.
+    // Two per second is much less than the drive's limit.
     let rate = |cell: &Value| cell["rate"]["per_second"].as_f64().expect("a rate");
     assert!(rate(&cells[5]) < 3.0 && rate(&cells[4]) > 8.0, "{} {}", rate(&cells[5]), rate(&cells[4]));
-    // Only reads: nothing is to be made durable.
+    // With reads only, nothing is to be made durable.
     assert_eq!(cells[4]["state"]["clock"], "returned");
 }
 
-/// A cell whose mix was given can be simulated anew.
+/// A cell with a given mix can be simulated again.
 #[test]
 fn explain_knows_the_mix_of_a_cell() {
     let cli = Cli::new();
@@ -108,7 +108,7 @@ fn a_trace_gives_its_mix_and_says_what_was_counted() {
     assert_eq!(programs(&cells(&cli, simulated))[4..], ["given_mix", "paced_mix"]);
 }
 
-/// A run that is gone on with has the mix that it began with, whatever has become of the trace.
+/// A resumed run has the mix with which it began, even if the trace has changed.
 #[test]
 fn a_mix_that_was_derived_is_stored_with_the_run() {
     let cli = Cli::new();
