@@ -1,5 +1,5 @@
-//! `diskperf clean`: what killed runs left behind is found by its mark and removed, on the real thing; what only looks
-//! alike stays, and what a living run has made.
+//! `diskperf clean`: finds the leftovers of killed runs by their mark and removes them, on real devices. Things that
+//! only look alike stay, and so do those of a running process.
 
 mod common;
 
@@ -15,15 +15,15 @@ use testkit::{Ended, names_in, skip, soon, tool};
 
 use common::{Cli, program};
 
-/// Every run restores what killed ones left tuned: while a test looks at that, no other starts one.
+/// Every run restores the queues that killed runs left tuned: while a test checks one, no other test starts a run.
 static RUNS: RwLock<()> = RwLock::new(());
 
-/// Others may start runs too.
+/// Other tests may start runs too.
 fn with_others() -> RwLockReadGuard<'static, ()> {
     RUNS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A run that goes on until it is killed, which dropping it does too.
+/// A run that continues until it is killed. Dropping it kills it.
 struct Run(Child);
 
 impl Run {
@@ -52,7 +52,7 @@ fn private(folder: &Path) -> Vec<String> {
     names_in(folder).into_iter().filter(|name| name.starts_with(".diskperf-")).collect()
 }
 
-/// A run of many rounds that stands in its private folder.
+/// A run of many rounds that has its private folder.
 fn standing(folder: &Path, more: &[&str]) -> Run {
     let run = Run::start(folder, &[&["run", "smoke", ".", "--rounds", "1000"], more].concat());
     soon("it stands in its folder", || {
@@ -74,14 +74,14 @@ macro_rules! need_devices {
     };
 }
 
-/// What `clean` lists here, where nothing is removed.
+/// The list of `clean`, when nothing is removed.
 fn listed(folder: &Path, arguments: &[&str]) -> String {
     let ended = Cli::at(folder).run(&[&["clean", "--dry-run"], arguments].concat());
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     ended.out
 }
 
-/// Whether files here can be tagged at all.
+/// True if files here can have tags.
 fn takes_tags(folder: &Path) -> bool {
     rustix::fs::setxattr(folder, "user.test", b"1", rustix::fs::XattrFlags::empty()).is_ok()
 }
@@ -103,11 +103,11 @@ fn a_folder_of_a_killed_run_goes_when_somebody_agrees_and_what_looks_alike_stays
     let before = names_in(here);
     let expected =
         format!("{}  folder, of process {pid}\n", here.canonicalize().expect("a path").join(&left[0]).display());
-    // Without a path also what others have left on this machine.
+    // Without a path, leftovers of other programs on this machine are listed too.
     assert!(listed(here, &[]).contains(&expected));
     assert_eq!(listed(here, &["."]), expected);
     assert_eq!(listed(Path::new("/"), &[here.to_str().expect("a plain path")]), expected);
-    // Nobody is there to be asked.
+    // There is no terminal to ask on.
     let ended = Cli::at(here).run(&["clean", "."]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(3), expected.as_str()));
     assert!(ended.err.contains("this was not removed: not confirmed") && ended.err.contains("hint: "), "{}", ended.err);
@@ -141,7 +141,7 @@ fn records_without_a_tag_are_never_asked_for() {
     assert!(folder.path().join(".diskperf-verify-abc/d0").is_dir());
 }
 
-/// `clean` on a terminal, on which this is typed.
+/// Runs `clean` on a terminal with this input.
 fn clean_typing(folder: &Path, arguments: &[&str], typed: &str) -> Ended {
     let mut command = testkit::command(&program());
     command.arg("clean").args(arguments).current_dir(folder);
@@ -158,7 +158,7 @@ fn what_has_no_tag_goes_after_a_yes_on_a_terminal_only() {
     std::os::unix::fs::symlink("other", here.join(".diskperf-link")).expect("a link");
     fs::write(here.join("diskperf-ext4.img"), "an image").expect("an image");
     let before = names_in(here);
-    // Nobody is there to be asked, and --yes is for what has a tag.
+    // There is no terminal to ask on, and --yes applies only to things with a tag.
     for arguments in [&["."][..], &[".", "--yes"], &[".", "--dry-run"], &["diskperf-ext4.img", "--yes"]] {
         let ended = Cli::at(here).run(&[&["clean"], arguments].concat());
         assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
@@ -170,7 +170,7 @@ fn what_has_no_tag_goes_after_a_yes_on_a_terminal_only() {
         assert_eq!(ended.status, Some(0), "{}", ended.err);
         assert_eq!(names_in(here), before, "{arguments:?}");
     }
-    // Somebody stands in it: a run on a file system without tags has its folder open.
+    // A process has its current directory in it: a run on a file system without tags has its folder open.
     let mut sleeper = testkit::command(&tool("sleep").expect("sleep"));
     sleeper.arg("1000").current_dir(here.join(".diskperf-k3-abcdef/d0"));
     let sleeper = Run(sleeper.spawn().expect("it can be started"));
@@ -192,7 +192,7 @@ fn a_file_system_that_mkfs_did_not_finish_goes_after_its_device_is_typed() {
     let _shared = with_others();
     need_devices!();
     let disk = Disk::new();
-    // As where the whole group was killed: a note of a mkfs that has not ended, of a process that is no more.
+    // The state after the whole process group was killed: a note of an unfinished mkfs, of a dead process.
     let (note, text) = disk.killed();
     let text = text.replace("end\n", "making\nend\n");
     fs::write(&note, text).expect("a note");
@@ -206,7 +206,7 @@ fn a_file_system_that_mkfs_did_not_finish_goes_after_its_device_is_typed() {
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     let text = fs::read_to_string(&note).expect("a note");
     let line = |key: &str| text.lines().find(|line| line.starts_with(key)).expect(key).to_owned();
-    // A note of another disk that had the name, and other things on the same disk.
+    // A note of another disk with the same name, and a note about another use of the same disk.
     for (old, new) in [(line("bytes\t"), "bytes\t4096"), (line("sequence\t"), "sequence\t1")] {
         fs::write(&note, text.replace(&old, new)).expect("a note");
         let ended = clean_typing(disk.folder.path(), &[disk.node()], "32 MiB\n");
@@ -227,7 +227,7 @@ fn a_partition_table_next_to_what_may_be_ours_stays() {
     let _shared = with_others();
     need_devices!();
     let disk = Disk::new();
-    // As of a file system without a number, which may be any later one of that format.
+    // The note of a file system without a number, which may be any later file system of that format.
     let (note, text) = disk.killed();
     let text: String =
         text.lines().filter(|line| !line.starts_with("made\t")).map(|line| format!("{line}\n")).collect();
@@ -248,7 +248,7 @@ fn a_copy_and_a_link_are_none_of_ours() {
     }
     standing(here, &[]).kill();
     let left = private(here).remove(0);
-    // With its attributes, as a backup has it.
+    // With its attributes, as in a backup.
     let copied = testkit::run(&tool("cp").expect("cp"), here, &["-a", &left, ".diskperf-copy"]);
     assert_eq!(copied.status, Some(0), "{}", copied.err);
     fs::create_dir(here.join("others")).expect("a folder of others");
@@ -334,7 +334,7 @@ fn an_image_that_was_kept_goes_where_it_is_named_unless_a_device_shows_it() {
     assert_eq!(Cli::at(here).run(&["clean", "diskperf.sqlite", "--yes"]).status, Some(2), "no image");
 }
 
-/// A disk of the test's own, and a run that makes a file system on it.
+/// A disk of the test, and runs that make a file system on it.
 struct Disk {
     device: LoopDisk,
     folder: Cli,
@@ -356,7 +356,7 @@ impl Disk {
         format!("new:ext4@{}", self.node())
     }
 
-    /// A run that has made its file system and works on it.
+    /// Starts a run, and waits until its file system is mounted.
     fn working(&self, tune: &str) -> Run {
         let target = self.target() + tune;
         let run = Run::start(self.folder.path(), &["run", "smoke", &target, "--rounds", "1000"]);
@@ -367,7 +367,7 @@ impl Disk {
         run
     }
 
-    /// Kills a run on the disk: the path of its note, and the text.
+    /// Kills a run on the disk. Returns the path of its note, and the text.
     fn killed(&self) -> (String, String) {
         self.working("").kill();
         self.is_let_go();
@@ -376,7 +376,7 @@ impl Disk {
         (note, text)
     }
 
-    /// The kernel takes the mounts of a dead process away a moment after its end.
+    /// Waits until the kernel has removed the mounts of a dead process, which it does a moment after its end.
     fn is_let_go(&self) {
         soon("nobody uses it", || {
             let inspected = kernel::guard::inspect(self.device.node()).expect("it can be looked at");
@@ -384,12 +384,12 @@ impl Disk {
         });
     }
 
-    /// The note of the file system that a run made on it.
+    /// The path of the note about the file system that a run made on the disk.
     fn note(&self) -> String {
         format!("/run/diskperf/made-{}", self.node().trim_start_matches("/dev/"))
     }
 
-    /// Writes these bytes at these places, durably, past the device.
+    /// Writes these bytes at these offsets, durably, into the file behind the device.
     fn write(&self, pieces: &[(u64, &[u8])]) {
         let file = File::options().write(true).open(self.folder.path().join("disk")).expect("its bytes");
         pieces.iter().for_each(|(at, bytes)| file.write_all_at(bytes, *at).expect("written"));
@@ -421,10 +421,10 @@ fn a_file_system_that_a_killed_run_made_on_a_device_goes() {
     assert!(ended.err.contains(&format!("stays: process {} still runs", run.0.id())), "{}", ended.err);
     let pid = run.kill();
     disk.is_let_go();
-    // As it was before there was `clean`.
+    // The refusal before `clean`.
     let refused = disk.run();
     assert_eq!(refused.status, Some(3), "{}", refused.err);
-    // In use by somebody else meanwhile.
+    // Meanwhile, another process uses it.
     let folder = disk.folder.path().join("mount");
     fs::create_dir(&folder).expect("a folder");
     let folder = folder.to_str().expect("a plain path");
@@ -435,7 +435,7 @@ fn a_file_system_that_a_killed_run_made_on_a_device_goes() {
     tool("mount", &[disk.node(), folder]);
     let ended = disk.clean();
     tool("umount", &[folder]);
-    // A run of another test may have just begun, and have a copy of the mount.
+    // A run of another test may have just started, and have a copy of the mount.
     disk.is_let_go();
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
     assert!(ended.err.contains(&format!("{} stays: it is mounted at ", disk.node())), "{}", ended.err);
@@ -456,7 +456,7 @@ fn a_file_system_that_was_kept_goes_only_where_its_device_is_named() {
     let ended = Cli::at(disk.folder.path()).run(&arguments);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     disk.is_let_go();
-    // Without a path also what others have left on this machine, which is theirs.
+    // Without a path, leftovers of other programs on this machine are listed too, which do not matter here.
     let ended = Cli::at(disk.folder.path()).run(&["clean", "--dry-run"]);
     assert_eq!((ended.status, ended.out.contains(&format!("{}  ", disk.node()))), (Some(0), false), "{}", ended.out);
     let kept = format!("{} stays: it was kept; name it to have it erased\n", disk.node());
@@ -498,14 +498,14 @@ fn a_queue_that_a_killed_run_had_tuned_is_restored() {
     assert!(ended.out.contains(&format!("/queue  tuned by process {pid}\n")), "{}", ended.out);
 }
 
-/// Kills a run that has tuned the queue, and says which process it was.
+/// Kills a run that has tuned the queue, and returns its process id.
 fn kill_while_tuned(disk: &Disk, attribute: &str, value: &str) -> u32 {
     let run = disk.working(&format!(",tune=read_ahead_kb:{value}"));
     let signal = |signal| {
         let pid = rustix::process::Pid::from_child(&run.0);
         rustix::process::kill_process(pid, signal).expect("it hears");
     };
-    // It is tuned while a program runs only: stopped where it is.
+    // The queue is tuned only while a program runs, so stop the run at that moment.
     loop {
         soon("it is tuned", || disk.device.attribute(attribute) == value);
         signal(rustix::process::Signal::STOP);

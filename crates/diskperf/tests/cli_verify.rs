@@ -1,9 +1,9 @@
-//! `diskperf verify`: on images nothing that was acknowledged is lost, and where nobody flushes the device it is; in a
-//! directory, on a disk whose power the test cuts, what is found lost is held against what the disk dropped.
-//! `cargo xtask prove` does both more often.
+//! `diskperf verify`: on images, no acknowledged record is lost; if the device never gets a flush, records are lost. In
+//! a directory, on a disk whose power the test cuts, the losses found are compared with those of the disk. `cargo xtask
+//! prove` does both more often.
 //!
-//! The witness is independent of the program: the disk's write cache (`testkit::power`) keeps what it dropped, and a
-//! record whose newest version was in there when the power went was dropped.
+//! The check is independent of the program: the disk's write cache (`testkit::power`) keeps the sectors that it
+//! dropped. A record whose newest version was in such a sector was dropped.
 
 mod common;
 
@@ -24,14 +24,14 @@ use units::Prng;
 use common::document::document;
 use common::{Cli, loop_devices_on, program};
 
-/// The environment variable that says how often the power is cut, of each kind of test.
+/// The environment variable with the number of power cuts, for each kind of test.
 const CUTS: &str = "DISKPERF_VERIFY_CUTS";
 
 fn cuts(usual: u64) -> u64 {
     std::env::var(CUTS).map_or(usual, |cuts| cuts.parse().expect("a number"))
 }
 
-/// Why no file system can be made and mounted here.
+/// The reason why no file system can be made and mounted here.
 fn cannot(file_system: &str) -> Option<String> {
     if !may_administer() || !Path::new("/dev/loop-control").exists() {
         return Some("needs root and loop devices".to_owned());
@@ -40,7 +40,7 @@ fn cannot(file_system: &str) -> Option<String> {
     tool(&mkfs).is_none().then(|| format!("needs {mkfs}"))
 }
 
-/// Runs it on an image, whose document is checked.
+/// Runs the test on an image, and checks its document.
 fn verified(folder: &Path, image: &str, rounds: u64) -> (Ended, Value) {
     let rounds = rounds.to_string();
     let ended = Cli::at(folder).run(&["verify", image, "--rounds", &rounds, "--json"]);
@@ -49,7 +49,7 @@ fn verified(folder: &Path, image: &str, rounds: u64) -> (Ended, Value) {
     (ended, document)
 }
 
-/// Of a power cut: acknowledged, missing, torn, stale.
+/// Counts of a power cut: acknowledged, missing, torn, stale.
 fn counts(cut: &Value) -> [u64; 4] {
     let kinds = cut["kinds"].as_array().expect("kinds");
     assert_eq!(kinds.len(), 4, "{cut}");
@@ -80,7 +80,7 @@ fn with_barriers_nothing_is_lost_and_the_control_shows_that_it_would_be_seen() {
     println!("{}", json!({"verify": "barriers", "cuts": rounds, "acknowledged": acknowledged, "lost": false_losses}));
     let with_losses: Vec<&Value> = cuts.iter().filter(|cut| lost(cut) > 0).collect();
     assert!(with_losses.is_empty(), "{with_losses:?}");
-    // The prepared ones alone are forty, and most power cuts come later.
+    // There are forty prepared records, and most power cuts come later.
     assert!(cuts.iter().all(|cut| counts(cut)[0] >= 40) && acknowledged > 40 * rounds, "{acknowledged}");
     assert!(lost(&document["control"]) > 0, "{}", document["control"]);
     assert_eq!((folder.names(), loop_devices_on(folder.path())), (Vec::new(), 0));
@@ -97,7 +97,7 @@ fn without_barriers_every_power_cut_loses_and_each_kind_of_loss_is_told() {
     let cuts = all_cuts(&document);
     let with_losses = cuts.iter().filter(|cut| lost(cut) > 0).count();
     println!("{}", json!({"verify": "no barriers", "cuts": rounds, "with_losses": with_losses}));
-    // In every other round nothing lasts but what the kernel had time to write, which takes seconds.
+    // In every other round, only data survive that the kernel had time to write, which takes seconds.
     assert!(cuts.iter().step_by(2).all(|cut| lost(cut) > 0), "{document}");
     let totals = cuts.iter().map(counts).fold([0; 4], |sum, cut| std::array::from_fn(|index| sum[index] + cut[index]));
     let [_, missing, _, stale] = totals;
@@ -105,7 +105,7 @@ fn without_barriers_every_power_cut_loses_and_each_kind_of_loss_is_told() {
     assert_eq!(document["control"], Value::Null, "losses were seen");
 }
 
-/// What the device was is to be noted before it is said to have no write cache; here it cannot be.
+/// The old setting of the device must be noted before its write cache is declared absent; here it cannot be noted.
 #[test]
 fn where_no_control_can_be_made_the_test_has_failed_and_the_document_says_so() {
     if let Some(reason) = cannot("ext4").or_else(|| tool("unshare").is_none().then(|| "needs unshare".to_owned())) {
@@ -186,7 +186,7 @@ fn what_would_stop_the_machine_and_what_cannot_be_tried_is_refused() {
         (&["verify", ".", "--check", "file"], 2, "not a log of `diskperf verify --write`"),
         (&["verify", ".", "--check", "hostile"], 2, "line 2 is not from"),
         (&["verify", ".", "--lost-folder"], 2, "--check"),
-        // As of any other benchmark, it is asked whether the place is meant.
+        // As with any benchmark, diskperf asks if a place is rarely meant.
         (&["verify", "image:ext4,dir=/"], 3, "is the root directory"),
         (&["verify", "image:ext4,dir=/,mount=errors=panic", "--yes"], 3, "errors=panic"),
     ] {
@@ -222,7 +222,7 @@ fn writing_until_stopped_prints_what_is_durable_and_leaves_nothing() {
     writing.hear_all();
     assert_eq!(writing.child.wait().expect("its end").code(), Some(4));
     assert_eq!(folder.names(), ["log"]);
-    // All of it was taken back before it was removed: nothing was acknowledged, and nothing is lost.
+    // All records were withdrawn before they were removed: none is acknowledged, and none is lost.
     fs::write(folder.path().join("log"), writing.lines.concat()).expect("a log");
     let ended = folder.run(&["verify", ".", "--check", "log", "--json"]);
     assert_eq!(ended.status, Some(1), "{}", ended.err);
@@ -259,18 +259,18 @@ fn a_folder_that_is_not_there_or_is_written_to_is_not_taken_for_lost() {
     let ended = check(elsewhere.path(), &[]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{}", ended.err);
     assert!(ended.err.contains("the disk is mounted there"), "{}", ended.err);
-    // Somebody says that it is.
+    // The user says that the folder is lost.
     let ended = check(elsewhere.path(), &["--lost-folder", "--json"]);
     assert_eq!(ended.status, Some(5), "{}", ended.err);
     let [acknowledged, missing, ..] = counts(&all_cuts(&document(&ended))[0]);
     assert!(acknowledged >= 40 && missing == acknowledged, "{missing} of {acknowledged}");
-    // What nothing was looked for in stays.
+    // Without a record to look for, the folder stays.
     let nothing = elsewhere.path().join("nothing");
     fs::write(&nothing, &writing.lines[0]).expect("a log");
     let nothing = nothing.to_str().expect("a plain path");
     assert_eq!(folder.run(&["verify", ".", "--check", nothing]).status, Some(1));
     assert_eq!(folder.names().len(), 1);
-    // And where the power was not cut at all, that is said.
+    // If the power was not cut, diskperf says so.
     let ended = check(folder.path(), &[]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert_eq!(ended.err.contains("was not started again since"), is_tagged, "{}", ended.err);
@@ -282,17 +282,17 @@ fn what_is_there_after_a_kill_is_all_there_and_then_removed() {
     let elsewhere = tempfile::tempdir().expect("a folder for the log");
     let mut writing = Writing::start(folder.path());
     writing.hear(60);
-    // Without a power cut nothing is lost.
+    // Without a power cut, no record is lost.
     let log = writing.kill(elsewhere.path());
     assert_eq!(folder.names().len(), 1);
     let ended = folder.run(&["verify", ".", "--check", &log]);
     assert_eq!(ended.status, Some(0), "{}{}", ended.out, ended.err);
     assert!(ended.out.contains("One power cut: all "), "{}", ended.out);
-    // Where files take no tags it stays, and that is said.
+    // If files cannot have tags, the folder stays, and diskperf says so.
     assert_eq!(folder.names().is_empty(), !ended.err.contains(" stays: "), "{}", ended.err);
 }
 
-/// `diskperf verify --write` while it runs, and what it has printed.
+/// A running `diskperf verify --write`, and its output so far.
 struct Writing {
     child: Child,
     out: Option<BufReader<std::process::ChildStdout>>,
@@ -308,7 +308,7 @@ impl Writing {
         Writing { child, out, lines: Vec::new() }
     }
 
-    /// Hears so many lines more, or what there is.
+    /// Reads this many more lines, or all that there are.
     fn hear(&mut self, lines: usize) {
         for _ in 0..lines {
             let mut line = String::new();
@@ -324,13 +324,13 @@ impl Writing {
         self.hear(usize::MAX);
     }
 
-    /// Reads no more, which ends it.
+    /// Closes the pipe, which ends the program.
     fn hang_up(&mut self) -> std::io::Result<ExitStatus> {
         self.out = None;
         self.child.wait()
     }
 
-    /// Kills it, and writes what it had printed before into a log.
+    /// Kills it, and writes its output so far into a log.
     fn kill(&mut self, folder: &Path) -> String {
         self.child.kill().expect("it is killed, or has ended");
         self.child.wait().expect("its end");
@@ -358,7 +358,7 @@ const DISK: u64 = (32 << 20) + testkit::fuse::APART;
 struct Mounted(PathBuf);
 
 impl Mounted {
-    /// Fails where what the disk holds cannot be mounted.
+    /// Mounts the disk in the file. An error if it cannot be mounted.
     fn of(file: &Path, folder: &Path) -> Result<Mounted, String> {
         let mut device = LoopDisk::attach(file).or_else(|_| LoopDisk::attach_through_cache(file)).expect("a device");
         let arguments = [&*device.node().to_string_lossy(), &*folder.to_string_lossy()];
@@ -389,7 +389,7 @@ fn blank() -> Vec<u8> {
     fs::read(path).expect("its bytes")
 }
 
-/// What became of one round on a disk of the test's own.
+/// The outcome of one round on a disk of the test.
 #[derive(Debug)]
 struct Round {
     /// Acknowledged records whose newest sectors the disk dropped.
@@ -397,11 +397,11 @@ struct Round {
     acknowledged: u64,
     lost: u64,
     status: Option<i32>,
-    /// Why the file system cannot be mounted any more, where that is so.
+    /// The reason why the file system cannot be mounted any more, if it cannot.
     unmountable: Option<String>,
 }
 
-/// Writes on a disk with this cache, cuts its power after so many lines, and looks what the program finds.
+/// Writes on a disk with this cache, cuts its power after this many lines, and runs the check.
 fn power_round(blank: &[u8], cache: WriteCache, lines: usize) -> Round {
     let folder = Cli::in_memory();
     let path = |name: &str| folder.path().join(name);
@@ -416,12 +416,12 @@ fn power_round(blank: &[u8], cache: WriteCache, lines: usize) -> Round {
     fuse.put(cache);
     let mut writing = Writing::start(&path("data"));
     writing.hear(lines);
-    // What is printed from here on was too late.
+    // Lines that are printed from here on are too late.
     fuse.cut().expect("the disk below takes what lasts");
     let dropped = fuse.dropped();
     let log = writing.kill(folder.path());
     drop((mounted, fuse));
-    // Where that fails, or the folder is lost too, all is lost: it would be mounted if it could.
+    // If this fails, or the folder is lost too, all records are lost: it would be mounted if it could.
     let mounted = Mounted::of(&path("disk"), &path("data"));
     let ended = Cli::at(path("data")).run(&["verify", ".", "--check", &log, "--lost-folder", "--json"]);
     let document = document(&ended);
@@ -436,8 +436,8 @@ fn power_round(blank: &[u8], cache: WriteCache, lines: usize) -> Round {
     }
 }
 
-/// How many acknowledged records have their newest version in sectors that were dropped. Told by the stamps alone,
-/// which are sixteen bytes: who, and version times the size of a record plus the place in it.
+/// The number of acknowledged records whose newest version is in dropped sectors. Only the stamps tell: sixteen bytes
+/// with the writer, and the version times the record size plus the offset in the record.
 fn records_in(dropped: &[Vec<u8>], lines: &[String]) -> usize {
     let mut words = lines[0].split_whitespace().skip(2);
     let seed: u64 = words.next().and_then(|seed| seed.parse().ok()).expect("a seed");
@@ -456,7 +456,7 @@ fn records_in(dropped: &[Vec<u8>], lines: &[String]) -> usize {
     records.map(|(identity, _)| identity).collect::<BTreeSet<_>>().len()
 }
 
-/// Any one of what each sector was, by lot, or none of what was not flushed.
+/// Of each unflushed sector, either a random version lasts, or none.
 fn fate(index: u64, mut random: Prng) -> Fate {
     match index % 2 {
         0 => Box::new(|_| 0),

@@ -384,7 +384,7 @@ fn simulated_runs_of_the_store_are_compared_and_a_programs_history_is_told() {
     // The platters were at another position in each round.
     assert_eq!(read["finding"], "slower");
     assert!(read["low"].as_f64() < read["ratio"].as_f64() && read["confidence"].as_f64() < Some(1.0), "{read:#}");
-    // No other virtual machine could have changed it.
+    // Simulated machines do not change between runs, so no mark says so.
     assert_eq!(compared["marks"], json!([]));
     says(&printed(&cli, &compare, 0).out, &["disk=sim:vax780-sc780,drive.rpm=1800", "slower", "why"]);
     let again = [&["compare", first, third, "--fail-if", "slower:1%"], &STORED[..]].concat();

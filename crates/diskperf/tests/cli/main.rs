@@ -1,7 +1,6 @@
-//! The command line as a user meets it: the built program, its exit status, what it writes to which stream, and
-//! what it leaves behind. One file per command; `presets` and `targets` for what several commands measure; `all` for
-//! what holds for every command. `cargo xtask test` runs each file as a process of its own, and once more as a user
-//! without rights.
+//! The command line as a user meets it: the built program, its exit status, its output on each stream, and its
+//! leftovers. There is one file per command. `presets` and `targets` have the tests of several commands, `all` those of
+//! every command. `cargo xtask test` runs each file as a separate process, and once more as a user without rights.
 
 #[path = "../common/mod.rs"]
 mod common;

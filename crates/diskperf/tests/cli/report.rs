@@ -1,4 +1,4 @@
-//! `diskperf report`: a page of stored runs, their charts as files, a comment for a pull request, and what is refused.
+//! `diskperf report`: a page of stored runs, their charts as files, a comment for a pull request, and refusals.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The document that a command printed.
+//! The document that a command prints.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A run that goes on while something is done to it, and which of its cells came out well.
+//! A run during which something fails, and the check of its cells.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -17,19 +17,19 @@ pub fn start(folder: &Path, arguments: &[&str]) -> Running {
     begin(command)
 }
 
-/// This command, while it runs. It has a process group of its own with us as its parent outside, as a shell gives to
-/// what is typed: a group that has nobody outside to let it go on is not held still by SIGTSTP.
+/// Starts this command in its own process group, whose parent is outside of it, like a shell's command: SIGTSTP does
+/// not stop a group that has no parent outside.
 pub fn begin(mut command: Command) -> Running {
     command.process_group(0);
     let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Running(Some(command.spawn().expect("diskperf starts")))
 }
 
-/// A run that goes on, and is gone with this.
+/// A running process. Dropping it ends it.
 pub struct Running(pub Option<Child>);
 
 impl Running {
-    /// Its process.
+    /// The process.
     pub fn child(&mut self) -> &mut Child {
         self.0.as_mut().expect("it was not waited for")
     }
@@ -39,7 +39,7 @@ impl Running {
         kill_process(Pid::from_child(self.child()), signal).expect("the signal is sent");
     }
 
-    /// How it ended, and all it said.
+    /// Its exit status and all of its output.
     pub fn end(mut self) -> Ended {
         let output = self.0.take().expect("it was not waited for").wait_with_output().expect("its end");
         Ended {
@@ -59,7 +59,7 @@ impl Drop for Running {
     }
 }
 
-/// The cells of a document that are of this program; of all programs, where the word is empty.
+/// The cells of this target and program; an empty word means all programs.
 pub fn cells<'a>(document: &'a Value, target: &str, program: &str) -> Vec<&'a Value> {
     let all = document["cells"].as_array().expect("cells").iter();
     let found = all.filter(|cell| cell["target"] == target && (program.is_empty() || cell["program"] == program));
@@ -68,7 +68,7 @@ pub fn cells<'a>(document: &'a Value, target: &str, program: &str) -> Vec<&'a Va
     found
 }
 
-/// Every one of these cells is measured, in so many rounds.
+/// Asserts that every one of these cells is measured, with this number of rounds.
 pub fn kept(cells: &[&Value], rounds: usize) {
     for cell in cells {
         let count = cell["rounds"].as_array().expect("rounds").len();

@@ -1,5 +1,5 @@
-//! A file system of a test's own, for what is to happen to a file system: whoever syncs that of the temporary folder
-//! would write what is in it too.
+//! A file system of the test, for faults of a file system: a sync of the file system of the temporary folder would also
+//! write data of other programs.
 
 use std::ops::ControlFlow;
 use std::path::Path;

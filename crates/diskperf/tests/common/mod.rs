@@ -1,4 +1,4 @@
-//! What the tests of the program share: the program itself in a folder, and the documents that it prints.
+//! Code that the tests of the program share: the program itself in a folder, and the documents that it prints.
 
 #![allow(dead_code, reason = "no test binary needs all of it")]
 
@@ -25,27 +25,27 @@ pub fn program() -> PathBuf {
 /// The program in a folder, in which its commands run.
 pub struct Cli {
     folder: PathBuf,
-    /// Removed with this.
+    /// Removes the folder when dropped.
     _scratch: Option<TempDir>,
 }
 
 impl Cli {
-    /// In a scratch folder.
+    /// Uses a scratch folder.
     pub fn new() -> Cli {
         Cli::inside(tempfile::tempdir().expect("a scratch folder"))
     }
 
-    /// In a scratch folder in memory if possible: syncs on the machine's disk wait for the writes of other programs.
+    /// Uses a scratch folder in memory if possible: syncs on the machine's disk wait for the writes of other programs.
     pub fn in_memory() -> Cli {
         Cli::inside(tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a scratch folder"))
     }
 
-    /// In this scratch folder.
+    /// Uses this scratch folder.
     pub fn inside(folder: TempDir) -> Cli {
         Cli { folder: folder.path().to_owned(), _scratch: Some(folder) }
     }
 
-    /// In this folder, which stays.
+    /// Uses this folder, which stays.
     pub fn at(folder: impl AsRef<Path>) -> Cli {
         Cli { folder: folder.as_ref().to_owned(), _scratch: None }
     }
@@ -126,7 +126,7 @@ pub fn text(path: &Path) -> &str {
     path.to_str().expect("a plain path")
 }
 
-/// How many loop devices show a file in this folder.
+/// The number of loop devices on files in this folder.
 pub fn loop_devices_on(folder: &Path) -> usize {
     let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let files = devices.filter_map(|device| fs::read_to_string(device.path().join("loop/backing_file")).ok());
@@ -138,7 +138,7 @@ pub fn cells(document: &Value) -> &Vec<Value> {
     document["cells"].as_array().expect("cells")
 }
 
-/// The text of the mark with this code, of a cell or of a round. None if it does not have the mark.
+/// The text of the mark with this code, of a cell or of a round. `None` if it does not have the mark.
 pub fn mark<'a>(of: &'a Value, code: &str) -> Option<&'a str> {
     let mut marks = of["marks"].as_array().expect("marks").iter();
     marks.find(|mark| mark["code"] == code).map(|mark| mark["text"].as_str().expect("a text"))

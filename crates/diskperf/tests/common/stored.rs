@@ -1,10 +1,10 @@
-//! Runs in a results database as killed processes leave them.
+//! Runs in a results database, in the state in which killed processes leave them.
 
 use std::path::Path;
 
 use store::{Left, NewRun, Store};
 
-/// Stores the last run again, as it was before its first round and with these changes, of a process that is gone.
+/// Stores a copy of the last run, as it was before its first round, with these changes, for a process that is gone.
 /// Returns the id of the new run.
 pub fn killed(database: &Path, change: impl FnOnce(&mut Left)) -> String {
     let mut store = Store::open(database, None).expect("the database");

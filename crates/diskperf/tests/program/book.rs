@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::common::Cli;
 use crate::common::document::document;
 
-/// Bytes none of which tells its place by chance: a multiple of no buffer's size long.
+/// Bytes by which a misplaced block is noticed. Their number is not a multiple of any buffer size.
 fn content(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|index| (index * 31 + index / 251) as u8).collect()
 }
@@ -114,7 +114,7 @@ mod copy {
     #[test]
     fn an_unreadable_file_is_refused_with_a_hint() {
         let cli = Cli::new();
-        // The kernel lets nobody read this one, root neither.
+        // The kernel refuses to read this file, also to root.
         let refused = cli.run(&["copy", "/proc/sys/net/ipv4/route/flush", "new"]);
         assert_eq!(refused.status, Some(3), "{}", refused.err);
         assert!(refused.err.contains("hint:"), "{}", refused.err);
@@ -125,7 +125,7 @@ mod copy {
     fn a_file_that_does_not_fit_is_refused() {
         let cli = Cli::new();
         let old = fs::File::create(cli.path().join("old")).expect("a file");
-        // Sparse: no disk of today has the room for all of it.
+        // Sparse: no disk of today has room for all of it.
         old.set_len(8 << 40).expect("a sparse file of 8 TiB");
         let refused = cli.run(&["copy", "old", "new"]);
         assert_eq!(refused.status, Some(3), "{}", refused.err);
@@ -133,7 +133,7 @@ mod copy {
         assert_eq!(cli.names().len(), 1);
     }
 
-    /// A file of /proc says that it holds nothing, and then there is something to read: it grew.
+    /// A file of /proc has size 0, and yet there is something to read: it grew.
     #[test]
     fn a_file_that_changes_meanwhile_is_an_error() {
         let cli = Cli::new();
@@ -148,7 +148,7 @@ mod copy {
         for existed in [false, true] {
             let cli = folder_with_old(0);
             let (old, new) = (cli.path().join("old"), cli.path().join("new"));
-            // Minutes of one-byte calls.
+            // One-byte calls that take minutes.
             fs::File::options().write(true).open(old).and_then(|old| old.set_len(200_000_000)).expect("a sparse file");
             if existed {
                 fs::write(&new, b"before").expect("a file");
@@ -258,7 +258,7 @@ mod tlpi {
         }
     }
 
-    /// Twenty rounds of 40 rows, the dearest of them 8 million calls, never fit into a tenth of a second.
+    /// Twenty rounds of 40 rows, the slowest of them 8 million calls, never fit into a tenth of a second.
     #[test]
     fn a_budget_leaves_the_dearest_rows_out_and_says_why() {
         let cli = Cli::new();
@@ -277,7 +277,7 @@ mod tlpi {
             assert!(reason.starts_with("needs about ") && reason.ends_with(" of the budget of 100 ms"), "{reason}");
             assert_eq!((&cell["rate"], &cell["rounds"]), (&Value::Null, &Value::Array(Vec::new())), "{cell}");
         }
-        // Of the copies the plain ones with the largest buffers stay: the fit takes three.
+        // Of the copies, the plain ones with the largest buffers stay: the fit takes three.
         for buffer in [4096, 16384, 65536] {
             assert!(ways(&measured, "copy").contains(&("none".to_owned(), buffer)));
         }

@@ -1,6 +1,6 @@
-//! What may happen to the process while it measures: signals, no more descriptors, no more memory, nobody who takes the
-//! results. What was measured is kept, nothing is left behind, and status and document say how it ended. Faults of the
-//! storage: `faults.rs`.
+//! Faults of the process during a measurement: signals, no more descriptors, no more memory, no reader for the results.
+//! Finished results are kept, nothing is left behind, and status and document report the end. `faults.rs` tests faults
+//! of the storage.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn told_to_stop_by_others_than_a_person() {
         let cli = Cli::new();
         let mut run = start(cli.path(), &["--rounds", "100000"]);
         soon("it is at work", || !cli.names().is_empty());
-        // Twice: see below.
+        // Twice, like timeout below.
         run.signal(signal);
         run.signal(signal);
         let ended = run.end();
@@ -28,7 +28,7 @@ fn told_to_stop_by_others_than_a_person() {
         assert_eq!(document(&ended)["run"]["interrupted"], true);
         assert_eq!(cli.names(), [""; 0]);
     }
-    // It signals to the program, and then to its group.
+    // timeout signals to the program, and then to its group.
     if has_tool("timeout") {
         let cli = Cli::new();
         let mut command = testkit::command(Path::new("timeout"));
@@ -38,7 +38,7 @@ fn told_to_stop_by_others_than_a_person() {
         soon("it is at work", || !cli.names().is_empty());
         run.signal(Signal::TERM);
         let ended = run.end();
-        // That of diskperf, as the time was not over.
+        // The status of diskperf, because the time was not over.
         assert_eq!(ended.status, Some(4), "{}", ended.err);
         assert_eq!(document(&ended)["run"]["interrupted"], true);
         assert_eq!(cli.names(), [""; 0]);
@@ -72,7 +72,7 @@ fn a_hang_up_that_was_to_be_ignored_is_ignored() {
     kept(&cells(&document(&ended), ".", ""), 2);
 }
 
-/// Whatever cannot be opened any more: it is said, and nothing falls over.
+/// Any file may fail to open: diskperf reports it, and does not crash.
 #[test]
 fn out_of_descriptors() {
     if !has_tool("prlimit") {
@@ -109,7 +109,7 @@ fn out_of_descriptors() {
     assert!(statuses.contains(&Some(0)) && statuses.iter().any(|status| *status != Some(0)), "{statuses:?}");
 }
 
-/// It was refused for want of memory, and nothing was made.
+/// Asserts that it was refused for lack of memory, and nothing was made.
 fn no_memory(cli: &Cli, ended: &Ended) {
     assert_eq!(ended.status, Some(3), "{}", ended.err);
     assert!(ended.err.contains("error: not enough memory"), "{}", ended.err);
@@ -125,8 +125,7 @@ fn memory_refused_before_the_first_cell() {
     }
     let cli = Cli::new();
     let program = program();
-    // From where not even the program can be loaded to where all goes well: nothing between is anything else than a
-    // refusal.
+    // From too little memory to load the program, to enough for everything: all limits between give a refusal.
     let mut statuses = Vec::new();
     for mebibytes in (28..132).step_by(8) {
         let limit = format!("--as={}", mebibytes * MIB);
@@ -157,7 +156,7 @@ fn memory_that_a_control_group_does_not_allow() {
     }
 }
 
-/// Who read has seen enough, or has no room for it: the run is stored all the same.
+/// The reader has closed the pipe, or has no room: the run is stored all the same.
 #[test]
 fn nobody_takes_the_results() {
     let (cli, data) = (Cli::new(), Cli::new());
@@ -165,7 +164,7 @@ fn nobody_takes_the_results() {
     let program = program();
     for (outlet, status) in [(" >/dev/full", 1), (" | true", 0), (" >&-", 0)] {
         let run = format!("\"$0\" run smoke --rounds 1 --only commit --store {}", text(&store));
-        // Of a pipe the status of the first program counts here.
+        // In a pipeline, the status of the first program counts here.
         let script = format!("{{ {run}; echo status $? >&2; }}{outlet}");
         let ended = testkit::run(Path::new("sh"), cli.path(), &["-c", &script, text(&program)]);
         assert!(ended.err.contains(&format!("status {status}")), "{outlet}: {}", ended.err);
@@ -177,7 +176,7 @@ fn nobody_takes_the_results() {
     }
 }
 
-/// The least that a run may limit itself to is enough for it.
+/// The smallest limit that `--cache` accepts is enough for a run.
 #[test]
 fn the_least_memory_that_a_run_limits_itself_to_is_enough() {
     let cli = Cli::new();

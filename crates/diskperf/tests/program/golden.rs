@@ -1,5 +1,5 @@
-//! The tables of the paper as they were last simulated: `golden/`, written by `cargo xtask golden`. A change that moves
-//! a figure moves these files, so that it is seen.
+//! The tables of the paper as they were last simulated: `golden/`, written by `cargo xtask golden`. A change of a
+//! figure changes these files, so that it is seen.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn the_tables_are_those_that_were_kept() {
             panic!("{table} is not as kept; `cargo xtask golden` writes it anew. Simulated now:\n{rest}")
         });
     }
-    // What is left is the summary: the errors that are kept beside the tables.
+    // The rest is the summary: the errors that are stored with the tables.
     let errors = fs::read_to_string(golden.join("errors.txt")).expect("the errors that are kept");
     for (name, unit) in [("rate", "%"), ("cpu", "points")] {
         for what in ["median", "mean", "largest"] {

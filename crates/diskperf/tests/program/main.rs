@@ -1,5 +1,5 @@
 //! The program as a whole: programs of *The Linux Programming Interface*, faults, odd names, hostile input, pages, and
-//! the tables that are kept.
+//! the stored tables.
 
 #[path = "../common/mod.rs"]
 mod common;

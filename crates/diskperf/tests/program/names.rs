@@ -14,17 +14,17 @@ use testkit::disk::Disk;
 use crate::common::document::document;
 use crate::common::program;
 
-/// No text in UTF-8: Latin-1.
+/// A name that is not UTF-8: Latin-1.
 const ODD: &[u8] = b"gr\xf6\xdfe";
 
-/// As it is printed.
+/// The printed form.
 const ESCAPED: &str = r"gr\xF6\xDFe";
 
 fn odd() -> &'static OsStr {
     OsStr::from_bytes(ODD)
 }
 
-/// As JSON has it.
+/// The form in JSON.
 fn bytes(name: impl AsRef<OsStr>) -> Value {
     let hex: String = name.as_ref().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     json!({ "bytes": hex })
@@ -58,7 +58,7 @@ fn diskperf<W: AsRef<OsStr>>(folder: &Path, words: &[W]) -> Ended {
     with(folder, &[], words)
 }
 
-/// The same, which must succeed.
+/// Runs diskperf, which must succeed.
 fn done<W: AsRef<OsStr>>(folder: &Path, words: &[W]) -> Ended {
     let ended = diskperf(folder, words);
     let words: Vec<_> = words.iter().map(AsRef::as_ref).collect();
@@ -89,7 +89,7 @@ fn a_directory_of_such_a_name_is_measured_and_its_document_says_its_bytes() {
     assert_eq!(found["run"]["command"][1], "run");
     assert_eq!(found["cells"][0]["target"], bytes(&path));
     assert!(names_in(&path).is_empty(), "its private folder is gone");
-    // A name that looks escaped is another one.
+    // A name that looks escaped is another name.
     let looks = folder.path().join(ESCAPED);
     fs::create_dir(&looks).expect("a folder");
     let words = [OsStr::new("run"), "smoke".as_ref(), looks.as_ref(), path.as_ref(), "--rounds=1".as_ref()];
@@ -110,7 +110,7 @@ fn a_name_a_file_and_the_current_directory_may_have_such_names() {
     let target = joined(&[b"file:", file.as_os_str().as_bytes()]);
     let ended = done(folder.path(), &["run".as_ref(), "smoke".as_ref(), &*target, "--json".as_ref()]);
     assert_eq!(document(&ended)["run"]["targets"][0]["name"], bytes(&target));
-    // What stands before = is a word of letters, or belongs to the path.
+    // The word before = has letters only; otherwise it belongs to the path.
     let folder_with_sign = folder.path().join(joined(&[ODD, b"=x"]));
     fs::create_dir(&folder_with_sign).expect("a folder");
     let word = joined(&[ODD, b"=x"]);
@@ -221,7 +221,7 @@ fn stored_runs_keep_such_names() {
     assert!(!anonymous.out.contains("gr\\\\xF6") && !anonymous.out.contains(&hex), "{}", anonymous.out);
 }
 
-/// Whether a run in this database is in this state and has measured something.
+/// True if a run in this database is in this state and has measured something.
 fn has_measured(folder: &Path, store: &Path, state: &str) -> bool {
     let listed = with(folder, &[("DISKPERF_STORE", store.as_os_str())], &["list", "--json"]);
     let runs: Value = serde_json::from_str(&listed.out).unwrap_or_default();
@@ -260,14 +260,14 @@ fn a_run_that_was_killed_is_gone_on_with_where_it_was() {
     assert!(resumed.err.lines().any(is_told), "{}", resumed.err);
 }
 
-/// Runs a tool that must do its work.
+/// Runs a tool that must succeed.
 fn tool(name: &str, words: &[&OsStr]) {
     let tool = testkit::tool(name).unwrap_or_else(|| panic!("{name} is not installed"));
     let output = std::process::Command::new(tool).args(words).output().expect("it can be started");
     assert!(output.status.success(), "{name} {words:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A folder on which something is mounted; dropped, it is unmounted.
+/// A mounted folder, unmounted when dropped.
 struct Mounted(PathBuf);
 
 impl Drop for Mounted {
@@ -285,19 +285,19 @@ fn mounts_images_and_devices_of_such_names_are_told_from_others() {
     fs::create_dir(&point).expect("a folder");
     tool("mount", &["-o".as_ref(), "noatime,nodiratime".as_ref(), disk.node().as_ref(), point.as_ref()]);
     let mounted = Mounted(point.clone());
-    // The mount table says the same of it as of any other.
+    // The mount table has the same information as for any other name.
     let words = [OsStr::new("run"), "smoke".as_ref(), point.as_ref(), "--rounds=1".as_ref(), "--json".as_ref()];
     let found = document(&done(disk.folder.path(), &words));
     let target = &found["run"]["targets"][0];
     assert_eq!((&target["file_system"], &target["device"]), (&json!("ext4"), &json!(disk.name())));
     let options = target["mount_options"].as_array().expect("options");
     assert!(options.contains(&json!("noatime")), "{options:?}");
-    // The device is in use, and where is said so that a shell can take it.
+    // The device is in use. The error names the mount point so that a shell can read it.
     let refused = diskperf(disk.folder.path(), &["run", "smoke", &format!("new:ext4@{}", disk.text())]);
     assert_eq!(refused.status, Some(3), "{}", refused.err);
     assert!(refused.err.contains(ESCAPED) && refused.err.contains(r"gr\366\337e'"), "{}", refused.err);
     drop(mounted);
-    // An image in a folder of such a name, kept under such a path; and a device that is called so.
+    // An image in a folder of such a name, kept under such a path; and a device with such a name.
     let image = joined(&[b"image:ext4,size=64MiB,dir=", point.as_os_str().as_bytes()]);
     let words =
         [OsStr::new("run"), "smoke".as_ref(), &image, "--rounds=1".as_ref(), "--keep".as_ref(), "--json".as_ref()];

@@ -1,8 +1,8 @@
-//! The page of a report as a person meets it: on a phone, a laptop and paper, light and dark, with a keyboard, read
+//! The page of a report as a user meets it: on a phone, a laptop and paper, light and dark, with a keyboard, read
 //! aloud. The built program makes pages of real documents, and a browser shows them.
 //!
-//! One browser shows all pages, since it takes a second to start: so this is one test, which goes on after a fault and
-//! tells all there are.
+//! One browser shows all pages, because it takes a second to start. So this is one test, which continues after a fault
+//! and reports all of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,21 +14,21 @@ use testkit::browser::{self, Browser, Key, Medium, View};
 
 use crate::common::Cli;
 
-/// The variable that names a folder for pictures of every page as it was shown, for who wants to look.
+/// The variable that names a folder for screenshots of every page.
 const PICTURES: &str = "DISKPERF_PICTURES";
 
-/// The narrowest phone, a tablet and a laptop, each light and dark but for the tablet: colours do not depend on the
+/// The narrowest phone, a tablet and a laptop, each light and dark except the tablet: colours do not depend on the
 /// width, and the layout does not depend on colours.
 const VIEWS: [(u32, Medium); 5] =
     [(320, Medium::Light), (320, Medium::Dark), (768, Medium::Light), (1440, Medium::Light), (1440, Medium::Dark)];
 
-/// The most bytes of a page, as `report::html::LARGEST`.
+/// The most bytes of a page, like `report::html::LARGEST`.
 const LARGEST: u64 = 300_000;
 
-/// How high a window is; pages are longer.
+/// The height of a window; pages are longer.
 const HEIGHT: u32 = 800;
 
-/// Names that would be obeyed, or would break a page, if they were not shown as what they are.
+/// Names that would run as code, or break a page, if they were not escaped.
 const HOSTILE: [&str; 2] = [
     "</script><script>window.hacked=1</script><img src=x onerror=\"window.hacked=2\">",
     "\u{1b}[31m'\"><b \
@@ -38,7 +38,7 @@ const HOSTILE: [&str; 2] = [
 /// The pages of two targets, whose charts have a series for each.
 const OF_TWO: [&str; 2] = ["choose", "tuned"];
 
-/// A page, and what the test calls it.
+/// A page, and its name in the test.
 struct Page {
     name: &'static str,
     file: PathBuf,
@@ -60,7 +60,7 @@ fn recorded(name: &str) -> Value {
     serde_json::from_str(&text).expect("a document")
 }
 
-/// The same document with other names for these, wherever they stand.
+/// The document with these names replaced everywhere.
 fn renamed(value: Value, names: &[(&str, &str)]) -> Value {
     let other = |text: String| match names.iter().find(|(name, _)| *name == text) {
         Some((_, other)) => (*other).to_owned(),
@@ -114,7 +114,7 @@ fn pages(folder: &Path) -> Vec<Page> {
     exits(folder, &[&needed[..], &["--json", "-o", "needs.json"]].concat(), 5);
     diskperf(folder, &["run", "tlpi", "sim:flat", "--size", "100kB", "--rounds", "2", "--json", "-o", "sweep.json"]);
     diskperf(folder, &["simulate", "vax780-sc780", "--phases", "2", "--json", "-o", "simulate.json"]);
-    // What nobody can wait for: a run that was stopped, and one that failed.
+    // Runs that would take too long to make: one that was stopped, and one that failed.
     let smoke = fs::read_to_string(folder.join("smoke.json")).expect("it was written");
     let smoke: Value = serde_json::from_str(&smoke).expect("a document");
     let mut interrupted = smoke.clone();
@@ -211,19 +211,19 @@ fn write_others(folder: &Path) {
     write("rounds.json", &two);
 }
 
-/// The page of these documents, as `report` takes them.
+/// The page that `report` makes of these documents.
 fn page(folder: &Path, name: &'static str, documents: &[&str]) -> Page {
     let file = folder.join(format!("{name}.html"));
     diskperf(folder, &[&["report"], documents, &["-o", file.to_str().expect("plain words")]].concat());
     Page { name, file }
 }
 
-/// What was wrong so far: where, and what.
+/// The faults so far, each with its place.
 #[derive(Default)]
 struct Faults(Vec<String>);
 
 impl Faults {
-    /// Of one kind at one place a few are enough.
+    /// Adds faults. A few of one kind at one place are enough.
     fn add(&mut self, place: &str, faults: impl IntoIterator<Item = String>) {
         const TOLD: usize = 6;
         let faults: Vec<String> = faults.into_iter().collect();
@@ -251,7 +251,7 @@ fn every_page_can_be_read_on_every_screen_and_on_paper_by_eye_ear_and_keyboard()
         looked_at(&browser, &page, &mut faults).unwrap_or_else(|error| panic!("{}: {error}", page.name));
     };
     thread::scope(|scope| {
-        // To simulate all tables takes as long as to look at the other pages.
+        // Simulating all tables takes as long as checking the other pages.
         let paper = scope.spawn(|| page(folder.path(), "paper", &["--paper"]));
         let pages = pages(folder.path());
         assert!(OF_TWO.iter().all(|name| pages.iter().any(|page| page.name == *name)), "all of them are pages");
@@ -261,7 +261,7 @@ fn every_page_can_be_read_on_every_screen_and_on_paper_by_eye_ear_and_keyboard()
     assert!(faults.0.is_empty(), "{} faults:\n{}", faults.0.len(), faults.0.join("\n"));
 }
 
-/// Everything that is asked of a page.
+/// All checks of a page.
 fn looked_at(browser: &Browser, page: &Page, faults: &mut Faults) -> Result<(), String> {
     let name = page.name;
     let bytes = fs::metadata(&page.file).map_err(|error| error.to_string())?.len();
@@ -278,14 +278,14 @@ fn looked_at(browser: &Browser, page: &Page, faults: &mut Faults) -> Result<(), 
         is_seen_well(browser, name, View { width, height: HEIGHT, medium }, faults)?;
     }
     faults.add(&format!("{name}, console"), browser.console()?);
-    // The pictures that lie in the page are no requests.
+    // Pictures inside the page are not requests.
     let requests = browser.requests()?.into_iter().filter(|address| !address.starts_with("data:"));
     let others = requests.filter(|address| browser::url_of(&page.file).as_ref() != Ok(address));
     faults.add(&format!("{name}, requests"), others);
     Ok(())
 }
 
-/// Nothing is over anything, cut off, out of the page or pale.
+/// Asserts that nothing overlaps, is cut off, is outside of the page or is pale.
 fn is_seen_well(browser: &Browser, name: &str, view: View, faults: &mut Faults) -> Result<(), String> {
     browser.show(view)?;
     let place = format!("{name}, {} px, {:?}", view.width, view.medium);
@@ -299,10 +299,10 @@ fn is_seen_well(browser: &Browser, name: &str, view: View, faults: &mut Faults) 
     Ok(())
 }
 
-/// On paper everything is there that a click would show, but for the raw figures, and so are the names of lines and
+/// Asserts that paper shows everything that a click would show, except the raw figures, and so the names of lines and
 /// bars.
 fn is_whole_on_paper(browser: &Browser, name: &str, faults: &mut Faults) -> Result<(), String> {
-    // A4, 21 cm, at 96 pixels to the inch.
+    // A4, 21 cm, at 96 pixels per inch.
     is_seen_well(browser, name, View { width: 794, height: HEIGHT, medium: Medium::Print }, faults)?;
     let missing = browser.run(
         "const speaks = one => one.checkVisibility({visibilityProperty: true, opacityProperty: true})
@@ -318,10 +318,10 @@ fn is_whole_on_paper(browser: &Browser, name: &str, faults: &mut Faults) -> Resu
     Ok(())
 }
 
-/// Tab comes to every button, box and link, and to nothing else; Enter switches a series off and on; the keys of a
-/// chart show what its marks say, and Escape takes that away.
+/// Asserts that Tab reaches every button, box and link, and nothing else; Enter switches a series off and on; the keys
+/// of a chart show the text of its marks, and Escape hides it.
 fn is_driven_by_keys(browser: &Browser, name: &str, faults: &mut Faults) -> Result<(), String> {
-    // Who reads with a keyboard would not come to the end of more.
+    // A keyboard user would not reach the end of more.
     const LONGEST: usize = 400;
     let place = format!("{name}, keyboard");
     browser.show(View { width: 1280, height: HEIGHT, medium: Medium::Light })?;
@@ -383,7 +383,7 @@ fn is_driven_by_keys(browser: &Browser, name: &str, faults: &mut Faults) -> Resu
             &[],
         )?;
         browser.press(&[Key::Right])?;
-        // It is shown when the page has moved to where it is.
+        // It is visible when the page has scrolled to it.
         browser.settle()?;
         let shown = "const tip = document.getElementById('tip'), box = tip.getBoundingClientRect();
              return !tip.hidden && tip.textContent.length > 3 && box.left >= 0 && box.right <= innerWidth
@@ -396,7 +396,7 @@ fn is_driven_by_keys(browser: &Browser, name: &str, faults: &mut Faults) -> Resu
     Ok(())
 }
 
-/// What others called things is shown and not obeyed, and another program reads it as it was.
+/// Asserts that names are shown and do not run, and that another program reads them unchanged.
 fn takes_names_for_names(browser: &Browser, faults: &mut Faults) -> Result<(), String> {
     let place = "hostile";
     faults.unless(holds(browser, "return window.hacked === undefined")?, place, "a name ran");

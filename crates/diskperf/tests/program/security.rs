@@ -1,5 +1,5 @@
-//! What others could make of this program: borrowed rights, a store that others read, names that a terminal or a
-//! spreadsheet obeys, files without an end, programs that lie in the way of ours.
+//! Abuse of this program: borrowed rights, a store that others read, names that a terminal or a spreadsheet obeys,
+//! endless files, programs in place of ours.
 
 use std::fs::{self, File, Permissions};
 use std::io::Write;
@@ -16,7 +16,7 @@ use testkit::{Ended, is_root, skip};
 use crate::common::document::document;
 use crate::common::{Cli, program};
 
-/// The same, which ends whatever it reads: 124 is the status of a program that was ended.
+/// Runs the program under a time limit: 124 is the status if the time is over.
 fn in_time(folder: &Path, arguments: &[&str]) -> Ended {
     let program = program();
     let words = [&["300", program.to_str().expect("a plain path")], arguments].concat();
@@ -25,10 +25,10 @@ fn in_time(folder: &Path, arguments: &[&str]) -> Ended {
     ended
 }
 
-/// A user who is not root, and is nobody else.
+/// A user who is not root, and does not exist otherwise.
 const USER: u32 = 54321;
 
-/// Runs a program as that user, with all rights that its file has.
+/// Runs a program as that user, with all rights that its file gives.
 fn as_user(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
     let user = ["--reuid=54321", "--regid=54321", "--clear-groups", "--"];
     let words = [&user[..], &[program.to_str().expect("a plain path")], arguments].concat();
@@ -64,7 +64,7 @@ fn borrowed_rights_are_refused_before_anything_is_done() {
         set_rights(&copy, mode);
         calls.iter().for_each(|call| refuses(&as_user(&copy, folder.path(), call), how));
     }
-    // Also where root lends less than it has.
+    // Also if root passes on fewer rights than it has.
     chown(&copy, Some(USER), None).expect("given away");
     set_rights(&copy, 0o4755);
     calls.iter().for_each(|call| refuses(&testkit::run(&copy, folder.path(), call), "setuid of another"));
@@ -79,7 +79,7 @@ fn borrowed_rights_are_refused_before_anything_is_done() {
     assert_eq!(as_user(&copy, folder.path(), &["--version"]).status, Some(0));
 }
 
-/// A folder for data in which a store lies already, with the rights that a copy has.
+/// A data folder with an existing store, with the rights of a copy.
 fn data_with_store() -> (Cli, PathBuf, PathBuf) {
     let data = Cli::new();
     let folder = data.path().join("diskperf");
@@ -110,7 +110,7 @@ fn a_store_that_others_could_read_is_closed_to_them() {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert_eq!((rights(&folder), rights(&store)), (0o700, 0o600));
 
-    // One that a person named lies where that person wants it, among others that may read it.
+    // A store that the user names stays where the user wants it, among others who may read it.
     let named = data.path().join("shared.sqlite");
     fs::copy(&store, &named).expect("a copy");
     set_rights(&named, 0o664);
@@ -127,13 +127,13 @@ fn under_sudo_only_what_belongs_to_the_caller_is_changed() {
     }
     let (data, folder, store) = data_with_store();
     let sudo = [("SUDO_UID", "54321"), ("SUDO_GID", "54321")];
-    // It belongs to root, and a user who chooses what lies where does not have root change its rights.
+    // It belongs to root. A user who chooses the files there cannot make root change its rights.
     assert_eq!(stored(&data, &sudo).status, Some(0));
     assert_eq!((rights(&folder), rights(&store)), (0o755, 0o664));
     [&folder, &store].into_iter().for_each(|path| chown(path, Some(USER), Some(USER)).expect("given away"));
     assert_eq!(stored(&data, &sudo).status, Some(0));
     assert_eq!((rights(&folder), rights(&store)), (0o700, 0o600));
-    // A link in the place of the folder is not followed when that is made.
+    // A link in place of the folder is not followed when the folder is created.
     let elsewhere = Cli::new();
     let linked = Cli::new();
     std::os::unix::fs::symlink(elsewhere.path().join("nowhere"), linked.path().join("diskperf")).expect("a link");
@@ -142,7 +142,7 @@ fn under_sudo_only_what_belongs_to_the_caller_is_changed() {
     assert_eq!(elsewhere.names(), Vec::<String>::new());
 }
 
-/// Nothing that a terminal obeys, and no line that a name began.
+/// Asserts that the output has no control characters, and no line that a name began.
 fn is_plain(ended: &Ended, what: &str) {
     let obeyed = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
     assert!(!ended.out.contains(obeyed), "{what}: {:?}", ended.out);
@@ -152,10 +152,10 @@ fn is_plain(ended: &Ended, what: &str) {
     }
 }
 
-/// A name as an enemy gives it: it clears the screen, begins a line, and turns the words around.
+/// A hostile name: it clears the screen, begins a line, and reverses the words.
 const NAME: &str = "a\u{1b}[2J\u{9b}31m\nforged\r\u{7f}\u{202e}<b>|=1";
 
-/// What Markdown reads: all but what stands between fences, where nothing is obeyed.
+/// The part that Markdown interprets: all text outside of fences.
 fn outside(markdown: &str) -> String {
     markdown.split("```").step_by(2).collect()
 }
@@ -168,7 +168,7 @@ fn a_terminal_obeys_no_name() {
     let target = target.to_str().expect("a plain path");
     let store = ["--store", "store.sqlite"];
     let with_store = |arguments: &[&str]| folder.run(&[arguments, &store].concat());
-    // What is measured, stored and printed in any way.
+    // A run, its store, and all output formats.
     let ended = with_store(&["run", "smoke", target, "--rounds", "1"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     is_plain(&ended, "run");
@@ -193,10 +193,10 @@ fn a_terminal_obeys_no_name() {
         is_plain(&ended, layout);
         assert!(!outside(&ended.out).contains("<b>|=1"), "{}", ended.out);
     }
-    // JSON says it whole.
+    // JSON has the whole name.
     let whole = document(&with_store(&["show", "last", "--json"]));
     assert_eq!(whole["run"]["targets"][0]["name"], Value::from(target));
-    // The cells on it are still found by it.
+    // It still finds its cells.
     assert_eq!(with_store(&["explain", "last", target]).status, Some(0));
     // Errors, and a plan.
     let missing = format!("{target}/missing");
@@ -238,11 +238,11 @@ fn what_a_file_of_a_machine_or_a_document_says_is_no_command() {
         is_plain(&ended, &format!("{arguments:?}"));
         assert!(ended.err.contains("\\u{1b}[2J"), "{}", ended.err);
     }
-    // A word of any length is not repeated at any length.
+    // A long word is not repeated at full length.
     write("long.json", &format!("{{\"schema\": \"diskperf/{}\"}}", "x".repeat(1 << 20)));
     let ended = folder.run(&["show", "long.json"]);
     assert!(ended.status == Some(2) && ended.err.len() < 10_000, "{} bytes", ended.err.len());
-    // The document of a run, changed by hand in every word.
+    // The document of a run, with every word changed.
     let text = include_str!("../../../../docs/quick.json");
     let mut document: Value = serde_json::from_str(text).expect("a document");
     for key in ["host", "kernel"] {
@@ -345,7 +345,7 @@ fn what_has_no_end_is_not_read_to_its_end() {
             assert!(ended.err.contains("is not a results database of diskperf"), "{store}: {}", ended.err);
         }
     }
-    // A pipe that somebody writes to is read: a shell has one for what another command prints.
+    // A pipe with a writer is read: a shell has one for the output of another command.
     let mut child = testkit::command(&program())
         .args(["show", "/dev/stdin"])
         .stdin(Stdio::piped())
@@ -372,7 +372,7 @@ fn notes_of_what_to_restore_are_read_as_files_only() {
     testkit::copy_of_program(&program(), &copy);
     let run = [copy.to_str().expect("a plain path"), "run", "smoke", ".", "--rounds", "1"];
     let words = [&[&*runtime, "timeout", "300"], &run[..]].concat();
-    // Those of root lie in a folder of the machine, so this is another user's.
+    // Root's notes are in a folder of the machine, so this uses another user's.
     let ended = if is_root() {
         if !testkit::has_tool("setpriv") {
             return skip!("setpriv is not installed");

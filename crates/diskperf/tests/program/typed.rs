@@ -1,4 +1,4 @@
-//! The first things that somebody types who knows fio: sizes such as `4k`, and a path alone.
+//! The first words that a fio user types: sizes such as `4k`, and a path alone.
 
 use std::fs;
 
@@ -58,7 +58,7 @@ fn a_path_alone_is_run_quick_on_it() {
         (vec!["--only", "randread", "data"], vec!["data", "--only", "randread"]),
         (vec!["--seed=7", "data", "--rounds", "2"], vec!["data", "--seed", "7", "--rounds", "2"]),
         (vec!["data", "a=data/list"], vec!["data", "a=data/list"]),
-        // Behind a path, the name of a command is a path.
+        // After a path, the name of a command is a path.
         (vec!["data/list", "run"], vec!["data/list", "run"]),
         (vec!["./run"], vec!["./run"]),
         (vec!["file:/bin/true"], vec!["file:/bin/true"]),
@@ -79,10 +79,10 @@ fn a_path_alone_is_run_quick_on_it() {
         found["run"]["command"].as_array().expect("words").iter().filter_map(Value::as_str).collect();
     assert_eq!(command[1..4], ["run", "quick", "sim:flat"], "it can be repeated and resumed as it is written down");
     assert_eq!(found["run"]["preset"], "quick");
-    // A command of one's own takes the place of the preset here too.
+    // A command of the user replaces the preset here too.
     let own = cli.run(&["data", "--rounds", "1", "--", "true"]);
     assert!(own.status == Some(0) && own.out.contains("true"), "{}{}", own.out, own.err);
-    // The name of a command wins over a path, also behind options.
+    // The name of a command takes precedence over a path, also behind options.
     for words in [&["run"][..], &["run", "--json"]] {
         let refused = cli.run(words);
         assert!(refused.status == Some(2) && refused.err.contains("PRESET|JOB.toml"), "{}", refused.err);
@@ -90,7 +90,7 @@ fn a_path_alone_is_run_quick_on_it() {
     let refused = cli.run(&["--no-store", "run"]);
     assert_eq!(refused.status, Some(2), "{}", refused.err);
     assert!(refused.err.contains("run is a command") && refused.err.contains("./run"), "{}", refused.err);
-    // A word that is nothing.
+    // A word without any meaning.
     for (word, near) in [("runn", "diskperf run"), ("lits", "diskperf list"), ("xyzzy", "diskperf help")] {
         let refused = cli.run(&[word]);
         assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
@@ -162,13 +162,13 @@ fn usage_errors_are_documents_where_json_is_asked_for() {
         assert_eq!(found["cells"], json!([]), "{words:?}");
         let command = found["run"]["command"].as_array().expect("words").len();
         assert!(command > words.len(), "{words:?}");
-        // Without JSON nothing is on standard output.
+        // Without JSON, standard output is empty.
         let plain: Vec<&str> = words.into_iter().filter(|word| !word.contains("json") || word.contains('.')).collect();
         if !plain.contains(&"--format") && plain != ["resume"] {
             assert_eq!(cli.run(&plain).out, "", "{plain:?}");
         }
     }
-    // Words of a command of one's own ask for nothing.
+    // Words of a user's command do not ask for JSON.
     let refused = cli.run(&["run", "--bogus", "--", "ls", "--json"]);
     assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""));
     assert_eq!(cli.names(), [""; 0]);

@@ -1,4 +1,4 @@
-//! `--fill` and `--age`: file systems of our own that are used before they are measured, and nobody else's.
+//! `--fill` and `--age`: only file systems that diskperf made are filled and aged before they are measured.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,7 +12,7 @@ use testkit::need_disk;
 use crate::common::Cli;
 use crate::common::document::document;
 
-/// What is said of the targets of a run that went well.
+/// The descriptions of the targets of a run that must succeed.
 fn targets(cli: &Cli, words: &str) -> Vec<Value> {
     let ended = cli.typed(&format!("{words} --json"));
     assert_eq!(ended.status, Some(0), "{} {}", ended.out, ended.err);
@@ -21,7 +21,7 @@ fn targets(cli: &Cli, words: &str) -> Vec<Value> {
     document["run"]["targets"].as_array().expect("targets").clone()
 }
 
-/// How many files lie in the file system of an image, outside the folders of its own, and their bytes.
+/// The number of files in the file system of an image, outside of its own folders, and their bytes.
 fn files_in(image: &Path) -> (u64, u64) {
     let disk = LoopDisk::attach(image).expect("a loop device");
     let folder = image.parent().expect("a folder").join("mnt");
@@ -52,7 +52,7 @@ fn a_file_system_is_filled_and_changed_the_same_each_time_and_programs_run_besid
         let number = |key: &str| aged[key].as_u64().expect("a number");
         let kept = cli.path().join(info["image"]["kept_as"].as_str().expect("a name"));
         let (files, bytes) = files_in(&kept);
-        // The programs have removed theirs, and nothing else.
+        // The programs have removed only their own files.
         assert_eq!(files, number("files_made") - 25);
         assert!(bytes < number("written_bytes"), "{bytes}");
         assert!(bytes * 100 / info["image"]["bytes"].as_u64().expect("bytes") > 40, "{bytes}");

@@ -1,10 +1,10 @@
-//! What cells claim about their files in memory, and what a person may ask for.
+//! The claims of cells about their files in the page cache, and --cold and --warm.
 
 use serde_json::Value;
 
 use crate::common::Cli;
 
-/// What a cell claims: its program and phase, then the state of the cache.
+/// The claims of cells: program and phase, and the cache state.
 type Claims = Vec<(String, String)>;
 
 /// The claims of the smallest preset on a target.
@@ -17,7 +17,7 @@ fn claims(cli: &Cli, arguments: &[&str]) -> Claims {
     document["cells"].as_array().expect("cells").iter().map(claim).collect()
 }
 
-/// Phases that read through the cache what was there before.
+/// Phases that read existing data through the page cache.
 fn reads(phase: &str) -> bool {
     ["read_8192 read", "smallfb read", "largefb read", "copy copy", "local_mix"]
         .iter()
@@ -46,7 +46,7 @@ fn a_person_may_ask_for_cold_or_warm() {
         assert!(claims.iter().filter(|(phase, _)| reads(phase)).all(|(_, claim)| claim == state), "{claims:?}");
         let rewrite = claims.iter().find(|(phase, _)| phase == "rewrite_8192 rewrite");
         assert_eq!(rewrite.map(|(_, claim)| claim.as_str()), Some(state), "{claims:?}");
-        // What makes its file itself has none beforehand.
+        // A program that creates its file has none beforehand.
         assert!(claims.contains(&("write_8192 write".to_owned(), "unknown".to_owned())), "{claims:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! `file:PATH`: what is measured of a file that somebody has, and that it is left as it was.
+//! `file:PATH`: measures an existing file, and leaves it as it was.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use testkit::Ended;
 
 use crate::common::Cli;
 
-/// A folder with a file of so many bytes, called `data`.
+/// A folder with a file of this many bytes, called `data`.
 fn with_data(bytes: usize) -> (Cli, PathBuf) {
     let cli = Cli::new();
     let path = cli.path().join("data");
@@ -27,7 +27,7 @@ fn cell<'a>(cells: &'a [Value], program: &str) -> &'a Value {
 
 #[test]
 fn a_file_is_read_in_order_and_at_random_and_nothing_else() {
-    // Not a whole number of calls.
+    // Not a multiple of the size of a call.
     let (cli, path) = with_data((1 << 20) + 5000);
     let before = fs::metadata(&path).expect("the file").modified().expect("its time");
     let ended = cli.well(&["run", "quick", "file:data", "--rounds", "2", "--json"]);
@@ -36,7 +36,7 @@ fn a_file_is_read_in_order_and_at_random_and_nothing_else() {
     let read = cell(&cells, "read_8192");
     assert_eq!((&read["measured"], &read["parameters"]["file_bytes"]), (&true.into(), &(1 << 20).into()), "{read}");
     assert_eq!(read["rounds"][0]["bytes"], 1 << 20);
-    // What is in memory of somebody's file stays there, so nothing is claimed.
+    // Pages of an existing file stay in the page cache, so nothing is claimed.
     assert_eq!(read["state"]["cache"], "unknown");
     let random = cell(&cells, "randread");
     if random["measured"] == true {
@@ -73,7 +73,7 @@ fn the_programs_of_1983_read_a_file_together_with_nobody() {
     let ended = cli.well(&["run", "classic1983", "file:data", ".", "--size", "64KiB", "--json"]);
     let cells = cells(&ended);
     let measured: Vec<&Value> = cells.iter().filter(|cell| cell["measured"] == true).collect();
-    // One of the file, four of the folder, and none of both.
+    // One test of the file, four of the folder, and none of both.
     assert_eq!(measured.len(), 5, "{}", ended.out);
     assert!(cells.iter().all(|cell| cell["together"] == false), "{}", ended.out);
     let ended = cli.run(&["run", "classic1983", "file:data", ".", "--size", "64KiB", "--together"]);
