@@ -1,4 +1,4 @@
-//! The same stream, in both worlds, does the same: one body per behaviour, two arms.
+//! The same stream does the same in both worlds: one test per behaviour, with a part for each world.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -23,7 +23,7 @@ fn kernel_with(programs: usize, largest_call: u32, stop: bool) -> Posix {
     };
     let stations = (0..programs).map(|_| station()).collect();
     let mut world = Posix::new(stations, largest_call, 1, Arc::new(AtomicBool::new(stop))).expect("the kernel's world");
-    // What is compared here does not depend on what others do.
+    // The comparisons do not depend on other programs.
     world.wait_for_calm(Nanos::ZERO);
     world
 }
@@ -42,13 +42,13 @@ fn machines() -> Vec<(&'static str, Machine)> {
     names.map(|name| (name, described(name))).into()
 }
 
-/// The simulated machine that would be typed so.
+/// The simulated machine with this name on the command line.
 fn described(name: &str) -> Machine {
     let simulated = Simulated::read(name).expect("a machine");
     simulated.open(1, 0, Chance::default()).expect("a machine that can run one drive")
 }
 
-/// Every program there is, small, in every form that changes what it asks for.
+/// Small versions of all programs, in every form that changes their operations.
 fn programs() -> Vec<Program> {
     let mut programs: Vec<Program> =
         mckusick::Classic::ALL.into_iter().map(|classic| classic.program(96 * 1024)).collect();
@@ -84,7 +84,7 @@ fn programs() -> Vec<Program> {
     programs
 }
 
-/// Streams of reads and writes at places of their own.
+/// Streams of reads and writes at given offsets.
 fn at_places() -> Vec<Stream> {
     let (file, handle, block) = (Name::root(0), Handle::new(0), 4096);
     let create = Op::Create { name: file, handle, mode: Mode::default() };
@@ -96,12 +96,12 @@ fn at_places() -> Vec<Stream> {
         Stream::open(vec![create], Body::Places(laid)).then(vec![Op::Fsync { handle }]),
         Stream::open(vec![open], Body::Places(mixed)).then(vec![Op::Fdatasync { handle }, Op::Close { handle }]),
         Stream::open(vec![open], Body::Places(written)).then(vec![Op::Close { handle }, Op::Syncfs]),
-        // Beyond its end.
+        // Beyond the end of the file.
         Stream::open(vec![open], Body::Places(Places::in_order(false, handle, block, 60))),
     ]
 }
 
-/// What the streams did to an empty world, one after the other.
+/// The effects of the streams on an empty world, one after the other.
 fn done<W: World>(world: &mut W, issue: Issue) -> (Vec<Tally>, Census)
 where
     W::Fault: std::fmt::Debug,
@@ -109,7 +109,7 @@ where
     done_by(world, |_| issue)
 }
 
-/// The same, each issued in a way of its own.
+/// The same effects, if each stream is issued in its own way.
 fn done_by<W: World>(world: &mut W, issue: impl Fn(usize) -> Issue) -> (Vec<Tally>, Census)
 where
     W::Fault: std::fmt::Debug,
@@ -124,7 +124,7 @@ where
 
 #[test]
 fn copies_from_and_to_mapped_memory_have_the_effect_of_calls() {
-    // The first makes the file.
+    // The first stream creates the file.
     let mapped = |index: usize| if index == 0 { Issue::InTurn } else { Issue::Mapped };
     let expected = done(&mut kernel(4096), Issue::InTurn);
     assert_eq!(done_by(&mut kernel(4096), mapped), expected);
@@ -143,7 +143,7 @@ fn several_at_once_have_the_effect_of_one_after_the_other() {
     assert_eq!(reason, Some(Reason::Short(0)));
     for (depth, polled) in [(1, false), (7, false), (64, false), (7, true)] {
         let overlap = Overlap { depth, largest: 4096, writes: true, polled };
-        // All that was under way when one failed counts, and so may differ.
+        // All operations in flight when one failed count, so the tallies may differ.
         let whole = |(tallies, census): &(Vec<Tally>, Census)| (tallies[..3].to_vec(), *census);
         let found = done(&mut kernel(4096), Issue::Overlapping(overlap));
         assert_eq!(whole(&found), whole(&expected), "depth {depth}");
@@ -155,7 +155,7 @@ fn several_at_once_have_the_effect_of_one_after_the_other() {
     }
 }
 
-/// What a phase did, apart from how long it took.
+/// The effects of the phases, without their times.
 fn deeds(performance: &Performance) -> Vec<(Tally, Census)> {
     performance.phases.iter().map(|phase| (phase.tally(), phase.census())).collect()
 }
@@ -236,8 +236,8 @@ fn simulated_time_is_the_same_every_time() {
     }
 }
 
-/// A disk simple enough to check by hand: 8 KiB at one byte a microsecond are 8.192 ms, a call costs 0.5 ms
-/// of CPU and 0.4 us a byte, and the first access of a file one seek of 10 ms.
+/// A disk simple enough to check by hand: 8 KiB at one byte per microsecond take 8.192 ms, a call costs 0.5 ms of CPU
+/// and 0.4 us per byte, and the first access to a file is one seek of 10 ms.
 #[test]
 fn the_flat_disk_keeps_its_arithmetic() {
     let program = mckusick::Classic::Write8192.program(16 * 1024);
@@ -263,7 +263,7 @@ fn two_programs_at_once_do_what_each_does_alone() {
     let mut simulated = Machine::named("flat", 2).expect("the simplest machine");
     let Ok(spans) = simulated.run(&mut [steps.clone(), steps.clone()], &mut tallies);
     assert_eq!((written(&tallies), spans.len()), ([256 * 1024; 2], 2));
-    // One CPU and one disk serve both in turn, so neither is done at the half.
+    // One CPU and one disk serve both in turn, so neither is finished after half of the time.
     assert!(spans[0].elapsed().0 * 10 > spans[1].elapsed().0 * 9);
 }
 
@@ -295,7 +295,7 @@ fn a_program_told_to_stop_stops_at_the_next_op() {
     assert_eq!(stopped.failure.reason, Reason::Interrupted);
 }
 
-/// Keeps every outcome, and whether the moments it saw were in order.
+/// Keeps every outcome, and whether the observed times were in order.
 #[derive(Default)]
 struct Outcomes {
     all: Vec<Result<u32, Reason>>,
@@ -311,7 +311,7 @@ impl<C> Recorder<C> for Outcomes {
     }
 }
 
-/// Runs op after op, whatever fails, and says how each ended and what is left.
+/// Runs op after op, also after failures. Returns the outcome of each, and the files that are left.
 fn outcomes<W: World>(world: &mut W, ops: &[Op]) -> (Vec<Result<u32, Reason>>, Census)
 where
     W::Fault: std::fmt::Debug,
@@ -324,7 +324,7 @@ where
     (recorder.all, world.census(0).expect("a census"))
 }
 
-/// Each handle is a file of its own: a ninth could only be one of the eight again.
+/// Each handle is a separate file: a ninth could only be one of the eight again.
 #[test]
 fn a_program_has_eight_handles_in_both_worlds() {
     let handles = || (0..HANDLES as u8).map(Handle::new);
@@ -380,7 +380,7 @@ fn any_op() -> impl Strategy<Value = Op> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
-    /// Right or wrong, an op ends the same way on the kernel and on the machine.
+    /// Valid or not, an op has the same outcome on the kernel and on the machine.
     #[test]
     fn any_sequence_of_ops_ends_the_same_way(ops in prop::collection::vec(any_op(), 1..80)) {
         let (real, left) = outcomes(&mut kernel(8192), &ops);

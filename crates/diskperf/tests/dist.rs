@@ -1,5 +1,5 @@
-//! The program as it is handed out, and its package: everything is in it, and it does the same as the one just built.
-//! `cargo xtask test` makes them and runs this again.
+//! The distributed program and its package: both are complete, and do the same as the program just built. `cargo xtask
+//! test` makes them and runs this test again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use testkit::{Ended, names_in, skip};
 
-/// Says that there is nothing to test, where nothing was made.
+/// Skips the test if there is no such file.
 macro_rules! made {
     ($end:expr) => {
         match testkit::handed_out($end) {
@@ -46,8 +46,8 @@ fn it_measures_stores_and_explains() {
     assert_eq!(names_in(folder.path()), [""; 0]);
 }
 
-/// The clock that every operation is timed by lies in memory that the kernel shares, which a static program must find
-/// by itself: else each reading is a call, and costs more than what is timed.
+/// The clock for every operation is in memory that the kernel shares (vDSO), which a static program must find by
+/// itself. Otherwise each reading is a system call, and costs more than the timed operation.
 #[test]
 fn it_reads_the_clock_without_a_call() {
     let program = made!(testkit::PROGRAM_END);
@@ -61,11 +61,11 @@ fn it_reads_the_clock_without_a_call() {
     let ran = well(&testkit::tool("strace").expect("it is there"), folder.path(), &[&strace[..], &load].concat());
     let operations = cells(&ran)[0]["rounds"][0]["ops"].as_u64().expect("operations");
     let calls = fs::read_to_string(folder.path().join("calls")).expect("what it asked for").lines().count() as u64;
-    // Clocks of processors are calls; they are read a few times in each phase.
+    // Reading a CPU-time clock is a call; these are read a few times in each phase.
     assert!(calls < 1_000 && operations > 100 * calls, "{calls} calls for {operations} operations");
 }
 
-/// Help, manual pages, completions, schemas and machines are in the program, in every build the same.
+/// Help, manual pages, completions, schemas and machines are in the program, and are the same in every build.
 #[test]
 fn all_that_it_prints_of_itself_is_in_it() {
     let program = made!(testkit::PROGRAM_END);
@@ -86,7 +86,7 @@ fn all_that_it_prints_of_itself_is_in_it() {
     }
 }
 
-/// The same, but for the last digits of what is no whole number.
+/// True if the values are equal, except the last digits of numbers that are not whole.
 fn agree(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Array(one), Value::Array(other)) => {
@@ -104,8 +104,8 @@ fn agree(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Whatever C library it has: the simulator computes in integers, and of what is computed of its times only logarithms
-/// differ, in the sixteenth digit.
+/// For any C library: the simulator computes in integers, and only logarithms of its times differ, in the sixteenth
+/// digit.
 #[test]
 fn the_same_machine_gives_the_same_figures_in_every_build() {
     let program = made!(testkit::PROGRAM_END);
@@ -129,7 +129,7 @@ fn the_package_holds_the_same_program_with_pages_and_completions() {
     let package = package.to_str().expect("a path in UTF-8");
     let field = |name: &str| well(&dpkg, folder.path(), &["--field", package, name]).out.trim().to_owned();
     assert_eq!(["Package", "Version", "Depends"].map(field), ["diskperf", env!("CARGO_PKG_VERSION"), ""]);
-    // Every file, whose it is, and its rights.
+    // The owner and the rights of every file.
     let listed = well(&dpkg, folder.path(), &["--contents", package]).out;
     for line in listed.lines() {
         let rights = if line.ends_with('/') { "drwxr-xr-x" } else { "-rw" };

@@ -64,7 +64,7 @@ fn read(page: &str) -> String {
     fs::read_to_string(root().join(page)).expect("the page")
 }
 
-/// A command of a block, and what it is said to print.
+/// A command of a block, and the output in the page.
 #[derive(Clone, Debug, Default)]
 struct Call {
     command: String,
@@ -74,7 +74,7 @@ struct Call {
 /// A piece of a page.
 #[derive(Clone, Debug)]
 enum Piece {
-    /// Lines that are no block.
+    /// Lines outside of blocks.
     Text(String),
     /// A block: whether it is measured, the command that is run instead of the first, and its calls.
     Block { measured: bool, checked_with: Option<String>, calls: Vec<Call> },
@@ -110,7 +110,7 @@ fn pieces(page: &str, text: &str) -> Vec<Piece> {
     pieces
 }
 
-/// The page again.
+/// Joins the pieces to a page.
 fn together(pieces: &[Piece]) -> String {
     let piece = |piece: &Piece| match piece {
         Piece::Text(text) => text.clone(),
@@ -122,12 +122,12 @@ fn together(pieces: &[Piece]) -> String {
     pieces.iter().map(piece).collect()
 }
 
-/// Where the commands of a page run.
+/// The folders in which the commands of a page run.
 struct Ground {
-    /// Its own, and which it is.
+    /// The temporary folder, and the current directory of the commands.
     folder: TempDir,
     stands_in: PathBuf,
-    /// Programs and the store, apart from what the commands see.
+    /// Programs and the database, where the commands do not see them.
     beside: TempDir,
 }
 
@@ -144,7 +144,7 @@ impl Ground {
         ground
     }
 
-    /// What a command prints, on both streams.
+    /// The output of a command, on both streams.
     fn prints(&self, command: &str) -> String {
         let path = env::join_paths(
             [self.beside.path().to_owned()]
@@ -169,7 +169,7 @@ fn pictures(text: &str) -> impl Iterator<Item = &str> {
     targets.filter(|target| target.ends_with(".svg"))
 }
 
-/// Runs a page and returns the differences in words. If `writes`, updates the page and its pictures.
+/// Runs a page and returns the differences as text. If `writes`, updates the page and its pictures.
 fn check(page: &str, writes: bool) -> Vec<String> {
     let path = root().join(page);
     let text = fs::read_to_string(&path).expect("the page");
@@ -238,7 +238,7 @@ const RECORDED: [(&str, &str); 3] = [
     ),
 ];
 
-/// Measures the runs that pages show, and keeps them without what tells whose machine it was.
+/// Measures the runs that pages show, and keeps them without anything that identifies the machine.
 fn record() {
     let ground = Ground::of("README.md");
     for (name, command) in RECORDED {

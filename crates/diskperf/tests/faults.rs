@@ -1,6 +1,6 @@
-//! Real faults, each made by the kernel: a disk that fills up, breaks, lies or goes away, a file system that is taken
-//! away, and a process that gets no more of something. What is measured already is kept; what was hit is `n.m.` and
-//! says why; nothing is left behind; the exit status and the one JSON document say how it ended.
+//! Real faults, each made by the kernel: a disk that fills up, breaks, lies or goes away; a file system that is
+//! removed; a process that reaches a limit. Finished results are kept; those that the fault hit are `n.m.` with a
+//! reason; nothing is left behind; the exit status and the one JSON document report the end.
 
 mod common;
 
@@ -28,7 +28,7 @@ use common::{Cli, program, remarks, text};
 
 const MIB: u64 = 1 << 20;
 
-/// Says why there can be no disk here that breaks, if there cannot.
+/// Skips the test, with the reason, if there can be no breaking disk here.
 macro_rules! need {
     ($($tool:expr),*) => {
         need_disk!($($tool),*);
@@ -43,14 +43,14 @@ fn smoke(folder: &Path, arguments: &[&str]) -> Ended {
     testkit::run(&program(), folder, &[&["run", "smoke", "--json"], arguments].concat())
 }
 
-/// Holds a run still, and comes back when it stands still.
+/// Stops a run with this signal, and returns once it is stopped.
 fn hold(run: &mut Running, signal: Signal) {
     run.signal(signal);
     let status = format!("/proc/{}/status", run.child().id());
     soon("it stands still", || fs::read_to_string(&status).is_ok_and(|status| status.contains("T (stopped)")));
 }
 
-/// None of these cells has a figure, and each says one of these words.
+/// Asserts that none of these cells has a figure, and that each has one of these words as its reason.
 fn void(cells: &[&Value], words: &[&str]) {
     for cell in cells {
         assert!(cell["measured"] == false && cell["rate"].is_null(), "{cell:#}");
@@ -60,8 +60,8 @@ fn void(cells: &[&Value], words: &[&str]) {
     }
 }
 
-/// The document of a run that failed, whose first problem is in this program and phase, on this target, and which says
-/// so on standard error too.
+/// The document of a run that failed. Its first problem is in this program and phase, on this target, and is also on
+/// standard error.
 fn failed(ended: &Ended, target: &str, program: &str, phase: &str, word: &str) -> Value {
     let (document, problem) = failure(ended, target, program);
     assert_eq!(problem["phase"], phase, "{problem:#}");
@@ -69,14 +69,14 @@ fn failed(ended: &Ended, target: &str, program: &str, phase: &str, word: &str) -
     document
 }
 
-/// The document of a run that failed, and the problem of this program on this target, which standard error states too.
+/// The document of a run that failed, and the problem of this program on this target, which is also on standard error.
 fn failure(ended: &Ended, target: &str, program: &str) -> (Value, Value) {
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     let document = document(ended);
     let problems = document["errors"].as_array().expect("errors");
     let problem = problems.iter().find(|problem| problem["program"] == program && problem["target"] == target);
     let problem = problem.unwrap_or_else(|| panic!("{program} on {target}: {problems:#?}")).clone();
-    // A program that failed while it was prepared was in none of its phases.
+    // A program that failed during its preparation was in none of its phases.
     let phase = problem["phase"].as_str().map_or_else(String::new, |phase| format!(", {phase}"));
     let message = problem["message"].as_str().expect("a message");
     let said = format!("error: {program}{phase} on {target}: {message}");
@@ -113,7 +113,7 @@ impl BadFile {
     }
 }
 
-/// An ext4 on a disk that can be broken, mounted on a folder that only this thread and what it starts can see.
+/// An ext4 on a disk that can be broken, mounted on a folder that only this thread and its children can see.
 struct BadDisk {
     mount: PathBuf,
     device: Option<LoopDisk>,
@@ -141,7 +141,7 @@ impl BadDisk {
         use_tool("mount", &["-o", "errors=remount-ro", self.node(), text(&self.mount)]);
     }
 
-    /// The words that measure a good folder and this disk in turn.
+    /// The arguments that measure a good folder and this disk in turn.
     fn targets(&self) -> [String; 2] {
         [format!("good={}", self.good.path().display()), format!("bad={}", self.mount.display())]
     }
@@ -150,7 +150,7 @@ impl BadDisk {
         names_in(&self.mount).into_iter().filter(|name| name != "lost+found").collect()
     }
 
-    /// What becomes of a run on both where this is done to the disk in its middle: while it stands still.
+    /// The end of a run on both targets, during which this is done to the disk while the run is stopped.
     fn in_mid_run(&self, programs: &[&str], rounds: &str, deed: impl FnOnce()) -> Ended {
         let targets = self.targets();
         let targets = [targets[0].as_str(), targets[1].as_str(), "--rounds", rounds];
@@ -167,15 +167,15 @@ impl BadDisk {
 
 impl Drop for BadDisk {
     fn drop(&mut self) {
-        // Where a test has unmounted it, there is nothing to be unmounted.
+        // A test may have unmounted it already.
         testkit::run(Path::new("umount"), Path::new("/"), &["-l", text(&self.mount)]);
         self.device = None;
         assert!(thread::panicking() || names_in(self.good.path()).is_empty(), "{:?}", names_in(self.good.path()));
     }
 }
 
-/// Another program fills the disk after it was looked whether there is room: while the run tells what it will write, to
-/// somebody who does not listen yet.
+/// Another program fills the disk after the check of its room: while the run announces its writes, into a pipe that is
+/// not read yet.
 #[test]
 fn no_space_left() {
     need!("mkfs.ext4");
@@ -189,7 +189,7 @@ fn no_space_left() {
     command.args(["run", "smoke", "--size", "4MiB", "--only", "commit", "--only", "write_8192", "--json"]);
     command.current_dir(ground.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(mouth);
     let mut run = Running(Some(command.spawn().expect("diskperf starts")));
-    // It holds the end of the pipe, too.
+    // The command holds the end of the pipe, too.
     drop(command);
     // The number of the call, then its first argument: standard error.
     let call = format!("/proc/{}/syscall", run.child().id());
@@ -197,7 +197,7 @@ fn no_space_left() {
     soon("it tells what it will write", is_talking);
     let free = rustix::fs::statvfs(ground.path()).expect("space");
     let filler = File::create(ground.path().join("filler")).expect("a file");
-    // With what is kept for root, but for what ext4 keeps for itself: 2 % (Documentation/admin-guide/ext4.rst).
+    // With root's reserve, but without the reserve of ext4 itself: 2 % (Documentation/admin-guide/ext4.rst).
     let most = (free.f_bfree * free.f_frsize).saturating_sub(3 * MIB);
     rustix::fs::fallocate(&filler, rustix::fs::FallocateFlags::empty(), 0, most).expect("it is filled");
     let said = thread::spawn(move || {
@@ -242,7 +242,7 @@ fn a_file_that_may_not_be_so_large() {
     assert_eq!(folder.names(), [""; 0]);
 }
 
-/// A file whose place at 1 MiB is bad; what comes from other places is measured.
+/// A file with a bad block at 1 MiB; data at other offsets are measured.
 #[test]
 fn reading_what_is_bad_short_or_broken_off() {
     need!();
@@ -252,18 +252,18 @@ fn reading_what_is_bad_short_or_broken_off() {
         smoke(file.folder.path(), &[&[target.as_str(), "--cold", "--seed", "1", "--size", "2MiB"], program].concat())
     };
     let bad = MIB..MIB + 1;
-    // Read through the page cache, and a block that the random reads of this seed do not meet.
+    // Read through the page cache. The random reads of this seed do not meet the bad block.
     file.turn(bad, Bad::Fails(Errno::IO));
     let document = failed(&run(&[]), "bad", "read_8192", "read", "input/output error");
     void(&cells(&document, "bad", "read_8192"), &["input/output error"]);
     kept(&cells(&document, "bad", "randread"), 2);
-    // Past the page cache, wherever they read.
+    // Past the page cache, at any offset.
     for (bad, word) in [(Bad::Short, "bytes moved"), (Bad::Fails(Errno::INTR), "a signal broke the call off")] {
         file.turn(0..2 * MIB, bad);
         let document = failed(&run(&["--only", "randread"]), "bad", "randread", "randread", word);
         void(&cells(&document, "bad", "randread"), &[word]);
     }
-    // Each error by its name; an aligned read that is called invalid was not misaligned.
+    // Each error has its name; EINVAL for an aligned read is not taken for a misalignment.
     for (errno, name) in [
         (Errno::INVAL, "EINVAL"),
         (Errno::IO, "EIO"),
@@ -281,7 +281,7 @@ fn reading_what_is_bad_short_or_broken_off() {
         assert!(!message.contains("aligned"), "{message}");
         void(&cells(&document, "bad", "randread"), &[name]);
     }
-    // Somebody makes the file shorter than it was when it was looked at.
+    // Another program truncates the file after diskperf looked at it.
     file.fuse.turn(Knobs::default());
     let mut long = start(file.folder.path(), &["file:below", "--cold", "--size", "2MiB", "--rounds", "100000"]);
     let shown = format!("/proc/{}/fd", long.child().id());
@@ -300,7 +300,7 @@ fn reading_what_is_bad_short_or_broken_off() {
     );
 }
 
-/// Calls in the middle of a program bring less than they were to, or are broken off: tracing makes their answers.
+/// Calls in the middle of a program return less than they should, or are interrupted: strace changes their results.
 #[test]
 fn writing_short_and_broken_off() {
     let folder = Cli::new();
@@ -325,7 +325,7 @@ fn writing_short_and_broken_off() {
     }
 }
 
-/// The disk answers every write well and keeps none: what is read back is not what was written.
+/// The disk acknowledges every write and keeps none: the data read back are not those written.
 #[test]
 fn stale_content() {
     need!("mkfs.ext4", "mount", "umount");
@@ -359,7 +359,7 @@ fn a_file_system_gone_read_only() {
     let disk = BadDisk::new();
     let device = disk.node().trim_start_matches("/dev/").to_owned();
     let ended = disk.in_mid_run(&["--only", "commit"], "20", || {
-        // As ext4 does where it finds itself damaged.
+        // As ext4 does if it finds itself damaged.
         fs::write(format!("/sys/fs/ext4/{device}/trigger_fs_error"), "1").expect("an error");
     });
     // The first operation after the remount fails: a call of a phase, or the removal of the previous round's files.
@@ -367,11 +367,11 @@ fn a_file_system_gone_read_only() {
     assert!(problem["phase"].is_null() || problem["phase"] == "commit", "{problem:#}");
     kept(&cells(&document, "good", ""), 20);
     void(&cells(&document, "bad", ""), &["read-only file system", "Read-only file system"]);
-    // diskperf names the folder that it cannot remove any more.
+    // diskperf names the folder that it cannot remove.
     let [left] = &disk.folders()[..] else { panic!("{:?}", disk.folders()) };
     let said = format!("cannot remove the private folder {}: Read-only file system", disk.mount.join(left).display());
     assert!(ended.err.contains(&said), "{said}: {}", ended.err);
-    // The hint is a command that finds it, and removes it after a yes, once the disk is well again.
+    // The hint is a command that finds it, and removes it after a yes, once the disk works again.
     let hint = ended.err.lines().find_map(|line| line.split_once("hint: when the device is writable again, run: "));
     let hint = hint.unwrap_or_else(|| panic!("no hint: {}", ended.err)).1;
     let words = shlex::split(hint).expect("words");
@@ -406,12 +406,12 @@ fn a_file_system_unmounted_under_a_run() {
     assert!(ended.err.contains("hint: the target was removed or unmounted while it was measured"), "{}", ended.err);
     kept(&cells(&document, "good", ""), 20);
     void(&cells(&document, "bad", ""), &["No such file", "Stale file handle"]);
-    // What was on it is gone with the run, although no path led there any more.
+    // Its files are removed with the run, although no path led there any more.
     disk.mount();
     assert_eq!(disk.folders(), [""; 0]);
 }
 
-/// Held still in the middle of a phase: that time is in no figure.
+/// Stopped in the middle of a phase: that time is in no figure.
 #[test]
 fn held_still_and_let_go_on() {
     need!("mkfs.ext4", "mount", "umount");

@@ -1,6 +1,5 @@
-//! The guard as a person meets it: published accidents replayed by their numbers, what has to be said before a
-//! device is overwritten, and what is left of it afterwards. What the guard sees of devices is tested one by one in
-//! `crates/kernel/tests/guard.rs`.
+//! The guard as a user meets it: published accidents repeated by their numbers, the consent that is needed before a
+//! device is overwritten, and the leftovers on it. `crates/kernel/tests/guard.rs` tests each finding about devices.
 
 use std::fs;
 use std::io::Write;
@@ -33,7 +32,7 @@ fn bytes(disk: &Disk) -> Vec<u8> {
     fs::read(&disk.file).expect("its bytes")
 }
 
-/// The command is refused with this status, says these words and a hint, and leaves every byte.
+/// Asserts that the command is refused with this status, these words and a hint, and leaves every byte.
 fn refuses(disk: &Disk, status: i32, arguments: &[&str], words: &[&str]) -> Ended {
     let before = bytes(disk);
     let ended = run(disk, arguments);
@@ -45,13 +44,13 @@ fn refuses(disk: &Disk, status: i32, arguments: &[&str], words: &[&str]) -> Ende
     ended
 }
 
-/// Nothing tells that anything was ever made on it.
+/// Asserts that the device looks as if it had never been used.
 fn holds_nothing(disk: &Disk) {
     let inspected = kernel::guard::inspect(disk.node()).expect("it can be looked at");
     assert_eq!(inspected.reasons(), []);
 }
 
-/// Nothing tells of a file system on it, and data that a person let go may be left.
+/// Asserts that there are no signs of a file system on it. Data that the user gave up may be left.
 fn holds_no_file_system(disk: &Disk) {
     let inspected = kernel::guard::inspect(disk.node()).expect("it can be looked at");
     let is_data = |reason: &Reason| reason.to_string() == "it holds data of no known format";
@@ -62,14 +61,14 @@ fn is_ext4(disk: &Disk) -> bool {
     bytes(disk)[1024 + 0x38..][..2] == [0x53, 0xEF]
 }
 
-/// Mounts a device beside the disk's file, to be read only.
+/// Mounts a device in the folder of the disk's file, read-only.
 fn mounted(node: &Path, disk: &Disk) -> Mounted {
     Mounted::at(node, Path::new(&disk.folder("mount")), "ro")
 }
 
 const BOOT: (u64, &[u8]) = (510, &[0x55, 0xAA]);
 
-/// axboe/fio#1007: a command copied from somewhere names a disk that is mounted.
+/// axboe/fio#1007: a command copied from elsewhere names a mounted disk.
 #[test]
 fn fio_1007_a_mounted_device() {
     need_disk!("mkfs.ext4", "mount", "umount");
@@ -78,7 +77,7 @@ fn fio_1007_a_mounted_device() {
     let mounted = mounted(disk.node(), &disk);
     let said = format!("it is mounted at {}", mounted.path().display());
     refuses(&disk, 3, &["run", "smoke", &target(&disk, "ext4")], &[&said, "hint: unmount it: umount "]);
-    // Whatever else is said.
+    // With any options.
     refuses(&disk, 3, &["run", "smoke", &target(&disk, "ext4"), "--destroy-data", "--confirm", "16 MiB"], &[&said]);
     refuses(&disk, 3, &["run", "smoke", &target(&disk, "ext4"), "--destroy-data", "--dry-run"], &[&said]);
     refuses(&disk, 2, &["run", "smoke", disk.text()], &["is a block device"]);
@@ -88,9 +87,9 @@ fn fio_1007_a_mounted_device() {
     refuses(&disk, 3, &["copy", "/etc/passwd", disk.text()], &["is a device, and this would overwrite it"]);
 }
 
-/// axboe/fio#1382: the disk of a mounted partition. The kernel here gives loop devices no partitions: that of a
-/// recorded machine is in `crates/kernel/src/guard/decide/tests.rs`. What stands for it is a device on which another
-/// lies that is mounted.
+/// axboe/fio#1382: the disk of a mounted partition. Loop devices have no partitions in this kernel:
+/// `crates/kernel/src/guard/decide/tests.rs` has those of a recorded machine. Here, a device below a mounted one
+/// replaces it.
 #[test]
 fn fio_1382_a_device_below_a_mounted_one() {
     need_disk!("mkfs.ext4", "mount", "umount");
@@ -102,7 +101,7 @@ fn fio_1382_a_device_below_a_mounted_one() {
     refuses(&disk, 3, &["run", "smoke", &target(&disk, "ext4"), "--destroy-data", "--confirm", "16 MiB"], &[&said]);
 }
 
-/// axboe/fio#1550: fio overwrites a raw device that holds data without asking.
+/// axboe/fio#1550: fio overwrites a raw device with data on it without asking.
 #[test]
 fn fio_1550_a_device_that_holds_data_is_asked_for() {
     need_disk!("mkfs.ext4");
@@ -111,7 +110,7 @@ fn fio_1550_a_device_that_holds_data_is_asked_for() {
     let target = target(&disk, "ext4");
     let says = ["it holds ext4 \"photos\"", "--destroy-data --confirm '16 MiB'"];
     refuses(&disk, 3, &["run", "smoke", &target], &says);
-    // One document, also of what was refused.
+    // Exactly one document, also for a refusal.
     let ended = refuses(&disk, 3, &["run", "smoke", &target, "--json"], &says);
     let document: Value = serde_json::from_str(&ended.out).expect("a document");
     assert!(document["errors"][0]["message"].as_str().is_some_and(|message| message.contains("it holds ext4")));
@@ -133,7 +132,7 @@ fn fio_1550_a_device_that_holds_data_is_asked_for() {
     holds_no_file_system(&disk);
 }
 
-/// Two disks with the same model and size: one `--confirm` names one of them.
+/// Two disks with the same model and size: one `--confirm` names only one of them.
 #[test]
 fn each_device_is_named_by_words_of_its_own() {
     need_disk!("mkfs.ext4");
@@ -187,7 +186,7 @@ fn a_person_types_what_is_printed_on_the_device() {
 fn without_rights_the_way_to_get_them_is_said() {
     need_disk!("setpriv");
     let disk = Disk::new(16 * MIB);
-    // Where another user finds the program, whatever the rights of the folders it was built in.
+    // A path at which another user can run the program, whatever the rights of its build folder.
     let copy = disk.folder.path().join("diskperf");
     testkit::copy_of_program(&program(), &copy);
     for path in [copy.as_path(), disk.folder.path()] {
@@ -205,7 +204,7 @@ fn without_rights_the_way_to_get_them_is_said() {
     holds_nothing(&disk);
 }
 
-/// axboe/fio#1637: a partition table, or a file system, is overwritten without being forced to.
+/// axboe/fio#1637: a partition table, or a file system, is overwritten without an option that forces it.
 #[test]
 fn fio_1637_a_partition_table() {
     need_disk!("mkfs.ext4");
@@ -222,7 +221,7 @@ fn fio_1637_a_partition_table() {
     }
 }
 
-/// axboe/fio#150: the boot sector went with the writes, and the boot loader with it.
+/// axboe/fio#150: the writes destroyed the boot sector, and the boot loader with it.
 #[test]
 fn fio_150_a_boot_sector() {
     need_disk!();
@@ -231,7 +230,7 @@ fn fio_150_a_boot_sector() {
     refuses(&disk, 3, &["write_8192", disk.text()], &["is a device"]);
 }
 
-/// louwrentius/fio-plot#23: any test that writes, on a device, without a warning.
+/// louwrentius/fio-plot#23: any test that writes overwrites a device without a warning.
 #[test]
 fn fio_plot_23_no_preset_writes_to_a_device() {
     need_disk!();
@@ -242,7 +241,7 @@ fn fio_plot_23_no_preset_writes_to_a_device() {
     }
 }
 
-/// tytso/e2fsprogs#241: a drive with NTFS on it, which this system cannot even mount.
+/// tytso/e2fsprogs#241: a drive with NTFS, which this system cannot even mount.
 #[test]
 fn e2fsprogs_241_a_file_system_of_another_system() {
     need_disk!();
@@ -250,8 +249,8 @@ fn e2fsprogs_241_a_file_system_of_another_system() {
     refuses(&disk, 3, &["run", "smoke", &target(&disk, "ext4")], &["it holds ntfs"]);
 }
 
-/// Starosdev/scrutiny#228: every disk that is found is tested, also the members of pools that no list of mounts
-/// shows; and before that (#219) a file was made in /dev.
+/// Starosdev/scrutiny#228: it tests every disk that it finds, also the members of pools, which no list of mounts shows.
+/// Before that (#219), it created a file in /dev.
 #[test]
 fn scrutiny_228_a_member_of_a_pool() {
     need_disk!();
@@ -267,7 +266,7 @@ fn scrutiny_228_a_member_of_a_pool() {
     }
 }
 
-/// Probed of fio: the file behind a mounted loop device is written to.
+/// Seen in fio: it writes to the file behind a mounted loop device.
 #[test]
 fn a_file_that_a_loop_device_shows_is_no_file_to_write_to() {
     need_disk!();
@@ -354,7 +353,7 @@ fn a_file_system_is_left_there_where_it_is_to_be_kept() {
     assert!(ended.err.contains(&format!("on {}", disk.text())) && is_ext4(&disk), "{}", ended.err);
 }
 
-/// Starts a run that would go on for a long time.
+/// Starts a run that takes a long time.
 fn start(disk: &Disk) -> Child {
     testkit::command(&program())
         .args(["run", "smoke", &target(disk, "ext4"), "--rounds", "100000", "--json"])
@@ -420,7 +419,7 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     holds_nothing(&disk);
 }
 
-/// What mkfs or the kernel does not take is known before anything is erased.
+/// Options that mkfs or the kernel refuses are found before anything is erased.
 #[test]
 fn a_mistake_in_an_option_costs_no_data() {
     need_disk!("mkfs.ext4");
@@ -483,7 +482,7 @@ fn in_a_directory_nothing_outside_a_private_folder_is_touched() {
     soon("it has a folder", || ours().is_some());
     let folder = target.join(ours().expect("its folder"));
     let mode = fs::symlink_metadata(&folder).expect("its folder").mode();
-    // Something of another's is put in its place.
+    // A link to other data is put in its place.
     let other = scratch.path().join("other");
     fs::create_dir(&other).and_then(|()| fs::write(other.join("precious"), "precious")).expect("a file of another's");
     fs::rename(&folder, scratch.path().join("moved")).and_then(|()| symlink(&other, &folder)).expect("replaced");

@@ -1,5 +1,5 @@
-//! Targets that are more than a directory, as a user meets them: file systems on images, tuned queues, files;
-//! what bad input gets, and what is left behind.
+//! Targets other than directories, as a user meets them: file systems on images, tuned queues, files; the errors for
+//! bad input, and the leftovers.
 
 mod common;
 
@@ -28,7 +28,7 @@ fn loops_on(directory: &Path) -> Vec<PathBuf> {
     blocks.filter(on_it).collect()
 }
 
-/// Nothing of a run is left in the folder, nor in the list of mounts, nor among the loop devices.
+/// Asserts that a run left nothing in the folder, in the list of mounts, and among the loop devices.
 fn nothing_is_left(folder: &Path) {
     assert_eq!(names_in(folder), Vec::<String>::new());
     soon("the loop devices are gone", || loops_on(folder).is_empty());
@@ -36,7 +36,7 @@ fn nothing_is_left(folder: &Path) {
     assert!(!mounts.contains("/proc/driver"), "{mounts}");
 }
 
-/// Starts a run that would go on for a long time.
+/// Starts a run that takes a long time.
 fn start(folder: &Path, target: &str) -> Child {
     testkit::command(&program())
         .args(["run", "smoke", target, "--rounds", "100000", "--json"])
@@ -85,15 +85,15 @@ fn every_file_system_is_measured_on_an_image() {
         let of_it = cells.iter().filter(|cell| cell["target"] == info["name"]);
         assert!(of_it.clone().count() > 0);
         assert!(of_it.clone().all(|cell| cell["parameters"]["file_system"] == file_system));
-        // The loop device was seen at work.
+        // The counters of the loop device have changed.
         assert!(of_it.clone().any(|cell| cell["io"]["device_written"].as_u64() > Some(0)));
     }
     assert!(infos[2]["mount_options"].as_array().expect("options").contains(&Value::from("noatime")));
     nothing_is_left(scratch.path());
 }
 
-/// A number in the superblock of the ext4 in a kept image: its place and its length, as
-/// Documentation/filesystems/ext4/super.rst has them.
+/// A number in the superblock of the ext4 in a kept image: its offset and length, from
+/// Documentation/filesystems/ext4/super.rst.
 fn in_superblock(folder: &Path, kept: &Value, place: usize, length: usize) -> u64 {
     let image = fs::read(folder.join(kept.as_str().expect("a name"))).expect("the image");
     let bytes = &image[1024 + place..1024 + place + length];
@@ -113,7 +113,7 @@ fn classic1983_makes_the_file_system_anew_before_each_program_and_tlpi_mounts_it
     for (info, block) in made["run"]["targets"].as_array().expect("targets").iter().zip([4096, 1024]) {
         assert_eq!(info["before_each"], "re-created (mkfs) before each test");
         assert_eq!(info["image"]["block_bytes"], block);
-        // s_kbytes_written: of the 30 MiB that all programs wrote, only those of the last are in it.
+        // s_kbytes_written: of the 30 MiB that all programs wrote, it has only those of the last.
         let written = in_superblock(scratch.path(), &info["image"]["kept_as"], 0x178, 8);
         assert!((1..8192).contains(&written), "{written} KiB");
     }
@@ -124,7 +124,7 @@ fn classic1983_makes_the_file_system_anew_before_each_program_and_tlpi_mounts_it
     let mounted = run(&["tlpi", "c=image:ext4,size=32MiB", "--size", "2000B", "--rounds", "1"]);
     let info = &mounted["run"]["targets"][0];
     assert_eq!(info["before_each"], "remounted before each test");
-    // s_mnt_count: once for each of 40 rows at least.
+    // s_mnt_count: at least once for each of 40 rows.
     let mounts = in_superblock(scratch.path(), &info["image"]["kept_as"], 0x34, 2);
     assert!(mounts >= 40, "{mounts}");
 }
@@ -209,7 +209,7 @@ fn bad_input_is_refused_with_the_reason() {
 fn without_rights_the_way_to_get_them_is_said() {
     need_disk!("mkfs.ext4", "setpriv");
     let scratch = Cli::new();
-    // Where another user finds the program, whatever the rights of the folders it was built in.
+    // A path at which another user can run the program, whatever the rights of its build folder.
     let copy = scratch.path().join("diskperf");
     testkit::copy_of_program(&program(), &copy);
     let readable = |path: &Path| fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755));
@@ -226,7 +226,7 @@ fn without_rights_the_way_to_get_them_is_said() {
     assert!(ended.err.contains("diskperf run smoke image:ext4,size=64MiB --json"), "{}", ended.err);
     let document = document(&ended);
     assert_eq!(document["cells"].as_array().map(Vec::len), Some(0), "never a silent fall-back");
-    // To see the plan takes no rights.
+    // The plan needs no rights.
     let ended = as_nobody(&["run", "smoke", "image:ext4,size=64MiB", "--dry-run"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     assert_eq!(scratch.names(), ["diskperf"]);
@@ -236,7 +236,7 @@ fn without_rights_the_way_to_get_them_is_said() {
 fn a_missing_mkfs_is_named_with_its_package() {
     need_disk!("mkfs.xfs", "unshare");
     let scratch = Cli::new();
-    // In a mount namespace of its own, something that is no program lies over the tool.
+    // In a private mount namespace, a file that is not a program is mounted over the tool.
     let tool = testkit::tool("mkfs.xfs").expect("it is there");
     let script = format!("mount --bind /dev/null {} && exec \"$0\" run smoke image:xfs", tool.display());
     let program = program();
@@ -247,7 +247,7 @@ fn a_missing_mkfs_is_named_with_its_package() {
     nothing_is_left(scratch.path());
 }
 
-/// Killed at moments that nobody chose: while the file is written, while mkfs runs, while programs run.
+/// Killed at random moments: while the file is written, while mkfs runs, while programs run.
 #[test]
 fn after_kill_nothing_is_left() {
     need_disk!("mkfs.ext4");

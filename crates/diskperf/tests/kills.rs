@@ -1,5 +1,5 @@
-//! Runs that are killed after any number of executions: what was finished is stored once, `resume` finishes the rest,
-//! and nothing is left behind. `cargo xtask prove` does it more often.
+//! Runs that are killed after any number of executions: finished executions are stored once, `resume` finishes the
+//! rest, and nothing is left behind. `cargo xtask prove` does it more often.
 
 mod broken_off;
 
@@ -20,20 +20,20 @@ const KILLS: &str = "DISKPERF_KILLS";
 /// The number of kills without the variable.
 const USUAL: u64 = 8;
 
-/// One kill in this many is of a run on a disk.
+/// One kill in this many is of a run on a disk; the others are in memory, if possible.
 const ON_DISK: u64 = 4;
 
 /// Rounds of the preset `smoke`.
 const ROUNDS: usize = 2;
 
-/// A run of few programs, each with files of its own: one file that is overwritten, small files, records that are
+/// A run of few programs, each with its own files: one file that is overwritten, small files, records that are
 /// synced.
 const RUN: [&str; 9] = ["run", "smoke", "--only", "write_8192", "--only", "smallfb", "--only", "commit", "--json"];
 
 /// Its executions.
 const EXECUTIONS: u64 = 3 * ROUNDS as u64;
 
-/// A folder to measure, and a store beside it.
+/// A folder to measure, and a store next to it.
 struct Scratch {
     folder: TempDir,
     data: TempDir,
@@ -47,7 +47,7 @@ impl Scratch {
         Scratch { folder: folder(), store: data.path().join("store.sqlite"), data }
     }
 
-    /// How many executions of the run are stored.
+    /// The number of stored executions of the run.
     fn stored(&self) -> usize {
         let left = Store::open_to_read(&self.store).and_then(|store| store.left(&store.find("last")?));
         left.map_or(0, |left| left.executions.len())

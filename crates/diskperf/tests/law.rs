@@ -1,4 +1,4 @@
-//! Loads on devices that are known: what is told of a queue follows its law, and a schedule shows stalls that a closed
+//! Loads on devices with a known law: the figures of a queue follow its law, and a schedule shows stalls that a closed
 //! loop hides.
 
 mod queue;
@@ -27,23 +27,24 @@ fn of_a_single_server_more_at_once_wait_longer_and_get_no_more_done() {
     }
     let disk = LawDisk::new();
     let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
-    // What holds at any speed of the machine: on a busy one the server is idle at times, and requests wait longer.
+    // These bounds hold at any speed of the machine: on a busy one the server is idle at times, and requests wait
+    // longer.
     let (service, fastest) = (SERVICE.as_nanos() as f64, 1.0 / SERVICE.as_secs_f64());
     for depth in [8.0, 32.0] {
         let cell = disk.read(&program, &format!("--iodepth {depth} --rounds 3 --time 500ms"));
-        // One request at a time, however many are in flight. A little more, as some are in flight when the clock
-        // starts.
+        // One request is served at a time, however many are in flight. A little more is allowed, as some are in flight
+        // when the clock starts.
         assert!(rate(&cell) < 1.05 * fastest, "{} per second at depth {depth}", rate(&cell));
         // If all are submitted together, the median one waits for half of the others.
         let median = nanos(&cell, "p50");
         assert!(median > 0.4 * depth * service, "{median} ns at depth {depth}");
-        // Requests in flight are the rate times their mean latency (Little 1961), and a closed loop always has as many.
-        // The median is at most twice the mean; long stalls make it less, without a limit.
+        // Requests in flight are the rate times their mean latency (Little 1961), and a closed loop always has the same
+        // number. The median is at most twice the mean; long stalls make it less, without a limit.
         let in_flight = rate(&cell) * median / 1e9;
         assert!(in_flight < 2.1 * depth, "{in_flight} in flight at depth {depth}");
     }
-    // By a schedule that keeps it busy half of the time: the requests of the schedule and no more. `prove` compares how
-    // long they wait with the law; on a busy machine a stall has many of them wait.
+    // With a schedule that keeps the server busy half of the time, only the requests of the schedule are done. `prove`
+    // compares their waiting times with the law; on a busy machine a stall delays many of them.
     let half = 0.5 * fastest;
     let options = format!("--rate {half:.0} --arrivals poisson --iodepth 32 --rounds 3 --time 500ms");
     let open = disk.read(&program, &options);
@@ -54,10 +55,10 @@ fn of_a_single_server_more_at_once_wait_longer_and_get_no_more_done() {
 
 #[test]
 fn waits_of_a_queue_with_constant_service_are_those_of_the_tables() {
-    // Nobody waits for a share of the time that the server is idle.
+    // For the share of time in which the server is idle, requests do not wait.
     assert_eq!(waiting(0.7, SERVICE, 29.0), std::time::Duration::ZERO);
     assert!(waiting(0.7, SERVICE, 31.0) > std::time::Duration::ZERO);
-    // Its mean is load / (2 (1 - load)) services (Kleinrock, Queueing Systems, volume 1, section 5.6).
+    // The mean is load / (2 (1 - load)) service times (Kleinrock, Queueing Systems, volume 1, section 5.6).
     for load in [0.3, 0.5, 0.7] {
         let mean: f64 = (0..2_000).map(|n| waiting(load, SERVICE, (f64::from(n) + 0.5) / 20.0).as_secs_f64()).sum();
         let services = mean / 2_000.0 / SERVICE.as_secs_f64();
@@ -94,12 +95,12 @@ fn an_open_loop_shows_the_stalls_that_a_closed_one_hides() {
         serde_json::from_str::<Value>(&ended.out).expect("JSON")["cells"][0].take()
     };
     let closed = read("");
-    // A quarter more than the limit lets through: below it, a schedule never meets it.
+    // A quarter more than the limit: a slower schedule would never reach it.
     let open = read(&format!("--rate {} --iodepth 128", LIMIT * 5 / 4));
     assert_eq!((&closed["latency_ns"]["kind"], &open["latency_ns"]["kind"]), (&"service".into(), &"response".into()));
-    // In the closed loop only the read that was held up shows it; in the open loop, all that were to begin meanwhile.
-    // The schedule is ahead of the limit by a quarter of the time that has passed, so the median response time is an
-    // eighth of the 1.5 s at any speed; a slice of the limit may come first.
+    // In the closed loop, only the delayed read shows the stall; in the open loop, all reads that were to begin
+    // meanwhile show it. The schedule is ahead of the limit by a quarter of the elapsed time, so the median response
+    // time is an eighth of the 1.5 s at any speed; a slice of the limit may come first.
     let (hidden, shown) = (nanos(&closed, "p50"), nanos(&open, "p50"));
     assert!(shown > 5.0 * hidden, "{shown} {hidden}");
 }

@@ -1,5 +1,5 @@
-//! Marks about caches and devices, each on a device or a file that was prepared to make the claim false, and none
-//! where nothing was prepared.
+//! Marks about caches and devices, each on a device or a file that was prepared to make the claim false; and no mark
+//! without preparation.
 
 mod common;
 
@@ -18,7 +18,7 @@ use units::Bytes;
 
 use common::{Cli, mark, program};
 
-/// The cells of a run that went well.
+/// The cells of a run that must succeed.
 fn cells_of(ended: &Ended) -> Vec<Value> {
     assert_eq!(ended.status, Some(0), "{} {}", ended.out, ended.err);
     let document: Value = serde_json::from_str(&ended.out).expect("one document");
@@ -36,7 +36,7 @@ fn random_reads(folder: &Path, target: &str) -> Vec<Value> {
     cells_of(&testkit::run(&program(), folder, &load))
 }
 
-/// The same in a mount that only that run knows: the script mounts on `mnt`, with these words.
+/// The cells of a run in a private mount: the script mounts on `mnt`, with these words.
 fn cells_in_mount(script: &str, words: &[&Path], folder: &Path, arguments: &[&str]) -> Vec<Value> {
     let script = format!("mkdir -p mnt && {script} > /dev/null && cd mnt && shift {} && exec \"$@\"", words.len());
     let program = program();
@@ -47,7 +47,7 @@ fn cells_in_mount(script: &str, words: &[&Path], folder: &Path, arguments: &[&st
     cells_of(&testkit::run(Path::new("unshare"), folder, &all))
 }
 
-/// The same in a fresh file system on the device.
+/// The cells of a run in a fresh file system on the device.
 fn cells_on(disk: &Path, mkfs: &str, folder: &Path, arguments: &[&str]) -> Vec<Value> {
     let mkfs = testkit::tool(mkfs).expect("it is there");
     cells_in_mount("\"$1\" -q \"$2\" > /dev/null && mount \"$2\" mnt", &[&mkfs, disk], folder, arguments)
@@ -73,7 +73,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// A file that holds so many bytes, none of them a hole.
+/// A file with this many bytes, without holes.
 fn full_file(path: &Path, bytes: usize) -> File {
     fs::write(path, vec![0x5a; bytes]).expect("a file");
     let file = OpenOptions::new().read(true).write(true).open(path).expect("the file");
@@ -87,7 +87,7 @@ fn a_file_that_another_process_holds_in_memory_is_not_cold_and_the_reason_is_sai
     if is_in_memory(folder.path()) || !has_tool("sleep") {
         return skip!("the temporary folder is in memory, or there is no sleep");
     }
-    // The pages of a program that runs are mapped by it: no advice removes them.
+    // The pages of a running program are mapped by it: no advice removes them.
     let path = folder.path().join("sleep");
     testkit::copy_of_program(&testkit::tool("sleep").expect("it is there"), &path);
     let child = Command::new(&path).arg("600").stdin(Stdio::null()).spawn().expect("it runs");
@@ -110,7 +110,7 @@ fn a_file_that_another_process_holds_in_memory_is_not_cold_and_the_reason_is_sai
     assert_eq!((&read["state"]["cache"], &read["state"]["cache_reason"]), (&Value::from("cold"), &Value::Null));
 }
 
-/// ext4 that keeps its data in a journal takes O_DIRECT and reads through the page cache all the same.
+/// ext4 with data=journal accepts O_DIRECT, and reads through the page cache all the same.
 #[test]
 fn direct_reads_that_come_from_memory_are_marked_cache() {
     need_disk!("mkfs.ext4");
@@ -123,7 +123,7 @@ fn direct_reads_that_come_from_memory_are_marked_cache() {
     assert_eq!(marked(&run("image:ext4,size=128MiB"), "cache"), set(&[]));
 }
 
-/// btrfs keeps small files among its metadata, which stay in memory when the files leave it.
+/// btrfs keeps small files among its metadata, which stay in the page cache when the files leave it.
 #[test]
 fn cold_reads_that_come_from_memory_are_marked_cache() {
     need_disk!("mkfs.btrfs", "losetup", "unshare");
@@ -136,7 +136,7 @@ fn cold_reads_that_come_from_memory_are_marked_cache() {
     assert_eq!(read["state"]["cache"], "cold", "their own pages were not in memory");
     assert!(mark(read, "cache").is_some(), "{read:#}");
     assert_eq!(marked(&all, "cache"), set(&["smallfb read"]));
-    // An image is mounted anew: then not even metadata are in memory.
+    // An image is mounted again: then not even metadata are in memory.
     let all = cells(folder.path(), &[&quick[..], &["image:btrfs,size=128MiB"]].concat());
     assert_eq!(marked(&all, "cache"), set(&[]));
 }
@@ -149,7 +149,7 @@ fn a_warm_file_under_a_loop_device_is_marked_lower() {
         return skip!("the temporary folder is in memory");
     }
     full_file(&folder.path().join("disk"), 64 << 20);
-    // The disk below is everybody's: in one round of several it may be only ours.
+    // Other programs use the disk below: in one round of several only ours may use it.
     let programs = ["--only", "read_8192", "--only", "write_8192", "--only", "largefb"];
     let arguments = [&["smoke", "--size", "8MiB", "--rounds", "3", "."], &programs[..]].concat();
     for is_cached in [true, false] {
@@ -173,8 +173,8 @@ fn a_warm_file_under_a_loop_device_is_marked_lower() {
     }
 }
 
-/// What is drawn again comes from memory the second time, and by right; what lies in memory below is found out all the
-/// same.
+/// Blocks that are drawn again rightly come from memory the second time; data cached below the device are noticed all
+/// the same.
 #[test]
 fn only_what_is_read_for_the_first_time_must_come_from_the_device() {
     need_disk!("mkfs.ext4", "losetup", "unshare");
@@ -188,7 +188,7 @@ fn only_what_is_read_for_the_first_time_must_come_from_the_device() {
         let load = format!("order = \"zipf:0.99\"\nbs = \"8KiB\"\nsize = \"{size}\"\ntime = \"{time}\"");
         format!("[[load]]\nname = \"{name}\"\npattern = \"{pattern}\"\n{load}\n{more}\n")
     };
-    // The disk below is everybody's, and what a program itself is fetched for is no small part of a megabyte.
+    // Other programs use the disk below, and reading the program itself is a considerable part of a megabyte.
     fs::write(folder.path().join("large.toml"), load("reads", loads[0], "32MiB", "200ms")).expect("a job file");
     let again = |time: &str| {
         let job: String = names.into_iter().zip(loads).map(|(name, more)| load(name, more, "1MiB", time)).collect();
@@ -196,7 +196,7 @@ fn only_what_is_read_for_the_first_time_must_come_from_the_device() {
         cells(folder.path(), &["again.toml", "--rounds", "1", "image:ext4,size=64MiB"])
     };
     let bytes = |cell: &Value, key: &str| cell["io"][key].as_u64().expect("bytes");
-    // Most blocks are drawn again, if there is time for that: a machine that is busy with something else needs more.
+    // Most blocks are drawn again, if there is time for that: a machine with other load needs more.
     let is_enough = |all: &Vec<Value>| all.iter().all(|cell| bytes(cell, "program_bytes") > 4 << 20);
     let all = ["200ms", "2s", "20s"].into_iter().map(again).find(is_enough).expect("512 blocks in 20 s");
     assert_eq!(all.iter().map(|cell| text(cell, "program")).collect::<Vec<_>>(), names);
@@ -218,14 +218,14 @@ fn data_that_no_sync_wrote_are_marked_dirty() {
     need_disk!("mkfs.ext4");
     let folder = Cli::new();
     let ground = ground("ext4", folder.path(), Bytes::mib(192));
-    // Little, so that a phase ends before the kernel writes it by itself, as it does after some seconds.
+    // Little data, so that a phase ends before the kernel writes them by itself, which it does after some seconds.
     let arguments = ["run", "smoke", "--size", "4MiB", "--rounds", "1", "--json"];
     let writes = [("write_4096", "write"), ("write_8192", "write"), ("rewrite_8192", "rewrite")];
     let all = cells_of(&run_answered(SYNCS, WELL, &program(), ground.path(), &arguments));
     for (program, phase) in writes.into_iter().chain([("largefb", "write sequential")]) {
         let cell = cell(&all, program, phase);
         let bytes = |key: &str| cell["io"][key].as_u64().expect("bytes");
-        // On a slow or busy machine the kernel may come first: then the data are on the device.
+        // On a slow or busy machine the kernel may write first: then the data are on the device.
         let is_written = 2 * bytes("device_written") > bytes("program_bytes");
         let text = mark(cell, "dirty");
         assert!(is_written || text.is_some(), "{cell:#}");
@@ -234,7 +234,7 @@ fn data_that_no_sync_wrote_are_marked_dirty() {
     assert_eq!(marked(&cells(ground.path(), &arguments[1..6]), "dirty"), set(&[]));
 }
 
-/// Runs on the disk that lies, until one has the mark. Chosen: a defect has none in any, and other programs hide few.
+/// Runs on the lying disk, until one has the mark. Chosen: after a defect, none has it, and other programs hide few.
 const RUNS: usize = 20;
 
 #[test]
@@ -246,7 +246,7 @@ fn a_disk_whose_fsync_answers_too_early_is_dirty() {
     }
     let ground = ground("ext4", folder.path(), Bytes::mib(128));
     let below = full_file(&ground.path().join("below"), (64 << 20) + APART as usize);
-    // What the machine still has to write of it would hide what the runs leave.
+    // Dirty pages of the machine would hide those that the runs leave.
     below.sync_all().expect("written");
     fs::create_dir(folder.path().join("point")).expect("a folder");
     let fuse = OneFile::mount(&folder.path().join("point"), below, Knobs::default()).expect("a mount");
@@ -264,10 +264,10 @@ fn a_disk_whose_fsync_answers_too_early_is_dirty() {
         assert!(texts.iter().all(|text| text.contains("no disk is visible")), "{texts:?}");
         !texts.is_empty()
     };
-    // Dirty bytes are those of the whole machine. Another program may write as many back in the same moment, which
-    // hides what this disk keeps, but not again and again.
+    // The counter of dirty bytes is for the whole machine. Another program may write back as many at the same moment,
+    // which hides the data that this disk keeps, but not again and again.
     assert!((0..RUNS).any(|_| is_marked(Fsync::Early, "1")), "no run of {RUNS} has the mark");
-    // Other programs may also write as much as an honest disk does, so the mark's absence is not claimed:
+    // Other programs may also write as much as an honest disk does, so the mark's absence is not asserted:
     // `judge::marks::durability` tests that one clean round clears the disk.
     is_marked(Fsync::Honest, "2");
 }
@@ -311,13 +311,13 @@ fn a_mount_whose_syncs_do_nothing_is_marked_noflush() {
     assert_eq!(marked(&run(""), "noflush"), set(&[]));
 }
 
-/// The other way round: what is as it should be has no mark, in any preset, however small.
+/// Conversely, a healthy file system has no mark, in any preset, however small.
 #[test]
 fn clean_file_systems_have_no_mark() {
     need_disk!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs");
     let folder = Cli::new();
     let targets = ["a=image:ext4,size=64MiB", "b=image:xfs,size=320MiB", "c=image:btrfs,size=128MiB"];
-    // All presets, twenty times: `cargo xtask prove`.
+    // `cargo xtask prove` runs all presets, twenty times.
     for preset in [&["quick", "--size", "4MiB"][..], &["classic1983", "--size", "8MiB"]] {
         let all = cells(folder.path(), &[preset, &["--rounds", "1"], &targets].concat());
         for code in ["cache", "lower", "dirty", "noflush", "hole", "compress", "amplify"] {
@@ -332,7 +332,7 @@ fn reading_what_was_never_written_is_marked_hole() {
     let bytes = 8 << 20;
     let data = |name: &str| folder.path().join(name);
     full_file(&data("full"), bytes);
-    // Some data at its beginning, and a hole.
+    // Some data at the beginning, and a hole.
     full_file(&data("sparse"), 1 << 20).set_len(bytes as u64).expect("a hole");
     let preallocated = full_file(&data("preallocated"), 1 << 20);
     let flags = rustix::fs::FallocateFlags::empty();

@@ -1,5 +1,5 @@
-//! The marks that tell of the machine and the run, as a user meets them: each in a situation made for it, read
-//! from the JSON of the built program; and the same without the situation.
+//! The marks about the machine and the run, as a user meets them: each in a situation made for it, read from the JSON
+//! of the built program; and the same without the situation.
 
 mod common;
 
@@ -31,7 +31,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Value {
     ended_with(&testkit::run(&program(), folder, &[&["run", "smoke", "--json"], arguments].concat()), 0)
 }
 
-/// Starts a run that goes on until it is told to stop.
+/// Starts a run that continues until it is told to stop.
 fn start(folder: &Path, arguments: &[&str]) -> Child {
     testkit::command(&program())
         .args(["run", "smoke", "--rounds", "100000", "--json"])
@@ -44,7 +44,7 @@ fn start(folder: &Path, arguments: &[&str]) -> Child {
         .expect("the program can be started")
 }
 
-/// Has it stop, and reads what it found.
+/// Stops the run with SIGINT, and returns its document.
 fn stop(child: Child) -> Value {
     kill_process(Pid::from_child(&child), Signal::INT).expect("the signal is sent");
     let output = child.wait_with_output().expect("its end");
@@ -52,11 +52,11 @@ fn stop(child: Child) -> Value {
     ended_with(&Ended { status: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }, 4)
 }
 
-/// How many rounds are stored of the run that began last, of the cell that has most.
+/// The most stored rounds of any cell, of the run that began last.
 fn rounds(store: &Path) -> usize {
     let store = store.to_str().expect("a plain path");
     let shown = testkit::run(&program(), Path::new("/"), &["show", "last", "--json", "--store", store]);
-    // As long as there is no store, or no run in it, there is no document.
+    // Without a store, or without a run in it, there is no document.
     let Ok(document) = serde_json::from_str::<Value>(&shown.out) else { return 0 };
     cells(&document).iter().filter_map(|cell| Some(cell["rounds"].as_array()?.len())).max().unwrap_or(0)
 }
@@ -67,7 +67,7 @@ fn workspace(directory: &Path) -> Option<PathBuf> {
     names_in(directory).into_iter().find(is_ours).map(|name| directory.join(name))
 }
 
-/// Processes that do nothing but keep processors busy; ended when dropped.
+/// Processes that only keep processors busy; ended when dropped.
 struct Neighbours(Vec<Child>);
 
 impl Neighbours {
@@ -86,7 +86,7 @@ impl Neighbours {
 impl Drop for Neighbours {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // One that has ended already is no less gone.
+            // It may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -97,14 +97,14 @@ impl Drop for Neighbours {
 fn busy_neighbours_are_noise() {
     let folder = Cli::in_memory();
     let neighbours = Neighbours::of_each_processor(2);
-    // Enough work that the clock's ticks tell who had the processors, in both rounds.
+    // Enough work that the clock's ticks show which processes had the processors, in both rounds.
     let document = run(folder.path(), &["--rounds", "2", "--size", "64MiB"]);
     drop(neighbours);
     let said = &document["run"]["noise"];
     assert!(said["text"].as_str().expect("it is said").contains("other programs took"), "{said}");
     assert_eq!(said["rounds"], Value::from([1, 2]));
     assert!(said["value"].as_f64() > Some(0.1), "{said}");
-    // In a second, each processor has run the neighbours. A shorter time has too few ticks to tell.
+    // In a second, each processor has run the neighbours. A shorter time has too few ticks.
     let is_long = |seconds: f64| seconds >= 1.0;
     for cell in cells(&document) {
         let rounds = cell["rounds"].as_array().expect("rounds");
@@ -117,18 +117,18 @@ fn busy_neighbours_are_noise() {
     }
 }
 
-/// Runs with neighbours at work while one of three targets is measured, until one has a star. Chosen: a defect stars
-/// none in any; a run may have too little time on the processors for its ticks to tell.
+/// Runs with neighbours during one of three targets, until one run has a star. Chosen: after a defect, none has one; a
+/// run may have too little time on the processors for its ticks.
 const RUNS: usize = 20;
 
-/// Which cells stand out depends on the figures, and `judge::noise` tests it with recorded ones.
+/// The figures decide which cells get a star; `judge::noise` tests it with recorded ones.
 #[test]
 fn only_noisy_cells_are_starred_and_never_most_of_them() {
     let is_starred = || {
         let document = run_while_the_third_is_disturbed();
         let measured = || cells(&document).iter().filter(|cell| cell["measured"] == true);
         let starred: Vec<&Value> = measured().filter(|cell| mark(cell, "noise").is_some()).collect();
-        // Above twice the median is less than half.
+        // Fewer than half are above twice the median.
         assert!(2 * starred.len() <= measured().count(), "{starred:#?}");
         assert!(starred.iter().all(|cell| cell["state"]["environment"] == "noisy"), "{starred:#?}");
         !starred.is_empty()
@@ -149,7 +149,7 @@ fn run_while_the_third_is_disturbed() -> Value {
         scope.spawn(|| {
             let mut was_busy = false;
             while !is_over.load(Ordering::Relaxed) {
-                // Its private folder holds something only while its programs run.
+                // Its private folder has files only while its programs run.
                 let files = workspace(&disturbed).and_then(|folder| fs::read_dir(folder).ok());
                 let is_busy = files.is_some_and(|mut files| files.next().is_some());
                 if is_busy != was_busy {
@@ -165,7 +165,7 @@ fn run_while_the_third_is_disturbed() -> Value {
     })
 }
 
-/// valgrind has its programs ask the kernel for the time, call by call: a bad clock.
+/// valgrind makes programs read the clock by system calls: a bad clock.
 #[test]
 fn a_time_is_short_if_the_clock_cannot_tell_it() {
     let Some(valgrind) = testkit::tool("valgrind") else { return skip!("valgrind is not installed") };
@@ -176,7 +176,7 @@ fn a_time_is_short_if_the_clock_cannot_tell_it() {
     has_marks_where_short(&ended_with(&testkit::run(&valgrind, folder.path(), &smoke), 0));
 }
 
-/// The cells whose shortest round is below what the clock can tell have the mark, and no others.
+/// Asserts that exactly the cells whose shortest round is below the resolution of the clock have the mark.
 fn has_marks_where_short(document: &Value) {
     let clock = document["run"]["calibration"]["clock_ns"].as_u64().expect("what the clock shows");
     assert!(clock > 0);
@@ -196,8 +196,8 @@ fn has_marks_where_short(document: &Value) {
     assert!(count > 0, "{document:#}");
 }
 
-/// Another program writes zeros to the file that is read, again and again. The run ends with the first round in which
-/// it comes between writing and reading.
+/// Another program repeatedly writes zeros to the file that is read. The run ends with the first round in which it
+/// writes between diskperf's writing and reading.
 #[test]
 fn a_file_that_holds_something_else_voids_the_cell() {
     let document = ended_with(&run_while_another_program_writes(), 1);
@@ -221,7 +221,7 @@ fn run_while_another_program_writes() -> Ended {
             while !is_over.load(Ordering::Relaxed) {
                 let file = workspace(folder.path()).map(|workspace| workspace.join("f0"));
                 if let Some(file) = file.and_then(|path| OpenOptions::new().write(true).open(path).ok()) {
-                    // The program may have removed it meanwhile.
+                    // diskperf may have removed it meanwhile.
                     let _ = file.write_all_at(&[0; 4096], 0);
                 }
             }
@@ -250,7 +250,7 @@ fn a_setting_that_changes_in_mid_run_is_told() {
         (&change_mount, ["mount options", "noatime", "by round"]),
     ];
     for (change, words) in changes {
-        // A round, then the change, then all of another round.
+        // One round, then the change, then a whole other round.
         let data = Cli::new();
         let store = data.path().join("store.sqlite");
         let child = start(folder.path(), &["--store", store.to_str().expect("a plain path"), path]);
@@ -298,7 +298,7 @@ fn memory_is_no_device() {
         assert_eq!(mark(cell, "nested"), None);
     }
     assert!(cells(&document).iter().any(|cell| mark(cell, "memory").is_some_and(|text| text.contains("(tmpfs)"))));
-    // What is not in memory is not said to be.
+    // A target that is not in memory is not reported as such.
     let folder = Cli::new();
     let document = run(folder.path(), &[]);
     let is_memory = document["run"]["targets"][0]["in_memory"].is_string();
@@ -321,8 +321,8 @@ fn an_image_in_memory_is_both() {
     }
 }
 
-/// One of two that begin at once works in memory and has ended long before the other has one commit on its disk. What
-/// the disk moved is no measure of what both wrote.
+/// One of two programs that begin at once works in memory, and ends long before the other has done one commit on its
+/// disk. The device counters do not measure both writers.
 #[test]
 fn programs_that_end_far_apart_are_uneven() {
     if !Path::new("/dev/shm").is_dir() {
@@ -336,7 +336,7 @@ fn programs_that_end_far_apart_are_uneven() {
         cells(&document).iter().partition(|cell| cell["together"] == true);
     assert!(alone.iter().all(|cell| mark(cell, "uneven").is_none()));
     assert!(together.iter().any(|cell| cell["program"] == "commit" && cell["overlap"].is_number()), "{document:#}");
-    // The one in memory may be kept from the processor as long as the other waits for its disk. The figure tells.
+    // The program in memory may wait for the processor as long as the other waits for its disk. The overlap shows it.
     for cell in &together {
         let overlap = cell["overlap"].as_f64();
         let text = mark(cell, "uneven");

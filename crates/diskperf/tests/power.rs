@@ -1,13 +1,14 @@
-//! The power is cut while a run is stored: what was finished by then is there once when it is on again, the store
-//! opens, and `resume` finishes the rest. `cargo xtask prove` does it more often.
+//! The power is cut while a run is stored. When it is on again, the executions that were finished are there once, the
+//! store opens, and `resume` finishes the rest. `cargo xtask prove` does it more often.
 //!
 //! Policy:
-//!   1. the store lies in an ext4 on a loop device on a file that this process serves, with a write cache
-//!      (`testkit::power`); the folder that is measured lies elsewhere;
-//!   2. the power goes at a random flush of all that a run makes, or a few requests later. Of the sectors in the cache
-//!      none lasts, or by lot any thing that each of them was, or nearly all do;
-//!   3. finished is what the store told to another process before the power went: what a person may have read;
-//!   4. the run is killed, and the file system mounted again from what the disk then holds, which is all that is left.
+//!   1. the store is in an ext4 on a loop device on a file that this process serves, with a write cache
+//!      (`testkit::power`); the measured folder is elsewhere;
+//!   2. the power is cut at a random flush of all flushes of a run, or a few requests later. Of each sector in the
+//!      cache, no version lasts, or a random one, or nearly always the last;
+//!   3. an execution is finished if the store showed it to another process before the power cut: a user may have read
+//!      it;
+//!   4. the run is killed, and the file system is mounted again from the bytes that the disk then has.
 
 mod broken_off;
 
@@ -27,36 +28,36 @@ use testkit::power::{Fate, Moment, WriteCache};
 use testkit::{Running, use_tool};
 use units::Prng;
 
-/// The environment variable that says how often.
+/// The environment variable with the number of power cuts.
 const CUTS: &str = "DISKPERF_POWER_CUTS";
 
-/// How often, if nobody says: each fate of the cache under each of the runs.
+/// The number without the variable: each fate of the cache with each of the runs.
 const USUAL: u64 = 6;
 
-/// So many requests after the flush at the most: a transaction makes about as many before the next.
+/// The most requests after the flush: a transaction makes about as many before the next.
 const LATER: u64 = 6;
 
-/// How often the store is asked meanwhile. Guess: often enough that most of what is stored is told, seldom enough that
-/// the run is not held up.
+/// The pause between two reads of the store. Guess: short enough to see most of what is stored, long enough not to
+/// delay the run.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Bytes of the disk: an ext4 with its journal, and room for the store and its log.
 const DISK: u64 = (32 << 20) + testkit::fuse::APART;
 
-/// The runs whose power is cut, and their rounds: one with calls of its own to the kernel, one that stores as fast as
-/// it can.
+/// The runs whose power is cut, and their rounds: one with kernel calls of its own, and one that stores as fast as it
+/// can.
 const RUNS: [(&[&str], usize); 2] =
     [(&["run", "smoke", "--json"], 2), (&["run", "smoke", "sim:flat", "--rounds", "6", "--json"], 6)];
 
-/// A computer: a folder to measure, and a disk that its store lies on.
+/// A computer: a folder to measure, and a disk with its store.
 struct Computer {
     folder: TempDir,
 }
 
 impl Computer {
-    /// With a disk of these bytes.
+    /// Makes a computer with a disk of these bytes.
     fn new(disk: &[u8]) -> Computer {
-        // In memory where there is one: nothing of the machine's own disk is in the way then.
+        // In memory if possible: the machine's own disk does not delay it then.
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a scratch folder");
         let computer = Computer { folder };
         for name in ["served", "data", "measured"] {
@@ -78,7 +79,7 @@ impl Computer {
         self.path("data").join("store.sqlite")
     }
 
-    /// Mounts the disk, which the file is or which is served as that file.
+    /// Mounts the disk: the file itself, or the served file.
     fn mount(&self, file: &Path) -> Mounted {
         let mut device = LoopDisk::attach(file).or_else(|_| LoopDisk::attach_through_cache(file)).expect("a device");
         let mounted = Mounted::at(device.node(), &self.path("data"), "rw");
@@ -87,7 +88,7 @@ impl Computer {
     }
 }
 
-/// Why the power cannot be cut here.
+/// The reason why the power cannot be cut here.
 fn cannot() -> Option<String> {
     if !Path::new("/dev/fuse").exists() {
         return Some("needs /dev/fuse".to_owned());
@@ -104,7 +105,7 @@ fn blank() -> Vec<u8> {
     fs::read(path).expect("its bytes")
 }
 
-/// What a store tells of its one run; nothing where it cannot be asked just now.
+/// The rounds of the only run in a store; `None` if the store cannot be read just now.
 fn told(store: &Path) -> Option<Rounds> {
     if !store.exists() {
         return Some(Rounds::new());
@@ -114,8 +115,8 @@ fn told(store: &Path) -> Option<Rounds> {
     Some(rounds(&serde_json::to_value(store.document(&run.id).ok()?).expect("plain data")))
 }
 
-/// Runs until the power of the cache is cut, or until it is done and the power cut then. Gives back what was told to
-/// be finished before, and how many flushes there were.
+/// Runs until the power is cut; if the run ends first, the power is cut then. Returns the rounds that the store showed
+/// before, and the number of flushes.
 fn run_until_cut(computer: &Computer, arguments: &[&str], cache: WriteCache) -> (Rounds, u64) {
     let fuse = OneFile::mount(&computer.path("served"), computer.disk(), Knobs::default()).expect("a mount");
     let mounted = computer.mount(&fuse.file());
@@ -129,7 +130,7 @@ fn run_until_cut(computer: &Computer, arguments: &[&str], cache: WriteCache) -> 
     loop {
         let has_ended = running.0.try_wait().expect("its state").is_some();
         let told = told(&computer.store());
-        // What was told after that is no promise.
+        // Rounds that are read after the power cut are not promised.
         if fuse.power().0 {
             break;
         }
@@ -148,12 +149,12 @@ fn run_until_cut(computer: &Computer, arguments: &[&str], cache: WriteCache) -> 
     (finished, flushes)
 }
 
-/// What becomes of the sectors in the cache.
+/// The version of each cached sector that lasts.
 fn fate(index: u64, mut random: Prng) -> Fate {
     match index % 3 {
         0 => Box::new(|_| 0),
         1 => Box::new(move |versions| random.below(versions as u64) as usize),
-        // One in sixteen is not what was written last: the one that everything else relies on, by chance.
+        // One sector in sixteen loses its last version: by chance one that all others rely on.
         _ => Box::new(move |versions| match random.below(16) {
             0 => random.below(versions as u64) as usize,
             _ => versions - 1,
@@ -161,7 +162,7 @@ fn fate(index: u64, mut random: Prng) -> Fate {
     }
 }
 
-/// Starts the computer again, and adds up what became of the run.
+/// Starts the computer again, and adds the outcome of the run to the tally.
 fn start_again(computer: &Computer, finished: &Rounds, of: usize, tally: &mut Tally) -> Found {
     let _mounted = computer.mount(&computer.path("disk"));
     tally.add(&Diskperf { folder: &computer.path("measured"), store: &computer.store() }, finished, of)
@@ -187,15 +188,15 @@ fn what_was_finished_when_the_power_was_cut_is_there_once_and_the_rest_is_gone_o
     for cut in 0..cuts {
         let which = (cut / 3 % 2) as usize;
         let (arguments, of) = RUNS[which];
-        // Some of the last come after the end.
+        // Some of the last moments are after the end.
         let at = Moment { flush: 1 + random.below(whole[which]), later: random.below(LATER) };
         let computer = Computer::new(&blank);
         let cache = WriteCache::new(at, fate(cut, Prng::new(random.next_u64())));
         let (finished, _) = run_until_cut(&computer, arguments, cache);
         promised += finished.len();
         let found = start_again(&computer, &finished, of, &mut tally);
-        // The program went on for a moment after the cut, on a disk of its own: of a run that was lost whole it may
-        // have made the folder then, which no computer without power does.
+        // The program went on for a moment after the power cut, on its own disk. If its run was lost completely, it may
+        // have made the folder then, which a computer without power does not do.
         if found != Found::NotBegun {
             left_behind += testkit::names_in(&computer.path("measured")).len();
         }
@@ -213,7 +214,7 @@ fn what_was_finished_when_the_power_was_cut_is_there_once_and_the_rest_is_gone_o
     assert!(resumed > 0 && promised > 0, "some were cut while they measured: {resumed} of {cuts}");
 }
 
-/// A disk that answers flushes and does nothing must be found out, or the test above would prove nothing.
+/// A disk that acknowledges flushes and does nothing must be noticed, or the test above would prove nothing.
 #[test]
 fn a_disk_that_ignores_flushes_loses_what_was_finished() {
     if let Some(reason) = cannot() {

@@ -1,4 +1,4 @@
-//! `quick` on a disk of 20 MiB/s and 100 operations a second.
+//! `quick` on a disk of 20 MiB/s and 100 operations per second.
 
 mod throttle;
 
@@ -11,14 +11,14 @@ use serde_json::Value;
 use throttle::{SLOW, SlowDisks};
 use units::Bytes;
 
-/// The time that `quick` has, in seconds.
+/// The time budget of `quick`, in seconds.
 const BUDGET: u64 = 12;
 
 /// Most operations of the disk: twice the reads and writes that it can do in the budget. The kernel writes some by
 /// itself, past the limits.
 const MOST: u64 = 2 * 2 * SLOW.operations * BUDGET;
 
-/// Reads and writes that the disk of a mounted folder has done (Documentation/block/stat.rst).
+/// Reads and writes of the disk of a mounted folder (Documentation/block/stat.rst).
 fn operations(folder: &Path) -> u64 {
     let device = fs::metadata(folder).expect("the folder").dev();
     let stat = format!("/sys/dev/block/{}:{}/stat", major(device), minor(device));
@@ -34,11 +34,11 @@ fn quick_does_what_its_time_allows_on_a_slow_disk_and_every_cell_says_what_it_is
     }
     let slow = SlowDisks::new(Bytes::mib(64), &[SLOW]);
     let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
-    // A size that is asked for lifts the limits on what is written, which are those of a full disk here.
+    // A given size lifts the limits on the bytes written, which are those of a full disk here.
     let before = operations(slow.paths()[0]);
     let document =
         slow.document(&program, &["run", "quick", "--json", "--size", "64KiB", "--budget", &format!("{BUDGET}s")]);
-    // Operations, and not a time: on a busy machine the run takes longer, but the disk does not do more.
+    // Operations, not a time: on a busy machine the run takes longer, but the disk does not do more.
     let done = operations(slow.paths()[0]) - before;
     assert!(done < MOST, "{done} operations");
     let cells = document["cells"].as_array().expect("cells");

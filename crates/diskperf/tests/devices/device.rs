@@ -1,5 +1,5 @@
-//! The preset `device`: a block device as it is, read in rounds until its rate is steady, and overwritten only where a
-//! person says so. Its marks on loop devices of known speed, and what is refused.
+//! The preset `device`: reads a block device in rounds until its rate is steady, and overwrites it only if the user
+//! says so. Its marks on loop devices of known speed, and refusals.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn bytes(disk: &Disk) -> Vec<u8> {
     fs::read(&disk.file).expect("its bytes")
 }
 
-/// A disk on which something lies that has no format.
+/// A disk with data of no known format.
 fn full(mib: u64) -> Disk {
     let data: Vec<u8> =
         (0..mib * MIB / 8).flat_map(|word| (word.wrapping_mul(0x9E37_79B9) | 1).to_le_bytes()).collect();
@@ -43,15 +43,15 @@ fn counter(disk: &Disk, field: usize) -> u64 {
     stat.split_whitespace().nth(field - 1).and_then(|text| text.parse().ok()).expect("a counter")
 }
 
-/// A group whose members read so many MiB a second of the disk.
+/// A control group whose members can read this many MiB per second from the disk.
 fn reads_limited(disk: &Disk, mib: u64) -> Result<Group, String> {
     Group::limited("blkio", LIMIT, &format!("{} {}", disk.device.number(), mib * MIB))
 }
 
 const LIMIT: &str = "blkio.throttle.read_bps_device";
 
-/// That the cell's state and its marks say the same, and that it has the mark of a step if its own figures show one:
-/// the decision is that of `stats::inference::level`.
+/// Asserts that the cell's state and its marks agree, and that it has the mark of a step if its own figures show one.
+/// `stats::inference::level` makes the decision.
 fn is_consistent(cell: &Value) {
     match cell["state"]["steadiness"].as_str() {
         Some("steady") => assert_eq!(mark(cell, "unsteady"), None, "{cell:#}"),
@@ -73,7 +73,8 @@ fn a_device_is_read_in_rounds_and_every_byte_of_it_stays() {
     assert!(plan.lines().count() == 3 && plan.contains("read on ") && !plan.contains("write"), "{plan}");
     let only = ["--only", "randread", "--time", "100ms", "--rounds", "6", "--json"];
     let words = [&["run", "device", disk.text()], &only[..]].concat();
-    // In a group of its own, so that no limit on the tests is one on the run; without control groups there is none.
+    // In a separate group, so that a limit on the tests does not limit the run; without control groups there is no
+    // limit.
     let document = document(&match Group::new("blkio") {
         Ok(group) => run_in(&[&group], &program(), disk.folder.path(), &words),
         Err(_) => run(&disk, &words),
@@ -92,7 +93,7 @@ fn a_device_is_read_in_rounds_and_every_byte_of_it_stays() {
     for cell in cells(&document).iter().filter(|cell| cell["measured"] == true) {
         let rounds = cell["rounds"].as_array().expect("rounds");
         assert!((5..=6).contains(&rounds.len()), "{cell:#}");
-        // The figure is the mean of the last five; what came before is there and does not count.
+        // The figure is the mean of the last five rounds; earlier rounds are in the document and do not count.
         let kept: Vec<&Value> = rounds.iter().filter(|round| round["discarded"] == false).collect();
         assert_eq!(kept.len(), 5);
         assert_eq!(kept[4]["round"], rounds.len());
@@ -101,7 +102,7 @@ fn a_device_is_read_in_rounds_and_every_byte_of_it_stays() {
         let mean = kept.iter().filter_map(rate).sum::<f64>() / 5.0;
         let stated = cell["rate"]["per_second"].as_f64().expect("a rate");
         assert!((mean / stated - 1.0).abs() < 1e-9, "{mean} {stated}");
-        // Whatever this machine was at: the state and the mark say the same.
+        // Whatever the load on this machine, the state and the mark agree.
         match cell["state"]["steadiness"].as_str() {
             Some("steady") => assert_eq!(mark(cell, "unsteady"), None, "{cell:#}"),
             Some("transient") => assert!(mark(cell, "unsteady").is_some(), "{cell:#}"),
@@ -128,7 +129,7 @@ fn too_few_rounds_say_why_nothing_is_known_of_how_steady_it_is() {
     assert_eq!(mark(cell, "unsteady"), None, "nothing is claimed");
 }
 
-/// Whether the machine reaches the limit is its own matter: if it does, the limit is named.
+/// The machine may or may not reach the limit: if it does, the mark names the limit.
 #[test]
 fn a_limit_of_a_control_group_is_named_by_the_mark_throttle() {
     need_disk!();
@@ -141,7 +142,7 @@ fn a_limit_of_a_control_group_is_named_by_the_mark_throttle() {
     let document = document(&run_in(&[&group], &program(), disk.folder.path(), &arguments));
     let cell = &cells(&document)[0];
     is_consistent(cell);
-    // The kernel enforces the limit. A tenth below it counts as reached: between, a machine may do either.
+    // The kernel enforces the limit. A tenth below it counts as reached: between these, either is allowed.
     let rate = cell["rate"]["per_second"].as_f64().expect("a rate");
     assert!(rate <= (30 * MIB) as f64, "{rate}: {cell:#}");
     assert!(rate < (19 * MIB) as f64 || mark(cell, "throttle").is_some(), "{rate}: {cell:#}");
@@ -162,7 +163,7 @@ fn a_step_is_marked_if_the_rounds_show_one() {
     };
     let arguments = ["run", "device", disk.text(), "--only", "read", "--time", "1s", "--rounds", "5", "--json"];
     let (program, folder, group) = (program(), disk.folder.path(), &group);
-    // A loop device keeps its counters from one file to the next.
+    // A loop device keeps its counters when it gets another file.
     let before = counter(&disk, 3);
     let ended = std::thread::scope(|scope| {
         let ran = scope.spawn(|| run_in(&[group], &program, folder, &arguments));
@@ -174,7 +175,7 @@ fn a_step_is_marked_if_the_rounds_show_one() {
     let document = document(&ended);
     let cell = &cells(&document)[0];
     is_consistent(cell);
-    // What a person reads.
+    // The printed table.
     let file = disk.folder.path().join("run.json");
     fs::write(&file, ended.out).expect("a file");
     let shown = run(&disk, &["show", "run.json"]).out;
@@ -205,14 +206,14 @@ fn a_device_is_overwritten_as_it_was_said() {
     let conditioned = &document["run"]["targets"][0]["conditioned"];
     assert_eq!(conditioned["written_bytes"], 24 * MIB);
     assert!(conditioned["written_s"].as_f64().is_some_and(|seconds| seconds > 0.0));
-    // Where the file system below takes no holes there is a reason.
+    // If the file system below cannot punch holes, there is a reason.
     assert_ne!(conditioned["purge"].is_null(), conditioned["purge_reason"].is_null(), "{conditioned}");
     let names: Vec<&str> = cells(&document).iter().filter_map(|cell| cell["program"].as_str()).collect();
     assert_eq!(names, ["write", "randwrite"]);
     let write = &cells(&document)[0];
     assert_eq!((&write["measured"], &write["state"]["clock"]), (&Value::from(true), &Value::from("durable")));
     assert!(document["run"]["findings"].to_string().contains("the rounds wrote "), "{document:#}");
-    // Each block is one of ours, in its place, and nothing of what was there is left.
+    // Each block has our stamp at its offset, and nothing of the old data is left.
     let after = bytes(&disk);
     for (index, (old, new)) in before.chunks_exact(4096).zip(after.chunks_exact(4096)).enumerate() {
         assert!(old != new, "block {index} is as before");
@@ -220,8 +221,8 @@ fn a_device_is_overwritten_as_it_was_said() {
     }
 }
 
-/// The command is refused with this status, says these words and a hint where it is a refusal of ours, and leaves every
-/// byte.
+/// Asserts that the command is refused with this status and these words, with a hint if diskperf itself refuses, and
+/// that it leaves every byte.
 fn refuses(disk: &Disk, status: i32, arguments: &[&str], words: &[&str]) {
     let before = bytes(disk);
     let ended = run(disk, arguments);
@@ -238,7 +239,7 @@ fn nothing_is_overwritten_without_leave() {
     let disk = Disk::new(8 * MIB);
     let write = ["run", "device", disk.text(), "--write"];
     let with = |said: &[&'static str]| [&write[..], said].concat();
-    // It is blank, and still --destroy-data is needed.
+    // It is blank, and --destroy-data is needed all the same.
     let words = ["this would overwrite all of ", "hint: ", "--destroy-data --confirm '8 MiB'"];
     refuses(&disk, 3, &write, &words);
     refuses(&disk, 3, &with(&["--dry-run"]), &words);
@@ -252,7 +253,7 @@ fn nothing_is_overwritten_without_leave() {
     let mounted = Mounted::at(disk.node(), Path::new(&disk.folder("mount")), "ro");
     let said = ["--destroy-data", "--confirm", "8 MiB"];
     refuses(&disk, 3, &with(&said), &["it is mounted at ", "hint: unmount it"]);
-    // To read harms nobody.
+    // Reading is harmless.
     let read = run(&disk, &["run", "device", disk.text(), "--time", "100ms", "--rounds", "1", "--only", "read"]);
     assert_eq!(read.status, Some(0), "{}", read.err);
     drop(mounted);
@@ -302,8 +303,8 @@ fn who_stops_it_keeps_the_finished_rounds_and_goes_on_without_conditioning_it_ag
     let stopped = |time: &str| {
         let before = flushes();
         let child = start(&disk, &[&arguments[..], &["--time", time, "--store", time]].concat());
-        // Conditioning flushes it once or twice, each round twice: by then a round is over, and five are not, unless
-        // this process is held up meanwhile. Then the next one has more time.
+        // Conditioning flushes it once or twice, each round twice: by then one round has ended, and five have not,
+        // unless this process was delayed meanwhile. In that case, the next attempt has more time.
         soon("a round is over", || flushes() >= before + 5);
         use_tool("kill", &["-INT", &child.id().to_string()]);
         child.wait_with_output().expect("its end")

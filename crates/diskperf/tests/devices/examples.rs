@@ -1,4 +1,4 @@
-//! The examples run as they stand.
+//! The examples run as printed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::common::program;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/paper-1983.sh");
 
-/// A loop device on an image of our own, detached when dropped.
+/// A loop device on an image of the test, detached when dropped.
 struct Loop(PathBuf);
 
 impl Loop {

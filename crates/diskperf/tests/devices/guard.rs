@@ -1,4 +1,4 @@
-//! The guard from the command line: devices that only seem blank, that two names show, that another program writes to,
+//! The guard from the command line: devices that only seem blank, that have two names, that another program writes to,
 //! and whose name changes during the check. `crates/kernel/tests/` tests the guard itself.
 
 use std::fs::{self, File};
@@ -22,7 +22,7 @@ fn run(disk: &Disk, arguments: &[&str]) -> Ended {
     Cli::at(disk.folder.path()).run(arguments)
 }
 
-/// The command is refused with status 3, says these words and a hint, and leaves every byte of the file.
+/// Asserts that the command is refused with status 3, these words and a hint, and leaves every byte of the file.
 fn refuses(disk: &Disk, arguments: &[&str], words: &[&str]) {
     let before = fs::read(&disk.file).expect("its bytes");
     let ended = run(disk, arguments);
@@ -43,16 +43,16 @@ fn a_device_that_seems_blank_at_its_beginning_needs_destroy_data() {
     let smoke = ["run", "smoke", &target(&disk), "--rounds", "1"];
     let words = ["it holds data of no known format", "--destroy-data --confirm '20 MiB'"];
     refuses(&disk, &smoke, &words);
-    // The option alone names no device.
+    // The option alone does not name a device.
     refuses(&disk, &[&smoke[..], &["--destroy-data"]].concat(), &["it holds data of no known format"]);
     refuses(&disk, &["run", "device", disk.text(), "--write"], &["--destroy-data"]);
     let ended = run(&disk, &[&smoke[..], &["--destroy-data", "--confirm", "20 MiB"]].concat());
     assert_eq!(ended.status, Some(0), "{}", ended.err);
-    // What that run left is data too.
+    // The leftovers of that run are data too.
     refuses(&disk, &smoke, &words);
 }
 
-/// One byte where no sample is taken: only reading finds it.
+/// One byte between the samples: only reading everything finds it.
 #[test]
 fn a_byte_that_no_sample_finds_needs_destroy_data_and_a_named_device_is_not_read() {
     need_disk!("mkfs.ext4");
@@ -65,7 +65,7 @@ fn a_byte_that_no_sample_finds_needs_destroy_data_and_a_named_device_is_not_read
     assert_eq!(ended.status, Some(0), "{}", ended.err);
 }
 
-/// A file of a terabyte without a name, so that all of it must be read: Ctrl-C ends the reading.
+/// A file of a terabyte, not named by --confirm, so that all of it must be read: Ctrl-C ends the reading.
 #[test]
 fn reading_a_large_device_is_shown_and_ends_at_ctrl_c() {
     need_disk!("mkfs.ext4");
@@ -91,7 +91,7 @@ fn reading_a_large_device_is_shown_and_ends_at_ctrl_c() {
 fn a_device_on_an_overlay_is_refused_and_so_is_one_that_it_may_show() {
     need_disk!("mount", "umount", "unshare", "losetup", "mkfs.ext4");
     let cli = Cli::new();
-    // What is mounted goes with the namespace; the devices are detached before.
+    // The mounts end with the namespace; the devices are detached before.
     let script = r#"
         mount -t tmpfs layers . && cd "$PWD" && mkdir lower upper work merged || exit 99
         mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work test merged || exit 77
@@ -166,7 +166,7 @@ fn the_disk_of_the_running_system_is_never_to_be_unmounted() {
     need_disk!("unshare", "mount", "umount", "mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     use_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
-    // In a namespace of its own the disk is mounted below /usr, and where it may be unmounted.
+    // In a private namespace, the disk is mounted below /usr, and at a path where it may be unmounted.
     let folder = disk.folder("mount");
     let script = r#"mount -o ro "$1" "$2" && mount --bind "$2" /usr/share && exec "$0" run smoke "new:ext4@$1""#;
     let program = program();
@@ -223,7 +223,7 @@ fn a_link_that_changes_leads_to_what_was_looked_at_or_to_nothing() {
     assert!(fs::read(&decoy.file).expect("its bytes") == before, "the decoy was written to");
 }
 
-/// A read-only device needs no leave to be read.
+/// A read-only device needs no consent to be read.
 #[test]
 fn a_device_that_is_only_read_needs_no_leave() {
     need_disk!();

@@ -1,5 +1,5 @@
-//! Tests that make loop devices, images and mounts, and may run beside others. Those that need the machine to
-//! themselves, or enter a private mount namespace, are files of their own.
+//! Tests that make loop devices, images and mounts, and can run in parallel with others. Tests that need the machine
+//! for themselves, or enter a private mount namespace, are separate files.
 
 #[path = "../common/mod.rs"]
 mod common;

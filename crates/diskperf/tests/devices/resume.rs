@@ -1,6 +1,6 @@
 //! Runs on devices that are killed at six moments: during and after mkfs, while the file system is mounted, in the
-//! middle of a round, between rounds and while the queue is tuned. `resume` removes what the run left and finishes it.
-//! Data that others have written since stay.
+//! middle of a round, between rounds and while the queue is tuned. `resume` removes the leftovers of the run and
+//! finishes it. Data that other programs have written since stay.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -20,7 +20,7 @@ use crate::common::{Cli, program};
 /// Bytes of a disk: ext4 with blocks of 4 KiB has room.
 const DISK: u64 = 32 << 20;
 
-/// What confirms that the disk may be overwritten.
+/// The options that confirm that the disk may be overwritten.
 const AGREED: [&str; 3] = ["--destroy-data", "--confirm", "32 MiB"];
 
 /// Rounds of a run.
@@ -29,7 +29,7 @@ const ROUNDS: usize = 3;
 /// Targets of a run, each of which a round measures once: the device and a folder.
 const TARGETS: usize = 2;
 
-/// When the measured command does not return, so that the run is killed there.
+/// The execution in which the measured command does not return, so that the run is killed there.
 #[derive(Clone, Copy)]
 enum Moment {
     /// In the execution of this number.
@@ -38,7 +38,7 @@ enum Moment {
     OnDevice,
 }
 
-/// Each run restores the queues that killed runs have left tuned: one test at a time.
+/// Each run restores the queues that killed runs left tuned: one test at a time.
 static RUNS: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -68,15 +68,15 @@ impl Drop for Run {
     }
 }
 
-/// The state of a process; none once it is gone.
+/// The state of a process; `None` once it is gone.
 fn state_of(pid: u32) -> Option<char> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = text.rsplit_once(") ")?;
     rest.chars().next()
 }
 
-/// A disk of the test's own, and in memory a folder as a second target and a results database: other programs that
-/// write to the machine's disk would delay every sync there.
+/// A disk of the test. In memory, a folder as a second target, and a results database: other programs that write to the
+/// machine's disk would delay every sync there.
 struct Bench {
     disk: Disk,
     memory: Cli,
@@ -165,7 +165,7 @@ impl Bench {
         Cli::at(self.here()).run(&[arguments, &["--store", store.to_str().expect("a plain path")]].concat())
     }
 
-    /// How many executions of the last run are stored.
+    /// The number of stored executions of the last run.
     fn stored(&self) -> usize {
         let left = Store::open_to_read(&self.store()).and_then(|store| store.left(&store.find("last")?));
         left.map_or(0, |left| left.executions.len())
@@ -176,7 +176,7 @@ impl Bench {
         mounts.is_some_and(|mounts| mounts.lines().any(|line| line.contains(&format!(" ext4 {} ", self.disk.text()))))
     }
 
-    /// What the device holds, in words.
+    /// The guard's findings about the device, as text.
     fn holds(&self) -> Vec<String> {
         let inspected = kernel::guard::inspect(self.disk.node()).expect("it can be looked at");
         inspected.reasons().iter().map(ToString::to_string).collect()
@@ -190,15 +190,15 @@ impl Bench {
         });
     }
 
-    /// Writes zeros to the whole device, then these bytes at this place.
+    /// Writes zeros to the whole device, then these bytes at this offset.
     fn overwrite(&self, at: u64, bytes: &[u8]) {
         let device = File::options().write(true).open(self.disk.node()).expect("the device");
         device.write_all_at(&vec![0; DISK as usize], 0).expect("written");
         device.write_all_at(bytes, at).and_then(|()| device.sync_all()).expect("durable");
     }
 
-    /// Starts a run whose mkfs waits for [`Bench::go`] before it does anything: the run, and the number of mkfs. A
-    /// script has the place of mkfs in the mount namespace of that run.
+    /// Starts a run whose mkfs waits for [`Bench::go`] before it does anything. Returns the run and the process id of
+    /// mkfs. A script replaces mkfs in the mount namespace of that run.
     fn in_mkfs(&self) -> (Run, u32) {
         let (mkfs, real, reached, go) =
             (testkit::tool("mkfs.ext4").expect("mkfs"), self.path("mkfs.ext4"), self.path("reached"), self.path("go"));
@@ -224,14 +224,14 @@ impl Bench {
         fs::write(self.path("go"), "").expect("a file");
     }
 
-    /// `resume` erases what the run left and finishes it.
+    /// Asserts that `resume` erases the leftovers of the run and finishes it.
     fn is_finished_by_resume(&self) {
         let ended = self.on_store(&["resume"]);
         assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
         self.is_complete(&ended);
     }
 
-    /// The last run is complete, and nothing is left of it.
+    /// Asserts that the last run is complete, and has no leftovers.
     fn is_complete(&self, ended: &Ended) {
         assert_eq!(ended.status, Some(0), "{}", ended.err);
         assert_eq!(self.state(), "finished");
@@ -252,7 +252,7 @@ impl Bench {
         last["state"].as_str().expect("a state").to_owned()
     }
 
-    /// Nothing is left on the device, in notes, or in mounts.
+    /// Asserts that there are no leftovers on the device, in notes, or in mounts.
     fn is_clean(&self) {
         assert_eq!(self.holds(), [""; 0]);
         for note in ["made", "making", "tuned"] {
@@ -267,8 +267,8 @@ impl Bench {
         Store::open_to_read(&self.store()).and_then(|store| store.find("last")).expect("a run")
     }
 
-    /// `resume` refuses the device with these words, also the second time, and writes nothing. Its hint is a command of
-    /// `run` that works: `resume` takes none of the options of `run`.
+    /// Asserts that `resume` refuses the device with these words, also the second time, and writes nothing. Its hint is
+    /// a working command of `run`: `resume` takes none of the options of `run`.
     fn is_refused(&self, words: &[&str]) {
         let before = fs::read(&self.disk.file).expect("its bytes");
         let refused = || {
@@ -320,7 +320,7 @@ fn killed_after_mkfs() {
     need_disk!("mkfs.ext4", "unshare");
     let _alone = alone();
     let bench = Bench::new();
-    // The run is stopped while mkfs goes on: it has not seen its end, and has mounted nothing.
+    // The run is stopped while mkfs goes on: it has not noticed the end of mkfs, and has mounted nothing.
     let (run, mkfs) = bench.in_mkfs();
     run.stop();
     bench.go();
@@ -345,7 +345,7 @@ fn killed_on_a_disk_that_cannot_discard() {
     let folder = Cli::new();
     let ramfs = Mounted::ramfs(folder.path());
     let disk = Disk::attached(0, &[], |_| {
-        // A loop device discards by a hole in its file, which ramfs cannot make.
+        // A loop device discards by punching holes in its file, which ramfs cannot do.
         let there = ramfs.path().join("disk");
         File::create_new(&there).and_then(|file| file.set_len(2 * DISK)).expect("a file in memory");
         LoopDisk::attach_through_cache(&there)
@@ -353,7 +353,7 @@ fn killed_on_a_disk_that_cannot_discard() {
     assert_eq!(disk.device.attribute("queue/discard_max_bytes"), "0");
     let bench = Bench { disk, ..Bench::new() };
     bench.killed(&[]);
-    // Data at a place that ext4 does not write.
+    // Data at an offset that ext4 does not write.
     let device = File::options().write(true).open(bench.disk.node()).expect("the device");
     let mut data = vec![0; 1 << 20];
     File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut data)).expect("random bytes");
@@ -410,7 +410,7 @@ fn killed_while_tuned_and_if_the_run_cannot_go_on() {
     assert!(ended.err.contains(&format!("erased the ext4 on {node}, left by {run} (process ")), "{}", ended.err);
     assert_eq!(read_ahead(), before);
     bench.is_clean();
-    // Once it is there again, the run can be finished.
+    // Once it exists again, the run can be finished.
     fs::rename(&away, &second).expect("it is there");
     let ended = bench.on_store(&["resume"]);
     bench.is_complete(&ended);
@@ -445,7 +445,7 @@ fn what_others_have_made_since_stays() {
     }
 }
 
-/// A run that writes to the device itself erases what it held, so a file system on it is not the run's.
+/// A run that writes to the device itself erases all old data, so a file system on it is not the run's.
 #[test]
 fn what_others_have_made_since_on_a_device_without_a_file_system_stays() {
     need_disk!("mkfs.ext4");
@@ -460,8 +460,8 @@ fn what_others_have_made_since_on_a_device_without_a_file_system_stays() {
     bench.is_refused(&["is not overwritten: it holds ext4"]);
 }
 
-/// Data without a header of any known format, at a place that a look at the device shows, and at one that only reading
-/// all of it shows.
+/// Data without a header of any known format: at an offset that a look at the device finds, and at one that only
+/// reading all of it finds.
 #[test]
 fn unknown_data_that_others_have_written_since_stays() {
     need_disk!("mkfs.ext4");
@@ -477,7 +477,7 @@ fn unknown_data_that_others_have_written_since_stays() {
     }
 }
 
-/// The notes about devices are gone after a restart, and with them what proves which file system the run made.
+/// The notes about devices are gone after a restart, and with them the proof of which file system the run made.
 #[test]
 fn after_a_restart_of_the_machine_a_device_is_refused_unless_it_is_blank() {
     need_disk!("mkfs.ext4");
@@ -485,7 +485,7 @@ fn after_a_restart_of_the_machine_a_device_is_refused_unless_it_is_blank() {
     for content in ["ext4", "data of no known format", ""] {
         let bench = Bench::new();
         bench.killed(&AGREED);
-        // A note that is not whole is none.
+        // An incomplete note counts as missing.
         let note = format!("/run/diskperf/made-{}", bench.disk.name());
         assert!(Path::new(&note).exists());
         fs::write(note, "").expect("the note");

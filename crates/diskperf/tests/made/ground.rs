@@ -1,4 +1,4 @@
-//! A disk of the test's own with a file system on it.
+//! A disk of the test with a file system on it.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use testkit::disk::LoopDisk;
 use testkit::fuse::{Knobs, OneFile};
 use testkit::{run, tool};
 
-/// Bytes of the disks that are made: room for a journal and the largest file of these runs.
+/// Bytes of the disks: room for a journal and the largest file of these runs.
 const DISK: u64 = (320 << 20) + testkit::fuse::APART;
 
-/// A file system on a disk of our own, seen by nobody else. The disk is served by this process from memory:
-/// whatever else is done on this machine, only these runs use it.
+/// A file system on a disk of the test, in a private mount namespace. This process serves the disk from memory: only
+/// these runs use it, whatever other programs do.
 pub struct Ground {
     point: PathBuf,
     disk: LoopDisk,
@@ -22,7 +22,7 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// An ext4 with its journal on a disk of that kind.
+    /// Makes an ext4 with its journal on such a disk.
     pub fn new(knobs: Knobs) -> Result<Ground, String> {
         if !testkit::is_root() || !Path::new("/dev/fuse").exists() {
             return Err("needs root and /dev/fuse".to_owned());
@@ -47,7 +47,7 @@ impl Ground {
         Ok(Ground { point, disk, _fuse: fuse, _folder: folder })
     }
 
-    /// Where it is mounted.
+    /// The mount point.
     pub fn point(&self) -> &Path {
         &self.point
     }
@@ -65,7 +65,7 @@ impl Drop for Ground {
     }
 }
 
-/// Runs a tool that must do its work.
+/// Runs a tool that must succeed.
 fn done(name: &str, arguments: &[&str]) -> Result<(), String> {
     let path = tool(name).ok_or_else(|| format!("{name} is not installed"))?;
     let ended = run(&path, Path::new("/"), arguments);

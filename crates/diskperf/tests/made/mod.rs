@@ -1,5 +1,5 @@
-//! Ten bottlenecks, made on purpose on this machine, each with the cell that the built program measures in
-//! it. All need root; each cleans up after itself, also where it fails.
+//! Ten bottlenecks, made on purpose on this machine, each with the cell that the built program measures in it. All need
+//! root; each cleans up after itself, also after a failure.
 
 mod ground;
 
@@ -15,13 +15,13 @@ use testkit::disk::LoopDisk;
 use testkit::fuse::{Fsync, Knobs, Queue};
 use testkit::group::{Group, run_in};
 
-/// A bottleneck that can be made.
+/// A bottleneck that the tests can make.
 pub struct Bottleneck {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What may be said to limit the program.
+    /// Names of the limit that are right answers.
     pub right: &'static [&'static str],
-    /// Makes it, runs the program in it, and gives the cell; or why it cannot be made here.
+    /// Makes the bottleneck, runs the program in it, and returns the cell; or the reason why it cannot be made here.
     pub cell: fn(&Path) -> Result<Value, String>,
 }
 
@@ -39,19 +39,19 @@ pub const ALL: [Bottleneck; 10] = [
     Bottleneck { name: "noisy neighbour", right: &["device"], cell: noisy_neighbour },
 ];
 
-/// What was said of a bottleneck.
+/// The judged answer of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// One of the right words.
+    /// One of the right names.
     Right,
-    /// That it cannot be told.
+    /// "n.m.": no limit is named.
     Nothing,
-    /// Another word.
+    /// Another name.
     Wrong,
 }
 
 impl Bottleneck {
-    /// How right the cell is about what limited it.
+    /// Judges the limit that the cell names.
     pub fn judge(&self, cell: &Value) -> Said {
         match cell["limited_by"]["what"].as_str() {
             Some(what) if self.right.contains(&what) => Said::Right,
@@ -61,16 +61,16 @@ impl Bottleneck {
     }
 }
 
-/// What a slow disk takes for a request: as much as a good disk on a network, so that other people's use of
-/// the processors is little beside it.
+/// Time of a slow disk for a request: as much as a good disk on a network. Other programs' use of the processors is
+/// small against it.
 const SLOW: Duration = Duration::from_micros(500);
 
-/// A disk without a fault, as fast as it can be.
+/// A disk without faults, at full speed.
 fn fast() -> Result<Ground, String> {
     Ground::new(Knobs::default())
 }
 
-/// A disk that takes so long for each request, one after the other.
+/// A disk with this time for each request, one after the other.
 fn slow(service: Duration) -> Result<Ground, String> {
     Ground::new(Knobs { service, queue: Queue::OneArm, ..Knobs::default() })
 }
@@ -90,7 +90,7 @@ fn measured(
     Ok(cell.unwrap_or_else(|| panic!("no cell for {name} {phase} on {target}: {}", ended.err)).clone())
 }
 
-/// A fifth of one processor, for a program that only needs that: it writes to memory.
+/// A fifth of one processor, for a program that needs only the processor: it writes to memory.
 fn cpu_quota(program: &Path) -> Result<Value, String> {
     let group = Group::limited("cpu", "cpu.cfs_period_us", "20000")?;
     group.set("cpu.cfs_quota_us", "4000")?;
@@ -99,7 +99,7 @@ fn cpu_quota(program: &Path) -> Result<Value, String> {
     measured(program, &[&group], folder.path(), &arguments, ("rewrite_8192", "rewrite", "."))
 }
 
-/// 20 MiB may be read in a second.
+/// A limit of 20 MiB read per second.
 fn read_throttle(program: &Path) -> Result<Value, String> {
     let ground = fast()?;
     let limit = format!("{} {}", ground.disk().number(), 20 << 20);
@@ -108,7 +108,7 @@ fn read_throttle(program: &Path) -> Result<Value, String> {
     measured(program, &[&group], ground.point(), &arguments, ("read_8192", "read", "."))
 }
 
-/// 400 reads may be done in a second.
+/// A limit of 400 reads per second.
 fn operations_throttle(program: &Path) -> Result<Value, String> {
     let ground = fast()?;
     let limit = format!("{} 400", ground.disk().number());
@@ -117,7 +117,7 @@ fn operations_throttle(program: &Path) -> Result<Value, String> {
     measured(program, &[&group], ground.point(), &arguments, ("randread", "randread", "."))
 }
 
-/// 8 MiB may wait to be written, before a disk that takes 5 ms for 128 KiB.
+/// A limit of 8 MiB of dirty pages, on a disk that takes 5 ms for 128 KiB.
 fn dirty_limit(program: &Path) -> Result<Value, String> {
     let ground = slow(Duration::from_millis(5))?;
     let _limit = DirtyLimit::new(8 << 20)?;
@@ -140,20 +140,20 @@ fn memory_group(program: &Path) -> Result<Value, String> {
     measured(program, &[&group], ground.point(), &arguments, ("largefb", "read random", "."))
 }
 
-/// Sequential reads that are told to look no further than a page ahead, from a disk that could do four at once.
+/// Sequential reads with a read-ahead of one page, from a disk that could do four at once.
 fn tiny_read_ahead(program: &Path) -> Result<Value, String> {
     let ground = Ground::new(Knobs { service: SLOW, ..Knobs::default() })?;
     let arguments = ["smoke", "a=.,tune=read_ahead_kb:4", "--size", "32MiB"];
     measured(program, &[], ground.point(), &arguments, ("read_8192", "read", "a"))
 }
 
-/// Commits to a file system whose journal lies on the same disk as the data.
+/// Commits to a file system with its journal on the same disk as the data.
 fn journal_on_the_same_disk(program: &Path) -> Result<Value, String> {
     let ground = slow(SLOW)?;
     measured(program, &[], ground.point(), &["quick", "--size", "32MiB"], ("commit", "commit", "."))
 }
 
-/// Two programs that write at once to one disk.
+/// Two programs that write to one disk at once.
 fn two_targets_on_one_device(program: &Path) -> Result<Value, String> {
     let ground = slow(SLOW)?;
     for name in ["a", "b"] {
@@ -163,7 +163,7 @@ fn two_targets_on_one_device(program: &Path) -> Result<Value, String> {
     measured(program, &[], ground.point(), &arguments, ("write_8192", "write", "a+b"))
 }
 
-/// Random reads of single blocks, while somebody else reads in large pieces from the same disk.
+/// Random reads of single blocks, while another program reads the same disk in large pieces.
 fn noisy_neighbour(program: &Path) -> Result<Value, String> {
     let ground = slow(SLOW)?;
     let _neighbour = neighbour(ground.disk())?;
@@ -171,7 +171,7 @@ fn noisy_neighbour(program: &Path) -> Result<Value, String> {
     measured(program, &[], ground.point(), &arguments, ("randread", "randread", "."))
 }
 
-/// How much may wait to be written, on the whole machine, for a few seconds.
+/// A limit on the dirty pages of the whole machine, for a few seconds.
 struct DirtyLimit(Vec<(PathBuf, String)>);
 
 impl DirtyLimit {
@@ -179,7 +179,7 @@ impl DirtyLimit {
         let path = |name: &str| Path::new("/proc/sys/vm").join(name);
         let names = ["dirty_bytes", "dirty_background_bytes", "dirty_ratio", "dirty_background_ratio"];
         let before = names.map(|name| (path(name), fs::read_to_string(path(name)).unwrap_or_default()));
-        // Of a share and an amount one is zero: the other one is in force, and setting it clears the first.
+        // Of ratio and bytes one is zero: the other is in force, and setting it clears the first.
         let limit = DirtyLimit(before.into_iter().filter(|(_, value)| value.trim() != "0").collect());
         for (name, bytes) in [("dirty_bytes", bytes), ("dirty_background_bytes", bytes / 2)] {
             fs::write(path(name), bytes.to_string()).map_err(|error| format!("no limit on dirty pages: {error}"))?;
@@ -195,8 +195,8 @@ impl Drop for DirtyLimit {
     }
 }
 
-/// A program that reads a disk in large pieces, past the page cache, until it is dropped: its last dd ends by itself
-/// with the disk's end.
+/// A program that reads a disk in large pieces, past the page cache, until it is dropped: its last dd ends by itself at
+/// the end of the disk.
 fn neighbour(disk: &LoopDisk) -> Result<Running, String> {
     let read = format!("while :; do dd if={} of=/dev/null bs=1M iflag=direct; done", disk.node().display());
     let mut command = Command::new("/bin/sh");

@@ -1,5 +1,5 @@
-//! A device whose law is known: a queue with a single server, 200 us for each request, in front of a file that the test
-//! serves itself; and what queueing theory says of it.
+//! A device with a known law: a queue with a single server, 200 us for each request, in front of a file that the test
+//! serves; and the prediction of queueing theory.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use testkit::disk::{LoopDisk, Mounted};
 use testkit::fuse::{Knobs, OneFile, Queue};
 
-/// How long the server takes for each request.
+/// Time of the server for each request.
 pub const SERVICE: Duration = Duration::from_micros(200);
 
 /// Bytes of the disk.
@@ -32,13 +32,13 @@ pub struct LawDisk {
 }
 
 impl LawDisk {
-    /// Why there can be none here, if there cannot.
+    /// The reason why there can be no such device here.
     pub fn impossible() -> Option<String> {
         let without = || "needs /dev/fuse".to_owned();
         testkit::disk::impossible(&["mkfs.ext4"]).or_else(|| (!Path::new("/dev/fuse").exists()).then(without))
     }
 
-    /// The disk, with its file written in full.
+    /// Makes the disk, with its file written completely.
     pub fn new() -> LawDisk {
         let mounts = PrivateMounts::enter().expect("mounts of our own");
         let folder = tempfile::tempdir().expect("a scratch folder");
@@ -58,7 +58,7 @@ impl LawDisk {
         disk
     }
 
-    /// What is read.
+    /// The file to read.
     pub fn file(&self) -> PathBuf {
         self.mounted.path().join("file")
     }
@@ -86,8 +86,8 @@ fn incompressible(bytes: usize) -> Vec<u8> {
     data
 }
 
-/// So many percent of the requests of an M/D/1 queue wait no longer: requests that come as chance has it and keep the
-/// server busy for a share `load` of the time, of which each takes `service` (Erlang 1909; L. Kleinrock, Queueing
+/// The waiting time that this percentage of the requests of an M/D/1 queue does not exceed. Requests come at random,
+/// keep the server busy for a share `load` of the time, and take `service` each (Erlang 1909; L. Kleinrock, Queueing
 /// Systems, volume 1, section 5.12, with the distribution solved for constant service).
 pub fn waiting(load: f64, service: Duration, percent: f64) -> Duration {
     let below = |services: f64| -> f64 {

@@ -30,7 +30,7 @@ pub fn check(ground: &Ground, root: &Path, writes: bool) -> Vec<String> {
     wrong
 }
 
-/// The names of all commands: of the manual pages that the program writes.
+/// The names of all commands, from the manual pages that the program writes.
 pub fn commands(ground: &Ground) -> Vec<String> {
     ground.prints("diskperf man --out pages");
     let listed = ground.prints("ls pages");

@@ -1,27 +1,27 @@
-//! What stays the same when something is measured again, on another machine: which rows and columns a table has, and
-//! the words of lines; not figures, nor units that follow them, nor which disk it is, nor what was suspect this time.
+//! The parts of an output that stay the same in another measurement, on another machine: the rows and columns of a
+//! table, and the words of lines. Figures, their units, the disk, and the warnings of this time may differ.
 //!
 //! Policy:
-//!   1. what stands before the first empty line tells of the machine, but for remarks about what will be done;
-//!   2. lines that tell what was suspect or not measured are left out, as are those that say where it is stored, and
-//!      what the device did, which not every place lets one see;
-//!   3. of the headings of a table, those that not every machine fills are left out, and so is their second line;
+//!   1. lines before the first empty line describe the machine, except remarks about what will be done;
+//!   2. lines about warnings or missing results are left out. So are lines about where the run is stored, and about the
+//!      device, which is not visible everywhere;
+//!   3. headings of a table that not every machine fills are left out, and so is their second line;
 //!   4. of a row, the name and the unit of its rate are compared; a row that is `n.m.` on one side has any unit;
-//!   5. in other lines figures are alike, and so are units of sizes and times;
-//!   6. where a line of 100 columns ends depends on figures: lines that go on in the next one are one line, and so are
-//!      names of rows.
+//!   5. in other lines, all figures are equal, and so are all units of sizes and times;
+//!   6. figures decide where a line of 100 columns ends: a line that continues in the next is joined with it, and so
+//!      are names of rows.
 
-/// How lines begin that depend on how it went.
+/// Beginnings of lines that depend on the measurement.
 const LEFT_OUT: [&str; 9] =
     ["* ", "noise: ", "nested: ", "n.m. ", "cache state n.m.", "stored as ", "about ", "results database ", "plus "];
 
-/// Words of lines that tell what reached a device, or that none can be seen.
+/// Words of lines about the data that reached a device, or about an invisible device.
 const DEVICE: [&str; 3] = ["the device ", "no device can be seen", "may come from memory"];
 
 /// Headings of columns that may be empty.
 const OPTIONAL: [&str; 8] = ["±95 %", "CPU", "CPU +", "latency", "response", "bottleneck", "before", "before sync"];
 
-/// Units that follow figures, and grow and shrink with them.
+/// Units that follow figures, and change with their size.
 const UNITS: [&str; 14] = ["ns", "us", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB", "KB", "MB", "%"];
 
 /// Units of rates.
@@ -38,16 +38,16 @@ pub fn difference(said: &str, printed: &str) -> Option<String> {
     Some(format!("  the page says  {said}\n  and printed is {printed}"))
 }
 
-/// A line, without what may differ.
+/// A line, without the parts that may differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shape {
-    /// Something of the machine.
+    /// A description of the machine.
     Machine,
     /// The headings of a table.
     Headings(Vec<String>),
-    /// A row: its name and the unit of its rate, where it has one.
+    /// A row: its name and the unit of its rate, if it has one.
     Row(String, Option<String>),
-    /// Anything else.
+    /// Any other line.
     Words(String),
 }
 
@@ -82,7 +82,7 @@ fn shape(text: &str) -> Vec<Shape> {
         let columns: Vec<&str> = line.split("  ").map(str::trim).filter(|column| !column.is_empty()).collect();
         let is_remark = ["writes ", "reads "].iter().any(|begin| line.starts_with(begin));
         let shape = if line.contains("(seed ") {
-            // Rounds may be fewer, and what follows are clauses that not every run has.
+            // There may be fewer rounds, and not every run has the clauses that follow.
             Shape::Words("rounds".to_owned())
         } else if is_before && !is_remark {
             // 1.

@@ -1,4 +1,4 @@
-//! Slow disks: each an ext4 of our own on an image whose loop device is limited, for whoever is in one control group.
+//! Slow disks: each an ext4 on an image of the test, whose loop device is limited for the members of one control group.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -10,11 +10,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 use units::Bytes;
 
-/// Where the first version of control groups limits block devices
+/// The folder in which the first version of control groups limits block devices
 /// (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
 
-/// What a disk may do in a second.
+/// Limits of a disk, per second.
 #[derive(Clone, Copy)]
 pub struct Limits {
     /// Bytes.
@@ -26,7 +26,7 @@ pub struct Limits {
 /// A slow disk.
 pub const SLOW: Limits = Limits { bytes: 20 << 20, operations: 100 };
 
-/// The slow disks. The group goes when they are dropped, and so do images and mounts.
+/// The slow disks. Dropping them removes the group, images and mounts.
 pub struct SlowDisks {
     images: Vec<Image>,
     group: PathBuf,
@@ -34,7 +34,7 @@ pub struct SlowDisks {
 }
 
 impl SlowDisks {
-    /// Why there can be none here, if there cannot.
+    /// The reason why there can be no slow disks here.
     pub fn impossible() -> Option<String> {
         let is_limited = Path::new(BLKIO).join("blkio.throttle.read_iops_device").exists();
         let without = || "no control group of the first version limits block devices here".to_owned();
@@ -71,12 +71,12 @@ impl SlowDisks {
         slow
     }
 
-    /// Where they are mounted.
+    /// The mount points.
     pub fn paths(&self) -> Vec<&Path> {
         self.images.iter().map(Image::path).collect()
     }
 
-    /// The document that these words print, on the first of them.
+    /// The document that these words print, in the folder of the first disk.
     pub fn document(&self, program: &Path, words: &[&str]) -> Value {
         // The program is in the group from its first moment on.
         let enter = "echo $$ > \"$0\" && exec \"$@\"";
@@ -98,7 +98,7 @@ impl SlowDisks {
 
 impl Drop for SlowDisks {
     fn drop(&mut self) {
-        // Whoever was in it has ended.
+        // All members of the group have ended.
         let _ = fs::remove_dir(&self.group);
     }
 }

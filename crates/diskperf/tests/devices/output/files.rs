@@ -1,4 +1,4 @@
-//! Files that results are written to: replaced whole or not at all, and never a device.
+//! Output files: replaced completely or not at all, and never a device.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
@@ -77,7 +77,7 @@ fn a_link_stays_and_its_target_is_replaced() {
     symlink("below", path("way")).expect("a link");
     symlink("../target", path("below/second")).expect("a link");
     symlink("way/second", path("first")).expect("a link");
-    // First the end of the links is missing, then it is there.
+    // First the last link is dangling, then its target exists.
     for _ in 0..2 {
         assert_eq!(smoke_to(folder.path(), "first").status, Some(0));
         assert_whole(&path("target"), true);
@@ -122,7 +122,7 @@ fn names_that_cannot_be_written_are_refused_with_a_hint() {
         assert_eq!(folder.names(), before, "{name}");
     }
     assert!(!Path::new("/dev/diskperf-no-such-device").exists());
-    // A temporary name is not made of the name that is written.
+    // The temporary name does not contain the name that is written.
     for _ in 0..2 {
         assert_eq!(smoke_to(folder.path(), &"x".repeat(255)).status, Some(0));
         assert_whole(&path(&"x".repeat(255)), true);
@@ -151,7 +151,7 @@ fn a_full_disk_leaves_the_old_file_whole() {
 fn a_limit_on_files_is_an_error_and_leaves_the_old_file_whole() {
     let folder = Cli::new();
     fs::write(folder.path().join("out"), OLD).expect("a file");
-    // In blocks of 512 bytes, as POSIX has it, or of 1024; the results have some 80,000 bytes.
+    // In blocks of 512 bytes, as in POSIX, or of 1024; the results have some 80,000 bytes.
     for name in ["out", "new"] {
         let ended = shell(folder.path(), &format!("ulimit -f 8; exec \"$0\" {} -o {name}", SMOKE.join(" ")));
         assert_eq!(ended.status, Some(1), "{}", ended.err);
@@ -188,7 +188,7 @@ fn kill_9_while_the_file_is_written_leaves_it_whole() {
         let ended = testkit::run(&strace, folder.path(), &[&traced[..], &SMOKE, &["-o", name]].concat());
         assert_eq!(ended.status, None, "{calls} was never called: {}", ended.err);
         let names = folder.names();
-        // Between the two calls that give it the name it has another one.
+        // Between the two calls that give the file its name, it has a temporary one.
         let is_between = calls.starts_with("rename");
         let others = names.iter().filter(|name| *name != "out" && *name != "new").count();
         assert!(others == 0 || is_between && others == 1, "{calls}: {names:?}");
@@ -218,7 +218,7 @@ fn a_file_system_without_unnamed_files_is_served_too() {
     }
     assert_eq!(fs::read_to_string(folder.path().join("other")).expect("the old file"), OLD);
     assert_eq!(folder.names(), ["new", "other", "out"]);
-    // A failure removes what was begun.
+    // After a failure, the unfinished file is removed.
     let limited = format!("ulimit -f 8; exec \"$0\" {} -o new", SMOKE.join(" "));
     let words = ["-c", &limited, text(&program)];
     let ended = run_answered(TMPFILE, NOT_SUPPORTED, Path::new("/bin/sh"), folder.path(), &words);
@@ -246,7 +246,7 @@ fn a_writable_file_in_a_folder_that_is_not_is_written_in_place() {
     let user = ["--reuid=54321", "--regid=54321", "--clear-groups", "--no-new-privs", text(&copy)];
     let run =
         |name: &str| testkit::run(Path::new("setpriv"), folder.path(), &[&user[..], &SMOKE, &["-o", name]].concat());
-    // A limit is known before the first byte: what is written in place would be cut off.
+    // The limit is known before the first byte: a file that is written in place would be truncated.
     let limited = format!("ulimit -f 8; exec {} {} -o out", text(&copy), SMOKE.join(" "));
     let words = [&user[..4], &["/bin/sh", "-c", &limited]].concat();
     let ended = testkit::run(Path::new("setpriv"), folder.path(), &words);
@@ -315,7 +315,7 @@ fn long_results() -> Vec<u8> {
     (0..40_000_u32).map(|at| b'a' + (at / 4096 % 26) as u8).collect()
 }
 
-/// Fills a file system: returns when it takes no byte more.
+/// Fills a file system until it takes no more bytes.
 fn fill(folder: &Path) {
     let file = File::create_new(folder.join("filler")).expect("a file");
     let piece = vec![1; 1 << 20];
@@ -351,7 +351,7 @@ fn a_file_that_is_written_in_place_on_a_full_file_system_stays_whole() {
     stays_whole(full.path(), "tmpfs");
 }
 
-/// The file is mounted over another name, which only leaves writing in place.
+/// The file is mounted on another name, so that it can only be written in place.
 fn stays_whole(full: &Path, what: &str) {
     let (folder, old) = (Cli::new(), long_results());
     let (out, outside) = (folder.path().join("out"), full.join("outside"));
@@ -375,13 +375,13 @@ fn stays_whole(full: &Path, what: &str) {
     let ended = folder.run(&arguments);
     assert_eq!(ended.status, Some(0), "{what}: {}", ended.err);
     assert_whole(&outside, true);
-    // What was reserved to put the old results back is given back.
+    // The space that was reserved to restore the old results is freed.
     let stat = fs::metadata(&outside).expect("the file");
     assert!(stat.blocks() * 512 <= stat.len().next_multiple_of(64 << 10), "{what}: {stat:?}");
     drop(mounted);
 }
 
-/// A new file would have no access list, and its group the rights that the list gives to others.
+/// A new file would have no access list, and its group would have the rights that the list gives to others.
 #[test]
 fn an_access_list_stays() {
     let folder = Cli::new();
@@ -454,7 +454,7 @@ fn the_programs_that_write_a_file_refuse_them_too() {
     }
 }
 
-/// Judged by its number: it is not opened, which a tape would feel.
+/// It is judged by its number and not opened, which would affect a tape.
 #[test]
 fn a_character_device_is_written_only_if_it_keeps_nothing() {
     need_disk!();

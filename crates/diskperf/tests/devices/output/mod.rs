@@ -1,4 +1,4 @@
-//! What the tests of output files share.
+//! Code that the tests of output files share.
 
 mod files;
 mod races;
@@ -15,7 +15,7 @@ use testkit::disk::Disk;
 
 use crate::common::{Cli, program, text};
 
-/// What an old file holds.
+/// The content of an old file.
 pub const OLD: &str = "old results\n";
 
 /// A command with results of some 80,000 bytes.
@@ -37,7 +37,7 @@ pub fn refuses(folder: &Path, arguments: &[&str], says: &str) {
     assert!(ended.err.contains(says) && ended.err.contains("\nhint: "), "{arguments:?}: {}", ended.err);
 }
 
-/// That the file holds what it held before or, if that is expected, all results of [`SMOKE`].
+/// Asserts that the file has its old content or, if that is expected, all results of [`SMOKE`].
 pub fn assert_whole(path: &Path, is_new: bool) {
     let text = fs::read_to_string(path).expect("the file");
     if is_new {
@@ -56,22 +56,22 @@ pub struct Decoy {
 
 impl Decoy {
     pub fn new() -> Decoy {
-        // Larger than what the programs of 1983 write.
+        // Larger than the files of the programs of 1983.
         let before: Vec<u8> = (0..9 << 20).map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         Decoy { disk: Disk::holding(before.len() as u64, &[(0, &before)]), before }
     }
 
-    /// Where its file is, and the names that lead to it.
+    /// The folder with the disk's file and the names that lead to it.
     pub fn folder(&self) -> &Path {
         self.disk.folder.path()
     }
 
-    /// How many ways there are for a name to lead to it.
+    /// The number of ways in which a name can lead to it.
     pub fn ways(&self) -> usize {
         4
     }
 
-    /// What is said of a name that leads to it.
+    /// The error for a name that leads to it.
     pub fn says(&self, way: usize) -> &'static str {
         match way {
             0 | 1 => "is a device, and this would overwrite it",
@@ -79,8 +79,8 @@ impl Decoy {
         }
     }
 
-    /// Has a name lead to it: a link to the device, its node, a link to the file, the file itself. Another file that
-    /// has the name loses it.
+    /// Makes a name lead to it: a link to the device, its node, a link to the file, the file itself. Another file with
+    /// this name loses it.
     pub fn lead(&self, way: usize, name: &str) {
         let (beside, name) = (self.folder().join("beside"), self.folder().join(name));
         match way {
@@ -110,7 +110,7 @@ impl Decoy {
     }
 }
 
-/// Renames, also if both names are of one file, when rename(2) leaves both.
+/// Renames. If both names are of one file, rename(2) leaves both, and this function removes the first.
 pub fn replace(from: &Path, to: &Path) {
     fs::rename(from, to).expect("renamed");
     if fs::symlink_metadata(from).is_ok() {

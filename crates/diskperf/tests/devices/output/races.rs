@@ -1,5 +1,5 @@
-//! Names that change while diskperf runs: from its first look to the last byte, no device is written, and no file that
-//! one shows.
+//! Names that change while diskperf runs: from its first look to the last byte, it writes to no device, and to no file
+//! with a loop device on it.
 
 use std::env;
 use std::fs;
@@ -16,8 +16,8 @@ use super::{Decoy, OLD, SMOKE, replace};
 
 use crate::common::{Cli, program};
 
-/// How often the program is started while a name changes; the 2,000 tries that cost less are in
-/// `crates/kernel/tests/given.rs`. `DISKPERF_RACES` sets another number.
+/// The number of starts while a name changes; the 2,000 cheaper tries are in `crates/kernel/tests/given.rs`.
+/// `DISKPERF_RACES` sets another number.
 const TRIES: usize = 200;
 
 /// Starts an import that has looked at its output file, and waits for its input.
@@ -28,12 +28,12 @@ fn import_to(folder: &Path, name: &str) -> (Running, std::process::ChildStdin) {
     let mut child = streams.spawn().expect("diskperf starts");
     let mut input = child.stdin.take().expect("a pipe");
     input.write_all(b"[global]\n").expect("the beginning of a job");
-    // What is read, is read after the look.
+    // It reads its input only after it has looked.
     soon("it reads", || rustix::io::ioctl_fionread(&input).expect("a pipe") == 0);
     (Running(child), input)
 }
 
-/// Gives it the rest of its input, and hears what it says.
+/// Gives it the rest of its input. Returns its exit status and its standard error.
 fn finish(mut running: Running, mut input: std::process::ChildStdin) -> (Option<i32>, String) {
     input.write_all(b"size=1mib\n[a]\nrw=write\nbs=4kib\n").expect("the rest of a job");
     drop(input);
@@ -84,7 +84,7 @@ fn a_folder_or_a_new_file_that_comes_in_between_is_heeded() {
     let (status, said) = finish(running, input);
     assert_eq!((status, said.contains("out is a directory")), (Some(2), true), "{said}");
     fs::remove_dir(&out).expect("removed");
-    // Another file is replaced, as one would be that had been there.
+    // Another file is replaced, just as one that existed before.
     let (running, input) = import_to(folder.path(), "out");
     fs::write(&out, OLD).expect("another file");
     fs::hard_link(&out, folder.path().join("other")).expect("another name");
@@ -100,7 +100,7 @@ fn an_unfinished_copy_is_removed_and_no_file_that_took_its_name() {
     for is_replaced in [false, true] {
         let folder = Cli::new();
         let (old, new) = (folder.path().join("old"), folder.path().join("new"));
-        // Minutes of one-byte calls.
+        // One-byte calls that take minutes.
         fs::File::create_new(old).and_then(|old| old.set_len(200_000_000)).expect("a sparse file");
         let mut command = testkit::command(&program());
         command.args(["copy", "old", "new", "--buffer", "1"]).current_dir(folder.path());
@@ -139,7 +139,7 @@ fn races_with_a_name_that_changes_change_no_byte_of_the_decoy() {
     let ended = AtomicBool::new(false);
     let smoke = [&SMOKE[..], &["-o", "out"]].concat();
     let commands = [&["write_4096", "out"][..], &["copy", "old", "out"], &["simulate", "-o", "out"], &smoke];
-    // Without a race each of them writes the file: a program that refuses all names would destroy nothing either.
+    // Without a race, each of them writes the file: a program that refuses all names would destroy nothing either.
     let write_undisturbed = || {
         for command in commands {
             fs::write(path("regular"), "another file").expect("a file");
@@ -154,7 +154,7 @@ fn races_with_a_name_that_changes_change_no_byte_of_the_decoy() {
         scope.spawn(|| {
             let mut way = 0;
             while !ended.load(Ordering::Relaxed) {
-                // A file of its own each time: a regular one may be written.
+                // A separate file each time: a regular file may be written.
                 fs::write(path("regular"), OLD).expect("a file");
                 replace(&path("regular"), &path("out"));
                 decoy.lead(way % decoy.ways(), "out");

@@ -1,5 +1,5 @@
-//! Results that go to what is no regular file, or to a descriptor that the shell opened: they are written there as they
-//! come, and nothing is replaced.
+//! Results that go to a file that is not regular, or to a descriptor that the shell opened: they are written as they
+//! are, and nothing is replaced.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -64,7 +64,7 @@ fn a_descriptor_that_was_not_given_is_refused() {
         assert!(ended.err.contains("/dev/fd/3 is not a descriptor that diskperf was started with"), "{}", ended.err);
         assert!(ended.err.contains("hint: open it in the shell"), "{}", ended.err);
     }
-    // What diskperf opens itself has some number too: its database among others.
+    // The files that diskperf opens have numbers too, such as its database.
     for number in 3..40 {
         let (store, name) = (folder.path().join("store.sqlite"), format!("/dev/fd/{number}"));
         let words = [&SMOKE[..], &["--store", text(&store), "-o", &name]].concat();
@@ -123,14 +123,14 @@ fn a_reader_of_a_fifo_who_has_seen_enough_is_no_error() {
     let folder = Cli::new();
     fifo(folder.path());
     let path = folder.path().join("fifo");
-    // The first bytes, of more than a pipe holds.
+    // The first bytes of more than a pipe holds.
     let reader = thread::spawn(move || File::open(path).and_then(|mut fifo| fifo.read_exact(&mut [0; 10])));
     let ended = smoke_to(folder.path(), "fifo");
     assert_eq!((ended.status, ended.err.contains("error")), (Some(0), false), "{}", ended.err);
     reader.join().expect("it ends").expect("it reads");
 }
 
-/// Starts a command, and sends it the signal once it catches that and has the FIFO as what it waits for.
+/// Starts a command, and sends it the signal once it catches that signal and has the FIFO open.
 fn told_to_stop(folder: &Path, arguments: &[&str], catches: bool, signal: Signal) -> (Option<i32>, Option<i32>) {
     let fifo = folder.canonicalize().expect("the folder").join("fifo");
     let has_fifo = |proc: &Path| {
@@ -140,7 +140,7 @@ fn told_to_stop(folder: &Path, arguments: &[&str], catches: bool, signal: Signal
     stopped((folder, arguments), Stdio::null(), (catches, signal), has_fifo)
 }
 
-/// Starts a command, and sends it the signal once it catches that and the condition holds of its folder in /proc.
+/// Starts a command, and sends it the signal once it catches that signal and its folder in /proc meets the condition.
 fn stopped(
     (folder, arguments): (&Path, &[&str]),
     out: Stdio,
@@ -178,7 +178,7 @@ fn waiting_for_a_reader_ends_by_a_signal() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         assert_eq!(told_to_stop(folder.path(), &run, true, signal), (Some(4), None));
     }
-    // A command that has nothing to tidy up does not listen.
+    // A command that has nothing to remove does not catch the signal.
     let list = ["simulate", "-o", "fifo"];
     assert_eq!(told_to_stop(folder.path(), &list, false, Signal::TERM), (None, Some(Signal::TERM.as_raw())));
 }
@@ -196,7 +196,7 @@ fn a_reader_who_reads_nothing_holds_up_no_signal() {
     assert_eq!(told_to_stop(folder.path(), &run, true, Signal::TERM), (Some(4), None));
 }
 
-/// A descriptor that blocks, as a shell opens it: the call itself would wait, and a signal would restart it.
+/// A blocking descriptor, as a shell opens it: the call itself would wait, and a signal would restart it.
 #[test]
 fn a_reader_of_a_pipe_who_reads_nothing_holds_up_no_signal() {
     let folder = Cli::new();
@@ -207,7 +207,7 @@ fn a_reader_of_a_pipe_who_reads_nothing_holds_up_no_signal() {
         rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::empty()).expect("a pipe");
         let held = || rustix::io::ioctl_fionread(&reader).expect("a pipe");
         let full = held();
-        // Room for the beginning of the results.
+        // Makes room for the beginning of the results.
         (&reader).read_exact(&mut [0; 4096]).expect("its bytes");
         let out = Stdio::from(OwnedFd::from(writer));
         let ended = stopped((folder.path(), words), out, (true, Signal::TERM), |_| held() == full);
@@ -220,7 +220,7 @@ fn a_run_that_was_told_to_stop_says_what_its_results_wait_for() {
     let folder = Cli::new();
     fifo(folder.path());
     let store = folder.path().join("store.sqlite");
-    // Ten minutes at most, should it end by itself.
+    // At most ten minutes, in case it ends by itself.
     let script = format!(
         "\"$0\" {} --store {} -o fifo 2> said & n=0; \
          until [ -e store.sqlite ] && ls -l /proc/$!/fd 2> /dev/null | grep -q fifo; \
