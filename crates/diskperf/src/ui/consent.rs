@@ -181,7 +181,7 @@ pub fn ask(said: &Consent, targets: &mut [Target], is_plan: bool, earlier: &Earl
     Ok(())
 }
 
-/// Asks whether to write to this directory, if it is such a place.
+/// Asks whether to write to this directory, if a benchmark is rarely meant to run there.
 pub fn ask_place(said: &YesArguments, path: &Path, place: &Place) -> Result<(), Error> {
     let Some(why) = rarely_meant(path, place.file_system.as_deref()).filter(|_| !said.yes) else { return Ok(()) };
     if agrees(&format!("{} {why}; write there? [y/N] ", path.shown())) {
