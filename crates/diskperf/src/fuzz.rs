@@ -30,8 +30,8 @@ fn fuzz_sizes_and_times() {
         let size = text.parse::<Bytes>().map_err(|error| error.to_string());
         if let Ok(size) = size {
             assert!(size.0 > 0);
-            // A printed size is exact, or rounded to a hundredth. The largest sizes are rounded up to one that does not
-            // exist.
+            // A printed size is exact, or rounded to a hundredth. The largest sizes may be rounded up to
+            // a size that is too large to parse.
             let Ok(again) = size.to_string().parse::<Bytes>() else {
                 assert!(size.0 > u64::MAX / 100 * 99, "{size}");
                 return "the largest".to_owned();

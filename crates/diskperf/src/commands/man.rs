@@ -99,7 +99,7 @@ fn words() -> String {
 
 /// A section with all words of a topic.
 fn section(roff: &mut Roff, topic: Topic) {
-    // The only heading in the singular that man-pages(7) knows.
+    // The only one of these headings that man-pages(7) defines.
     let heading = if topic == Topic::Exit { topic.singular() } else { topic.plural() };
     roff.control("SH", [heading.to_uppercase().as_str()]);
     roff.text([roman(topic.about())]);
