@@ -76,8 +76,9 @@ impl Device {
     /// The partitions that the kernel knows, sorted by name.
     pub(crate) fn partitions(&self) -> Vec<Device> {
         let below = fs::read_dir(&self.sys).into_iter().flatten().flatten();
-        let device =
-            |entry: fs::DirEntry| Some(Device { name: entry.file_name().into_string().ok()?, sys: entry.path() });
+        // A folder in sysfs has `!` where the name under /dev has `/`.
+        let name = |entry: &fs::DirEntry| Some(entry.file_name().into_string().ok()?.replace('!', "/"));
+        let device = |entry: fs::DirEntry| Some(Device { name: name(&entry)?, sys: entry.path() });
         let mut partitions: Vec<Device> = below.filter_map(device).filter(Device::is_partition).collect();
         partitions.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         partitions
@@ -276,6 +277,14 @@ mod tests {
             fs::write(path, text).expect("a file");
         }
         (folder, Device { name: "disk".to_owned(), sys: disk })
+    }
+
+    /// An array of the driver cciss is /dev/cciss/c0d0, and its folder in sysfs is cciss!c0d0.
+    #[test]
+    fn a_partition_has_the_name_of_its_node() {
+        let (_folder, disk) = recorded(&[("cciss!c0d0p1/partition", "1\n"), ("queue/scheduler", "none\n")]);
+        let nodes: Vec<PathBuf> = disk.partitions().iter().map(Device::node).collect();
+        assert_eq!(nodes, [Path::new("/dev/cciss/c0d0p1")]);
     }
 
     #[test]
