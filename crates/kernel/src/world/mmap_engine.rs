@@ -19,8 +19,8 @@ use crate::errno::reason;
 use crate::world::process::{Process, whole};
 use crate::world::sync_engine::{Doer, Flow, Listener, repeat};
 
-/// Page size of the processor.
-const PAGE: usize = 4096;
+/// Page size of the kernel, stored before the handler is installed.
+static PAGE: AtomicUsize = AtomicUsize::new(0);
 
 /// Maximum number of mappings: more than the possible number of programs (`io --jobs`).
 const MOST: usize = 1024;
@@ -190,6 +190,7 @@ fn watch(begin: usize, bytes: usize) -> Option<&'static Watched> {
 
 /// Installs the SIGBUS handler.
 fn hear() {
+    PAGE.store(rustix::param::page_size(), Ordering::Release);
     // SAFETY: all zeros is a valid value of this type.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_flags = libc::SA_SIGINFO;
@@ -206,10 +207,11 @@ extern "C" fn heard(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
         begin > 1 && (begin..begin + watched.bytes.load(Ordering::Relaxed)).contains(&address)
     };
     if let Some(watched) = WATCHED.iter().find(holds) {
-        let (page, access) = (address & !(PAGE - 1), libc::PROT_READ | libc::PROT_WRITE);
+        let (size, access) = (PAGE.load(Ordering::Acquire), libc::PROT_READ | libc::PROT_WRITE);
+        let page = address & !(size - 1);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
         // SAFETY: the page is part of one of our mappings, which contain only the data that ops copy.
-        let replaced = unsafe { libc::mmap(page as *mut c_void, PAGE, access, flags, -1, 0) };
+        let replaced = unsafe { libc::mmap(page as *mut c_void, size, access, flags, -1, 0) };
         if replaced != libc::MAP_FAILED {
             watched.has_failed.store(true, Ordering::Relaxed);
             return;
