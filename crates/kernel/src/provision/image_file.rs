@@ -16,6 +16,7 @@ use units::Bytes;
 
 use super::image_fault::ImageFault;
 use crate::leftovers::tag;
+use crate::observe::mount::free_bytes;
 use crate::sys::payload::Ring;
 
 /// Bytes of one write.
@@ -194,11 +195,6 @@ impl FileWithin {
 
 /// The name of such a file, without `.img`.
 const WITHIN: &str = "disk";
-
-fn free_bytes(directory: &Path) -> io::Result<u64> {
-    let space = rustix::fs::statvfs(directory)?;
-    Ok(space.f_bavail * space.f_frsize)
-}
 
 fn no_room(directory: &Path, needed: u64) -> ImageFault {
     let free = Bytes(free_bytes(directory).unwrap_or(0));
