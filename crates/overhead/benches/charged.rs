@@ -44,7 +44,15 @@ const BYTES: u64 = 128 << 20;
 
 const FILE: Handle = Handle::new(0);
 
+/// The CPU time of all tasks of the machine, in nanoseconds.
+const CHARGED: &str = "/sys/fs/cgroup/cpuacct/cpuacct.usage";
+
 fn main() {
+    if let Err(error) = fs::read_to_string(CHARGED) {
+        let reason = format!("control groups of version 1 count the charged time, and {CHARGED} cannot be read: {error}");
+        println!("{}", json!({"not_measured": reason}));
+        return;
+    }
     let mounts = PrivateMounts::enter().expect("needs root");
     let folder = std::env::temp_dir();
     let image = |file_system: &str| {
@@ -160,7 +168,7 @@ impl Charges {
                 }
             }
         }
-        let usage = fs::read_to_string("/sys/fs/cgroup/cpuacct/cpuacct.usage").expect("cpuacct of version 1");
+        let usage = fs::read_to_string(CHARGED).expect("cpuacct of version 1");
         Charges {
             all: usage.trim().parse().expect("nanoseconds"),
             own: own_cpu(),
