@@ -49,7 +49,8 @@ const CHARGED: &str = "/sys/fs/cgroup/cpuacct/cpuacct.usage";
 
 fn main() {
     if let Err(error) = fs::read_to_string(CHARGED) {
-        let reason = format!("control groups of version 1 count the charged time, and {CHARGED} cannot be read: {error}");
+        let reason =
+            format!("control groups of version 1 count the charged time, and {CHARGED} cannot be read: {error}");
         println!("{}", json!({"not_measured": reason}));
         return;
     }

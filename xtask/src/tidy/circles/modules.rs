@@ -257,9 +257,9 @@ fn is_test(attributes: &[Attribute]) -> bool {
             let words: Vec<String> = list.tokens.clone().into_iter().map(|token| token.to_string()).collect();
             match words.first().map(String::as_str) {
                 Some("test") => true,
-                Some("all") => words.get(1).is_some_and(|all| {
-                    all.trim_matches(['(', ')']).split(',').any(|word| word.trim() == "test")
-                }),
+                Some("all") => words
+                    .get(1)
+                    .is_some_and(|all| all.trim_matches(['(', ')']).split(',').any(|word| word.trim() == "test")),
                 _ => false,
             }
         }
