@@ -6,13 +6,13 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A name of a file or of a target: text, or its bytes where they are not UTF-8.
+/// A name of a file or of a target: text, or bytes if it is not UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a text, or the bytes of a name that is none, as in bytes = \"61ff\"")]
 pub enum Name {
-    /// In UTF-8.
+    /// A name in UTF-8.
     Text(String),
-    /// Of other bytes.
+    /// A name that is not UTF-8.
     Bytes(NameBytes),
 }
 

@@ -32,79 +32,83 @@ pub(crate) use why::idle;
 pub use why::why_of;
 use why::{warned, why};
 
-/// What a comparison of targets came to.
+/// The result of a comparison of targets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {
-    /// The part by which two may differ and be the same.
+    /// Largest difference of rates that counts as the same, as a share.
     pub margin: f64,
-    /// Whether every comparison was decided, or is as narrow as is of use; else time, rounds or a person ended it.
+    /// True if every comparison is decided, or so narrow that more rounds are useless. False if the budget, the number
+    /// of rounds or the user ended the run before.
     pub decided: bool,
-    /// How long a round took, in seconds.
+    /// Mean time of a round, in seconds.
     pub round_s: Option<f64>,
-    /// Of each program, every two targets; of stages, each with the one before, and of three or more the last with the
-    /// first. The intervals are corrected for all of them and those of the use (Holm).
+    /// For each program, the comparison of every two targets. For stages, the comparison of each with the one before,
+    /// and of the last of three or more with the first. The intervals are corrected for all of them and those of the
+    /// use (Holm).
     pub comparisons: Vec<Comparison>,
-    /// The stages in their order, where the targets are such; missing where every two are compared.
+    /// The stages in their order, if the targets are stages; otherwise missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
-    /// The use that was stated; null where none was.
+    /// The use that was stated; null if none was.
     pub purpose: Option<Purpose>,
-    /// What was needed, of each target.
+    /// The requirements, for each target.
     pub needs: Vec<Need>,
-    /// What targets cost, as it was typed; missing where no price was given.
+    /// Prices of the targets, as they were typed; missing if none was given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<Price>,
-    /// Sentences on prices, and on what the targets have in common.
+    /// Sentences about prices, and about devices that the targets share.
     pub remarks: Vec<String>,
 }
 
-/// One program on two targets.
+/// The comparison of two targets by one program or for a use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
-    /// Program and phase, and what tells it from others of that name; of a use, its name.
+    /// Program and phase, with the settings that distinguish it from others of that name; for a use, its name.
     pub program: String,
     /// The first target.
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub first: String,
-    /// The second.
+    /// The second target.
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub second: String,
-    /// Rounds that both kept.
+    /// Number of rounds that both targets kept.
     pub pairs: u32,
-    /// The second's rate divided by the first's: the geometric mean of the rounds; null where there is no pair.
+    /// Rate of the second target divided by that of the first, as the geometric mean of the rounds; null if there is no
+    /// pair of rounds.
     pub ratio: Option<f64>,
-    /// The lower end of its interval; null below two pairs.
+    /// Lower end of the confidence interval; null for fewer than two pairs.
     pub low: Option<f64>,
-    /// The upper end.
+    /// Upper end of the confidence interval.
     pub high: Option<f64>,
-    /// How sure the interval is by itself, so that no more than 5 of 100 runs call anything faster that is not.
+    /// Confidence level of this interval by itself, chosen so that at most 5 of 100 runs report a false difference.
     pub confidence: f64,
-    /// What is to be said.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The target that is faster; null where the verdict is another.
+    /// The faster target; null for other verdicts.
     #[serde(with = "crate::name", default)]
     #[schemars(with = "Option<Name>")]
     pub faster: Option<String>,
-    /// Whether all of the interval lies beyond the margin: a reason to choose.
+    /// True if the whole interval is outside the margin, so that the difference is a reason to choose.
     pub matters: bool,
-    /// How many rounds more would decide it, from the spread so far; null where it is decided, or nobody has the
-    /// patience.
+    /// Estimated number of further rounds that would decide it, from the spread so far. Null if it is decided, if more
+    /// rounds cannot decide it, or if the number is too large to report.
     pub more_rounds: Option<u32>,
-    /// Why, from what limited both and what their devices did; null where nothing tells.
+    /// Explanation by the bottlenecks and devices of both targets, or the reason why it is not decided; null if there
+    /// is none.
     pub why: Option<String>,
-    /// Why one of both is suspect.
+    /// Warnings about the two results.
     pub marks: Vec<MarkCode>,
 }
 
-/// What is to be said of a comparison.
+/// The verdict of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// One is faster.
+    /// One target is faster.
     Faster,
     /// They differ by less than the margin.
     Same,
@@ -112,47 +116,47 @@ pub enum Verdict {
     Undecided,
 }
 
-/// A use, and how the targets compare for it.
+/// A use, and the comparisons of the targets for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Purpose {
-    /// Its name.
+    /// Name of the use.
     pub name: String,
-    /// How much each program weighs; together 1.
+    /// Weight of each program; the weights sum to 1.
     pub weights: BTreeMap<String, f64>,
-    /// Programs that weigh something and were not measured on all targets; the others weigh the more.
+    /// Programs with a weight that were not measured on all targets. The others have larger weights instead.
     pub missing: Vec<String>,
-    /// Of the same two targets each as those of the programs.
+    /// Comparisons for the use, of the same pairs of targets as for the programs.
     pub comparisons: Vec<Comparison>,
 }
 
-/// What was needed of a target.
+/// A requirement on a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Need {
-    /// As it was asked for.
+    /// The requirement, as it was typed.
     pub condition: String,
-    /// Of which target.
+    /// The target.
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub target: String,
-    /// What was measured, in words; null where nothing was.
+    /// The measured figure in words; null if it was not measured.
     pub measured: Option<String>,
-    /// Whether it is met; null where that was not measured.
+    /// True if the requirement is met; null if it was not measured.
     pub met: Option<bool>,
 }
 
-/// What a target costs.
+/// The price of a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Of which target.
+    /// The target.
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub target: String,
-    /// How much.
+    /// The amount.
     pub amount: f64,
-    /// For what, as in `GiB-month`; empty for all of it.
+    /// Unit that the amount is for, as in `GiB-month`; empty if it is for the whole target.
     pub per: String,
 }
 

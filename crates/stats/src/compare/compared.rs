@@ -42,7 +42,7 @@ pub const COMPARED_SCHEMA: &str = "diskperf-compare/1";
 /// The names of the two runs in texts.
 pub const NAMES: [&str; 2] = ["base", "new"];
 
-/// Two runs, compared.
+/// The comparison of two runs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compared {
@@ -50,46 +50,46 @@ pub struct Compared {
     pub schema: String,
     /// The first run.
     pub then: Side,
-    /// The second.
+    /// The second run.
     pub now: Side,
-    /// The part by which two may differ and be the same.
+    /// Largest difference of rates that counts as the same, as a share.
     pub margin: f64,
-    /// What differs around them.
+    /// Differences between the environments of the two runs.
     pub environment: Vec<Change>,
-    /// The cells that both have, in the order of the second. Their intervals are corrected for all of them (Holm): of
-    /// 100 comparisons no more than 5 call anything faster or slower that is not.
+    /// Cells of both runs, in the order of the second run. Their intervals are corrected for all of them (Holm): at
+    /// most 5 of 100 comparisons report a cell as faster or slower that is not.
     pub cells: Vec<ComparedCell>,
-    /// Cells that only the first has.
+    /// Cells of the first run only.
     pub only_then: Vec<Lone>,
-    /// Cells that only the second has.
+    /// Cells of the second run only.
     pub only_now: Vec<Lone>,
-    /// What makes the comparison as a whole suspect.
+    /// Warnings about the comparison as a whole.
     pub marks: Vec<Mark>,
-    /// What was to fail, and whether it did.
+    /// The conditions of `--fail-if`, and their results.
     pub fail_if: Vec<Guarded>,
 }
 
-/// One of two runs.
+/// One of the two runs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Side {
-    /// Its id, or the file of its document.
+    /// Id of the run, or its result file.
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub name: String,
-    /// Seconds since 1970 when it began.
+    /// Start of the run, in seconds since 1970.
     pub started_unix_s: f64,
-    /// The command, word by word.
+    /// The command line, as a list of words.
     #[serde(with = "crate::name")]
     #[schemars(with = "Vec<Name>")]
     pub command: Vec<String>,
     /// The preset.
     pub preset: Option<String>,
-    /// Its targets.
+    /// The targets of the run.
     #[serde(with = "crate::name")]
     #[schemars(with = "Vec<Name>")]
     pub targets: Vec<String>,
-    /// Whether it was told to stop before its end.
+    /// True if the run was stopped before its end, by Ctrl-C or another signal.
     pub interrupted: bool,
 }
 
@@ -97,78 +97,78 @@ pub struct Side {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ComparedCell {
-    /// Program and phase, and what tells it from others of that name.
+    /// Program and phase, with the settings that distinguish it from others of that name.
     pub name: String,
-    /// The list of programs that it is part of.
+    /// The preset of the program.
     pub preset: String,
     /// The program.
     pub program: String,
     /// The phase.
     pub phase: String,
-    /// The target, as the second run calls it.
+    /// The target, by its name in the second run.
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub target: String,
-    /// The rate of the first run; null where it is `n.m.`
+    /// Rate in the first run; null if it is `n.m.`
     pub then: Option<Rate>,
-    /// The rate of the second, in the unit of the first.
+    /// Rate in the second run, in the unit of the first.
     pub now: Option<Rate>,
-    /// Why it was not measured in the first.
+    /// Reason why the cell was not measured in the first run.
     pub reason_then: Option<String>,
-    /// In the second.
+    /// Reason why the cell was not measured in the second run.
     pub reason_now: Option<String>,
-    /// What the program took of a processor in the first, in percent.
+    /// CPU load by the program in the first run, in percent of one processor.
     pub cpu_then: Option<f64>,
-    /// In the second.
+    /// CPU load by the program in the second run, in percent of one processor.
     pub cpu_now: Option<f64>,
-    /// The rate of the second divided by that of the first: of the geometric means of the rounds.
+    /// Rate of the second run divided by that of the first, each as the geometric mean of its rounds.
     pub ratio: Option<f64>,
-    /// The lower end of its interval; null where a run has fewer than two rounds.
+    /// Lower end of the confidence interval; null if a run has fewer than two rounds.
     pub low: Option<f64>,
-    /// The upper end.
+    /// Upper end of the confidence interval.
     pub high: Option<f64>,
-    /// How sure the interval is by itself; 1 where no round of either run differs from another, as of a simulated
-    /// machine.
+    /// Confidence level of this interval by itself; 1 if the rounds of each run are equal, as on a simulated machine.
     pub confidence: Option<f64>,
-    /// What is to be said.
+    /// The finding.
     pub finding: Finding,
-    /// Whether all of the interval lies beyond the margin.
+    /// True if the whole interval is outside the margin.
     pub matters: bool,
-    /// How many rounds the run with fewer of them has too few for anything to be decided.
+    /// Number of rounds that the run with fewer rounds lacks before anything can be decided.
     pub missing_rounds: u32,
-    /// How many rounds of each run would decide it, from the spread of these; null where it is decided, and where
-    /// nobody has the patience.
+    /// Estimated number of rounds of each run that would decide it, from the spread of these rounds; null if it is
+    /// decided, or if the number is too large to report.
     pub needed_rounds: Option<u32>,
-    /// Why, from what limited both and what their devices did, or why nothing can be decided; null where nothing tells.
+    /// Explanation by the bottlenecks and devices of both runs, or the reason why nothing can be decided; null if there
+    /// is none.
     pub why: Option<String>,
-    /// Why one of both is suspect.
+    /// Warnings about the two results.
     pub marks: Vec<MarkCode>,
-    /// Why no condition could fail by it; null where one could.
+    /// Reason why no condition of `--fail-if` could fail for this cell; null if one could.
     pub unguarded: Option<String>,
 }
 
-/// What is to be said of a cell in the second run.
+/// The finding about a cell in the second run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Finding {
-    /// It is faster.
+    /// The second run is faster.
     Faster,
-    /// It is slower.
+    /// The second run is slower.
     Slower,
-    /// It differs by less than the margin.
+    /// The rates differ by less than the margin.
     Same,
     /// Not decided.
     Undecided,
-    /// One of both is not measured, or neither.
+    /// The cell is not measured in one of the runs, or in both.
     #[serde(rename = "n.m.")]
     NotMeasured,
 }
 
-/// A cell that one run has alone.
+/// A cell that only one run has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lone {
-    /// Program and phase, and what tells it from others of that name.
+    /// Program and phase, with the settings that distinguish it from others of that name.
     pub name: String,
     /// The program.
     pub program: String,
@@ -178,7 +178,7 @@ pub struct Lone {
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub target: String,
-    /// Whether it was measured.
+    /// True if the cell was measured.
     pub measured: bool,
 }
 

@@ -19,19 +19,19 @@ use crate::results::cell::{CacheState, Cell, ParameterValue};
 use crate::results::clock::ClockKind;
 use crate::results::document::{Calibration, Conditioned, ImageInfo, RunInfo, TargetInfo};
 
-/// Something that differs.
+/// A difference between the environments of two runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// What: `kernel`, `mount options`, `file_bytes`, ...
+    /// Name of the setting: `kernel`, `mount options`, `file_bytes`, ...
     pub what: String,
-    /// Of which target, or of which programs; null where it is of the whole run.
+    /// Target or programs with this setting; null if it is a setting of the whole run.
     #[serde(with = "crate::name", default)]
     #[schemars(with = "Option<Name>")]
     pub of: Option<String>,
-    /// In the first run; null where that was not recorded.
+    /// Value in the first run; null if it was not recorded.
     pub then: Option<String>,
-    /// In the second.
+    /// Value in the second run; null if it was not recorded.
     pub now: Option<String>,
 }
 

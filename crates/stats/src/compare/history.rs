@@ -24,77 +24,77 @@ use crate::results::document::RunInfo;
 /// The name and version of the format.
 pub const HISTORY_SCHEMA: &str = "diskperf-history/1";
 
-/// A program in all runs.
+/// The history of a program in all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct History {
     /// `diskperf-history/1`.
     pub schema: String,
-    /// The part by which two may differ and be the same.
+    /// Largest difference of rates that counts as the same, as a share.
     pub margin: f64,
-    /// Each phase on each target by itself.
+    /// The history of each phase on each target.
     pub series: Vec<Past>,
 }
 
-/// One phase of a program on one target.
+/// The history of one phase of a program on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Past {
-    /// Program and phase, and what tells it from others of that name.
+    /// Program and phase, with the settings that distinguish it from others of that name.
     pub name: String,
-    /// The list of programs that it is part of.
+    /// The preset of the program.
     pub preset: String,
     /// The program.
     pub program: String,
     /// The phase.
     pub phase: String,
-    /// The target: its path where it is one without a name of its own.
+    /// The target: its path, if it has no name of its own.
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub target: String,
-    /// Whether every run of it was computed: then no machine changed between them.
+    /// True if all runs were simulated; then the machine did not change between them.
     pub simulated: bool,
-    /// Every run, the oldest first.
+    /// All runs, the oldest first.
     pub runs: Vec<Time>,
 }
 
-/// One run of it.
+/// One run in a history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Time {
-    /// The run's id.
+    /// Id of the run.
     pub run: String,
-    /// Seconds since 1970 when it began.
+    /// Start of the run, in seconds since 1970.
     pub started_unix_s: f64,
-    /// Whether it was told to stop before its end.
+    /// True if the run was stopped before its end, by Ctrl-C or another signal.
     pub interrupted: bool,
-    /// How fast; null where it is `n.m.`
+    /// The rate; null if it is `n.m.`
     pub rate: Option<Rate>,
-    /// Why it was not measured.
+    /// Reason why the phase was not measured.
     pub reason: Option<String>,
-    /// What the program took of a processor, in percent.
+    /// CPU load by the program, in percent of one processor.
     pub cpu: Option<f64>,
-    /// Why it is suspect.
+    /// Warnings about the result.
     pub marks: Vec<MarkCode>,
-    /// How it compares with the last one before that was measured; null where there is none.
+    /// Comparison with the last measured run before; null if there is none.
     pub step: Option<Step>,
-    /// What differs around it since the one that it is compared with, or else the one before.
+    /// Differences from the environment of the compared run; if there is none, from that of the run before.
     pub environment: Vec<Change>,
 }
 
-/// From one time to the next.
+/// The change of a rate from an earlier run to a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// The rate divided by the one before; null where one of both did nothing in a round.
+    /// The rate divided by the earlier rate; null if one of the runs did no work in a round.
     pub ratio: Option<f64>,
-    /// The lower end of its interval; null where one of both has fewer than two rounds.
+    /// Lower end of the confidence interval; null if one of the runs has fewer than two rounds.
     pub low: Option<f64>,
-    /// The upper end.
+    /// Upper end of the confidence interval.
     pub high: Option<f64>,
-    /// How sure the interval is, by itself; 1 where no round of either differs from another, as of a simulated machine.
+    /// Confidence level of this interval by itself; 1 if the rounds of each run are equal, as on a simulated machine.
     pub confidence: f64,
-    /// What is to be said.
+    /// The finding about the later run.
     pub finding: Finding,
 }
 

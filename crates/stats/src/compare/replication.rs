@@ -9,31 +9,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::figures::summary::median;
 
-/// A figure as it is printed in a publication: a rate may stand without its CPU share.
+/// A figure as it is printed in a publication. A rate may have no CPU share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// Kbytes (1024) a second; null where it was not measured.
+    /// Kbytes (1024 bytes) per second; null if the rate was not measured.
     pub kbytes_per_sec: Option<u32>,
-    /// Percent of the CPU; null where it is not printed.
+    /// CPU share in percent; null if it is not printed.
     pub cpu_percent: Option<u32>,
-    /// Starred: the operation of the hardware was suspect.
+    /// True if the figure has a star: the operation of the hardware was suspect.
     pub suspect: bool,
-    /// False is `n.m.`
+    /// False if the figure is `n.m.`
     pub measured: bool,
 }
 
-/// The same figure of the simulated machine.
+/// The same figure on the simulated machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Simulated {
-    /// Kbytes (1024) a second.
+    /// Kbytes (1024 bytes) per second.
     pub kbytes_per_sec: f64,
-    /// Percent of the CPU; of two programs, their sum.
+    /// CPU share in percent; for two programs, their sum.
     pub cpu_percent: f64,
 }
 
-/// A cell of a published table and its simulated twin.
+/// A cell of a published table and the same cell simulated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
@@ -41,23 +41,23 @@ pub struct Comparison {
     pub table: String,
     /// `8K/1K` or `4K/1K`.
     pub file_system: String,
-    /// The heading of the column.
+    /// Heading of the column.
     pub configuration: String,
-    /// One drive or two.
+    /// Number of drives: 1 or 2.
     pub drives: u32,
     /// The program.
     pub test: String,
-    /// As printed.
+    /// The printed figure.
     pub published: Published,
-    /// As computed.
+    /// The simulated figure.
     pub simulated: Simulated,
-    /// By how much the computed rate is higher, in percent of the printed one; null where none is printed.
+    /// Excess of the simulated rate over the printed one, in percent of the printed one; null if no rate is printed.
     pub error_percent: Option<f64>,
-    /// The CPU share that judges, where it is not the printed one.
+    /// CPU share that the simulated one is compared with, if it is not the printed one.
     pub cpu_percent_judged: Option<u32>,
-    /// What limits the simulated one.
+    /// Bottleneck of the simulated machine.
     pub limited_by: String,
-    /// Whether this cell counts in the summary.
+    /// True if this cell counts in the summary.
     pub judges: bool,
     /// The other tables that print the same measurement.
     pub twins: Vec<String>,
@@ -81,25 +81,25 @@ pub fn error_percent(published: Published, simulated: Simulated) -> Option<f64> 
 /// The name and version of the format.
 pub const PAPER_SCHEMA: &str = "diskperf-paper/1";
 
-/// The published tables beside the simulated ones.
+/// The published tables with the simulated ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PaperDocument {
-    /// [`PAPER_SCHEMA`]
+    /// `diskperf-paper/1`.
     pub schema: String,
-    /// The cells of the tables that were asked for.
+    /// Cells of the requested tables.
     pub cells: Vec<Comparison>,
-    /// Over the cells that judge, where all tables were asked for.
+    /// Errors of the cells that count, if all tables were requested.
     pub summary: Option<Summary>,
-    /// The tables of drives, if they were asked for.
+    /// The tables of drives, if they were requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drives: Vec<Drive>,
-    /// The questions that were asked for, answered.
+    /// The requested questions, with their answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Asked>,
-    /// The claims, if they were asked for.
+    /// The claims, if they were requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Judged>,
-    /// The direct approach beside the indirect one, if that was asked for.
+    /// The direct and the indirect approach, if they were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vaxmix: Option<Approaches>,
 }
@@ -108,17 +108,17 @@ pub struct PaperDocument {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Approaches {
-    /// Over so many ways in which the platters stand.
+    /// Number of simulated rotational positions of the platters.
     pub phases: u32,
     /// The cells, row by row.
     pub cells: Vec<Transactions>,
-    /// The UDA50 over the SC780, row by row.
+    /// Ratios of the UDA50 to the SC780, row by row.
     pub ratios: Vec<Ratio>,
-    /// What follows.
+    /// The conclusions.
     pub conclusions: Vec<String>,
 }
 
-/// What a controller gives by one approach.
+/// The result of a controller by one approach.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transactions {
@@ -126,71 +126,71 @@ pub struct Transactions {
     pub approach: String,
     /// `VAX 11/780`
     pub computer: String,
-    /// The heading of its column in the paper.
+    /// Heading of the controller's column in the paper.
     pub configuration: String,
-    /// Drives, programs and drivers in words.
+    /// Drives, programs and drivers, in words.
     pub conditions: String,
-    /// How many drives.
+    /// Number of drives.
     pub drives: u32,
-    /// How many programs at once, on all of them.
+    /// Number of programs that run at once, on all drives together.
     pub programs: u32,
-    /// Whether drivers order requests, as those of 4.2BSD.
+    /// True if drivers sort requests, as those of 4.2BSD do.
     pub driver_orders: bool,
-    /// How much in a second: the mean.
+    /// Mean number of `unit` per second.
     pub per_second: f64,
     /// `Kbytes` (1024; the mean of the four programs) or `transactions`.
     pub unit: String,
-    /// The lower end of its interval.
+    /// Lower end of the confidence interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the confidence interval.
     pub high: f64,
-    /// Among the controllers of its computer, from 1; the same where intervals overlap.
+    /// Rank among the controllers of the same computer, from 1; equal if intervals overlap.
     pub rank: u32,
-    /// Percent of the CPU; of several programs, their sum.
+    /// CPU share in percent; for several programs, their sum.
     pub cpu_percent: f64,
-    /// What limits it.
+    /// The bottleneck.
     pub limited_by: String,
 }
 
-/// What the UDA50 gives of what the SC780 gives, both on the 11/780.
+/// Result of the UDA50 divided by that of the SC780, both on the 11/780.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ratio {
     /// `direct`, `uniform`, `local`
     pub approach: String,
-    /// Drives, programs and drivers in words.
+    /// Drives, programs and drivers, in words.
     pub conditions: String,
-    /// RA81s behind the UDA50, Eagles behind the SC780.
+    /// Ratio with RA81s on the UDA50 and Eagles on the SC780.
     pub as_sold: Estimate,
-    /// Eagles behind both.
+    /// Ratio with Eagles on both controllers.
     pub same_drives: Estimate,
 }
 
-/// A mean and its interval.
+/// A mean and its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// The mean.
     pub value: f64,
-    /// The lower end.
+    /// Lower end of the confidence interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the confidence interval.
     pub high: f64,
 }
 
-/// What the publication says of a drive.
+/// The published characteristics of a drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Drive {
     /// `D1`
     pub id: String,
-    /// The title of its table.
+    /// Title of the table.
     pub title: String,
-    /// The lines.
+    /// Lines of the table.
     pub rows: Vec<Characteristic>,
 }
 
-/// A line of it.
+/// A line of a drive's table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Characteristic {
@@ -198,7 +198,7 @@ pub struct Characteristic {
     pub what: String,
     /// `3600`
     pub value: f64,
-    /// `RPM`; null of what is counted.
+    /// `RPM`; null for a count.
     pub unit: Option<String>,
 }
 
@@ -208,67 +208,67 @@ pub struct Characteristic {
 pub struct Asked {
     /// `Q1`
     pub id: String,
-    /// What is asked.
+    /// The question.
     pub asks: String,
-    /// What the columns are; the first is the factor that is varied.
+    /// Headings of the columns. The first column is the factor that is varied.
     pub headings: Vec<String>,
-    /// A row for each of its values.
+    /// One row per value of the factor.
     pub rows: Vec<Vec<String>>,
-    /// What follows.
+    /// The conclusion, in one sentence.
     pub sentence: String,
-    /// The effect that the sentence rests on.
+    /// The effect that the conclusion is based on.
     pub effect: String,
-    /// Its value as the machines stand.
+    /// Value of the effect with the constants as they are.
     pub value: f64,
-    /// The lowest with any fitted constant a tenth off.
+    /// Lowest value if any fitted constant is a tenth off.
     pub low: f64,
-    /// The highest.
+    /// Highest value if any fitted constant is a tenth off.
     pub high: f64,
-    /// The constant that moves it most.
+    /// The constant that changes the effect most; null if no constant changes it.
     pub most: Option<String>,
 }
 
-/// A claim and what is to be said of it.
+/// A claim of the paper, and its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Judged {
-    /// In which section it stands.
+    /// Section of the paper.
     pub section: u32,
-    /// What is claimed.
+    /// The claim, in our words.
     pub says: String,
-    /// The published figures; empty where there are none.
+    /// The published figures; empty if there are none.
     pub printed: String,
-    /// The simulated ones.
+    /// The simulated figures.
     pub simulated: String,
     /// `agrees`, `disagrees`, `these tests cannot tell`
     pub verdict: String,
 }
 
-/// How far the cells that judge lie from what is printed.
+/// Errors of the simulated figures, over the cells that count.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
-    /// Of the rates, in percent of the printed ones.
+    /// Errors of the rates, in percent of the printed ones.
     pub rate: Errors,
-    /// Of the CPU shares, in points.
+    /// Errors of the CPU shares, in percentage points.
     pub cpu: Errors,
 }
 
-/// Errors without their signs.
+/// Statistics of errors, without their signs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Errors {
-    /// How many cells.
+    /// Number of cells.
     pub cells: usize,
-    /// The middle one.
+    /// The median.
     pub median: f64,
-    /// Their mean.
+    /// The mean.
     pub mean: f64,
-    /// The largest.
+    /// The maximum.
     pub largest: f64,
-    /// How many are at most 10.
+    /// Number of cells with an error of at most 10.
     pub within_10: usize,
-    /// How many are at most 20.
+    /// Number of cells with an error of at most 20.
     pub within_20: usize,
 }
 

@@ -16,11 +16,11 @@ use crate::name::Name;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// The target that it is.
+    /// Target of this stage.
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub target: String,
-    /// What is other than at the stage before, as one would type it: `mount=noatime`. Empty for the first, and where
+    /// Changes since the stage before, as you would type them: `mount=noatime`. Empty for the first stage, and if
     /// nothing changed.
     pub changed: Vec<String>,
 }

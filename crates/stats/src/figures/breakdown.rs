@@ -6,57 +6,57 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Both ways, over all kept rounds and the clock that the cell claims, in nanoseconds.
+/// Time by resource and by program, in nanoseconds, over all kept rounds, until the claimed clock stops.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Breakdown {
-    /// What every resource did.
+    /// Time of each resource.
     pub resources: Vec<ResourceTime>,
-    /// What every program's time went into.
+    /// Time of each program.
     pub programs: Vec<ProgramTime>,
-    /// What a resource a tenth faster would bring, simulated anew, for each resource; null where that was not done.
+    /// Gain from each resource if it were a tenth faster, simulated again; null if that was not simulated.
     #[serde(default)]
     pub faster: Option<Vec<Faster>>,
-    /// Why it was not done, where it was asked for.
+    /// Reason why it was not simulated, although it was requested.
     #[serde(default)]
     pub faster_reason: Option<String>,
 }
 
-/// What a resource did: busy, blocked and idle together are the elapsed time.
+/// Time of a resource: busy, blocked and idle add up to the elapsed time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResourceTime {
     /// `cpu`, `bus`, `controller`, `drive1`
     pub resource: String,
-    /// How long that was.
+    /// Elapsed time.
     pub elapsed: u64,
-    /// It worked, by cause.
+    /// Time in which the resource worked, by cause.
     pub busy: BTreeMap<String, u64>,
-    /// It had something to do and could not, by whom it waited for.
+    /// Time in which the resource had work but had to wait, by the resource that it waited for.
     pub blocked: BTreeMap<String, u64>,
-    /// It had nothing to do.
+    /// Time in which the resource had no work.
     pub idle: u64,
 }
 
-/// What a program's time went into: together the elapsed time.
+/// Time of a program. Its parts add up to the elapsed time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramTime {
-    /// How long that was.
+    /// Elapsed time.
     pub elapsed: u64,
-    /// By owner.
+    /// Parts of the time, by owner.
     pub owners: BTreeMap<String, u64>,
 }
 
-/// What a faster resource would bring.
+/// Gain from a faster resource.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Faster {
     /// `processor`, `spindle`
     pub resource: String,
-    /// The rate with it, in the cell's base per second; null where the machine cannot be with it.
+    /// Rate with the faster resource, in the cell's base per second; null if the machine cannot have such a resource.
     pub per_second: Option<f64>,
-    /// By how much that is more, in percent.
+    /// Increase of the rate, in percent.
     pub gain_percent: Option<f64>,
 }
 

@@ -14,58 +14,58 @@ use crate::results::clock::ClockKind;
 use crate::results::latency::Latency;
 use crate::results::round::Round;
 
-/// One printed figure and all that makes it believable.
+/// A result: one printed figure, with its rounds, circumstances and warnings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
-    /// Where the figure comes from.
+    /// Origin of the figure.
     pub provenance: Provenance,
-    /// The list of programs that this one was run as part of.
+    /// The preset that the program was run as part of.
     pub preset: String,
     /// The program.
     pub program: String,
     /// The phase of the program.
     pub phase: String,
-    /// Where it ran.
+    /// Name of the target; several names are joined with `+`.
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub target: String,
-    /// Every setting that makes this cell different from another. With the five names above it is the
-    /// cell's key, unique in a run.
+    /// All settings that distinguish this cell from others. With the five names above, they are the key of the cell,
+    /// unique in a run.
     pub parameters: BTreeMap<String, ParameterValue>,
-    /// Whether several targets were busy at once; then rate and CPU are sums.
+    /// True if several targets were busy at once; rate and CPU are then sums.
     pub together: bool,
-    /// How many targets were busy.
+    /// Number of busy targets.
     pub targets: u32,
-    /// Of targets busy at once: the shortest elapsed time divided by the longest.
+    /// For targets busy at once: the shortest elapsed time divided by the longest.
     pub overlap: Option<f64>,
-    /// False is `n.m.`: not measured.
+    /// False if the result is `n.m.` (not measured).
     pub measured: bool,
-    /// Why it was not measured.
+    /// Reason why it was not measured.
     pub reason: Option<String>,
-    /// How fast.
+    /// The rate; null if it was not measured.
     pub rate: Option<Rate>,
-    /// Every execution, also the discarded ones.
+    /// All executions, including discarded ones.
     pub rounds: Vec<Round>,
-    /// How busy the CPU was; null where the time was too short to tell.
+    /// CPU load; null if the time was too short to measure it.
     pub cpu_percent: Option<CpuPercent>,
-    /// How long single operations took; null where they were not timed or are too few.
+    /// Latencies of single operations; null if they were not timed, or are too few.
     pub latency_ns: Option<Latency>,
-    /// Bytes on both sides; null where the device cannot be seen.
+    /// Bytes moved by the programs and by the device; null if the device is not visible.
     pub io: Option<Io>,
-    /// Nanoseconds by owner, over all kept rounds, summing to the elapsed time; null where it cannot be told.
-    /// An owner that is missing could not be seen.
+    /// Nanoseconds by owner, over all kept rounds, which sum to the elapsed time; null if they are not known. An owner
+    /// that was not visible is missing.
     pub time: Option<BTreeMap<String, u64>>,
-    /// The same of a simulated machine, by resource and by program; null where that is not known.
+    /// Time of a simulated machine, by resource and by program; missing if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breakdown: Option<Breakdown>,
-    /// What kept the rate from being higher; null where nothing tells.
+    /// The bottleneck; null if nothing shows it.
     pub limited_by: Option<LimitedBy>,
-    /// What the figure claims about its circumstances.
+    /// Circumstances that the figure claims.
     pub state: State,
-    /// What makes a claim of this cell false.
+    /// Warnings: reasons why a claim of this cell is false.
     pub marks: Vec<Mark>,
-    /// A checksum of what was done: the same in every world for the same program.
+    /// Checksum of the work. The same program has the same checksum on real and simulated machines.
     pub effect: Option<String>,
 }
 
@@ -131,7 +131,7 @@ impl Cell {
     }
 }
 
-/// Where a figure comes from.
+/// Origin of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Provenance {
@@ -165,7 +165,7 @@ impl fmt::Display for ParameterValue {
     }
 }
 
-/// What a rate counts.
+/// Unit of work that a rate counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RateBase {
@@ -177,85 +177,85 @@ pub enum RateBase {
     Ops,
 }
 
-/// How fast, computed from the kept rounds and nothing else.
+/// A rate, computed only from the kept rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
-    /// The mean of the rounds' rates, in the base per second.
+    /// Mean of the rounds' rates, in units of `base` per second.
     pub per_second: f64,
-    /// What is counted.
+    /// Unit of work that is counted.
     pub base: RateBase,
-    /// The same in `unit`, as it is printed.
+    /// The same rate in `unit`, as it is printed.
     pub value: f64,
     /// `Kbytes/sec` (1024), `MiB/s`, `KB/sec` (1000), `files/sec`, ...
     pub unit: String,
-    /// The lower end of the interval, in the base per second; null below two rounds.
+    /// Lower end of the confidence interval, in units of `base` per second; null for fewer than two rounds.
     pub low: Option<f64>,
-    /// The upper end.
+    /// Upper end of the confidence interval.
     pub high: Option<f64>,
-    /// How sure the interval is: 0.95.
+    /// Confidence level of the interval: 0.95.
     pub confidence: f64,
-    /// How many rounds were kept.
+    /// Number of kept rounds.
     pub rounds: u32,
 }
 
-/// How busy the CPU was, in percent of one processor.
+/// CPU load, in percent of one processor.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CpuPercent {
-    /// The program, in itself and in the kernel on its behalf: the figure of the paper of 1983.
+    /// Load by the program, in user and kernel mode: the figure of the paper of 1983.
     pub process: f64,
-    /// The kernel's own threads, of the whole machine; null where they cannot be seen.
+    /// Load by the kernel threads of the whole machine; null if they are not visible.
     pub kernel_workers: Option<f64>,
-    /// The whole machine; null where it cannot be seen.
+    /// Load of the whole machine; null if it is not visible.
     pub machine: Option<f64>,
 }
 
-/// Bytes on both sides, over all kept rounds and the clock that the cell claims.
+/// Bytes moved by the programs and by the device, over all kept rounds, until the claimed clock stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Io {
-    /// Bytes that the programs moved; null of a command of a person's own, whose calls nobody counts.
+    /// Bytes that the programs moved; null for a command of your own, because diskperf does not count its calls.
     pub program_bytes: Option<u64>,
-    /// Bytes that the device read, for everybody.
+    /// Bytes that the device read, for all programs.
     pub device_read: u64,
-    /// Bytes that the device wrote, for everybody.
+    /// Bytes that the device wrote, for all programs.
     pub device_written: u64,
-    /// Of those, what was written when the last call returned.
+    /// Part of `device_written` that was written when the last call returned.
     pub device_written_at_return: u64,
-    /// Flushes that the device did, for everybody.
+    /// Number of flushes by the device, for all programs.
     pub flushes: u64,
 }
 
-/// What kept a rate from being higher.
+/// The bottleneck of a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitedBy {
     /// `cpu`, `device`, ...
     pub what: String,
-    /// The figures that tell.
+    /// The figures that show it.
     pub evidence: String,
 }
 
-/// What a figure claims about its circumstances.
+/// Circumstances that a figure claims.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct State {
-    /// Whether the data were in memory beforehand.
+    /// State of the page cache before the phase.
     pub cache: CacheState,
-    /// Why a state of the cache that was asked for was not proven; null where it was, or none was asked for.
+    /// Reason why the requested cache state was not proven; null if it was proven, or if none was requested.
     pub cache_reason: Option<String>,
-    /// Where the data are claimed to have come from below the page cache: whether another cache was seen to have
-    /// them; null where the page cache may have had them.
+    /// State of the caches below the page cache, if the figure claims that the data came from below it. Null if the
+    /// page cache may have had the data.
     pub lower_cache: Option<LowerCache>,
-    /// When the clock stopped.
+    /// The clock of the figure.
     pub clock: ClockKind,
-    /// Whether the rate had settled.
+    /// Steadiness of the rate.
     pub steadiness: Steadiness,
-    /// Why that was not measured; null where it was, and of what is not measured itself.
+    /// Reason why the steadiness was not measured; missing if it was measured, or if the cell was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steadiness_reason: Option<String>,
-    /// Whether anything else was at work.
+    /// Background load of the machine.
     pub environment: Environment,
 }
 
@@ -274,50 +274,49 @@ impl State {
     }
 }
 
-/// Whether the data were in memory beforehand.
+/// State of the page cache before a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheState {
-    /// No page of them was.
+    /// No page of the data was cached.
     Cold,
-    /// All pages were.
+    /// All pages of the data were cached.
     Warm,
-    /// Nobody looked, or nobody can.
+    /// The state was not checked, or could not be proven.
     Unknown,
 }
 
-/// Whether a cache below the page cache had the data.
+/// State of the caches below the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LowerCache {
-    /// One was seen to.
+    /// A cache had some of the data.
     Warm,
-    /// Not measured: nothing of the kind was seen, but a drive, a controller or a host may have one that cannot
-    /// be seen.
+    /// Not measured: no such cache was seen, but a drive, a controller or a host may have one that is not visible.
     #[serde(rename = "n.m.")]
     NotMeasured,
 }
 
-/// Whether a rate had settled.
+/// Steadiness of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Steadiness {
-    /// It had.
+    /// The rate was steady.
     Steady,
-    /// It was still moving.
+    /// The rate was still changing.
     Transient,
     /// Not measured.
     #[serde(rename = "n.m.")]
     NotMeasured,
 }
 
-/// Whether anything else was at work on the machine.
+/// Background load of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Environment {
-    /// Nothing of weight.
+    /// No significant background load.
     Quiet,
-    /// Other work.
+    /// Significant background load.
     Noisy,
     /// Not measured.
     #[serde(rename = "n.m.")]

@@ -8,7 +8,7 @@ use crate::name::Name;
 /// The name and version of the format.
 pub const CHECKUP_SCHEMA: &str = "diskperf-doctor/1";
 
-/// What can be measured at one place.
+/// The abilities that diskperf has on this computer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Checkup {
@@ -18,37 +18,37 @@ pub struct Checkup {
     pub version: String,
     /// The kernel's name and release.
     pub kernel: String,
-    /// The place.
+    /// Directory that was checked.
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub path: String,
-    /// What was tried.
+    /// The checks.
     pub checks: Vec<Check>,
 }
 
-/// One thing that was tried.
+/// A check of one ability.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
-    /// What: short and stable, unique in a list.
+    /// Short, stable name of the check, unique in the list.
     pub check: String,
-    /// Whether it can be had here.
+    /// Availability of the ability.
     pub state: Ability,
-    /// What was found, and what it is for.
+    /// The finding, and the purpose of the ability.
     pub why: String,
-    /// How to get the rest; null where there is none, or no way to it.
+    /// Way to get the rest of the ability; null if nothing is missing, or if there is no way.
     pub how: Option<String>,
 }
 
-/// Whether something can be had.
+/// Availability of an ability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ability {
-    /// All of it.
+    /// Available.
     Yes,
-    /// Part of it, or with a reservation.
+    /// Available in part, or with a reservation.
     Partly,
-    /// Nothing of it.
+    /// Not available.
     No,
 }
 

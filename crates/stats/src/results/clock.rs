@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// When a clock stops.
+/// The moment at which a clock stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockKind {
-    /// When the last call came back; data may still be in memory.
+    /// The last call has returned; data may still be in memory.
     Returned,
-    /// When the data are on the device (fdatasync).
+    /// The data are on the device (fdatasync).
     DataDurable,
-    /// When data and names are on the device (fsync, directory, syncfs).
+    /// Data and metadata are on the device (fsync of file and directory, or syncfs).
     Durable,
 }

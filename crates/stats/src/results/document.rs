@@ -11,258 +11,258 @@ use crate::results::remark::Remark;
 /// The name and version of the format.
 pub const SCHEMA: &str = "diskperf/1";
 
-/// Everything one command measured.
+/// The results of one command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// `diskperf/1`.
     pub schema: String,
-    /// What was run, where and how.
+    /// Description of the run: command, machine and targets.
     pub run: RunInfo,
-    /// The figures.
+    /// The results, one cell per figure.
     pub cells: Vec<Cell>,
-    /// What went wrong. Empty where the exit status is 0.
+    /// Errors; empty if the exit status is 0.
     pub errors: Vec<Problem>,
 }
 
-/// What was run, where and how: enough to repeat it.
+/// Description of a run, complete enough to repeat it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunInfo {
     /// The version of diskperf.
     pub version: String,
-    /// The command, word by word.
+    /// The command line, as a list of words.
     #[serde(with = "crate::name")]
     #[schemars(with = "Vec<Name>")]
     pub command: Vec<String>,
-    /// The preset; null where the command was refused before it was known.
+    /// The preset; null if the command was refused before its preset was known.
     pub preset: Option<String>,
-    /// Seconds since 1970 when it began.
+    /// Start of the run, in seconds since 1970.
     pub started_unix_s: f64,
-    /// How long all of it took, preparation included.
+    /// Duration of the run in seconds, including preparation.
     pub elapsed_s: f64,
-    /// The seed of every shuffled order and of the data.
+    /// Seed of every random order and of the data.
     pub seed: u64,
-    /// Rounds that were planned, the discarded ones included.
+    /// Number of planned rounds, including discarded ones.
     pub rounds: u32,
     /// The kernel's name and release.
     pub kernel: String,
     /// The machine's name.
     pub host: String,
-    /// Processors that the program could use.
+    /// Number of processors that diskperf could use.
     pub cpus: u64,
-    /// Bytes of memory; null where they cannot be seen.
+    /// Memory of the machine in bytes; null if it is not visible.
     pub memory_bytes: Option<u64>,
-    /// What the run was allowed of it; null where it was not limited.
+    /// Limit of the memory that the run could use, in bytes; null if there was none.
     pub memory_limit_bytes: Option<u64>,
-    /// What one measurement costs: how well short times can be told.
+    /// Cost of measuring, which limits how short a time can be measured.
     pub calibration: Option<Calibration>,
-    /// What else was at work, in most rounds; null where nothing was seen.
+    /// The background load of most rounds; null if there was none.
     pub noise: Option<Noise>,
-    /// Where it ran.
+    /// The targets of the run.
     pub targets: Vec<TargetInfo>,
-    /// Sentences computed from the cells: a preset's conclusions.
+    /// Conclusions of the preset: sentences computed from the cells.
     pub findings: Vec<String>,
-    /// What happened during the run that the figures do not show; missing if nothing did.
+    /// Events during the run that the figures do not show; missing if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Remark>,
-    /// What a comparison of the targets came to; missing where none was asked for.
+    /// The comparison of the targets; missing if none was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Box<Choice>>,
-    /// Where machines are simulated that are switched on anew for each round: how many ways their platters stood
-    /// at the beginning, spread evenly. Null else.
+    /// Number of evenly spaced rotational positions in which the platters started, if simulated machines are restarted
+    /// for each round. Otherwise null.
     pub phases: Option<u32>,
-    /// Whether it was told to stop before its end.
+    /// True if the run was stopped before its end, by Ctrl-C or another signal.
     pub interrupted: bool,
-    /// The job file whose loads it measured, as it was when the run began; null where it was none.
+    /// Text of the job file that the run measured, as it was when the run began; missing if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// The mix that was derived from a block trace, as `--mix` takes it; null where none was.
+    /// The mix that was derived from a block trace, in the form of `--mix`; missing if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<String>,
-    /// Where it is stored; null where it is not.
+    /// The place of the run in the results database; null if it is not stored.
     pub store: Option<StoreInfo>,
 }
 
-/// Where a run is stored.
+/// The place of a run in a results database.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoreInfo {
-    /// How it is called there.
+    /// Id of the run in the database.
     pub run: String,
-    /// The file.
+    /// Path of the database.
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub path: String,
-    /// Devices under test that the file lies on too.
+    /// Devices under test that also contain the database.
     pub under_test: Vec<String>,
-    /// Bytes that storing has written before the run ended, between programs, none while a clock ran; null where
-    /// nobody counts them.
+    /// Bytes written to store the run, before the run ended. diskperf writes them between programs, never while a clock
+    /// runs. Null if they could not be counted.
     pub written_bytes: Option<u64>,
 }
 
-/// What measuring itself costs on a real machine, measured before the run.
+/// Cost of measuring on a real machine, measured before the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// What the clock shows in nanoseconds where nothing is done: its quantum, and starting and stopping it.
+    /// Clock floor: nanoseconds that the clock shows for an empty program. It includes the resolution of the clock, and
+    /// the cost of starting and stopping it.
     pub clock_ns: u64,
-    /// What it costs to time one operation, in nanoseconds; null where single operations are not timed.
+    /// Cost of timing one operation, in nanoseconds; null if single operations are not timed.
     pub per_op_ns: Option<f64>,
-    /// Of all time that was measured, the percentage in which operations were timed.
+    /// Time spent on timing single operations, in percent of all measured time.
     pub tool_percent: Option<f64>,
-    /// What this tool's own code took of the CPU while it measured; null where that could not be measured, as it cannot
-    /// of rings and of schedules.
+    /// CPU time of diskperf's own code while it measured; null if it could not be measured, as with io_uring, schedules
+    /// and pauses.
     pub own: Option<OwnCost>,
 }
 
-/// What the tool's own code takes of the CPU: measured by going the same way once more, without issuing anything.
+/// CPU time of diskperf's own code. It is measured by running the same steps again without issuing operations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OwnCost {
-    /// Nanoseconds of CPU time for each operation, the mean over all of them.
+    /// CPU time per operation in nanoseconds, the mean of all operations.
     pub ns_per_op: f64,
-    /// Of the CPU time of the programs that did those operations, the percentage that it was.
+    /// CPU time of diskperf's own code, in percent of the CPU time of the programs that issued these operations.
     pub cpu_percent: f64,
 }
 
-/// What else was at work on the machine while a run measured.
+/// Background load on the machine while a run measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Noise {
-    /// In words.
+    /// Description of the load.
     pub text: String,
-    /// The figure that tells, of the worst round.
+    /// The figure that shows the load, from the worst round.
     pub value: f64,
-    /// In which rounds.
+    /// The rounds with this load.
     pub rounds: Vec<u32>,
 }
 
-/// Where programs ran.
+/// A target of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TargetInfo {
-    /// As the cells name it.
+    /// Name of the target in the cells.
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub name: String,
-    /// As it was asked for.
+    /// The target, as it was typed.
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub argument: String,
-    /// Its file system; null for a simulated machine and where it cannot be seen.
+    /// File system of the target; null if it is not visible, and for the simplest simulated machine (`flat`).
     pub file_system: Option<String>,
-    /// Its mount options.
+    /// Mount options of the file system.
     pub mount_options: Vec<String>,
-    /// The block device under it; null where there is none to be seen.
+    /// Block device under the file system; null if none is visible.
     pub device: Option<String>,
-    /// What the device's maker calls it; null where it says nothing.
+    /// Model name of the device; missing if the device reports none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How the kernel orders what waits for the device, as it was found; null where it does not say.
+    /// I/O scheduler of the device, as it was found; missing if the kernel reports none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
-    /// The device's write cache, as the kernel believes.
+    /// The device's write cache, as the kernel reports it: `write back` or `write through`.
     pub write_cache: Option<String>,
-    /// Bytes of the device.
+    /// Size of the device in bytes.
     pub device_bytes: Option<u64>,
-    /// How full the file system was.
+    /// Fill level of the file system, in percent.
     pub fill_percent: Option<f64>,
-    /// What of it lies in memory only, as `tmpfs`, `zram0`; null where nothing is known to.
+    /// The layer of the target that is only in memory, as in `tmpfs` or `zram0`; null if none is known.
     pub in_memory: Option<String>,
-    /// The file system that the image under it lies in, and its device: `ext4 on vda`; null where it stands on
-    /// no image.
+    /// File system and device that contain the image under the target, as in `ext4 on vda`; null if there is no image.
     pub nested_in: Option<String>,
-    /// The image that was made for it; null where it stands on something that was there before.
+    /// The image that was created for the target; null if the target existed before.
     pub image: Option<ImageInfo>,
-    /// How the device's queue was tuned while it was measured, as in `scheduler:none+read_ahead_kb:4096`; null
-    /// where it was left as it is.
+    /// Settings of the device's queue during the run, as in `scheduler:none+read_ahead_kb:4096`; null if they were not
+    /// changed.
     pub tuning: Option<String>,
-    /// How hot the device was before the first round, as `41 C of 70 C`; null where no sensor of it can be seen.
+    /// Temperature of the device before the first round, as in `41 °C (limit 70 °C)`; missing if no sensor is visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heat: Option<String>,
-    /// What was done to the device before the first round, where all of it is overwritten; null else.
+    /// Conditioning of the device before the first round, if all of it is overwritten; otherwise missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditioned: Option<Conditioned>,
-    /// What was done to its file system before the first round, where it was filled or changed; null where it is as
-    /// mkfs made it, or was there before.
+    /// Aging of the file system before the first round; missing if the file system was left as mkfs made it, or existed
+    /// before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aged: Option<Aged>,
-    /// What is done to it before every execution, where a preset wants its file system mounted or made anew.
+    /// Renewal of the file system before every execution, in words, if the preset asks for it; otherwise null.
     pub before_each: Option<String>,
 }
 
-/// How a file system was used before it was measured.
+/// Aging of a file system before the measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Aged {
-    /// How full it was to be, in percent; `fill_percent` is how full it was.
+    /// Requested fill level in percent; `fill_percent` is the actual one.
     pub fill: u32,
-    /// How often a file was removed, one emptied and written again half as long, and one appended to, and others made
+    /// Number of changes. Each change removes a file, rewrites one at half its size, appends to one, and creates others
     /// in their place.
     pub churns: u32,
-    /// The seed of all that.
+    /// Seed of the aging.
     pub seed: u64,
-    /// Files that were made.
+    /// Number of files created.
     pub files_made: u64,
-    /// Files that were removed.
+    /// Number of files removed.
     pub files_deleted: u64,
-    /// Bytes that were written.
+    /// Number of bytes written.
     pub written_bytes: u64,
-    /// Seconds that it took until all was durable.
+    /// Duration in seconds, until all data were durable.
     pub elapsed_s: f64,
 }
 
-/// How a device was brought into a state that does not depend on who used it before.
+/// Conditioning of a device: it brings the device into a state that does not depend on earlier use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Conditioned {
-    /// `discard`; null where it was not purged.
+    /// `discard`; null if the device was not purged.
     pub purge: Option<String>,
-    /// Why it was not.
+    /// Reason why the device was not purged.
     pub purge_reason: Option<String>,
-    /// Seconds that it took.
+    /// Duration of the purge in seconds.
     pub purge_s: f64,
-    /// Bytes that were then written in order.
+    /// Number of bytes written sequentially after the purge.
     pub written_bytes: u64,
-    /// Seconds that it took until they were durable.
+    /// Seconds until these bytes were durable.
     pub written_s: f64,
 }
 
-/// The image that a file system stood on.
+/// The image that contained a file system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImageInfo {
-    /// Bytes of its file.
+    /// Size of the image file in bytes.
     pub bytes: u64,
-    /// Bytes of a block of its file system.
+    /// Block size of the file system in bytes.
     pub block_bytes: u64,
-    /// Whether the loop device passed the page cache of the host file system by.
+    /// True if the loop device bypassed the page cache of the host file system.
     pub direct_io: bool,
-    /// The file system that its file lay in; null where it cannot be seen.
+    /// File system that contained the image file; null if it is not visible.
     pub host_file_system: Option<String>,
-    /// The block device under that.
+    /// Block device of that file system.
     pub host_device: Option<String>,
-    /// Under which name it was kept; null where it is gone.
+    /// Path of the kept image; null if the image was removed.
     #[serde(with = "crate::name", default)]
     #[schemars(with = "Option<Name>")]
     pub kept_as: Option<String>,
 }
 
-/// Something that went wrong.
+/// An error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {
-    /// Where; null where it concerns the whole run.
+    /// Target of the error; null if the error concerns the whole run.
     #[serde(with = "crate::name", default)]
     #[schemars(with = "Option<Name>")]
     pub target: Option<String>,
-    /// In which program.
+    /// Program that failed.
     pub program: Option<String>,
-    /// In which phase.
+    /// Phase that failed.
     pub phase: Option<String>,
-    /// What happened.
+    /// The message.
     pub message: String,
-    /// What to try.
+    /// A way to avoid the error.
     pub hint: Option<String>,
 }

@@ -12,19 +12,20 @@ pub const INTERVAL: Nanos = Nanos::from_millis(250);
 /// Upper bound of the intervals kept per phase, a few hours. Later operations still count in the figures of the phase.
 pub const MOST_INTERVALS: usize = 1 << 15;
 
-/// What returned in a quarter of a second.
+/// Work completed in a quarter of a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Interval {
-    /// Units of work.
+    /// Number of units of work.
     pub ops: u64,
     /// Bytes that moved between the program and files.
     pub bytes: u64,
-    /// Half of the units took no longer, in nanoseconds; null below 20 of them, and where several programs ran at once.
+    /// Median latency in nanoseconds; null for fewer than 20 units, or if several programs ran at once.
     pub p50: Option<u64>,
-    /// 99 % took no longer; null below 1000, and where several ran at once.
+    /// 99th percentile of the latency in nanoseconds; null for fewer than 1000 units, or if several programs ran at
+    /// once.
     pub p99: Option<u64>,
-    /// The longest; null where none returned.
+    /// Maximum latency in nanoseconds; null if no unit was completed.
     pub max: Option<u64>,
 }
 

@@ -6,33 +6,33 @@ use units::Nanos;
 
 use crate::figures::histogram::Histogram;
 
-/// How long single operations took, in nanoseconds.
+/// Latencies of single operations, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
-    /// How many operations.
+    /// Number of operations.
     pub count: u64,
-    /// Half took no longer.
+    /// Median.
     pub p50: u64,
-    /// 90 % took no longer.
+    /// 90th percentile; null if there are too few operations.
     pub p90: Option<u64>,
-    /// 99 % took no longer.
+    /// 99th percentile; null if there are too few operations.
     pub p99: Option<u64>,
-    /// 99.9 % took no longer.
+    /// 99.9th percentile; null if there are too few operations.
     pub p999: Option<u64>,
-    /// The longest.
+    /// Maximum.
     pub max: u64,
-    /// From when the time was counted.
+    /// The moment from which the latencies count.
     pub kind: LatencyKind,
 }
 
-/// From when an operation's time is counted.
+/// The moment from which the latency of an operation counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LatencyKind {
-    /// From its issue: a closed loop hides the operations that a stall kept from being issued.
+    /// The issue of the operation. A closed loop hides operations that a stall kept from being issued.
     Service,
-    /// From its intended start.
+    /// The intended start of the operation.
     Response,
 }
 

@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::Name;
 
-/// Something that happened during a run, for readers of its results.
+/// An event during a run, reported to readers of its results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Remark {
-    /// What happened.
+    /// Kind of the event.
     pub kind: RemarkKind,
-    /// Where; null if it concerns the whole run.
+    /// Target of the event; null if the event concerns the whole run.
     #[serde(with = "crate::name", default)]
     #[schemars(with = "Option<Name>")]
     pub target: Option<String>,
-    /// In which program; null if it concerns the whole run.
+    /// Program of the event; null if the event concerns the whole run.
     pub program: Option<String>,
-    /// In words.
+    /// Description of the event.
     pub text: String,
 }
 

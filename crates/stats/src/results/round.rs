@@ -11,50 +11,50 @@ use crate::results::interval::Interval;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Round {
-    /// Which round, from 1.
+    /// Number of the round, from 1.
     pub round: u32,
-    /// Where in the shuffled order of its round the program stood, from 1.
+    /// Position of the program in the random order of its round, from 1.
     pub position: u32,
-    /// Run only to reach a steady state, and left out of every figure.
+    /// True if the round only serves to reach a steady state. Figures do not include it.
     pub discarded: bool,
     /// Bytes that moved between the program and files.
     pub bytes: u64,
-    /// Units of work that were done: reads or writes, commits, files.
+    /// Number of units of work: reads or writes, commits, files.
     pub ops: u64,
     /// Seconds until the last call returned.
     pub returned_s: f64,
-    /// Seconds until the data were durable; null where nothing was written or no single call does it.
+    /// Seconds until the data were durable; null if nothing was written, or if no single call makes the data durable.
     pub data_durable_s: Option<f64>,
-    /// Seconds until data and names were durable; null where nothing was changed.
+    /// Seconds until data and metadata were durable; null if nothing was changed.
     pub durable_s: Option<f64>,
-    /// CPU time over the clock that the cell claims.
+    /// CPU time until the claimed clock stops.
     pub cpu_s: CpuSeconds,
-    /// Of programs that ran at once: what each did. The figures above are then sums, the times those
-    /// of the last to end. Empty where one ran alone.
+    /// Results of the single programs, if several ran at once; otherwise empty. The figures above are then sums, and
+    /// the times are those of the program that ended last.
     pub parts: Vec<RoundPart>,
-    /// What returned in each whole quarter of a second until the last call returned, where single units of work were
-    /// timed.
+    /// Work completed in each whole quarter of a second until the last call returned; missing if single units of work
+    /// were not timed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<Interval>,
-    /// What was found wrong in this round.
+    /// Warnings about this round.
     pub marks: Vec<Mark>,
 }
 
-/// What one of several programs did that ran at once.
+/// Results of one of several programs that ran at once.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoundPart {
     /// Bytes that moved between the program and files.
     pub bytes: u64,
-    /// Units of work that were done.
+    /// Number of units of work.
     pub ops: u64,
     /// Seconds until its last call returned.
     pub returned_s: f64,
     /// Seconds until its data were durable.
     pub data_durable_s: Option<f64>,
-    /// Seconds until its data and names were durable.
+    /// Seconds until its data and metadata were durable.
     pub durable_s: Option<f64>,
-    /// CPU time charged to it, in seconds.
+    /// CPU time of the program, in seconds.
     pub process_s: f64,
 }
 
@@ -62,13 +62,13 @@ pub struct RoundPart {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CpuSeconds {
-    /// Charged to the program: in itself and in the kernel on its behalf.
+    /// CPU time of the program, in user and kernel mode.
     pub process: f64,
-    /// The program's own part of it; sampled by the clock tick on a real kernel.
+    /// Part of `process` in user mode; on a real kernel, sampled at clock ticks.
     pub user: f64,
-    /// Of the kernel's own threads, of the whole machine; null where they cannot be seen.
+    /// CPU time of the kernel threads of the whole machine; null if they are not visible.
     pub kernel_workers: Option<f64>,
-    /// Of the whole machine; null where it cannot be seen.
+    /// CPU time of the whole machine; null if it is not visible.
     pub machine: Option<f64>,
 }
 

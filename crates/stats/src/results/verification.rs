@@ -9,7 +9,7 @@ use crate::results::document::Problem;
 /// The name and version of the format.
 pub const VERIFICATION_SCHEMA: &str = "diskperf-verify/1";
 
-/// What was found after every power cut.
+/// The results of all power cuts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Verification {
@@ -23,48 +23,49 @@ pub struct Verification {
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub target: String,
-    /// The seed of the data and of the moments.
+    /// Seed of the data and of the moments of the power cuts.
     pub seed: u64,
-    /// Each power cut, in order.
+    /// The power cuts, in order.
     pub cuts: Vec<PowerCut>,
-    /// One more, on the same device that is said to have no write cache, so that nobody flushes it: whether losses are
-    /// found here at all. Null where the power cuts have shown that, or where it could not be done.
+    /// One more power cut, on the same device declared to have no write cache, so that the kernel never flushes it.
+    /// This control shows whether the test can find losses here. Null if the power cuts have shown that, or if the
+    /// control was not possible.
     pub control: Option<PowerCut>,
-    /// Whether it was told to stop before all was done.
+    /// True if the test was stopped before its end, by Ctrl-C or another signal.
     pub interrupted: bool,
-    /// What went wrong; losses are nothing that went wrong with the test.
+    /// Errors of the test itself. Lost records are not errors.
     pub errors: Vec<Problem>,
 }
 
-/// What was found after one power cut.
+/// The results of one power cut.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PowerCut {
-    /// Which, from 1.
+    /// Number of the power cut, from 1.
     pub round: u32,
-    /// Bytes in the write cache of the device that were not flushed; null where they cannot be seen.
+    /// Bytes in the write cache of the device that were not flushed; null if they are not visible.
     pub unflushed_bytes: Option<u64>,
-    /// Why the file system could not be mounted afterwards; null where it could.
+    /// Reason why the file system could not be mounted afterwards; null if it could be mounted.
     pub unmountable: Option<String>,
-    /// What was kept of each kind of record.
+    /// Results for each kind of record.
     pub kinds: Vec<Kept>,
 }
 
-/// What was kept of the acknowledged records of a kind.
+/// Results for the acknowledged records of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Kept {
     /// `create`, `append`, `overwrite`, `replace`.
     pub kind: String,
-    /// Records that were acknowledged before.
+    /// Number of records that were acknowledged before the power cut.
     pub acknowledged: u64,
-    /// Of those, whole, and as new as they were acknowledged.
+    /// Number of these records that are complete, in the acknowledged version or a newer one.
     pub intact: u64,
-    /// Of which nothing is there.
+    /// Number of these records of which no part is present.
     pub missing: u64,
-    /// Part of which is something else.
+    /// Number of these records of which a part has other contents.
     pub torn: u64,
-    /// Of which an older version is there.
+    /// Number of these records that are present only in an older version.
     pub stale: u64,
 }
 

@@ -18,33 +18,33 @@ use super::{AMOUNTS, ComparedCell, Found};
 use crate::inference::comparison::{LEAST_APART, Series};
 use crate::results::cell::Cell;
 
-/// What was to fail, and what came of it.
+/// A condition of `--fail-if`, and its result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Guarded {
-    /// As it was typed.
+    /// The condition, as it was typed.
     pub condition: String,
-    /// The cells that it is about.
+    /// The cells that the condition covers.
     pub cells: Vec<String>,
-    /// Whether it fails.
+    /// True if the condition failed.
     pub failed: bool,
-    /// Cells that are surely slower, and by as much.
+    /// Cells that are significantly slower, by at least the share of the condition.
     pub slower: Vec<String>,
-    /// Cells that are measured no more, or not any more: what is gone cannot be guarded.
+    /// Cells that were measured in the first run but not in the second.
     pub missing: Vec<String>,
-    /// Cells of which it could not have failed.
+    /// Cells for which the condition could never fail, with the reasons.
     pub unguarded: Vec<Unguarded>,
-    /// Cells of which it is not decided.
+    /// Cells for which the condition is not decided.
     pub undecided: Vec<String>,
 }
 
-/// A cell that cannot be guarded.
+/// A cell for which a condition could never fail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unguarded {
     /// The cell.
     pub cell: String,
-    /// Why not.
+    /// The reason.
     pub why: String,
 }
 

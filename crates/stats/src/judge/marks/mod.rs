@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mark {
-    /// Which reason.
+    /// Kind of the warning.
     pub code: MarkCode,
-    /// The figure that tells, where there is one.
+    /// The figure that shows it, if there is one.
     pub value: Option<f64>,
-    /// In words.
+    /// The reason in words.
     pub text: String,
 }
 
