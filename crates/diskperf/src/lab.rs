@@ -26,7 +26,7 @@ const HERE: &str = ".";
 /// If the device read less than this share of a program's bytes, it did not serve all of them.
 const SERVED: f64 = 0.95;
 
-/// How the original printed, and how it flushed.
+/// Option for the flush file of the original program.
 #[derive(Clone, Debug, Args)]
 pub struct FlushArguments {
     /// Create a file of this many MB (2^20 bytes), and read it before each phase that reads, as the original did. This

@@ -15,7 +15,7 @@ use crate::documents::user_files;
 use crate::error::{ArgumentError, Error};
 use crate::ui::output;
 
-/// What `run` and `simulate` take for it.
+/// Options of `run` and `simulate` for a mix of accesses.
 #[derive(Clone, Debug, Default, Args)]
 pub struct MixArguments {
     /// Mix of accesses for vaxmix, instead of its own two, as in sizes=512B:1+8KiB:4,reads=67.

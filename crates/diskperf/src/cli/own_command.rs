@@ -12,7 +12,7 @@ use super::values::parse_time;
 use crate::error::Error;
 use crate::ui::output;
 
-/// The options of a command.
+/// Options for a command of your own.
 #[derive(Clone, Debug, Default, Args)]
 pub struct CommandArguments {
     /// Run this before each execution of the COMMAND, in the same folder, as in 'cp -r /usr/include include'. It is not

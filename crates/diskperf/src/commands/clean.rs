@@ -37,7 +37,6 @@ use crate::ui::consent;
 use crate::ui::output;
 use crate::ui::shell;
 
-/// What `diskperf clean` takes.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:

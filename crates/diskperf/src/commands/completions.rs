@@ -7,7 +7,6 @@ use units::Exit;
 use crate::error::Error;
 use crate::ui::output;
 
-/// What `diskperf completions` takes.
 #[derive(Clone, Debug, Args)]
 pub struct CompletionsArguments {
     /// Shell

@@ -15,7 +15,6 @@ use crate::documents::user_files;
 use crate::error::Error;
 use crate::ui::layout::{Format, OutputArguments, json};
 
-/// What `diskperf doctor` takes.
 #[derive(Clone, Debug, Args)]
 pub struct DoctorArguments {
     /// Directory to check

@@ -18,7 +18,6 @@ use crate::cli::values::parse_phases;
 use crate::error::{ArgumentError, Error};
 use crate::ui::layout::{self, Format, OutputArguments};
 
-/// What `diskperf paper` takes.
 #[derive(Clone, Debug, Args)]
 pub struct PaperArguments {
     /// Parts to print: T1 to T5, D1, D2, questions, Q1 to Q8, claims, vaxmix [default: all tables]

@@ -27,7 +27,6 @@ use crate::error::{Error, RunsError};
 use crate::session::{Call, Resumed, Stored};
 use crate::ui::remarks;
 
-/// What `diskperf resume` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ResumeArguments {
     /// Run id, the beginning of one, or last [default: the last run that is not finished].

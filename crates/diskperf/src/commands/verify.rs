@@ -16,7 +16,6 @@ use crate::ui::consent::{self, YesArguments};
 use crate::ui::layout::OutputArguments;
 use crate::verification::{image, steps};
 
-/// What `diskperf verify` takes.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:

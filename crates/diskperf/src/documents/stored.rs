@@ -22,7 +22,7 @@ const VARIABLE: &str = "DISKPERF_STORE";
 /// The value of the variable if nothing is to be stored.
 const NONE: &str = "none";
 
-/// Where runs are stored.
+/// Option for the results database.
 #[derive(Clone, Debug, Default, Args)]
 pub struct StoreArguments {
     /// Results database.
@@ -33,7 +33,7 @@ pub struct StoreArguments {
     path: Option<PathBuf>,
 }
 
-/// Where a run is stored, if it is.
+/// Options for storing a run.
 #[derive(Clone, Debug, Default, Args)]
 pub struct KeepArguments {
     #[command(flatten)]

@@ -21,7 +21,7 @@ pub trait Layout: ValueEnum + Clone + Copy + Debug + Default + Send + Sync + 'st
     const JSON: Self;
 }
 
-/// How results are printed, and where to.
+/// Options for the format and the destination of results.
 #[derive(Clone, Debug, Default, Args)]
 pub struct OutputArguments<L: Layout = Format> {
     /// Format of the results.
@@ -93,7 +93,7 @@ pub struct Output {
     pub file: Option<String>,
 }
 
-/// How a run is printed.
+/// Formats of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunFormat {
@@ -112,7 +112,7 @@ impl Layout for RunFormat {
     const JSON: RunFormat = RunFormat::Json;
 }
 
-/// How results are printed.
+/// Formats of results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Table for a terminal; without one, all columns
@@ -126,7 +126,7 @@ impl Layout for Format {
     const JSON: Format = Format::Json;
 }
 
-/// How what is found out about runs is printed.
+/// Formats of tables about stored runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Tabular {
     /// Table for a terminal; without one, all columns

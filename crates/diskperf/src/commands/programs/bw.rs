@@ -28,7 +28,6 @@ const READS: [u32; 7] = [128, 256, 512, 1024, 2048, 4096, 8192];
 /// The largest `--size`: two buffers of this size are in memory.
 const LARGEST_READ: Bytes = Bytes::mib(64);
 
-/// What `diskperf bw` takes.
 #[derive(Clone, Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true).args(["bandwidth", "latency"])))]
 #[command(after_help = "\

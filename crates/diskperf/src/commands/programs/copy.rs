@@ -25,7 +25,6 @@ use crate::ui::output;
 /// The largest buffer: two of them are in memory.
 const LARGEST_BUFFER: Bytes = Bytes::mib(256);
 
-/// What `diskperf copy` takes.
 #[derive(Clone, Debug, Args)]
 pub struct CopyArguments {
     /// File to read; it must not change during the copy
@@ -42,7 +41,7 @@ pub struct CopyArguments {
     sync: SyncWord,
 }
 
-/// How the copy is made durable.
+/// Syncs during the copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum SyncWord {
     /// No sync, as in the listing

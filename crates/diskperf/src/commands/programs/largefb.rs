@@ -13,7 +13,6 @@ use crate::ui::consent::YesArguments;
 /// The default stride, that of an ancestor of `largefb`.
 const STRIDE: u32 = 11;
 
-/// What `diskperf largefb` takes.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -48,7 +47,7 @@ pub struct LargefbArguments {
 /// The largest file, in MB: the random order of its 2^28 blocks takes a GiB of memory.
 const LARGEST: u32 = 1 << 20;
 
-/// What "random" means.
+/// Orders of the random phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum RandomChoice {
     /// Every block once, in random order

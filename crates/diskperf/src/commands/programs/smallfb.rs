@@ -17,7 +17,6 @@ const LARGEST: Bytes = Bytes::mib(64);
 /// ran.
 const CLASSIC_FLUSH_MB: u32 = 128;
 
-/// What `diskperf smallfb` takes.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -62,7 +61,7 @@ pub struct SmallfbArguments {
 /// The most directories. Each is open all the time, and a process may usually open 1024 files.
 const MOST: i64 = 1000;
 
-/// Which files lie together.
+/// Distributions of the files over the directories.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum LayoutChoice {
     /// The same number in each directory, consecutive files together
@@ -73,7 +72,7 @@ enum LayoutChoice {
     One,
 }
 
-/// In which order the files are read.
+/// Orders of the reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum OrderChoice {
     /// The order of creation
@@ -82,7 +81,7 @@ enum OrderChoice {
     Random,
 }
 
-/// What is waited for.
+/// Syncs during the test.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum SyncChoice {
     /// No sync

@@ -27,7 +27,6 @@ use crate::error::Error;
 use crate::ui::layout::{OutputArguments, Tabular, json};
 use crate::ui::output;
 
-/// What `diskperf compare` takes.
 #[derive(Clone, Debug, Args)]
 pub struct CompareArguments {
     /// Earlier run: a stored run (its id, the beginning of an id, or last), or a result file (of `diskperf run ...

@@ -17,7 +17,6 @@ use crate::ui::consent;
 use crate::ui::output;
 use crate::ui::shell;
 
-/// What `diskperf delete` takes.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:\n  diskperf delete k3fw\n  diskperf delete last 7kkz-261122 --yes")]
 pub struct DeleteArguments {

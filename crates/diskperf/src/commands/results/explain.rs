@@ -19,7 +19,6 @@ use crate::simulation::again;
 use crate::ui::display::Display;
 use crate::ui::layout::{Layout, OutputArguments, json};
 
-/// What `diskperf explain` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ExplainArguments {
     /// Stored run (its id, the beginning of an id, or last), or result file (of `diskperf run ... --json -o FILE`); -
@@ -35,7 +34,7 @@ pub struct ExplainArguments {
     store: StoreArguments,
 }
 
-/// How an explanation is printed.
+/// Formats of an explanation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Explanation {
     /// Table with a bar for each part of the time

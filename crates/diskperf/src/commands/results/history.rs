@@ -26,7 +26,6 @@ use crate::documents::stored::StoreArguments;
 use crate::error::{Error, RunsError};
 use crate::ui::layout::{OutputArguments, Tabular, json};
 
-/// What `diskperf history` takes.
 #[derive(Clone, Debug, Args)]
 pub struct HistoryArguments {
     /// Test (smallfb), phase (smallfb.read), or the beginning of a name (read for read_8192)

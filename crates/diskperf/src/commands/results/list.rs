@@ -11,7 +11,6 @@ use crate::error::Error;
 use crate::ui::layout::{self, Format, OutputArguments};
 use crate::ui::output;
 
-/// What `diskperf list` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ListArguments {
     #[command(flatten)]

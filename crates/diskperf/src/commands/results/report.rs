@@ -28,7 +28,6 @@ use crate::error::{Error, OutputError};
 use crate::ui::layout::dense;
 use crate::ui::output;
 
-/// What `diskperf report` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ReportArguments {
     /// Stored runs (their ids, the beginnings of ids, or last), or result files (of `diskperf run ... --json -o FILE`;
@@ -51,7 +50,7 @@ pub struct ReportArguments {
     store: StoreArguments,
 }
 
-/// What a report is.
+/// Formats of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum ReportFormat {
     /// HTML page with charts and tables, which needs no network

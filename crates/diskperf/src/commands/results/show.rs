@@ -11,7 +11,6 @@ use crate::documents::stored::StoreArguments;
 use crate::error::Error;
 use crate::ui::layout::{OutputArguments, RunFormat};
 
-/// What `diskperf show` takes.
 #[derive(Clone, Debug, Args)]
 pub struct ShowArguments {
     /// Stored run (its id, the beginning of an id, or last), or result file (of `diskperf run ... --json -o FILE`); -
