@@ -39,79 +39,78 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Everything that must hold before a change is merged, at smoke size.
+    /// Run all checks that a change must pass before it is merged, at smoke size.
     ///
-    /// Installs through apt what the tests need and what is missing, as root or where sudo asks for no
-    /// password; otherwise names the packages. Then, in order and up to the first step that fails:
-    /// formatting, clippy, documentation, tidy, all tests, as root those of the command line once more as an
-    /// unprivileged user, and what is counted in release, and of the program to hand out. Tests run
-    /// side by side and beside those builds, but for the ones that must have the machine for themselves.
+    /// Installs missing tools of the tests with apt, as root or if sudo asks for no password; otherwise it names the
+    /// packages. Then it runs these steps in order, up to the first that fails: formatting, clippy, documentation,
+    /// tidy, all tests, the command-line tests again as an unprivileged user (if root runs this), the instruction
+    /// counts of the release build, and the tests of the static program. Tests run side by side and next to those
+    /// builds, except for those that need the machine for themselves.
     ///
-    /// Ends with the test files that took longest, and a line "N passed, N failed, N skipped". With CI=true a skipped
-    /// test is a failure.
+    /// Ends with the slowest test files, and a line "N passed, N failed, N skipped". With CI=true, a skipped test is a
+    /// failure.
     Test,
-    /// The rules of the project that no compiler holds.
+    /// Check the rules of the project that no compiler checks.
     ///
-    /// Which crate may depend on which, which may not need an operating system, where unsafe code,
-    /// deletion and other programs are allowed, licences, unused dependencies, lengths of files and lines, full
-    /// folders, import circles, and which code prints. Each rule is a file in xtask/src/tidy, with its exceptions.
+    /// The rules cover dependencies between crates, crates that need no operating system, the places of unsafe code, of
+    /// deletion and of other programs, licences, unused dependencies, lengths of files and lines, full folders, import
+    /// circles, and code that prints. Each rule is a file in xtask/src/tidy, with its exceptions.
     Tidy,
-    /// The program as it is handed out: one static file, and a package for Debian with manual pages, completions and
-    /// licences, both in target/dist. The program is installed nowhere.
+    /// Build the program for distribution: one static file, and a Debian package with manual pages, completions and
+    /// licences, both in target/dist. Installs no program.
     ///
-    /// Needs musl-gcc (of the package musl-tools), and the Rust target x86_64-unknown-linux-musl, which rustup is asked
-    /// for where it is missing.
+    /// Needs musl-gcc (package musl-tools) and the Rust target x86_64-unknown-linux-musl. If the target is missing, it
+    /// asks rustup for it.
     Dist,
-    /// Whether the documents show what the program prints: README.md, CONTRIBUTING.md and docs/.
+    /// Check that README.md, CONTRIBUTING.md and docs/ show the program's output.
     ///
-    /// Runs every command that stands in a block of theirs. What is computed is compared letter by letter, what is
-    /// measured by its rows, columns and words.
+    /// Runs every command in their blocks. Computed output must be identical; measured output must have the same rows,
+    /// columns and words.
     Docs {
-        /// Write anew what is no longer so. Look at what changed: the words around a block may have to follow.
+        /// Update the blocks that differ. Check the changes: the text around a block may have to follow.
         #[arg(long)]
         write: bool,
-        /// The same, and measure again what was measured: on a machine with nothing else to do.
+        /// Update the blocks, and measure again those with measured output; needs a machine with nothing else to do.
         #[arg(long)]
         measure: bool,
     },
-    /// The picture of a report that README.md shows: docs/report.png, of the first part of the page.
+    /// Make the picture of a report for README.md: docs/report.png, of the first part of the page.
     ///
-    /// Needs chromium and chromedriver. Look at it before it is committed.
+    /// Needs chromium and chromedriver. Look at the picture before you commit it.
     Picture {
-        /// The document that the page is made of, from the root of the project.
+        /// Result file to make the page of, relative to the root of the project.
         #[arg(default_value = picture::DOCUMENT)]
         document: PathBuf,
     },
-    /// The figures that are promised, measured; takes up to hours and wants a machine with nothing else to do.
+    /// Measure the promised figures; takes up to hours and needs a machine with nothing else to do.
     ///
-    /// Keeps what was measured under target/prove and goes on there where it was interrupted. Prints a table
-    /// of what was asked and what was measured, and writes it to target/prove/table.md. Fails where a figure
-    /// is not reached.
+    /// Keeps measurements under target/prove, and continues there after an interruption. Prints a table of promised and
+    /// measured figures, and writes it to target/prove/table.md. Fails if a figure is not reached.
     Prove {
-        /// Only these experiments.
+        /// Experiments to run [default: all].
         names: Vec<String>,
-        /// Measure again what is kept from before.
+        /// Repeat measurements that were kept from before.
         #[arg(long)]
         again: bool,
     },
-    /// All tests, several times, on a machine that is quiet or busy, on one processor, or with a slow disk.
+    /// Run all tests several times on a machine that is quiet or busy, on one processor, or with a slow disk.
     ///
-    /// A test that failed runs 20 more times. Keeps the results of each test file under target/prove and goes on there
-    /// if it was interrupted. `prove steady-tests` runs it under all conditions. The slow disk needs root.
+    /// A failed test runs 20 more times. Keeps the results of each test file under target/prove, and continues there
+    /// after an interruption. `prove steady-tests` runs this under all conditions. The slow disk needs root.
     SteadyTests(steady::Arguments),
-    /// The constants of machines/, fitted to the published tables from the guesses in
-    /// crates/calibration/priors.toml; takes a quarter of an hour. `calibrate --help` tells the rest.
+    /// Fit the constants of machines/ to the published tables, from the guesses in crates/calibration/priors.toml;
+    /// takes a quarter of an hour. `calibrate --help` lists the options.
     ///
-    /// Goes on where it was interrupted. Writes nothing but what it keeps under target/calibrate, without --write.
+    /// Continues after an interruption. Without --write, it writes only under target/calibrate.
     #[command(disable_help_flag = true)]
     Calibrate {
-        /// What the task takes.
+        /// Options of the calibration.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// The published tables beside the simulated ones, written to golden/. Refuses where an error has grown.
+    /// Write the published tables with the simulated ones to golden/. Fails if an error has grown.
     Golden {
-        /// Write them although an error has grown: say why in the commit.
+        /// Write the tables even if an error has grown; give the reason in the commit.
         #[arg(long)]
         worse: bool,
     },

@@ -44,19 +44,18 @@ const LESS: u32 = 10;
 /// The text after the name of a test file that ended without a list of its tests.
 const WHOLE: &str = ": the whole file, ";
 
-/// What the task takes.
 #[derive(Args)]
 pub struct Arguments {
-    /// The condition of the machine.
+    /// Condition of the machine.
     #[arg(value_enum)]
     condition: Condition,
-    /// How often all tests run.
+    /// Number of runs of all tests.
     #[arg(long, default_value_t = 3)]
     runs: u32,
-    /// Only these test files: `cli_command`, `kernel`. Without the release build, unless they need it.
+    /// Test files to run, as in cli_command,kernel [default: all]. Skips the release build if they do not need it.
     #[arg(long, value_delimiter = ',')]
     files: Vec<String>,
-    /// The condition has been made by the caller.
+    /// The caller has created the condition.
     #[arg(long, hide = true)]
     inside: bool,
 }

@@ -23,26 +23,26 @@ use crate::log::Log;
 use crate::priors::Priors;
 use crate::search::{Effort, PHASES, Search};
 
-/// Fits the constants of machines/ to the published tables, from the guesses in priors.toml.
+/// Fit the constants of machines/ to the published tables, from the guesses in priors.toml.
 #[derive(Parser)]
 #[command(name = "cargo xtask calibrate")]
 struct Arguments {
-    /// The seed of the search.
+    /// Seed of the search.
     #[arg(long, default_value_t = 1983)]
     seed: u64,
-    /// Steps down from the guesses, at most.
+    /// Maximum number of descent steps from the guesses.
     #[arg(long, default_value_t = 12)]
     steps: usize,
-    /// Evaluations by CMA-ES, from where the steps end.
+    /// Number of CMA-ES evaluations, from the end of the descent.
     #[arg(long, default_value_t = 300)]
     evaluations: usize,
-    /// Rounds of moving constants one by one, at most.
+    /// Maximum number of rounds that change the constants one by one.
     #[arg(long, default_value_t = 8)]
     rounds: usize,
-    /// Fit some cells and tell how far the others lie: one drive for two, 8K for 4K, one VAX for the other.
+    /// Fit some cells, and print the errors of the others: one drive for two, 8K for 4K, one VAX for the other.
     #[arg(long)]
     holdouts: bool,
-    /// Write the constants into machines/, and the log beside the guesses.
+    /// Write the constants to machines/, and the log next to the guesses.
     #[arg(long, conflicts_with = "holdouts")]
     write: bool,
 }

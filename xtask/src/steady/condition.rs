@@ -13,16 +13,16 @@ use clap::ValueEnum;
 use testkit::disk::LoopDisk;
 use testkit::group::Group;
 
-/// A condition of the machine.
+/// Conditions of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Condition {
-    /// As it is.
+    /// The machine as it is
     Quiet,
-    /// Each processor computes something else, too.
+    /// Another computation on each processor
     Busy,
-    /// On one processor.
+    /// One processor only
     OneProcessor,
-    /// Temporary files are on a disk of 20 MiB and 500 operations per second.
+    /// Temporary files on a disk of 20 MiB with 500 operations per second
     SlowDisk,
 }
 
