@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_spelling_has_one_value() {
+    fn equivalent_spellings_have_the_same_value() {
         const KIB: u64 = 1 << 10;
         const MIB: u64 = 1 << 20;
         const GIB: u64 = 1 << 30;
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn other_spellings_are_refused() {
+    fn invalid_spellings_are_refused() {
         for (text, error) in [
             ("4kb", ParseBytesError::Ambiguous('k')),
             ("4Kb", ParseBytesError::Ambiguous('k')),
@@ -197,7 +197,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_exactly_parses_back(count in 1u64..10_000, unit in 0usize..5) {
+        fn exactly_printed_sizes_parse_back(count in 1u64..10_000, unit in 0usize..5) {
             let bytes = Bytes(count * BINARY[unit].1);
             prop_assert_eq!(bytes.to_string().parse(), Ok(bytes));
         }

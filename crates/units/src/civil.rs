@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_moments() {
+    fn known_times_are_converted() {
         for (seconds, text) in [
             (0.0, "1970-01-01 00:00:00"),
             (951_827_696.9, "2000-02-29 12:34:56"),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn every_day_follows_the_one_before() {
+    fn consecutive_days_have_consecutive_dates() {
         let mut before = Civil::from_unix(0.0);
         for day in 1..200_000 {
             let next = Civil::from_unix(f64::from(day) * 86_400.0);

@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_has_its_name_and_the_words_of_the_system() {
+    fn every_error_number_has_its_name_and_system_message() {
         assert!(ALL.iter().chain(&INTERNAL).is_sorted_by_key(|(number, ..)| *number));
         for (number, name, words) in ALL {
             assert_eq!((errno_name(number), Errno(number).to_string()), (Some(name), format!("{words} ({name})")));

@@ -15,7 +15,7 @@ mod tests {
 
     /// Test vectors of the authors: the empty text, `a` and `foobar`.
     #[test]
-    fn the_published_vectors_come_out() {
+    fn published_test_vectors_match() {
         assert_eq!(fnv1a([]), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a(*b"a"), 0xaf63_dc4c_8601_ec8c);
         assert_eq!(fnv1a(*b"foobar"), 0x8594_4171_f739_67e8);

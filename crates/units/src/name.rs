@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_not_utf_8_is_escaped() {
+    fn only_bytes_that_are_not_utf_8_are_escaped() {
         for (name, expected) in [
             (&b"a b"[..], "a b"),
             ("größe".as_bytes(), "größe"),
@@ -111,13 +111,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_name_comes_back(name in proptest::collection::vec(any::<u8>(), 0..12)) {
+        fn every_name_is_read_back(name in proptest::collection::vec(any::<u8>(), 0..12)) {
             let text = text(&name);
             prop_assert_eq!(&*bytes(&text), &name[..]);
         }
 
         #[test]
-        fn two_names_are_printed_differently(
+        fn different_names_are_printed_differently(
             one in r"(\\|x|F|\\xFF|\u{10FEFF}){0,4}", other in proptest::collection::vec(
                 prop_oneof![Just(b'\\'), Just(b'x'), Just(b'F'), Just(0xff)], 0..6)
         ) {

@@ -67,7 +67,7 @@ mod tests {
     /// First outputs of the reference implementation for the state 1, 2, 3, 4. The tests of the rand_xoshiro crate have
     /// the same numbers.
     #[test]
-    fn agrees_with_the_reference() {
+    fn output_agrees_with_the_reference() {
         let mut prng = Prng { state: [1, 2, 3, 4] };
         let expected = [41943041, 58720359, 3588806011781223, 3591011842654386, 9228616714210784205];
         assert_eq!(expected.map(|_| prng.next_u64()), expected);

@@ -12,7 +12,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_time_gives_no_rate() {
+    fn zero_time_gives_no_rate() {
         assert_eq!(per_second(8 << 20, Nanos::from_secs(2)), Some(4_194_304.0));
         assert_eq!(per_second(8 << 20, Nanos::ZERO), None);
     }

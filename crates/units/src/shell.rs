@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_no_terminal_shows_are_quoted_as_in_c() {
+    fn unprintable_words_are_quoted_with_c_escapes() {
         for (odd, quoted) in [
             (&b"a\xffb"[..], r"$'a\377b'"),
             (b"\xff1 it's \\ $x", r"$'\3771 it\'s \\ $x'"),
