@@ -75,7 +75,7 @@ mod tests {
     use crate::recorder::Tally;
 
     #[test]
-    fn neighbours_share_no_line() {
+    fn neighbours_do_not_share_a_cache_line() {
         let both = [Apart(Tally::default()), Apart(Tally::default())];
         let ends = (&raw const both[0]).addr() + size_of::<Tally>();
         let begins = (&raw const both[1]).addr();

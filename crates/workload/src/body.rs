@@ -291,7 +291,7 @@ mod tests {
         }
 
         #[test]
-        fn a_copy_moves_every_byte_and_sees_the_end(bytes in 0u64..10_000, buffer in 1u32..700) {
+        fn a_copy_moves_every_byte_and_reads_end_of_file(bytes in 0u64..10_000, buffer in 1u32..700) {
             let ops: Vec<Op> = Copying::new(Handle::new(0), Handle::new(1), buffer, bytes).into_ops().collect();
             let mut read = 0;
             let mut written = 0;
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn files_lie_together_or_apart() {
+    fn files_are_in_one_or_several_directories() {
         let directories = |layout: Layout| -> Vec<u16> { (0..6).map(|n| layout.name(n, 6).directory.0).collect() };
         assert_eq!(directories(Layout::One), [0, 0, 0, 0, 0, 0]);
         assert_eq!(directories(Layout::Consecutive(3)), [1, 1, 2, 2, 3, 3]);
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn each_round_draws_places_of_its_own_and_the_same_ones_every_time() {
+    fn each_round_draws_its_own_reproducible_places() {
         let drawn = |rounds| {
             let mut places = Places::drawn(false, HANDLE, 512, (100, 1 << 40), 7);
             places.skip_rounds(rounds);
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_mix_so_many_are_reads_as_were_asked_for() {
+    fn a_mix_has_the_requested_share_of_reads() {
         for reads in [0, 30, 100] {
             let places = Places::drawn(false, HANDLE, 512, (10_000, 64), 7).mixed(reads, 8);
             assert_eq!(places.writes(), reads < 100);
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn in_order_is_block_after_block() {
+    fn sequential_access_is_block_after_block() {
         let body = Body::Places(Places::in_order(true, HANDLE, 512, 3));
         assert_eq!(body.cuts(), Some(512));
         let at = |offset| Op::WriteAt { handle: HANDLE, length: 512, offset };

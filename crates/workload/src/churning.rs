@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_churn_does_each_deed() {
+    fn a_churn_performs_every_kind_of_action() {
         let (files, [made, emptied, appended, removed]) = left(AGING);
         assert_eq!((emptied, removed), (100, 100));
         assert!((80..=100).contains(&appended), "{appended}");
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_tells_everything() {
+    fn churning_depends_only_on_the_seed() {
         assert_eq!(left(AGING), left(AGING));
         assert_ne!(left(AGING).0, left(Aging { seed: 8, ..AGING }).0);
     }

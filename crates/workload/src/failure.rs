@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_rights_are_a_refusal_and_a_missing_file_is_a_wrong_command() {
+    fn missing_rights_are_refusals_and_missing_files_usage_errors() {
         let exit = |reason| Failure { op: Op::Syncfs, reason }.exit();
         for (reason, status) in [
             (Reason::Denied, Exit::Refused),

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_touches_each_block_once_has_to_have_all() {
+    fn touching_each_block_once_reads_all_of_them_first() {
         let places = |placing| Places::new(false, FILE, 4096, (50, 100), placing, 7);
         let in_order = Varied::in_order(false, FILE, Sizes::all(8192), 1 << 20, 7);
         for stream in [
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_counts_where_a_read_was_the_first_to_touch_it() {
+    fn a_page_counts_if_a_read_touched_it_first() {
         // One block, over and over.
         let one = |write| Places::drawn(write, FILE, 8192, (100, 1), 7);
         assert_eq!(of_one(&own(one(false)), 100), Some(8192));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_share_pages_where_they_share_a_file() {
+    fn programs_share_pages_if_they_share_a_file() {
         let places = || Places::drawn(false, FILE, 4096, (u64::MAX, 8), 7);
         let all = |stream: Stream| first_reads(&stream.shared_by(3), [1_000; 3].into_iter());
         assert_eq!(all(own(places())), Some(3 * 8 * 4096));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_very_large_file_several_pages_are_one_part() {
+    fn very_large_files_are_tracked_by_groups_of_pages() {
         let bytes = MOST_PARTS * PAGE * 3;
         let touched = Touched::new(bytes);
         assert_eq!((touched.part, touched.words.len() as u64 * 64 <= MOST_PARTS), (4 * PAGE, true));
@@ -167,7 +167,7 @@ mod tests {
     proptest! {
         /// A model cache that never evicts, and sees every step.
         #[test]
-        fn it_is_what_a_cache_would_have_had_to_read(
+        fn first_reads_match_a_model_cache(
             pages in 2u64..300, done in 0u64..400, reads in 0u8..=100, seed: u64, kind in 0usize..4,
         ) {
             let bytes = pages * PAGE;

@@ -214,7 +214,7 @@ mod tests {
     use crate::op::{Access, Mode, Name};
 
     #[test]
-    fn what_is_taken_at_once_is_what_would_have_come() {
+    fn ops_taken_at_once_are_the_next_ones() {
         let call = Op::Read { handle: Handle::new(0), length: 8192 };
         let opening =
             Op::Open { name: Name::root(0), handle: Handle::new(0), access: Access::Read, mode: Mode::default() };
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn places_that_are_taken_are_those_that_would_have_come() {
+    fn places_taken_at_once_are_the_next_ones() {
         let end = Op::Close { handle: Handle::new(0) };
         let places = Places::drawn(false, Handle::new(0), 512, (50, 1 << 40), 7).mixed(50, 8);
         let stream = Stream::open(vec![end], Body::Places(places)).then(vec![end]);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curtailed_stream_still_ends_as_it_should() {
+    fn a_curtailed_stream_still_performs_its_closing() {
         let call = Op::Read { handle: Handle::new(0), length: 8192 };
         let end = Op::Close { handle: Handle::new(0) };
         let mut stream = Stream::open(Vec::new(), Body::Calls { call, left: 3 }).then(vec![end]);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn another_op_takes_nothing() {
+    fn taking_a_different_op_takes_nothing() {
         let call = Op::Read { handle: Handle::new(0), length: 8192 };
         let mut stream = Stream::open(Vec::new(), Body::Calls { call, left: 3 });
         assert_eq!(stream.again(&Op::Read { handle: Handle::new(1), length: 8192 }), 0);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_are_between_units_and_syncs_after_so_many_writes() {
+    fn pauses_are_between_units_and_syncs_after_n_writes() {
         let (handle, span) = (Handle::new(0), Nanos::from_millis(1));
         let write = Op::Write { handle, length: 512 };
         let (think, write, sync) = (Step::Think(span), Step::Op(write), Step::Op(Op::Fsync { handle }));
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn only_programs_that_share_a_stream_do_different_things() {
+    fn only_programs_sharing_a_stream_differ() {
         let places = |of| Body::Places(Places::drawn(false, Handle::new(0), 512, (20, of), 7));
         let one = Stream::open(Vec::new(), places(1 << 40));
         let steps = |stream: &Stream, index| stream.of_program(index).collect::<Vec<Step>>();
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_lasts_as_long_as_its_time_and_begins_nothing_afterwards() {
+    fn a_schedule_ends_with_its_time() {
         let call = Op::Read { handle: Handle::new(0), length: 8192 };
         let end = Op::Close { handle: Handle::new(0) };
         let at = |millis| Step::At(Nanos::from_millis(millis));
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn no_accessor_of_a_mix_draws_what_another_one_does_in_another_round() {
+    fn programs_and_rounds_of_a_mix_draw_different_accesses() {
         let mixing = Mixing::new(Mix::default(), Handle::new(0), 1 << 30, 50, 7);
         let stream = Stream::open(Vec::new(), Body::Mix(mixing));
         let mut all: Vec<Vec<Step>> = Vec::new();
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paced_body_has_its_starts_and_what_is_around_it_has_none() {
+    fn only_the_body_of_a_paced_stream_has_start_times() {
         let call = Op::Read { handle: Handle::new(0), length: 8192 };
         let end = Op::Close { handle: Handle::new(0) };
         let stream = Stream::open(vec![end], Body::Calls { call, left: 2 }).then(vec![end]);

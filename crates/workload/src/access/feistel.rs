@@ -73,7 +73,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_number_has_a_place_of_its_own(count in 1u64..2_000, seed: u64) {
+        fn every_number_is_mapped_to_a_distinct_place(count in 1u64..2_000, seed: u64) {
             let scatter = Scatter::new(count, &mut Prng::new(seed));
             let mut places: Vec<u64> = (0..count).map(|number| scatter.place(number)).collect();
             places.sort_unstable();
@@ -81,14 +81,14 @@ mod tests {
         }
 
         #[test]
-        fn of_very_many_each_still_has_one_there_is(count in (1u64 << 40)..(1 << 62), number in 0u64..(1 << 40)) {
+        fn numbers_of_very_large_ranges_stay_in_range(count in (1u64 << 40)..(1 << 62), number in 0u64..(1 << 40)) {
             let scatter = Scatter::new(count, &mut Prng::new(1));
             prop_assert!(scatter.place(number) < count && scatter.place(number) != scatter.place(number + 1));
         }
     }
 
     #[test]
-    fn neighbours_do_not_stay_together() {
+    fn neighbours_are_scattered() {
         let count = 100_000;
         let scatter = Scatter::new(count, &mut Prng::new(3));
         let places: Vec<u64> = (0..count).map(|number| scatter.place(number)).collect();

@@ -433,12 +433,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_as_the_same(mix in mixes()) {
+        fn printed_mixes_are_read_back(mix in mixes()) {
             prop_assert_eq!(mix.to_string().parse::<Mix>(), Ok(mix));
         }
 
         #[test]
-        fn every_access_lies_in_the_file_where_its_size_may_lie(mix in mixes(), more in 0u64..1_000_000, seed: u64) {
+        fn accesses_are_aligned_and_inside_the_file(mix in mixes(), more in 0u64..1_000_000, seed: u64) {
             let bytes = u64::from(mix.largest()) + more;
             for (offset, length, _) in drawn(mix, bytes, 50, seed) {
                 prop_assert!(mix.sizes().iter().any(|size| size.0 == length));
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_draws_the_same_and_another_round_others() {
+    fn accesses_depend_on_seed_and_round() {
         let all = |seed| drawn(Mix::local(), 1 << 20, 100, seed);
         assert_eq!(all(7), all(7));
         assert_ne!(all(7), all(8));
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_as_they_were_asked_for() {
+    fn shares_of_accesses_are_as_requested() {
         const COUNT: u64 = 20_000;
         let bytes = 256 << 20;
         let is_about = |count: usize, permille: u64| {
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mix_says_why() {
+    fn invalid_mixes_are_refused_with_a_reason() {
         let why = |text: &str| text.parse::<Mix>().expect_err(text);
         assert_eq!(why(""), BadMix::NotAPair(String::new()));
         assert_eq!(why("size=8KiB:1"), BadMix::UnknownKey("size".to_owned()));
@@ -507,7 +507,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "has no access of 8192")]
-    fn a_file_that_is_too_small_is_refused() {
+    fn too_small_files_are_refused() {
         Mixing::new(Mix::default(), Handle::new(0), 4096, 1, 1);
     }
 }

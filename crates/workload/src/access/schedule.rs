@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_starts_are_as_far_apart_and_do_not_drift() {
+    fn constant_starts_are_equally_spaced_without_drift() {
         let mut pace = Pace::new(3_000, Arrivals::Constant, 1, 1);
         let starts = starts(&mut pace, 3_001);
         assert_eq!(starts[0], 0);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn poisson_starts_have_the_mean_and_the_spread_of_chance() {
+    fn poisson_starts_have_exponential_gaps() {
         let mut pace = Pace::new(1_000, Arrivals::Poisson, 1, 7);
         let starts = starts(&mut pace, 40_001);
         let apart: Vec<u64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_that_share_a_schedule_keep_it_together() {
+    fn programs_sharing_a_schedule_keep_its_rate() {
         for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
             let shares = (0..3).flat_map(|index| {
                 let mut pace = Pace::new(3_000, arrivals, 1, 7);

@@ -275,7 +275,7 @@ mod tests {
         }
 
         #[test]
-        fn a_stride_touches_every_block_once_and_goes_as_far_each_time(blocks in 1u64..300, stride in 1u64..80) {
+        fn a_stride_touches_every_block_once_at_equal_distances(blocks in 1u64..300, stride in 1u64..80) {
             let strided = Varied::strided(false, HANDLE, 512, (blocks * BLOCK, stride));
             let all = touched(strided, usize::MAX);
             let far = all.windows(2).filter(|pair| pair[0] + stride == pair[1]).count() as u64;
@@ -286,7 +286,7 @@ mod tests {
         }
 
         #[test]
-        fn in_order_every_byte_is_touched_once_whatever_the_sizes(blocks in 1u64..300, seed: u64) {
+        fn sequential_access_touches_every_byte_once_with_any_sizes(blocks in 1u64..300, seed: u64) {
             let sizes = Sizes::shared(&[(1024, 20), (512, 50), (4096, 30)]).expect("sizes");
             let mut varied = Varied::in_order(true, HANDLE, sizes, blocks * BLOCK, seed);
             let mut end = 0;
@@ -299,7 +299,7 @@ mod tests {
         }
 
         #[test]
-        fn blocks_of_all_sizes_lie_in_the_file_at_multiples_of_their_own(blocks in 8u64..300, theta in 1u32..2_000) {
+        fn blocks_of_all_sizes_are_aligned_and_inside_the_file(blocks in 8u64..300, theta in 1u32..2_000) {
             let sizes = Sizes::shared(&[(512, 60), (4096, 40)]).expect("sizes");
             for drawing in [Drawing::Replacement, Drawing::Zipf { thousandths: theta }] {
                 let mut varied = Varied::drawn(drawing, HANDLE, sizes, blocks * BLOCK, 100, 3);
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn of_each_size_and_direction_there_are_as_many_as_were_asked_for() {
+    fn sizes_and_directions_have_the_requested_shares() {
         let sizes = Sizes::shared(&[(4096, 60), (65536, 40)]).expect("sizes");
         let mut varied = Varied::drawn(Drawing::Replacement, HANDLE, sizes, 1 << 30, 70, 7);
         let mut seen = [[0u32; 2]; 2];
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn frequent_blocks_are_no_neighbours_and_others_have_others() {
+    fn frequent_blocks_are_scattered_and_depend_on_the_seed() {
         let hot = |varied: Varied| {
             let mut seen = vec![0u32; 1_000];
             touched(varied, 20_000).into_iter().for_each(|block| seen[block as usize] += 1);
@@ -347,14 +347,14 @@ mod tests {
     }
 
     #[test]
-    fn thousandths_are_written_as_people_do() {
+    fn thousandths_are_printed_as_decimals() {
         for (thousandths, words) in [(990, "0.99"), (1_000, "1"), (1_005, "1.005"), (200, "0.2"), (0, "0")] {
             assert_eq!(format!("{}", Thousandths(thousandths)), words);
         }
     }
 
     #[test]
-    fn sizes_are_multiples_of_the_smallest_and_make_a_hundred() {
+    fn sizes_are_multiples_of_the_smallest_and_sum_to_100_percent() {
         assert!(Sizes::shared(&[(4096, 60), (65536, 30)]).is_none());
         assert!(Sizes::shared(&[(4096, 60), (6000, 40)]).is_none());
         assert!(Sizes::shared(&[]).is_none());

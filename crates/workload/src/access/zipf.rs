@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn powers_are_those_of_the_library() {
+    fn our_power_function_agrees_with_the_library() {
         for base in [0.5, 1.0, 1.5, 2.0, 3.0, 1e3, 12_345.678, 1e18] {
             for exponent in [-5.0, -1.3, -0.99, -0.001, 0.0, 2.5] {
                 let (ours, theirs) = (power(base, exponent), f64::powf(base, exponent));
@@ -167,7 +167,7 @@ mod tests {
 
     /// Compares the table with the law itself.
     #[test]
-    fn every_rank_has_the_chance_that_the_law_gives_it() {
+    fn every_rank_has_the_probability_of_the_zipf_law() {
         for (ranks, thousandths) in
             [(1u32, 990), (100, 500), (20_000, 200), (20_000, 990), (20_000, 1_000), (3_000, 3_000)]
         {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_follows_it() {
+    fn drawn_ranks_follow_the_zipf_law() {
         let zipf = Zipf::new(10_000, 990);
         let mut prng = Prng::new(11);
         let mut seen = vec![0u32; 10_000];
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn its_memory_does_not_grow_with_the_ranks() {
+    fn the_table_does_not_grow_with_the_number_of_ranks() {
         let zipf = Zipf::new(1 << 50, 990);
         assert!(zipf.slots.len() < 3_000, "{}", zipf.slots.len());
         let last = zipf.slots.last().expect("a slot");

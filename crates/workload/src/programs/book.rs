@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_copy_ends_with_its_sync_and_both_closes() {
+    fn a_copy_ends_with_its_sync_and_both_closes() {
         use OpKind::{Close, Create, Fsync, Open, Read, Write};
         let copy = |sync| kinds(copy_whole(Name::given(0), Name::given(1), 4, 5, sync));
         assert_eq!(copy(Sync::None), [Open, Create, Read, Write, Read, Write, Read, Close, Close]);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn synchronous_writes_are_asked_for_when_the_file_is_made() {
+    fn synchronous_writes_are_requested_when_the_file_is_opened() {
         for (sync, durability) in
             [(Sync::None, Durability::None), (Sync::Osync, Durability::File), (Sync::Dsync, Durability::Data)]
         {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_row_writes_every_byte_also_where_the_buffer_does_not_divide_them() {
+    fn a_write_row_writes_every_byte_with_any_buffer_size() {
         for (bytes, buffer, calls) in [(1_000_000, 256, 3907), (1000, 4096, 1), (4096, 4096, 1)] {
             let program = write(bytes, buffer, Sync::Osync);
             let mut written = (0, 0);

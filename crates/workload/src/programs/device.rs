@@ -95,7 +95,7 @@ mod tests {
     const DEVICE: Device = Device { bytes: 10 << 20, time: Nanos::from_secs(1), seed: 1 };
 
     #[test]
-    fn only_what_writes_opens_for_writing_and_is_made_durable() {
+    fn only_writing_programs_open_for_writing_and_sync() {
         for write in [false, true] {
             for mut program in [DEVICE.in_order(write, 128 << 10), DEVICE.at_random(write, 4096)] {
                 assert!(program.prepare.is_empty() && program.phases[0].changes() == write, "{}", program.name);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn in_order_goes_to_the_last_whole_block_and_no_further() {
+    fn sequential_access_ends_at_the_last_whole_block() {
         let steps = Device { bytes: (1 << 20) + 5000, ..DEVICE }.in_order(false, 128 << 10).phases.remove(0).steps;
         let mut last = 0;
         let mut count = 0;

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flush_file_is_read_before_every_reading_phase_and_no_other() {
+    fn the_flush_file_is_read_before_reading_phases_only() {
         let small = SmallFiles { flush: Some(1 << 20), ..SmallFiles::new(10, 1024) };
         assert_eq!(names(&small.program()), ["creat", FLUSH, "read", "delete"]);
         let large = LargeFile { flush: Some(1 << 20), ..LargeFile::new(8192) };
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn raw_programs_open_outside_the_clock() {
+    fn raw_programs_open_their_device_before_timing() {
         for program in [raw_bandwidth(4, true), raw_latency(4, 512, 1 << 40, true, 1)] {
             assert_eq!(program.prepare.count(), 1);
             assert_eq!(program.phases[0].steps.clone().count(), 4);

@@ -338,7 +338,7 @@ mod tests {
     const LOAD: Load = Load { direct: true, ..Load::new(Pattern::RandomRead, Sizes::all(4096), Nanos::from_secs(1)) };
 
     #[test]
-    fn only_what_writes_is_made_durable_and_a_commit_is_already() {
+    fn only_writes_are_synced_and_commits_sync_themselves() {
         for (pattern, changes, prepares) in [
             (Pattern::RandomRead, false, true),
             (Pattern::RandomWrite, true, true),
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_queue_knows_what_is_in_it() {
+    fn a_deep_queue_knows_its_largest_call_and_writes() {
         let deep = |pattern| {
             let program = Load { pattern, queue: Queue::Deep(32), ..LOAD }.program(1 << 20, 1);
             assert!(program.parameters.contains(&Parameter::new("iodepth", 32u32)));
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_stride_the_file_is_there_and_each_block_of_it_is_written_once() {
+    fn strided_writes_write_each_block_of_an_existing_file_once() {
         let program = Load { pattern: Pattern::Write, stride: Some(16384), ..LOAD }.program(1 << 16, 1);
         assert!(program.prepare.cuts().is_some());
         let offsets: Vec<u64> = ops(&program)
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_wait_for_what_was_asked_for() {
+    fn writes_use_the_requested_sync() {
         let program =
             Load { pattern: Pattern::Write, sync: Durability::Data, fsync: Some(3), ..LOAD }.program(1 << 15, 1);
         let opened = ops(&program).next();
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_is_in_the_key_of_its_cell() {
+    fn every_setting_is_in_the_cell_key() {
         let sizes = Sizes::shared(&[(4096, 60), (65536, 40)]).expect("sizes");
         let drawing = Drawing::Zipf { thousandths: 990 };
         let load = Load { sizes, drawing, jobs: 4, think: Some(Nanos(5)), fsync: Some(2), ..LOAD };

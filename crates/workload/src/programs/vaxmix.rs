@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mix_that_writes_is_made_durable_and_one_that_reads_begins_cold() {
+    fn writing_mixes_are_synced_and_reading_mixes_begin_cold() {
         for (mix, changes, cache) in
             [("reads=50", true, Cache::Cold), ("reads=100", false, Cache::Cold), ("reads=0", true, Cache::AsIs)]
         {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn accesses_are_those_that_were_asked_for_and_a_rate_says_when_they_begin() {
+    fn accesses_have_the_requested_number_and_rate() {
         let accesses = |mix| {
             let steps = program(mix).phases.remove(0).steps;
             let is_paced = steps.is_paced();
