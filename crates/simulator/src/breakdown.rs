@@ -115,7 +115,7 @@ mod tests {
 
     /// Read, written and made durable, on one drive and on two: the times of every resource and every program add up.
     #[test]
-    fn all_of_it_closes_to_the_nanosecond() {
+    fn times_of_resources_and_programs_sum_to_the_nanosecond() {
         let sum = |times: &Times| times.values().copied().sum::<Nanos>();
         for description in [massbus(), early_massbus(), uda()] {
             for (classic, drives) in [(Classic::Read8192, 2), (Classic::Write4096, 1), (Classic::Write8192, 2)] {

@@ -30,7 +30,7 @@ mod tests {
     const LATE: DataLate = DataLate { at_work_ppm: 20_000, from_memory_ppm: 60_000, slips: 3 };
 
     #[test]
-    fn an_idle_processor_leaves_the_bus_alone() {
+    fn an_idle_processor_causes_no_late_data() {
         assert_eq!(chance_ppm(&LATE, Direction::ToMemory, true), 20_000);
         assert_eq!(chance_ppm(&LATE, Direction::ToMemory, false), 0);
         assert_eq!(chance_ppm(&LATE, Direction::FromMemory, true), 100_000);
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dice_are_fair() {
+    fn late_data_occur_as_often_as_their_probability() {
         let mut prng = Prng::new(1);
         let late = (0..100_000).filter(|_| is_late(80_000, &mut prng)).count();
         assert!((7_500..8_500).contains(&late), "{late}");

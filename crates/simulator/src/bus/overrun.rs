@@ -24,7 +24,7 @@ mod tests {
     }
 
     #[test]
-    fn a_larger_buffer_gets_farther() {
+    fn a_larger_buffer_passes_more_sectors() {
         // Half as fast: while two sectors pass, the bus moves one.
         assert_eq!(sectors_in_time(Nanos(300), Nanos(600), 1), Some(2));
         assert_eq!(sectors_in_time(Nanos(300), Nanos(600), 52), Some(104));

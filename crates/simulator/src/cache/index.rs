@@ -81,7 +81,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_found_is_what_was_set(changes in prop::collection::vec((0u16..20, 0u32..40), 0..200)) {
+        fn lookups_find_the_keys_that_were_set(changes in prop::collection::vec((0u16..20, 0u32..40), 0..200)) {
             let mut index = Index::new(20);
             for (id, sector) in changes {
                 let key = if sector == 0 { NOTHING } else { BlockKey::new(0, sector) };

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_leaves_from_anywhere_and_comes_back_at_either_end() {
+    fn buffers_are_removed_anywhere_and_inserted_at_both_ends() {
         let mut lines = Lines::new(5);
         (0..4).for_each(|id| lines.push_last(Line::Recent, id));
         lines.push_last(Line::Aged, 4);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_line_has_no_first() {
+    fn an_empty_list_has_no_first_buffer() {
         let mut lines = Lines::new(1);
         lines.push_first(Line::Aged, 0);
         lines.take_off(0);

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_used_for_longest_goes_first() {
+    fn the_least_recently_used_block_is_evicted() {
         let mut cache = Cache::new(3);
         let ids = [1, 2, 3].map(|sector| load(&mut cache, sector));
         cache.touch(ids[0]);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_up_goes_before() {
+    fn used_up_blocks_are_evicted_first() {
         let mut cache = Cache::new(3);
         let ids = [1, 2, 3].map(|sector| load(&mut cache, sector));
         cache.use_up(ids[2]);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_cannot_go_and_what_is_dirty_is_written_first() {
+    fn blocks_in_transfer_stay_and_dirty_ones_are_written_first() {
         let mut cache = Cache::new(2);
         let ids = [1, 2].map(|sector| load(&mut cache, sector));
         cache.set_moving(ids[0], State::Reading);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_is_no_more_does_not_come_back_when_its_data_arrive() {
+    fn forgotten_blocks_stay_forgotten_when_their_data_arrive() {
         let mut cache = Cache::new(2);
         let id = load(&mut cache, 1);
         cache.set_moving(id, State::Writing);

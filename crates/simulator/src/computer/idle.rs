@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rest_counts_before_a_read_and_after_it() {
+    fn idle_time_counts_before_and_after_a_read() {
         let mut watch = IdleWatch::default();
         let mut ask = |reads, idle| {
             watch.asked(reads, Nanos(idle));
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_that_is_overtaken_is_not_what_was_done_last() {
+    fn an_overtaken_read_is_not_the_last_operation() {
         let mut watch = IdleWatch::default();
         watch.asked(true, Nanos(0));
         watch.asked(false, Nanos(0));

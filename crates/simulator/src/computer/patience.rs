@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_granted_is_waited_for_and_no_more() {
+    fn the_limit_is_the_granted_number_of_events() {
         let mut patience = Patience::of(10);
         patience.begin(0);
         assert!(!patience.is_over(10));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn every_run_has_its_own() {
+    fn every_run_has_its_own_limit() {
         let mut patience = Patience::of(10);
         patience.begin(0);
         patience.begin(1000);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_told_to_stop_stops_at_the_next_look() {
+    fn a_stop_request_is_seen_at_the_next_poll() {
         let stop = Arc::new(AtomicBool::new(false));
         let mut patience = Patience::new();
         patience.heed(Arc::clone(&stop));

@@ -29,7 +29,7 @@ fn rate(description: &Description, file_system: usize, drives: usize, program: C
 }
 
 #[test]
-fn the_same_again_is_the_same_and_another_chance_is_not() {
+fn equal_seeds_give_equal_runs_and_others_do_not() {
     for description in [massbus(), early_massbus(), uda()] {
         let hash = |chance| run(&description, 0, 2, Classic::Write8192, chance).hash;
         assert_eq!(hash(Chance::default()), hash(Chance::default()));
@@ -67,7 +67,7 @@ fn smaller_blocks_and_an_early_controller_are_slower() {
 
 /// Two drives on a MASSBUS delay each other; a UDA50 serves both.
 #[test]
-fn two_drives_help_where_the_controller_buffers() {
+fn two_drives_help_if_the_controller_buffers() {
     for program in [Classic::Read8192, Classic::Rewrite8192] {
         assert!(rate(&massbus(), 0, 2, program) < rate(&massbus(), 0, 1, program), "{program:?}");
         assert!(rate(&uda(), 0, 2, program) > rate(&uda(), 0, 1, program), "{program:?}");
@@ -98,7 +98,7 @@ fn a_bus_slower_than_the_platter_needs_a_buffer() {
 
 /// However often an overrun occurs, every sector crosses the bus once and occupies it for the same time.
 #[test]
-fn a_bus_is_busy_for_as_long_as_sectors_need_it() {
+fn bus_time_is_proportional_to_sectors() {
     for buffer_sectors in [1, 4, 16] {
         let mut description = massbus();
         // One sector takes 512 us.
@@ -125,7 +125,7 @@ fn drives_share_a_buffer_fairly() {
 
 /// A bus that needs eight seconds per block, and a clock that ticks ten thousand times a second.
 #[test]
-fn a_simulation_that_would_not_end_is_stopped_and_says_so() {
+fn endless_simulations_are_stopped_with_a_reason() {
     let description = uda();
     let mut computer = Computer::new(&description, &description.file_systems[0], 2, Chance::default()).expect("one");
     let streams = || [Classic::Write8192.steps(Name::root(0), FILE), Classic::Write8192.steps(Name::root(0), FILE)];
@@ -148,7 +148,7 @@ fn a_simulation_that_would_not_end_is_stopped_and_says_so() {
 }
 
 #[test]
-fn whoever_says_stop_is_heard_while_a_simulation_goes_on() {
+fn a_stop_request_ends_a_running_simulation() {
     let description = massbus();
     let mut computer = Computer::new(&description, &description.file_systems[0], 1, Chance::default()).expect("one");
     let stop = Arc::new(AtomicBool::new(true));
@@ -241,7 +241,7 @@ proptest! {
 
     /// Any values are either refused, or the simulation runs to its end or is stopped. No arithmetic overflows.
     #[test]
-    fn what_is_not_refused_can_be_run(
+    fn accepted_descriptions_can_be_run(
         machine in 0usize..3,
         numbers in prop::collection::vec((0..NUMBERS.len(), 0u32..=32, any::<u32>()), 0..4),
         times in prop::collection::vec((0..TIMES.len(), 0u32..=40, any::<u64>()), 0..3),
@@ -282,7 +282,7 @@ proptest! {
 
 /// The same events at the same moments in every build on every platform. If the model changes, these hashes change.
 #[test]
-fn events_are_the_same_everywhere() {
+fn events_are_the_same_on_every_platform() {
     let hash = |description: &Description| run(description, 0, 2, Classic::Write8192, Chance::default()).hash;
     let hashes = [massbus(), early_massbus(), uda()].map(|description| hash(&description));
     assert_eq!(hashes, [10_987_341_088_833_923_206, 3_800_796_825_441_892_810, 15_464_629_472_198_023_184]);
@@ -290,7 +290,7 @@ fn events_are_the_same_everywhere() {
 
 /// However large the buffer of the controller is: a bus of 400 Kbytes per second limits the rate.
 #[test]
-fn no_buffer_makes_a_bus_faster() {
+fn buffers_do_not_make_a_bus_faster() {
     let mut computer = massbus();
     computer.bus.to_memory_bytes_per_second = 400 << 10;
     computer.bus.from_memory_bytes_per_second = 400 << 10;

@@ -111,7 +111,7 @@ mod tests {
     use crate::timeline::Timeline;
 
     #[test]
-    fn what_it_does_itself_comes_before_what_it_waits_for() {
+    fn the_controllers_own_work_comes_before_its_waits() {
         let at = |nanos| Moment::at(Nanos(nanos));
         let mut drives = [0, 1].map(|index| Drive::new(&eagle(), index, 0));
         let (mut occupied, mut timeline) = (Occupied::new(false), Timeline::default());
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_data_path_rests_while_no_drive_has_it() {
+    fn a_data_path_is_idle_while_no_drive_uses_it() {
         let spent = |rotation, transfer| {
             let mut spent = [Nanos::ZERO; Activity::COUNT];
             (spent[Activity::Rotation as usize], spent[Activity::Transfer as usize]) =

@@ -28,14 +28,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn work_that_was_given_its_time_is_done(work in 0u64..1_000_000_000, slow in 0u32..3000) {
+        fn work_is_done_after_its_duration(work in 0u64..1_000_000_000, slow in 0u32..3000) {
             let time = duration(Nanos(work), slow);
             prop_assert_eq!(done(time, slow), Nanos(work));
             prop_assert!(work == 0 || done(Nanos(time.0 - 1), slow) < Nanos(work));
         }
 
         #[test]
-        fn no_work_is_lost_where_the_price_changes(
+        fn no_work_is_lost_when_the_slowdown_changes(
             work in 0u64..1_000_000_000, first in 0u32..3000, second in 0u32..3000, part in 0u64..=1000,
         ) {
             let until = Nanos(duration(Nanos(work), first).0 * part / 1000);

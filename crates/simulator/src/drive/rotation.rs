@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_at_3600_rpm_is_a_sixtieth_of_a_second_for_ever() {
+    fn a_turn_at_3600_rpm_stays_a_sixtieth_of_a_second() {
         let rotation = Rotation::new(3_600_000, 60, 0);
         assert_eq!(rotation.turn(), Nanos(16_666_667));
         // After an hour of whole turns the same position is under the heads, to the nanosecond.
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_moves_the_platter_on() {
+    fn a_phase_rotates_the_platter() {
         let rotation = Rotation::new(3_600_000, 60, 250_000);
         assert_eq!(rotation.under_heads(at(0)), 15);
         assert_eq!(rotation.reaches(15, at(0)), at(0));
@@ -114,7 +114,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_place_is_under_the_heads_when_it_is_reached_and_not_sooner(
+        fn a_sector_is_reached_exactly_when_it_is_under_the_heads(
             milli_rpm in 100_000u32..20_000_000, sectors in 1u32..200, place in 0u32..200, phase in 0u32..1_000_000,
             from in 0u64..10_000_000_000_000,
         ) {

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn farther_takes_longer_and_costs_less_for_each_cylinder_more() {
+    fn longer_seeks_take_longer_but_less_per_cylinder() {
         for drive in [eagle(), ra81()] {
             let curve = SeekCurve::of(&drive);
             let times: alloc::vec::Vec<u64> = (1..drive.cylinders).map(|distance| curve.time(distance).0).collect();

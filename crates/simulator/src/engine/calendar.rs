@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn events_happen_in_order_of_moment_and_then_as_asked_for() {
+    fn events_happen_in_order_of_time_then_of_request() {
         let mut calendar = Calendar::new();
         for (delay, event) in [(5, 1), (3, 2), (5, 3), (0, 4)] {
             calendar.after(Nanos(delay), event);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_was_put_off_comes_in_its_new_place() {
+    fn postponed_events_come_in_their_new_order() {
         let mut calendar = Calendar::new();
         calendar.put_off(Nanos(1), 1);
         calendar.after(Nanos(2), 2);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_was_taken_back_does_not_happen() {
+    fn cancelled_events_do_not_happen() {
         let mut calendar = Calendar::new();
         calendar.put_off(Nanos(1), 1);
         calendar.after(Nanos(2), 2);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_cut_leads_to_the_same_place() {
+    fn the_shortcut_gives_the_same_state_as_the_queue() {
         for (delay, short) in [(4, true), (5, false), (6, false)] {
             let mut long = Calendar::new();
             long.after(Nanos(5), 1);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_tells_moments_and_events_apart() {
+    fn the_hash_depends_on_times_and_events() {
         let hash = |events: &[(u64, u64)]| {
             let mut calendar = Calendar::new();
             for &(delay, event) in events {
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "in the past")]
-    fn nothing_happens_in_the_past() {
+    fn events_in_the_past_panic() {
         let mut calendar = Calendar::new();
         calendar.after(Nanos(5), 1);
         calendar.next();

@@ -23,7 +23,7 @@ const FILE: u64 = 1 << 20;
 const BLOCKS: u64 = FILE / 8192;
 
 #[test]
-fn every_fault_is_found() {
+fn every_planted_fault_is_found() {
     for (name, fault) in Fault::NAMES {
         assert!(holds(fault), "what {name} would break does not hold without it");
         plant(Fault::named(name));

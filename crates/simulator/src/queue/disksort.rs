@@ -46,20 +46,20 @@ mod tests {
     }
 
     #[test]
-    fn upwards_from_the_one_under_way_then_from_the_lowest() {
+    fn requests_ascend_from_the_current_one_then_from_the_lowest() {
         let cylinders: Vec<u32> =
             order(&[50, 10, 70, 60, 5, 50, 90]).into_iter().map(|(cylinder, _)| cylinder).collect();
         assert_eq!(cylinders, [50, 50, 60, 70, 90, 5, 10]);
     }
 
     #[test]
-    fn as_they_came_within_a_cylinder() {
+    fn requests_within_a_cylinder_keep_their_order() {
         assert_eq!(order(&[7, 9, 9, 3, 9, 3]), [(7, 0), (9, 1), (9, 2), (9, 4), (3, 3), (3, 5)]);
     }
 
     proptest! {
         #[test]
-        fn two_rising_lists_whatever_comes(cylinders in prop::collection::vec(0u32..40, 1..60)) {
+        fn any_requests_form_two_ascending_lists(cylinders in prop::collection::vec(0u32..40, 1..60)) {
             let order = order(&cylinders);
             prop_assert_eq!(order.len(), cylinders.len());
             prop_assert_eq!(order[0].1, 0);

@@ -23,7 +23,7 @@ mod tests {
     use crate::description::Queue;
 
     #[test]
-    fn no_write_before_the_last_read() {
+    fn writes_come_after_the_last_read() {
         let mut queue = DriveQueue::new(Queue::ReadsFirst);
         for (index, (cylinder, reads)) in
             [(5, false), (9, false), (7, true), (6, false), (20, true), (8, true)].into_iter().enumerate()

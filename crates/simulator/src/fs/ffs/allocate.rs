@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_group_is_asked() {
+    fn every_group_is_searched() {
         for groups in 1..20 {
             for wanted in 0..groups {
                 let order: Vec<u32> = groups_in_turn(wanted, groups).collect();

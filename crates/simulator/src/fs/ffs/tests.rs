@@ -30,7 +30,7 @@ fn strides(ffs: &Ffs, blocks: core::ops::Range<u32>) -> Vec<i64> {
 /// Roundup(rotdelay x turns x sectors / 2, one block): one block of 8 KB is skipped for 2 ms and for 4 ms; one or two
 /// blocks of 4 KB.
 #[test]
-fn blocks_lie_a_rotational_delay_apart() {
+fn blocks_are_a_rotational_delay_apart() {
     for drive in [eagle(), ra81()] {
         for (block_bytes, delay, stride) in [(8192, 2, 32), (8192, 4, 32), (4096, 2, 16), (4096, 4, 24), (8192, 0, 16)]
         {
@@ -43,7 +43,7 @@ fn blocks_lie_a_rotational_delay_apart() {
 
 /// At block 12, where the first indirect block is needed, and then every 256 blocks.
 #[test]
-fn a_file_moves_to_another_group() {
+fn a_large_file_moves_to_another_group() {
     for (block_bytes, expected) in
         [(8192, [12, 268, 524, 780].as_slice()), (4096, &[12, 268, 524, 780, 1036, 1292, 1548, 1804])]
     {
@@ -59,7 +59,7 @@ fn a_file_moves_to_another_group() {
 }
 
 #[test]
-fn indirect_blocks_come_when_they_are_needed_and_lie_before_their_blocks() {
+fn indirect_blocks_are_allocated_before_their_blocks() {
     let mut ffs = Ffs::new(&eagle(), &ffs(4096, 2));
     let mut made = Vec::new();
     for block in 0..2048 {
@@ -82,7 +82,7 @@ fn indirect_blocks_come_when_they_are_needed_and_lie_before_their_blocks() {
 
 /// 16 cylinders of 960 sectors. Headers are 24 fragments after a start that moves by a track from group to group.
 #[test]
-fn groups_are_as_newfs_makes_them() {
+fn groups_have_the_layout_of_newfs() {
     let plan = Plan::of(&eagle(), &ffs(8192, 4));
     assert_eq!((plan.groups, plan.fragments_per_group), (28, 7680));
     assert_eq!(plan.reserved(0), 0..24 + 8 + 256);
@@ -113,7 +113,7 @@ fn a_small_file_takes_fragments_and_grows_in_place() {
 }
 
 #[test]
-fn a_full_file_system_says_so() {
+fn a_full_file_system_returns_an_error() {
     let drive = description::Drive { cylinders: 32, first_sector: 0, ..eagle() };
     let mut ffs = Ffs::new(&drive, &ffs(8192, 4));
     let taken = (0..).take_while(|&block| ffs.allocate(FILE, block, 8192).is_ok()).count();
@@ -126,7 +126,7 @@ fn a_full_file_system_says_so() {
 proptest! {
     /// Whatever files are created, grown and deleted, no two share a fragment, and all is free again in the end.
     #[test]
-    fn nothing_is_given_twice(
+    fn no_fragment_is_allocated_twice(
         ops in prop::collection::vec((0u64..4, 0u32..20, 1u32..=8, prop::bool::weighted(0.1)), 1..200),
     ) {
         let mut ffs = Ffs::new(&eagle(), &ffs(8192, 4));
