@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_error_number_is_told_with_its_name() {
+    fn every_reason_contains_the_errno_name() {
         let named = (1..600).filter_map(|number| Some((number, errno_name(number)?)));
         let mut count = 0;
         for (number, name) in named {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_argument_is_told_by_what_was_asked() {
+    fn the_reason_for_einval_depends_on_the_request() {
         assert_eq!(of_open(Errno::INVAL, OFlags::RDONLY | OFlags::DIRECT), Reason::NoDirect);
         assert_eq!(of_open(Errno::INVAL, OFlags::RDONLY), Reason::Invalid);
         assert_eq!(of_open(Errno::IO, OFlags::RDONLY | OFlags::DIRECT), Reason::Io);

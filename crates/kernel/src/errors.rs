@@ -146,7 +146,7 @@ mod tests {
 
     /// From errno.h: ENOENT, EACCES, EROFS, ENOSPC.
     #[test]
-    fn a_fault_of_a_folder_depends_on_the_error_of_the_system() {
+    fn folder_faults_depend_on_the_system_error() {
         let folder = |number| {
             let source = io::Error::from_raw_os_error(number);
             Fault::Folder { action: "create", path: "/mnt/x".into(), source }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_left_is_named_as_a_shell_takes_it() {
+    fn the_hint_for_a_leftover_folder_is_quoted_for_a_shell() {
         let left = Fault::Left { path: "/mnt/it is/x".into(), source: io::Error::from_raw_os_error(5) };
         assert!(left.hint().is_some_and(|hint| hint.ends_with("diskperf clean '/mnt/it is'")));
     }

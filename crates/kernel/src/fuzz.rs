@@ -155,7 +155,7 @@ fn read(recorded: &Recorded, file: &str, before: &Snapshot, devices: &[(Device, 
 }
 
 #[test]
-fn fuzz_what_the_kernel_says() {
+fn fuzz_kernel_files() {
     let recorded = machine();
     let number = |(major, minor)| Device::in_sys(recorded.sys(), major, minor).expect("the device");
     let devices = [((254, 0), 0), ((8, 1), 1)].map(|(device, depth)| (number(device), depth));

@@ -536,7 +536,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_keeps_nothing_is_a_stream() {
+    fn only_files_that_store_nothing_are_streams() {
         let device = |major, minor| Refusal::CharacterDevice { major, minor };
         for stream in [Refusal::Fifo, Refusal::Socket, device(1, 3), device(1, 7), device(5, 0), device(136, 9)] {
             assert!(is_stream(&stream), "{stream}");
@@ -549,14 +549,14 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_no_reason_to_write_in_place() {
+    fn a_full_disk_is_not_a_reason_to_write_in_place() {
         let denied = |errno: Errno| is_denied(&errno.into());
         assert!(denied(Errno::ACCESS) && denied(Errno::PERM) && denied(Errno::BUSY));
         assert!(!denied(Errno::NOSPC) && !denied(Errno::DQUOT) && !denied(Errno::FBIG) && !denied(Errno::IO));
     }
 
     #[test]
-    fn a_file_that_took_a_free_name_is_not_replaced_unseen() {
+    fn a_file_that_took_a_free_name_is_not_replaced() {
         let parent = tempfile::tempdir().expect("a folder");
         let folder = File::open(parent.path()).expect("it opens");
         let named = || {

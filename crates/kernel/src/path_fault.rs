@@ -103,7 +103,7 @@ mod tests {
 
     /// From errno.h: EIO, ENOENT.
     #[test]
-    fn a_file_that_cannot_be_read_has_the_hint_of_the_system_error() {
+    fn an_unreadable_file_has_the_hint_of_the_system_error() {
         let unreadable =
             |number| PathFault::Unreadable { path: "x".into(), source: io::Error::from_raw_os_error(number) };
         assert_eq!(unreadable(5).hint().as_deref(), units::Errno::IO.hint());

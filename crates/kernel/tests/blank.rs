@@ -56,7 +56,7 @@ fn without_name(disk: &Disk) -> File {
 }
 
 #[test]
-fn a_file_system_behind_a_beginning_of_zeros_is_not_overwritten() {
+fn a_file_system_after_zeros_is_not_overwritten() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     let file = disk.file.to_str().expect("a plain path");
@@ -77,7 +77,7 @@ fn a_file_system_behind_a_beginning_of_zeros_is_not_overwritten() {
 }
 
 #[test]
-fn one_byte_anywhere_is_found_where_no_sample_is_taken() {
+fn one_byte_between_the_samples_is_found() {
     need_disk!();
     for at in [HIDDEN, HIDDEN + 4095, 3 * MIB - 1] {
         let disk = Disk::holding(4 * MIB, &[(at, &[1])]);
@@ -98,7 +98,7 @@ fn one_byte_anywhere_is_found_where_no_sample_is_taken() {
 }
 
 #[test]
-fn a_file_without_data_is_not_read_and_one_of_zeros_is() {
+fn holes_are_not_read_and_written_zeros_are() {
     need_disk!();
     let disk = Disk::new(64 * MIB);
     let (outcome, read) = ask(&disk);
@@ -128,7 +128,7 @@ fn a_file_without_data_is_not_read_and_one_of_zeros_is() {
 
 /// Data that are only in memory: in the page cache of the device, or of its file.
 #[test]
-fn what_is_not_on_the_disk_yet_is_found() {
+fn data_in_the_page_cache_are_found() {
     need_disk!();
     for attach in [LoopDisk::attach, LoopDisk::attach_through_cache] {
         let disk = Disk::attached(4 * MIB, &[], attach);
@@ -148,7 +148,7 @@ fn what_is_not_on_the_disk_yet_is_found() {
 
 /// A loop device shows a part of its file: only the data there count.
 #[test]
-fn data_outside_of_what_a_device_shows_are_not_its_own() {
+fn data_outside_of_the_window_of_a_loop_device_do_not_count() {
     need_disk!("losetup");
     for (at, holds) in
         [(HIDDEN, false), (2 * MIB - 512, false), (2 * MIB + HIDDEN, true), (4 * MIB - 1, true), (4 * MIB, false)]
@@ -173,7 +173,7 @@ fn data_outside_of_what_a_device_shows_are_not_its_own() {
 }
 
 #[test]
-fn reading_can_be_stopped_and_leaves_everything() {
+fn reading_can_be_stopped_and_changes_nothing() {
     need_disk!();
     let (disk, file) = nameless(8 * MIB, &[]);
     let inspected = inspect(disk.node()).expect("a device");
@@ -216,7 +216,7 @@ impl Drop for Counting {
 
 /// Without the kernel's count, a write during the reading would not be noticed.
 #[test]
-fn a_device_whose_writes_are_not_counted_is_not_proved_blank() {
+fn devices_without_a_write_count_are_not_proved_blank() {
     need_disk!();
     let (disk, _file) = nameless(8 * MIB, &[]);
     let counting = Counting::of(&disk);
@@ -246,7 +246,7 @@ fn a_device_whose_writes_are_not_counted_is_not_proved_blank() {
 
 /// A program that writes during the reading, and ends before diskperf looks for writers again.
 #[test]
-fn what_is_written_behind_the_reading_is_noticed() {
+fn writes_during_the_reading_are_noticed() {
     need_disk!();
     for bytes in [&[1; 4096][..], &[0; 4096]] {
         let (disk, file) = nameless(8 * MIB, &[]);
@@ -289,7 +289,7 @@ fn write_block(path: &Path, byte: u8, at: u64) {
 
 /// Only the file behind the device is written to. Writing zeros is a write too.
 #[test]
-fn what_is_written_to_the_file_of_a_device_behind_the_reading_is_noticed() {
+fn writes_to_the_file_of_a_loop_device_are_noticed() {
     need_disk!();
     let zeros = vec![0; 4 * MIB as usize];
     for attach in [LoopDisk::attach, LoopDisk::attach_through_cache] {
@@ -305,7 +305,7 @@ fn what_is_written_to_the_file_of_a_device_behind_the_reading_is_noticed() {
 
 /// A partition shares its bytes with its disk, and none with its neighbours.
 #[test]
-fn what_is_written_through_the_disk_of_a_partition_is_noticed() {
+fn writes_through_the_disk_of_a_partition_are_noticed() {
     need_disk!("losetup", "addpart");
     let disk = Disk::attached(8 * MIB, &[], |file| {
         let arguments = ["--find", "--show", "--partscan", file.to_str().expect("a plain path")];
@@ -331,7 +331,7 @@ fn what_is_written_through_the_disk_of_a_partition_is_noticed() {
 
 /// The device below a loop device has the same bytes.
 #[test]
-fn what_is_written_to_the_device_below_a_loop_device_is_noticed() {
+fn writes_to_the_device_below_a_loop_device_are_noticed() {
     need_disk!();
     let (below, _file) = nameless(8 * MIB, &[]);
     let disk = LoopDisk::attach(below.node()).expect("a loop device");

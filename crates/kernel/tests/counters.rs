@@ -34,7 +34,7 @@ fn sync() -> Stream {
 }
 
 #[test]
-fn a_cold_read_is_seen_on_every_level() {
+fn a_cold_read_is_counted_at_every_level() {
     let mut world = world_in(&std::env::temp_dir());
     run(&mut world, write());
     if world.reach(Cache::Cold).expect("a state") != CacheState::Cold {
@@ -51,7 +51,7 @@ fn a_cold_read_is_seen_on_every_level() {
 }
 
 #[test]
-fn a_sync_writes_and_flushes() {
+fn a_sync_is_counted_as_write_and_flush() {
     let mut world = world_in(&std::env::temp_dir());
     world.watch().expect("counters");
     run(&mut world, write());
@@ -63,7 +63,7 @@ fn a_sync_writes_and_flushes() {
 }
 
 #[test]
-fn a_program_knows_how_long_it_waited_for_a_processor_once_it_is_watched() {
+fn run_queue_wait_is_known_once_it_is_watched() {
     let mut world = world_in(&std::env::temp_dir());
     let mut tally = workload::Tally::default();
     let mut ready = |world: &mut Posix| {
@@ -80,7 +80,7 @@ fn a_program_knows_how_long_it_waited_for_a_processor_once_it_is_watched() {
 }
 
 #[test]
-fn the_machine_is_seen_where_it_shows_itself() {
+fn available_machine_counters_are_read() {
     let mut world = world_in(&std::env::temp_dir());
     let seen = watched(&mut world, write());
     assert!(seen.machine.is_some() && seen.steal.is_some());
@@ -91,7 +91,7 @@ fn the_machine_is_seen_where_it_shows_itself() {
 }
 
 #[test]
-fn an_image_is_seen_with_the_disk_below_it() {
+fn counters_of_an_image_include_the_disk_below_it() {
     if !testkit::has_tool("mkfs.ext4") {
         return skip!("no mkfs.ext4");
     }
@@ -149,7 +149,7 @@ impl Drop for Share {
 }
 
 #[test]
-fn a_used_up_share_of_the_cpu_is_seen() {
+fn an_exhausted_cpu_quota_is_counted() {
     let share = match Share::fifth() {
         Ok(share) => share,
         Err(error) => return skip!("no share of the CPU can be set: {error}"),

@@ -105,7 +105,7 @@ fn replace(from: &Path, to: &Path) {
 }
 
 #[test]
-fn a_device_and_a_file_that_one_shows_are_refused_by_their_descriptors() {
+fn descriptors_of_devices_and_of_shown_files_are_refused() {
     need_disk!();
     let decoy = Decoy::new();
     let name = decoy.path("name");
@@ -121,7 +121,7 @@ fn a_device_and_a_file_that_one_shows_are_refused_by_their_descriptors() {
 }
 
 #[test]
-fn what_takes_the_name_of_a_judged_file_is_not_written() {
+fn a_device_that_takes_the_name_of_a_checked_file_is_not_written() {
     need_disk!();
     let decoy = Decoy::new();
     let (name, kept) = (decoy.path("name"), decoy.path("kept"));
@@ -139,7 +139,7 @@ fn what_takes_the_name_of_a_judged_file_is_not_written() {
 }
 
 #[test]
-fn what_takes_a_name_that_was_free_is_not_written() {
+fn a_device_that_takes_a_free_name_is_not_written() {
     need_disk!();
     let decoy = Decoy::new();
     let name = decoy.path("name");
@@ -155,7 +155,7 @@ fn what_takes_a_name_that_was_free_is_not_written() {
 /// The last check is after the results are on the disk, before they get the name. Here only that check can see the
 /// decoy.
 #[test]
-fn results_do_not_take_the_name_of_a_device_or_of_what_one_shows() {
+fn results_do_not_replace_devices_or_shown_files() {
     need_disk!();
     let decoy = Decoy::new();
     let (name, old) = (decoy.path("name"), decoy.path("old"));
@@ -192,7 +192,7 @@ fn results_do_not_take_the_name_of_a_device_or_of_what_one_shows() {
 
 /// Descriptors that this process opened itself, such as a database, have numbers too. They are closed on exec.
 #[test]
-fn a_descriptor_that_this_process_opened_is_no_place_for_results() {
+fn results_are_not_written_to_our_own_descriptors() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("file");
     fs::write(&path, "text").expect("a file");
@@ -205,7 +205,7 @@ fn a_descriptor_that_this_process_opened_is_no_place_for_results() {
 }
 
 #[test]
-fn a_file_that_is_only_read_is_not_written_by_its_name() {
+fn a_read_only_file_is_not_written_by_its_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("file");
     fs::write(&path, "text").expect("a file");
@@ -214,7 +214,7 @@ fn a_file_that_is_only_read_is_not_written_by_its_name() {
 }
 
 #[test]
-fn races_between_the_look_and_the_write_change_no_byte_of_the_decoy() {
+fn races_between_check_and_write_do_not_change_the_decoy() {
     need_disk!();
     let decoy = Decoy::new();
     let (name, regular) = (decoy.path("name"), decoy.path("regular"));

@@ -117,7 +117,7 @@ impl Drop for Swapping<'_> {
 }
 
 #[test]
-fn a_disk_that_nobody_uses_and_that_holds_nothing_is_accepted_and_held() {
+fn an_unused_blank_disk_is_accepted_and_held() {
     need_disk!();
     let disk = Disk::new(8 * MIB);
     let before = hash_of(&disk);
@@ -132,7 +132,7 @@ fn a_disk_that_nobody_uses_and_that_holds_nothing_is_accepted_and_held() {
 }
 
 #[test]
-fn mounted() {
+fn mounted_devices_are_refused() {
     need_disk!("mkfs.ext4", "mount");
     let disk = Disk::new(8 * MIB);
     ext4(disk.text());
@@ -147,7 +147,7 @@ fn mounted() {
 }
 
 #[test]
-fn mounted_where_only_another_namespace_sees_it() {
+fn devices_mounted_in_another_namespace_are_refused() {
     need_disk!("mkfs.ext4", "mount");
     let disk = Disk::new(8 * MIB);
     ext4(disk.text());
@@ -173,7 +173,7 @@ fn mounted_where_only_another_namespace_sees_it() {
 }
 
 #[test]
-fn unmounted_lazily_while_a_file_in_it_is_open() {
+fn lazily_unmounted_devices_in_use_are_refused() {
     need_disk!("mkfs.ext4", "mkfs.xfs", "mount", "umount");
     for (file_system, bytes) in [("ext4", 8 * MIB), ("xfs", 320 * MIB)] {
         let disk = Disk::new(bytes);
@@ -198,7 +198,7 @@ fn unmounted_lazily_while_a_file_in_it_is_open() {
 }
 
 #[test]
-fn swapped_to() {
+fn swap_devices_are_refused() {
     need_disk!("mkswap", "swapon", "swapoff");
     let disk = Disk::new(4 * MIB);
     run("mkswap", &[disk.text()]);
@@ -230,7 +230,7 @@ impl Drop for Zram {
 }
 
 #[test]
-fn swapped_to_in_compressed_memory() {
+fn swap_devices_in_compressed_memory_are_refused() {
     need_disk!("mkswap", "swapon", "swapoff");
     let Some(zram) = Zram::new(4 * MIB) else { return skip!("no RAM disk can be made here") };
     let node = format!("/dev/zram{}", zram.0);
@@ -246,7 +246,7 @@ fn swapped_to_in_compressed_memory() {
 }
 
 #[test]
-fn the_second_member_of_a_btrfs() {
+fn the_second_member_of_a_btrfs_is_refused() {
     need_disk!("mkfs.btrfs", "mount");
     let (first, second) = (Disk::new(128 * MIB), Disk::new(128 * MIB));
     run("mkfs.btrfs", &["-q", "-K", "-d", "single", "-m", "raid1", first.text(), second.text()]);
@@ -261,7 +261,7 @@ fn the_second_member_of_a_btrfs() {
 }
 
 #[test]
-fn the_journal_of_an_ext4() {
+fn the_journal_of_a_mounted_ext4_is_refused() {
     need_disk!("mkfs.ext4", "mount");
     let (disk, journal) = (Disk::new(16 * MIB), Disk::new(16 * MIB));
     run("mkfs.ext4", &["-q", "-F", "-b", "4096", "-O", "journal_dev", journal.text()]);
@@ -277,7 +277,7 @@ fn the_journal_of_an_ext4() {
 }
 
 #[test]
-fn the_log_of_an_xfs() {
+fn the_log_of_a_mounted_xfs_is_refused() {
     need_disk!("mkfs.xfs", "mount");
     let (disk, log) = (Disk::new(320 * MIB), Disk::new(80 * MIB));
     run("mkfs.xfs", &["-q", "-K", "-l", &format!("logdev={},size=64m", log.text()), disk.text()]);
@@ -291,7 +291,7 @@ fn the_log_of_an_xfs() {
 }
 
 #[test]
-fn the_device_below_another_loop_device() {
+fn the_device_below_a_loop_device_is_refused() {
     need_disk!();
     let disk = Disk::new(8 * MIB);
     let above = LoopDisk::attach(disk.node()).expect("a loop device on a loop device");
@@ -302,7 +302,7 @@ fn the_device_below_another_loop_device() {
 }
 
 #[test]
-fn a_device_below_another_that_is_mounted() {
+fn the_device_below_a_mounted_loop_device_is_refused() {
     need_disk!("mkfs.ext4", "mount");
     let disk = Disk::new(8 * MIB);
     ext4(disk.text());
@@ -322,7 +322,7 @@ fn a_device_below_another_that_is_mounted() {
 }
 
 #[test]
-fn two_loop_devices_on_one_file_by_whatever_name() {
+fn two_loop_devices_on_one_file_are_refused() {
     need_disk!();
     let disk = Disk::new(8 * MIB);
     let (hard, soft) = (disk.folder.path().join("hard"), disk.folder.path().join("soft"));
@@ -353,7 +353,7 @@ fn two_loop_devices_on_one_file_by_whatever_name() {
 }
 
 #[test]
-fn a_file_is_no_device_and_what_shows_it_is_known() {
+fn a_file_is_not_a_device_and_its_loop_device_is_known() {
     need_disk!();
     let disk = Disk::new(8 * MIB);
     let outcome = inspect(&disk.file);
@@ -372,7 +372,7 @@ fn a_file_is_no_device_and_what_shows_it_is_known() {
 }
 
 #[test]
-fn what_can_only_be_read() {
+fn read_only_devices_are_refused() {
     need_disk!();
     let disk = Disk::attached(8 * MIB, &[], LoopDisk::attach_read_only);
     is_never_overwritten(&disk, "it is read-only");
@@ -388,7 +388,7 @@ fn a_missing_name_is_never_created() {
 }
 
 #[test]
-fn what_mkfs_made() {
+fn file_systems_made_by_mkfs_need_consent() {
     need_disk!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "mkswap");
     for (make, arguments, format, bytes) in [
         ("mkfs.ext4", &["-q", "-F"][..], "ext4", 8 * MIB),
@@ -409,7 +409,7 @@ type Piece<'a> = (i64, &'a [u8]);
 
 /// Formats without a tool here: only their magic numbers are written.
 #[test]
-fn what_only_bytes_tell() {
+fn formats_known_by_magic_numbers_need_consent() {
     need_disk!();
     let boot: &[u8] = &[0x55, 0xAA];
     let images: [(&str, &[Piece]); 13] = [
@@ -436,7 +436,7 @@ fn what_only_bytes_tell() {
 }
 
 #[test]
-fn held_exclusively_by_whoever() {
+fn exclusively_held_devices_are_refused() {
     need_disk!();
     let disk = Disk::new(8 * MIB);
     let held = OpenOptions::new().read(true).custom_flags(OFlags::EXCL.bits() as i32).open(disk.node()).expect("held");
@@ -446,7 +446,7 @@ fn held_exclusively_by_whoever() {
 }
 
 #[test]
-fn replaced_between_the_look_and_the_use() {
+fn devices_replaced_after_the_check_are_refused() {
     need_disk!("mkfs.ext4", "mount");
     // The name leads to another device since.
     let (disk, other) = (Disk::new(8 * MIB), Disk::new(8 * MIB));
@@ -484,7 +484,7 @@ fn replaced_between_the_look_and_the_use() {
 }
 
 #[test]
-fn another_disk_that_has_its_number_is_seen() {
+fn another_disk_with_the_same_number_is_noticed() {
     need_disk!("losetup");
     // Between detaching and attaching again, another test may take the loop device.
     for _ in 0..20 {
@@ -509,7 +509,7 @@ fn another_disk_that_has_its_number_is_seen() {
 }
 
 #[test]
-fn a_node_that_another_lies_over_after_the_check_is_seen() {
+fn a_node_mounted_over_after_the_check_is_noticed() {
     need_disk!("mount");
     let (disk, other) = (Disk::new(8 * MIB), Disk::new(8 * MIB));
     in_mounts_of_its_own(|| {

@@ -54,7 +54,7 @@ fn is_empty(directory: &Path) -> bool {
 }
 
 #[test]
-fn a_file_system_is_made_and_made_again() {
+fn a_file_system_is_created_and_recreated() {
     for (file_system, bytes) in FILE_SYSTEMS {
         need_disk!(&format!("mkfs.{file_system}"));
         let scratch = scratch();
@@ -79,7 +79,7 @@ fn a_file_system_is_made_and_made_again() {
 }
 
 #[test]
-fn nobody_else_sees_the_mount() {
+fn other_processes_do_not_see_the_mount() {
     need_disk!("mkfs.ext4");
     let scratch = scratch();
     let image = make(&spec("ext4", 32 * MIB, scratch.path())).expect("an image");
@@ -93,7 +93,7 @@ fn nobody_else_sees_the_mount() {
 }
 
 #[test]
-fn an_open_file_forbids_to_begin_anew() {
+fn an_open_file_prevents_recreating_the_file_system() {
     need_disk!("mkfs.ext4");
     let scratch = scratch();
     let mut image = make(&spec("ext4", 32 * MIB, scratch.path())).expect("an image");
@@ -140,7 +140,7 @@ fn an_image_never_has_holes() {
 }
 
 #[test]
-fn blocks_are_of_the_size_asked_for() {
+fn blocks_have_the_requested_size() {
     need_disk!("mkfs.ext4", "mkfs.xfs");
     let scratch = scratch();
     let small = ImageSpec { block: Some(Bytes(1024)), ..spec("ext4", 32 * MIB, scratch.path()) };
@@ -154,7 +154,7 @@ fn blocks_are_of_the_size_asked_for() {
 }
 
 #[test]
-fn blocks_that_the_kernel_cannot_mount_are_known_before_the_image_is_written() {
+fn unmountable_block_sizes_are_found_before_writing() {
     need_disk!("mkfs.ext4");
     let scratch = scratch();
     let spec = ImageSpec { block: Some(Bytes(65_536)), ..spec("ext4", 64 * MIB, scratch.path()) };
@@ -170,7 +170,7 @@ fn blocks_that_the_kernel_cannot_mount_are_known_before_the_image_is_written() {
 }
 
 #[test]
-fn mkfs_and_mount_are_heard_in_their_own_words() {
+fn messages_of_mkfs_and_mount_are_quoted() {
     need_disk!("mkfs.ext4", "mkfs.xfs");
     let scratch = scratch();
     let with = |file_system: &str, bytes, mkfs: &str, mount: &str| {
@@ -218,7 +218,7 @@ fn options_reach_mkfs_and_mount() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_images_are_refused() {
     need_disk!("mkfs.ext4", "mkfs.xfs");
     let scratch = scratch();
     let refused = |spec: ImageSpec| make(&spec).expect_err("refused");
@@ -242,7 +242,7 @@ fn what_cannot_be_is_refused() {
 }
 
 #[test]
-fn the_least_size_of_each_file_system_is_enough() {
+fn the_minimum_size_of_each_file_system_is_enough() {
     for (file_system, minimum) in [("ext4", MIB), ("xfs", 300 * MIB), ("btrfs", 114_294_784)] {
         need_disk!(&format!("mkfs.{file_system}"));
         let scratch = scratch();
@@ -264,7 +264,7 @@ fn any_file_system_can_hold_the_image() {
 }
 
 #[test]
-fn memory_can_hold_the_image_and_direct_io_is_told_as_it_is() {
+fn images_in_tmpfs_work_and_direct_io_is_reported() {
     need_disk!("mkfs.ext4");
     let scratch = scratch();
     let memory = Path::new("/dev/shm");
@@ -279,7 +279,7 @@ fn memory_can_hold_the_image_and_direct_io_is_told_as_it_is() {
 }
 
 #[test]
-fn many_images_at_once_are_all_different() {
+fn concurrent_images_are_all_different() {
     need_disk!("mkfs.ext4");
     let scratch = scratch();
     thread::scope(|scope| {
@@ -300,7 +300,7 @@ fn many_images_at_once_are_all_different() {
 }
 
 #[test]
-fn stopping_leaves_nothing() {
+fn stopping_leaves_no_image() {
     need_disk!("mkfs.ext4");
     let scratch = scratch();
     let mounts = PrivateMounts::enter().expect("mounts of our own");
@@ -313,7 +313,7 @@ fn stopping_leaves_nothing() {
 /// An image that contains the image of a process which is killed. Afterwards the outer image must be empty, all its
 /// room free again, and unmounting it possible.
 #[test]
-fn after_a_kill_no_image_is_left() {
+fn no_image_is_left_after_a_kill() {
     need_disk!("mkfs.ext4");
     let scratch = scratch();
     let mut outer = make(&spec("ext4", 160 * MIB, scratch.path())).expect("an image");
@@ -321,7 +321,7 @@ fn after_a_kill_no_image_is_left() {
         let free = || Place::under(outer.path()).expect("a place").free_bytes;
         let before = free();
         let mut child = Command::new(env::current_exe().expect("our path"))
-            .args(["--exact", "child_makes_an_image", "--ignored", "--nocapture"])
+            .args(["--exact", "child_creates_an_image", "--ignored", "--nocapture"])
             .envs([("DISKPERF_TEST_STAGE", stage.as_ref()), ("DISKPERF_TEST_FOLDER", outer.path().as_os_str())])
             .stdout(Stdio::piped())
             .spawn()
@@ -340,8 +340,8 @@ fn after_a_kill_no_image_is_left() {
 }
 
 #[test]
-#[ignore = "half of after_a_kill_no_image_is_left"]
-fn child_makes_an_image() {
+#[ignore = "half of no_image_is_left_after_a_kill"]
+fn child_creates_an_image() {
     let (stage, folder) = (env::var("DISKPERF_TEST_STAGE"), env::var("DISKPERF_TEST_FOLDER"));
     let (Ok(stage), Ok(folder)) = (stage, folder) else { return };
     let wait_at = |here: &str| {

@@ -74,7 +74,7 @@ fn run(op: impl Fn(u64) -> Op, to: u64) -> (Tally, Vec<u8>) {
 }
 
 #[test]
-fn what_is_copied_counts_and_is_in_the_file() {
+fn copied_bytes_are_counted_and_in_the_file() {
     let (tally, bytes) = run(write, 2 * PAGE);
     assert_eq!((tally.failure, tally.bytes_written), (None, 3 * PAGE));
     assert_ne!(bytes, vec![7; 2 * PAGE as usize]);
@@ -84,7 +84,7 @@ fn what_is_copied_counts_and_is_in_the_file() {
 }
 
 #[test]
-fn a_page_that_is_gone_is_a_failed_op_and_not_the_end_of_the_program() {
+fn a_truncated_page_fails_the_op_without_a_crash() {
     for op in [read, write] {
         let (tally, bytes) = run(op, PAGE);
         let failure = tally.failure.expect("a failure");

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use kernel::{LimitError, MemoryLimit};
 
 #[test]
-fn a_file_larger_than_the_memory_does_not_stay_in_it() {
+fn a_file_larger_than_the_limit_does_not_stay_cached() {
     let before = fs::read_to_string("/proc/self/cgroup").expect("the groups of this process");
     let limit = match MemoryLimit::new(16 << 20) {
         Ok(limit) => limit,

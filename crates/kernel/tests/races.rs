@@ -115,7 +115,7 @@ fn disks() -> (Disk, Disk) {
 }
 
 #[test]
-fn a_link_that_is_changed_in_a_tight_loop_never_leads_to_the_decoy() {
+fn a_changing_link_never_leads_to_the_decoy() {
     need_disk!();
     let (disk, decoy) = disks();
     let (name, other) = (disk.folder.path().join("name"), disk.folder.path().join("other"));
@@ -124,7 +124,7 @@ fn a_link_that_is_changed_in_a_tight_loop_never_leads_to_the_decoy() {
 }
 
 #[test]
-fn a_node_that_is_changed_in_a_tight_loop_never_leads_to_the_decoy() {
+fn a_changing_node_never_leads_to_the_decoy() {
     need_disk!();
     let (disk, decoy) = disks();
     let (name, other) = (disk.folder.path().join("name"), disk.folder.path().join("other"));

@@ -40,7 +40,7 @@ fn tally(disk: &Disk, raw: Option<RawDevice>) -> Tally {
 }
 
 #[test]
-fn a_device_is_only_read_where_no_leave_was_given() {
+fn a_device_is_read_only_without_permission() {
     need_disk!();
     let disk = Disk::new(4 * MIB);
     let refused = tally(&disk, None);
@@ -55,7 +55,7 @@ fn a_device_is_only_read_where_no_leave_was_given() {
 }
 
 #[test]
-fn conditioning_goes_round_and_stops_when_it_is_told_to() {
+fn preconditioning_wraps_and_can_be_stopped() {
     need_disk!();
     let disk = Disk::new(4 * MIB + 4096);
     let raw = raw(&disk);
@@ -83,7 +83,7 @@ fn conditioning_goes_round_and_stops_when_it_is_told_to() {
 }
 
 #[test]
-fn a_device_forgets_what_it_held() {
+fn discarding_a_device_removes_its_data() {
     need_disk!();
     let disk = Disk::holding(4 * MIB, &[(MIB, &[7; 4096])]);
     // The device holds data, so it needs permission.

@@ -71,7 +71,7 @@ fn a_warm_file_is_warm_until_it_is_evicted() {
 }
 
 #[test]
-fn what_nobody_asked_for_is_unknown() {
+fn cache_states_that_were_not_requested_are_unknown() {
     let mut world = world_with_a_file(&std::env::temp_dir());
     assert_eq!(world.reach(Cache::AsIs).expect("a state"), CacheState::Unknown(Unproven::NotAsked));
     let mut world = world_in(&std::env::temp_dir());
@@ -81,7 +81,7 @@ fn what_nobody_asked_for_is_unknown() {
 }
 
 #[test]
-fn every_one_of_many_files_is_evicted() {
+fn all_of_many_files_are_evicted() {
     let parent = std::env::temp_dir();
     if let Some(why) = no_cold_files_in(&parent) {
         return skip!("in the temporary folder, {why}");
@@ -96,7 +96,7 @@ fn every_one_of_many_files_is_evicted() {
 }
 
 #[test]
-fn a_file_in_memory_only_is_never_cold() {
+fn files_on_tmpfs_are_never_cold() {
     let parent = Path::new("/dev/shm");
     if !testkit::is_in_memory(parent) {
         return skip!("no tmpfs where most systems have one");
@@ -108,7 +108,7 @@ fn a_file_in_memory_only_is_never_cold() {
 }
 
 #[test]
-fn pages_that_another_process_locks_are_not_cold() {
+fn pages_locked_by_another_process_are_not_cold() {
     let parent = tempfile::tempdir().expect("a scratch folder");
     if let Some(why) = no_cold_files_in(parent.path()) {
         return skip!("in the temporary folder, {why}");
@@ -131,7 +131,7 @@ fn pages_that_another_process_locks_are_not_cold() {
 }
 
 #[test]
-fn a_given_file_is_evicted_only_when_that_is_allowed() {
+fn a_given_file_is_evicted_only_if_allowed() {
     let parent = tempfile::tempdir().expect("a scratch folder");
     if let Some(why) = no_cold_files_in(parent.path()) {
         return skip!("in the temporary folder, {why}");
@@ -147,7 +147,7 @@ fn a_given_file_is_evicted_only_when_that_is_allowed() {
 }
 
 #[test]
-fn what_is_not_on_the_device_is_counted() {
+fn dirty_pages_are_counted() {
     let parent = std::env::temp_dir();
     let mut world = world_in(&parent);
     // Another program's sync may come in between, so this is tried several times.
@@ -166,7 +166,7 @@ fn what_is_not_on_the_device_is_counted() {
 }
 
 #[test]
-fn waiting_for_calm_has_an_end() {
+fn waiting_for_quiet_ends() {
     let mut world = world_with_a_file(&std::env::temp_dir());
     for _ in 0..2 {
         let calm = world.quiesce().expect("a calm");
@@ -178,7 +178,7 @@ fn waiting_for_calm_has_an_end() {
 
 /// On overlayfs, cachestat returns 0 for a warm file.
 #[test]
-fn overlayfs_is_seen_through_mincore() {
+fn mincore_is_used_on_overlayfs() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let done = in_mounts_of_its_own(|| {
         let part = |name: &str| folder.path().join(name);
@@ -201,7 +201,7 @@ fn overlayfs_is_seen_through_mincore() {
 }
 
 #[test]
-fn a_remount_comes_after_the_advice_and_the_program_goes_on() {
+fn a_remount_follows_fadvise_and_programs_continue() {
     if !testkit::has_tool("mkfs.ext4") {
         return skip!("no mkfs.ext4");
     }

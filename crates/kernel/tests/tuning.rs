@@ -80,7 +80,7 @@ fn a_real_queue_is_changed_and_restored() {
 }
 
 #[test]
-fn what_the_kernel_refuses_changes_nothing() {
+fn values_refused_by_the_kernel_change_nothing() {
     if !can_run() {
         return skip!("needs root, loop devices and mkfs.ext4");
     }
@@ -103,7 +103,7 @@ fn what_the_kernel_refuses_changes_nothing() {
 }
 
 #[test]
-fn what_a_killed_process_left_is_restored_by_the_next() {
+fn settings_left_by_a_killed_process_are_restored() {
     if !can_run() {
         return skip!("needs root, loop devices and mkfs.ext4");
     }
@@ -113,7 +113,7 @@ fn what_a_killed_process_left_is_restored_by_the_next() {
     let before = everything(device);
     let number = value_of_number(device);
     let mut child = Command::new(env::current_exe().expect("our path"))
-        .args(["--exact", "child_tunes", "--ignored", "--nocapture"])
+        .args(["--exact", "child_tunes_a_queue", "--ignored", "--nocapture"])
         .env("DISKPERF_TEST_DEVICE", number)
         .stdout(Stdio::piped())
         .spawn()
@@ -138,8 +138,8 @@ fn value_of_number(device: &Device) -> String {
 }
 
 #[test]
-#[ignore = "half of what_a_killed_process_left_is_restored_by_the_next"]
-fn child_tunes() {
+#[ignore = "half of settings_left_by_a_killed_process_are_restored"]
+fn child_tunes_a_queue() {
     let Ok(number) = env::var("DISKPERF_TEST_DEVICE") else { return };
     let (major, minor) = number.split_once(':').expect("a number");
     let device = Device::numbered(major.parse().expect("major"), minor.parse().expect("minor")).expect("a device");

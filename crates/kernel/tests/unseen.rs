@@ -98,7 +98,7 @@ fn as_large(device: &LoopDisk, file_system: &str) -> String {
 }
 
 #[test]
-fn a_file_system_that_is_mounted_through_the_upper_file_is_not_overwritten_through_the_merged_one() {
+fn files_mounted_via_upper_are_not_overwritten_via_merged() {
     need_disk!("mkfs.ext4", "mount", "umount");
     in_mounts_of_its_own(|| {
         let Some(overlay) = Overlay::mount() else { return skip!("the kernel has no overlay") };
@@ -122,7 +122,7 @@ fn a_file_system_that_is_mounted_through_the_upper_file_is_not_overwritten_throu
 
 /// The copy in the upper layer has another inode number than the file in the lower layer.
 #[test]
-fn a_file_that_was_copied_up_is_not_overwritten_by_whichever_of_its_names() {
+fn copied_up_files_are_not_overwritten_under_any_name() {
     need_disk!();
     in_mounts_of_its_own(|| {
         let Some(overlay) = Overlay::mount() else { return skip!("the kernel has no overlay") };
@@ -160,7 +160,7 @@ fn part_of(file: &Path, offset: u64, limit: Option<u64>) -> LoopDisk {
 /// A device that shows a part of a file on an overlay has another size than the file. It may be a part of any larger
 /// disk, so this file is larger than the disks of all other tests.
 #[test]
-fn a_part_of_a_file_on_an_overlay_is_not_overwritten_and_its_file_neither() {
+fn parts_of_files_on_an_overlay_are_not_overwritten() {
     need_disk!();
     in_mounts_of_its_own(|| {
         let Some(overlay) = Overlay::mount() else { return skip!("the kernel has no overlay") };
@@ -194,7 +194,7 @@ fn a_part_of_a_file_on_an_overlay_is_not_overwritten_and_its_file_neither() {
 
 /// Like snap packages: many read-only loop devices, each with its own size.
 #[test]
-fn a_device_of_another_size_hides_nothing() {
+fn devices_of_another_size_do_not_matter() {
     need_disk!();
     in_mounts_of_its_own(|| {
         let Some(overlay) = Overlay::mount() else { return skip!("the kernel has no overlay") };
@@ -213,7 +213,7 @@ fn a_device_of_another_size_hides_nothing() {
 }
 
 #[test]
-fn a_file_of_a_fuse_server_may_be_any_of_its_size() {
+fn a_file_on_fuse_may_be_any_device_of_its_size() {
     need_disk!();
     if !Path::new("/dev/fuse").exists() {
         return skip!("needs /dev/fuse");
@@ -241,7 +241,7 @@ fn a_file_of_a_fuse_server_may_be_any_of_its_size() {
 }
 
 #[test]
-fn a_file_is_shown_by_devices_that_do_not_have_its_numbers() {
+fn files_are_shown_by_devices_with_other_inode_numbers() {
     need_disk!();
     in_mounts_of_its_own(|| {
         let Some(overlay) = Overlay::mount() else { return skip!("the kernel has no overlay") };
@@ -267,7 +267,7 @@ fn a_file_is_shown_by_devices_that_do_not_have_its_numbers() {
 
 /// Other programs have loop devices on memfd files, which are in no folder and in no list of mounts.
 #[test]
-fn a_file_in_memory_is_told_by_its_numbers() {
+fn memfd_files_are_identified_by_their_inode() {
     need_disk!();
     let file = File::from(rustix::fs::memfd_create("test", MemfdFlags::CLOEXEC).expect("a file in memory"));
     file.set_len(4 * MIB + 17 * 4096).expect("its size");
@@ -279,7 +279,7 @@ fn a_file_in_memory_is_told_by_its_numbers() {
 
 /// An image that this run made on an overlay is no reason to refuse a device of the same size.
 #[test]
-fn an_image_of_our_own_hides_nothing() {
+fn our_own_images_do_not_matter() {
     need_disk!("mkfs.ext4");
     let ended = in_mounts_of_its_own(|| {
         let Some(overlay) = Overlay::mount() else { return skip!("the kernel has no overlay") };

@@ -60,7 +60,7 @@ fn heard<R: Recorder<Host> + Send>(world: &mut Posix, stream: Stream, recorder: 
 }
 
 #[test]
-fn what_is_written_at_once_carries_its_stamps_and_is_read_back() {
+fn concurrent_writes_have_stamps_and_are_read_back() {
     if lacks_ring() {
         return;
     }
@@ -113,7 +113,7 @@ impl AtOnce {
 }
 
 #[test]
-fn as_much_is_under_way_as_was_said_and_no_more() {
+fn the_queue_depth_is_reached_and_not_exceeded() {
     if lacks_ring() {
         return;
     }
@@ -128,7 +128,7 @@ fn as_much_is_under_way_as_was_said_and_no_more() {
 }
 
 #[test]
-fn what_is_no_read_or_write_waits_for_those_before_it() {
+fn other_ops_wait_for_all_reads_and_writes_before_them() {
     if lacks_ring() {
         return;
     }
@@ -141,7 +141,7 @@ fn what_is_no_read_or_write_waits_for_those_before_it() {
 }
 
 #[test]
-fn the_first_op_that_fails_ends_the_stream_and_all_that_was_under_way_is_told() {
+fn a_failed_op_ends_the_stream_after_ops_in_flight_complete() {
     if lacks_ring() {
         return;
     }
@@ -165,7 +165,7 @@ fn the_first_op_that_fails_ends_the_stream_and_all_that_was_under_way_is_told() 
 }
 
 #[test]
-fn a_program_told_to_stop_issues_nothing_more() {
+fn a_stopped_program_issues_no_more_ops() {
     if lacks_ring() {
         return;
     }
@@ -179,7 +179,7 @@ fn a_program_told_to_stop_issues_nothing_more() {
 }
 
 #[test]
-fn an_op_of_a_schedule_is_told_as_issued_when_it_was_to_be() {
+fn scheduled_ops_are_recorded_at_their_scheduled_time() {
     if lacks_ring() {
         return;
     }
@@ -209,7 +209,7 @@ impl Recorder<Host> for Stopping {
 }
 
 #[test]
-fn what_was_to_begin_later_and_is_called_off_was_not_issued_in_the_future() {
+fn cancelled_scheduled_ops_are_not_recorded_in_the_future() {
     let ring = (!lacks_ring()).then(|| overlapping(4));
     for issue in [Issue::InTurn, Issue::Nowhere].into_iter().chain(ring) {
         let stop = Arc::new(AtomicBool::new(false));
@@ -228,7 +228,7 @@ fn what_was_to_begin_later_and_is_called_off_was_not_issued_in_the_future() {
 }
 
 #[test]
-fn nowhere_everything_is_done_at_once_and_nothing_happens() {
+fn the_null_engine_completes_ops_without_effect() {
     let (mut world, file) = world();
     let tally = run(&mut world, writes(1_000, 1).issued(Issue::Nowhere));
     assert_eq!(tally.bytes_written, 1_000 * 4096);
@@ -236,7 +236,7 @@ fn nowhere_everything_is_done_at_once_and_nothing_happens() {
 }
 
 #[test]
-fn a_file_system_can_be_unmounted_once_the_ring_is_gone() {
+fn a_file_system_can_be_unmounted_once_the_ring_is_closed() {
     if lacks_ring() {
         return;
     }
@@ -257,7 +257,7 @@ fn a_file_system_can_be_unmounted_once_the_ring_is_gone() {
 }
 
 #[test]
-fn a_thread_that_polls_does_the_same_and_its_time_is_counted() {
+fn a_polling_thread_has_equal_effect_and_its_cpu_time_counts() {
     if lacks_ring() {
         return;
     }

@@ -33,7 +33,7 @@ fn holds(disk: &Disk) -> Vec<String> {
 }
 
 #[test]
-fn it_is_made_and_made_again_and_nothing_tells_of_it_afterwards() {
+fn a_file_system_is_recreated_and_finally_erased() {
     for (file_system, bytes) in [("ext4", 16 * MIB), ("xfs", 320 * MIB), ("btrfs", 128 * MIB)] {
         need_disk!(&format!("mkfs.{file_system}"));
         let disk = Disk::new(bytes);
@@ -64,7 +64,7 @@ fn it_is_made_and_made_again_and_nothing_tells_of_it_afterwards() {
 }
 
 #[test]
-fn what_is_made_is_noted_with_the_number_that_it_has() {
+fn new_file_systems_are_noted_with_their_uuid() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     let mut volume = make(&disk, "ext4", &[], &Leave::None).expect("a file system");
@@ -79,7 +79,7 @@ fn what_is_made_is_noted_with_the_number_that_it_has() {
 }
 
 #[test]
-fn what_was_there_goes_whole_where_a_person_named_the_device() {
+fn old_data_of_a_confirmed_device_are_erased_completely() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     let file = fs::OpenOptions::new().write(true).open(&disk.file).expect("its file");
@@ -96,7 +96,7 @@ fn what_was_there_goes_whole_where_a_person_named_the_device() {
 }
 
 #[test]
-fn what_mkfs_leaves_half_made_is_erased() {
+fn unfinished_file_systems_are_erased() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     let outcome = make(&disk, "ext4", &["-O", "frobnicate"], &Leave::None);
@@ -107,7 +107,7 @@ fn what_mkfs_leaves_half_made_is_erased() {
 }
 
 #[test]
-fn options_that_nobody_takes_cost_no_data() {
+fn invalid_options_destroy_no_data() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     testkit::use_tool("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
@@ -122,7 +122,7 @@ fn options_that_nobody_takes_cost_no_data() {
 }
 
 #[test]
-fn a_file_system_that_another_program_made_meanwhile_is_left_alone() {
+fn a_file_system_made_by_another_program_is_left_alone() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     let mut volume = make(&disk, "ext4", &[], &Leave::None).expect("a file system");
@@ -140,7 +140,7 @@ fn a_file_system_that_another_program_made_meanwhile_is_left_alone() {
 }
 
 #[test]
-fn options_that_lead_to_another_device_are_refused_before_anything_is_written() {
+fn options_naming_another_device_are_refused_before_writing() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     for option in ["-Jdevice=loop0", "/dev/loop0", "UUID=1"] {

@@ -60,7 +60,7 @@ fn reasons(node: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_device_that_another_process_has_open_for_writing_is_refused_with_its_name() {
+fn devices_open_for_writing_are_refused_naming_the_process() {
     need_disk!();
     for redirection in [">", "<>"] {
         let disk = Disk::new(8 * MIB);
@@ -82,7 +82,7 @@ fn a_device_that_another_process_has_open_for_writing_is_refused_with_its_name()
 }
 
 #[test]
-fn who_only_reads_a_device_does_not_use_it() {
+fn devices_open_for_reading_are_not_in_use() {
     need_disk!();
     let disk = Disk::new(8 * MIB);
     let _stranger = Stranger::with("<", disk.node());
@@ -90,7 +90,7 @@ fn who_only_reads_a_device_does_not_use_it() {
 }
 
 #[test]
-fn a_device_below_one_that_is_open_for_writing_and_one_above() {
+fn devices_below_and_above_one_open_for_writing_are_refused() {
     need_disk!();
     let disk = Disk::new(8 * MIB);
     let above = LoopDisk::attach(disk.node()).expect("a loop device on a loop device");
@@ -109,7 +109,7 @@ fn a_device_below_one_that_is_open_for_writing_and_one_above() {
 
 /// Like a running virtual machine, which has its image open.
 #[test]
-fn a_file_that_another_process_has_open_for_writing_is_not_overwritten_through_its_device() {
+fn loop_devices_on_files_open_for_writing_are_refused() {
     need_disk!();
     let disk = Disk::new(8 * MIB);
     let stranger = Stranger::with("<>", &disk.file);
@@ -122,7 +122,7 @@ fn a_file_that_another_process_has_open_for_writing_is_not_overwritten_through_i
 }
 
 #[test]
-fn our_own_descriptors_and_those_of_our_children_are_no_use() {
+fn our_own_and_inherited_descriptors_do_not_count_as_use() {
     need_disk!();
     let disk = Disk::new(8 * MIB);
     let own = std::fs::File::options().write(true).open(disk.node()).expect("the device");
@@ -141,12 +141,12 @@ fn our_own_descriptors_and_those_of_our_children_are_no_use() {
 const DEVICE: &str = "DISKPERF_TEST_DEVICE";
 
 #[test]
-fn a_thread_with_descriptors_of_its_own_is_seen() {
+fn threads_with_their_own_descriptor_table_are_found() {
     need_disk!();
     let disk = Disk::new(8 * MIB);
     let own = std::env::current_exe().expect("this program");
     let own = own.to_str().expect("a plain path");
-    let command = format!("{DEVICE}=\"$1\" {own} --ignored --exact child_with_a_thread_that_has_the_device_open");
+    let command = format!("{DEVICE}=\"$1\" {own} --ignored --exact child_whose_thread_has_the_device_open");
     let stranger = Stranger::start(&command, disk.node());
     let said = format!("it is open for writing in process {} (", stranger.0.as_raw_nonzero());
     soon("its thread is seen", || reasons(disk.node()).iter().any(|reason| reason.starts_with(&said)));
@@ -157,8 +157,8 @@ fn a_thread_with_descriptors_of_its_own_is_seen() {
 }
 
 #[test]
-#[ignore = "the other half of a_thread_with_descriptors_of_its_own_is_seen"]
-fn child_with_a_thread_that_has_the_device_open() {
+#[ignore = "the other half of threads_with_their_own_descriptor_table_are_found"]
+fn child_whose_thread_has_the_device_open() {
     let device = std::env::var_os(DEVICE).expect("a device");
     let thread = std::thread::spawn(move || {
         // SAFETY: this thread uses no descriptor that another thread closes.

@@ -84,7 +84,7 @@ mod tests {
 
     /// Covers data that are only in the page cache, and blocks that were reserved and never written.
     #[test]
-    fn data_of_a_file_are_found_before_they_are_on_a_disk() {
+    fn file_data_are_found_before_they_are_written_back() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let path = scratch.path().join("file");
         let file = File::create_new(&path).expect("a file");

@@ -163,7 +163,7 @@ mod tests {
     /// A device whose read count never changes. The test reads a regular file instead, and those reads are not in the
     /// recorded count.
     #[test]
-    fn a_device_whose_count_stands_still_is_not_proved_blank() {
+    fn devices_with_a_constant_read_count_are_not_proved_blank() {
         let file = tempfile::tempfile().expect("a file");
         file.set_len(8 << 20).expect("its size");
         let recorded = Recorded::new();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_byte_that_is_not_zero_is_found() {
+    fn the_first_nonzero_byte_is_found() {
         assert_eq!(first_set(&[]), None);
         assert_eq!(first_set(&[0; 5000]), None);
         for at in [0, 1, 4095, 4999] {

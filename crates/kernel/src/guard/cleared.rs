@@ -357,7 +357,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_that_changes_while_it_is_free_is_not_used() {
+    fn a_device_changed_while_released_is_not_used() {
         need_disk!();
         // A known format, and data at a place where no format has its signature.
         for (at, bytes) in [(0x438, &[0x53, 0xEF][..]), (3 << 20, b"data")] {

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_unmounted_that_a_running_system_needs() {
+    fn hints_never_unmount_folders_of_the_running_system() {
         for at in ["/", "/usr/local", "/boot/efi", "/var", "/etc/hosts"] {
             let reasons = vec![mounted("/mnt/data"), mounted(at)];
             let hint = GuardFault::Refused { device: String::new(), reasons, identity: String::new() }.hint();

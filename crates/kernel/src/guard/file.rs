@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_only_read_is_never_opened_for_writing() {
+    fn read_only_files_are_never_opened_for_writing() {
         let given = Given::Read(PathBuf::from("file"));
         assert_eq!(given.flags(OFlags::RDONLY), Some(OFlags::RDONLY));
         for flags in [OFlags::RDWR, OFlags::WRONLY, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC] {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_takes_the_place_of_no_other() {
+    fn a_new_file_replaces_no_existing_one() {
         let given = Given::Create(PathBuf::from("file"));
         let flags = given.flags(OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::DSYNC);
         assert_eq!(flags, Some(NEW | OFlags::DSYNC));

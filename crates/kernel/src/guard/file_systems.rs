@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_file_systems_that_keep_their_files_themselves_tell_them() {
+    fn only_local_file_systems_identify_files_reliably() {
         for name in ["ext4", "xfs", "btrfs", "tmpfs", "squashfs", "zfs", "bcachefs", "hfsplus", "ntfs"] {
             assert!(tells_files(name), "{name}");
         }

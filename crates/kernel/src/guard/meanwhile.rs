@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_that_cannot_be_seen_proves_nothing() {
+    fn unobservable_paths_prove_nothing() {
         let seen = Look(vec![device(Some(512))]);
         let of_disk = Way::Disk { name: "sda".to_owned(), written: None };
         for (way, said) in [
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_to_a_partition_are_not_those_to_the_disk_past_it() {
+    fn writes_to_partitions_are_subtracted_from_the_disk() {
         assert_eq!(past(300, &[100, 150]), Some(50));
         assert_eq!(past(300, &[]), Some(300));
         assert_eq!(past(300, &[200, 101]), None);
@@ -315,7 +315,7 @@ mod tests {
 
     /// A disk with two partitions. One is looked at while other sectors are written.
     #[test]
-    fn writes_through_the_disk_of_a_partition_are_seen_and_those_to_its_neighbour_are_not_taken_for_them() {
+    fn writes_through_the_disk_count_but_not_to_other_partitions() {
         let recorded = Recorded::new();
         let stat = |sectors: u64| format!("0 0 0 0 1 0 {sectors} 0 0 0 0\n");
         recorded.add("pci/sda", "8:0", &[("stat", &stat(100)), ("queue/iostats", "1\n")]);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_settled_once_a_write_must_change_them() {
+    fn file_times_are_settled_once_a_write_would_change_them() {
         let at = |seconds, nanos| Duration::new(seconds, nanos);
         assert_eq!(STATE.unsettled(at(100, 5)), Some(TICK));
         assert_eq!(STATE.unsettled(at(100, 5) + TICK / 2), Some(TICK / 2));

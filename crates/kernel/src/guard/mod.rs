@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_is_part_of_the_identity_if_other_devices_have_the_same_words() {
+    fn the_identity_includes_the_size_if_it_is_ambiguous() {
         let recorded = Recorded::new();
         let model = ("device/model", "WDC WD40\n");
         let disk = inspected(recorded.add("pci/sda", "8:0", &[model, ("device/serial", "WX12\n")]), 64 * MIB);

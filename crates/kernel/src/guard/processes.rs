@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proc_of_another_pid_namespace_shows_some_processes_only() {
+    fn proc_of_a_pid_namespace_shows_only_some_processes() {
         let other = "pid:[4026532201]";
         for (own, first, is_of_namespace) in [
             (FIRST_PID_NAMESPACE, FIRST_PID_NAMESPACE, false),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn hidepid_is_an_option_of_the_last_mount_of_proc() {
+    fn hidepid_is_read_from_the_last_mount_of_proc() {
         let line = |options: &str| format!("2 1 0:21 / PROC rw - proc proc rw{options}\n");
         for (options, leaves_out) in [
             (vec![""], false),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_of_one_process_share_its_descriptors_unless_they_ask_for_their_own() {
+    fn threads_share_descriptors_unless_they_unshare_them() {
         let pid = rustix::process::getpid().as_raw_nonzero().get();
         let thread = || rustix::thread::gettid().as_raw_nonzero().get();
         let shared = std::thread::spawn(move || share_descriptors(pid, thread())).join().expect("an answer");

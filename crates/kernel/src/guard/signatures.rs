@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn every_format_is_told_at_each_of_its_places() {
+    fn every_format_is_found_at_each_of_its_offsets() {
         let bytes = 8 << 20;
         for &(format, from, magic) in MAGICS.iter().chain(TABLES) {
             let mut device = InMemory(vec![0; bytes]);
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_at_the_end_is_found_on_devices_of_any_size() {
+    fn signatures_at_the_end_are_found_on_devices_of_any_size() {
         for bytes in [1 << 20, (1 << 20) + 512, (1 << 20) + 70_000 / 512 * 512] {
             let mut old = InMemory(vec![0; bytes]);
             old.0[(bytes & !0xFFFF) - 0x1_0000..][..4].copy_from_slice(&MD);
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn data_of_no_known_format_are_something_and_are_gone_when_all_that_is_found_is_erased() {
+    fn data_of_unknown_format_are_found_and_erased() {
         for (bytes, at) in [(1 << 20, 0), (1 << 20, 131_071), (512, 511), (1, 0)] {
             let mut device = InMemory(vec![0; bytes]);
             device.0[at] = 1;
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn ext_is_told_by_what_it_can_do() {
+    fn ext_versions_are_recognized_by_their_features() {
         for (compatible, incompatible, format) in
             [(0, 2, "ext2"), (4, 2, "ext3"), (4, 0x42, "ext4"), (0, 8, "ext4 journal")]
         {
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_is_known_again_by_all_that_tells_of_it() {
+    fn a_file_system_is_recognized_by_all_its_signatures() {
         let mut device = InMemory(vec![0; 1 << 20]);
         device.0[0x27..0x2B].copy_from_slice(&[1, 2, 3, 4]);
         device.0[0x36..0x3E].copy_from_slice(b"FAT16   ");
@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_of_no_size_holds_nothing() {
+    fn tiny_devices_hold_nothing() {
         for bytes in [0, 1, 511, 512, 1024, 4096] {
             assert_eq!(formats(&InMemory(vec![0; bytes])), [""; 0]);
             assert_eq!(sample(&InMemory(vec![0; bytes])).expect("readable"), None);
@@ -522,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_all_over_the_device() {
+    fn samples_cover_the_whole_device() {
         for at in [0, 5000, (1 << 20) - 1] {
             let mut device = InMemory(vec![0; 1 << 20]);
             device.0[at..].fill(1);

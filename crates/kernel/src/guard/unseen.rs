@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_may_show_a_file_of_the_same_end_or_a_part_of_a_larger_one() {
+    fn devices_may_show_files_of_equal_end_or_parts_of_larger_ones() {
         let all = |end| Reach { end, is_all: true };
         let part = |end| Reach { end, is_all: false };
         for (one, other, may) in [

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_written_as_others_write_it() {
+    fn a_uuid_has_the_usual_text_form() {
         let bytes = std::array::from_fn(|index| index as u8 * 17);
         assert_eq!(Uuid(bytes).to_string(), "00112233-4455-6677-8899-aabbccddeeff");
         let text = Uuid(bytes).to_string();

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_has_our_tag_is_found_and_only_what_nobody_holds_may_go() {
+    fn only_tagged_leftovers_are_found_and_unheld_ones_removable() {
         let parent = tempfile::tempdir().expect("a folder");
         let path = |name: &str| parent.path().join(name);
         let living = Workspace::inside(parent.path()).expect("a folder");
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_tag_that_fits_has_the_folder_of_a_killed_run_removed() {
+    fn a_folder_of_a_killed_run_needs_a_matching_tag_to_be_removed() {
         let parent = tempfile::tempdir().expect("a folder");
         let path = |name: &str| parent.path().join(name);
         if rustix::fs::setxattr(parent.path(), "user.test", b"1", XattrFlags::empty()).is_err() {
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_user_owns_or_somebody_holds_again_stays() {
+    fn leftovers_of_other_users_or_held_again_stay() {
         if !rustix::process::geteuid().is_root() {
             return testkit::skip!("only root can give a folder away");
         }
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_took_its_place_meanwhile_stays() {
+    fn a_folder_that_replaced_the_leftover_stays() {
         let parent = tempfile::tempdir().expect("a folder");
         let path = parent.path().join(".diskperf-x");
         fs::create_dir(&path).expect("a folder");

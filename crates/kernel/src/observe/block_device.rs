@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_cache_is_believed_to_the_drive_more_than_to_the_queue() {
+    fn the_drive_overrides_the_queue_on_its_write_cache() {
         let back = ("queue/write_cache", "write back\n");
         let through = ("queue/write_cache", "write through\n");
         let requests = ("mq/0/nr_tags", "1\n");
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_are_known_only_if_the_kernel_counts_them() {
+    fn written_bytes_are_known_only_if_the_kernel_counts_them() {
         let stat = "10 0 80 3 20 0 160 4 0 5 6\n";
         for (iostats, stat, written) in
             [(Some("1\n"), stat, Some(81_920)), (Some("0\n"), stat, None), (None, stat, None), (Some("1\n"), "", None)]
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn flushes_of_a_partition_are_those_of_its_disk() {
+    fn a_partition_has_the_flush_count_of_its_disk() {
         let (_folder, disk) = recorded(&[
             ("stat", "10 0 80 3 20 0 160 4 0 5 6 0 0 0 0 7 8\n"),
             ("disk1/partition", "1\n"),

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_as_large_as_it_is_and_a_directory_is_no_storage() {
+    fn files_have_a_size_and_directories_are_not_storage() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let path = folder.path().join("file");
         fs::write(&path, vec![1; 10_000]).expect("a file");

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_device_lies_on_the_disk_of_its_file() {
+    fn a_loop_device_is_on_the_disk_of_its_file() {
         let recorded = Recorded::new();
         recorded.add("pci/vda", "254:0", &[]);
         recorded.add("pci/vda/vda1", "254:1", &[("partition", "1\n")]);
@@ -137,14 +137,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_name_lies_where_its_folder_lies() {
+    fn an_unnamed_file_is_on_the_disk_of_its_folder() {
         assert_eq!(backing("/tmp/#1234 (deleted)\n"), Path::new("/tmp"));
         assert_eq!(backing("/#1234 (deleted)\n"), Path::new("/"));
         assert_eq!(backing("/images/a\n"), Path::new("/images/a"));
     }
 
     #[test]
-    fn a_file_whose_name_ends_as_that_of_a_deleted_one_has_a_name() {
+    fn a_file_name_may_end_in_deleted() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let path = folder.path().join("a (deleted)");
         let text = format!("{}\n", path.display());
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mirror_is_made_of_several_and_a_shared_disk_counts_once() {
+    fn a_mirror_has_several_disks_and_shared_ones_count_once() {
         let recorded = Recorded::new();
         recorded.add("pci/sda", "8:0", &[]);
         recorded.add("pci/sda/sda1", "8:1", &[("partition", "1\n")]);

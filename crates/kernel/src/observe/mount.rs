@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_shares_its_devices_with_itself() {
+    fn a_mount_shares_its_device_with_itself() {
         let here = Place::under(Path::new("/")).expect("a place");
         let device = here.device.clone().expect("the root has a device");
         assert_eq!(here.shared_with(&device).first(), Some(&device.name));

@@ -71,7 +71,7 @@ mod tests {
     use crate::recorded::Recorded;
 
     #[test]
-    fn sensors_are_found_where_drives_have_them() {
+    fn sensors_of_nvme_and_ata_drives_are_found() {
         let recorded = Recorded::new();
         let nvme = recorded.add(
             "pci/nvme/nvme0/nvme0n1",
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_has_the_heat_of_its_disk() {
+    fn a_partition_has_the_temperature_of_its_disk() {
         let recorded = Recorded::new();
         recorded.add(
             "pci/ata1/sda",

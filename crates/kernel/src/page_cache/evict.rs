@@ -88,22 +88,22 @@ mod tests {
     }
 
     #[test]
-    fn one_advice_is_enough_where_it_works() {
+    fn one_fadvise_is_enough_if_it_works() {
         assert_eq!(climb(Ladder::default(), GONE), [Step::Advise]);
     }
 
     #[test]
-    fn what_stays_is_advised_three_times() {
+    fn remaining_pages_are_advised_three_times() {
         assert_eq!(climb(Ladder::default(), LEFT), [Step::Advise; 3]);
     }
 
     #[test]
-    fn where_nothing_is_seen_one_advice_must_do() {
+    fn one_fadvise_must_suffice_if_pages_are_invisible() {
         assert_eq!(climb(Ladder::default(), None), [Step::Advise]);
     }
 
     #[test]
-    fn stronger_means_come_last_and_only_when_allowed() {
+    fn stronger_methods_come_last_and_only_if_allowed() {
         let allowed = Ladder { may_remount: true, may_drop: true, ..Ladder::default() };
         assert_eq!(climb(allowed, GONE), [Step::Advise, Step::Remount, Step::DropCaches]);
         let drop = Ladder { may_drop: true, ..Ladder::default() };

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_extent_holds_is_empty() {
+    fn bytes_outside_of_extents_are_empty() {
         let all = [
             extent(10, 20, 0),
             extent(30, 10, EXTENT_UNWRITTEN),

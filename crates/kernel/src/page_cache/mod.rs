@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_seen_is_proven() {
+    fn only_observed_cache_states_are_proven() {
         let unknown = |unproven| CacheState::Unknown(unproven);
         let partly = unknown(Unproven::Partly(Residency { pages: 1, of: 8 }));
         for (seen, wanted, state) in [
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_may_not_be_looked_at_proves_nothing() {
+    fn a_file_without_permission_proves_no_cache_state() {
         let mut sum = sum(&[(THROUGH, 0, 4)]);
         sum.add(THROUGH, Err(io::ErrorKind::PermissionDenied.into()));
         assert_eq!(sum.proof(Cache::Cold), CacheState::Unknown(Unproven::Denied));

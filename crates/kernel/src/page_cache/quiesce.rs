@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calm_is_little_to_write_and_little_moved() {
+    fn quiet_means_few_dirty_pages_and_little_traffic() {
         assert!(is_calm(Some(15 << 20), Some(0)));
         assert!(!is_calm(Some(16 << 20), Some(0)));
         assert!(!is_calm(Some(0), Some(2_000_000)));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_ends_when_it_was_in_vain_and_comes_back() {
+    fn patience_halves_after_failure_and_recovers_after_success() {
         let mut patience = Patience::default();
         patience.learn(false);
         assert_eq!(patience.now, LITTLE_PATIENCE);

@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_package_is_named_for_a_tool_that_is_not_installed() {
+    fn the_package_of_a_missing_tool_is_named() {
         let fault = |package| ImageFault::NoTool { tool: "mkfs.xfs".to_owned(), package };
         assert_eq!((fault(Some("xfsprogs")).exit(), fault(None).exit()), (Exit::Refused, Exit::Usage));
         assert!(fault(Some("xfsprogs")).hint().is_some_and(|hint| hint.contains("apt-get install xfsprogs")));
@@ -251,7 +251,7 @@ mod tests {
 
     /// From errno.h: EACCES, EINVAL, ENOSPC.
     #[test]
-    fn a_loop_device_that_this_user_or_kernel_does_not_have_is_a_refusal() {
+    fn loop_devices_without_permission_or_support_are_a_refusal() {
         let fault =
             |number| ImageFault::Loop { action: "attach a loop device", source: io::Error::from_raw_os_error(number) };
         for (number, status) in [(13, Exit::Refused), (22, Exit::Refused), (28, Exit::Failed)] {

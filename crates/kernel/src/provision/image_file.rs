@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_has_no_name_until_it_is_given_one() {
+    fn an_image_file_has_no_name_until_it_is_kept() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let file = UnnamedFile::make(scratch.path(), 3 << 20).expect("a file");
         let mut heard = Vec::new();
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_there_is_room_for_is_refused_before_anything_is_written() {
+    fn images_larger_than_free_space_are_refused_before_writing() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let outcome = UnnamedFile::make(scratch.path(), 1 << 60);
         assert!(matches!(outcome, Err(ImageFault::NoRoom { .. })), "{outcome:?}");

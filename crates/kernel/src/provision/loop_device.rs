@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_layout_is_the_kernels() {
+    fn the_struct_layout_matches_the_kernel() {
         // Sizes from linux/loop.h on a 64-bit machine.
         assert_eq!(size_of::<Info>(), 232);
         assert_eq!(size_of::<Configuration>(), 304);

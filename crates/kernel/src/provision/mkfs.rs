@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn no_option_leads_to_another_device() {
+    fn options_that_name_another_device_are_refused() {
         for option in ["/dev/vda", "-d name=/dev/vda", "-J device=vda", "-Jdevice=vda", "UUID=1", "-l logdev=/x"] {
             let outcome = made("ext4", None, option);
             assert!(matches!(outcome, Err(ImageFault::Elsewhere(_))), "{option}: {outcome:?}");
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_blocks_are_refused() {
+    fn impossible_block_sizes_are_refused() {
         for block in [0, 100, 3000, 131_072] {
             assert!(matches!(made("ext4", Some(block), ""), Err(ImageFault::BadBlock { .. })), "{block}");
         }
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_program_names_its_package() {
+    fn a_missing_mkfs_names_its_package() {
         let known = |name: &str| PACKAGES.iter().any(|(file_system, _)| *file_system == name);
         assert!(MAKERS.iter().flat_map(|maker| maker.names).all(|name| known(name)));
         let outcome = Mkfs::plan("zzfs", None, &[]);
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_told_nothing_by_the_environment() {
+    fn tools_do_not_inherit_the_environment() {
         let program = ["/usr/bin/env", "/bin/env"].map(Path::new).into_iter().find(|path| path.is_file());
         let output = command(program.expect("every system has it"), Path::new("/")).output().expect("run");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn words_end_where_the_usage_begins() {
+    fn the_message_of_mkfs_ends_before_its_usage() {
         let said = b"mke2fs 1.47.0 (5-Feb-2023)\nInvalid option: -y\n\nUsage: mke2fs [-c]\n more\n";
         assert_eq!(words(said).as_deref(), Some("Invalid option: -y"));
         assert_eq!(words(b"\n"), None);

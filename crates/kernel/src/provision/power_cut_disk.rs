@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_stop_the_machine_is_refused() {
+    fn options_that_panic_the_kernel_are_refused() {
         for (mount, mkfs) in
             [(&["errors=panic"][..], &[][..]), (&["noatime", "fatal_errors=panic"], &[]), (&[], &["-epanic"])]
         {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_cannot_be_had_again_is_no_loss_of_what_is_on_it() {
+    fn a_disk_that_cannot_be_set_up_again_is_not_a_data_loss() {
         let (file_system, source) = ("ext4".to_owned(), io::Error::from_raw_os_error(libc::EIO));
         let fault = of_the_disk(ImageFault::Mount { action: "mount", file_system, words: None, source });
         assert!(
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_below_holds_it() {
+    fn the_image_below_is_large_enough() {
         let below = VolatileImage::middle(&spec(&["barrier=0"], &[]));
         assert!(below.bytes.0 > 64 << 20 && below.mount_options.is_empty());
     }

@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_another_program_made_is_not_taken_for_a_half_made_file_system() {
+    fn foreign_signatures_are_not_our_unfinished_file_system() {
         let [chosen, before, other] = [1, 2, 3].map(|byte| Uuid([byte; 16]));
         let of = |format, uuid: Option<Uuid>| Signature {
             format,

@@ -319,7 +319,7 @@ mod tests {
     use crate::leftovers::tag::is_of_this_user;
 
     #[test]
-    fn what_takes_its_place_is_left_alone() {
+    fn a_folder_that_replaces_the_workspace_is_left_alone() {
         for is_link in [true, false] {
             let parent = tempfile::tempdir().expect("a folder");
             let others = parent.path().join("others");
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn however_deep_folders_lie_in_each_other_the_stack_suffices() {
+    fn deeply_nested_folders_do_not_overflow_the_stack() {
         let parent = tempfile::tempdir().expect("a folder");
         let ours = Workspace::inside(parent.path()).expect("a folder");
         fs::create_dir_all(ours.path().join("d/".repeat(400))).expect("folders");
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_another_user_stays_whatever_it_is_called() {
+    fn folders_of_other_users_are_not_removed() {
         if !geteuid().is_root() {
             return testkit::skip!("only root can give a folder away");
         }
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_its_owner_may_not_write_to_is_removed_too() {
+    fn folders_without_write_permission_are_removed() {
         let parent = tempfile::tempdir().expect("a folder");
         let ours = Workspace::inside(parent.path()).expect("a folder");
         for rights in [0o555, 0o000] {

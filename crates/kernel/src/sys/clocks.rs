@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn workers_are_counted_for_whom_they_work_and_what_cannot_be_seen_is_unknown() {
+    fn the_cpu_time_of_workers_is_known_only_if_visible() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let tasks = folder.path();
         let thread = |number: &str, comm: &str, nanos: u64| {

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_block_boundary_carries_its_stamp() {
+    fn every_block_boundary_has_its_stamp() {
         let mut ring = Ring::new(64 * 1024, 64 * 1024, 1).expect("memory");
         let mut data = ring.draw(8192);
         let data = data.next(7, 1000);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn large_calls_begin_on_a_page_and_the_ring_wraps() {
+    fn large_calls_are_page_aligned_and_the_ring_wraps() {
         let mut ring = Ring::new(64 * 1024, 64 * 1024, 1).expect("memory");
         ring.draw(1).next(0, 0);
         for _ in 0..20 {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ring_is_not_compressible_by_repetition() {
+    fn the_ring_contains_no_repetition() {
         let ring = Ring::new(1 << 20, 8192, 1).expect("memory");
         let mut blocks: Vec<&[u8]> = ring.pages.bytes().chunks(16).collect();
         let all = blocks.len();

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_known_by_its_start() {
+    fn a_process_is_identified_by_its_start_time() {
         let this: Incarnation = Incarnation::this().to_string().parse().expect("a process");
         assert!(this.lives());
         assert!(!Incarnation { started: this.started + 1, ..this.clone() }.lives(), "the number was used again");
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_known_to_have_ended_is_taken_for_dead() {
+    fn unknown_processes_are_not_considered_dead() {
         let this = Incarnation::this();
         assert_eq!(state(this.pid), State::RunsSince(this.started));
         assert!(this.is_it(State::Unknown) && !this.is_it(State::Ended));

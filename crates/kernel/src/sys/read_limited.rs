@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_read_than_was_thought_of() {
+    fn reads_stop_at_the_limit() {
         assert_eq!(bytes(&[7; 10][..], Bytes(10)).expect("a read"), Some(vec![7; 10]));
         assert_eq!(bytes(io::repeat(7), Bytes(10)).expect("a read"), None);
         let folder = tempfile::tempdir().expect("a scratch folder");
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_no_file() {
+    fn only_regular_files_are_read() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let pipe = folder.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR, 0).expect("a pipe");

@@ -12,7 +12,7 @@ pub fn is_elevated() -> bool {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_test_has_the_rights_of_who_started_it() {
+    fn tests_do_not_run_with_setuid_rights() {
         assert!(!super::is_elevated());
     }
 }

@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_no_terminal() {
+    fn a_file_is_not_a_terminal() {
         assert_eq!(columns(File::open("/dev/null").expect("it is everywhere")), None);
     }
 }

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_start_or_none_does() {
+    fn all_threads_start_or_none() {
         for missing in [0, 1] {
             let line = StartLine::new(3 + missing);
             let started = thread::scope(|scope| {

@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_found_where_a_shell_finds_it() {
+    fn a_command_is_searched_like_in_a_shell() {
         let found = |line: &[&str]| Command::find(&words(line));
         assert!(found(&["ls", "-l"]).is_ok_and(|command| command.program.is_absolute()));
         assert_eq!(found(&[]), Err(NoCommand::Nothing));
@@ -541,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_stands_wherever_it_is_named() {
+    fn braces_are_replaced_by_the_folder() {
         let folder = Path::new("/a b");
         for (word, filled) in [
             ("{}", "/a b"),
@@ -559,7 +559,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_told_behind_any_name() {
+    fn process_status_is_parsed_after_any_name() {
         let pid = |number| Pid::from_raw(number).expect("a number");
         let text = "12 (a) S 3) R 7 12 11 0 -1 4 100 55 0 0 1 2 3 4 20 0 1 0 9876 1";
         let stat = Stat { parent: pid(7), session: pid(11), faults_of_children: 55, began: 9876 };
@@ -569,7 +569,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_end_of_what_it_says_is_kept() {
+    fn only_the_end_of_the_output_is_kept() {
         let mut tail = Tail::default();
         assert_eq!(tail.in_a_line(), None);
         (0..1000).for_each(|line| tail.add(format!("line {line}\n\n").as_bytes()));

@@ -116,14 +116,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_not_altered() {
+    fn intact_contents_pass() {
         for bytes in [0, 15, 16, 4096, 4100, 8192, 1_000_000] {
             assert_eq!(reason_in(&written(bytes).0, SEED), None, "{bytes}");
         }
     }
 
     #[test]
-    fn another_byte_another_seed_and_another_place_are() {
+    fn changed_bytes_seeds_and_offsets_are_found() {
         let (workspace, path) = written(1_000_000);
         assert_eq!(reason_in(&workspace, SEED + 1), Some(Reason::Altered));
         let file = OpenOptions::new().write(true).open(&path).expect("the file");
@@ -136,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn short_and_crooked_calls_leave_no_stamps() {
+    fn short_and_unaligned_calls_write_no_stamps() {
         assert!(is_stamped(&[]) && is_stamped(&[16, 4096, 65536]));
         assert!(!is_stamped(&[4096, 1]) && !is_stamped(&[1000]) && !is_stamped(&[6000]));
     }
 
     #[test]
-    fn paths_are_names() {
+    fn file_names_are_parsed_from_paths() {
         assert_eq!(name_of(Path::new("f7")), Some(Name::root(7)));
         assert_eq!(name_of(Path::new("d3/f7")), Some(Name { directory: Directory(3), number: 7 }));
         assert_eq!(name_of(Path::new("scratch")), None);

@@ -90,7 +90,7 @@ pub(crate) fn fuzzed_reasons(recorded: &Recorded) -> String {
 }
 
 #[test]
-fn a_disk_that_nobody_uses_is_free_and_one_with_partitions_asks() {
+fn unused_disks_are_free_and_partitioned_ones_need_consent() {
     let recorded = machine();
     recorded.add("pci/sdb", "8:16", &[]);
     assert_eq!(refusals(&recorded, (8, 16)), [""; 0]);
@@ -121,7 +121,7 @@ fn a_partition_of_a_mounted_disk_is_refused() {
 }
 
 #[test]
-fn a_partition_that_has_sectors_of_another_is_refused_with_that_one() {
+fn partitions_overlapping_a_refused_one_are_refused() {
     let recorded = machine();
     recorded.add("pci/sdb", "8:16", &[("size", "1000\n")]);
     // The third partition of a Sun disk label contains the whole disk.
@@ -150,7 +150,7 @@ fn a_partition_that_has_sectors_of_another_is_refused_with_that_one() {
 }
 
 #[test]
-fn a_volume_of_lvm_has_its_disks_and_leaves_its_neighbours_free() {
+fn a_mounted_lvm_volume_protects_its_disks_only() {
     let recorded = machine();
     for (name, number, called) in [("dm-0", "253:0", "vg-home\n"), ("dm-1", "253:1", "vg-scratch\n")] {
         recorded.add(&format!("virtual/{name}"), number, &[("dm/name", called)]);
@@ -168,7 +168,7 @@ fn a_volume_of_lvm_has_its_disks_and_leaves_its_neighbours_free() {
 }
 
 #[test]
-fn a_member_of_a_raid_is_refused_and_the_raid_is_not() {
+fn raid_members_are_refused_and_the_raid_is_not() {
     let recorded = machine();
     recorded.add("virtual/md0", "9:0", &[("md/level", "raid1\n")]);
     recorded.add("pci/sdb", "8:16", &[]);
@@ -215,7 +215,7 @@ fn a_partition_under_several_paths_is_refused() {
 }
 
 #[test]
-fn a_loop_device_on_a_disk_has_that_ones_bytes() {
+fn a_loop_device_shares_the_bytes_of_its_disk() {
     let recorded = machine();
     recorded.add("virtual/loop3", "7:3", &[("loop/backing_file", "/dev/sda\n")]);
     assert_eq!(refusals(&recorded, (8, 0))[0], "it is the backing device of loop3");
@@ -226,7 +226,7 @@ fn a_loop_device_on_a_disk_has_that_ones_bytes() {
 }
 
 #[test]
-fn two_loop_devices_on_one_file_are_told_by_its_inode() {
+fn loop_devices_on_one_file_are_found_by_its_inode() {
     let recorded = machine();
     recorded.add("virtual/loop1", "7:1", &[("loop/backing_file", "/images/a\n")]);
     assert_eq!(refusals(&recorded, (7, 1)), [""; 0]);
@@ -235,7 +235,7 @@ fn two_loop_devices_on_one_file_are_told_by_its_inode() {
 }
 
 #[test]
-fn a_loop_device_may_lie_on_any_disk_where_it_cannot_be_told_on_which() {
+fn a_loop_device_with_a_hidden_file_may_be_on_any_disk() {
     let recorded = machine();
     recorded.add("virtual/loop8", "7:8", &[]);
     assert_eq!(refusals(&recorded, (8, 1)), [""; 0], "it is attached to nothing");
@@ -255,7 +255,7 @@ fn a_loop_device_may_lie_on_any_disk_where_it_cannot_be_told_on_which() {
 }
 
 #[test]
-fn what_the_kernel_has_in_use_is_refused_though_nothing_shows_it_mounted() {
+fn file_systems_in_use_without_visible_mount_are_refused() {
     let recorded = machine();
     recorded.add("pci/sdb", "8:16", &[]);
     recorded.write("fs/ext4/sdb/session_write_kbytes", "1\n");
@@ -278,7 +278,7 @@ fn what_the_kernel_has_in_use_is_refused_though_nothing_shows_it_mounted() {
 }
 
 #[test]
-fn who_holds_it_exclusively_is_named_where_that_can_be_told() {
+fn an_exclusive_holder_is_named_if_it_is_known() {
     let recorded = machine();
     let seen = Seen { number: (8, 1), is_claimed: Some(true), ..Seen::default() };
     assert_eq!(all(&recorded, &seen), [Reason::Claimed]);
@@ -288,7 +288,7 @@ fn who_holds_it_exclusively_is_named_where_that_can_be_told() {
 }
 
 #[test]
-fn where_nothing_can_be_seen_nothing_is_allowed() {
+fn devices_are_refused_if_their_use_cannot_be_seen() {
     let recorded = Recorded::new();
     recorded.add("pci/sdb", "8:16", &[]);
     assert_eq!(refusals(&recorded, (8, 16)), ["diskperf cannot see which programs use it"]);
@@ -296,7 +296,7 @@ fn where_nothing_can_be_seen_nothing_is_allowed() {
 }
 
 #[test]
-fn only_what_is_held_can_be_lifted_and_every_reason_has_a_hint() {
+fn only_data_may_be_destroyed_and_every_reason_has_a_hint() {
     let what = Relative { kind: Kinship::Itself, name: "sda".to_owned() };
     let signature = Signature { format: "ext4", label: None, is_table: false, uuid: None, at: 0, length: 2 };
     let mounted = |is_elsewhere| Use::Mounted { at: "/\u{1b}[2J".into(), file_system: "ext4".to_owned(), is_elsewhere };
@@ -337,7 +337,7 @@ fn only_what_is_held_can_be_lifted_and_every_reason_has_a_hint() {
 }
 
 #[test]
-fn a_size_is_what_a_person_types_for_it() {
+fn sizes_are_recognized_in_any_unambiguous_unit() {
     for typed in ["64MiB", "64 MiB", "67108864"] {
         assert!(is_size(typed, 64 << 20), "{typed}");
     }
@@ -348,7 +348,7 @@ fn a_size_is_what_a_person_types_for_it() {
 }
 
 #[test]
-fn two_ways_to_one_disk_are_one_disk() {
+fn two_paths_to_one_disk_are_one_disk() {
     let named = |wwid: &'static str, size: &'static str| [("device/wwid", wwid), ("size", size)];
     let partition = |start: &'static str| [("partition", "1\n"), ("start", start), ("size", "100\n")];
     let two_ways = |wwid: &'static str, size: &'static str| {
@@ -401,7 +401,7 @@ fn two_ways_to_one_disk_are_one_disk() {
 }
 
 #[test]
-fn a_device_whose_name_has_a_slash_is_known_by_it() {
+fn a_device_name_may_contain_a_slash() {
     let recorded = machine();
     let device = recorded.add("pci/cciss!c0d0", "104:0", &[]);
     recorded.write("devices/pci/cciss!c0d0/uevent", "DEVNAME=cciss/c0d0\n");
@@ -421,7 +421,7 @@ fn a_device_whose_name_has_a_slash_is_known_by_it() {
 }
 
 #[test]
-fn a_mount_that_cannot_be_read_hides_no_other_and_may_be_of_any_device() {
+fn an_unreadable_mount_may_be_of_any_device() {
     let recorded = machine();
     recorded.add("pci/sdb", "8:16", &[]);
     assert_eq!(refusals(&recorded, (8, 16)), [""; 0]);
@@ -440,7 +440,7 @@ const POOL: &str = "6 1 0:50 / /pool rw - btrfs /dev/sdb rw";
 
 /// If only root may ask a loop device, the list of mounts shows the file system of its file.
 #[test]
-fn a_loop_device_that_cannot_be_asked_may_show_what_is_as_large() {
+fn an_unreadable_loop_device_may_show_any_device_of_its_size() {
     let recorded = machine();
     recorded.write("proc/thread-self/mountinfo", &format!("{ROOT}\n{OVERLAY}\n"));
     recorded.add("virtual/loop8", "7:8", &[("size", "1000\n")]);
@@ -456,7 +456,7 @@ fn a_loop_device_that_cannot_be_asked_may_show_what_is_as_large() {
 }
 
 #[test]
-fn a_loop_device_on_an_overlay_is_never_overwritten_and_may_be_any_of_its_size() {
+fn loop_devices_on_overlays_may_be_any_device_of_their_size() {
     let file = ("loop/backing_file", "/merged/img\n");
     let recorded = machine();
     recorded.mounts("9/task/9", "mnt:[2]", &[ROOT, OVERLAY]);
@@ -498,7 +498,7 @@ fn a_loop_device_on_an_overlay_is_never_overwritten_and_may_be_any_of_its_size()
 }
 
 #[test]
-fn a_loop_device_on_an_ordinary_file_system_is_seen_wherever_that_is_mounted() {
+fn loop_device_files_are_found_in_all_mount_namespaces() {
     let file = ("loop/backing_file", "/pool/images/a\n");
     let told = |lines: &[&str]| {
         let recorded = machine();
@@ -530,7 +530,7 @@ fn a_loop_device_on_an_ordinary_file_system_is_seen_wherever_that_is_mounted() {
 }
 
 #[test]
-fn a_device_that_a_process_has_open_for_writing_is_in_use_and_so_is_all_that_shares_its_bytes() {
+fn devices_sharing_bytes_with_one_open_for_writing_are_in_use() {
     let recorded = machine();
     recorded.add("virtual/loop1", "7:1", &[("loop/backing_file", "/images/a\n")]);
     let file = Backing::File { device: rustix::fs::makedev(254, 0), inode: 2 };
@@ -563,7 +563,7 @@ fn a_device_that_a_process_has_open_for_writing_is_in_use_and_so_is_all_that_sha
 
 /// With hidepid, /proc shows no process of another user, so none is counted as hidden.
 #[test]
-fn a_user_for_whom_proc_leaves_out_processes_may_overwrite_nothing() {
+fn nothing_is_overwritten_if_proc_hides_processes() {
     let recorded = machine();
     recorded.add("pci/sdb", "8:16", &[]);
     let left_out = "/proc leaves out other users' processes (hidepid), which may have the device open for writing";

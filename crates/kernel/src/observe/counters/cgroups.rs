@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_has_one_tree_that_limits_at_every_level() {
+    fn version_2_has_one_tree_with_limits_at_every_level() {
         let recorded = recorded(&[
             ("proc/thread-self/cgroup", "0::/user/job\n"),
             ("proc/thread-self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_has_neither_quota_nor_account() {
+    fn the_root_group_has_no_quota_and_no_counters() {
         let recorded = recorded(&[
             ("proc/thread-self/cgroup", "0::/\n"),
             ("proc/thread-self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
@@ -288,7 +288,7 @@ mod tests {
 
     /// In a container with its own cgroup namespace, the mount shows only the part below its root.
     #[test]
-    fn a_mount_may_show_a_part_of_the_tree() {
+    fn a_mount_may_show_part_of_the_group_tree() {
         let recorded = recorded(&[
             ("proc/thread-self/cgroup", "2:cpu:/box/job\n"),
             ("proc/thread-self/mountinfo", "32 31 0:29 /box /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"),

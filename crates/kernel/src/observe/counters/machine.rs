@@ -101,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn pressure_is_the_total_of_some() {
+    fn pressure_is_the_total_of_the_some_line() {
         let text = "some avg10=0.32 avg60=2.60 avg300=3.52 total=36449\nfull avg10=0.00 total=7\n";
         assert_eq!(parse_pressure(text), Some(Nanos(36_449_000)));
         assert_eq!(parse_pressure(""), None);
     }
 
     #[test]
-    fn writers_run_free_up_to_the_middle_of_the_thresholds() {
+    fn writers_are_not_throttled_up_to_the_mean_threshold() {
         let memory = VirtualMemory(
             "nr_dirty 21352\nnr_writeback 8\nnr_dirty_threshold 1195955\nnr_dirty_background_threshold 597247\n\
              workingset_refault_file 9\ndrop_pagecache 7\ndrop_slab 2\n"

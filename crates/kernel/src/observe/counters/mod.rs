@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_found_behind_its_word() {
+    fn a_number_is_found_after_its_key() {
         let text = "nr_dirty 7\nnr_dirty_threshold 9\nrchar: 12\n";
         assert_eq!(number_after(text, "nr_dirty"), Some(7));
         assert_eq!(number_after(text, "rchar"), Some(12));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn two_snapshots_make_a_witness() {
+    fn two_snapshots_give_counter_differences() {
         let recorded = recorded(&[
             ("proc/self/io", "rchar: 100\nwchar: 200\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n"),
             ("proc/vmstat", "drop_pagecache 1\ndrop_slab 1\nworkingset_refault_file 10\n"),
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_seen_nothing_is_claimed() {
+    fn unreadable_counters_are_unknown() {
         let recorded = recorded(&[]);
         let read = || Rest::read(&recorded.source, &[]);
         let before = read();

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_number_is_the_wait() {
+    fn the_second_number_of_schedstat_is_the_wait() {
         assert_eq!(parse_schedstat("961000000 39000000 35\n"), Some(Nanos::from_millis(39)));
         assert_eq!(parse_schedstat(""), None);
     }

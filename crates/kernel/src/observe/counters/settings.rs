@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_told_apart_by_name() {
+    fn settings_of_several_devices_have_distinct_names() {
         let recorded = recorded(&[
             ("sys/dev/block/7:3/uevent", "DEVNAME=loop3\n"),
             ("sys/dev/block/7:3/queue/scheduler", "[none] mq-deadline\n"),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_has_its_options() {
+    fn mount_options_are_recorded() {
         let found = Source::default().surroundings(&[], &[Path::new("/proc")]);
         assert!(found["mount options"].contains("rw"), "{found:?}");
     }

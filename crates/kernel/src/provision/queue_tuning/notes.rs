@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_is_read_as_it_was_written_and_only_whole() {
+    fn notes_are_read_back_unchanged_and_never_in_part() {
         let queue = Queue { folder: "/sys/devices/virtual/block/loop0/queue".into(), disk: "loop0".to_owned() };
         let change = |attribute: &str, old: &str, new: Option<&str>| Change {
             attribute: attribute.to_owned(),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn after_another_boot_there_is_nothing_to_restore() {
+    fn nothing_is_restored_after_a_reboot() {
         let queue = Queue { folder: "/no/such/queue".into(), disk: "q".to_owned() };
         let mut note = Note::of_this_process(queue, None);
         note.changes.push(Change { attribute: "a".to_owned(), old: "b".to_owned(), new: None });

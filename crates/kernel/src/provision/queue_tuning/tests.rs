@@ -64,7 +64,7 @@ impl Bench {
 const DEAD: i32 = i32::MAX;
 
 #[test]
-fn a_queue_is_changed_for_a_while() {
+fn a_queue_is_changed_and_restored() {
     let bench = Bench::new();
     let tuning = bench.tuning(&[("read_ahead_kb", "4096"), ("scheduler", "none")]).expect("a plan");
     assert_eq!(bench.value("scheduler"), "mq-deadline", "a plan writes nothing");
@@ -79,7 +79,7 @@ fn a_queue_is_changed_for_a_while() {
 }
 
 #[test]
-fn what_a_new_scheduler_changes_is_restored_too() {
+fn attributes_reset_by_a_new_scheduler_are_restored() {
     let bench = Bench::new();
     let tuned = bench.tuning(&[("scheduler", "none")]).and_then(|tuning| tuning.apply()).expect("tuned");
     bench.set("nr_requests", "256");
@@ -93,7 +93,7 @@ fn what_a_new_scheduler_changes_is_restored_too() {
 }
 
 #[test]
-fn a_change_of_somebody_else_stays() {
+fn changes_by_other_programs_stay() {
     let bench = Bench::new();
     let tuned = bench.tuning(&[("read_ahead_kb", "4096")]).and_then(|tuning| tuning.apply()).expect("tuned");
     bench.set("read_ahead_kb", "512");
@@ -102,7 +102,7 @@ fn a_change_of_somebody_else_stays() {
 }
 
 #[test]
-fn an_attribute_that_cannot_be_set_is_answered_with_those_that_can() {
+fn unknown_attributes_are_refused_with_a_list_of_known_ones() {
     let bench = Bench::new();
     for attribute in ["rotational", "no_such", "../secret", "iosched", ""] {
         match bench.tuning(&[(attribute, "0")]) {
@@ -115,7 +115,7 @@ fn an_attribute_that_cannot_be_set_is_answered_with_those_that_can() {
 }
 
 #[test]
-fn two_cannot_tune_one_disk() {
+fn a_disk_cannot_be_tuned_twice() {
     let bench = Bench::new();
     let first = bench.tuning(&[("read_ahead_kb", "1")]).and_then(|tuning| tuning.apply()).expect("tuned");
     let second = bench.tuning(&[("read_ahead_kb", "2")]).and_then(|tuning| tuning.apply());
@@ -126,7 +126,7 @@ fn two_cannot_tune_one_disk() {
 }
 
 #[test]
-fn what_a_dead_process_left_is_restored() {
+fn settings_left_by_a_dead_process_are_restored() {
     let bench = Bench::new();
     let leave = || {
         let mut tuned = bench.tuning(&[("scheduler", "none")]).and_then(|tuning| tuning.apply()).expect("tuned");
@@ -152,7 +152,7 @@ fn what_a_dead_process_left_is_restored() {
 }
 
 #[test]
-fn what_a_living_process_has_changed_is_left_alone() {
+fn settings_of_a_living_process_are_not_restored() {
     let bench = Bench::new();
     let tuned = bench.tuning(&[("scheduler", "none")]).and_then(|tuning| tuning.apply()).expect("tuned");
     assert!(restore_left_in(&bench.notes(), |_| true).expect("notes").is_empty());
@@ -161,7 +161,7 @@ fn what_a_living_process_has_changed_is_left_alone() {
 }
 
 #[test]
-fn a_disk_that_was_taken_away_is_forgotten() {
+fn a_removed_disk_is_forgotten() {
     let bench = Bench::new();
     let tuned = bench.tuning(&[("scheduler", "none")]).and_then(|tuning| tuning.apply()).expect("tuned");
     fs::rename(bench.scratch.path().join("disk0"), bench.scratch.path().join("gone")).expect("taken away");
@@ -170,7 +170,7 @@ fn a_disk_that_was_taken_away_is_forgotten() {
 }
 
 #[test]
-fn notes_that_others_could_change_are_refused() {
+fn notes_writable_by_others_are_refused() {
     let bench = Bench::new();
     let folder = bench.scratch.path().join("notes");
     fs::create_dir(&folder).expect("a folder");

@@ -390,7 +390,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_is_read_as_it_was_written_and_only_whole() {
+    fn notes_are_read_back_unchanged_and_never_in_part() {
         let number = || Uuid::random().expect("a number");
         let (device, file_system) = ("loop7".to_owned(), "ext4".to_owned());
         let (uuids, state, owner) = (vec![number()], State::Made, Incarnation::this());

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_kernel_does_not_know_leads_to_the_next_step() {
+    fn only_unknown_features_lead_to_the_next_fallback() {
         let refused = |number| Err(io::Error::from_raw_os_error(number));
         assert_eq!(older(refused(libc::EINVAL), || Ok(7)).ok(), Some(7));
         let forbidden = older::<u8>(refused(libc::EPERM), || panic!("another step")).map_err(|error| error.kind());

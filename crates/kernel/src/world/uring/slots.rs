@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_slot_that_has_been_free_longest_is_taken_next() {
+    fn the_slot_that_was_free_longest_is_used_next() {
         let mut free = FreeSlots::all(3);
         // Both counters wrap on the way.
         (free.taken, free.given_back) = (u32::MAX - 3, u32::MAX);
