@@ -222,7 +222,7 @@ fn most_bottlenecks_are_named() {
 }
 
 #[test]
-fn the_evidence_is_in_figures() {
+fn evidence_contains_figures() {
     for (used, text) in [
         (cpu_quota(), "59 % throttled by the CPU quota, 20 % computing"),
         (ops_throttle(), "102 % of the device's cgroup limit used"),
@@ -237,7 +237,7 @@ fn the_evidence_is_in_figures() {
 }
 
 #[test]
-fn a_program_that_computes_is_limited_by_the_cpu() {
+fn computing_programs_are_limited_by_the_cpu() {
     let alone = Consumption { elapsed: ms(1000), user: ms(100), system: ms(860), ..reader() };
     assert_eq!((limited_by(&alone).what, limited_by(&alone).evidence), ("cpu".to_owned(), "96 % computing".to_owned()));
     let crowded = Consumption { system: ms(300), ready: Some(ms(550)), ..alone.clone() };
@@ -262,7 +262,7 @@ fn sequential_reads_from_a_disk_are_limited_by_the_device() {
 
 /// A simulated disk serves one request at a time: a larger queue depth would gain nothing.
 #[test]
-fn a_simulated_disk_is_no_matter_of_latency() {
+fn simulated_disks_are_not_limited_by_latency() {
     let device = disk(680, 680, 1024, 8192).map(|device| DeviceWork { one_at_a_time: true, ..device });
     let used = Consumption { elapsed: ms(1000), system: ms(320), device, ..reader() };
     let verdict = limited_by(&used);
@@ -271,14 +271,14 @@ fn a_simulated_disk_is_no_matter_of_latency() {
 }
 
 #[test]
-fn too_short_a_time_tells_nothing() {
+fn too_short_phases_are_not_measured() {
     let used = Consumption { elapsed: ms(99), system: ms(99), ..reader() };
     assert_eq!(limited_by(&used).what, "n.m.");
     assert_eq!(limited_by(&Consumption::default()).what, "n.m.");
 }
 
 #[test]
-fn of_several_processes_no_owner_is_named() {
+fn several_processes_have_no_named_owner() {
     let alone = Consumption { elapsed: ms(1000), user: ms(950), ..reader() };
     assert_eq!(limited_by(&alone).what, "cpu");
     let verdict = limited_by(&Consumption { several: true, ..alone });
@@ -286,7 +286,7 @@ fn of_several_processes_no_owner_is_named() {
 }
 
 #[test]
-fn two_programs_wait_for_each_others_requests() {
+fn two_programs_on_one_device_wait_for_each_other() {
     let used = two_on_one_device();
     let Owners { device_service, device_queue, rest, .. } = owners(&used);
     // Together they were blocked for 2958 ms. The device cannot have worked for more than 1896 ms of them.
@@ -295,7 +295,7 @@ fn two_programs_wait_for_each_others_requests() {
 }
 
 #[test]
-fn what_nothing_explains_is_a_used_up_quotas() {
+fn unexplained_time_belongs_to_an_exhausted_quota() {
     let Owners { quota, rest, .. } = owners(&read_throttle());
     assert_eq!((quota, rest), (ms(1529 - 15 - 47), Nanos::ZERO));
     let Owners { quota, rest, .. } = owners(&hidden_read_throttle());
@@ -303,7 +303,7 @@ fn what_nothing_explains_is_a_used_up_quotas() {
 }
 
 #[test]
-fn an_owner_that_was_not_seen_is_not_there() {
+fn unobserved_owners_are_not_listed() {
     let named = |used: Consumption| where_it_went(&used).into_keys().collect::<Vec<_>>().join(" ");
     assert!(named(cpu_quota()).contains("quota ready"));
     assert!(!named(hidden_read_throttle()).contains("quota"));
@@ -312,14 +312,14 @@ fn an_owner_that_was_not_seen_is_not_there() {
 }
 
 #[test]
-fn who_changes_nothing_waits_for_no_flush() {
+fn read_only_programs_have_no_flush_time() {
     let used = Consumption { elapsed: ms(1000), flush: Some(ms(600)), ..reader() };
     assert_eq!(owners(&used).flush, Nanos::ZERO);
     assert_eq!(owners(&Consumption { writes: true, ..used }).flush, ms(600));
 }
 
 #[test]
-fn what_is_held_back_is_known_only_at_the_ends() {
+fn dirty_throttling_is_known_only_at_the_extremes() {
     let blocked = Some(ms(700));
     assert_eq!(held_back(blocked, (100, 1000), (0, 1 << 20)), Some(Nanos::ZERO));
     assert_eq!(held_back(blocked, (1000, 1000), (0, 1 << 20)), blocked);
@@ -330,7 +330,7 @@ fn what_is_held_back_is_known_only_at_the_ends() {
 }
 
 #[test]
-fn the_tightest_limit_counts() {
+fn the_tightest_quota_counts() {
     let limits = [(50, Some(100)), (10, Some(10)), (7, None)];
     assert_eq!(allowance(&limits, ms(1000)), Some(1.0));
     assert_eq!(allowance(&limits, ms(2000)), Some(0.5));
@@ -381,7 +381,7 @@ proptest! {
     }
 
     #[test]
-    fn a_verdict_is_always_one_of_the_words(used in anything()) {
+    fn verdicts_are_known_words(used in anything()) {
         let words = ["cpu", "device", "latency", "flush", "dirty throttle", "quota", "memory", "n.m."];
         let verdict = limited_by(&used);
         prop_assert!(words.contains(&verdict.what.as_str()), "{:?}", verdict);
@@ -391,7 +391,7 @@ proptest! {
     /// The same bottlenecks on a machine with more load: the programs wait for processors, the clock tick misses more
     /// of the device's work, threads of other programs compute, and other programs flush now and then.
     #[test]
-    fn noise_makes_no_verdict_wrong(
+    fn noise_does_not_make_verdicts_wrong(
         which in 0..MADE.len(),
         waiting in 0.0..0.8_f64,
         missed in 0.3..1.0_f64,

@@ -96,7 +96,7 @@ fn is_faster(judged: &Judged) -> bool {
 }
 
 #[test]
-fn equal_setups_are_told_apart_as_often_as_the_confidence_says() {
+fn equal_setups_differ_as_often_as_the_confidence_predicts() {
     for most in [6, 8, 12, 20] {
         let false_ones = percent("equal, said to be faster", most, 1.0, is_faster);
         assert!(can_be(false_ones, (4.0, 6.0)), "{false_ones} % with {most} pairs");
@@ -104,19 +104,19 @@ fn equal_setups_are_told_apart_as_often_as_the_confidence_says() {
 }
 
 #[test]
-fn a_twentieth_is_found_within_twenty_pairs() {
+fn a_difference_of_5_percent_is_found_within_20_pairs() {
     let found = percent("5 % faster, found", 20, 1.05, |judged| judged.verdict == Decision::SecondFaster);
     assert!(found >= 90.0, "{found} %");
 }
 
 #[test]
-fn equal_setups_are_said_to_be_the_same_within_thirty_rounds() {
+fn equal_setups_are_judged_equal_within_30_rounds() {
     let same = percent("equal, said to be the same", 30, 1.0, |judged| judged.verdict == Decision::Same);
     assert!(same >= 90.0, "{same} %");
 }
 
 #[test]
-fn a_fiftieth_is_no_reason_to_choose() {
+fn a_difference_of_2_percent_does_not_matter() {
     for most in [6, 20, 30] {
         let reasons = percent("2 % faster, a reason to choose", most, 1.02, |judged| judged.matters);
         assert!(reasons == 0.0, "{reasons} % with {most} pairs");
@@ -128,7 +128,7 @@ fn a_fiftieth_is_no_reason_to_choose() {
 
 /// Ten programs are equal on both setups: at most one in twenty runs finds one that is faster.
 #[test]
-fn many_programs_find_no_more_by_chance_than_one() {
+fn ten_programs_find_no_more_by_chance_than_one() {
     let times = times() / 4;
     let finds = |run: &usize| {
         let rounds = |program: usize| {
@@ -147,7 +147,7 @@ fn many_programs_find_no_more_by_chance_than_one() {
 
 /// Two series with equal means, for several lengths and spreads.
 #[test]
-fn equal_setups_that_were_apart_are_told_apart_no_more_often() {
+fn unpaired_equal_setups_differ_no_more_often() {
     let times = times();
     for setups in [
         [(LEAST_APART, COMMON); 2],
@@ -164,7 +164,7 @@ fn equal_setups_that_were_apart_are_told_apart_no_more_often() {
 
 /// All cells of two runs are equal: at most one in twenty such comparisons finds one that is faster.
 #[test]
-fn many_programs_apart_find_no_more_by_chance_than_one() {
+fn ten_unpaired_programs_find_no_more_by_chance_than_one() {
     let times = times() / 4;
     let finds = |run: &usize| {
         let programs = (0..10).map(|program| apart((10 * run + program) as u64, 1.0, [(LEAST_APART, COMMON); 2]));
@@ -176,7 +176,7 @@ fn many_programs_apart_find_no_more_by_chance_than_one() {
 }
 
 #[test]
-fn on_a_quiet_machine_a_tenth_is_found_in_eight_rounds_and_equal_ones_are_the_same_in_twenty() {
+fn quiet_machines_show_10_percent_in_8_and_equality_in_20_rounds() {
     let times = times() / 4;
     let said = |factor: f64, rounds: usize, verdict: Decision| {
         let is_said = |seed: &usize| judged(&apart(*seed as u64, factor, [(rounds, OWN); 2])).verdict == verdict;
