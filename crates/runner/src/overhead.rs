@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_code_costs_more_where_operations_are_timed_and_nothing_is_told_of_rings_and_pauses() {
+    fn our_overhead_grows_with_timing_and_is_unknown_for_rings() {
         let mut phase = Classic::Read8192.program(1 << 30).phases.remove(0);
         // On a busy machine, one attempt may be disturbed.
         let least = |timed| (0..10).filter_map(|_| own_ns(&phase, timed)).fold(f64::INFINITY, f64::min);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn timing_costs_something_and_less_than_a_disk() {
+    fn timing_an_operation_costs_less_than_100_us() {
         // On a busy machine, one attempt may be disturbed.
         let least = (0..10).map(|_| per_op_ns()).fold(f64::INFINITY, f64::min);
         assert!((0.0..100_000.0).contains(&least), "{least}");

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_leaves_intervals_in_which_nothing_returned() {
+    fn a_stall_leaves_intervals_without_completions() {
         let mut recorder = Timed::new(Unit::of(OpKind::Read));
         // The first interval begins with the stream, not with its first unit, so that concurrent programs have the same
         // intervals.
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_enough_once_the_time_since_it_began_is_over() {
+    fn a_recorder_has_enough_once_its_time_is_over() {
         let mut recorder = Timed::new(Unit::of(OpKind::Read)).within(Some(Nanos::from_millis(300)));
         recorder.begin(at(100));
         hear(&mut recorder, &[(105, 110), (110, 399)]);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_mix_each_op_is_a_unit() {
+    fn each_op_of_a_mix_is_a_unit() {
         let mut recorder: Timed<Virtual> = Timed::new(Unit::either(OpKind::Read, OpKind::Write));
         hear(&mut recorder, &[(0, 3)]);
         recorder.record(&Op::Write { handle: Handle::new(0), length: 512 }, at(3), at(10), Ok(512));
