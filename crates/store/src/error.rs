@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_may_not_be_used_is_a_refusal() {
+    fn missing_rights_to_the_database_are_a_refusal() {
         let io = |action, number| StoreError::io(action, Path::new("x"), io::Error::from_raw_os_error(number));
         // Numbers from errno.h: EACCES, EROFS, ENOSPC, EIO.
         for (number, status) in [(13, Exit::Refused), (30, Exit::Refused), (28, Exit::Failed), (5, Exit::Failed)] {

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_a_lot_and_the_day() {
+    fn a_run_id_has_random_letters_and_the_day() {
         // 2026-11-21 12:00 UTC.
         let noon = 1_795_262_400.0;
         assert_eq!(name(&[0, 255, 29, 30, 31], noon), "2z23-261121");
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_nearly_typed_is_offered() {
+    fn similar_run_ids_are_suggested() {
         let names = ["k3fw-261120", "k4fw-261121", "zz22-261121"].map(str::to_owned);
         assert_eq!(near("k3fv", &names), ["k3fw-261120", "k4fw-261121"]);
         assert_eq!(near("K3FW", &names), ["k3fw-261120", "k4fw-261121"]);

@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_fails_changes_nothing() {
+    fn failed_migration_steps_change_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("store.sqlite");
         let (store, run) = with_a_run(&path);
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn without_room_nothing_is_lost() {
+    fn a_full_disk_loses_no_stored_data() {
         let folder = tempfile::tempdir().expect("a folder");
         let (mut store, run) = with_a_run(&folder.path().join("store.sqlite"));
         let pages: i64 = store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).expect("pages");
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_can_be_read_by_its_owner_only() {
+    fn new_databases_are_readable_by_their_owner_only() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a/b/store.sqlite");
         assert!(matches!(Store::open(&path, None), Err(StoreError::NoFolder(_))));

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_lies_where_its_user_keeps_data() {
+    fn the_default_path_is_in_the_data_folder_of_the_user() {
         let place = |surroundings: &Surroundings| default_place(surroundings).map(|path| path.display().to_string());
         let own = "/root/.local/share/diskperf/store.sqlite";
         let marys = "/home/mary/.local/share/diskperf/store.sqlite";
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn under_sudo_it_belongs_to_the_calling_user() {
+    fn the_store_belongs_to_the_calling_user_under_sudo() {
         let owner = |sudo| surroundings(None, None, sudo).owner();
         assert_eq!(owner(Some(("1000", "1001"))), Some(Owner { user: 1000, group: 1001 }));
         assert_eq!([owner(None), owner(Some(("0", "0"))), owner(Some(("mary", "mary")))], [None; 3]);

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_the_first_schema_has_no_request() {
+    fn runs_of_the_first_schema_have_no_request() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("store.sqlite");
         let old = Store::open_as(&path, None, &STEPS[..1]).expect("a store");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_read_as_it_was_written() {
+    fn requests_are_read_back_unchanged() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut store = Store::open(&folder.path().join("store.sqlite"), None).expect("a store");
         let request = Some("{\"size\":8192}");

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_step_can_be_taken_and_the_first_names_us() {
+    fn all_migrations_are_valid_and_the_first_sets_our_id() {
         migrations(STEPS).validate().expect("each step is SQL");
         let mut connection = Connection::open_in_memory().expect("memory");
         migrations(STEPS).to_latest(&mut connection).expect("each step is SQL");

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_changed_letter_is_noticed() {
+    fn a_changed_letter_breaks_the_seal() {
         let sealed = Sealed::of(&vec![1.5, 2.5]);
         assert_eq!(sealed.text, "[1.5,2.5]");
         let changed = Sealed { text: "[1.5,3.5]".to_owned(), fnv: sealed.fnv };

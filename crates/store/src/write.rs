@@ -303,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_come_back_byte_by_byte() {
+    fn command_words_are_read_back_byte_by_byte() {
         for words in [&[][..], &[""], &["diskperf", "", "a b"], &["\u{e9}"]] {
             let words: Vec<OsString> = words.iter().map(OsString::from).collect();
             assert_eq!(split(&joined(&words)), words);

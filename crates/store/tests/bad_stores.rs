@@ -27,7 +27,7 @@ fn refused(path: &Path) -> StoreError {
 }
 
 #[test]
-fn another_file_is_foreign() {
+fn files_that_are_not_databases_are_foreign() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store.sqlite");
     for (bytes, words) in
@@ -52,7 +52,7 @@ fn the_database_of_another_program_is_foreign() {
 }
 
 #[test]
-fn a_newer_store_is_left_alone() {
+fn a_newer_store_is_refused_unchanged() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store.sqlite");
     drop(Store::open(&path, None).expect("a store"));
@@ -64,7 +64,7 @@ fn a_newer_store_is_left_alone() {
 }
 
 #[test]
-fn a_store_that_is_not_there_is_made_only_to_write() {
+fn a_missing_store_is_created_only_for_writing() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store.sqlite");
     assert!(matches!(Store::open_to_read(&path), Err(StoreError::Missing(_))));
@@ -73,7 +73,7 @@ fn a_store_that_is_not_there_is_made_only_to_write() {
 }
 
 #[test]
-fn another_process_that_keeps_it_locked_is_named_as_the_reason() {
+fn a_lock_of_another_process_is_named_as_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store.sqlite");
     let mut store = Store::open(&path, None).expect("a store");
@@ -104,7 +104,7 @@ fn any_document() -> Document {
 
 /// Damaged bits are detected, or are in unused bytes.
 #[test]
-fn a_damaged_store_never_tells_another_story() {
+fn damage_to_a_store_never_changes_results_unnoticed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store.sqlite");
     let document = any_document();

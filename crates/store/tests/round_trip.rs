@@ -23,7 +23,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_document_comes_back_as_it_was(document in documents(), planned in documents()) {
+    fn documents_are_read_back_unchanged(document in documents(), planned in documents()) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("store.sqlite");
         let mut store = Store::open(&path, None).expect("a store");
@@ -36,7 +36,7 @@ proptest! {
     }
 
     #[test]
-    fn executions_come_back_in_the_order_in_which_they_ran(
+    fn executions_are_read_back_in_the_order_they_ran(
         texts in proptest::collection::vec(any::<String>(), 1..8),
     ) {
         let folder = tempfile::tempdir().expect("a folder");
@@ -67,7 +67,7 @@ proptest! {
 }
 
 #[test]
-fn a_run_is_found_by_its_name_or_what_of_it_is_enough() {
+fn a_run_is_found_by_its_id_or_a_unique_prefix() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut store = Store::open(&folder.path().join("store.sqlite"), None).expect("a store");
     assert!(matches!(store.find("last"), Err(StoreError::UnknownRun { .. })));
@@ -93,7 +93,7 @@ fn a_run_is_found_by_its_name_or_what_of_it_is_enough() {
 }
 
 #[test]
-fn only_who_holds_a_run_writes_to_it() {
+fn only_the_holder_of_a_run_writes_to_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut store = Store::open(&folder.path().join("store.sqlite"), None).expect("a store");
     let run = begin(&mut store, &common::info(), &[], "first");

@@ -26,7 +26,7 @@ fn save(store: &mut Store, run: &str, round: u32) {
 }
 
 #[test]
-fn several_make_one_store_and_write_to_it() {
+fn several_writers_create_and_share_one_store() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store.sqlite");
     let write = || {
@@ -79,7 +79,7 @@ fn runs_are_deleted_together_or_not_at_all() {
 /// The child process of the next test: writes until it is killed, and prints what it has stored.
 #[test]
 #[ignore = "runs in a process of its own"]
-fn child_writes_until_it_is_killed() {
+fn child_writes_until_killed() {
     let path = env::var_os(STORE).expect("a store");
     println!("begins");
     let mut store = Store::open(Path::new(&path), None).expect("a store");
@@ -92,13 +92,13 @@ fn child_writes_until_it_is_killed() {
 }
 
 #[test]
-fn who_is_killed_loses_nothing_that_was_stored() {
+fn a_killed_writer_loses_no_stored_data() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store.sqlite");
     let mut saved = 0;
     for attempt in 0..20 {
         let mut child = Command::new(env::current_exe().expect("our path"))
-            .args(["--ignored", "--exact", "--nocapture", "child_writes_until_it_is_killed"])
+            .args(["--ignored", "--exact", "--nocapture", "child_writes_until_killed"])
             .env(STORE, &path)
             .stdout(Stdio::piped())
             .spawn()
