@@ -103,7 +103,7 @@ fn explained(cell: Cell) -> String {
 }
 
 #[test]
-fn each_owner_has_a_bar_and_all_sum_to_the_elapsed_time() {
+fn every_owner_has_a_bar_and_all_sum_to_the_elapsed_time() {
     let text = explained(cell());
     // 0.9 + 0.0123 + 0.1877 + 0.3 + 0.1 s; the part with the largest remainder is rounded up.
     let parts = [
@@ -136,7 +136,7 @@ fn each_owner_has_a_bar_and_all_sum_to_the_elapsed_time() {
 }
 
 #[test]
-fn what_was_not_measured_has_its_reason_and_no_bars() {
+fn unmeasured_cells_have_a_reason_and_no_bars() {
     let reason = Some("the program failed: no space".to_owned());
     let text = explained(Cell {
         measured: false,
@@ -152,27 +152,27 @@ fn what_was_not_measured_has_its_reason_and_no_bars() {
 }
 
 #[test]
-fn what_cannot_be_told_says_so() {
+fn unknown_bottlenecks_are_printed_as_not_measured() {
     let limit = LimitedBy { what: "n.m.".to_owned(), evidence: "60 % unexplained".to_owned() };
     assert!(explained(Cell { limited_by: Some(limit), ..cell() }).contains("bottleneck: n.m. (60 % unexplained)"));
     assert!(explained(Cell { limited_by: None, ..cell() }).contains("bottleneck: n.m.\n"));
 }
 
 #[test]
-fn times_that_are_not_those_of_the_rounds_are_noticed() {
+fn times_that_differ_from_the_rounds_are_noticed() {
     assert!(!explained(cell()).contains("changed after the run"));
     let text = explained(Cell { time: time(&[("user", 1_000_000_000)]), ..cell() });
     assert!(text.contains("the rounds took 1.500000 s and the breakdown has 1.000000 s"), "{text}");
 }
 
 #[test]
-fn a_simulated_cell_has_the_same_shape() {
+fn simulated_cells_have_the_same_layout() {
     let text = explained(Cell { provenance: Provenance::Simulated, ..cell() });
     assert!(text.contains("read_8192 on here, simulated: 85.0 MiB/s*") && text.contains("60.0 %"), "{text}");
 }
 
 #[test]
-fn other_programs_read_every_nanosecond() {
+fn the_csv_contains_every_nanosecond() {
     let document = document(vec![cell(), Cell { measured: false, reason: Some("no, not".to_owned()), ..cell() }]);
     let cells: Vec<&Cell> = document.cells.iter().collect();
     let text = csv(&cells);
@@ -185,7 +185,7 @@ fn other_programs_read_every_nanosecond() {
 }
 
 #[test]
-fn a_page_gets_a_row_per_cell() {
+fn markdown_has_a_row_per_cell() {
     let document = document(vec![cell(), Cell { measured: false, reason: Some("a | b".to_owned()), ..cell() }]);
     let text = markdown(&document, &document.cells.iter().collect::<Vec<_>>());
     let rows: Vec<&str> = text.lines().collect();

@@ -66,7 +66,7 @@ fn every_clock_and_every_state_is_explained() {
 }
 
 #[test]
-fn every_limit_and_every_owner_is_explained_and_no_other() {
+fn exactly_the_limits_and_owners_are_explained() {
     let printed = |topic: Topic| topic.entries().iter().map(|entry| entry.word).collect::<BTreeSet<_>>();
     assert_eq!(printed(Topic::Limit), Limit::ALL.map(Limit::name).into());
     assert_eq!(printed(Topic::Owner), OWNERS.into());
@@ -85,7 +85,7 @@ fn every_limit_and_every_owner_is_explained_and_no_other() {
 }
 
 #[test]
-fn thresholds_are_those_of_the_code() {
+fn explained_thresholds_match_the_code() {
     let when = |mark: &str| Topic::Mark.entry(mark).expect("an entry").when;
     assert!(when("few").contains(&format!("{:.0} %", 100.0 * AGREEMENT)));
     assert!(when("uneven").contains(&format!("{:.0} %", 100.0 * OVERLAP)));
@@ -97,7 +97,7 @@ fn thresholds_are_those_of_the_code() {
 }
 
 #[test]
-fn an_entry_says_all_it_should_and_a_word_stands_once_in_its_topic() {
+fn entries_are_complete_and_words_unique_in_their_topic() {
     for topic in Topic::ALL {
         let mut seen = BTreeSet::new();
         for entry in topic.entries() {
@@ -115,7 +115,7 @@ fn an_entry_says_all_it_should_and_a_word_stands_once_in_its_topic() {
 }
 
 #[test]
-fn lines_are_short_and_lose_no_word() {
+fn lines_are_wrapped_without_losing_words() {
     for topic in Topic::ALL {
         for entry in topic.entries() {
             let text = glossary::text(topic, entry, Page::ENDLESS);
@@ -134,7 +134,7 @@ fn lines_are_short_and_lose_no_word() {
 }
 
 #[test]
-fn words_are_found_however_they_are_spelled() {
+fn words_are_found_in_any_spelling() {
     let topics = |word: &str| glossary::find(word).into_iter().map(|(topic, _)| topic).collect::<Vec<_>>();
     assert_eq!(topics("MEMORY"), [Topic::Mark, Topic::Limit]);
     assert_eq!(topics("data_durable"), [Topic::Clock]);

@@ -96,7 +96,7 @@ fn embedded<'a>(page: &'a str, id: &str) -> &'a str {
 }
 
 #[test]
-fn the_page_is_well_formed_and_asks_nobody_for_anything() {
+fn the_page_is_well_formed_and_loads_nothing() {
     let page = page_of(&[&quick()]);
     let text = text_of(&page);
     for words in ["quick on .", "1,500 MiB/s", "diskperf run quick .", "sequential I/O", "Notes"] {
@@ -113,7 +113,7 @@ fn the_page_is_well_formed_and_asks_nobody_for_anything() {
 }
 
 #[test]
-fn the_document_is_taken_out_of_the_page_as_it_was() {
+fn the_embedded_document_is_read_back_unchanged() {
     let document = quick();
     let page = page_of(&[&document]);
     let again: Document = serde_json::from_str(embedded(&page, "document")).expect("a document");
@@ -125,7 +125,7 @@ fn the_document_is_taken_out_of_the_page_as_it_was() {
 }
 
 #[test]
-fn a_page_of_three_targets_in_ten_rounds_is_small_and_says_what_it_leaves_out() {
+fn a_page_of_three_targets_is_small_and_names_omissions() {
     let mut document = on_targets(&["ext4", "xfs", "btrfs"]);
     let page = page_of(&[&document]);
     assert!(page.len() <= LARGEST, "{} bytes", page.len());
@@ -156,7 +156,7 @@ fn between<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
 }
 
 #[test]
-fn a_run_begins_with_a_card_for_each_figure_that_most_people_ask_for() {
+fn a_run_begins_with_six_cards_of_common_figures() {
     let document = quick();
     let page = page_of(&[&document]);
     let cards = between(&page, "<ul class=\"cards\">", "</ul>");
@@ -185,7 +185,7 @@ fn a_choice_begins_with_a_sentence_and_a_row_for_each_test() {
 }
 
 #[test]
-fn a_lead_says_no_more_than_the_comparisons() {
+fn the_lead_states_only_what_the_comparisons_show() {
     let lead = |change: fn(&mut stats::Comparison)| {
         let mut document = tuned();
         let choice = document.run.choice.as_mut().expect("a choice");
@@ -203,7 +203,7 @@ fn a_lead_says_no_more_than_the_comparisons() {
 }
 
 #[test]
-fn requirements_pass_fail_or_are_not_known_and_prices_are_those_stored() {
+fn requirements_pass_fail_or_are_unknown_and_prices_are_shown() {
     let mut document = tuned();
     let choice = document.run.choice.as_mut().expect("a choice");
     for (target, met) in [("usual", Some(true)), ("ahead", None)] {
@@ -228,7 +228,7 @@ fn requirements_pass_fail_or_are_not_known_and_prices_are_those_stored() {
 }
 
 #[test]
-fn long_names_are_letters_in_tables_and_charts_and_whole_in_the_key() {
+fn long_names_are_abbreviated_and_complete_in_the_key() {
     const LONG: &str = "/mnt/a-name-that-no-column-has-room-for";
     let mut document = tuned();
     let text = serde_json::to_string(&document).expect("plain data").replace("\"ahead\"", &format!("\"{LONG}\""));
@@ -243,7 +243,7 @@ fn long_names_are_letters_in_tables_and_charts_and_whole_in_the_key() {
 }
 
 #[test]
-fn runs_of_one_preset_share_a_chart_and_others_do_not() {
+fn only_runs_of_one_preset_share_a_chart() {
     let (first, mut second) = (quick(), quick());
     second.run.started_unix_s += 1.0;
     let chart = |second: &Document| {
@@ -256,7 +256,7 @@ fn runs_of_one_preset_share_a_chart_and_others_do_not() {
 }
 
 #[test]
-fn every_mark_has_its_footnote_from_the_glossary() {
+fn every_mark_has_a_footnote_from_the_glossary() {
     let mut document = quick();
     for (cell, code) in document.cells.iter_mut().zip([
         MarkCode::Cache,
@@ -281,7 +281,7 @@ fn every_mark_has_its_footnote_from_the_glossary() {
 }
 
 #[test]
-fn names_that_others_chose_are_no_part_of_the_page() {
+fn names_are_escaped_in_the_page() {
     const NAME: &str = "</script><script>alert(1)</script>\"'><img src=x onerror=y>&lt;\u{1b}[2J\n<!--";
     let mut document = quick();
     document.run.host = NAME.to_owned();
@@ -317,7 +317,7 @@ fn names_that_others_chose_are_no_part_of_the_page() {
 
 /// The tables of 1983: under each printed figure are the simulated one and its error.
 #[test]
-fn published_figures_stand_beside_simulated_ones() {
+fn published_figures_are_next_to_simulated_ones() {
     let cell = |test: &str, drives: u32, published: Published| Comparison {
         table: "T2".to_owned(),
         file_system: "8K/1K".to_owned(),
@@ -362,7 +362,7 @@ fn published_figures_stand_beside_simulated_ones() {
 }
 
 #[test]
-fn a_page_of_very_many_results_says_what_it_leaves_out() {
+fn pages_of_very_many_results_name_omissions() {
     let mut document = quick();
     let cell = document.cells[0].clone();
     let cells = |count: u64| -> Vec<Cell> {

@@ -45,7 +45,7 @@ fn a_remark_is_shown_once_in_text_markdown_and_html() {
 }
 
 #[test]
-fn a_remark_names_its_target_where_there_are_several() {
+fn a_remark_names_its_target_if_there_are_several() {
     let [_, mut document] = recorded();
     let target = document.run.targets[1].name.clone();
     let kind = RemarkKind::Repeated;
