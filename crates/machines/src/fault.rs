@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_near_word_is_offered() {
+    fn only_similar_names_are_suggested() {
         let known = ["drive.rpm", "drive.heads"];
         assert_eq!(nearest("drive.rmp", &known).as_deref(), Some("drive.rpm"));
         assert_eq!(nearest("bus.width", &known), None);
