@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_ring_the_depth_is_one_unless_the_ring_was_asked_for() {
+    fn depth_is_one_without_io_uring_unless_it_was_requested() {
         let no_ring = Some("io_uring is forbidden");
         let (queue, warning) = decided("randread --iodepth 32", no_ring).expect("plain calls");
         assert_eq!(queue, Queue::InTurn);

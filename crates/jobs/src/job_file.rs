@@ -313,7 +313,7 @@ mod tests {
     const SAMPLE: &str = include_str!("../samples/job.toml");
 
     #[test]
-    fn the_keys_of_a_file_are_read() {
+    fn the_keys_of_a_job_file_are_read() {
         let job = read(SAMPLE).expect("a job");
         assert_eq!((job.rounds, job.budget, job.seed), (Some(3), Some(Nanos::from_secs(120)), Some(7)));
         assert_eq!(job.targets, ["sim:flat"]);
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_has_its_place() {
+    fn errors_in_job_files_have_line_and_column() {
         let load = |keys: &str| format!("[[load]]\npattern = 'randread'\n{keys}\n");
         for (text, said, hint) in [
             ("rounds = ", "x:1:10: ", "the file is TOML"),
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_has_the_warnings_of_its_workloads() {
+    fn a_job_collects_the_warnings_of_its_workloads() {
         let deep = "[[load]]\npattern = 'randread'\niodepth = 32\n";
         let text = Source::new("x", format!("{deep}{deep}name = 'b'\n[[load]]\npattern = 'read'\n"));
         let job = |no_ring: Option<&str>| {
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_a_target_has_its_place() {
+    fn target_errors_have_line_and_column() {
         let job = read(SAMPLE).expect("a job");
         let error = job.at_targets("not here", "create it").expect("targets");
         assert_eq!(error.to_string(), "x:1:1: targets: not here");

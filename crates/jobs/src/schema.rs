@@ -54,7 +54,7 @@ mod tests {
     use crate::source_span::Source;
 
     #[test]
-    fn the_schema_has_the_keys_of_a_job_file() {
+    fn the_schema_lists_all_keys_of_a_job_file() {
         let schema = schema().to_value();
         let names = |value: &Value| -> BTreeSet<String> {
             value["properties"].as_object().expect("keys").keys().cloned().collect()

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_cut_around_the_place() {
+    fn long_lines_are_cut_around_the_span() {
         let span = Source::new("x", "x".repeat(1000) + "y" + &"z".repeat(1000)).span(1000..1001);
         let [line, mark] = span.excerpt();
         assert_eq!((line.chars().count(), mark.find('^')), (4 + SHOWN, line.find('y')));

@@ -223,7 +223,7 @@ mod tests {
         /// A mix is derived from its own requests. A tenth of them is uniform: otherwise the span would be the hot part
         /// only.
         #[test]
-        fn a_mix_is_found_again(
+        fn a_mix_is_recovered_from_its_trace(
             reads in 0u16..=1000,
             hot in 0u16..=1000,
             near in 0u16..=500,
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_alone_are_a_mix_and_no_requests_are_not() {
+    fn a_mix_needs_at_least_one_request() {
         let one = |reads| Request { at: 7, sector: 3, sectors: 8, reads };
         let derived = |reads| Derived::new(&trace(vec![one(reads)])).map(|derived| derived.mix.to_string());
         assert_eq!(derived(false), Ok("sizes=4KiB:1,reads=0".to_owned()));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_the_mix_leaves_out_are_counted() {
+    fn sizes_left_out_of_the_mix_are_counted() {
         let all = (1..=20u32).flat_map(|sectors| {
             let count = if sectors == 20 { 1 } else { 2 };
             (0..count).map(move |at| Request { at, sector: 0, sectors, reads: true })

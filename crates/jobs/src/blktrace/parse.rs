@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn without_queued_requests_issued_ones_count() {
+    fn issued_requests_count_if_none_are_queued() {
         let issued: String =
             EXAMPLE.lines().filter(|line| !line.contains(" Q ")).map(|line| format!("{line}\n")).collect();
         let trace = trace(&issued).expect("a trace");
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_line_has_its_number() {
+    fn an_invalid_line_is_reported_with_its_number() {
         let good = "8,0 1 1 0.000000000 697 Q R 223490 + 8 [x]";
         assert_eq!(trace(good).map(|trace| trace.requests.len()), Ok(1));
         for bad in [

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_inherits_what_global_sections_before_it_set() {
+    fn a_section_inherits_settings_of_earlier_global_sections() {
         let text = "; a fio job\n[global]\nbs=4k\n  rw = read ; or write\n[a]\nbs=8k # larger\ngroup_reporting\n\
                     [global]\r\nbs=1k\n[a]\n\tdirect=1\r\n";
         let expected = [("a", "bs=8k rw=read group_reporting=-"), ("a", "bs=1k rw=read direct=1")];
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_has_its_place() {
+    fn errors_in_fio_jobs_have_line_and_column() {
         for (text, said) in [
             ("bs=4k\n[a]", "x:1:1: an option before the first section"),
             ("[a]\n[b\n", "x:2:1: this section has no ]"),

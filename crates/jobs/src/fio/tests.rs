@@ -52,7 +52,7 @@ fn imported_jobs_are_the_same_after_export_and_import() {
 }
 
 #[test]
-fn a_section_means_what_it_means_in_fio() {
+fn sections_have_the_same_meaning_as_in_fio() {
     let (job, differences) = imported(
         "[global]\nioengine=libaio\niodepth=16\ndirect=1\nsize=1g\nruntime=30\n[a b]\nrw=randread\nbs=4k,8k\n\
          [a b]\nstonewall\nrw=randwrite\nbs=4k,8k\nkb_base=1000\nnumjobs=4\nrate_iops=100\nrate_process=poisson\n\
@@ -74,7 +74,7 @@ fn a_section_means_what_it_means_in_fio() {
 }
 
 #[test]
-fn defaults_of_fio_are_written_out() {
+fn fio_defaults_are_written_out() {
     let (job, differences) = imported("[x]\nsize=8m\n[y]\nstonewall\nrw=randrw\niodepth=4\nfilename=/dev/sdz\n");
     let expected = "[[load]]\nname = 'x'\npattern = 'read'\nbs = '4KiB'\ntime = '3600s'\nengine = 'posix'\n\
                     size = '8MiB'\n[[load]]\nname = 'y'\npattern = 'randrw'\nbs = '4KiB'\ntime = '2s'\nreads = 50\n\
@@ -112,7 +112,7 @@ fn commits_strides_and_bandwidths_are_converted() {
 
 /// fio has a rate of reads, and one of writes.
 #[test]
-fn the_rate_of_a_mix_is_the_sum_of_both() {
+fn the_rate_of_a_mix_is_the_sum_of_read_and_write_rates() {
     for (fio, rate) in [("70,30", 100), ("100", 200), ("40,", 80)] {
         let (job, _) = imported(&format!("[a]\nrw=randrw\nsize=8m\nrate_iops={fio}\nrwmixread=70\n"));
         assert_eq!(job.loads[0].spec.rate, Some(rate), "{fio}");
@@ -149,7 +149,7 @@ fn unsupported_sections_are_left_out_or_refused() {
 }
 
 #[test]
-fn options_that_fio_lacks_are_listed() {
+fn options_unknown_to_fio_are_listed() {
     let job = "targets = ['.']\nrounds = 3\nbudget = '1min'\nseed = 5\n[[load]]\nname = 'global'\n\
                pattern = 'randread'\ntime = '1500ns'\nrate = 100\njobs = 3\n";
     let exported = export(&self::job(job).expect("a job"));

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn times_without_a_unit_have_that_of_their_option() {
+    fn times_without_a_unit_use_the_unit_of_their_option() {
         const SECOND: u64 = 1_000_000_000;
         assert_eq!(nanos("10", SECOND), Some(10 * SECOND));
         assert_eq!(nanos("10", 1_000), Some(10_000));
