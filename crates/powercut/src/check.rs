@@ -61,7 +61,7 @@ mod tests {
     use crate::ledger::Note;
 
     #[test]
-    fn what_file_systems_say_of_damage_is_no_error_of_the_test() {
+    fn file_system_damage_is_not_a_test_error() {
         // The numbers of EIO, EBADMSG and EUCLEAN, then EACCES.
         for (number, expected) in [(5, true), (74, true), (117, true), (13, false)] {
             assert_eq!(is_damage(&io::Error::from_raw_os_error(number)), expected, "{number}");
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_missing_and_what_ends_early_is_torn() {
+    fn absent_files_are_missing_and_short_ones_torn() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let (records, bounds) = (Records { seed: 3 }, Bounds { records: 4 });
         let mut ledger = Ledger::default();

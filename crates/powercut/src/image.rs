@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_control_the_test_has_failed() {
+    fn the_test_fails_without_a_control() {
         let no_rights = TuningFault::NoQueue("loop0".to_owned());
         let error = without_control(PowerCutError::Tuning(no_rights));
         let PowerCutError::Verify(fault @ VerifyFault::NoControl(_)) = error else { panic!("{error}") };

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_is_read() {
+    fn printed_notes_are_read_back() {
         let log = Log::parse(&text(&NOTES)).expect("a log");
         assert_eq!((log.seed, log.records, log.folder.as_str()), (9, 4, "folder"));
         let promises: Vec<_> = log.ledger.promises().collect();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_back_later_is_not_asked_for() {
+    fn promises_retired_later_are_not_checked() {
         let mut before = Ledger::default();
         NOTES[..3].iter().for_each(|note| before.note(*note));
         let mut after = before.clone();
@@ -197,13 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn all_can_be_taken_back() {
+    fn all_promises_can_be_retired() {
         let text = text(&[&NOTES[..3], &Note::all_retired()].concat());
         assert_eq!(Log::parse(&text).expect("a log").ledger.promises().count(), 0);
     }
 
     #[test]
-    fn a_line_that_does_not_end_is_none() {
+    fn incomplete_last_lines_are_ignored() {
         let whole = text(&NOTES[..2]);
         for cut in 0..whole.len() {
             let read = Log::parse(&whole[..cut]).map(|log| log.ledger.promises().count());
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_refused() {
+    fn invalid_logs_are_refused() {
         for text in [
             "",
             "\n",

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_acknowledged_is_intact_and_what_was_on_its_way_may_be_there() {
+    fn acknowledged_and_newer_versions_are_intact() {
         assert_eq!(judged(&of(5)), Verdict::Intact);
         assert_eq!(judged(&of(6)), Verdict::Intact);
         assert_eq!(judged(&mixed(7, &of(6), &of(5))), Verdict::Intact);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_version_is_stale_and_part_of_one_is_torn() {
+    fn older_versions_are_stale_and_partial_ones_torn() {
         assert_eq!(judged(&of(4)), Verdict::Stale);
         assert_eq!(judged(&mixed(31, &of(5), &of(4))), Verdict::Torn);
         assert_eq!(judged(&mixed(1, &of(4), &of(3))), Verdict::Torn);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nothing_of_it_is_missing() {
+    fn records_without_any_matching_byte_are_missing() {
         assert_eq!(judged(&[]), Verdict::Missing);
         assert_eq!(judged(&vec![0; RECORD]), Verdict::Missing);
         assert_eq!(judged(&RECORDS.bytes(Kind::Overwrite, 4, 5)), Verdict::Missing);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_counts() {
+    fn one_changed_byte_makes_a_record_torn() {
         for at in [0, 8, 15, 16, 511, 512, RECORD - 1] {
             let mut bytes = of(5);
             bytes[at] ^= 1;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_have_names_of_their_own() {
+    fn kinds_are_found_by_their_names() {
         assert!(Kind::ALL.into_iter().all(|kind| Kind::named(kind.name()) == Some(kind)));
         assert_eq!(Kind::named("delete"), None);
     }

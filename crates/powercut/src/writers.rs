@@ -227,7 +227,7 @@ mod tests {
     use crate::record::Verdict;
 
     #[test]
-    fn what_is_acknowledged_is_there_and_stays_within_bounds() {
+    fn acknowledged_records_exist_and_stay_within_bounds() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let (records, bounds) = (Records { seed: 3 }, Bounds { records: 4 });
         let ledger = Arc::new(Mutex::new((Ledger::default(), 0)));
@@ -265,7 +265,7 @@ mod tests {
 
     /// A listener that learns late of the retirement must not report the records as missing.
     #[test]
-    fn what_is_taken_back_is_there_a_while_longer() {
+    fn retired_records_stay_for_a_while() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let (records, bounds) = (Records { seed: 3 }, Bounds { records: 4 });
         Writers::prepare(folder.path(), records).expect("it is prepared");
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_ends_where_nobody_listens() {
+    fn writers_end_if_their_listener_fails() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let deaf = |_| Err(io::ErrorKind::BrokenPipe.into());
         let started = Writers::start(folder.path(), Records { seed: 3 }, Bounds { records: 4 }, deaf);
