@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_computes_if_all_that_it_touches_is_simulated() {
+    fn commands_on_simulated_targets_only_compute() {
         let computes = |words: &[&str]| only_computes("target/debug/diskperf", words);
         assert!(computes(&["simulate", "vax780-uda50"]) && computes(&["run", "smoke", ".", "--dry-run"]));
         assert!(computes(&["run", "smoke", "sim:flat", "--rounds", "1"]) && computes(&["bw", "--help"]));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn starting_anything_else_fails_the_test_until_it_ends() {
+    fn starting_other_commands_fails_a_computing_test() {
         let computing = Computing::begin().expect("not repeated");
         assert!(std::panic::catch_unwind(|| check("diskperf", &["doctor"])).is_err());
         assert!(std::panic::catch_unwind(check_nothing_unseen).is_err());

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_result_has_another_name() {
+    fn every_result_has_a_different_name() {
         let cell = json!({"provenance": "measured", "program": "a", "phase": "b", "target": ".", "parameters": {},
             "rounds": [{"round": 1}]});
         let example = json!({"run": {"targets": [{"name": ".", "argument": "."}], "rounds": 1}, "cells": [cell]});

@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mistake_is_found_step_by_step_and_shown_as_short_as_it_can_be() {
+    fn a_mistake_is_found_stepwise_and_minimized() {
         // Chance does not find five letters at once; each letter gives a new outcome.
         let read = |input: &[u8]| {
             let right = input.iter().zip(b"wrong").take_while(|(byte, letter)| byte == letter).count();
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reads_everything_fails_nowhere_and_examples_come_first() {
+    fn examples_are_tried_first_and_correct_readers_never_fail() {
         static SEEN: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
         let read = |input: &[u8]| {
             let mut seen = SEEN.lock().expect("no panic");

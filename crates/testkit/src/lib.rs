@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_can_be_run_is_a_tool() {
+    fn only_executable_files_are_tools() {
         let folders = ["/etc", "/bin"].map(PathBuf::from);
         assert_eq!(tool_in("sh", &folders), Some(PathBuf::from("/bin/sh")));
         assert_eq!(tool_in("passwd", &folders[..1]), None);

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_brings_the_newest_to_the_disk() {
+    fn a_flush_writes_the_newest_version_to_the_disk() {
         let mut cache = WriteCache::new(Moment::NEVER, Box::new(newest));
         assert_eq!(cache.write(AT, &[sector(1), sector(2)].concat()), Settled::default());
         assert_eq!(cache.write(AT, &sector(3)), Settled::default());
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn when_the_power_is_cut_any_version_since_the_last_flush_may_be_there() {
+    fn a_power_cut_leaves_any_version_since_the_last_flush() {
         for (fate, there) in [
             (Box::new(|_: usize| 0_usize) as Fate, vec![]),
             (Box::new(|versions: usize| usize::from(versions > 2)), vec![(7, sector(2))]),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_at_which_it_is_cut_does_nothing() {
+    fn a_flush_during_a_power_cut_does_nothing() {
         let mut cache = WriteCache::new(Moment { flush: 1, later: 0 }, Box::new(newest));
         assert_eq!(cache.write(AT, &sector(1)), Settled::default());
         assert_eq!(cache.flush(), Settled(vec![(7, sector(1))]), "it lasts by its fate");
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deaf_cache_keeps_nothing() {
+    fn a_cache_that_ignores_flushes_loses_everything() {
         let mut cache = WriteCache::new(Moment::NEVER, Box::new(|_| 0)).deaf();
         cache.write(AT, &sector(1));
         assert_eq!((cache.flush(), cache.cut()), (Settled::default(), Settled::default()));

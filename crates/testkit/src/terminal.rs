@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_streams_are_terminals_of_that_width() {
+    fn both_streams_are_terminals_of_the_given_width() {
         let mut command = Command::new("sh");
         command.args(["-c", "test -t 1 && stty size <&1; test -t 2 && echo two >&2"]);
         let ended = watch(command, 61).end();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_read_from_a_terminal() {
+    fn typed_lines_are_read_from_a_terminal() {
         let mut command = Command::new("sh");
         command.args(["-c", "test -t 0 && read one && read two && echo $two $one"]);
         let ended = watch_typing(command, 80, "a\nb\n").end();

@@ -89,7 +89,7 @@ fn page(folder: &Path, name: &str, text: &str) -> PathBuf {
 }
 
 #[test]
-fn what_is_wrong_with_a_page_is_found_and_nothing_in_a_good_one() {
+fn faults_of_a_page_are_found_and_good_pages_pass() {
     if let Some(reason) = browser::missing() {
         testkit::skip!("{reason}");
         return;

@@ -32,7 +32,7 @@ fn can_mount() -> bool {
 }
 
 #[test]
-fn what_is_written_can_be_read_and_lies_below() {
+fn written_data_are_readable_and_in_the_file_below() {
     if !can_mount() {
         return skip!("needs root and /dev/fuse");
     }
@@ -53,7 +53,7 @@ fn what_is_written_can_be_read_and_lies_below() {
 }
 
 #[test]
-fn requests_take_what_chance_gives_them_one_after_the_other() {
+fn requests_take_random_times_one_after_the_other() {
     if !can_mount() {
         return skip!("needs root and /dev/fuse");
     }
@@ -90,7 +90,7 @@ fn requests_take_what_chance_gives_them_one_after_the_other() {
 }
 
 #[test]
-fn knobs_do_what_they_say() {
+fn knobs_have_their_effect() {
     if !can_mount() {
         return skip!("needs root and /dev/fuse");
     }
@@ -116,7 +116,7 @@ fn knobs_do_what_they_say() {
 }
 
 #[test]
-fn what_touches_a_bad_place_is_short_or_lost_and_without_its_cable_nothing_is_there() {
+fn bad_ranges_shorten_calls_and_a_pulled_cable_fails_all() {
     if !can_mount() {
         return skip!("needs root and /dev/fuse");
     }
@@ -139,7 +139,7 @@ fn what_touches_a_bad_place_is_short_or_lost_and_without_its_cable_nothing_is_th
 }
 
 #[test]
-fn a_loop_device_on_it_passes_flushes_on() {
+fn a_loop_device_passes_flushes_on() {
     if !can_mount() || !testkit::has_tool("losetup") {
         return skip!("needs root, /dev/fuse and losetup");
     }
@@ -158,7 +158,7 @@ fn a_loop_device_on_it_passes_flushes_on() {
 }
 
 #[test]
-fn what_was_not_flushed_is_lost_with_the_power() {
+fn unflushed_data_are_lost_with_the_power() {
     if !can_mount() || !testkit::has_tool("losetup") {
         return skip!("needs root, /dev/fuse and losetup");
     }

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_is_read_whatever_is_left_at_its_end() {
+    fn base64_of_any_length_is_decoded() {
         for (text, bytes) in [("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYmE=", "fooba")] {
             assert_eq!(from_base64(text).as_deref(), Some(bytes.as_bytes()));
         }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_as_long_as_it_says() {
+    fn responses_end_at_their_content_length() {
         let text = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}and more";
         assert_eq!(answer(&mut text.as_bytes()).expect("an answer"), "{}");
     }
