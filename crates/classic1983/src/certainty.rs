@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_tied_moves_together_and_counts_once() {
+    fn tied_constants_move_together_and_count_once() {
         for machine in ["vax780-sc780", "vax750-uda50"] {
             let setup = Setup::of(machine, 0, Classic::Read8192, 1);
             let before = setup.load().expect("a machine");
@@ -127,7 +127,7 @@ mod tests {
 
     /// The driver's interrupts cost the same with both controllers: one constant of two setups.
     #[test]
-    fn what_two_machines_share_is_one_constant() {
+    fn a_constant_shared_by_two_machines_counts_once() {
         let of = |machine| fitted(&Setup::of(machine, 0, Classic::Read8192, 1)).expect("a machine");
         let (sc, uda) = (of("vax780-sc780"), of("vax780-uda50"));
         let shared: Vec<&str> =

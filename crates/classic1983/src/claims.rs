@@ -543,7 +543,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_the_same_tells_nothing() {
+    fn nearly_equal_figures_give_no_verdict() {
         assert_eq!(raises(100.0, 103.0), Verdict::Agrees);
         assert_eq!(raises(100.0, 101.0), Verdict::CannotTell);
         assert_eq!(raises(100.0, 97.0), Verdict::Disagrees);

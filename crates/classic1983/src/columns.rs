@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_column_has_a_machine_and_each_measurement_judges_once() {
+    fn columns_have_machines_and_measurements_judge_once() {
         for (table, machines) in RATES.iter().zip(MACHINES) {
             assert_eq!(table.configurations.len(), machines.len(), "{}", table.id);
         }

@@ -218,7 +218,7 @@ mod tests {
 
     /// The counts in the paper: 192 cells, 24 of them not measured, 148 with a CPU share, 6 suspect.
     #[test]
-    fn as_many_cells_as_are_printed() {
+    fn every_printed_cell_is_present() {
         let all = all();
         let count = |is: fn(&Published) -> bool| all.iter().filter(|(_, figure)| is(figure)).count();
         assert_eq!(all.len(), 192);

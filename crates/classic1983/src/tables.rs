@@ -128,7 +128,7 @@ mod tests {
 
     /// 192 cells, of which 93 judge rates and 73 judge CPU shares.
     #[test]
-    fn as_many_cells_judge_as_the_paper_measured_once() {
+    fn each_measurement_of_the_paper_judges_one_cell() {
         let simulated = Simulated { kbytes_per_sec: 1.0, cpu_percent: 1.0 };
         let of = |tables: &[&str]| -> BTreeMap<Experiment, Outcome> {
             experiments(tables).into_iter().map(|experiment| (experiment, (simulated, "cpu"))).collect()

@@ -355,7 +355,7 @@ mod tests {
 
     /// The conclusion follows from the figures: same ranking, other ranking, or undecided.
     #[test]
-    fn the_sentence_goes_by_the_figures() {
+    fn the_conclusion_follows_from_the_figures() {
         let say = |direct, uniform, local| {
             let ratios = [(Approach::Direct, direct), (Approach::Uniform, uniform), (Approach::Local, local)];
             let ratios = ratios.map(|(approach, mean)| {
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn each_reason_is_the_change_by_one_thing() {
+    fn each_reason_isolates_one_change() {
         let of = |mean| [Interval { mean, low: mean, high: mean }; 2];
         let ratios = [
             (row(Approach::Direct, 1, true), of(9.0)),
@@ -394,7 +394,7 @@ mod tests {
 
     /// The direct approach is the mean of the four rates that the tables print.
     #[test]
-    fn the_direct_approach_is_that_of_the_tables() {
+    fn the_direct_approach_matches_the_printed_tables() {
         let setups = Classic::ALL.map(|test| Setup::of(SC, 0, test, 1));
         let printed: f64 = measure(&setups).expect("a machine").iter().map(Figure::rate).sum();
         let own = row(Approach::Direct, 1, true).measure((SC, ""), PHASES).expect("a machine");

@@ -86,7 +86,7 @@ mod tests {
 
     /// Four additional groups with blocks of 8 Kbytes, eight with blocks of 4.
     #[test]
-    fn every_group_has_a_map_that_is_read() {
+    fn every_cylinder_group_has_a_map_that_is_read() {
         assert_eq!([0, 1].map(maps), [5, 9]);
         for half in 0..2 {
             let setup = Setup::of("vax780-sc780", half, Classic::Write8192, 1);
