@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_budget_is_named_in_units_that_one_would_type() {
+    fn the_budget_hint_uses_practical_units() {
         let hint = |seconds: u64| {
             let (budget, needs) = (Nanos(1), Nanos(seconds * 1_000_000_000));
             CampaignError::ShortBudget { budget, needs, pairs: 6 }.hint().expect("a hint")
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_is_named_as_the_option_takes_it() {
+    fn the_size_hint_is_a_valid_option_value() {
         let uneven = CampaignError::UnevenSize { size: Bytes(1), call: Bytes(8192) };
         assert_eq!(uneven.exit(), Exit::Usage);
         assert!(uneven.hint().is_some_and(|hint| hint.ends_with(" 8KiB")));

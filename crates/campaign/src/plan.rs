@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn every_round_runs_everything_once_in_an_order_of_its_own() {
+    fn every_round_runs_each_alternative_once_in_random_order() {
         let plan = plan();
         let orders: Vec<Vec<usize>> = (1..=8).map(|round| plan.order(round)).collect();
         for order in &orders {
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_omitted_is_not_run() {
+    fn omitted_rows_are_not_run() {
         let mut plan = plan();
         plan.alternatives[2].row.omitted = Some("too long".to_owned());
         assert!(!plan.order(1).contains(&2));

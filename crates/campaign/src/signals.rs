@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timer_stops_the_run_as_late() {
+    fn an_expired_timer_stops_the_run_as_late() {
         let stop = Stop::default();
         let _timer = stop.after(Nanos::ZERO).expect("a thread");
         while !stop.requested() {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_that_is_held_ends_only_if_it_is_set_again() {
+    fn a_held_timer_expires_only_after_it_is_set_again() {
         let hour = Some(Nanos::from_secs(3600));
         let (sender, receiver) = mpsc::channel();
         [None, hour, Some(Nanos::ZERO)].into_iter().for_each(|time| sender.send(time).expect("a receiver"));

@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_stand_before_a_target() {
+    fn a_target_may_have_a_name_prefix() {
         assert_eq!(typed("a=/mnt/x").name, "a");
         assert_eq!(typed("a=/mnt/x").kind, TargetKind::Directory("/mnt/x".into()));
         assert_eq!(typed("old=sim:flat").kind, TargetKind::Simulated("flat".to_owned()));
@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scheme_stands_before_a_colon() {
+    fn a_scheme_ends_at_the_first_colon() {
         assert_eq!(typed("b=image:xfs,block=8192").kind, TargetKind::Image("xfs,block=8192".to_owned()));
         assert_eq!(typed("image:ext4,size=64MiB").name, "image:ext4,size=64MiB");
         assert_eq!(typed("file:/a=b").kind, TargetKind::File("/a=b".into()));
@@ -546,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_one_that_can_be_read() {
+    fn file_targets_must_be_readable_files() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let path = scratch.path().join("data");
         fs::write(&path, "data").expect("a file");

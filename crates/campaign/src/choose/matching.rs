@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_means_what_a_person_means() {
+    fn words_match_the_expected_programs() {
         let keys = [
             ("read_8192", "read"),
             ("write_4096", "write"),

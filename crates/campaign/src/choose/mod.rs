@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_several_share_is_named_once() {
+    fn a_device_shared_by_several_targets_is_named_once() {
         let said = shared_devices(&[info("a", "vda"), info("b", "vdb"), info("c", "vda"), info("d", "vda")]);
         assert_eq!(said.len(), 1);
         assert!(said[0].starts_with("a, c and d share one device (vda): "), "{said:?}");

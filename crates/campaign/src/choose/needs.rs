@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_to_be_high_and_times_to_be_short() {
+    fn rates_need_minima_and_times_maxima() {
         let conditions = parse_conditions("read>=200MiB/s, commit.p99<=5ms,commit>=500/s,smallfb>=9files/s");
         let conditions = conditions.expect("conditions");
         let what: Vec<(&str, What)> = conditions.iter().map(|one| (one.program.as_str(), one.what)).collect();

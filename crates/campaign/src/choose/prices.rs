@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dearer_one_is_told_of() {
+    fn the_price_ratio_of_two_targets_is_reported() {
         let prices = [parse_price("a=2/GiB").expect("a price"), parse_price("b=1/GiB").expect("a price")];
         assert_eq!(remarks(&prices, &["a", "b"], None), ["a costs 2.00x as much as b (2/GiB against 1/GiB)"]);
         assert_eq!(remarks(&prices[..1], &["a", "b"], None), Vec::<String>::new());

@@ -198,7 +198,7 @@ mod tests {
 
     /// The three stages of the paper's fifth table: the search lead, and then the arbitration.
     #[test]
-    fn of_simulated_machines_parts_and_numbers_that_differ_are_told() {
+    fn changed_parts_and_numbers_of_machines_are_named() {
         let stages = ["vax780-sc780-inadequate-lead", "vax780-sc780-initial-arbitration", "vax780-sc780"];
         let stages = stages.map(|machine| format!("sim:{machine}"));
         let changed_then = changed(&stages.each_ref().map(String::as_str));
@@ -217,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn of_a_queue_each_attribute_is_told_by_itself() {
+    fn changed_queue_attributes_are_named_one_by_one() {
         let typed = [".", ".,tune=scheduler:none+read_ahead_kb:4096", "a=.,tune=scheduler:none", "sim:flat"];
         let expected = ["tune=scheduler:none, tune=read_ahead_kb:4096", "no tune=read_ahead_kb:4096", "sim:flat"];
         assert_eq!(changed(&typed), expected);
     }
 
     #[test]
-    fn of_a_file_system_options_are_told_one_by_one() {
+    fn changed_file_system_options_are_named_one_by_one() {
         let traits = |file_system: &str, mount: &[&str], mkfs: &[&str]| {
             let mkfs: Vec<String> = mkfs.iter().map(|option| (*option).to_owned()).collect();
             let mut traits = vec![asked(FILE_SYSTEM, file_system.to_owned())];
@@ -245,7 +245,7 @@ mod tests {
 
     /// An existing file system has dozens of mount options that the user did not type.
     #[test]
-    fn what_was_found_is_told_where_the_file_system_is_the_same() {
+    fn found_options_are_named_only_for_equal_file_systems() {
         let found = |file_system: &str, options: &[&str]| {
             let found = |option: &&str| Trait { within: Some(FILE_SYSTEM), is_asked: false, ..mounted(option) };
             let all = [asked(FILE_SYSTEM, file_system.to_owned())];

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_weights_of_every_use_are_a_whole() {
+    fn the_weights_of_every_use_sum_to_one() {
         for (name, _) in USES {
             let whole: f64 = parse_use(name).expect(name).weights.iter().map(|(_, weight)| weight).sum();
             assert!((whole - 1.0).abs() < 1e-9, "{name}");
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_of_ones_own_are_made_a_whole() {
+    fn typed_weights_are_normalized() {
         let own = parse_use("commit=3,randread=1").expect("weights");
         assert_eq!(own.weights, [("commit".to_owned(), 0.75), ("randread".to_owned(), 0.25)]);
         for refused in ["xyzzy", "commit=", "commit=0", "commit=-1", "commit=inf", "commit=1,commit=2", "commit=1,x"] {

@@ -412,14 +412,14 @@ mod tests {
     }
 
     #[test]
-    fn within_four_gib_files_of_128_mib_fit_and_the_rest_is_as_large_as_it_can_be() {
+    fn four_gib_allow_128_mib_files_and_all_other_sizes_in_full() {
         let fitted = fit(&disk(1e9, 1e5), &limits(None, Some(4 << 30)));
         assert_eq!(fitted.sizes, Sizes { large: 128 << 20, ..Sizes::LARGEST });
         assert!(fitted.written <= 4 << 30 && fitted.omitted.iter().all(Option::is_none));
     }
 
     #[test]
-    fn a_slow_disk_gets_small_files_and_little_time_and_every_row() {
+    fn a_slow_disk_keeps_every_row_with_small_files_and_short_times() {
         let fitted = fit(&disk(20e6, 100.0), &limits(Some(45_000), Some(4 << 30)));
         assert!(fitted.time <= Nanos::from_secs(45) && fitted.omitted.iter().all(Option::is_none), "{fitted:?}");
         assert_eq!(fitted.sizes.random, Sizes::LARGEST.random, "sizes shrink first");
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_says_what_it_would_have_needed() {
+    fn omitted_rows_name_the_time_they_need() {
         let slow = |dial| Cost { fixed: if dial == Dial::Files { 30.0 } else { 0.01 }, ..Cost::default() };
         let fitted = fit(&items(slow), &limits(Some(45_000), None));
         let reasons: Vec<&str> = fitted.omitted.iter().flatten().map(String::as_str).collect();
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn trials_tell_what_grows_from_what_does_not() {
+    fn trials_separate_fixed_costs_from_growing_ones() {
         let sample = |amount, all, work| Sample { amount, all, work, timed: 0.0, operations: 0 };
         let cost = |trials: &[Sample]| Cost::of(Dial::Large, trials).expect("there are trials");
         let two = cost(&[sample(100, 0.35, 0.02), sample(1100, 0.09, 0.05)]);
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_tried_costs_what_its_bytes_cost_elsewhere() {
+    fn untried_rows_are_priced_by_the_bytes_of_other_rows() {
         let cost = |each| Some(Cost { fixed: 0.1, each, ..Cost::default() });
         let bound = |each| Some(Cost { fixed: 0.1, each, is_bound: true, ..Cost::default() });
         let rows = [
@@ -486,7 +486,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_left_fits_or_is_as_small_as_it_can_be(
+        fn remaining_rows_fit_or_have_their_least_size(
             bytes in 1e5f64..1e10,
             operations in 1f64..1e6,
             time in 100u64..1_000_000,
@@ -505,7 +505,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_asked_for_stays(large in 13u32..40, time in 1u64..100_000) {
+        fn requested_sizes_are_not_changed(large in 13u32..40, time in 1u64..100_000) {
             let mut limits = limits(Some(time), None);
             (limits.largest.large, limits.smallest.large) = (1 << large, 1 << large);
             prop_assert_eq!(fit(&disk(1e7, 100.0), &limits).sizes.large, 1 << large);

@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_forecast_has_few_digits() {
+    fn forecasts_are_rounded_to_few_digits() {
         for (millis, text) in [
             (350, "350 ms"),
             (41_700, "42 s"),

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dearest_rows_are_left_out_first_and_say_why() {
+    fn the_most_expensive_rows_are_omitted_first_with_a_reason() {
         let (mut plan, forecast) = plan(&[780, 60, 30, 20, 8, 2], 2, Some(Nanos::from_secs(300)));
         assert_eq!(forecast.total(&plan), Nanos::from_secs(1800));
         forecast.thin(&mut plan);
@@ -177,14 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn of_two_that_cost_the_same_the_later_one_goes() {
+    fn the_later_of_two_equally_expensive_rows_is_omitted() {
         let (mut plan, forecast) = plan(&[5; 7], 2, Some(Nanos::from_secs(65)));
         forecast.thin(&mut plan);
         assert_eq!(omitted(&plan), [6]);
     }
 
     #[test]
-    fn five_rows_stay_and_then_rounds_go() {
+    fn rounds_are_cut_once_five_rows_remain() {
         let (mut plan, forecast) = plan(&[40, 30, 20, 7, 2, 1], 20, Some(Nanos::from_secs(250)));
         forecast.thin(&mut plan);
         assert_eq!((omitted(&plan), plan.rounds), (vec![0], 4));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_budget_nothing_goes_and_what_is_long_is_announced() {
+    fn long_runs_without_a_budget_are_announced_and_not_cut() {
         let (mut plan, forecast) = plan(&[140, 30, 20, 5], 20, None);
         forecast.thin(&mut plan);
         let text = forecast.announcement(&plan);
@@ -210,7 +210,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_left_fits_unless_only_the_fewest_are_left(
+        fn remaining_rows_fit_unless_only_the_minimum_remains(
             seconds in prop::collection::vec(1u64..1000, 1..12),
             rounds in 1u32..30,
             budget in 1u64..100_000,

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn only_real_targets_are_made_to_fit() {
+    fn only_real_targets_are_fitted_to_the_budget() {
         let time = Nanos::from_secs(300);
         let wishes = Wishes { large: None, budget: Some(time), usual: time, rounds: 10 };
         let simulated = limits(&wishes, &targets(&["sim:flat", "sim:vax780-sc780"]));

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_execution_costs_its_calls_its_bytes_and_its_waits() {
+    fn cost_is_the_sum_of_calls_bytes_and_sync_waits() {
         let prices = Prices { execution: 0.5, call: 1e-6, byte: 1e-9, sync_write: 1e-3 };
         let work = Work { calls: 2_000_000, bytes: 100_000_000, sync_writes: 400 };
         assert_eq!(prices.cost(&work), Nanos::from_millis(500 + 2_000 + 100 + 400));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn trials_tell_prices() {
+    fn prices_follow_from_trials() {
         let trials = Trials { bytes: 1_000_000 };
         let trial = |all, calls| Trial { all: Nanos::from_millis(all), calls: Nanos::from_millis(calls) };
         let prices = trials.priced(trial(30, 20), trial(60, 2), trial(50, 24));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quicker_execution_counts_and_a_failed_one_ends_it() {
+    fn the_faster_execution_counts_and_a_failure_ends_trials() {
         let trials = Trials::of([Work { bytes: 100, ..Work::default() }].into_iter());
         let mut spans = [40, 50, 60, 30, 70, 40].into_iter();
         let prices = trials.prices(|program| {

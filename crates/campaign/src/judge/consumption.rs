@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_simulated_machine_every_nanosecond_has_an_owner() {
+    fn every_simulated_nanosecond_has_an_owner() {
         for classic in Classic::ALL {
             for programs in [1, 2] {
                 let used = simulated(classic, programs);

@@ -184,7 +184,7 @@ mod tests {
     use crate::published;
 
     #[test]
-    fn the_books_own_table_is_read_as_the_book_reads_it() {
+    fn the_published_table_gives_the_conclusions_of_the_book() {
         let findings = findings(&published::cells("tlpi"));
         assert_eq!(
             findings,
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_finds_nothing() {
+    fn no_findings_without_measured_cells() {
         assert_eq!(findings(&[]), Vec::<String>::new());
     }
 }

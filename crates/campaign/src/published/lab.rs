@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_labs_twenty_figures_have_keys_of_their_own() {
+    fn the_twenty_figures_of_the_lab_have_distinct_keys() {
         let cells = cells();
         assert_eq!(cells.len(), 20);
         for (index, cell) in cells.iter().enumerate() {

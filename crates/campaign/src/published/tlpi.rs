@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_comes_back_as_it_was_printed() {
+    fn the_cells_reproduce_the_printed_table() {
         let cells = cells();
         assert_eq!(cells.len(), 16);
         for (cell, row) in cells.iter().zip(COPY) {

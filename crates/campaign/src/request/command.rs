@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_called_after_its_file() {
+    fn a_command_is_named_after_its_file() {
         for (word, name) in [
             ("cp", "cp"),
             ("/usr/bin/g++-12", "g++-12"),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_kept_as_they_can_be_typed() {
+    fn command_words_are_quoted_for_a_shell() {
         let own = OwnWords {
             words: ["ls", "a b", "{}"].map(str::to_owned).to_vec(),
             prepare: Some("cp 'a b' {}".to_owned()),

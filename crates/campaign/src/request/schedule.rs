@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fewer_rounds_than_promised_stay_promised() {
+    fn fewer_rounds_do_not_change_the_promised_number() {
         let asked = Schedule::fixed(5).with_rounds(Some(2));
         assert_eq!((asked.rounds(), asked.promised()), (2, 5));
         assert_eq!(Schedule::fixed(5).with_rounds(None), Schedule::fixed(5));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_discarded_round_is_not_one_of_the_pairs() {
+    fn a_discarded_round_does_not_count_as_a_pair() {
         let goal = Goal { margin: 0.05, purpose: None, needs: Vec::new(), prices: Vec::new(), in_stages: false };
         let until = |discard_first| Schedule::UntilDecided { rounds: None, discard_first, goal: goal.clone() };
         assert_eq!([until(false), until(true)].map(|one| one.least_to_decide()), [6, 7]);

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_execution_that_would_end_too_late_does_not_begin() {
+    fn executions_that_would_end_too_late_are_not_started() {
         const S: fn(u64) -> Nanos = Nanos::from_secs;
         let deadline = Deadline::new(S(100), S(60));
         let holds = |spent: u64, span| deadline.holds(S(100 + spent), S(span));

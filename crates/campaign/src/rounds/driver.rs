@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_follow_each_other_and_the_first_is_discarded() {
+    fn rounds_run_in_order_and_the_first_is_discarded() {
         let rules = Rules { discard_first: true, ..rules(3) };
         let (outcome, performed, notes) = from_the_start(&rules, &well);
         assert_eq!(performed, [(1, 1), (1, 0), (2, 0), (2, 1), (3, 1), (3, 0)]);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_would_end_late_does_not_begin() {
+    fn rounds_that_would_end_late_are_not_started() {
         // Rounds of two seconds; a tenth more than six is allowed.
         let limit = Some(Limit::Deadline(Deadline::new(S(0), S(6))));
         let (outcome, performed, _) = from_the_start(&Rules { limit, ..rules(9) }, &well);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_voids_its_alternative_only() {
+    fn a_failure_voids_only_its_alternative() {
         let full = |turn: Turn| if turn.alternative == 0 { stopped(Reason::NoSpace) } else { well(turn) };
         let gone = |turn: Turn| if turn.alternative == 0 { broken() } else { well(turn) };
         for result in [&full as &dyn Fn(Turn) -> Performed, &gone] {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_to_stop_ends_it_in_the_middle_of_a_round() {
+    fn a_request_to_stop_ends_the_campaign_within_a_round() {
         // A signal can also interrupt a call, or make the preparation of the workload fail.
         for result in [|| stopped(Reason::Interrupted), || stopped(Reason::Signal), broken, || None] {
             let (outcome, performed, _) = stopped_at_the_third(result);
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resumed_campaign_performs_what_was_not_finished() {
+    fn a_resumed_campaign_performs_only_unfinished_executions() {
         let (whole, performed, _) = from_the_start(&rules(3), &well);
         for finished in 0..=performed.len() {
             let mut histories = vec![History::default(); 2];
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn an_execution_without_a_result_is_given_up() {
+    fn executions_without_a_result_are_given_up() {
         let order = Order::Independent(&[1, 0]);
         let without = |turn: Turn| if turn.round == 2 { None } else { well(turn) };
         let (outcome, performed, notes) = from_the_start(&Rules { order, ..rules(3) }, &without);

@@ -86,7 +86,7 @@ impl<'a> Play<'a> {
 }
 
 #[test]
-fn every_round_performs_everything_once_in_its_order() {
+fn every_round_performs_each_alternative_once_in_its_order() {
     let mut play = Play::new(rules(3));
     assert_eq!(play.play_on(), Why::AllRounds);
     assert_eq!(play.performed, [(1, 1), (1, 2), (1, 0), (2, 2), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]);
@@ -110,7 +110,7 @@ fn only_the_first_round_is_discarded() {
 }
 
 #[test]
-fn an_alternative_that_failed_is_not_performed_again() {
+fn failed_alternatives_are_not_repeated() {
     let mut play = Play::new(rules(3));
     play.fails = &|turn| turn.alternative == 2 && turn.round == 2;
     assert_eq!(play.play_on(), Why::AllRounds);
@@ -132,7 +132,7 @@ fn a_request_to_stop_ends_a_round_in_the_middle() {
 }
 
 #[test]
-fn no_round_begins_that_would_end_after_the_budget() {
+fn rounds_that_would_exceed_the_budget_are_not_started() {
     for (budget, rounds) in [(1, 1), (8, 2), (9, 3), (11, 3), (1000, 5)] {
         let mut play = Play::new(Rules { limit: Some(Limit::Budget(S(budget))), ..rules(5) });
         let why = play.play_on();
@@ -142,7 +142,7 @@ fn no_round_begins_that_would_end_after_the_budget() {
 }
 
 #[test]
-fn a_deadline_counts_what_came_before_and_ends_a_round_that_would_be_late() {
+fn a_deadline_includes_trials_and_ends_a_late_round() {
     // 30 s were spent on trials: 36 s are left until 66 s.
     let limit = Some(Limit::Deadline(Deadline::new(S(0), S(60))));
     let mut play = Play::new(Rules { limit, ..rules(9) });
@@ -160,7 +160,7 @@ fn a_deadline_counts_what_came_before_and_ends_a_round_that_would_be_late() {
 }
 
 #[test]
-fn a_campaign_that_begins_after_its_deadline_performs_nothing() {
+fn a_campaign_after_its_deadline_performs_nothing() {
     let limit = Some(Limit::Deadline(Deadline::new(S(0), S(1))));
     let mut play = Play::new(Rules { limit, ..rules(9) });
     (play.now, play.state) = (S(50), State::new(3, S(50)));
@@ -169,7 +169,7 @@ fn a_campaign_that_begins_after_its_deadline_performs_nothing() {
 }
 
 #[test]
-fn executions_on_simulated_machines_take_no_part_of_the_time() {
+fn simulated_executions_do_not_use_the_budget() {
     for limit in [Limit::Budget(S(10)), Limit::Deadline(Deadline::new(S(7), S(10)))] {
         let untimed = vec![true, false, true];
         let mut play = Play::new(Rules { limit: Some(limit), untimed, ..rules(9) });
@@ -180,7 +180,7 @@ fn executions_on_simulated_machines_take_no_part_of_the_time() {
 }
 
 #[test]
-fn it_ends_when_the_rates_are_steady() {
+fn a_campaign_ends_once_rates_are_steady() {
     let mut play = Play::new(Rules { until: Until::Steady, ..rules(25) });
     play.until_performed(15);
     play.findings = Findings::Steady(true);
@@ -197,14 +197,14 @@ fn standing(decided: usize, all: usize, more: Option<u32>) -> Findings {
 }
 
 #[test]
-fn a_comparison_of_nothing_ends_after_the_fewest_rounds() {
+fn a_comparison_without_pairs_ends_after_the_least_rounds() {
     let mut play = Play::new(comparison(10_000, None));
     play.findings = standing(0, 0, None);
     assert_eq!((play.play_on(), play.performed.len()), (Why::NothingLeft, 6));
 }
 
 #[test]
-fn it_ends_when_the_comparison_is_decided() {
+fn a_campaign_ends_once_its_comparison_is_decided() {
     let mut play = Play::new(comparison(10_000, None));
     play.findings = standing(0, 0, None);
     play.until_performed(2);
@@ -229,7 +229,7 @@ fn the_time_bounds_the_expected_rounds() {
 }
 
 #[test]
-fn a_budget_that_is_too_short_to_decide_is_reported_after_one_round() {
+fn a_budget_too_short_to_decide_is_reported_after_one_round() {
     let mut play = Play::new(comparison(10_000, Some(Limit::Budget(S(5)))));
     play.findings = standing(0, 1, None);
     assert_eq!(play.play_on(), Why::TooShort { needs: S(6) });
@@ -241,7 +241,7 @@ fn a_budget_that_is_too_short_to_decide_is_reported_after_one_round() {
 }
 
 #[test]
-fn once_a_comparison_has_enough_rounds_it_ends_within_its_time() {
+fn a_comparison_with_enough_rounds_ends_within_its_time() {
     // Only rounds that are needed may end up to a tenth late.
     let over = |rounds| {
         let mut play = Play::new(comparison(10_000, Some(Limit::Deadline(Deadline::new(S(7), S(rounds))))));
@@ -271,7 +271,7 @@ fn independent_executions_are_one_step() {
 proptest! {
     /// A process that ends after any number of executions leaves the rest, in the same order, to the one that resumes.
     #[test]
-    fn a_resumed_campaign_performs_the_rest(rounds in 1..6u32, finished in 0..16usize) {
+    fn a_resumed_campaign_performs_the_remaining_executions(rounds in 1..6u32, finished in 0..16usize) {
         let mut whole = Play::new(rules(rounds));
         whole.play_on();
         let finished = finished.min(whole.performed.len());
@@ -283,7 +283,7 @@ proptest! {
 
     /// An execution that was interrupted or void is not among the finished ones, and is performed again.
     #[test]
-    fn an_execution_without_a_result_is_performed_again(rounds in 1..6u32, without in 0..16usize) {
+    fn executions_without_a_result_are_repeated(rounds in 1..6u32, without in 0..16usize) {
         let mut whole = Play::new(rules(rounds));
         whole.play_on();
         let without = without % whole.performed.len();

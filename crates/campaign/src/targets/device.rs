@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_numbers_that_make_sense() {
+    fn absurd_conditioning_factors_are_refused() {
         let bytes = |text: &str| text.parse::<Conditioning>().map(|times| times.bytes(1000));
         assert_eq!(
             (bytes("2x"), bytes("2"), bytes("0.5x"), bytes("none"), bytes("0")),

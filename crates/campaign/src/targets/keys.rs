@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_read() {
+    fn every_key_of_an_image_is_read() {
         let (image, tuning) = read(
             "xfs,size=1g,dir=/mnt/a b,block=8KiB,mount=noatime+logbsize=256k,mkfs=-m crc=1+finobt=0  -L x,\
             tune=scheduler:none",
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_a_type_is_enough() {
+    fn an_image_needs_only_a_file_system_type() {
         let (image, tuning) = read("ext4").expect("fine");
         assert_eq!((image.size, image.directory(), tuning.len()), (None, Path::new("."), 0));
         assert_eq!(image.spec(0).bytes, Bytes::mib(512));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_named() {
+    fn unknown_keys_are_named() {
         for (text, why) in [
             ("ext4,sise=64MiB", "key sise"),
             ("ext4,size", "\"size\" is not key=value"),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_named_behind_an_at_sign() {
+    fn a_device_follows_an_at_sign() {
         let (spec, device, tuning) =
             volume("xfs,block=4KiB,mkfs=-m crc=1,tune=scheduler:none@/dev/disk/by-id/a@b", "").expect("fine");
         assert_eq!((spec.file_system.as_str(), spec.block), ("xfs", Some(Bytes(4096))));

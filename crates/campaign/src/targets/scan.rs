@@ -63,14 +63,14 @@ mod tests {
     }
 
     #[test]
-    fn a_long_rest_is_reported() {
+    fn a_long_remaining_time_is_reported() {
         let half_an_hour = Reading::rest(Nanos::from_secs(2), 1 << 30, 1 << 40).expect("it takes half an hour");
         assert_eq!(half_an_hour, Nanos::from_secs(2 * 1023));
         assert_eq!(Reading::rest(Nanos::from_secs(2), 1 << 30, 2 << 30), None);
     }
 
     #[test]
-    fn progress_is_shown_a_thousand_times() {
+    fn progress_is_reported_about_a_thousand_times() {
         let mut reading = reading();
         let of = 1 << 40;
         let mut shown = 0;

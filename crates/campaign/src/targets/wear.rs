@@ -85,14 +85,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_used_is_filled_too() {
+    fn churned_file_systems_are_filled_by_default() {
         assert_eq!(Wear::of(None, None, 7), None);
         assert_eq!(Wear::of(None, Some(10), 7), Some(WEAR));
         assert_eq!(Wear::of(Some(30), None, 7), Some(Wear { fill: 30, churns: 0, seed: 7 }));
     }
 
     #[test]
-    fn programs_get_the_room_that_is_left() {
+    fn programs_get_the_remaining_space() {
         assert_eq!(WEAR.left(Bytes(1000)), Bytes(300));
         assert_eq!(WEAR.left(Bytes(WEAR.with_room(300 << 20))), Bytes(300 << 20));
         assert_eq!(WEAR.with_room(u64::MAX), u64::MAX);

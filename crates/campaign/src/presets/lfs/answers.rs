@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_no_answer() {
+    fn unmeasured_cells_give_no_answer() {
         let unmeasured = |cell: Cell| Cell {
             measured: false,
             reason: Some("nobody may read it".to_owned()),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn every_target_gets_its_own_and_published_figures_none() {
+    fn answers_are_per_target_and_not_for_published_figures() {
         let here = lab();
         let there = lab().into_iter().map(|cell| Cell { target: "sim:flat".to_owned(), ..cell });
         let mut cells: Vec<Cell> = here.into_iter().chain(there).collect();
