@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_that_is_a_sum_is_found_exactly() {
+    fn an_additive_table_is_fitted_exactly() {
         let mut cells = Cell::all();
         for cell in &mut cells {
             let machine = cell.machine.len() as f64;

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_of_a_smooth_loss_is_found() {
+    fn the_minimum_of_a_smooth_loss_is_found() {
         // Nonlinear errors, and one that cannot be reduced.
         let errors = |point: &[f64]| -> Vec<Residual> {
             let errors = [point[0].exp() - 2.0, (point[0] + point[1]).exp() - 3.0, 0.05];

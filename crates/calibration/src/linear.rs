@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_equations_have_their_solution() {
+    fn two_linear_equations_are_solved() {
         // 2x + y = 5, x + 3y = 10
         assert_eq!(solve(vec![vec![2.0, 1.0, 5.0], vec![1.0, 3.0, 10.0]]), [1.0, 3.0]);
     }

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_simulation_that_gives_the_tables_keeps_all_order_and_has_no_errors() {
+    fn printed_figures_keep_every_rank_and_have_no_errors() {
         let cells = Cell::all();
         let (kept, pairs) = order(&cells, &printed(&cells));
         assert!(kept == pairs && pairs > 700, "{kept} of {pairs}");
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moving_gains_is_no_loss() {
+    fn gain_of_a_moved_constant_is_never_negative() {
         let gain = |less, more| Moved { best: 1.0, less, more }.gain();
         assert_eq!((gain(1.1, 1.2), gain(0.5, 2.0), gain(1.0, 0.75)), (0.0, 0.5, 0.25));
     }

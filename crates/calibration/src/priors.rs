@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_at_most_24_and_each_stands_in_a_file() {
+    fn at_most_24_priors_exist_and_each_is_in_a_file() {
         let priors = Priors::read();
         assert!(priors.constant.len() + priors.setting.len() <= 24);
         let machines = Machines::new();

@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_journal_holds_until_something_comes_to_something_else() {
+    fn a_journal_is_valid_until_a_result_differs() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("journal");
         let of = |kbytes_per_sec| vec![Simulated { kbytes_per_sec, cpu_percent: 1.0 }];

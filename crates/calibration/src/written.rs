@@ -121,7 +121,7 @@ mod tests {
 
     /// Fitted numbers are not changed by hand: `machines/` has exactly what the log of the last fit says it wrote.
     #[test]
-    fn machines_are_what_the_last_fit_wrote() {
+    fn machines_have_the_values_of_the_last_fit() {
         let log = fs::read_to_string(root().join(LOG)).expect("the log of the last fit");
         let mut lines = 0;
         for line in log.lines().filter_map(|line| line.strip_prefix(MARK)) {
@@ -136,7 +136,7 @@ mod tests {
     /// The constants in `machines/` minimize the loss, as far as moving each by 5 % can tell. Simulates about fourteen
     /// times as much as `diskperf paper`.
     #[test]
-    fn no_constant_would_be_better_elsewhere() {
+    fn moving_a_constant_does_not_reduce_the_loss() {
         let (machines, priors, cells) = (Machines::new(), Priors::read(), Cell::all());
         let folder = tempfile::tempdir().expect("a folder");
         let search = Search::new(&machines, &priors, &cells, &folder.path().join("journal")).expect("a journal");
