@@ -61,12 +61,12 @@ fn rewriting_costs_little_more_than_a_bare_loop() {
 }
 
 #[test]
-fn the_time_of_every_call_is_kept_cheaply() {
+fn timing_every_call_is_cheap() {
     check_timed("posix");
 }
 
 #[test]
-fn the_time_of_every_operation_of_a_deep_queue_is_kept_cheaply() {
+fn timing_every_operation_of_a_deep_queue_is_cheap() {
     match kernel::no_ring() {
         Some(why) => testkit::skip!("{why}"),
         None => check_timed("uring"),
@@ -74,12 +74,12 @@ fn the_time_of_every_operation_of_a_deep_queue_is_kept_cheaply() {
 }
 
 #[test]
-fn issuing_nothing_is_cheap() {
+fn the_null_engine_is_cheap() {
     check_timed("null");
 }
 
 #[test]
-fn two_programs_at_once_cost_each_what_one_costs() {
+fn two_concurrent_programs_cost_as_much_each_as_one() {
     if let Some(reason) = missing() {
         testkit::skip!("{reason}");
         return;
