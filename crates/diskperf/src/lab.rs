@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_that_no_device_served_are_flagged() {
+    fn reads_not_served_by_the_device_are_flagged() {
         let read = |device| reading_remark("read", &phase((100 << 20, 0), device, false));
         assert!(read(Some((1 << 20, 0))).ends_with("(1 %): the rest came from memory, or was never written"));
         assert_eq!(read(Some((100 << 20, 0))), "read: the device read 100 MiB for these 100 MiB");
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_proven_of_the_cache_is_said() {
+    fn the_proven_cache_state_is_reported() {
         let read =
             |cache, read| reading_remark("read", &PhaseRun { cache, ..phase((1 << 20, 0), Some((read, 0)), false) });
         assert_eq!(
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_say_what_the_device_had_written() {
+    fn writes_report_the_bytes_that_the_device_wrote() {
         let wrote = |bytes, device, durable| writing_remark("delete", &phase((0, bytes), device, durable));
         assert_eq!(
             wrote(1 << 20, Some((0, 5)), true),
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_file_smaller_than_memory_promises_nothing() {
+    fn a_flush_file_smaller_than_memory_is_reported() {
         assert!(flush_remark(None, Some(1)).contains("dropped from the page cache"));
         assert!(flush_remark(Some(1 << 20), Some(2 << 20)).contains("smaller than the memory of 2 MiB"));
         assert_eq!(flush_remark(Some(2 << 20), Some(1 << 20)), "the flush file holds 2 MiB");

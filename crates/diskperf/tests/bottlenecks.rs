@@ -39,39 +39,39 @@ fn has_mark_if_reached(cell: &Value, limit: f64) {
 }
 
 #[test]
-fn a_share_of_the_cpu_is_a_quota_or_cannot_be_told() {
+fn a_cpu_quota_is_named_or_not_measured() {
     if let Some(cell) = not_taken_for_another("CPU quota") {
         assert!(cell["time"]["quota"].as_u64() > Some(0), "{cell:#}");
     }
 }
 
 #[test]
-fn a_limit_on_bytes_read_is_a_quota_or_cannot_be_told() {
+fn a_limit_on_bytes_read_is_named_or_not_measured() {
     if let Some(cell) = not_taken_for_another("read throttle") {
         has_mark_if_reached(&cell, f64::from(20 << 20));
     }
 }
 
 #[test]
-fn a_limit_on_reads_is_a_quota_or_cannot_be_told() {
+fn a_limit_on_reads_is_named_or_not_measured() {
     if let Some(cell) = not_taken_for_another("operations throttle") {
         has_mark_if_reached(&cell, 400.0);
     }
 }
 
 #[test]
-fn a_disk_with_slow_flushes_is_limited_by_them_or_it_cannot_be_told() {
+fn slow_flushes_are_named_or_not_measured() {
     if let Some(cell) = not_taken_for_another("slow flush") {
         assert!(cell["io"]["flushes"].as_u64() > Some(0), "{cell:#}");
     }
 }
 
 #[test]
-fn a_tiny_read_ahead_is_a_matter_of_latency_or_cannot_be_told() {
+fn the_latency_of_a_tiny_read_ahead_is_named_or_not_measured() {
     not_taken_for_another("tiny read-ahead");
 }
 
 #[test]
-fn commits_wait_for_the_disk_with_their_journal_or_it_cannot_be_told() {
+fn waits_for_a_journal_on_the_same_disk_are_named_or_not_measured() {
     not_taken_for_another("journal on the same disk");
 }

@@ -87,7 +87,7 @@ fn takes_tags(folder: &Path) -> bool {
 }
 
 #[test]
-fn a_folder_of_a_killed_run_goes_when_somebody_agrees_and_what_looks_alike_stays() {
+fn folders_of_killed_runs_are_removed_and_similar_ones_stay() {
     let _shared = with_others();
     let folder = Cli::new();
     let here = folder.path();
@@ -131,7 +131,7 @@ fn a_folder_of_a_killed_run_goes_when_somebody_agrees_and_what_looks_alike_stays
 
 /// `verify --check` needs the records after a power cut, also on a file system without tags.
 #[test]
-fn records_without_a_tag_are_never_asked_for() {
+fn records_without_a_tag_are_never_removed() {
     let folder = Cli::new();
     fs::create_dir_all(folder.path().join(".diskperf-verify-abc/d0")).expect("a folder");
     let ended = clean_typing(folder.path(), &["."], "y\n");
@@ -149,7 +149,7 @@ fn clean_typing(folder: &Path, arguments: &[&str], typed: &str) -> Ended {
 }
 
 #[test]
-fn what_has_no_tag_goes_after_a_yes_on_a_terminal_only() {
+fn untagged_folders_are_removed_only_after_yes_on_a_terminal() {
     let _shared = with_others();
     let folder = Cli::new();
     let here = folder.path();
@@ -188,7 +188,7 @@ fn what_has_no_tag_goes_after_a_yes_on_a_terminal_only() {
 }
 
 #[test]
-fn a_file_system_that_mkfs_did_not_finish_goes_after_its_device_is_typed() {
+fn unfinished_file_systems_need_their_device_typed() {
     let _shared = with_others();
     need_devices!();
     let disk = Disk::new();
@@ -223,7 +223,7 @@ fn a_file_system_that_mkfs_did_not_finish_goes_after_its_device_is_typed() {
 }
 
 #[test]
-fn a_partition_table_next_to_what_may_be_ours_stays() {
+fn a_partition_table_next_to_our_file_system_stays() {
     let _shared = with_others();
     need_devices!();
     let disk = Disk::new();
@@ -239,7 +239,7 @@ fn a_partition_table_next_to_what_may_be_ours_stays() {
 }
 
 #[test]
-fn a_copy_and_a_link_are_none_of_ours() {
+fn copies_and_links_of_our_folders_stay() {
     let _shared = with_others();
     let folder = Cli::new();
     let here = folder.path();
@@ -262,7 +262,7 @@ fn a_copy_and_a_link_are_none_of_ours() {
 }
 
 #[test]
-fn what_a_living_run_has_made_stays() {
+fn leftovers_of_running_runs_stay() {
     let _shared = with_others();
     let folder = Cli::new();
     let here = folder.path();
@@ -278,7 +278,7 @@ fn what_a_living_run_has_made_stays() {
 }
 
 #[test]
-fn the_store_tells_where_killed_runs_were() {
+fn folders_of_killed_runs_are_found_through_the_store() {
     let _shared = with_others();
     let (folder, elsewhere) = (Cli::new(), Cli::new());
     let here = folder.path();
@@ -296,7 +296,7 @@ fn the_store_tells_where_killed_runs_were() {
 }
 
 #[test]
-fn an_image_that_was_kept_goes_where_it_is_named_unless_a_device_shows_it() {
+fn kept_images_are_removed_if_named_and_not_in_use() {
     let _shared = with_others();
     need_devices!();
     let folder = Cli::new();
@@ -411,7 +411,7 @@ impl Disk {
 }
 
 #[test]
-fn a_file_system_that_a_killed_run_made_on_a_device_goes() {
+fn a_file_system_of_a_killed_run_is_erased() {
     let _shared = with_others();
     need_devices!();
     let disk = Disk::new();
@@ -448,7 +448,7 @@ fn a_file_system_that_a_killed_run_made_on_a_device_goes() {
 }
 
 #[test]
-fn a_file_system_that_was_kept_goes_only_where_its_device_is_named() {
+fn a_kept_file_system_is_erased_only_if_its_device_is_named() {
     let _shared = with_others();
     need_devices!();
     let disk = Disk::new();
@@ -467,7 +467,7 @@ fn a_file_system_that_was_kept_goes_only_where_its_device_is_named() {
 }
 
 #[test]
-fn data_that_another_program_has_put_on_the_device_since_stay() {
+fn data_written_by_another_program_since_then_stay() {
     let _shared = with_others();
     need_devices!();
     let disk = Disk::new();
@@ -482,7 +482,7 @@ fn data_that_another_program_has_put_on_the_device_since_stay() {
 }
 
 #[test]
-fn a_queue_that_a_killed_run_had_tuned_is_restored() {
+fn the_queue_tuned_by_a_killed_run_is_restored() {
     let _alone = RUNS.write().unwrap_or_else(PoisonError::into_inner);
     need_devices!();
     let disk = Disk::new();

@@ -66,7 +66,7 @@ fn all_cuts(document: &Value) -> &Vec<Value> {
 }
 
 #[test]
-fn with_barriers_nothing_is_lost_and_the_control_shows_that_it_would_be_seen() {
+fn nothing_is_lost_with_barriers_and_the_control_finds_losses() {
     if let Some(reason) = cannot("ext4") {
         return skip!("{reason}");
     }
@@ -87,7 +87,7 @@ fn with_barriers_nothing_is_lost_and_the_control_shows_that_it_would_be_seen() {
 }
 
 #[test]
-fn without_barriers_every_power_cut_loses_and_each_kind_of_loss_is_told() {
+fn power_cuts_without_barriers_lose_data_of_every_kind() {
     if let Some(reason) = cannot("ext4") {
         return skip!("{reason}");
     }
@@ -107,7 +107,7 @@ fn without_barriers_every_power_cut_loses_and_each_kind_of_loss_is_told() {
 
 /// The old setting of the device must be noted before its write cache is declared absent; here it cannot be noted.
 #[test]
-fn where_no_control_can_be_made_the_test_has_failed_and_the_document_says_so() {
+fn verify_fails_without_a_control_and_reports_it() {
     if let Some(reason) = cannot("ext4").or_else(|| tool("unshare").is_none().then(|| "needs unshare".to_owned())) {
         return skip!("{reason}");
     }
@@ -125,7 +125,7 @@ fn where_no_control_can_be_made_the_test_has_failed_and_the_document_says_so() {
 }
 
 #[test]
-fn other_file_systems_keep_their_word_too() {
+fn xfs_and_btrfs_lose_nothing() {
     let folder = Cli::in_memory();
     for file_system in ["xfs", "btrfs"] {
         if let Some(reason) = cannot(file_system) {
@@ -138,7 +138,7 @@ fn other_file_systems_keep_their_word_too() {
 }
 
 #[test]
-fn a_table_says_what_was_lost_and_a_program_that_is_killed_leaves_nothing() {
+fn losses_are_in_a_table_and_a_kill_leaves_nothing() {
     if let Some(reason) = cannot("ext4") {
         return skip!("{reason}");
     }
@@ -168,7 +168,7 @@ fn a_table_says_what_was_lost_and_a_program_that_is_killed_leaves_nothing() {
 }
 
 #[test]
-fn what_would_stop_the_machine_and_what_cannot_be_tried_is_refused() {
+fn dangerous_and_impossible_verifications_are_refused() {
     let folder = Cli::new();
     let here = folder.path();
     fs::write(here.join("file"), "no log\n").expect("a file");
@@ -206,7 +206,7 @@ fn what_would_stop_the_machine_and_what_cannot_be_tried_is_refused() {
 }
 
 #[test]
-fn writing_until_stopped_prints_what_is_durable_and_leaves_nothing() {
+fn writing_prints_durable_records_and_leaves_nothing() {
     let folder = Cli::new();
     // A file on the same disk would be lost with it.
     let same = File::create(folder.path().join("log")).expect("a file");
@@ -230,7 +230,7 @@ fn writing_until_stopped_prints_what_is_durable_and_leaves_nothing() {
 }
 
 #[test]
-fn what_is_promised_stays_where_nobody_hears_that_it_is_taken_back() {
+fn records_stay_if_their_retirement_cannot_be_printed() {
     let folder = Cli::new();
     let mut writing = Writing::start(folder.path());
     writing.hear(60);
@@ -245,7 +245,7 @@ fn what_is_promised_stays_where_nobody_hears_that_it_is_taken_back() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_or_is_written_to_is_not_taken_for_lost() {
+fn missing_or_still_written_folders_are_not_reported_as_lost() {
     let folder = Cli::new();
     let elsewhere = tempfile::tempdir().expect("where the disk is not mounted");
     let mut writing = Writing::start(folder.path());
@@ -277,7 +277,7 @@ fn a_folder_that_is_not_there_or_is_written_to_is_not_taken_for_lost() {
 }
 
 #[test]
-fn what_is_there_after_a_kill_is_all_there_and_then_removed() {
+fn all_records_survive_a_kill_and_are_then_removed() {
     let folder = Cli::new();
     let elsewhere = tempfile::tempdir().expect("a folder for the log");
     let mut writing = Writing::start(folder.path());
@@ -465,7 +465,7 @@ fn fate(index: u64, mut random: Prng) -> Fate {
 }
 
 #[test]
-fn on_a_disk_that_drops_what_is_not_flushed_losses_are_found_whenever_there_are_any_and_never_else() {
+fn losses_are_found_exactly_if_a_disk_drops_unflushed_data() {
     if let Some(reason) = cannot("ext4") {
         return skip!("{reason}");
     }

@@ -123,7 +123,7 @@ where
 }
 
 #[test]
-fn copies_from_and_to_mapped_memory_have_the_effect_of_calls() {
+fn mapped_memory_has_the_same_effect_as_calls() {
     // The first stream creates the file.
     let mapped = |index: usize| if index == 0 { Issue::InTurn } else { Issue::Mapped };
     let expected = done(&mut kernel(4096), Issue::InTurn);
@@ -134,7 +134,7 @@ fn copies_from_and_to_mapped_memory_have_the_effect_of_calls() {
 }
 
 #[test]
-fn several_at_once_have_the_effect_of_one_after_the_other() {
+fn concurrent_ops_have_the_same_effect_as_sequential_ones() {
     if let Some(why) = kernel::no_ring() {
         return testkit::skip!("{why}");
     }
@@ -161,7 +161,7 @@ fn deeds(performance: &Performance) -> Vec<(Tally, Census)> {
 }
 
 #[test]
-fn every_program_has_the_same_effect_in_both_worlds() {
+fn programs_have_the_same_effect_on_kernel_and_simulator() {
     for program in programs() {
         let real = perform(&mut kernel(program.largest_call), &program, How { claim: Claim::Durable, timed: false })
             .expect("the kernel's world");
@@ -176,7 +176,7 @@ fn every_program_has_the_same_effect_in_both_worlds() {
 }
 
 #[test]
-fn every_program_moves_what_its_rate_counts() {
+fn every_program_moves_the_amount_in_its_rate() {
     for program in programs() {
         let Ok(performance) = perform(&mut machine(), &program, How { claim: Claim::Returned, timed: true });
         for (phase, run) in program.phases.iter().zip(&performance.phases) {
@@ -190,7 +190,7 @@ fn every_program_moves_what_its_rate_counts() {
 }
 
 #[test]
-fn a_time_limit_ends_a_phase_between_two_units_of_its_work() {
+fn a_time_limit_ends_a_phase_between_two_units() {
     let limit = Nanos::from_millis(30);
     let how = How { claim: Claim::Durable, timed: false };
     // The simulated machine needs milliseconds for each; the real one cannot do a thousand million.
@@ -212,7 +212,7 @@ fn a_time_limit_ends_a_phase_between_two_units_of_its_work() {
 }
 
 #[test]
-fn a_program_leaves_an_empty_folder_and_can_run_again() {
+fn a_program_leaves_an_empty_folder_and_can_be_repeated() {
     let program = lab::SmallFiles::new(10, 100).program();
     let mut world = kernel(program.largest_call);
     for _ in 0..2 {
@@ -224,7 +224,7 @@ fn a_program_leaves_an_empty_folder_and_can_run_again() {
 }
 
 #[test]
-fn simulated_time_is_the_same_every_time() {
+fn simulated_times_are_reproducible() {
     for program in programs() {
         let run = || {
             let Ok(performance) =
@@ -239,7 +239,7 @@ fn simulated_time_is_the_same_every_time() {
 /// A disk simple enough to check by hand: 8 KiB at one byte per microsecond take 8.192 ms, a call costs 0.5 ms of CPU
 /// and 0.4 us per byte, and the first access to a file is one seek of 10 ms.
 #[test]
-fn the_flat_disk_keeps_its_arithmetic() {
+fn the_flat_disk_has_the_times_computed_by_hand() {
     let program = mckusick::Classic::Write8192.program(16 * 1024);
     let Ok(performance) = perform(&mut machine(), &program, How { claim: Claim::Returned, timed: true });
     let call = 500_000 + 8192 * 400;
@@ -249,7 +249,7 @@ fn the_flat_disk_keeps_its_arithmetic() {
 }
 
 #[test]
-fn two_programs_at_once_do_what_each_does_alone() {
+fn concurrent_programs_have_the_same_effects_as_alone() {
     let program = mckusick::Classic::Write8192.program(256 * 1024);
     let steps = &program.phases[0].steps;
     let written = |tallies: &[Tally; 2]| tallies.each_ref().map(|tally| tally.bytes_written);
@@ -268,7 +268,7 @@ fn two_programs_at_once_do_what_each_does_alone() {
 }
 
 #[test]
-fn written_files_carry_their_stamps() {
+fn written_files_contain_their_stamps() {
     let workspace = Workspace::inside(&std::env::temp_dir()).expect("a private folder");
     let file = workspace.path().join("f0");
     let station = Station { workspace: Some(workspace), given: Vec::new() };
@@ -287,7 +287,7 @@ fn written_files_carry_their_stamps() {
 }
 
 #[test]
-fn a_program_told_to_stop_stops_at_the_next_op() {
+fn a_stop_request_ends_a_program_at_the_next_op() {
     let mut world = kernel_with(1, 8192, true);
     let performance =
         perform(&mut world, &mckusick::Classic::Write8192.program(8192), How { claim: Claim::Returned, timed: false });
@@ -326,7 +326,7 @@ where
 
 /// Each handle is a separate file: a ninth could only be one of the eight again.
 #[test]
-fn a_program_has_eight_handles_in_both_worlds() {
+fn programs_have_eight_handles_on_kernel_and_simulator() {
     let handles = || (0..HANDLES as u8).map(Handle::new);
     let create = |(number, handle)| Op::Create { name: Name::root(number), handle, mode: Mode::default() };
     let write = |(handle, length)| Op::Write { handle, length };
@@ -382,7 +382,7 @@ proptest! {
 
     /// Valid or not, an op has the same outcome on the kernel and on the machine.
     #[test]
-    fn any_sequence_of_ops_ends_the_same_way(ops in prop::collection::vec(any_op(), 1..80)) {
+    fn any_ops_have_the_same_outcome_on_kernel_and_simulator(ops in prop::collection::vec(any_op(), 1..80)) {
         let (real, left) = outcomes(&mut kernel(8192), &ops);
         for (name, mut machine) in machines() {
             let (simulated, simulated_left) = outcomes(&mut machine, &ops);

@@ -28,7 +28,7 @@ fn cells(ended: &Ended) -> Value {
 }
 
 #[test]
-fn it_measures_stores_and_explains() {
+fn the_release_program_measures_stores_and_explains() {
     let program = made!(testkit::PROGRAM_END);
     let folder = tempfile::tempdir().expect("a scratch folder");
     let store = tempfile::tempdir().expect("a scratch folder");
@@ -49,7 +49,7 @@ fn it_measures_stores_and_explains() {
 /// The clock for every operation is in memory that the kernel shares (vDSO), which a static program must find by
 /// itself. Otherwise each reading is a system call, and costs more than the timed operation.
 #[test]
-fn it_reads_the_clock_without_a_call() {
+fn the_release_program_reads_the_clock_without_a_system_call() {
     let program = made!(testkit::PROGRAM_END);
     if !testkit::has_tool("strace") {
         return skip!("strace is not installed");
@@ -67,7 +67,7 @@ fn it_reads_the_clock_without_a_call() {
 
 /// Help, manual pages, completions, schemas and machines are in the program, and are the same in every build.
 #[test]
-fn all_that_it_prints_of_itself_is_in_it() {
+fn the_release_program_prints_the_same_texts() {
     let program = made!(testkit::PROGRAM_END);
     let built = PathBuf::from(env!("CARGO_BIN_EXE_diskperf"));
     for arguments in [
@@ -107,7 +107,7 @@ fn agree(one: &Value, other: &Value) -> bool {
 /// For any C library: the simulator computes in integers, and only logarithms of its times differ, in the sixteenth
 /// digit.
 #[test]
-fn the_same_machine_gives_the_same_figures_in_every_build() {
+fn simulated_figures_are_the_same_in_every_build() {
     let program = made!(testkit::PROGRAM_END);
     let built = PathBuf::from(env!("CARGO_BIN_EXE_diskperf"));
     for arguments in [
@@ -122,7 +122,7 @@ fn the_same_machine_gives_the_same_figures_in_every_build() {
 }
 
 #[test]
-fn the_package_holds_the_same_program_with_pages_and_completions() {
+fn the_package_contains_program_pages_and_completions() {
     let (program, package) = (made!(testkit::PROGRAM_END), made!("_amd64.deb"));
     let Some(dpkg) = testkit::tool("dpkg-deb") else { return skip!("there is no dpkg-deb") };
     let folder = tempfile::tempdir().expect("a scratch folder");

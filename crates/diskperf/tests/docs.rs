@@ -250,7 +250,7 @@ fn record() {
 }
 
 #[test]
-fn documents_show_what_is_printed() {
+fn pages_show_the_real_output() {
     let writes = is_asked_for("write") || is_asked_for("measure");
     if is_asked_for("measure") {
         record();
@@ -275,7 +275,7 @@ fn documents_show_what_is_printed() {
 
 /// Recorded runs are of the commands in `RECORDED`, and pages show no other command for them.
 #[test]
-fn recorded_runs_are_of_the_commands_that_the_pages_name() {
+fn recorded_runs_have_the_commands_on_the_pages() {
     for (name, command) in RECORDED {
         let text = fs::read_to_string(root().join("docs").join(name)).expect("the document");
         let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -294,7 +294,7 @@ fn recorded_runs_are_of_the_commands_that_the_pages_name() {
 
 /// A block of another kind would not be checked.
 #[test]
-fn what_documents_show_is_in_blocks_that_are_run() {
+fn all_commands_on_pages_are_in_console_blocks() {
     for page in pages() {
         let text = read(&page);
         let opened = text.lines().filter(|line| line.starts_with("```") && *line != "```");
@@ -311,7 +311,7 @@ fn what_documents_show_is_in_blocks_that_are_run() {
 }
 
 #[test]
-fn a_page_in_pieces_is_the_page_again() {
+fn joined_pieces_of_a_page_are_the_page() {
     for page in pages() {
         let text = read(&page);
         assert_eq!(together(&pieces(&page, &text)), text, "{page}");
@@ -369,7 +369,7 @@ fn links(page: &str) -> Vec<String> {
 }
 
 #[test]
-fn links_lead_to_files_and_the_index_to_every_page() {
+fn links_are_valid_and_the_index_lists_every_page() {
     for page in pages() {
         for link in links(&page) {
             let path = root().join(&page).with_file_name("").join(link.split('#').next().unwrap_or_default());
@@ -394,7 +394,7 @@ fn the_readme_is_short() {
 
 /// The README explains columns only if the table above has them. Warnings and n.m. depend on the machine.
 #[test]
-fn the_readme_explains_columns_that_are_printed() {
+fn the_readme_explains_only_printed_columns() {
     let readme = read("README.md");
     let legend = readme.lines().skip_while(|line| *line != "| column | meaning |").skip(2);
     let columns: Vec<&str> = legend

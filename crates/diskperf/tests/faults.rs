@@ -177,7 +177,7 @@ impl Drop for BadDisk {
 /// Another program fills the disk after the check of its room: while the run announces its writes, into a pipe that is
 /// not read yet.
 #[test]
-fn no_space_left() {
+fn a_disk_filled_during_the_run_voids_the_cell() {
     need!("mkfs.ext4");
     let folder = Cli::new();
     let ground = ground("ext4", folder.path(), Bytes::mib(64));
@@ -214,7 +214,7 @@ fn no_space_left() {
 }
 
 #[test]
-fn quota_used_up() {
+fn an_exhausted_disk_quota_voids_the_cell() {
     need!("mkfs.btrfs", "btrfs");
     let folder = Cli::new();
     let ground = ground("btrfs", folder.path(), Bytes::mib(128));
@@ -228,7 +228,7 @@ fn quota_used_up() {
 }
 
 #[test]
-fn a_file_that_may_not_be_so_large() {
+fn a_file_size_limit_voids_the_cell() {
     let folder = Cli::new();
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
@@ -244,7 +244,7 @@ fn a_file_that_may_not_be_so_large() {
 
 /// A file with a bad block at 1 MiB; data at other offsets are measured.
 #[test]
-fn reading_what_is_bad_short_or_broken_off() {
+fn bad_short_and_interrupted_reads_are_reported() {
     need!();
     let file = BadFile::holding(&vec![0x5a; 2 * MIB as usize]);
     let target = format!("bad=file:{}", file.fuse.file().display());
@@ -302,7 +302,7 @@ fn reading_what_is_bad_short_or_broken_off() {
 
 /// Calls in the middle of a program return less than they should, or are interrupted: strace changes their results.
 #[test]
-fn writing_short_and_broken_off() {
+fn short_and_interrupted_writes_are_reported() {
     let folder = Cli::new();
     if !has_tool("strace") {
         return skip!("strace is not installed");
@@ -327,7 +327,7 @@ fn writing_short_and_broken_off() {
 
 /// The disk acknowledges every write and keeps none: the data read back are not those written.
 #[test]
-fn stale_content() {
+fn stale_content_voids_the_cell() {
     need!("mkfs.ext4", "mount", "umount");
     let disk = BadDisk::new();
     disk.file.turn(0..u64::MAX, Bad::Lost);
@@ -341,7 +341,7 @@ fn stale_content() {
 
 /// In the middle of a run the disk is gone: every request fails from then on, and the file system gives up.
 #[test]
-fn a_cable_pulled() {
+fn a_pulled_cable_is_reported() {
     need!("mkfs.ext4", "mount", "umount");
     let disk = BadDisk::new();
     let pulled_after = Some(disk.file.fuse.fsyncs() + 20);
@@ -354,7 +354,7 @@ fn a_cable_pulled() {
 }
 
 #[test]
-fn a_file_system_gone_read_only() {
+fn a_file_system_that_becomes_read_only_is_reported() {
     need!("mkfs.ext4", "mount", "umount");
     let disk = BadDisk::new();
     let device = disk.node().trim_start_matches("/dev/").to_owned();
@@ -391,7 +391,7 @@ fn a_file_system_gone_read_only() {
 }
 
 #[test]
-fn a_file_system_unmounted_under_a_run() {
+fn a_file_system_unmounted_during_the_run_is_reported() {
     need!("mkfs.ext4", "mount", "umount");
     let disk = BadDisk::new();
     let ended = disk.in_mid_run(&["--only", "commit"], "20", || {
@@ -413,7 +413,7 @@ fn a_file_system_unmounted_under_a_run() {
 
 /// Stopped in the middle of a phase: that time is in no figure.
 #[test]
-fn held_still_and_let_go_on() {
+fn suspended_time_is_not_measured() {
     need!("mkfs.ext4", "mount", "umount");
     let disk = BadDisk::new();
     for signal in [Signal::TSTP, Signal::STOP] {

@@ -70,7 +70,7 @@ const BOOT: (u64, &[u8]) = (510, &[0x55, 0xAA]);
 
 /// axboe/fio#1007: a command copied from elsewhere names a mounted disk.
 #[test]
-fn fio_1007_a_mounted_device() {
+fn fio_1007_mounted_devices_are_refused() {
     need_disk!("mkfs.ext4", "mount", "umount");
     let disk = Disk::new(16 * MIB);
     use_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
@@ -91,7 +91,7 @@ fn fio_1007_a_mounted_device() {
 /// `crates/kernel/src/guard/decide/tests.rs` has those of a recorded machine. Here, a device below a mounted one
 /// replaces it.
 #[test]
-fn fio_1382_a_device_below_a_mounted_one() {
+fn fio_1382_devices_below_mounted_ones_are_refused() {
     need_disk!("mkfs.ext4", "mount", "umount");
     let disk = Disk::new(16 * MIB);
     use_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
@@ -103,7 +103,7 @@ fn fio_1382_a_device_below_a_mounted_one() {
 
 /// axboe/fio#1550: fio overwrites a raw device with data on it without asking.
 #[test]
-fn fio_1550_a_device_that_holds_data_is_asked_for() {
+fn fio_1550_devices_with_data_need_consent() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     use_tool("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
@@ -134,7 +134,7 @@ fn fio_1550_a_device_that_holds_data_is_asked_for() {
 
 /// Two disks with the same model and size: one `--confirm` names only one of them.
 #[test]
-fn each_device_is_named_by_words_of_its_own() {
+fn each_device_needs_its_own_confirmation() {
     need_disk!("mkfs.ext4");
     let disks = [Disk::new(16 * MIB), Disk::new(16 * MIB)];
     for disk in &disks {
@@ -153,7 +153,7 @@ fn each_device_is_named_by_words_of_its_own() {
 
 /// The question on a terminal.
 #[test]
-fn a_person_types_what_is_printed_on_the_device() {
+fn the_answer_on_a_terminal_is_the_identity_of_the_device() {
     need_disk!("mkfs.ext4", "script");
     let disk = Disk::new(16 * MIB);
     use_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
@@ -183,7 +183,7 @@ fn a_person_types_what_is_printed_on_the_device() {
 }
 
 #[test]
-fn without_rights_the_way_to_get_them_is_said() {
+fn missing_rights_are_refused_with_a_hint() {
     need_disk!("setpriv");
     let disk = Disk::new(16 * MIB);
     // A path at which another user can run the program, whatever the rights of its build folder.
@@ -206,7 +206,7 @@ fn without_rights_the_way_to_get_them_is_said() {
 
 /// axboe/fio#1637: a partition table, or a file system, is overwritten without an option that forces it.
 #[test]
-fn fio_1637_a_partition_table() {
+fn fio_1637_devices_with_a_partition_table_need_consent() {
     need_disk!("mkfs.ext4");
     let gpt: &[(u64, &[u8])] = &[BOOT, (512, b"EFI PART"), (16 * MIB - 512, b"EFI PART")];
     let mbr: &[(u64, &[u8])] = &[BOOT, (0x1BE, &[0x80, 0, 2, 0, 0x83])];
@@ -223,7 +223,7 @@ fn fio_1637_a_partition_table() {
 
 /// axboe/fio#150: the writes destroyed the boot sector, and the boot loader with it.
 #[test]
-fn fio_150_a_boot_sector() {
+fn fio_150_devices_with_a_boot_sector_need_consent() {
     need_disk!();
     let disk = Disk::holding(16 * MIB, &[(0, b"\xEB\x63\x90GRUB"), BOOT]);
     refuses(&disk, 3, &["run", "smoke", &target(&disk, "ext4")], &["it holds MBR partition table or boot sector"]);
@@ -232,7 +232,7 @@ fn fio_150_a_boot_sector() {
 
 /// louwrentius/fio-plot#23: any test that writes overwrites a device without a warning.
 #[test]
-fn fio_plot_23_no_preset_writes_to_a_device() {
+fn fio_plot_23_presets_do_not_write_to_raw_devices() {
     need_disk!();
     let disk = Disk::new(16 * MIB);
     for preset in ["quick", "classic1983", "lfs", "tlpi", "vaxmix", "smoke"] {
@@ -243,7 +243,7 @@ fn fio_plot_23_no_preset_writes_to_a_device() {
 
 /// tytso/e2fsprogs#241: a drive with NTFS, which this system cannot even mount.
 #[test]
-fn e2fsprogs_241_a_file_system_of_another_system() {
+fn e2fsprogs_241_foreign_file_systems_need_consent() {
     need_disk!();
     let disk = Disk::holding(16 * MIB, &[(3, b"NTFS    "), BOOT]);
     refuses(&disk, 3, &["run", "smoke", &target(&disk, "ext4")], &["it holds ntfs"]);
@@ -252,7 +252,7 @@ fn e2fsprogs_241_a_file_system_of_another_system() {
 /// Starosdev/scrutiny#228: it tests every disk that it finds, also the members of pools, which no list of mounts shows.
 /// Before that (#219), it created a file in /dev.
 #[test]
-fn scrutiny_228_a_member_of_a_pool() {
+fn scrutiny_228_pool_members_need_consent() {
     need_disk!();
     let uberblock: &[u8] = &[0x0C, 0xB1, 0xBA, 0, 0, 0, 0, 0];
     let disk = Disk::holding(16 * MIB, &[(0x2_1000, uberblock)]);
@@ -268,7 +268,7 @@ fn scrutiny_228_a_member_of_a_pool() {
 
 /// Seen in fio: it writes to the file behind a mounted loop device.
 #[test]
-fn a_file_that_a_loop_device_shows_is_no_file_to_write_to() {
+fn files_shown_by_loop_devices_are_not_written() {
     need_disk!();
     let disk = Disk::new(16 * MIB);
     let link = disk.folder.path().join("link");
@@ -286,7 +286,7 @@ fn a_file_that_a_loop_device_shows_is_no_file_to_write_to() {
 }
 
 #[test]
-fn a_fresh_file_system_on_a_device_is_measured_and_the_next_run_is_possible() {
+fn a_new_file_system_is_measured_in_two_consecutive_runs() {
     need_disk!("mkfs.ext4", "mkfs.btrfs");
     for (file_system, mib) in [("ext4", 32), ("btrfs", 128)] {
         let disk = Disk::new(mib * MIB);
@@ -308,7 +308,7 @@ fn a_fresh_file_system_on_a_device_is_measured_and_the_next_run_is_possible() {
 }
 
 #[test]
-fn the_1983_preset_makes_it_anew_before_each_program() {
+fn classic1983_recreates_the_file_system_before_each_program() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(64 * MIB);
     let options = "new:ext4,block=1KiB,mount=noatime,mkfs=-m 0";
@@ -323,7 +323,7 @@ fn the_1983_preset_makes_it_anew_before_each_program() {
 }
 
 #[test]
-fn the_plan_is_shown_and_nothing_done() {
+fn a_dry_run_shows_the_plan_and_writes_nothing() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     let (target, before) = (target(&disk, "ext4"), bytes(&disk));
@@ -345,7 +345,7 @@ fn the_plan_is_shown_and_nothing_done() {
 }
 
 #[test]
-fn a_file_system_is_left_there_where_it_is_to_be_kept() {
+fn a_kept_file_system_stays_on_the_device() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     let ended = run(&disk, &["run", "smoke", &target(&disk, "ext4"), "--rounds", "1", "--keep"]);
@@ -366,7 +366,7 @@ fn start(disk: &Disk) -> Child {
 }
 
 #[test]
-fn being_stopped_erases_it_and_being_killed_leaves_what_the_next_run_asks_about() {
+fn a_stop_erases_the_file_system_and_a_kill_leaves_it() {
     need_disk!("mkfs.ext4", "kill");
     let disk = Disk::new(16 * MIB);
     let child = start(&disk);
@@ -390,7 +390,7 @@ fn being_stopped_erases_it_and_being_killed_leaves_what_the_next_run_asks_about(
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_the_reason() {
+fn invalid_targets_are_refused_with_the_reason() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     let at = disk.text();
@@ -421,7 +421,7 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
 
 /// Options that mkfs or the kernel refuses are found before anything is erased.
 #[test]
-fn a_mistake_in_an_option_costs_no_data() {
+fn invalid_options_destroy_no_data() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     use_tool("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
@@ -433,7 +433,7 @@ fn a_mistake_in_an_option_costs_no_data() {
 }
 
 #[test]
-fn one_device_is_one_target() {
+fn two_targets_on_one_device_are_refused() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     let link = disk.folder.path().join("link");
@@ -447,7 +447,7 @@ fn one_device_is_one_target() {
 }
 
 #[test]
-fn the_root_of_all_files_is_asked_about() {
+fn the_root_directory_needs_consent() {
     need_disk!("mkfs.ext4");
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let before = names_in(Path::new("/"));
@@ -466,7 +466,7 @@ fn the_root_of_all_files_is_asked_about() {
 }
 
 #[test]
-fn in_a_directory_nothing_outside_a_private_folder_is_touched() {
+fn nothing_outside_of_the_private_folder_is_changed() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let target = scratch.path().join("target");
     fs::create_dir(&target).and_then(|()| fs::write(target.join("mine"), "mine")).expect("a file that is not ours");

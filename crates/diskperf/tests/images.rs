@@ -101,7 +101,7 @@ fn in_superblock(folder: &Path, kept: &Value, place: usize, length: usize) -> u6
 }
 
 #[test]
-fn classic1983_makes_the_file_system_anew_before_each_program_and_tlpi_mounts_it_anew() {
+fn classic1983_recreates_and_tlpi_remounts_the_file_system() {
     need_disk!("mkfs.ext4");
     let scratch = Cli::new();
     let run = |arguments: &[&str]| {
@@ -167,7 +167,7 @@ fn blocks_larger_than_a_page_are_mounted_or_refused_with_the_reason() {
 }
 
 #[test]
-fn bad_input_is_refused_with_the_reason() {
+fn invalid_images_are_refused_with_the_reason() {
     need_disk!("mkfs.ext4", "mkfs.xfs");
     let scratch = Cli::new();
     let cases: [(&str, i32, &[&str]); 16] = [
@@ -206,7 +206,7 @@ fn bad_input_is_refused_with_the_reason() {
 }
 
 #[test]
-fn without_rights_the_way_to_get_them_is_said() {
+fn missing_rights_are_refused_with_a_hint() {
     need_disk!("mkfs.ext4", "setpriv");
     let scratch = Cli::new();
     // A path at which another user can run the program, whatever the rights of its build folder.
@@ -249,7 +249,7 @@ fn a_missing_mkfs_is_named_with_its_package() {
 
 /// Killed at random moments: while the file is written, while mkfs runs, while programs run.
 #[test]
-fn after_kill_nothing_is_left() {
+fn nothing_is_left_after_a_kill() {
     need_disk!("mkfs.ext4");
     let scratch = Cli::new();
     let ground = ground("ext4", scratch.path(), Bytes::mib(32));
@@ -267,7 +267,7 @@ fn after_kill_nothing_is_left() {
 }
 
 #[test]
-fn stopping_leaves_nothing_and_says_so() {
+fn a_stopped_run_leaves_no_image_and_reports_it() {
     need_disk!("mkfs.ext4", "kill");
     let scratch = Cli::new();
     for size in ["4GiB", "8MiB"] {
@@ -282,7 +282,7 @@ fn stopping_leaves_nothing_and_says_so() {
 }
 
 #[test]
-fn two_runs_on_one_target_do_not_meet() {
+fn two_concurrent_runs_on_one_target_do_not_interfere() {
     need_disk!("mkfs.ext4");
     let scratch = Cli::new();
     for target in [".", "image:ext4,size=16MiB"] {
@@ -300,7 +300,7 @@ fn two_runs_on_one_target_do_not_meet() {
 }
 
 #[test]
-fn a_kept_image_has_a_name() {
+fn a_kept_image_has_a_unique_name() {
     need_disk!("mkfs.ext4");
     let scratch = Cli::new();
     let folder = scratch.path().join("images");
@@ -324,7 +324,7 @@ fn a_kept_image_has_a_name() {
 }
 
 #[test]
-fn a_queue_is_tuned_only_for_its_target_and_restored() {
+fn queue_tuning_applies_to_its_target_and_is_restored() {
     need_disk!("mkfs.ext4");
     let scratch = Cli::new();
     let ground = ground("ext4", scratch.path(), Bytes::mib(32));
@@ -342,7 +342,7 @@ fn a_queue_is_tuned_only_for_its_target_and_restored() {
 }
 
 #[test]
-fn what_a_killed_run_left_tuned_is_restored_by_the_next() {
+fn the_next_run_restores_the_queue_of_a_killed_one() {
     need_disk!("mkfs.ext4");
     let scratch = Cli::new();
     let ground = ground("ext4", scratch.path(), Bytes::mib(32));
@@ -365,7 +365,7 @@ fn what_a_killed_run_left_tuned_is_restored_by_the_next() {
 }
 
 #[test]
-fn a_target_that_goes_away_ends_the_run_with_the_reason() {
+fn a_vanished_target_ends_the_run_with_the_reason() {
     need_disk!("mkfs.ext4", "umount");
     let scratch = Cli::new();
     let ground = ground("ext4", scratch.path(), Bytes::mib(32));

@@ -84,7 +84,7 @@ fn kill(parent: &Path, executions: usize, random: &mut Prng, tally: &mut Tally) 
 }
 
 #[test]
-fn what_was_finished_when_it_was_killed_is_there_once_and_the_rest_is_gone_on_with() {
+fn killed_runs_keep_finished_executions_and_are_resumed() {
     let kills: u64 = std::env::var(KILLS).map_or(USUAL, |kills| kills.parse().expect("a number"));
     let mut random = Prng::new(kills);
     let (mut tally, mut left_behind) = (Tally::default(), 0);

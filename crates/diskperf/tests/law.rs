@@ -18,7 +18,7 @@ fn rate(cell: &Value) -> f64 {
 }
 
 #[test]
-fn of_a_single_server_more_at_once_wait_longer_and_get_no_more_done() {
+fn deeper_queues_on_one_server_wait_longer_and_gain_no_rate() {
     if let Some(reason) = LawDisk::impossible() {
         return skip!("{reason}");
     }
@@ -54,7 +54,7 @@ fn of_a_single_server_more_at_once_wait_longer_and_get_no_more_done() {
 }
 
 #[test]
-fn waits_of_a_queue_with_constant_service_are_those_of_the_tables() {
+fn waits_with_constant_service_match_queueing_theory() {
     // For the share of time in which the server is idle, requests do not wait.
     assert_eq!(waiting(0.7, SERVICE, 29.0), std::time::Duration::ZERO);
     assert!(waiting(0.7, SERVICE, 31.0) > std::time::Duration::ZERO);
@@ -71,7 +71,7 @@ fn waits_of_a_queue_with_constant_service_are_those_of_the_tables() {
 const LIMIT: u32 = 200;
 
 #[test]
-fn an_open_loop_shows_the_stalls_that_a_closed_one_hides() {
+fn open_loops_show_stalls_that_closed_loops_hide() {
     need_disk!("mkfs.ext4");
     let folder = tempfile::tempdir().expect("a scratch folder");
     let [image, point] = ["image", "point"].map(|name| folder.path().join(name));

@@ -82,7 +82,7 @@ fn full_file(path: &Path, bytes: usize) -> File {
 }
 
 #[test]
-fn a_file_that_another_process_holds_in_memory_is_not_cold_and_the_reason_is_said() {
+fn files_mapped_by_another_process_are_not_cold() {
     let folder = Cli::new();
     if is_in_memory(folder.path()) || !has_tool("sleep") {
         return skip!("the temporary folder is in memory, or there is no sleep");
@@ -112,7 +112,7 @@ fn a_file_that_another_process_holds_in_memory_is_not_cold_and_the_reason_is_sai
 
 /// ext4 with data=journal accepts O_DIRECT, and reads through the page cache all the same.
 #[test]
-fn direct_reads_that_come_from_memory_are_marked_cache() {
+fn direct_reads_from_memory_get_the_cache_warning() {
     need_disk!("mkfs.ext4");
     let folder = Cli::new();
     let run = |target: &str| random_reads(folder.path(), target);
@@ -125,7 +125,7 @@ fn direct_reads_that_come_from_memory_are_marked_cache() {
 
 /// btrfs keeps small files among its metadata, which stay in the page cache when the files leave it.
 #[test]
-fn cold_reads_that_come_from_memory_are_marked_cache() {
+fn cold_reads_from_memory_get_the_cache_warning() {
     need_disk!("mkfs.btrfs", "losetup", "unshare");
     let folder = Cli::new();
     full_file(&folder.path().join("disk"), 128 << 20);
@@ -142,7 +142,7 @@ fn cold_reads_that_come_from_memory_are_marked_cache() {
 }
 
 #[test]
-fn a_warm_file_under_a_loop_device_is_marked_lower() {
+fn a_warm_file_below_a_loop_device_gets_the_lower_warning() {
     need_disk!("mkfs.ext4", "losetup", "unshare");
     let folder = Cli::new();
     if is_in_memory(folder.path()) {
@@ -176,7 +176,7 @@ fn a_warm_file_under_a_loop_device_is_marked_lower() {
 /// Blocks that are drawn again rightly come from memory the second time; data cached below the device are noticed all
 /// the same.
 #[test]
-fn only_what_is_read_for_the_first_time_must_come_from_the_device() {
+fn only_first_reads_must_come_from_the_device() {
     need_disk!("mkfs.ext4", "losetup", "unshare");
     let folder = Cli::new();
     if is_in_memory(folder.path()) {
@@ -214,7 +214,7 @@ fn only_what_is_read_for_the_first_time_must_come_from_the_device() {
 }
 
 #[test]
-fn data_that_no_sync_wrote_are_marked_dirty() {
+fn unsynced_data_get_the_dirty_warning() {
     need_disk!("mkfs.ext4");
     let folder = Cli::new();
     let ground = ground("ext4", folder.path(), Bytes::mib(192));
@@ -238,7 +238,7 @@ fn data_that_no_sync_wrote_are_marked_dirty() {
 const RUNS: usize = 20;
 
 #[test]
-fn a_disk_whose_fsync_answers_too_early_is_dirty() {
+fn a_disk_with_a_premature_fsync_gets_the_dirty_warning() {
     need_disk!("mkfs.ext4", "losetup", "unshare");
     let folder = Cli::new();
     if is_in_memory(folder.path()) || !Path::new("/dev/fuse").exists() {
@@ -273,7 +273,7 @@ fn a_disk_whose_fsync_answers_too_early_is_dirty() {
 }
 
 #[test]
-fn syncs_that_flush_nothing_are_marked_noflush() {
+fn syncs_without_flushes_get_the_noflush_warning() {
     need_disk!("mkfs.ext4");
     let folder = Cli::new();
     let run = |target: &str| cells(folder.path(), &["smoke", "--rounds", "1", target]);
@@ -293,7 +293,7 @@ fn syncs_that_flush_nothing_are_marked_noflush() {
 }
 
 #[test]
-fn a_mount_whose_syncs_do_nothing_is_marked_noflush() {
+fn mounts_without_syncs_get_the_noflush_warning() {
     need_disk!("unshare");
     let filesystems = fs::read_to_string("/proc/filesystems").expect("file systems");
     if !filesystems.contains("overlay") {
@@ -313,7 +313,7 @@ fn a_mount_whose_syncs_do_nothing_is_marked_noflush() {
 
 /// Conversely, a healthy file system has no mark, in any preset, however small.
 #[test]
-fn clean_file_systems_have_no_mark() {
+fn healthy_file_systems_get_no_warning() {
     need_disk!("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs");
     let folder = Cli::new();
     let targets = ["a=image:ext4,size=64MiB", "b=image:xfs,size=320MiB", "c=image:btrfs,size=128MiB"];
@@ -327,7 +327,7 @@ fn clean_file_systems_have_no_mark() {
 }
 
 #[test]
-fn reading_what_was_never_written_is_marked_hole() {
+fn reads_of_holes_get_the_hole_warning() {
     let folder = Cli::new();
     let bytes = 8 << 20;
     let data = |name: &str| folder.path().join(name);
@@ -356,7 +356,7 @@ fn reading_what_was_never_written_is_marked_hole() {
 }
 
 #[test]
-fn what_a_file_system_compresses_is_marked_compress() {
+fn compressed_data_get_the_compress_warning() {
     need_disk!("mkfs.btrfs");
     let folder = Cli::new();
     let target = "image:btrfs,size=256MiB,mount=compress=zstd";
@@ -374,7 +374,7 @@ fn what_a_file_system_compresses_is_marked_compress() {
 }
 
 #[test]
-fn a_journal_that_takes_the_data_too_is_marked_amplify() {
+fn data_journaling_gets_the_amplify_warning() {
     need_disk!("mkfs.ext4");
     let folder = Cli::new();
     let programs = ["copy", "largefb", "rewrite_8192", "write_4096", "write_8192", "commit", "smallfb"];

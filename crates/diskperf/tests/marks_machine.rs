@@ -94,7 +94,7 @@ impl Drop for Neighbours {
 }
 
 #[test]
-fn busy_neighbours_are_noise() {
+fn other_busy_programs_give_the_noise_warning() {
     let folder = Cli::in_memory();
     let neighbours = Neighbours::of_each_processor(2);
     // Enough work that the clock's ticks show which processes had the processors, in both rounds.
@@ -167,7 +167,7 @@ fn run_while_the_third_is_disturbed() -> Value {
 
 /// valgrind makes programs read the clock by system calls: a bad clock.
 #[test]
-fn a_time_is_short_if_the_clock_cannot_tell_it() {
+fn times_below_the_clock_resolution_get_the_short_warning() {
     let Some(valgrind) = testkit::tool("valgrind") else { return skip!("valgrind is not installed") };
     let folder = Cli::in_memory();
     let binary = program();
@@ -199,7 +199,7 @@ fn has_marks_where_short(document: &Value) {
 /// Another program repeatedly writes zeros to the file that is read. The run ends with the first round in which it
 /// writes between diskperf's writing and reading.
 #[test]
-fn a_file_that_holds_something_else_voids_the_cell() {
+fn a_file_changed_by_another_program_voids_the_cell() {
     let document = ended_with(&run_while_another_program_writes(), 1);
     let altered = cells(&document).iter().filter(|cell| {
         mark(cell, "error").is_some_and(|text| text.contains("the data read differ from the data written"))
@@ -234,7 +234,7 @@ fn run_while_another_program_writes() -> Ended {
 }
 
 #[test]
-fn a_setting_that_changes_in_mid_run_is_told() {
+fn a_setting_changed_during_the_run_is_reported() {
     need_disk!("mkfs.ext4");
     let folder = Cli::new();
     let ground = ground("ext4", folder.path(), Bytes::mib(32));
@@ -267,7 +267,7 @@ fn a_setting_that_changes_in_mid_run_is_told() {
 }
 
 #[test]
-fn an_image_names_the_file_system_it_lies_in() {
+fn an_image_names_the_file_system_below_it() {
     need_disk!("mkfs.ext4");
     let folder = Cli::new();
     let ground = ground("ext4", folder.path(), Bytes::mib(32));
@@ -285,7 +285,7 @@ fn an_image_names_the_file_system_it_lies_in() {
 }
 
 #[test]
-fn memory_is_no_device() {
+fn tmpfs_is_not_a_device() {
     let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return skip!("there is no /dev/shm") };
     let document = run(folder.path(), &[]);
     if document["run"]["targets"][0]["file_system"] != "tmpfs" {
@@ -306,7 +306,7 @@ fn memory_is_no_device() {
 }
 
 #[test]
-fn an_image_in_memory_is_both() {
+fn an_image_on_tmpfs_gets_the_nested_and_memory_warnings() {
     need_disk!("mkfs.ext4");
     let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return skip!("there is no /dev/shm") };
     let target = format!("image:ext4,size=32MiB,dir={}", folder.path().display());
@@ -324,7 +324,7 @@ fn an_image_in_memory_is_both() {
 /// One of two programs that begin at once works in memory, and ends long before the other has done one commit on its
 /// disk. The device counters do not measure both writers.
 #[test]
-fn programs_that_end_far_apart_are_uneven() {
+fn programs_that_end_far_apart_get_the_uneven_warning() {
     if !Path::new("/dev/shm").is_dir() {
         return skip!("there is no /dev/shm");
     }
@@ -349,7 +349,7 @@ fn programs_that_end_far_apart_are_uneven() {
 }
 
 #[test]
-fn what_is_compared_must_take_turns() {
+fn targets_in_comparisons_take_turns() {
     let folder = Cli::in_memory();
     ["a", "b"].iter().for_each(|target| fs::create_dir(folder.path().join(target)).expect("a folder"));
     let marked = |arguments: &[&str]| {

@@ -169,7 +169,7 @@ fn start_again(computer: &Computer, finished: &Rounds, of: usize, tally: &mut Ta
 }
 
 #[test]
-fn what_was_finished_when_the_power_was_cut_is_there_once_and_the_rest_is_gone_on_with() {
+fn finished_executions_survive_power_cuts_and_runs_are_resumed() {
     if let Some(reason) = cannot() {
         return testkit::skip!("{reason}");
     }
@@ -216,7 +216,7 @@ fn what_was_finished_when_the_power_was_cut_is_there_once_and_the_rest_is_gone_o
 
 /// A disk that acknowledges flushes and does nothing must be noticed, or the test above would prove nothing.
 #[test]
-fn a_disk_that_ignores_flushes_loses_what_was_finished() {
+fn a_disk_that_ignores_flushes_loses_finished_executions() {
     if let Some(reason) = cannot() {
         return testkit::skip!("{reason}");
     }

@@ -28,7 +28,7 @@ fn operations(folder: &Path) -> u64 {
 }
 
 #[test]
-fn quick_does_what_its_time_allows_on_a_slow_disk_and_every_cell_says_what_it_is() {
+fn quick_keeps_its_time_on_a_slow_disk_and_explains_every_cell() {
     if let Some(reason) = SlowDisks::impossible() {
         return testkit::skip!("{reason}");
     }

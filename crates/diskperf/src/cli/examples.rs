@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn every_help_says_what_it_writes_and_has_examples() {
+    fn every_help_text_names_its_writes_and_has_examples() {
         for (name, long, after) in helps() {
             assert!(long.contains("Writes: "), "{name}: {long}");
             assert!(after.starts_with("Example"), "{name}: {after}");
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn every_example_is_a_command_line() {
+    fn every_example_is_a_valid_command_line() {
         let mut tried = 0;
         for (name, _, after) in helps() {
             for words in calls(&after) {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn every_task_is_a_command_line_and_has_a_page() {
+    fn every_task_is_a_valid_command_line_with_a_page() {
         for task in super::TASKS {
             let typed = calls(&format!("Example:\n  {}", task.command));
             assert!(!typed.is_empty(), "{}", task.command);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn every_argument_is_described_and_begins_with_a_noun_or_a_verb() {
+    fn argument_descriptions_begin_with_a_noun_or_a_verb() {
         const OTHERS: [&str; 18] = [
             "All", "Also", "An", "As", "At", "For", "How", "If", "In", "Of", "On", "Only", "So", "The", "What", "When",
             "Where", "Who",

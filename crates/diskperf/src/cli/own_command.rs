@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn braces_for_another_command_are_noticed() {
+    fn braces_meant_for_another_command_are_noticed() {
         for (line, word) in [
             ("find . -exec cat {} ;", Some("-exec")),
             ("xargs -I{} cat {}", Some("-I{}")),

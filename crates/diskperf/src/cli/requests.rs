@@ -35,7 +35,7 @@ fn stored(request: &RunRequest) -> RunRequest {
 }
 
 #[test]
-fn every_request_is_read_as_it_was_stored() {
+fn every_request_is_read_back_unchanged() {
     let folder = tempfile::tempdir().expect("a folder");
     let (job, trace) = (folder.path().join("x.toml"), folder.path().join("trace"));
     let text = "targets = ['sim:flat']\nseed = 3\nbudget = '1min'\n[[load]]\npattern = 'read'\nsize = '1MiB'\n";
@@ -72,7 +72,7 @@ fn every_request_is_read_as_it_was_stored() {
 }
 
 #[test]
-fn words_that_are_not_utf_8_are_read_as_they_were_stored() {
+fn words_that_are_not_utf_8_are_read_back_unchanged() {
     let odd = OsString::from_vec(b"a\xff".to_vec());
     let words = |line: &str| -> Vec<OsString> { line.split(' ').map(OsString::from).collect() };
     let command = [
@@ -96,7 +96,7 @@ fn words_that_are_not_utf_8_are_read_as_they_were_stored() {
 }
 
 #[test]
-fn what_is_typed_is_in_the_request() {
+fn typed_options_are_in_the_request() {
     let quick = asked("run quick --size 64MiB --rounds 3").request;
     assert_eq!((quick.size, quick.schedule.rounds(), quick.schedule.promised()), (Some(Bytes::mib(64)), 3, 5));
     assert_eq!(quick.targets, [TargetArgument::from(".".to_owned())]);
@@ -131,7 +131,7 @@ fn the_command_line_overrides_the_job_file() {
 }
 
 #[test]
-fn what_another_build_stored_is_not_read() {
+fn requests_of_other_builds_are_not_read() {
     let text = Stored { request: asked("run smoke .").request, output: Output::default() }.to_text();
     assert!(Stored::of_text(&text).is_some());
     for (word, other) in

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_margin_is_a_share() {
+    fn a_margin_is_a_percentage() {
         assert_eq!(parse_margin("5%"), Ok(0.05));
         assert_eq!(parse_margin("2.5 %"), Ok(0.025));
         assert_eq!(parse_margin("10"), Ok(0.1));

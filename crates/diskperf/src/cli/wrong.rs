@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_asked_for_before_the_dashes() {
+    fn only_json_options_before_the_dashes_count() {
         let asks = |line: &str| asks_for_json(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
         assert!(asks("diskperf run --bogus --json") && asks("diskperf --format=json") && asks("d list --format json"));
         assert!(!asks("diskperf run . -- ls --json") && !asks("diskperf --format csv json"));

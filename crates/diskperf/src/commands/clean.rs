@@ -420,13 +420,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_below_a_folder_is_known_by_its_path() {
+    fn device_names_with_a_slash_become_paths() {
         assert_eq!(node_of("cciss!c0d0"), Path::new("/dev/cciss/c0d0"));
         assert_eq!(node_of("sdb"), Path::new("/dev/sdb"));
     }
 
     #[test]
-    fn who_holds_it_decides_before_whether_it_was_kept_and_what_is_in_its_way() {
+    fn the_holder_of_a_leftover_is_the_first_reason_to_keep_it() {
         let why = |holder: Holder, kept, obstacle: Option<&str>| {
             why_it_stays(&holder, kept, || obstacle.map(str::to_owned)).unwrap_or_default()
         };

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn only_commands_of_this_build_are_named() {
+    fn help_names_only_existing_commands() {
         let command = cli::command();
         let said = said();
         for after in said.split("diskperf ").skip(1) {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn every_preset_is_explained_and_no_other() {
+    fn exactly_the_presets_are_explained() {
         let mut words: Vec<&str> = Topic::Preset.entries().iter().map(|entry| entry.word).collect();
         let mut names = presets::ALL.map(|preset| preset.name).to_vec();
         words.sort_unstable();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn every_unit_that_a_rate_has_is_explained() {
+    fn every_rate_unit_is_explained() {
         let arguments = [".".parse(), "sim:flat".parse()].map(|Ok(argument)| argument);
         let targets = Target::resolve_all(&arguments).expect("both are there");
         let settings = Settings { size: None, memory: None, seed: 1, sizes: Sizes::LARGEST };
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_and_every_unit_of_a_machine_is_explained() {
+    fn every_machine_part_and_unit_is_explained() {
         for kind in Kind::ALL {
             assert!(Topic::MachinePart.entry(kind.key()).is_some(), "{kind}");
         }

@@ -95,7 +95,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_option_is_a_key_of_job_files_and_every_key_an_option() {
+    fn options_and_job_file_keys_are_the_same() {
         let mut command = cli::command();
         command.build();
         let io = command.find_subcommand("io").expect("the command");

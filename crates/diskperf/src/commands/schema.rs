@@ -98,7 +98,7 @@ mod tests {
 
     /// Writes the files for `cargo xtask docs --write`.
     #[test]
-    fn schemas_are_those_of_the_structs() {
+    fn schemas_match_the_structs() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/schema");
         let writes = env::var("DISKPERF_DOCS").is_ok_and(|mode| ["write", "measure"].contains(&mode.as_str()));
         for document in DocumentKind::value_variants() {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn indentation_is_removed_and_restored_and_strings_keep_their_spaces() {
+    fn indentation_is_removed_and_restored_outside_of_strings() {
         const TEXT: &str = "{\n  \"a  {\": [\n    1,\n    \" }\"\n  ],\n  \"b\": {}\n}\n";
         const LINES: [u8; unindented::<0>(TEXT).1] = unindented(TEXT).0;
         let lines = str::from_utf8(&LINES).expect("text");

@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn where_everything_can_be_had_nothing_is_to_be_done() {
+    fn a_fully_capable_machine_needs_no_advice() {
         let checks = checks(&everything());
         assert!(checks.iter().all(|check| check.state == Ability::Yes && check.how.is_none()), "{checks:?}");
         let names: BTreeSet<&str> = checks.iter().map(|check| check.check.as_str()).collect();
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_has_a_way_to_it() {
+    fn missing_abilities_have_a_hint() {
         let checks = checks(&nothing());
         assert!(checks.iter().all(|check| check.state != Ability::Yes), "{checks:?}");
         // Without a device there is no queue either: the hint is at the check of the device.
@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reservation_is_no_refusal() {
+    fn partial_abilities_are_not_refusals() {
         let device = |change: fn(&mut DeviceFound)| {
             let mut found = everything();
             found.device.iter_mut().for_each(change);

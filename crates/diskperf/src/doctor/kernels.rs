@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_release_is_the_first_two_numbers() {
+    fn a_kernel_release_is_the_first_two_numbers() {
         for (kernel, release) in [
             ("Linux 6.18.44-fc-v445", Some(Release(6, 18))),
             ("Linux 4.4", Some(Release(4, 4))),
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documents_say_the_same() {
+    fn the_documents_list_the_same_kernel_releases() {
         let readme = include_str!("../../../../README.md");
         assert!(readme.contains(&format!("{OLDEST}+")));
         let page = include_str!("../../../../docs/concepts/accuracy.md");
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gained_is_told_in_order() {
+    fn missing_kernel_features_are_listed_in_order() {
         assert!(GAINS.is_sorted_by_key(|(since, _)| *since));
         assert!(GAINS.iter().all(|(since, _)| *since > OLDEST));
         assert_eq!(Release(6, 1).lacks().map(|(since, _)| since).collect::<Vec<_>>(), [Release(6, 5)]);

@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_document_is_called_what_it_is() {
+    fn invalid_documents_are_named_by_their_content() {
         let said = |text: &str| parse("x", Some(text.as_bytes())).expect_err("no document").to_string();
         for (text, expected) in [
             (" \n", "x is empty"),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_of_a_document_for_people_is_obeyed() {
+    fn control_characters_of_documents_are_removed() {
         let mut document: Document =
             serde_json::from_str(include_str!("../../../../docs/quick.json")).expect("a document");
         assert!(matches!(plain(&document), Cow::Borrowed(_)));

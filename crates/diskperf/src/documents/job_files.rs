@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fio_job_is_known_by_its_name_or_its_text() {
+    fn a_fio_job_is_recognized_by_its_name_or_its_text() {
         let is = |path: &str, text: &str| is_fio(Path::new(path), &Source::new(path, text));
         assert!(is("a/db.fio", "") && is("db.toml", "[a]\nrw=read\n"));
         assert!(!is("db.toml", "") && !is("fio", ""));

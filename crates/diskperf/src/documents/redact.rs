@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_path_or_a_serial_number_goes() {
+    fn paths_and_serial_numbers_are_removed() {
         let mut hidden = Hidden { known: vec![("my disk".to_owned(), "PATH1".to_owned())] };
         for (text, expected) in [
             ("1,090 MiB/s; p50 / p99", "1,090 MiB/s; p50 / p99"),

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_last_does_not_count() {
+    fn options_override_variables_and_variables_defaults() {
         let path = |path: &str| Some(PathBuf::from(path));
         let choose = |named: Option<&str>, variable: Option<&str>, usual: Option<&str>| {
             choice(named.and_then(path), variable.map(OsStr::new), usual.and_then(path))

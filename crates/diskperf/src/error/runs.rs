@@ -114,7 +114,7 @@ mod tests {
 
     /// A run in another container can be resumed there, but `delete` has to wait for it.
     #[test]
-    fn what_to_do_about_a_run_in_another_container_depends_on_the_command() {
+    fn the_hint_for_a_run_in_a_container_depends_on_the_command() {
         let (run, pid, is_here) = ("bzkv-261122".to_owned(), 7, false);
         let errors =
             [RunsError::StillRuns { run: run.clone(), pid, is_here }, RunsError::StillMeasured { run, pid, is_here }];

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_number_of_threads_gives_the_same() {
+    fn results_do_not_depend_on_the_number_of_threads() {
         for threads in [1, 2, 7] {
             let threads = NonZeroUsize::new(threads).expect("some");
             let mut heard = 0;
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_told_to_stop_leaves_the_rest_out() {
+    fn stopped_simulations_leave_out_the_remaining_jobs() {
         let threads = NonZeroUsize::new(2).expect("some");
         assert_eq!(side_by_side(3, threads, &|| true, &|index| index, |_| ()), [None, None, None]);
     }

@@ -61,7 +61,7 @@ mod tests {
 
     /// Through the runner, a machine does the same as by itself, to the nanosecond.
     #[test]
-    fn the_runner_adds_nothing_to_an_experiment() {
+    fn the_runner_does_not_change_simulated_times() {
         let bytes = 1 << 20;
         for machine in Machine::all() {
             let Ok(argument) = format!("sim:{}", machine.name).parse::<TargetArgument>();

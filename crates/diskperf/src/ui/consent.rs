@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_where_a_benchmark_is_rarely_meant_are_known() {
+    fn system_folders_and_network_file_systems_need_consent() {
         for (path, file_system, asks) in [
             ("/", "ext4", true),
             ("/.", "ext4", true),

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_obeys_no_json() {
+    fn control_characters_in_json_are_escaped() {
         let words = ["\u{1b}[2J\n", "\u{7f}\u{9b}31m\u{202e}", "größe"];
         let text = json(&words);
         assert!(!text.contains(|character| is_command(character) && character != '\n'), "{text}");

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_long_message_the_beginning_is_said() {
+    fn long_messages_are_cut_after_their_beginning() {
         assert_eq!(shortened("short"), "short");
         let long = "é".repeat(LONGEST + 1);
         assert_eq!(shortened(&long), format!("{}... (8194 B in all)", "é".repeat(LONGEST)));

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_takes_as_long_as_the_same_took_before() {
+    fn the_remaining_time_follows_from_earlier_executions() {
         let mut progress = progress(&[2, 2, 0], None);
         assert_eq!((progress.rest(S(0)), progress.counted()), (None, (0, 4)));
         progress.started(0, S(0));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_has_a_time_of_its_own_ends_with_it() {
+    fn the_remaining_time_of_a_timed_run_is_its_budget() {
         let mut progress = progress(&[10], Some(60));
         assert_eq!(progress.rest(S(1)), Some(S(59)));
         progress.started(0, S(0));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn how_many_rounds_there_are_may_be_known_only_on_the_way() {
+    fn the_number_of_rounds_may_change_during_the_run() {
         let mut progress = progress(&[200, 0], None);
         progress.started(0, S(0));
         progress.ended(0, S(10));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn side_by_side_all_the_time_counts() {
+    fn concurrent_executions_share_the_elapsed_time() {
         let mut progress = progress(&[3, 1], None);
         progress.ended(0, S(4));
         progress.ended(1, S(4));

@@ -43,13 +43,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shell_reads_the_words_that_were_quoted() {
+    fn quoted_words_are_read_back_by_a_shell() {
         let words = ["diskperf", "two words", "it's", "", "$HOME", "a;b", "*", "=ls", "image:ext4,mkfs=-m 0"];
         assert_eq!(shlex::split(&line(words)), Some(words.map(str::to_owned).into()));
     }
 
     #[test]
-    fn a_store_is_named_where_it_was_named() {
+    fn hints_repeat_the_store_option() {
         let option = |words: &[&str]| option_in(words.iter().map(OsString::from));
         assert_eq!(option(&["diskperf", "resume"]), "");
         assert_eq!(option(&["diskperf", "resume", "--store", "a.sqlite"]), " --store a.sqlite");

@@ -19,7 +19,7 @@ const TWO_DRIVES: [&str; 6] =
     ["choose", "slow=sim:vax780-sc780,drive.rpm=1800", "fast=sim:vax780-sc780", "--preset", "smoke", "--only"];
 
 #[test]
-fn a_drive_that_turns_twice_as_fast_is_found_and_the_run_is_printed_again() {
+fn a_drive_of_twice_the_speed_is_chosen_and_shown_again() {
     let cli = Cli::new();
     let stored = ["--store", "runs.sqlite"];
     let words = [&TWO_DRIVES[..], &["read_8192", "--use", "read=1", "--json"], &stored].concat();
@@ -52,7 +52,7 @@ fn a_drive_that_turns_twice_as_fast_is_found_and_the_run_is_printed_again() {
 }
 
 #[test]
-fn of_three_every_two_are_compared() {
+fn three_targets_are_compared_in_pairs() {
     let words = ["choose", "a=sim:flat", "b=sim:flat", "c=sim:flat", "--preset", "smoke", "--only", "commit", "--json"];
     let (choice, _) = choice(&Cli::new().run(&words), 0);
     let pairs: Vec<[&str; 3]> = list(&choice, "comparisons")
@@ -65,7 +65,7 @@ fn of_three_every_two_are_compared() {
 }
 
 #[test]
-fn what_is_needed_is_met_by_both_by_one_or_by_none() {
+fn requirements_are_met_by_both_targets_one_or_none() {
     let needed = |need: &str, status| {
         let words =
             [&TWO_DRIVES[..], &["read_8192", "--need", need, "--price", "fast=2/GiB", "--price", "slow=1024/TiB"]];
@@ -84,7 +84,7 @@ fn what_is_needed_is_met_by_both_by_one_or_by_none() {
 }
 
 #[test]
-fn what_cannot_be_chosen_from_is_refused() {
+fn invalid_choices_are_refused() {
     let cli = Cli::new();
     let refused = |arguments: &[&str], words: &[&str]| {
         let ended = cli.run(&[&["choose"], arguments].concat());
@@ -110,7 +110,7 @@ fn what_cannot_be_chosen_from_is_refused() {
 }
 
 #[test]
-fn quick_is_made_as_large_as_six_rounds_fit_or_says_how_long_they_take() {
+fn quick_sizes_fit_six_rounds_or_their_time_is_reported() {
     let cli = Cli::new();
     let quick = ["choose", "a=.", "b=.", "--only", "commit", "--only", "write_8192", "--json", "--budget"];
     let ended = cli.run(&[&quick[..], &["4s"]].concat());
@@ -135,7 +135,7 @@ fn quick_is_made_as_large_as_six_rounds_fit_or_says_how_long_they_take() {
 /// One device that each target uses in turn, with barriers and without: it gets a fresh file system each time, and is
 /// empty in the end.
 #[test]
-fn one_device_has_another_file_system_in_each_turn() {
+fn targets_on_one_device_each_get_a_new_file_system() {
     testkit::need_disk!("mkfs.ext4", "mount", "umount");
     let disk = Disk::new(16 << 20);
     let cli = Cli::new();
@@ -168,7 +168,7 @@ fn one_device_has_another_file_system_in_each_turn() {
 
 /// Two simulated machines take no time that needs planning.
 #[test]
-fn simulated_machines_are_not_made_to_fit_a_time() {
+fn simulated_machines_are_not_fitted_to_a_budget() {
     let cli = Cli::new();
     let words = ["choose", "a=sim:vax780-sc780", "b=sim:vax750-uda50", "--only", "read_8192", "--only", "write_8192"];
     let ended = cli.run(&[&words[..], &["--json"]].concat());

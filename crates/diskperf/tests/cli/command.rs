@@ -87,7 +87,7 @@ fn computing(ticks: u32, written_to: &str) -> String {
 }
 
 #[test]
-fn the_cpu_time_of_grandchildren_counts_and_of_orphans_once() {
+fn cpu_time_of_grandchildren_and_orphans_counts_once() {
     // Far more than the shells and `true` need to start.
     const TICKS: u32 = 40;
     let (cli, outside) = (Cli::new(), Cli::new());
@@ -113,7 +113,7 @@ fn the_cpu_time_of_grandchildren_counts_and_of_orphans_once() {
 }
 
 #[test]
-fn what_is_left_running_is_ended_and_said() {
+fn processes_left_running_are_ended_and_reported() {
     let cli = Cli::new();
     let seconds = seconds(&cli);
     let line = format!("sleep {seconds} & setsid sleep {seconds} & exit 0");
@@ -137,7 +137,7 @@ fn what_is_left_running_is_ended_and_said() {
 }
 
 #[test]
-fn what_was_there_before_goes_on_and_what_the_command_leaves_does_not() {
+fn only_processes_of_the_command_are_ended() {
     let (cli, outside) = (Cli::new(), Cli::new());
     let (seconds, others) = (seconds(&cli), seconds(&outside));
     // A background job of the shell that becomes diskperf, in its session, and a child of that job in its own session.
@@ -160,7 +160,7 @@ fn what_was_there_before_goes_on_and_what_the_command_leaves_does_not() {
 }
 
 #[test]
-fn a_failure_of_many_words_is_cut_for_people_alone() {
+fn long_failures_are_cut_in_text_but_not_in_json() {
     let cli = Cli::new();
     let line = "printf '%0900d why' 0 >&2; exit 1";
     let words = ["run", ".", "--rounds", "1", "--", "sh", "-c", line];
@@ -173,7 +173,7 @@ fn a_failure_of_many_words_is_cut_for_people_alone() {
 }
 
 #[test]
-fn what_becomes_another_user_and_cannot_be_ended_is_let_go() {
+fn processes_that_become_another_user_are_not_waited_for() {
     if !testkit::is_root() {
         return testkit::skip!("only root can give rights up, and have a program take them back");
     }
@@ -231,7 +231,7 @@ fn end_all(word: &str) -> usize {
 }
 
 #[test]
-fn a_failure_voids_the_cell_and_says_what_the_command_said() {
+fn a_failure_voids_the_cell_and_quotes_the_command() {
     let cli = Cli::new();
     let failed = |arguments: &[&str]| {
         let ended = cli.run(&[&["run", ".", "--json"], arguments].concat());
@@ -259,7 +259,7 @@ fn a_failure_voids_the_cell_and_says_what_the_command_said() {
 }
 
 #[test]
-fn an_anonymous_run_has_no_word_of_the_command() {
+fn anonymous_exports_do_not_contain_the_command() {
     let cli = Cli::new();
     let store = ["--store", "runs.sqlite"];
     let line = "echo secret >&2; exit 1";
@@ -275,7 +275,7 @@ fn an_anonymous_run_has_no_word_of_the_command() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_before_anything_is_made() {
+fn impossible_commands_are_refused_before_any_write() {
     let cli = Cli::new();
     fs::write(cli.path().join("text"), "no program").expect("a file");
     for (arguments, words) in [
@@ -311,7 +311,7 @@ fn what_cannot_be_run_is_refused_before_anything_is_made() {
 }
 
 #[test]
-fn what_makes_ready_runs_before_each_execution() {
+fn the_prepare_command_runs_before_each_execution() {
     let cli = Cli::new();
     let outside = Cli::new();
     let log = outside.path().join("log");
@@ -329,7 +329,7 @@ fn what_makes_ready_runs_before_each_execution() {
 }
 
 #[test]
-fn told_to_stop_it_ends_the_command_keeps_what_is_finished_and_can_go_on() {
+fn a_stopped_run_ends_its_command_and_can_be_resumed() {
     let cli = Cli::new();
     let outside = Cli::new();
     let (count, seconds) = (outside.path().join("count"), seconds(&cli));
@@ -372,7 +372,7 @@ fn told_to_stop_it_ends_the_command_keeps_what_is_finished_and_can_go_on() {
 }
 
 #[test]
-fn it_is_found_on_which_target_a_command_is_faster() {
+fn the_target_on_which_a_command_is_faster_is_found() {
     let cli = Cli::new();
     ["swift", "slow"].iter().for_each(|name| fs::create_dir(cli.path().join(name)).expect("a folder"));
     let line = "case $PWD in */slow/*) sleep 0.3;; esac; echo done > file";
@@ -389,7 +389,7 @@ fn it_is_found_on_which_target_a_command_is_faster() {
 }
 
 #[test]
-fn on_a_file_system_of_its_own_every_byte_and_flush_is_seen() {
+fn bytes_and_flushes_on_an_image_are_counted_exactly() {
     if !testkit::is_root() {
         return testkit::skip!("an image needs root");
     }

@@ -80,7 +80,7 @@ const WRITE: &str = "write_8192";
 const COMMIT: &str = "commit";
 
 #[test]
-fn what_is_faster_slower_the_same_and_not_decided_is_said_with_what_has_changed() {
+fn verdicts_and_changes_of_two_runs_are_printed() {
     let cli = Cli::new();
     let noisy = vec![0.6, 1.5, 0.9, 1.3, 0.8];
     made(&cli, "then.json", &[(READ, around(1.0, 5)), (WRITE, around(1.0, 5)), (COMMIT, around(1.0, 5))], |_| {});
@@ -158,7 +158,7 @@ fn what_is_faster_slower_the_same_and_not_decided_is_said_with_what_has_changed(
 }
 
 #[test]
-fn a_condition_fails_by_what_is_surely_slower_or_gone_and_by_nothing_else() {
+fn only_clearly_slower_or_missing_tests_fail_a_condition() {
     let cli = Cli::new();
     let all =
         |factors: [Vec<f64>; 3]| [READ, WRITE, COMMIT].into_iter().zip(factors).collect::<Vec<(&str, Vec<f64>)>>();
@@ -219,7 +219,7 @@ fn a_condition_fails_by_what_is_surely_slower_or_gone_and_by_nothing_else() {
 }
 
 #[test]
-fn a_condition_that_could_never_fail_does() {
+fn conditions_that_cannot_be_checked_fail() {
     let cli = Cli::new();
     made(&cli, "then.json", &[(READ, around(1.0, 6))], |_| {});
     type Change = fn(&mut Value);
@@ -269,7 +269,7 @@ fn a_condition_that_could_never_fail_does() {
 
 /// Leaving out such rounds would report the old speed.
 #[test]
-fn what_does_nothing_any_more_is_slower() {
+fn rounds_without_any_bytes_count_as_slower() {
     let cli = Cli::new();
     made(&cli, "then.json", &[(READ, around(1.0, 6))], |_| {});
     made(&cli, "now.json", &[(READ, around(1.0, 6))], |document| {
@@ -287,7 +287,7 @@ fn what_does_nothing_any_more_is_slower() {
 }
 
 #[test]
-fn rates_in_other_units_are_compared_and_larger_files_are_said() {
+fn rates_in_other_units_compare_and_size_changes_are_named() {
     let cli = Cli::new();
     made(&cli, "then.json", &[(READ, around(1.0, 5))], |_| {});
     made(&cli, "now.json", &[(READ, around(1.5, 5))], |document| {
@@ -307,7 +307,7 @@ fn rates_in_other_units_are_compared_and_larger_files_are_said() {
 }
 
 #[test]
-fn runs_that_share_no_program_say_which_they_have_and_nothing_is_overwritten() {
+fn runs_without_common_tests_are_refused_and_not_overwritten() {
     let cli = Cli::new();
     made(&cli, "then.json", &[(READ, around(1.0, 5))], |_| {});
     made(&cli, "now.json", &[(WRITE, around(1.0, 5))], |_| {});
@@ -338,7 +338,7 @@ fn runs_that_share_no_program_say_which_they_have_and_nothing_is_overwritten() {
 }
 
 #[test]
-fn a_terminal_obeys_no_name_of_a_run() {
+fn control_characters_in_names_of_runs_are_not_printed() {
     let cli = Cli::new();
     let evil = "a\u{1b}[2J\nb\u{202e}";
     made(&cli, "then.json", &[(READ, around(1.0, 5))], |_| {});
@@ -369,7 +369,7 @@ fn three_runs(cli: &Cli) {
 }
 
 #[test]
-fn simulated_runs_of_the_store_are_compared_and_a_programs_history_is_told() {
+fn stored_simulations_are_compared_and_have_a_history() {
     let cli = Cli::new();
     three_runs(&cli);
     let list = printed(&cli, &[&["list", "--json"], &STORED[..]].concat(), 0).out;
@@ -415,7 +415,7 @@ fn simulated_runs_of_the_store_are_compared_and_a_programs_history_is_told() {
 }
 
 #[test]
-fn a_folder_without_a_name_is_told_by_where_it_lies() {
+fn unnamed_folders_are_identified_by_their_path() {
     let cli = Cli::new();
     let run = ["run", "smoke", ".", "--only", WRITE, "--rounds", "1", "--store", "../runs.sqlite"];
     for name in ["one", "two", "one"] {

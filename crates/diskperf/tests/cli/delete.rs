@@ -47,7 +47,7 @@ fn holds(path: &Path, word: &str) -> bool {
 }
 
 #[test]
-fn runs_go_by_id_beginning_and_last_and_nothing_of_them_stays_in_the_file() {
+fn runs_are_deleted_by_id_prefix_or_last_without_traces() {
     let cli = Cli::new();
     let here = cli.path();
     let first = stored(&cli, &format!("{NAME}=sim:flat"));
@@ -86,7 +86,7 @@ fn runs_go_by_id_beginning_and_last_and_nothing_of_them_stays_in_the_file() {
 }
 
 #[test]
-fn one_that_is_unknown_keeps_all_and_nobody_there_is_no_yes() {
+fn an_unknown_run_or_a_missing_answer_deletes_nothing() {
     let cli = Cli::new();
     let here = cli.path();
     let missing = diskperf(&cli, &["delete", "last", "--yes"]);
@@ -108,7 +108,7 @@ fn one_that_is_unknown_keeps_all_and_nobody_there_is_no_yes() {
 }
 
 #[test]
-fn on_a_terminal_it_asks() {
+fn delete_asks_on_a_terminal() {
     let cli = Cli::new();
     let runs = [stored(&cli, "sim:flat"), stored(&cli, "sim:flat")];
     for (answer, status, left) in [("n\n", Some(3), 2), ("\n", Some(3), 2), ("y\n", Some(0), 1)] {
@@ -134,7 +134,7 @@ fn on_a_terminal_it_asks() {
 }
 
 #[test]
-fn a_run_that_is_measured_stays_and_one_that_was_killed_goes() {
+fn running_runs_stay_and_killed_ones_are_deleted() {
     let cli = Cli::new();
     let here = cli.path();
     let old = stored(&cli, &format!("{NAME}=sim:flat"));
@@ -167,7 +167,7 @@ fn a_run_that_is_measured_stays_and_one_that_was_killed_goes() {
 const KILLED_AT: [(&str, usize); 2] = [("fsync,fdatasync", 1), ("pwrite64", 8)];
 
 #[test]
-fn one_that_is_killed_has_deleted_all_or_none() {
+fn a_killed_delete_has_deleted_all_runs_or_none() {
     let cli = Cli::new();
     let here = cli.path();
     let Some(strace) = testkit::tool("strace") else { return testkit::skip!("strace is not installed") };

@@ -19,7 +19,7 @@ fn state<'a>(checkup: &'a Value, name: &str) -> &'a str {
 }
 
 #[test]
-fn a_table_says_what_can_be_had_and_how_to_get_the_rest() {
+fn the_table_shows_abilities_and_hints() {
     let cli = Cli::new();
     let ended = cli.run(&["doctor"]);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
@@ -32,7 +32,7 @@ fn a_table_says_what_can_be_had_and_how_to_get_the_rest() {
 }
 
 #[test]
-fn nothing_of_its_trials_is_left() {
+fn doctor_leaves_nothing_behind() {
     let cli = Cli::new();
     let mounts = || testkit::mounts("self").expect("the mounts");
     let before = mounts();
@@ -45,7 +45,7 @@ fn nothing_of_its_trials_is_left() {
 }
 
 #[test]
-fn what_needs_rights_is_said_to_who_has_none() {
+fn users_without_rights_are_told_what_needs_them() {
     let cli = Cli::new();
     let checkup = checkup(&cli);
     if testkit::is_root() {
@@ -64,7 +64,7 @@ fn what_needs_rights_is_said_to_who_has_none() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_to_is_an_answer() {
+fn an_unwritable_folder_is_reported_without_failure() {
     // It takes no bytes, and even root cannot create a folder here.
     let checkup = checkup(&Cli::at("/sys"));
     for check in ["private folder", "O_DIRECT", "page cache seen", "loop devices"] {
@@ -73,7 +73,7 @@ fn a_folder_that_may_not_be_written_to_is_an_answer() {
 }
 
 #[test]
-fn results_go_to_a_file_and_what_is_no_folder_is_refused() {
+fn results_go_to_a_file_and_other_paths_are_refused() {
     let cli = Cli::new();
     let ended = cli.run(&["doctor", "--json", "-o", "doctor.json"]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""));

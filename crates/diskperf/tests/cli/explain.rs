@@ -32,7 +32,7 @@ fn json(text: &str) -> Value {
 }
 
 #[test]
-fn every_cell_of_both_worlds_is_explained() {
+fn measured_and_simulated_cells_are_explained() {
     let cli = measured();
     let ended = explain(&cli, &[]);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
@@ -102,7 +102,7 @@ fn sum(times: &Value) -> u64 {
 /// Both views are complete to the nanosecond: of each resource and of each program, until the last call returned and
 /// until all was durable.
 #[test]
-fn a_simulated_cell_is_told_by_resource_and_by_program() {
+fn simulated_cells_are_explained_by_resource_and_program() {
     for arguments in [
         &["vax780-sc780", "--size", "256KiB", "--phases", "2", "--program", "write_8192"][..],
         &["vax750-uda50", "--size", "256KiB", "--phases", "3", "--program", "read_8192"],
@@ -138,7 +138,7 @@ fn a_simulated_cell_is_told_by_resource_and_by_program() {
 
 /// The reported gain from a faster processor is that of a machine with one, simulated by itself.
 #[test]
-fn a_faster_resource_is_simulated_anew() {
+fn a_faster_resource_is_simulated_again() {
     let words = ["vax780-sc780", "--size", "256KiB", "--phases", "2", "--program", "write_8192", "--drives", "1"];
     let cli = simulated(&words);
     let rate = |cli: &Cli| {
@@ -162,7 +162,7 @@ fn a_faster_resource_is_simulated_anew() {
 
 /// A machine file of the user that was changed is another machine.
 #[test]
-fn a_machine_that_has_changed_is_not_compared() {
+fn a_changed_machine_is_not_compared() {
     let cli = Cli::new();
     let write = |drive: &str| {
         fs::write(cli.path().join("mine.toml"), format!("like = \"vax780-sc780\"\ndrive = \"{drive}\"\n"))
@@ -196,7 +196,7 @@ fn cells_are_chosen_by_program_phase_and_target() {
 }
 
 #[test]
-fn each_format_holds_the_same_cells() {
+fn each_format_contains_the_same_cells() {
     let cli = measured();
     let markdown = explain(&cli, &["smallfb", "--format", "markdown"]);
     assert_eq!(markdown.out.lines().count(), 2 + 6, "{}", markdown.out);
@@ -209,7 +209,7 @@ fn each_format_holds_the_same_cells() {
 }
 
 #[test]
-fn a_document_can_come_from_standard_input() {
+fn a_document_is_read_from_standard_input() {
     let cli = measured();
     let input = fs::File::open(cli.path().join("run.json")).expect("the document");
     let output = cli
@@ -226,7 +226,7 @@ fn a_document_can_come_from_standard_input() {
 }
 
 #[test]
-fn what_is_no_document_is_refused_with_the_way_on() {
+fn invalid_documents_are_refused_with_a_hint() {
     let cli = measured();
     let path = cli.path();
     let whole = fs::read_to_string(path.join("run.json")).expect("the document");
@@ -260,7 +260,7 @@ fn what_is_no_document_is_refused_with_the_way_on() {
 }
 
 #[test]
-fn a_word_that_names_no_cell_gets_names_like_it() {
+fn words_without_a_cell_get_similar_names() {
     let cli = measured();
     for (words, expected) in [
         (&["smalfb"][..], "smallfb"),
@@ -277,7 +277,7 @@ fn a_word_that_names_no_cell_gets_names_like_it() {
 }
 
 #[test]
-fn a_run_without_cells_says_why() {
+fn a_run_without_cells_gives_its_error() {
     let cli = Cli::new();
     let ended = cli.run(&["run", "smoke", "missing", "--json", "-o", "run.json"]);
     assert_ne!(ended.status, Some(0));
@@ -287,7 +287,7 @@ fn a_run_without_cells_says_why() {
 }
 
 #[test]
-fn the_document_itself_is_not_overwritten() {
+fn the_input_document_is_not_overwritten() {
     let cli = measured();
     let before = fs::read(cli.path().join("run.json")).expect("the document");
     let ended = explain(&cli, &["commit", "--json", "-o", "./run.json"]);

@@ -42,7 +42,7 @@ fn has_ring() -> bool {
 }
 
 #[test]
-fn every_pattern_is_measured_by_every_engine_and_leaves_nothing() {
+fn every_engine_measures_every_pattern_and_leaves_nothing() {
     if !has_ring() {
         return;
     }
@@ -71,7 +71,7 @@ fn every_pattern_is_measured_by_every_engine_and_leaves_nothing() {
 }
 
 #[test]
-fn a_share_of_reads_is_for_a_mix_only() {
+fn a_percentage_of_reads_needs_a_mixed_pattern() {
     let cli = Cli::new();
     let mixed = cell(&cli, "randrw --reads 70 --bs 4KiB --size 1MiB --time 40ms");
     assert_eq!(mixed["parameters"]["reads_percent"], 70);
@@ -81,7 +81,7 @@ fn a_share_of_reads_is_for_a_mix_only() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_before_anything_is_written() {
+fn invalid_options_are_refused_before_writing() {
     let cli = Cli::new();
     fs::write(cli.path().join("data"), vec![7; 100_000]).expect("a file");
     for (words, status, said) in [
@@ -112,7 +112,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn what_is_refused_is_a_document_too_where_one_is_asked_for() {
+fn refusals_are_documents_if_json_is_requested() {
     let cli = Cli::new();
     fs::write(cli.path().join("bad.toml"), "[[load]]\npattern = 'sideways'\n").expect("a job");
     for (words, said) in [
@@ -133,7 +133,7 @@ fn what_is_refused_is_a_document_too_where_one_is_asked_for() {
 
 /// A deep queue of large blocks needs much of it.
 #[test]
-fn memory_for_a_ring_that_is_not_to_be_had_is_refused_before_anything_is_made() {
+fn unavailable_ring_memory_is_refused_before_creating_files() {
     if !has_ring() {
         return;
     }
@@ -155,7 +155,7 @@ fn memory_for_a_ring_that_is_not_to_be_had_is_refused_before_anything_is_made() 
 }
 
 #[test]
-fn unaligned_blocks_past_the_page_cache_are_refused_with_the_alignment() {
+fn unaligned_direct_blocks_are_refused_with_the_alignment() {
     let cli = Cli::new();
     let Some(needs) = kernel::observe::mount::direct_alignment(cli.path()) else {
         return skip!("the kernel does not say what direct I/O must be aligned to here");
@@ -169,7 +169,7 @@ fn unaligned_blocks_past_the_page_cache_are_refused_with_the_alignment() {
 }
 
 #[test]
-fn where_io_uring_is_forbidden_it_goes_without_unless_it_was_asked_for() {
+fn forbidden_io_uring_is_replaced_unless_it_was_requested() {
     let cli = Cli::new();
     for (errno, why) in [(NO_SUCH_CALL, "has no io_uring"), (NOT_PERMITTED, "io_uring is forbidden here")] {
         let run = |words: &str| {
@@ -200,7 +200,7 @@ fn where_io_uring_is_forbidden_it_goes_without_unless_it_was_asked_for() {
 }
 
 #[test]
-fn what_the_kernel_does_not_register_is_done_without_and_said() {
+fn failed_ring_registrations_are_reported() {
     if !has_ring() {
         return;
     }
@@ -213,7 +213,7 @@ fn what_the_kernel_does_not_register_is_done_without_and_said() {
 }
 
 #[test]
-fn a_ring_that_issues_nothing_more_is_given_up_and_that_is_said() {
+fn a_stalled_ring_is_given_up_with_a_message() {
     if !has_ring() {
         return;
     }
@@ -227,7 +227,7 @@ fn a_ring_that_issues_nothing_more_is_given_up_and_that_is_said() {
 }
 
 #[test]
-fn an_open_loop_tells_response_times_and_a_closed_one_service_times() {
+fn open_loops_give_response_times_and_closed_ones_service_times() {
     let cli = Cli::new();
     let load = "randread --bs 4KiB --size 1MiB --time 1s";
     let closed = cell(&cli, load);
@@ -271,7 +271,7 @@ fn kind_of_times(cell: &Value) -> &str {
 const ENOUGH: u64 = 20;
 
 #[test]
-fn a_schedule_ends_with_its_time_and_has_no_start_too_many() {
+fn a_schedule_ends_with_its_time_without_extra_starts() {
     let cli = Cli::new();
     let mut done = 0;
     for (words, most, rate, time) in
@@ -290,7 +290,7 @@ fn a_schedule_ends_with_its_time_and_has_no_start_too_many() {
 }
 
 #[test]
-fn an_open_loop_can_be_interrupted_while_it_waits() {
+fn a_waiting_open_loop_can_be_interrupted() {
     let cli = Cli::new();
     let mut child = cli
         .command(&[])
@@ -316,7 +316,7 @@ fn an_open_loop_can_be_interrupted_while_it_waits() {
 }
 
 #[test]
-fn a_load_is_stored_shown_explained_and_exported_like_any_run() {
+fn a_workload_is_stored_shown_explained_and_exported() {
     let cli = Cli::new();
     let store = "runs.sqlite";
     let ended = io(&cli, &format!("randread --bs 4KiB --size 1MiB --time 40ms --rounds 2 --store {store}"));
@@ -336,7 +336,7 @@ fn a_load_is_stored_shown_explained_and_exported_like_any_run() {
 }
 
 #[test]
-fn of_a_file_that_somebody_has_only_its_blocks_are_read() {
+fn only_existing_blocks_of_a_given_file_are_read() {
     let cli = Cli::new();
     fs::write(cli.path().join("data"), vec![7; 1 << 20]).expect("a file");
     let read = cell(&cli, "randread file:data --bs 4KiB --time 40ms");
@@ -346,7 +346,7 @@ fn of_a_file_that_somebody_has_only_its_blocks_are_read() {
 }
 
 #[test]
-fn a_simulated_machine_runs_what_it_can_and_says_what_it_cannot() {
+fn simulated_machines_run_possible_patterns_and_refuse_others() {
     let cli = Cli::new();
     let random = cell(&cli, "randread sim:flat --size 1MiB --time 2s");
     assert_eq!((&random["measured"], &random["parameters"]["engine"]), (&true.into(), &"simulated".into()));
@@ -363,7 +363,7 @@ fn parameter(cell: &Value, name: &str) -> String {
 }
 
 #[test]
-fn every_way_to_go_through_a_file_is_measured_and_in_the_key_of_its_cell() {
+fn every_access_order_is_measured_and_in_the_cell_key() {
     let cli = Cli::new();
     for (words, keys) in [
         ("randread --order permutation", &[("order", "permutation")][..]),
@@ -403,7 +403,7 @@ fn every_way_to_go_through_a_file_is_measured_and_in_the_key_of_its_cell() {
 }
 
 #[test]
-fn jobs_run_at_once_each_on_a_file_of_its_own_and_share_a_rate() {
+fn jobs_run_concurrently_on_own_files_and_share_a_rate() {
     let cli = Cli::new();
     let load = "randread --bs 4KiB --size 1MiB --time 300ms --jobs 3";
     let shared = cell(&cli, &format!("{load} --rate 300"));
@@ -427,7 +427,7 @@ fn jobs_run_at_once_each_on_a_file_of_its_own_and_share_a_rate() {
 }
 
 #[test]
-fn intervals_of_jobs_begin_together_and_none_is_lost() {
+fn intervals_of_jobs_start_together_and_are_complete() {
     let cli = Cli::new();
     let cell = cell(&cli, "randread --engine null --size 1MiB --rate 8 --jobs 4 --time 1s");
     let round = &cell["rounds"][0];
@@ -441,7 +441,7 @@ fn intervals_of_jobs_begin_together_and_none_is_lost() {
 }
 
 #[test]
-fn deep_queues_take_every_pattern_and_wait_before_an_fsync() {
+fn deep_queues_run_every_pattern_and_drain_before_fsync() {
     if !has_ring() {
         return;
     }
@@ -455,7 +455,7 @@ fn deep_queues_take_every_pattern_and_wait_before_an_fsync() {
 }
 
 #[test]
-fn who_thinks_does_less_and_what_is_thought_is_no_latency() {
+fn think_time_reduces_the_rate_and_is_not_latency() {
     let cli = Cli::new();
     let cell = cell(&cli, "randread --bs 4KiB --size 1MiB --time 1s --think 10ms --warm");
     // 100 pauses fit into the time. Without them there would be thousands of reads.
@@ -473,7 +473,7 @@ fn who_thinks_does_less_and_what_is_thought_is_no_latency() {
 }
 
 #[test]
-fn keys_that_contradict_each_other_are_both_named_with_a_hint() {
+fn contradictory_options_are_both_named_with_a_hint() {
     let cli = Cli::new();
     for (words, said) in [
         ("randread --bs 4KiB:60,64KiB:30", "sum to 90, not to 100"),
@@ -514,7 +514,7 @@ fn keys_that_contradict_each_other_are_both_named_with_a_hint() {
 }
 
 #[test]
-fn a_load_is_printed_as_a_job_with_all_that_was_not_said() {
+fn a_printed_job_contains_all_defaults() {
     let cli = Cli::new();
     let printed = io(&cli, "randrw . --rate 100 --bs 4KiB:60,64KiB:40 --order zipf:0.99 --print-job");
     assert_eq!((printed.status, printed.err.as_str()), (Some(0), ""));
@@ -537,7 +537,7 @@ fn a_load_is_printed_as_a_job_with_all_that_was_not_said() {
 }
 
 #[test]
-fn what_was_printed_as_a_job_is_the_same_load() {
+fn a_printed_job_is_the_same_workload() {
     let cli = Cli::new();
     let load = "randrw sim:flat --size 1MiB --time 1s --order permutation --think 2ms --fsync 3";
     fs::write(cli.path().join("mix.toml"), io(&cli, &format!("{load} --rounds 1 --print-job")).out).expect("a file");
@@ -551,7 +551,7 @@ fn what_was_printed_as_a_job_is_the_same_load() {
 
 /// All of an existing file is read, also by the job.
 #[test]
-fn a_given_file_has_the_size_that_it_has() {
+fn a_given_file_is_read_in_its_full_size() {
     let cli = Cli::new();
     // Larger than the default size of a new file.
     let data = fs::File::create(cli.path().join("data")).expect("a file");

@@ -24,7 +24,7 @@ fn with_job() -> Cli {
 }
 
 #[test]
-fn every_load_is_a_row_and_all_take_turns() {
+fn every_workload_is_a_row_and_all_take_turns() {
     let cli = with_job();
     let planned = cli.typed("run x.toml --dry-run");
     assert_eq!(planned.status, Some(0), "{}", planned.err);
@@ -53,7 +53,7 @@ fn every_load_is_a_row_and_all_take_turns() {
 }
 
 #[test]
-fn the_command_line_goes_before_the_file() {
+fn the_command_line_overrides_the_job_file() {
     let cli = with_job();
     fs::write(cli.path().join("x.toml"), format!("targets = ['sim:flat', 'here=.']\n{JOB}")).expect("a job");
     let run = |words: &str| document(&cli.typed(words));
@@ -72,7 +72,7 @@ fn the_command_line_goes_before_the_file() {
 
 /// Options of the whole run apply only to loads that read through the page cache.
 #[test]
-fn what_goes_past_memory_is_not_said_to_be_warm() {
+fn direct_workloads_are_not_reported_as_warm() {
     let cli = with_job();
     let job = "[[load]]\npattern = 'randread'\ndirect = true\nsize = '1MiB'\ntime = '20ms'\n\
                [[load]]\nname = 'through'\npattern = 'randread'\nsize = '1MiB'\ntime = '20ms'\n\
@@ -131,7 +131,7 @@ fn a_fio_job_is_refused_with_the_command_that_converts_it() {
 }
 
 #[test]
-fn what_is_wrong_is_shown_with_its_line() {
+fn errors_are_shown_with_their_line() {
     let cli = with_job();
     let refused = |text: &str| {
         fs::write(cli.path().join("bad.toml"), text).expect("a job");
@@ -173,7 +173,7 @@ fn what_is_wrong_is_shown_with_its_line() {
 }
 
 #[test]
-fn a_run_that_is_gone_on_with_has_the_file_that_it_began_with() {
+fn a_resumed_run_uses_its_original_job_file() {
     let cli = with_job();
     assert_eq!(cli.typed("run x.toml sim:flat --rounds 2 --store runs.sqlite").status, Some(0));
     let run = killed(&cli.path().join("runs.sqlite"), |left| assert_eq!(left.info.job.as_deref(), Some(JOB)));
@@ -201,7 +201,7 @@ fn of_fio(name: &str) -> String {
 }
 
 #[test]
-fn a_job_of_fio_is_run_and_what_was_not_taken_is_said() {
+fn a_converted_fio_job_runs_and_differences_are_listed() {
     let cli = with_job();
     let imported = cli.typed(&format!("import {} -o db.toml", of_fio("database")));
     assert_eq!((imported.status, imported.out.as_str()), (Some(0), ""), "{}", imported.err);
@@ -232,7 +232,7 @@ fn a_job_of_fio_is_run_and_what_was_not_taken_is_said() {
 }
 
 #[test]
-fn a_run_gives_its_loads_to_fio() {
+fn a_run_is_exported_as_a_fio_job() {
     let cli = with_job();
     let ran = cli.typed("run x.toml sim:flat --rounds 1 --store runs.sqlite");
     assert_eq!(ran.status, Some(0), "{}", ran.err);
@@ -249,7 +249,7 @@ fn a_run_gives_its_loads_to_fio() {
 }
 
 #[test]
-fn fio_takes_what_is_exported_and_what_we_import() {
+fn fio_accepts_exported_and_imported_jobs() {
     if !has_tool("fio") {
         return skip!("fio is not installed");
     }

@@ -56,7 +56,7 @@ const BANDWIDTH: &str = "Timing device data: # MB in # seconds = # MB/sec";
 const LATENCY: &str = "Timing # reads on data: # reads in # secs = # msec latency";
 
 #[test]
-fn bw_prints_the_labs_line_and_nothing_else() {
+fn bw_prints_only_the_line_of_the_lab() {
     let cli = Cli::new();
     file(&cli, "data", 3);
 
@@ -78,7 +78,7 @@ fn bw_prints_the_labs_line_and_nothing_else() {
 }
 
 #[test]
-fn classic_bw_counts_one_more_and_prints_the_labs_decimals() {
+fn classic_bw_counts_one_more_and_prints_two_decimals() {
     let cli = Cli::new();
     file(&cli, "data", 3);
     let ended = cli.well_and_clean(&["bw", "-b", "data", "2", "--classic"]);
@@ -95,7 +95,7 @@ fn classic_bw_counts_one_more_and_prints_the_labs_decimals() {
 }
 
 #[test]
-fn without_a_number_bw_runs_the_labs_series() {
+fn bw_without_a_number_runs_the_series_of_the_lab() {
     let cli = Cli::new();
     let data = fs::File::create(cli.path().join("data")).expect("a file");
     data.set_len(200 << 20).expect("its size");
@@ -116,7 +116,7 @@ fn without_a_number_bw_runs_the_labs_series() {
 }
 
 #[test]
-fn what_bw_cannot_read_is_refused() {
+fn unreadable_files_are_refused_by_bw() {
     let cli = Cli::new();
     let here = cli.path();
     file(&cli, "data", 1);
@@ -177,7 +177,7 @@ const LARGE: [&str; 6] = [
 const FLUSH: &str = "creating a temporary file used to flush the cache: done.";
 
 #[test]
-fn smallfb_prints_the_labs_lines_and_nothing_else() {
+fn smallfb_prints_only_the_lines_of_the_lab() {
     let cli = Cli::new();
     let ended = cli.well_and_clean(&["smallfb", "200", "1024"]);
     assert_eq!(shapes(&ended), SMALL);
@@ -195,7 +195,7 @@ fn smallfb_prints_the_labs_lines_and_nothing_else() {
 }
 
 #[test]
-fn the_durable_figure_is_never_the_faster_one() {
+fn the_durable_time_is_never_shorter() {
     let cli = Cli::new();
     let ended = cli.well_and_clean(&["smallfb", "50", "512"]);
     let seconds = |text: &str| value(split(text).1[1]);
@@ -222,7 +222,7 @@ fn every_form_of_smallfb_runs() {
 }
 
 #[test]
-fn classic_smallfb_prints_six_decimals_and_makes_a_flush_file() {
+fn classic_smallfb_prints_six_decimals_and_creates_a_flush_file() {
     let cli = Cli::new();
     let ended = cli.well_and_clean(&["smallfb", "20", "1024", "--classic"]);
     assert_eq!(ended.out.lines().next(), Some(FLUSH));
@@ -236,7 +236,7 @@ fn classic_smallfb_prints_six_decimals_and_makes_a_flush_file() {
 }
 
 #[test]
-fn largefb_prints_the_labs_lines_and_nothing_else() {
+fn largefb_prints_only_the_lines_of_the_lab() {
     let cli = Cli::new();
     for random in ["permutation", "replacement", "stride"] {
         let ended = cli.well_and_clean(&["largefb", "2", "--random", random]);
@@ -259,7 +259,7 @@ fn largefb_prints_the_labs_lines_and_nothing_else() {
 }
 
 #[test]
-fn the_flush_file_is_announced_and_read_before_each_reading_phase() {
+fn the_flush_file_is_read_before_each_reading_phase() {
     let cli = Cli::new();
     for (arguments, reading) in [
         (["smallfb", "20", "1024", "--flush-file", "1"].as_slice(), ["read: "].as_slice()),
@@ -283,7 +283,7 @@ fn the_flush_file_is_announced_and_read_before_each_reading_phase() {
 
 /// The ancestors had a routine that flushed and never called it, and synced a descriptor already closed.
 #[test]
-fn flushing_and_syncing_really_happen() {
+fn flushes_and_syncs_really_happen() {
     let cli = Cli::new();
     let arguments = ["smallfb", "3", "100", "--layout", "one", "--flush-file", "1", "--sync", "file"];
     let Some(trace) = traced(&cli, &arguments, |_| ()) else {
@@ -333,7 +333,7 @@ fn traced(cli: &Cli, arguments: &[&str], ready: impl Fn(&Cli)) -> Option<String>
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_arguments_are_refused() {
     let cli = Cli::new();
     for bad in ["0", "-3", "1.5", "many"] {
         cli.refuses(&["smallfb", bad, "1024"], 2, &["whole number from 1"]);
@@ -356,7 +356,7 @@ fn what_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn rights_that_are_missing_are_named() {
+fn missing_rights_are_named() {
     if testkit::is_root() {
         return testkit::skip!("root may open anything; the repetition without rights runs it");
     }
@@ -373,7 +373,7 @@ fn rights_that_are_missing_are_named() {
 }
 
 #[test]
-fn being_told_to_stop_leaves_nothing_behind() {
+fn a_stopped_program_leaves_nothing_behind() {
     let cli = Cli::new();
     let mut child = cli
         .command(&["smallfb", "200000", "1", "--sync", "file"])
@@ -415,7 +415,7 @@ fn help_teaches_units_shapes_and_source() {
 }
 
 #[test]
-fn bw_reads_a_device_past_the_page_cache() {
+fn bw_reads_a_device_with_direct_io() {
     testkit::need_disk!();
     let disk = Disk::new(64 << 20);
     let ended = Cli::at(disk.folder.path()).well_and_clean(&["bw", "-b", disk.text(), "8"]);

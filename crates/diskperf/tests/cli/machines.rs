@@ -63,7 +63,7 @@ fn every_machine_is_listed_and_shown() {
 }
 
 #[test]
-fn what_is_set_is_said_to_be_typed() {
+fn set_values_are_marked_as_typed() {
     testkit::computes!();
     let cli = Cli::new();
     shows(&cli, &["vax780-sc780", "--parts"], &["rpm 3961 turns/min published", "drive: Fujitsu 2351A (eagle)"]);
@@ -82,7 +82,7 @@ fn what_is_set_is_said_to_be_typed() {
 }
 
 #[test]
-fn a_machine_of_ones_own_is_made_of_parts() {
+fn a_machine_file_combines_parts() {
     testkit::computes!();
     let cli = Cli::new();
     let here = cli.path();
@@ -111,7 +111,7 @@ fn a_machine_of_ones_own_is_made_of_parts() {
 }
 
 #[test]
-fn a_name_that_is_none_brings_those_there_are() {
+fn unknown_machines_and_parts_get_suggestions() {
     testkit::computes!();
     let cli = Cli::new();
     refuses(&cli, &["vax780-sc870", "--parts"], &["no simulated machine vax780-sc870", "perhaps vax780-sc780"]);
@@ -125,7 +125,7 @@ fn a_name_that_is_none_brings_those_there_are() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_by_field_and_line() {
+fn impossible_values_are_refused_with_field_and_line() {
     testkit::computes!();
     let cli = Cli::new();
     let set = |setting: &str, words: &[&str]| {
@@ -157,7 +157,7 @@ fn what_cannot_be_is_refused_by_field_and_line() {
 
 /// Every number of every kind of part has a bound, and the refusal names the field.
 #[test]
-fn no_number_is_without_a_bound() {
+fn every_number_has_a_bound() {
     testkit::computes!();
     let cli = Cli::new();
     let mut tried = std::collections::BTreeSet::new();
@@ -183,7 +183,7 @@ fn no_number_is_without_a_bound() {
 
 /// A processor that only serves its clock would never end.
 #[test]
-fn a_clock_leaves_some_of_the_processor() {
+fn a_clock_that_takes_the_whole_processor_is_refused() {
     testkit::computes!();
     let cli = Cli::new();
     let ticks = ["vax780-sc780", "--parts", "--set", "kernel.clock_rate=10000"];
@@ -195,7 +195,7 @@ fn a_clock_leaves_some_of_the_processor() {
 
 /// `mkfs` cannot make such a file system either.
 #[test]
-fn a_drive_that_no_file_system_fits_is_refused() {
+fn a_drive_that_fits_no_file_system_is_refused() {
     testkit::computes!();
     let cli = Cli::new();
     let set = |settings: &[&str], words: &[&str]| {
@@ -211,7 +211,7 @@ fn a_drive_that_no_file_system_fits_is_refused() {
 }
 
 #[test]
-fn a_file_is_held_to_units_and_sources() {
+fn machine_files_need_units_and_sources() {
     testkit::computes!();
     let line = |value: &str| own(&format!("heads = {value}"));
     refuses_own(&line("20"), &["mine.toml:7: drive.heads: ", "unit and its source", "write heads = {"]);
@@ -246,7 +246,7 @@ fn a_file_is_held_to_units_and_sources() {
 }
 
 #[test]
-fn a_file_that_lacks_something_is_told_what() {
+fn missing_fields_of_machine_files_are_named() {
     testkit::computes!();
     refuses_own("about = \"x\"\n", &["mine.toml:1: ", "controller is missing"]);
     refuses_own(

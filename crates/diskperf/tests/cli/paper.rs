@@ -21,7 +21,7 @@ fn json(arguments: &[&str]) -> Value {
 
 /// The paper has 192 cells, 24 of them n.m. and 6 starred; 93 are judged.
 #[test]
-fn every_published_cell_stands_beside_a_simulated_one() {
+fn every_published_cell_has_a_simulated_one() {
     testkit::computes!();
     let document = json(&["paper", "--json"]);
     let cells = document["cells"].as_array().expect("cells");
@@ -44,7 +44,7 @@ fn every_published_cell_stands_beside_a_simulated_one() {
 }
 
 #[test]
-fn tables_stand_in_the_papers_layout_and_footnotes() {
+fn tables_have_the_layout_and_footnotes_of_the_paper() {
     testkit::computes!();
     let ended = diskperf(&["paper", "T2", "d2"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
@@ -68,7 +68,7 @@ fn tables_stand_in_the_papers_layout_and_footnotes() {
 
 /// A part that is named twice is printed once, and the table of a drive is a document too.
 #[test]
-fn parts_stand_once_and_drives_are_documents() {
+fn parts_are_printed_once_and_drives_as_documents() {
     testkit::computes!();
     let twice = diskperf(&["paper", "d1", "D1", "D2", "d1"]);
     assert_eq!(twice.status, Some(0), "{}", twice.err);

@@ -8,7 +8,7 @@ use crate::common::document::document;
 use crate::common::{Cli, program, remarks, text};
 
 #[test]
-fn an_execution_that_a_signal_paused_is_repeated_and_the_document_tells_it() {
+fn paused_executions_are_repeated_and_remarked() {
     let (cli, outside) = (Cli::new(), Cli::new());
     let (count, store) = (outside.path().join("count"), outside.path().join("runs.sqlite"));
     // The first execution pauses diskperf.
@@ -30,7 +30,7 @@ fn an_execution_that_a_signal_paused_is_repeated_and_the_document_tells_it() {
 }
 
 #[test]
-fn a_workload_that_runs_without_io_uring_is_remarked() {
+fn workloads_without_io_uring_are_remarked() {
     let cli = Cli::new();
     let line = "io randread --iodepth 8 --size 64KiB --time 20ms --rounds 1 --json";
     let words: Vec<&str> = line.split(' ').collect();
@@ -51,7 +51,7 @@ fn a_workload_that_runs_without_io_uring_is_remarked() {
 }
 
 #[test]
-fn io_uring_without_a_feature_is_remarked_of_the_program() {
+fn missing_io_uring_features_are_remarked() {
     if let Some(why) = kernel::no_ring() {
         return testkit::skip!("{why}");
     }
@@ -64,7 +64,7 @@ fn io_uring_without_a_feature_is_remarked_of_the_program() {
 }
 
 #[test]
-fn rounds_for_which_there_was_no_time_are_remarked() {
+fn omitted_rounds_are_remarked() {
     let cli = Cli::new();
     let run = |budget: &str| {
         cli.document(&["run", ".", "--rounds", "5", "--budget", budget, "--json", "--", "sh", "-c", "sleep 0.05"])

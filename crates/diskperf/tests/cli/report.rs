@@ -52,7 +52,7 @@ fn documents(page: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_latest_run_is_a_page_of_its_own() {
+fn the_latest_run_becomes_a_page() {
     let cli = measured();
     let ended = well(&cli, &["report", "-o", "report.html"]);
     assert_eq!((ended.out.as_str(), ended.err.as_str()), ("", "wrote report.html\n"));
@@ -71,7 +71,7 @@ fn the_latest_run_is_a_page_of_its_own() {
 }
 
 #[test]
-fn a_terminal_gets_no_page() {
+fn pages_are_not_written_to_a_terminal() {
     let cli = measured();
     let words = |words: &[&str]| {
         let command = cli.command(&[words, &["--store", "runs.sqlite"]].concat());
@@ -100,7 +100,7 @@ fn several_runs_share_a_page() {
 
 /// A machine of the paper is shown next to its published figures; with changes, it is not.
 #[test]
-fn a_simulated_machine_stands_beside_what_was_published() {
+fn simulated_machines_are_next_to_published_figures() {
     let cli = Cli::new();
     well(&cli, &["simulate", "vax780-sc780", "--phases", "2"]);
     let page = well(&cli, &["report"]).out;
@@ -118,7 +118,7 @@ fn a_simulated_machine_stands_beside_what_was_published() {
 }
 
 #[test]
-fn charts_are_files_of_their_own() {
+fn charts_are_written_to_files() {
     let cli = measured();
     let ended = well(&cli, &["report", "last", "--svg", "charts"]);
     assert_eq!(ended.out, "");
@@ -139,7 +139,7 @@ fn charts_are_files_of_their_own() {
 
 /// A folder may hold anything: a file that is not a chart stays as it is, and nothing else is written.
 #[test]
-fn only_charts_are_drawn_over() {
+fn only_charts_are_overwritten() {
     let cli = measured();
     let run = well(&cli, &["show", "last", "--json"]).out;
     let refused = |words: &str| {
@@ -167,7 +167,7 @@ fn only_charts_are_drawn_over() {
 
 /// The page of many targets leaves out as much as it can; if that is not enough, it says so.
 #[test]
-fn a_large_page_is_made_smaller_or_it_is_said() {
+fn large_pages_are_reduced_or_reported() {
     let cli = Cli::new();
     let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/quick.json");
     let text = fs::read_to_string(recorded).expect("the recorded run");
@@ -219,7 +219,7 @@ fn a_comment_for_a_pull_request_begins_with_the_verdict() {
 
 /// Two runs of one disk, in one history file; and two power cuts.
 #[test]
-fn a_history_and_power_cuts_are_pages_like_a_run() {
+fn histories_and_power_cuts_become_pages() {
     let cli = measured();
     well(&cli, &["run", "smoke", "sim:flat"]);
     well(&cli, &["history", "read_8192", "sim:flat", "--json", "-o", "history.json"]);
@@ -255,7 +255,7 @@ fn a_history_and_power_cuts_are_pages_like_a_run() {
 }
 
 #[test]
-fn what_cannot_be_reported_is_said() {
+fn impossible_reports_are_refused() {
     let cli = measured();
     let refused = |arguments: &[&str], status: i32, words: &[&str]| {
         let ended = diskperf(&cli, &[&["report"], arguments].concat());

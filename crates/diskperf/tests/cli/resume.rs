@@ -57,7 +57,7 @@ impl Scratch {
 }
 
 #[test]
-fn what_a_run_left_behind_is_removed_where_going_on_is_refused() {
+fn leftovers_are_removed_if_resuming_is_refused() {
     type Change = fn(&mut Left);
     let changes: [(Change, &str); 5] = [
         (|left| left.info.version = "0.0.9".to_owned(), "by diskperf 0.0.9"),
@@ -80,7 +80,7 @@ fn what_a_run_left_behind_is_removed_where_going_on_is_refused() {
 
 /// The words of the command may have another meaning by now, or none.
 #[test]
-fn a_run_is_resumed_by_its_request_and_not_by_its_words() {
+fn a_run_is_resumed_from_its_request_not_its_words() {
     let cli = Cli::new();
     let typed = "run smoke sim:flat --only read_8192 --only write_8192 --rounds 3 --seed 7 --json --store runs.sqlite";
     let ran = document(&cli.typed(typed));
@@ -101,7 +101,7 @@ fn a_run_is_resumed_by_its_request_and_not_by_its_words() {
 
 /// Results of two programs do not belong to one run.
 #[test]
-fn a_command_that_is_another_program_by_now_is_refused() {
+fn a_command_that_is_now_another_program_is_refused() {
     let cli = Cli::new();
     for folder in ["first", "second"] {
         let path = cli.path().join(folder);
@@ -125,7 +125,7 @@ fn a_command_that_is_another_program_by_now_is_refused() {
 
 /// A copy of a private folder has its name, but no matching tag.
 #[test]
-fn a_folder_with_files_and_without_a_tag_stays() {
+fn a_folder_with_files_but_no_tag_stays() {
     let scratch = Scratch::new();
     let run = scratch.killed(|left| left.info.version = "0.0.9".to_owned());
     let name = format!(".diskperf-{run}-abcdef");
@@ -138,7 +138,7 @@ fn a_folder_with_files_and_without_a_tag_stays() {
 
 /// A process of another machine may still use it: a network file system is one for both.
 #[test]
-fn what_a_run_of_another_machine_left_behind_stays() {
+fn leftovers_of_other_machines_stay() {
     let scratch = Scratch::new();
     let run = scratch.killed(|left| left.info.host = "elsewhere".to_owned());
     let refused = scratch.run(&["resume"]);
@@ -147,7 +147,7 @@ fn what_a_run_of_another_machine_left_behind_stays() {
 }
 
 #[test]
-fn what_a_person_is_told_to_type_can_be_typed() {
+fn hints_are_valid_shell_commands() {
     let scratch = Scratch::new();
     let run = scratch.killed(|left| left.info.version = "0.0.9".to_owned());
     let hint = |arguments: &[&str]| {

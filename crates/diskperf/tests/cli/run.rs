@@ -15,7 +15,7 @@ use crate::common::document::document;
 use crate::common::{Cli, cells, program};
 
 #[test]
-fn the_main_job_measures_the_folder_one_stands_in() {
+fn quick_measures_the_current_folder() {
     // In memory if there is room: the main job writes more than a gigabyte.
     let cli = Cli::in_memory();
     let ended = cli.well(&[]);
@@ -39,7 +39,7 @@ fn the_main_job_measures_the_folder_one_stands_in() {
 }
 
 #[test]
-fn both_worlds_fill_one_document_with_the_same_effects() {
+fn measured_and_simulated_cells_have_the_same_effects() {
     let cli = Cli::new();
     let ended = cli.well(&["run", "smoke", "real=.", "simulated=sim:flat", "--json"]);
     let document = document(&ended);
@@ -90,7 +90,7 @@ fn a_rate_follows_from_its_rounds() {
 }
 
 #[test]
-fn only_the_programs_that_are_asked_for_are_run() {
+fn only_requested_programs_are_run() {
     let cli = Cli::new();
     let ended = cli.well(&["run", "smoke", "--json", "--only", "commit", "--only", "smallfb"]);
     let document = document(&ended);
@@ -99,7 +99,7 @@ fn only_the_programs_that_are_asked_for_are_run() {
 }
 
 #[test]
-fn the_paper_gets_its_table_and_its_three_rounds() {
+fn classic1983_prints_its_table_after_three_rounds() {
     let cli = Cli::new();
     let ended = cli.well(&["run", "classic1983", "--size", "8MiB", "here=.", "flat=sim:flat"]);
     for word in [
@@ -151,7 +151,7 @@ fn a_dry_run_shows_the_plan_and_touches_nothing() {
 }
 
 #[test]
-fn results_go_to_a_file_where_one_is_named() {
+fn results_go_to_the_named_file() {
     let cli = Cli::new();
     let ended = cli.run(&["run", "smoke", "sim:flat", "--json", "-o", "results.json"]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""));
@@ -160,7 +160,7 @@ fn results_go_to_a_file_where_one_is_named() {
 }
 
 #[test]
-fn what_cannot_be_a_target_is_refused() {
+fn invalid_targets_are_refused() {
     let cli = Cli::new();
     fs::write(cli.path().join("file"), "x").expect("a file");
     cli.refuses(&["run", "smoke", ""], 2, &["no path given", "hint: "]);
@@ -177,7 +177,7 @@ fn what_cannot_be_a_target_is_refused() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_options_are_refused() {
     let cli = Cli::new();
     cli.refuses(&["run", "smoke", "--size", "0"], 2, &["at least one byte"]);
     cli.refuses(&["run", "smoke", "--size=-8KiB"], 2, &["not a size"]);
@@ -204,7 +204,7 @@ fn what_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn a_refusal_is_a_document_too() {
+fn refusals_are_documents_with_json() {
     let cli = Cli::new();
     let ended = cli.run(&["run", "smoke", "missing", "--json"]);
     assert_eq!(ended.status, Some(2));
@@ -215,7 +215,7 @@ fn a_refusal_is_a_document_too() {
 
 /// A tmpfs with twenty inodes passes every check of its bytes and fails in the middle of `smallfb`.
 #[test]
-fn a_full_file_system_voids_the_cell_and_nothing_else() {
+fn a_full_file_system_voids_only_its_cell() {
     if !testkit::is_root() {
         return testkit::skip!("mounting needs root");
     }
@@ -247,7 +247,7 @@ fn a_full_file_system_voids_the_cell_and_nothing_else() {
 }
 
 #[test]
-fn being_told_to_stop_keeps_what_is_finished() {
+fn a_stopped_run_keeps_finished_results() {
     let (cli, data) = (Cli::new(), Cli::new());
     let store = data.path().join("store.sqlite");
     let mut child = cli
@@ -274,7 +274,7 @@ fn being_told_to_stop_keeps_what_is_finished() {
 }
 
 #[test]
-fn nobody_listening_to_remarks_changes_nothing() {
+fn a_closed_standard_error_changes_nothing() {
     let cli = Cli::new();
     let shell = "exec \"$0\" run smoke sim:flat --rounds 1 2>&-";
     let program = program();
@@ -301,7 +301,7 @@ const CLASSICS: [(&str, u64, u64); 4] =
     [("write_8192", 8192, 1024), ("write_4096", 4096, 2048), ("read_8192", 8192, 1024), ("rewrite_8192", 8192, 1024)];
 
 #[test]
-fn the_programs_of_1983_say_nothing_and_move_eight_megabytes() {
+fn the_programs_of_1983_print_nothing_and_move_eight_megabytes() {
     let cli = Cli::new();
     let here = cli.path();
     for (name, _, _) in CLASSICS {
@@ -367,7 +367,7 @@ fn the_programs_of_1983_make_exactly_the_calls_of_1983() {
 }
 
 #[test]
-fn the_programs_of_1983_check_what_the_originals_did_not() {
+fn the_programs_of_1983_check_their_files() {
     let cli = Cli::new();
     let here = cli.path();
     fs::write(here.join("short"), vec![0; 8192]).expect("a file");
@@ -389,7 +389,7 @@ fn the_programs_of_1983_check_what_the_originals_did_not() {
 }
 
 #[test]
-fn a_file_that_may_not_be_opened_is_refused() {
+fn files_without_permission_are_refused() {
     if testkit::is_root() {
         return testkit::skip!("root may open anything; the repetition without rights runs it");
     }
@@ -408,7 +408,7 @@ fn a_file_that_may_not_be_opened_is_refused() {
 /// A file in a folder that takes no new file is written in place, and its old bytes are kept in memory. If they cannot
 /// be read, the program refuses before anything is measured. A folder that takes a new file needs no old bytes.
 #[test]
-fn a_file_whose_old_results_cannot_be_kept_is_refused_before_anything_is_measured() {
+fn unreadable_old_results_are_refused_before_measuring() {
     if testkit::is_root() {
         return testkit::skip!("root may read anything; the repetition without rights runs it");
     }

@@ -55,7 +55,7 @@ fn the_table_of_1983_has_two_halves_of_eight_cells() {
 }
 
 #[test]
-fn threads_change_nothing() {
+fn threads_do_not_change_results() {
     testkit::computes!();
     let sweep = ["simulate", "vax750-uda50", "--size", "256KiB", "--phases", "2", "--program", "read_8192"];
     let sweep: Vec<&str> = sweep
@@ -83,7 +83,7 @@ fn threads_change_nothing() {
 }
 
 #[test]
-fn a_sweep_of_a_thousand_points_is_the_same_on_any_number_of_threads() {
+fn a_long_sweep_is_the_same_on_any_number_of_threads() {
     testkit::computes!();
     let words =
         ["simulate", "vax780-sc780", "--size", "32KiB", "--phases", "1", "--program", "read_8192", "--drives", "1"];
@@ -99,7 +99,7 @@ fn a_sweep_of_a_thousand_points_is_the_same_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_sweep_is_part_of_every_cells_name() {
+fn swept_values_are_in_every_cell_key() {
     testkit::computes!();
     let sweep = "file_system.rotational_delay=0..4+2ms";
     let words = ["simulate", "vax780-sc780", "--size", "256KiB", "--phases", "1", "--program", "rewrite_8192"];
@@ -114,7 +114,7 @@ fn a_sweep_is_part_of_every_cells_name() {
 }
 
 #[test]
-fn what_a_machine_has_not_is_not_measured() {
+fn tests_that_a_machine_does_not_support_are_not_measured() {
     testkit::computes!();
     let document = json(&["simulate", "vax780-sc780", "smoke", "--phases", "1", "--json"]);
     let reason = |program: &str| {
@@ -129,7 +129,7 @@ fn what_a_machine_has_not_is_not_measured() {
 }
 
 #[test]
-fn what_cannot_be_simulated_is_refused() {
+fn impossible_simulations_are_refused() {
     testkit::computes!();
     refuses(
         &["simulate", "vax780-sc780", "--drives", "3", "--set", "controller.most_drives=2"],
@@ -169,7 +169,7 @@ const ENDLESS: [&str; 10] = [
 ];
 
 #[test]
-fn a_simulation_that_would_not_end_is_bounded_and_says_so() {
+fn endless_simulations_are_stopped_with_a_reason() {
     testkit::computes!();
     let ended = diskperf(&[&ENDLESS[..], &["--phases", "3", "--threads", "2", "--json"]].concat());
     assert_eq!(ended.status, Some(1), "{}", ended.err);
@@ -186,7 +186,7 @@ fn a_simulation_that_would_not_end_is_bounded_and_says_so() {
 
 /// Without the signal this would take minutes; `cli_simulate` is not the place to wait for them.
 #[test]
-fn an_interrupt_ends_a_simulation_that_goes_on() {
+fn an_interrupt_ends_a_running_simulation() {
     let mut child = testkit::command(&program())
         .args(ENDLESS)
         .args(["--sweep", "cpu.code=1..10", "--json"])

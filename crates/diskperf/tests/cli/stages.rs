@@ -26,7 +26,7 @@ const IMPROVED: &str = "sim:vax780-sc780";
 
 /// The results of the paper's stages, and all output from the stored run.
 #[test]
-fn the_stages_of_1983_are_compared_each_with_the_one_before() {
+fn each_stage_of_1983_is_compared_with_the_previous_one() {
     let cli = Cli::new();
     let stored = ["--store", "runs.sqlite"];
     let words = ["choose", "--stages", LEAD, ARBITRATION, IMPROVED, "--preset", "classic1983", "--json"];
@@ -87,7 +87,7 @@ fn the_stages_of_1983_are_compared_each_with_the_one_before() {
 }
 
 #[test]
-fn two_stages_are_one_step_and_a_stage_may_change_nothing() {
+fn two_stages_are_one_step_even_without_changes() {
     let cli = Cli::new();
     let words = ["choose", "--stages", "a=sim:flat", "b=sim:flat", "--preset", "smoke", "--only", "commit"];
     let ended = cli.well(&words);
@@ -110,7 +110,7 @@ fn two_stages_are_one_step_and_a_stage_may_change_nothing() {
 
 /// The comparisons are counted as they are decided: four stages have three steps and their total, not every pair.
 #[test]
-fn measuring_ends_when_the_steps_are_known() {
+fn measuring_ends_when_all_steps_are_decided() {
     let cli = Cli::new();
     let mut command = cli.command(&["choose", "--stages", "a=sim:flat", "b=sim:flat", "c=sim:flat", "d=sim:flat"]);
     command.args(["--preset", "smoke", "--only", "commit", "--no-store"]);

@@ -82,7 +82,7 @@ impl Scratch {
 const SMALL: [&str; 4] = ["run", "smoke", "sim:flat", "--json"];
 
 #[test]
-fn a_run_is_shown_as_it_was_printed() {
+fn show_prints_a_run_as_before() {
     let scratch = Scratch::new();
     let table = scratch.run(&["run", "smoke", "here=.", "sim:flat"]);
     assert_eq!(table.status, Some(0), "{}", table.err);
@@ -99,7 +99,7 @@ fn a_run_is_shown_as_it_was_printed() {
 }
 
 #[test]
-fn without_a_run_the_last_one_is_read() {
+fn the_last_run_is_the_default() {
     let scratch = Scratch::new();
     for words in [&["show"][..], &["explain"], &["report"]] {
         scratch.refuses(words, 2, &["store.sqlite"]);
@@ -119,7 +119,7 @@ fn without_a_run_the_last_one_is_read() {
 }
 
 #[test]
-fn the_list_has_a_line_per_run_the_latest_last() {
+fn the_list_has_a_line_per_run_in_order() {
     let scratch = Scratch::new();
     let none = scratch.run(&["list", "--store", "other.sqlite"]);
     assert_eq!((none.status, none.out.as_str()), (Some(2), ""), "{}", none.err);
@@ -144,7 +144,7 @@ fn the_list_has_a_line_per_run_the_latest_last() {
 }
 
 #[test]
-fn where_nothing_is_stored_yet_the_list_is_empty() {
+fn a_missing_store_gives_an_empty_list() {
     let scratch = Scratch::new();
     let mut command = scratch.command(&["list"]);
     command.env_remove(testkit::STORE).env("XDG_DATA_HOME", scratch.data.path());
@@ -155,7 +155,7 @@ fn where_nothing_is_stored_yet_the_list_is_empty() {
 }
 
 #[test]
-fn runs_are_exported_for_others() {
+fn runs_are_exported_for_other_programs() {
     let scratch = Scratch::new();
     let json = scratch.well(&SMALL);
     scratch.well(&["run", "smoke", "b=sim:flat", "--rounds", "1", "--json"]);
@@ -185,7 +185,7 @@ fn runs_are_exported_for_others() {
 }
 
 #[test]
-fn an_anonymous_export_does_not_tell_whose_machine_it_was() {
+fn an_anonymous_export_hides_the_machine_and_its_user() {
     let scratch = Scratch::new();
     let secret = scratch.cli.path().join("eves-secret-project");
     fs::create_dir(&secret).expect("a folder");
@@ -235,7 +235,7 @@ fn an_anonymous_export_does_not_tell_whose_machine_it_was() {
 
 /// A folder may have the name of a program, a phase or a state.
 #[test]
-fn an_anonymous_export_leaves_the_words_of_the_document() {
+fn an_anonymous_export_keeps_the_words_of_the_document() {
     let scratch = Scratch::new();
     let folders = ["copy", "warm", "write"];
     folders.iter().for_each(|name| fs::create_dir(scratch.cli.path().join(name)).expect("a folder"));
@@ -254,7 +254,7 @@ fn an_anonymous_export_leaves_the_words_of_the_document() {
 }
 
 #[test]
-fn an_unknown_run_is_told_with_what_is_near() {
+fn an_unknown_run_gets_similar_suggestions() {
     let scratch = Scratch::new();
     scratch.refuses(&["show", "last"], 2, &["there is no results database"]);
     scratch.well(&SMALL);
@@ -271,7 +271,7 @@ fn an_unknown_run_is_told_with_what_is_near() {
 }
 
 #[test]
-fn a_store_that_cannot_be_used_is_left_alone_by_every_command() {
+fn every_command_leaves_unusable_stores_unchanged() {
     let scratch = Scratch::new();
     scratch.well(&SMALL);
     let whole = fs::read(scratch.store()).expect("the store");
@@ -309,7 +309,7 @@ fn a_store_that_cannot_be_used_is_left_alone_by_every_command() {
 }
 
 #[test]
-fn a_store_that_may_only_be_read_is_read() {
+fn a_read_only_store_is_read() {
     use std::os::unix::fs::PermissionsExt;
     if testkit::is_root() {
         return testkit::skip!("root may write anything; the repetition without rights runs it");
@@ -333,7 +333,7 @@ fn a_store_that_may_only_be_read_is_read() {
 
 /// Another program locks the store for longer than any command waits.
 #[test]
-fn a_store_that_is_locked_is_left_alone_by_every_command() {
+fn every_command_leaves_locked_stores_unchanged() {
     let scratch = Scratch::new();
     scratch.well(&SMALL);
     let whole = fs::read(scratch.store()).expect("the store");
@@ -361,7 +361,7 @@ fn a_store_that_is_locked_is_left_alone_by_every_command() {
 }
 
 #[test]
-fn nothing_is_stored_where_nothing_is_to_be() {
+fn nothing_is_stored_with_no_store_or_dry_run() {
     let scratch = Scratch::new();
     scratch.well(&["run", "smoke", "sim:flat", "--no-store"]);
     scratch.well(&["run", "smoke", "sim:flat", "--dry-run"]);
@@ -379,7 +379,7 @@ fn nothing_is_stored_where_nothing_is_to_be() {
 }
 
 #[test]
-fn under_sudo_the_store_belongs_to_the_calling_user() {
+fn the_store_belongs_to_the_calling_user_under_sudo() {
     use std::os::unix::fs::MetadataExt;
     if !testkit::is_root() {
         return testkit::skip!("needs root");
@@ -397,7 +397,7 @@ fn under_sudo_the_store_belongs_to_the_calling_user() {
 }
 
 #[test]
-fn two_runs_at_once_are_stored_both() {
+fn two_concurrent_runs_are_both_stored() {
     let scratch = Scratch::new();
     let children: Vec<_> = (0..2)
         .map(|_| {
@@ -414,7 +414,7 @@ fn two_runs_at_once_are_stored_both() {
 }
 
 #[test]
-fn what_was_interrupted_is_gone_on_with() {
+fn interrupted_runs_are_resumed() {
     let scratch = Scratch::new();
     // The third execution does not return.
     let beside = tempfile::tempdir().expect("a folder");
@@ -458,7 +458,7 @@ fn what_was_interrupted_is_gone_on_with() {
 
 /// A simulation is stored when it is finished, and read like any other run.
 #[test]
-fn what_was_simulated_is_stored_too() {
+fn simulations_are_stored() {
     let scratch = Scratch::new();
     let simulate = ["simulate", "vax780-sc780", "--size", "64KiB", "--phases", "1", "--program", "read_8192"];
     let printed = scratch.well(&simulate);
@@ -491,7 +491,7 @@ fn killed_after_two_executions(budget: &str) -> Option<Scratch> {
 
 /// Trials decide the sizes of `quick`, and would decide otherwise the next time.
 #[test]
-fn what_was_decided_by_trials_is_kept_by_who_goes_on() {
+fn resumed_runs_keep_sizes_decided_by_trials() {
     // A run may end before the test sees two executions. The next run has more time.
     let scratch = ["6s", "20s", "60s", "180s"].into_iter().find_map(killed_after_two_executions);
     let scratch = scratch.expect("a run that was killed before its end");
@@ -515,7 +515,7 @@ fn what_was_decided_by_trials_is_kept_by_who_goes_on() {
 }
 
 #[test]
-fn a_run_from_elsewhere_is_not_gone_on_with() {
+fn runs_whose_target_has_moved_are_not_resumed() {
     let scratch = Scratch::new();
     let inner = scratch.cli.path().join("inner");
     fs::create_dir(&inner).expect("a folder");
@@ -544,7 +544,7 @@ fn in_little_room(scratch: &Scratch, kibibytes: u32, arguments: &str) -> Ended {
 }
 
 #[test]
-fn a_disk_that_fills_up_costs_the_store_and_not_the_figures() {
+fn a_full_disk_fails_the_store_but_not_the_results() {
     if !testkit::is_root() {
         return testkit::skip!("needs root");
     }

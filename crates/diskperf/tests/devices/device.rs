@@ -65,7 +65,7 @@ fn is_consistent(cell: &Value) {
 }
 
 #[test]
-fn a_device_is_read_in_rounds_and_every_byte_of_it_stays() {
+fn reading_a_device_changes_no_byte() {
     need_disk!();
     let disk = full(16);
     let (before, written) = (bytes(&disk), counter(&disk, 7));
@@ -117,7 +117,7 @@ fn a_device_is_read_in_rounds_and_every_byte_of_it_stays() {
 }
 
 #[test]
-fn too_few_rounds_say_why_nothing_is_known_of_how_steady_it_is() {
+fn too_few_rounds_give_the_reason_for_unknown_steadiness() {
     need_disk!();
     let disk = full(4);
     let arguments = ["run", "device", disk.text(), "--time", "100ms", "--rounds", "2", "--only", "read", "--json"];
@@ -131,7 +131,7 @@ fn too_few_rounds_say_why_nothing_is_known_of_how_steady_it_is() {
 
 /// The machine may or may not reach the limit: if it does, the mark names the limit.
 #[test]
-fn a_limit_of_a_control_group_is_named_by_the_mark_throttle() {
+fn a_cgroup_limit_is_named_by_the_throttle_warning() {
     need_disk!();
     let disk = full(32);
     let group = match reads_limited(&disk, 20) {
@@ -154,7 +154,7 @@ fn a_limit_of_a_control_group_is_named_by_the_mark_throttle() {
 }
 
 #[test]
-fn a_step_is_marked_if_the_rounds_show_one() {
+fn a_step_in_the_rounds_gets_a_warning() {
     need_disk!();
     let disk = full(64);
     let group = match reads_limited(&disk, 40) {
@@ -187,7 +187,7 @@ fn a_step_is_marked_if_the_rounds_show_one() {
 }
 
 #[test]
-fn a_device_is_overwritten_as_it_was_said() {
+fn a_device_is_overwritten_as_announced() {
     need_disk!();
     let disk = full(16);
     let before = bytes(&disk);
@@ -234,7 +234,7 @@ fn refuses(disk: &Disk, status: i32, arguments: &[&str], words: &[&str]) {
 }
 
 #[test]
-fn nothing_is_overwritten_without_leave() {
+fn nothing_is_overwritten_without_consent() {
     need_disk!("mkfs.ext4", "mount", "umount");
     let disk = Disk::new(8 * MIB);
     let write = ["run", "device", disk.text(), "--write"];
@@ -260,7 +260,7 @@ fn nothing_is_overwritten_without_leave() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_the_reason() {
+fn invalid_options_are_refused_with_the_reason() {
     need_disk!();
     let (disk, small) = (Disk::new(8 * MIB), Disk::new(2 * MIB));
     fs::write(disk.folder.path().join("file"), "a file").expect("a file");
@@ -294,7 +294,7 @@ fn start(disk: &Disk, arguments: &[&str]) -> Child {
 }
 
 #[test]
-fn who_stops_it_keeps_the_finished_rounds_and_goes_on_without_conditioning_it_again() {
+fn a_resumed_run_keeps_its_rounds_without_new_preconditioning() {
     need_disk!("kill");
     let disk = full(8);
     let said = ["--write", "--destroy-data", "--confirm", "8 MiB", "--only", "randwrite", "--json"];

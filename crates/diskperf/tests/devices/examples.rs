@@ -35,7 +35,7 @@ fn script(device: &Path, mountpoint: &Path) -> Ended {
 }
 
 #[test]
-fn the_script_of_1983_runs_and_spares_a_device_in_use() {
+fn the_script_of_1983_runs_and_refuses_devices_in_use() {
     if !testkit::is_root() {
         return testkit::skip!("mkfs and mount need root");
     }

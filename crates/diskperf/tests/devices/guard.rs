@@ -35,7 +35,7 @@ fn refuses(disk: &Disk, arguments: &[&str], words: &[&str]) {
 
 /// The accident of this project: `new:` overwrote an ext4 that began at 1 MiB.
 #[test]
-fn a_device_that_seems_blank_at_its_beginning_needs_destroy_data() {
+fn devices_with_data_after_zeros_need_destroy_data() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(20 * MIB);
     let file = disk.file.to_str().expect("a plain path");
@@ -54,7 +54,7 @@ fn a_device_that_seems_blank_at_its_beginning_needs_destroy_data() {
 
 /// One byte between the samples: only reading everything finds it.
 #[test]
-fn a_byte_that_no_sample_finds_needs_destroy_data_and_a_named_device_is_not_read() {
+fn devices_with_one_hidden_byte_need_destroy_data() {
     need_disk!("mkfs.ext4");
     let disk = Disk::holding(20 * MIB, &[(MIB + 5 * 4096, &[1])]);
     let smoke = ["run", "smoke", &target(&disk), "--rounds", "1"];
@@ -88,7 +88,7 @@ fn reading_a_large_device_is_shown_and_ends_at_ctrl_c() {
 }
 
 #[test]
-fn a_device_on_an_overlay_is_refused_and_so_is_one_that_it_may_show() {
+fn loop_devices_on_overlays_and_devices_they_may_show_are_refused() {
     need_disk!("mount", "umount", "unshare", "losetup", "mkfs.ext4");
     let cli = Cli::new();
     // The mounts end with the namespace; the devices are detached before.
@@ -123,7 +123,7 @@ fn a_device_on_an_overlay_is_refused_and_so_is_one_that_it_may_show() {
 }
 
 #[test]
-fn a_device_that_another_program_writes_to_is_refused_with_its_name() {
+fn devices_open_for_writing_are_refused_naming_the_program() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     let node = File::options().write(true).open(disk.node()).expect("the device");
@@ -147,7 +147,7 @@ fn a_device_that_another_program_writes_to_is_refused_with_its_name() {
 
 /// A bind mount of / is /: diskperf asks, and no hint says to unmount it.
 #[test]
-fn the_root_under_another_name_is_asked_about_too() {
+fn a_bind_mount_of_the_root_needs_consent() {
     need_disk!("unshare", "mount", "mkfs.ext4");
     let cli = Cli::new();
     let script = r#"mount --bind / "$1" && exec "$0" run smoke "$2$1" --size 1MiB --rounds 1"#;
@@ -162,7 +162,7 @@ fn the_root_under_another_name_is_asked_about_too() {
 }
 
 #[test]
-fn the_disk_of_the_running_system_is_never_to_be_unmounted() {
+fn no_hint_unmounts_the_disk_of_the_running_system() {
     need_disk!("unshare", "mount", "umount", "mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     use_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
@@ -189,7 +189,7 @@ impl Drop for Ending<'_> {
 
 /// A name that leads to two devices in turn: diskperf writes to the device that it checked, or not at all.
 #[test]
-fn a_link_that_changes_leads_to_what_was_looked_at_or_to_nothing() {
+fn a_changing_link_leads_to_the_checked_device_or_fails() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     let decoy = Disk::new(24 * MIB);
@@ -225,7 +225,7 @@ fn a_link_that_changes_leads_to_what_was_looked_at_or_to_nothing() {
 
 /// A read-only device needs no consent to be read.
 #[test]
-fn a_device_that_is_only_read_needs_no_leave() {
+fn reading_a_device_needs_no_consent() {
     need_disk!();
     let disk = Disk::attached(16 * MIB, &[(MIB, b"data")], LoopDisk::attach_read_only);
     let ended = run(&disk, &["run", "device", disk.text(), "--time", "1s", "--rounds", "1"]);
@@ -237,7 +237,7 @@ fn a_device_that_is_only_read_needs_no_leave() {
 
 /// A container has a PID namespace, whose /proc does not show the programs outside.
 #[test]
-fn in_a_pid_namespace_unseen_programs_are_warned_of() {
+fn unseen_programs_in_a_pid_namespace_give_a_warning() {
     need_disk!("unshare", "mkfs.ext4");
     let disk = Disk::new(20 * MIB);
     let warning =
@@ -258,7 +258,7 @@ fn in_a_pid_namespace_unseen_programs_are_warned_of() {
 
 /// With hidepid, a user without rights sees no process of others, so that none is counted as hidden.
 #[test]
-fn a_user_from_whom_proc_hides_all_others_may_overwrite_nothing() {
+fn users_with_hidepid_may_not_overwrite_devices() {
     need_disk!("unshare", "mount", "setpriv");
     let disk = Disk::holding(16 * MIB, &[(0, &[1])]);
     let copy = disk.folder.path().join("diskperf");
@@ -291,7 +291,7 @@ fn a_user_from_whom_proc_hides_all_others_may_overwrite_nothing() {
 
 /// Without the kernel's count of writes, only a named device may be overwritten.
 #[test]
-fn a_device_whose_writes_are_not_counted_is_refused_unless_it_is_named() {
+fn devices_without_a_write_count_must_be_named() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(20 * MIB);
     let iostats = format!("/sys/block/{}/queue/iostats", disk.name());

@@ -295,7 +295,7 @@ impl Bench {
 }
 
 #[test]
-fn killed_during_mkfs() {
+fn runs_killed_during_mkfs_are_resumed() {
     need_disk!("mkfs.ext4", "unshare");
     let _alone = alone();
     let bench = Bench::new();
@@ -316,7 +316,7 @@ fn killed_during_mkfs() {
 }
 
 #[test]
-fn killed_after_mkfs() {
+fn runs_killed_after_mkfs_are_resumed() {
     need_disk!("mkfs.ext4", "unshare");
     let _alone = alone();
     let bench = Bench::new();
@@ -331,7 +331,7 @@ fn killed_after_mkfs() {
 }
 
 #[test]
-fn killed_while_mounted() {
+fn runs_killed_while_mounted_are_resumed() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
     Bench::new().killed_and_resumed(1);
@@ -339,7 +339,7 @@ fn killed_while_mounted() {
 
 /// A disk that cannot discard keeps the data of the run, which the guard does not recognise.
 #[test]
-fn killed_on_a_disk_that_cannot_discard() {
+fn runs_killed_on_disks_without_discard_are_resumed() {
     need_disk!("mkfs.ext4", "mount", "umount");
     let _alone = alone();
     let folder = Cli::new();
@@ -375,21 +375,21 @@ fn killed_on_a_disk_that_cannot_discard() {
 }
 
 #[test]
-fn killed_in_the_middle_of_a_round() {
+fn runs_killed_within_a_round_are_resumed() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
     Bench::new().killed_and_resumed(TARGETS);
 }
 
 #[test]
-fn killed_between_rounds() {
+fn runs_killed_between_rounds_are_resumed() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
     Bench::new().killed_and_resumed(TARGETS + 1);
 }
 
 #[test]
-fn killed_while_tuned_and_if_the_run_cannot_go_on() {
+fn queues_are_restored_even_if_a_killed_run_cannot_be_resumed() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
     let bench = Bench::new();
@@ -419,7 +419,7 @@ fn killed_while_tuned_and_if_the_run_cannot_go_on() {
 }
 
 #[test]
-fn what_a_run_left_goes_if_its_program_is_gone() {
+fn leftovers_are_removed_if_the_program_is_gone() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
     let bench = Bench::new();
@@ -433,7 +433,7 @@ fn what_a_run_left_goes_if_its_program_is_gone() {
 }
 
 #[test]
-fn what_others_have_made_since_stays() {
+fn file_systems_made_since_the_kill_stay() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
     for agreed in [&[][..], &AGREED] {
@@ -447,7 +447,7 @@ fn what_others_have_made_since_stays() {
 
 /// A run that writes to the device itself erases all old data, so a file system on it is not the run's.
 #[test]
-fn what_others_have_made_since_on_a_device_without_a_file_system_stays() {
+fn file_systems_made_since_on_an_overwritten_device_stay() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
     let bench = Bench::new();
@@ -463,7 +463,7 @@ fn what_others_have_made_since_on_a_device_without_a_file_system_stays() {
 /// Data without a header of any known format: at an offset that a look at the device finds, and at one that only
 /// reading all of it finds.
 #[test]
-fn unknown_data_that_others_have_written_since_stays() {
+fn unknown_data_written_since_the_kill_stay() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
     for at in [0, (5 << 20) + 4096] {
@@ -479,7 +479,7 @@ fn unknown_data_that_others_have_written_since_stays() {
 
 /// The notes about devices are gone after a restart, and with them the proof of which file system the run made.
 #[test]
-fn after_a_restart_of_the_machine_a_device_is_refused_unless_it_is_blank() {
+fn devices_with_data_are_refused_after_a_reboot() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
     for content in ["ext4", "data of no known format", ""] {
@@ -509,7 +509,7 @@ fn after_a_restart_of_the_machine_a_device_is_refused_unless_it_is_blank() {
 }
 
 #[test]
-fn what_another_run_left_stays() {
+fn leftovers_of_another_run_stay() {
     need_disk!("mkfs.ext4");
     let _alone = alone();
     let (one, other) = (Bench::new(), Bench::new());

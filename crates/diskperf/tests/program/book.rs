@@ -38,7 +38,7 @@ mod copy {
     }
 
     #[test]
-    fn every_way_to_sync_gives_the_same_copy() {
+    fn every_sync_option_gives_the_same_copy() {
         let cli = folder_with_old(10_007);
         for sync in ["none", "osync", "dsync", "fsync"] {
             let copied = cli.run(&["copy", "old", sync, "--sync", sync]);
@@ -48,7 +48,7 @@ mod copy {
     }
 
     #[test]
-    fn what_the_new_file_held_is_gone() {
+    fn the_old_content_of_the_new_file_is_replaced() {
         let cli = folder_with_old(100);
         fs::write(cli.path().join("new"), content(5000)).expect("a file");
         assert_eq!(cli.run(&["copy", "old", "new"]).status, Some(0));
@@ -56,7 +56,7 @@ mod copy {
     }
 
     #[test]
-    fn figures_stand_on_standard_error_alone() {
+    fn figures_are_printed_only_on_standard_error() {
         let cli = folder_with_old(10_007);
         let copied = cli.run(&["copy", "old", "new"]);
         assert_eq!(copied.out, "");
@@ -68,7 +68,7 @@ mod copy {
     }
 
     #[test]
-    fn what_makes_no_sense_or_harm_is_refused_and_nothing_is_touched() {
+    fn invalid_and_harmful_copies_are_refused_without_changes() {
         let cli = folder_with_old(3000);
         let path = cli.path();
         fs::create_dir(path.join("directory")).expect("a folder");
@@ -122,7 +122,7 @@ mod copy {
     }
 
     #[test]
-    fn a_file_that_does_not_fit_is_refused() {
+    fn a_copy_that_does_not_fit_is_refused() {
         let cli = Cli::new();
         let old = fs::File::create(cli.path().join("old")).expect("a file");
         // Sparse: no disk of today has room for all of it.
@@ -135,7 +135,7 @@ mod copy {
 
     /// A file of /proc has size 0, and yet there is something to read: it grew.
     #[test]
-    fn a_file_that_changes_meanwhile_is_an_error() {
+    fn a_file_changed_during_the_copy_is_an_error() {
         let cli = Cli::new();
         let failed = cli.run(&["copy", "/proc/self/status", "new"]);
         assert_eq!(failed.status, Some(1), "{}", failed.err);
@@ -144,7 +144,7 @@ mod copy {
     }
 
     #[test]
-    fn ctrl_c_removes_only_what_was_made() {
+    fn ctrl_c_removes_only_a_new_copy() {
         for existed in [false, true] {
             let cli = folder_with_old(0);
             let (old, new) = (cli.path().join("old"), cli.path().join("new"));
@@ -223,7 +223,7 @@ mod tlpi {
     }
 
     #[test]
-    fn sizes_need_not_divide_and_all_bytes_move() {
+    fn odd_sizes_are_copied_completely() {
         let ended = Cli::at(".").run(&["run", "tlpi", "sim:flat", "--size", "12345", "--rounds", "1", "--json"]);
         assert_eq!(ended.status, Some(0), "{}", ended.err);
         let document = document(&ended);
@@ -236,7 +236,7 @@ mod tlpi {
     }
 
     #[test]
-    fn the_books_figures_stand_beside_them_as_published() {
+    fn the_figures_of_the_book_are_included_as_published() {
         let ended = Cli::at(".").run(&["run", "tlpi", "sim:flat", "--size", "1000", "--rounds", "1", "--json"]);
         let document = document(&ended);
         let cells = with_provenance(&document, "published");
@@ -260,7 +260,7 @@ mod tlpi {
 
     /// Twenty rounds of 40 rows, the slowest of them 8 million calls, never fit into a tenth of a second.
     #[test]
-    fn a_budget_leaves_the_dearest_rows_out_and_says_why() {
+    fn a_budget_omits_the_most_expensive_rows_with_a_reason() {
         let cli = Cli::new();
         let ended = cli.run(&["run", "tlpi", "--size", "4MB", "--budget", "100ms", "--json"]);
         assert_eq!(ended.status, Some(0), "{}", ended.err);

@@ -15,7 +15,7 @@ use crate::common::{Cli, program, text};
 const MIB: u64 = 1 << 20;
 
 #[test]
-fn told_to_stop_by_others_than_a_person() {
+fn sigterm_and_sighup_stop_a_run() {
     for signal in [Signal::TERM, Signal::HUP] {
         let cli = Cli::new();
         let mut run = start(cli.path(), &["--rounds", "100000"]);
@@ -46,7 +46,7 @@ fn told_to_stop_by_others_than_a_person() {
 }
 
 #[test]
-fn a_hang_up_that_was_to_be_ignored_is_ignored() {
+fn an_ignored_sighup_stays_ignored() {
     if !has_tool("nohup") {
         return skip!("nohup is not installed");
     }
@@ -74,7 +74,7 @@ fn a_hang_up_that_was_to_be_ignored_is_ignored() {
 
 /// Any file may fail to open: diskperf reports it, and does not crash.
 #[test]
-fn out_of_descriptors() {
+fn missing_file_descriptors_are_reported() {
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
@@ -119,7 +119,7 @@ fn no_memory(cli: &Cli, ended: &Ended) {
 }
 
 #[test]
-fn memory_refused_before_the_first_cell() {
+fn too_little_memory_is_reported_before_the_first_cell() {
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
@@ -145,7 +145,7 @@ fn memory_refused_before_the_first_cell() {
 }
 
 #[test]
-fn memory_that_a_control_group_does_not_allow() {
+fn a_cgroup_memory_limit_is_reported() {
     let cli = Cli::new();
     match Group::limited("memory", "memory.limit_in_bytes", "12M") {
         Ok(group) => {
@@ -158,7 +158,7 @@ fn memory_that_a_control_group_does_not_allow() {
 
 /// The reader has closed the pipe, or has no room: the run is stored all the same.
 #[test]
-fn nobody_takes_the_results() {
+fn runs_are_stored_if_their_output_fails() {
     let (cli, data) = (Cli::new(), Cli::new());
     let store = data.path().join("store.sqlite");
     let program = program();
@@ -178,7 +178,7 @@ fn nobody_takes_the_results() {
 
 /// The smallest limit that `--cache` accepts is enough for a run.
 #[test]
-fn the_least_memory_that_a_run_limits_itself_to_is_enough() {
+fn the_smallest_accepted_memory_limit_is_enough() {
     let cli = Cli::new();
     let ended = cli.run(&["run", "smoke", "--rounds", "1", "--cache", "16MiB"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);

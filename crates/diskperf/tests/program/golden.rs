@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::common::Cli;
 
 #[test]
-fn the_tables_are_those_that_were_kept() {
+fn tables_match_the_golden_files() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden");
     let ended = Cli::at("/").well(&["paper", "T1", "T2", "T3", "T4", "T5", "vaxmix"]);
     let mut rest = ended.out.as_str();

@@ -75,7 +75,7 @@ fn names_in(folder: &Path) -> Vec<OsString> {
 }
 
 #[test]
-fn a_directory_of_such_a_name_is_measured_and_its_document_says_its_bytes() {
+fn directories_with_odd_names_are_measured_and_their_bytes_kept() {
     let (folder, path) = scratch();
     let run = ["run", "smoke"].map(OsString::from).into_iter().chain([path.clone().into()]);
     let words: Vec<OsString> = run.chain(["--rounds", "1"].map(OsString::from)).collect();
@@ -101,7 +101,7 @@ fn a_directory_of_such_a_name_is_measured_and_its_document_says_its_bytes() {
 }
 
 #[test]
-fn a_name_a_file_and_the_current_directory_may_have_such_names() {
+fn targets_files_and_the_current_directory_may_have_odd_names() {
     let (folder, path) = scratch();
     let here = document(&done(&path, &["run", "smoke", ".", "--rounds", "1", "--json"]));
     assert_eq!(here["run"]["targets"][0]["name"], ".");
@@ -126,7 +126,7 @@ fn a_name_a_file_and_the_current_directory_may_have_such_names() {
 }
 
 #[test]
-fn files_that_are_read_and_written_may_have_such_names() {
+fn input_and_output_files_may_have_odd_names() {
     let (folder, path) = scratch();
     let file = |name: &[u8]| path.join(joined(&[ODD, name]));
     let run = |end: &[&OsStr]| {
@@ -174,7 +174,7 @@ fn files_that_are_read_and_written_may_have_such_names() {
 }
 
 #[test]
-fn a_command_of_ones_own_gets_the_same_bytes() {
+fn commands_receive_odd_names_unchanged() {
     let (folder, path) = scratch();
     let made = path.join(joined(&[ODD, b"-made"]));
     let prepare = joined(&[b"--prepare=touch '", made.as_os_str().as_bytes(), b"'"]);
@@ -190,7 +190,7 @@ fn a_command_of_ones_own_gets_the_same_bytes() {
 }
 
 #[test]
-fn stored_runs_keep_such_names() {
+fn stored_runs_keep_odd_names() {
     let (_folder, path) = scratch();
     let store = path.join(joined(&[ODD, b".sqlite"]));
     let variables = [("DISKPERF_STORE", store.as_os_str())];
@@ -230,7 +230,7 @@ fn has_measured(folder: &Path, store: &Path, state: &str) -> bool {
 }
 
 #[test]
-fn a_run_that_was_killed_is_gone_on_with_where_it_was() {
+fn killed_runs_in_folders_with_odd_names_are_resumed() {
     let (folder, path) = scratch();
     let store = folder.path().join("runs.sqlite");
     done(
@@ -277,7 +277,7 @@ impl Drop for Mounted {
 }
 
 #[test]
-fn mounts_images_and_devices_of_such_names_are_told_from_others() {
+fn mounts_images_and_devices_may_have_odd_names() {
     testkit::need_disk!("mkfs.ext4", "mount", "umount");
     let disk = Disk::new(64 << 20);
     testkit::use_tool("mkfs.ext4", &["-q", disk.text()]);
@@ -313,7 +313,7 @@ fn mounts_images_and_devices_of_such_names_are_told_from_others() {
 }
 
 #[test]
-fn a_device_may_have_such_a_name() {
+fn a_device_may_have_an_odd_name() {
     testkit::need_disk!("mkfs.ext4");
     let disk = Disk::new(64 << 20);
     let link = disk.folder.path().join(joined(&[b"dev", ODD]));
@@ -325,7 +325,7 @@ fn a_device_may_have_such_a_name() {
 }
 
 #[test]
-fn a_file_of_such_a_name_under_a_loop_device_is_not_overwritten() {
+fn a_loop_device_file_with_an_odd_name_is_not_overwritten() {
     testkit::need_disk!();
     let disk = Disk::new(16 << 20);
     let file = disk.folder.path().join(odd());

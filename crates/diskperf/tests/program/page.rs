@@ -239,7 +239,7 @@ impl Faults {
 }
 
 #[test]
-fn every_page_can_be_read_on_every_screen_and_on_paper_by_eye_ear_and_keyboard() {
+fn every_page_is_readable_on_screens_and_paper_and_accessible() {
     if let Some(reason) = browser::missing() {
         testkit::skip!("{reason}");
         return;

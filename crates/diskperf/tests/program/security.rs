@@ -44,7 +44,7 @@ fn set_rights(path: &Path, mode: u32) {
 }
 
 #[test]
-fn borrowed_rights_are_refused_before_anything_is_done() {
+fn setuid_rights_are_refused_first() {
     if !is_root() || !testkit::has_tool("setpriv") {
         return skip!("needs root and setpriv");
     }
@@ -104,7 +104,7 @@ fn stored(data: &Cli, environment: &[(&str, &str)]) -> Ended {
 }
 
 #[test]
-fn a_store_that_others_could_read_is_closed_to_them() {
+fn a_default_store_readable_by_others_is_made_private() {
     let (data, folder, store) = data_with_store();
     let ended = stored(&data, &[]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
@@ -121,7 +121,7 @@ fn a_store_that_others_could_read_is_closed_to_them() {
 }
 
 #[test]
-fn under_sudo_only_what_belongs_to_the_caller_is_changed() {
+fn only_files_of_the_caller_are_changed_under_sudo() {
     if !is_root() {
         return skip!("needs root");
     }
@@ -161,7 +161,7 @@ fn outside(markdown: &str) -> String {
 }
 
 #[test]
-fn a_terminal_obeys_no_name() {
+fn control_characters_in_names_are_not_printed() {
     let folder = Cli::new();
     let target = folder.path().join(NAME);
     fs::create_dir(&target).expect("a folder");
@@ -226,7 +226,7 @@ fn a_terminal_obeys_no_name() {
 }
 
 #[test]
-fn what_a_file_of_a_machine_or_a_document_says_is_no_command() {
+fn control_characters_in_input_files_are_not_printed() {
     let folder = Cli::new();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
     write("odd.toml", "about = \"odd\"\n\"\\u001b[2Jforged\" = 2\n");
@@ -261,7 +261,7 @@ fn what_a_file_of_a_machine_or_a_document_says_is_no_command() {
 }
 
 #[test]
-fn a_label_and_the_words_of_mkfs_are_no_commands() {
+fn control_characters_in_labels_and_tool_output_are_not_printed() {
     if !may_administer() || !Path::new("/dev/loop-control").exists() || !testkit::has_tool("mkfs.ext4") {
         return skip!("needs root, loop devices and mkfs.ext4");
     }
@@ -285,7 +285,7 @@ fn a_label_and_the_words_of_mkfs_are_no_commands() {
 }
 
 #[test]
-fn a_program_in_the_way_is_not_run() {
+fn tools_and_settings_from_the_environment_are_ignored() {
     if !may_administer() || !Path::new("/dev/loop-control").exists() || !testkit::has_tool("mkfs.ext4") {
         return skip!("needs root, loop devices and mkfs.ext4");
     }
@@ -307,7 +307,7 @@ fn a_program_in_the_way_is_not_run() {
 }
 
 #[test]
-fn what_has_no_end_is_not_read_to_its_end() {
+fn endless_and_huge_files_are_not_read() {
     let folder = Cli::new();
     let pipe = folder.path().join("pipe.toml");
     rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
@@ -358,7 +358,7 @@ fn what_has_no_end_is_not_read_to_its_end() {
 }
 
 #[test]
-fn notes_of_what_to_restore_are_read_as_files_only() {
+fn recovery_notes_must_be_regular_files() {
     let folder = Cli::new();
     let notes = folder.path().join("diskperf");
     fs::create_dir(&notes).expect("a folder");

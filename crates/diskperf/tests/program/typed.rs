@@ -8,7 +8,7 @@ use crate::common::Cli;
 use crate::common::document::document;
 
 #[test]
-fn sizes_are_powers_of_two_as_in_fio_and_of_ten_as_in_si() {
+fn sizes_have_binary_units_as_in_fio_and_decimal_si_units() {
     let cli = Cli::new();
     let here = cli.path();
     for (size, bytes, bs, block) in [
@@ -44,7 +44,7 @@ fn sizes_are_powers_of_two_as_in_fio_and_of_ten_as_in_si() {
 }
 
 #[test]
-fn a_path_alone_is_run_quick_on_it() {
+fn a_path_alone_means_run_quick() {
     let cli = Cli::new();
     let here = cli.path();
     for name in ["data", "run", "data/list"] {
@@ -120,7 +120,7 @@ fn a_path_alone_is_run_quick_on_it() {
 }
 
 #[test]
-fn usage_errors_are_documents_where_json_is_asked_for() {
+fn usage_errors_are_documents_if_json_is_requested() {
     let cli = Cli::new();
     for words in [
         "--json --bogus",

@@ -153,7 +153,7 @@ fn words(line: &str) -> String {
 }
 
 #[test]
-fn only_what_may_differ_is_alike() {
+fn only_varying_figures_may_differ() {
     let one = "\
 writes up to 1.12 GiB in ., at most 32 MiB at a time, in up to 60 s; Ctrl-C leaves nothing behind
 .  ext4 rw  on  vda 256 GiB

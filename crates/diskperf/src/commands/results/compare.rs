@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_condition_has_a_share_and_perhaps_a_program() {
+    fn a_condition_has_a_percentage_and_an_optional_program() {
         let Guards(guards) = parse_guards("slower:5%, smallfb.read:slower:12.5").expect("conditions");
         let read: Vec<(Option<&str>, f64)> =
             guards.iter().map(|guard| (guard.program.as_deref(), guard.part)).collect();

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_the_same_however_they_are_written() {
+    fn different_spellings_of_a_path_are_the_same() {
         let from = |folder: &str, path: &str| resolved(Path::new(folder), Path::new(path));
         for (folder, path) in
             [("/data/a", "."), ("/data", "a"), ("/", "./data//a/"), ("/x/y", "../../data/a"), ("/x", "/data/a")]

@@ -135,13 +135,13 @@ mod tests {
     }
 
     #[test]
-    fn a_drive_has_a_lane_for_each_thing_it_does() {
+    fn a_drive_has_a_lane_for_each_activity() {
         let names: Vec<String> = lanes(&marks()).keys().map(|(_, lane)| lane.name()).collect();
         assert_eq!(names, ["CPU", "drive 1: arm", "drive 1: platter", "drive 1: data"]);
     }
 
     #[test]
-    fn a_trace_holds_every_mark_once() {
+    fn a_trace_contains_every_mark_once() {
         let text = trace::trace("a title", &lanes(&marks()));
         let trace: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let events = trace["traceEvents"].as_array().expect("events");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_shows_a_lost_turn() {
+    fn a_picture_shows_a_lost_rotation() {
         let text = svg::svg("a & b", &lanes(&marks()));
         assert!(text.starts_with("<svg ") && text.ends_with("</svg>\n"));
         for words in ["a &amp; b", ">lost turn<", "drive 1: platter", "<title>lost turn, 15.0 ms</title>"] {

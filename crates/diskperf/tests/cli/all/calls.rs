@@ -40,7 +40,7 @@ fn doctor(calls: Calls, errno: i32, cli: &Cli, name: &str) -> (String, String) {
 }
 
 #[test]
-fn a_directory_is_measured_without_them_all_the_same() {
+fn a_directory_is_measured_without_optional_system_calls() {
     let cli = Cli::new();
     let whole = cells(&json(&cli.run(&RUN)));
     assert!(whole.len() >= 5, "{whole:?}");
@@ -60,7 +60,7 @@ fn a_directory_is_measured_without_them_all_the_same() {
 }
 
 #[test]
-fn all_calls_that_came_after_linux_4_4_may_be_missing() {
+fn all_system_calls_newer_than_linux_4_4_may_be_missing() {
     let (cli, data) = (Cli::new(), Cli::new());
     let whole = cells(&json(&cli.run(&RUN)));
     let store = data.path().join("store.sqlite");
@@ -77,7 +77,7 @@ fn all_calls_that_came_after_linux_4_4_may_be_missing() {
 }
 
 #[test]
-fn what_cannot_be_seen_of_the_page_cache_is_not_claimed() {
+fn unseen_cache_states_are_not_claimed() {
     let cli = Cli::new();
     let eyes = |calls| doctor(calls, NO_SUCH_CALL, &cli, "page cache seen");
     let (all, _) = eyes(IO_URING);
@@ -105,7 +105,7 @@ fn what_cannot_be_seen_of_the_page_cache_is_not_claimed() {
 }
 
 #[test]
-fn an_image_is_refused_with_the_way_to_get_it() {
+fn an_impossible_image_is_refused_with_a_hint() {
     let cli = Cli::new();
     for (name, calls, errno, way) in [
         ("unshare", UNSHARE, NO_SUCH_CALL, "Linux 5.8"),
@@ -134,7 +134,7 @@ fn an_image_is_refused_with_the_way_to_get_it() {
 /// An error names its error number, the call, the program, its phase and the target; "invalid argument" is not mistaken
 /// for a wrong alignment.
 #[test]
-fn an_error_of_the_kernel_is_told_by_its_name_and_what_it_is_about() {
+fn kernel_errors_name_errno_call_program_phase_and_target() {
     let cli = Cli::new();
     for (calls, program_name, phase, call) in [
         (PWRITE, "largefb", "write random", "write 4096 bytes at "),
@@ -182,7 +182,7 @@ fn an_error_of_the_kernel_is_told_by_its_name_and_what_it_is_about() {
 /// submits again, each submission would wait for a completion, and a device that returns a whole queue at once would be
 /// idle meanwhile.
 #[test]
-fn a_queue_is_filled_again_before_all_its_completions_are_handled() {
+fn the_queue_is_refilled_before_all_completions_are_handled() {
     if let Some(why) = kernel::no_ring() {
         return testkit::skip!("{why}");
     }

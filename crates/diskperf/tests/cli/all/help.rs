@@ -28,7 +28,7 @@ fn commands() -> BTreeSet<String> {
 }
 
 #[test]
-fn the_first_screen_has_about_twelve_commands_and_is_the_same_for_each_option() {
+fn the_first_screen_is_short_and_equal_for_all_help_options() {
     let screen = printed(&["help"]);
     assert_eq!(printed(&["--help"]), screen);
     assert_eq!(printed(&["-h"]), screen);
@@ -102,7 +102,7 @@ fn a_word_is_explained_in_any_spelling() {
 }
 
 #[test]
-fn an_unknown_word_has_near_matches() {
+fn unknown_words_have_similar_suggestions() {
     for (word, near) in [("nosie", "noise"), ("durabel", "durable"), ("expalin", "explain"), ("xyzzy", "diskperf help")]
     {
         let ended = Cli::at("/").run(&["help", word]);
@@ -113,7 +113,7 @@ fn an_unknown_word_has_near_matches() {
 }
 
 #[test]
-fn a_word_that_is_no_topic_is_found_in_texts() {
+fn words_without_a_topic_are_found_in_texts() {
     for (word, found, absent) in [
         ("noatime", &["mount=noatime", "docs/guides/choose.md", "diskperf help mount"][..], "noise"),
         ("fio", &["diskperf import db.fio", "diskperf help import"], "did you mean"),
@@ -138,7 +138,7 @@ fn help_of_a_command_is_its_own_help() {
 }
 
 #[test]
-fn a_star_names_the_word_that_explains_it() {
+fn footnotes_name_their_help_topic() {
     let cli = Cli::new();
     let ended = cli.well(&["run", "smoke", "sim:flat", "--rounds", "1"]);
     let footnotes: Vec<&str> = ended.out.lines().skip_while(|line| !line.starts_with("* few: ")).collect();
@@ -147,7 +147,7 @@ fn a_star_names_the_word_that_explains_it() {
 }
 
 #[test]
-fn there_is_a_manual_page_for_every_command_and_one_for_every_word() {
+fn every_command_has_a_manual_page_and_words_share_one() {
     let cli = Cli::new();
     let ended = cli.run(&["man", "--out", "a/b"]);
     assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), "", ""));
@@ -175,7 +175,7 @@ fn there_is_a_manual_page_for_every_command_and_one_for_every_word() {
 }
 
 #[test]
-fn the_manual_pages_are_set_without_a_warning() {
+fn manual_pages_are_formatted_without_warnings() {
     if !testkit::has_tool("groff") {
         return testkit::skip!("groff is not installed");
     }
@@ -189,7 +189,7 @@ fn the_manual_pages_are_set_without_a_warning() {
 }
 
 #[test]
-fn completions_know_every_command_in_every_shell() {
+fn completions_contain_every_command_in_every_shell() {
     let commands = commands();
     assert!(commands.len() > 10, "{commands:?}");
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
@@ -321,7 +321,7 @@ fn kill_a_run(cli: &Cli) {
 }
 
 #[test]
-fn every_command_says_what_it_should_where_it_should() {
+fn every_command_writes_to_the_right_stream() {
     let cli = Cli::new();
     kill_a_run(&cli);
     let job = "[from-fio]\nrw=randread\nsize=1m\nruntime=20ms\nfilename=/data/x\n";

@@ -147,7 +147,7 @@ fn options(cli: &Cli, command: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_number_of_an_option_is_too_large_to_be_refused() {
+fn huge_numbers_in_options_are_refused() {
     testkit::computes!();
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
@@ -158,7 +158,7 @@ fn no_number_of_an_option_is_too_large_to_be_refused() {
 }
 
 #[test]
-fn no_number_of_an_option_is_too_large_to_be_refused_by_a_command_that_measures() {
+fn huge_numbers_in_options_of_measuring_commands_are_refused() {
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
@@ -194,7 +194,7 @@ fn try_options(commands: &[&[&str]]) -> usize {
 }
 
 #[test]
-fn no_number_of_a_setting_is_too_large_to_be_refused() {
+fn huge_numbers_in_settings_are_refused() {
     testkit::computes!();
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
@@ -203,7 +203,7 @@ fn no_number_of_a_setting_is_too_large_to_be_refused() {
 }
 
 #[test]
-fn no_number_of_a_setting_is_too_large_to_be_refused_by_a_command_that_measures() {
+fn huge_numbers_in_settings_of_measuring_commands_are_refused() {
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
@@ -228,7 +228,7 @@ fn try_settings(settings: &[&[&str]]) {
 }
 
 #[test]
-fn no_number_of_a_job_file_is_too_large_to_be_refused() {
+fn huge_numbers_in_job_files_are_refused() {
     testkit::computes!();
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
@@ -256,7 +256,7 @@ fn no_number_of_a_job_file_is_too_large_to_be_refused() {
 }
 
 #[test]
-fn every_number_of_a_machine_is_too_large_to_be_refused_or_simulated() {
+fn huge_numbers_of_machines_are_refused_or_simulated() {
     testkit::computes!();
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
@@ -291,7 +291,7 @@ fn every_number_of_a_machine_is_too_large_to_be_refused_or_simulated() {
 }
 
 #[test]
-fn the_results_of_simulations_are_counted_before_memory_is_asked_for() {
+fn too_many_simulated_results_are_refused_before_allocating() {
     testkit::computes!();
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
@@ -311,7 +311,7 @@ fn the_results_of_simulations_are_counted_before_memory_is_asked_for() {
 }
 
 #[test]
-fn a_hot_part_of_nothing_is_refused() {
+fn an_empty_hot_part_is_refused() {
     testkit::computes!();
     let cli = Cli::new();
     for hot in ["hot=0/0", "hot=60/0", "hot=0/0.0"] {
@@ -335,7 +335,7 @@ const DEEP: [&[&str]; 8] = [
 ];
 
 #[test]
-fn a_stack_that_is_too_small_is_refused_in_words() {
+fn too_small_stacks_are_refused_with_a_message() {
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
@@ -354,7 +354,7 @@ fn a_stack_that_is_too_small_is_refused_in_words() {
 }
 
 #[test]
-fn the_smallest_stack_that_is_taken_is_enough() {
+fn the_smallest_accepted_stack_is_enough() {
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }

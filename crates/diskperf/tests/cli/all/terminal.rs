@@ -30,7 +30,7 @@ fn soon(watched: &mut Watched, what: &str, holds: impl Fn(&Watched) -> bool) {
 }
 
 #[test]
-fn progress_says_what_runs_and_how_long_the_rest_takes_and_is_gone_at_the_end() {
+fn progress_shows_the_test_and_remaining_time_and_disappears() {
     let ended = seen(80, &Cli::new(), &["run", "smoke", "--only", "commit", "--only", "smallfb"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     for word in ["round 1 of 2: ", "round 2 of 2: ", "commit on .", "smallfb on .", " left; "] {
@@ -47,7 +47,7 @@ fn progress_says_what_runs_and_how_long_the_rest_takes_and_is_gone_at_the_end() 
 }
 
 #[test]
-fn nobody_who_does_not_look_is_shown_progress() {
+fn progress_is_shown_only_on_a_terminal() {
     let ended = Cli::new().well(&["run", "smoke", "--only", "commit"]);
     assert!(!ended.err.contains(ESCAPE) && !ended.err.contains('\r'), "{}", ended.err);
     // The remaining time; the run may also restore a queue that a killed run of another test left tuned.
@@ -68,7 +68,7 @@ fn watch_as(term: &str, command: Command) -> Ended {
 }
 
 #[test]
-fn colour_is_only_where_it_is_wanted_and_says_nothing() {
+fn colour_is_optional_and_carries_no_information() {
     let plain = Cli::at("/").run(&["run", "nonsense"]);
     assert!(!plain.err.contains(ESCAPE), "{}", plain.err);
     let mut quiet = Cli::at("/").command(&["run", "nonsense"]);
@@ -88,7 +88,7 @@ fn too_wide(ended: &Ended, columns: u16) -> Vec<&str> {
 }
 
 #[test]
-fn a_table_is_as_wide_as_the_terminal_and_says_what_it_leaves_out() {
+fn tables_fit_the_terminal_and_name_omitted_columns() {
     let cli = Cli::new();
     cli.well(&["run", "smoke", "sim:flat", "left=sim:flat", "--json", "-o", "run.json"]);
     let show = ["show", "run.json"];
@@ -125,7 +125,7 @@ fn a_table_is_as_wide_as_the_terminal_and_says_what_it_leaves_out() {
 }
 
 #[test]
-fn other_tables_fit_too() {
+fn all_other_tables_fit_the_terminal() {
     let cli = Cli::new();
     cli.well(&["run", "smoke", "sim:flat", "--json", "-o", "run.json"]);
     for arguments in [
@@ -145,7 +145,7 @@ fn other_tables_fit_too() {
 }
 
 #[test]
-fn ctrl_c_shows_what_is_finished_and_says_how_to_go_on() {
+fn ctrl_c_shows_finished_results_and_how_to_resume() {
     let cli = Cli::new();
     let store = Cli::new();
     let store = store.path().join("runs.sqlite");
@@ -172,7 +172,7 @@ fn ctrl_c_shows_what_is_finished_and_says_how_to_go_on() {
 }
 
 #[test]
-fn a_reader_who_has_seen_enough_ends_nothing() {
+fn a_closed_output_pipe_does_not_end_the_run() {
     let cli = Cli::new();
     let mut child = cli
         .command(&["run", "smoke", "--json"])

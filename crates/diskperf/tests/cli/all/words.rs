@@ -177,7 +177,7 @@ fn every_word_of_a_printed_table_is_explained() {
 }
 
 #[test]
-fn every_word_below_and_above_a_table_is_explained() {
+fn every_word_around_a_table_is_explained() {
     let cli = Cli::new();
     let mut words = Words::new();
     for call in [
@@ -251,7 +251,7 @@ fn every_check_of_doctor_is_explained() {
 }
 
 #[test]
-fn every_word_of_the_programs_of_the_lab_and_of_verify_is_explained() {
+fn every_word_of_the_lab_programs_and_verify_is_explained() {
     let cli = Cli::new();
     let here = cli.path();
     fs::write(here.join("file"), [1; 1 << 20]).expect("a file");

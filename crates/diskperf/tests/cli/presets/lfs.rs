@@ -16,7 +16,7 @@ fn findings(document: &Value) -> Vec<String> {
 }
 
 #[test]
-fn lfs_answers_the_four_questions_beside_what_was_published() {
+fn lfs_answers_the_four_questions_next_to_published_figures() {
     let cli = Cli::in_memory();
     let ended = cli.well_and_clean(&["run", "lfs", "--size", "1MiB", "--rounds", "1", "--json"]);
     let document = document(&ended);

@@ -16,7 +16,7 @@ fn written(cells: &[Value]) -> u64 {
 const ENOUGH: u64 = 100;
 
 #[test]
-fn the_main_job_says_first_what_it_does_and_keeps_to_it() {
+fn quick_announces_its_limits_and_keeps_them() {
     let cli = Cli::new();
     let free = rustix::fs::statvfs(cli.path()).map(|space| space.f_bavail * space.f_frsize).expect("space");
     let ended = cli.well(&["run", "quick", "--budget", "6s", "--json"]);
@@ -46,7 +46,7 @@ fn the_main_job_says_first_what_it_does_and_keeps_to_it() {
 }
 
 #[test]
-fn a_size_that_was_asked_for_is_taken() {
+fn requested_sizes_are_used() {
     let cli = Cli::new();
     let arguments = ["run", "quick", "--size", "40KiB", "--rounds", "1", "--budget", "30s", "--json"];
     let document = cli.document(&arguments);
@@ -64,7 +64,7 @@ fn a_size_that_was_asked_for_is_taken() {
 }
 
 #[test]
-fn a_budget_that_is_too_short_leaves_out_what_does_not_fit_and_says_what_it_needed() {
+fn a_short_budget_omits_tests_with_the_time_they_need() {
     let cli = Cli::new();
     let document = cli.document(&["run", "quick", "--budget", "100ms", "--json"]);
     let reasons: Vec<&str> = cells(&document).iter().filter_map(|cell| cell["reason"].as_str()).collect();
@@ -77,7 +77,7 @@ fn a_budget_that_is_too_short_leaves_out_what_does_not_fit_and_says_what_it_need
 }
 
 #[test]
-fn a_simulated_machine_is_not_tried_and_gives_the_same_twice() {
+fn simulated_machines_need_no_trials_and_repeat_exactly() {
     let cli = Cli::new();
     let run = || {
         let ended = cli.well(&["run", "quick", "sim:flat", "--rounds", "1", "--json"]);
@@ -93,7 +93,7 @@ fn a_simulated_machine_is_not_tried_and_gives_the_same_twice() {
 }
 
 #[test]
-fn without_rights_memory_is_not_limited_and_that_is_said() {
+fn users_without_rights_get_a_warning_instead_of_a_memory_limit() {
     if testkit::is_root() {
         return testkit::skip!("root may limit memory; the command-line tests run once more without rights");
     }
@@ -108,7 +108,7 @@ fn without_rights_memory_is_not_limited_and_that_is_said() {
 
 /// A large file of today does not fit on a drive of 1983.
 #[test]
-fn a_simulated_drive_gets_files_that_it_has_room_for() {
+fn simulated_drives_get_files_that_fit() {
     let cli = Cli::new();
     let words = ["run", "quick", "sim:vax780-sc780", "--rounds", "1", "--only", "read_8192", "--json"];
     for budget in [&[][..], &["--budget", "10min"]] {

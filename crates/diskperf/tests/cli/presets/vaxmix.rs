@@ -27,7 +27,7 @@ fn ops(cell: &Value) -> u64 {
 const DIRECT: [&str; 4] = ["read_8192", "write_4096", "write_8192", "rewrite_8192"];
 
 #[test]
-fn the_indirect_approach_stands_beside_the_direct_one_in_both_worlds() {
+fn direct_and_indirect_approaches_run_measured_and_simulated() {
     let cli = Cli::new();
     for (target, worlds) in [(".", "measured"), ("sim:vax780-uda50", "simulated"), ("sim:flat", "simulated")] {
         let cells = cells(&cli, &format!("run vaxmix {target} --size 256KiB --rounds 1"));
@@ -46,7 +46,7 @@ fn the_indirect_approach_stands_beside_the_direct_one_in_both_worlds() {
 
 /// Both worlds draw the same accesses: they depend only on the seed.
 #[test]
-fn the_same_seed_does_the_same_in_both_worlds() {
+fn equal_seeds_draw_equal_accesses_measured_and_simulated() {
     let cli = Cli::new();
     let effect = |target: &str, seed: u32| {
         let words = format!("run vaxmix {target} --size 256KiB --rounds 1 --seed {seed} --only local_mix");
@@ -60,7 +60,7 @@ fn the_same_seed_does_the_same_in_both_worlds() {
 }
 
 #[test]
-fn a_mix_that_is_typed_runs_in_the_place_of_ours_and_at_its_rate() {
+fn a_typed_mix_replaces_ours_and_runs_at_its_rate() {
     let words = "simulate vax780-sc780 vaxmix --size 1MiB --phases 2 --no-store \
                  --mix sizes=1KiB:1,reads=100,hot=60/10,near=20,rate=2";
     let cells = cells(&Cli::at("/"), words);
@@ -77,7 +77,7 @@ fn a_mix_that_is_typed_runs_in_the_place_of_ours_and_at_its_rate() {
 
 /// A cell with a given mix can be simulated again.
 #[test]
-fn explain_knows_the_mix_of_a_cell() {
+fn explain_simulates_the_mix_of_a_cell_again() {
     let cli = Cli::new();
     let words =
         "simulate vax780-uda50 vaxmix --program given_mix --size 1MiB --phases 2 --no-store --mix reads=90 --json";
@@ -88,7 +88,7 @@ fn explain_knows_the_mix_of_a_cell() {
 }
 
 #[test]
-fn a_trace_gives_its_mix_and_says_what_was_counted() {
+fn a_trace_gives_its_mix_and_counts() {
     let cli = Cli::new();
     let trace = include_str!("../../../../jobs/samples/blkparse.txt");
     fs::write(cli.path().join("trace"), trace).expect("a file");
@@ -110,7 +110,7 @@ fn a_trace_gives_its_mix_and_says_what_was_counted() {
 
 /// A resumed run has the mix with which it began, even if the trace has changed.
 #[test]
-fn a_mix_that_was_derived_is_stored_with_the_run() {
+fn a_derived_mix_is_stored_with_the_run() {
     let cli = Cli::new();
     fs::write(cli.path().join("trace"), include_str!("../../../../jobs/samples/blkparse.txt")).expect("a file");
     let words = "run vaxmix sim:flat --from-trace trace --size 64KiB --rounds 1 --only given_mix --store runs.sqlite";
@@ -125,7 +125,7 @@ fn a_mix_that_was_derived_is_stored_with_the_run() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_its_reason() {
+fn invalid_mixes_and_traces_are_refused_with_a_reason() {
     let cli = Cli::new();
     let write = |name: &str, text: &str| fs::write(cli.path().join(name), text).expect("a file");
     write("empty", "");

@@ -37,7 +37,7 @@ fn files_in(image: &Path) -> (u64, u64) {
 }
 
 #[test]
-fn a_file_system_is_filled_and_changed_the_same_each_time_and_programs_run_beside_the_files() {
+fn aging_is_reproducible_and_keeps_its_files_during_tests() {
     need_disk!("mkfs.ext4", "mkfs.xfs", "losetup", "unshare");
     let cli = Cli::new();
     let words = "run smoke --only read_8192 --only commit --rounds 1 --fill 60% --age 25 --seed 7 --keep \
@@ -63,7 +63,7 @@ fn a_file_system_is_filled_and_changed_the_same_each_time_and_programs_run_besid
 }
 
 #[test]
-fn what_is_made_anew_before_each_program_is_filled_once_and_mounted_anew() {
+fn aged_file_systems_are_filled_once_and_remounted() {
     need_disk!("mkfs.ext4");
     let cli = Cli::new();
     let words = "run classic1983 --size 1MiB --rounds 1 --fill 50%";
@@ -80,7 +80,7 @@ fn what_is_made_anew_before_each_program_is_filled_once_and_mounted_anew() {
 }
 
 #[test]
-fn nobodys_disk_is_filled_and_what_leaves_no_room_is_refused() {
+fn aging_needs_its_own_file_system_and_free_space() {
     let cli = Cli::new();
     let refused = |words: &str| {
         let ended = cli.typed(words);
@@ -98,7 +98,7 @@ fn nobodys_disk_is_filled_and_what_leaves_no_room_is_refused() {
 }
 
 #[test]
-fn who_stops_it_meanwhile_leaves_nothing() {
+fn stopping_during_aging_leaves_nothing() {
     need_disk!("mkfs.ext4", "kill");
     let cli = Cli::new();
     let words = "run smoke --age 1000000 --json image:ext4,size=64MiB";

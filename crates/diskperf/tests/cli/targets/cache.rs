@@ -25,7 +25,7 @@ fn reads(phase: &str) -> bool {
 }
 
 #[test]
-fn reads_are_cold_and_nothing_else_claims_a_state() {
+fn only_reads_claim_a_cold_cache() {
     let cli = Cli::new();
     if testkit::is_in_memory(cli.path()) {
         return testkit::skip!("the temporary folder is in memory");
@@ -36,7 +36,7 @@ fn reads_are_cold_and_nothing_else_claims_a_state() {
 }
 
 #[test]
-fn a_person_may_ask_for_cold_or_warm() {
+fn cold_or_warm_reads_can_be_requested() {
     let cli = Cli::new();
     if testkit::is_in_memory(cli.path()) {
         return testkit::skip!("the temporary folder is in memory");
@@ -52,7 +52,7 @@ fn a_person_may_ask_for_cold_or_warm() {
 }
 
 #[test]
-fn in_memory_nothing_is_ever_cold() {
+fn files_on_tmpfs_are_never_cold() {
     let Ok(cli) = tempfile::tempdir_in("/dev/shm") else { return testkit::skip!("no /dev/shm") };
     let cli = Cli::inside(cli);
     if !testkit::is_in_memory(cli.path()) {
@@ -70,7 +70,7 @@ fn a_machine_without_a_cache_is_always_cold() {
 }
 
 #[test]
-fn wishes_that_contradict_each_other_are_refused() {
+fn contradictory_cache_options_are_refused() {
     let cli = Cli::new();
     for wishes in [["--cold", "--warm"], ["--warm", "--drop-caches"]] {
         let ended = cli.run(&["run", "smoke", wishes[0], wishes[1]]);
@@ -79,7 +79,7 @@ fn wishes_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn dropping_the_machines_caches_needs_rights() {
+fn dropping_all_caches_needs_rights() {
     if testkit::is_root() {
         return testkit::skip!("root may drop caches, and would slow down everybody");
     }

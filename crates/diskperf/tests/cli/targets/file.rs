@@ -26,7 +26,7 @@ fn cell<'a>(cells: &'a [Value], program: &str) -> &'a Value {
 }
 
 #[test]
-fn a_file_is_read_in_order_and_at_random_and_nothing_else() {
+fn a_file_is_only_read_sequentially_and_at_random() {
     // Not a multiple of the size of a call.
     let (cli, path) = with_data((1 << 20) + 5000);
     let before = fs::metadata(&path).expect("the file").modified().expect("its time");
@@ -54,7 +54,7 @@ fn a_file_is_read_in_order_and_at_random_and_nothing_else() {
 }
 
 #[test]
-fn a_file_leaves_memory_only_where_that_is_asked_for() {
+fn a_file_leaves_the_page_cache_only_if_requested() {
     let (cli, path) = with_data(1 << 20);
     if testkit::is_in_memory(cli.path()) {
         return testkit::skip!("the temporary folder is in memory");
@@ -68,7 +68,7 @@ fn a_file_leaves_memory_only_where_that_is_asked_for() {
 }
 
 #[test]
-fn the_programs_of_1983_read_a_file_together_with_nobody() {
+fn the_programs_of_1983_read_a_file_alone() {
     let (cli, _) = with_data(1 << 20);
     let ended = cli.well(&["run", "classic1983", "file:data", ".", "--size", "64KiB", "--json"]);
     let cells = cells(&ended);
@@ -82,7 +82,7 @@ fn the_programs_of_1983_read_a_file_together_with_nobody() {
 }
 
 #[test]
-fn a_file_that_holds_less_than_a_call_is_not_measured() {
+fn files_smaller_than_a_call_are_not_measured() {
     let (cli, _) = with_data(100);
     let ended = cli.run(&["run", "quick", "file:data", "--rounds", "1", "--json"]);
     let cells = cells(&ended);
@@ -92,7 +92,7 @@ fn a_file_that_holds_less_than_a_call_is_not_measured() {
 }
 
 #[test]
-fn a_preset_that_only_writes_refuses_a_file_and_what_is_none_is_no_target() {
+fn presets_that_only_write_refuse_files() {
     let (cli, path) = with_data(10_000);
     let ended = cli.run(&["run", "tlpi", "file:data"]);
     assert_eq!(ended.status, Some(2), "{}", ended.err);

@@ -12,7 +12,7 @@ use testkit::{names_in, need_disk, skip};
 use crate::common::{Cli, program, text};
 
 #[test]
-fn a_new_file_has_the_rights_that_the_umask_leaves() {
+fn a_new_file_has_the_permissions_of_the_umask() {
     for (umask, rights) in [("022", 0o644), ("077", 0o600)] {
         let folder = Cli::new();
         let ended = shell(folder.path(), &format!("umask {umask}; exec \"$0\" simulate -o new"));
@@ -25,7 +25,7 @@ fn a_new_file_has_the_rights_that_the_umask_leaves() {
 }
 
 #[test]
-fn an_old_file_is_replaced_and_its_rights_and_owner_stay() {
+fn a_replaced_file_keeps_its_permissions_and_owner() {
     let folder = Cli::new();
     let path = folder.path().join("out");
     fs::write(&path, OLD).expect("a file");
@@ -44,7 +44,7 @@ fn an_old_file_is_replaced_and_its_rights_and_owner_stay() {
 
 /// Every option that writes a file shares the writer: another name of the old file keeps its content.
 #[test]
-fn other_names_of_an_old_file_keep_its_content() {
+fn other_names_of_a_replaced_file_keep_its_content() {
     let folder = Cli::new();
     let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("../jobs/samples/log.fio");
     let (run, job) = (folder.path().join("run.json"), job.to_str().expect("plain words"));
@@ -130,7 +130,7 @@ fn names_that_cannot_be_written_are_refused_with_a_hint() {
 }
 
 #[test]
-fn a_full_disk_leaves_the_old_file_whole() {
+fn a_full_disk_keeps_the_old_file() {
     need_disk!("mount", "umount");
     let folder = Cli::new();
     let mounted = Mounted::tmpfs(folder.path(), "size=128k");
@@ -148,7 +148,7 @@ fn a_full_disk_leaves_the_old_file_whole() {
 }
 
 #[test]
-fn a_limit_on_files_is_an_error_and_leaves_the_old_file_whole() {
+fn a_file_size_limit_is_an_error_and_keeps_the_old_file() {
     let folder = Cli::new();
     fs::write(folder.path().join("out"), OLD).expect("a file");
     // In blocks of 512 bytes, as in POSIX, or of 1024; the results have some 80,000 bytes.
@@ -166,7 +166,7 @@ fn a_limit_on_files_is_an_error_and_leaves_the_old_file_whole() {
 
 /// The call at which the process is killed, and whether the results have their name by then.
 #[test]
-fn kill_9_while_the_file_is_written_leaves_it_whole() {
+fn kill_9_during_writing_keeps_the_old_file() {
     let folder = Cli::new();
     let Some(strace) = testkit::tool("strace") else { return skip!("strace is not installed") };
     let may = testkit::run(&strace, folder.path(), &["true"]);
@@ -200,7 +200,7 @@ fn kill_9_while_the_file_is_written_leaves_it_whole() {
 }
 
 #[test]
-fn a_file_system_without_unnamed_files_is_served_too() {
+fn file_systems_without_unnamed_files_work() {
     let folder = Cli::new();
     let program = program();
     for (name, is_there) in [("new", false), ("out", true)] {
@@ -229,7 +229,7 @@ fn a_file_system_without_unnamed_files_is_served_too() {
 
 /// A user who may write a file expects it to be written, also if the folder is another's.
 #[test]
-fn a_writable_file_in_a_folder_that_is_not_is_written_in_place() {
+fn writable_files_in_unwritable_folders_are_written_in_place() {
     need_disk!("setpriv");
     let folder = Cli::new();
     let copy = folder.path().join("diskperf");
@@ -273,7 +273,7 @@ fn a_writable_file_in_a_folder_that_is_not_is_written_in_place() {
 }
 
 #[test]
-fn a_file_that_is_mounted_by_itself_is_written_in_place() {
+fn bind_mounted_files_are_written_in_place() {
     need_disk!("mount", "umount");
     let folder = Cli::new();
     let (out, outside) = (folder.path().join("out"), folder.path().join("outside"));
@@ -290,7 +290,7 @@ fn a_file_that_is_mounted_by_itself_is_written_in_place() {
 }
 
 #[test]
-fn a_full_disk_leaves_a_file_whole_that_is_written_in_place() {
+fn a_full_disk_keeps_a_file_that_is_written_in_place() {
     need_disk!("mount", "umount", "setpriv");
     let (folder, tools) = (Cli::new(), Cli::new());
     let copy = tools.path().join("diskperf");
@@ -333,7 +333,7 @@ fn fill(folder: &Path) {
 /// A file system without room for new blocks, whether it can reserve room or not, and whether it copies on write or
 /// not.
 #[test]
-fn a_file_that_is_written_in_place_on_a_full_file_system_stays_whole() {
+fn any_full_file_system_keeps_a_file_written_in_place() {
     need_disk!("mount", "umount", "mkfs.ext4", "mkfs.btrfs");
     for (make, options, mib) in [
         ("mkfs.ext4", &["-q", "-F", "-m", "0"][..], 16),
@@ -383,7 +383,7 @@ fn stays_whole(full: &Path, what: &str) {
 
 /// A new file would have no access list, and its group would have the rights that the list gives to others.
 #[test]
-fn an_access_list_stays() {
+fn access_lists_stay() {
     let folder = Cli::new();
     let out = folder.path().join("out");
     fs::write(&out, OLD).expect("a file");
@@ -405,7 +405,7 @@ fn an_access_list_stays() {
 }
 
 #[test]
-fn devices_and_files_that_one_shows_are_refused_by_every_option() {
+fn output_options_refuse_devices_and_files_shown_by_devices() {
     need_disk!();
     let decoy = Decoy::new();
     let folder = decoy.folder();
@@ -440,7 +440,7 @@ fn devices_and_files_that_one_shows_are_refused_by_every_option() {
 }
 
 #[test]
-fn the_programs_that_write_a_file_refuse_them_too() {
+fn programs_refuse_to_write_devices_and_files_shown_by_devices() {
     need_disk!();
     let decoy = Decoy::new();
     fs::write(decoy.folder().join("old"), OLD).expect("a file");
@@ -456,7 +456,7 @@ fn the_programs_that_write_a_file_refuse_them_too() {
 
 /// It is judged by its number and not opened, which would affect a tape.
 #[test]
-fn a_character_device_is_written_only_if_it_keeps_nothing() {
+fn only_character_devices_that_store_nothing_are_written() {
     need_disk!();
     let folder = Cli::new();
     let node = |name: &str, major: u32, minor: u32| {
@@ -477,7 +477,7 @@ fn a_character_device_is_written_only_if_it_keeps_nothing() {
 }
 
 #[test]
-fn a_disk_is_refused_before_anything_is_measured() {
+fn a_disk_as_output_is_refused_before_measuring() {
     need_disk!();
     let disk = Disk::new(1 << 20);
     let log = File::create_new(disk.folder.path().join("log")).expect("a file");

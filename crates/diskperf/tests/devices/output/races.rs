@@ -44,7 +44,7 @@ fn finish(mut running: Running, mut input: std::process::ChildStdin) -> (Option<
 }
 
 #[test]
-fn a_name_that_leads_to_a_device_by_the_end_is_refused_then() {
+fn output_names_that_become_devices_are_refused_at_the_end() {
     need_disk!();
     let decoy = Decoy::new();
     for way in 0..decoy.ways() {
@@ -61,7 +61,7 @@ fn a_name_that_leads_to_a_device_by_the_end_is_refused_then() {
 }
 
 #[test]
-fn a_file_that_a_device_shows_by_the_end_is_refused_then() {
+fn output_files_that_become_loop_devices_are_refused_at_the_end() {
     need_disk!();
     let folder = Cli::new();
     let out = folder.path().join("out");
@@ -76,7 +76,7 @@ fn a_file_that_a_device_shows_by_the_end_is_refused_then() {
 }
 
 #[test]
-fn a_folder_or_a_new_file_that_comes_in_between_is_heeded() {
+fn folders_and_files_created_during_the_run_are_respected() {
     let folder = Cli::new();
     let out = folder.path().join("out");
     let (running, input) = import_to(folder.path(), "out");
@@ -96,7 +96,7 @@ fn a_folder_or_a_new_file_that_comes_in_between_is_heeded() {
 }
 
 #[test]
-fn an_unfinished_copy_is_removed_and_no_file_that_took_its_name() {
+fn only_the_unfinished_copy_itself_is_removed() {
     for is_replaced in [false, true] {
         let folder = Cli::new();
         let (old, new) = (folder.path().join("old"), folder.path().join("new"));
@@ -130,7 +130,7 @@ impl Drop for Ending<'_> {
 }
 
 #[test]
-fn races_with_a_name_that_changes_change_no_byte_of_the_decoy() {
+fn races_with_a_changing_name_do_not_change_the_decoy() {
     need_disk!();
     let decoy = Decoy::new();
     let path = |name: &str| decoy.folder().join(name);

@@ -20,7 +20,7 @@ use super::{Decoy, OLD, SMOKE, shell, smoke_to};
 use crate::common::{Cli, program, text};
 
 #[test]
-fn a_dash_is_standard_output() {
+fn a_dash_means_standard_output() {
     let folder = Cli::new();
     let printed = folder.run(&["simulate"]);
     for name in ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1"] {
@@ -33,7 +33,7 @@ fn a_dash_is_standard_output() {
 }
 
 #[test]
-fn what_a_shell_opened_is_written_where_it_stands() {
+fn descriptors_of_a_shell_are_appended_to() {
     let folder = Cli::new();
     let printed = folder.run(&["simulate"]).out;
     let log = folder.path().join("log");
@@ -55,7 +55,7 @@ fn what_a_shell_opened_is_written_where_it_stands() {
 }
 
 #[test]
-fn a_descriptor_that_was_not_given_is_refused() {
+fn descriptors_that_were_not_inherited_are_refused() {
     let folder = Cli::new();
     fs::write(folder.path().join("old"), OLD).expect("a file");
     for script in ["exec \"$0\" simulate -o /dev/fd/3", "exec \"$0\" simulate -o /dev/fd/3 3< old"] {
@@ -74,7 +74,7 @@ fn a_descriptor_that_was_not_given_is_refused() {
 }
 
 #[test]
-fn a_descriptor_of_a_device_or_of_what_one_shows_is_refused() {
+fn descriptors_of_devices_and_shown_files_are_refused() {
     need_disk!();
     let decoy = Decoy::new();
     for way in 0..decoy.ways() {
@@ -89,7 +89,7 @@ fn a_descriptor_of_a_device_or_of_what_one_shows_is_refused() {
 }
 
 #[test]
-fn a_socket_is_written_to() {
+fn results_are_written_to_a_socket() {
     let folder = Cli::new();
     let (ours, mut theirs) = UnixStream::pair().expect("sockets");
     let mut command = testkit::command(&program());
@@ -106,7 +106,7 @@ fn fifo(folder: &Path) {
 }
 
 #[test]
-fn a_fifo_gets_all_of_it_and_stays() {
+fn a_fifo_receives_all_results_and_stays() {
     let folder = Cli::new();
     fifo(folder.path());
     let path = folder.path().join("fifo");
@@ -119,7 +119,7 @@ fn a_fifo_gets_all_of_it_and_stays() {
 }
 
 #[test]
-fn a_reader_of_a_fifo_who_has_seen_enough_is_no_error() {
+fn a_closed_fifo_is_not_an_error() {
     let folder = Cli::new();
     fifo(folder.path());
     let path = folder.path().join("fifo");
@@ -171,7 +171,7 @@ fn stopped(
 }
 
 #[test]
-fn waiting_for_a_reader_ends_by_a_signal() {
+fn a_signal_ends_waiting_for_a_reader() {
     let folder = Cli::new();
     fifo(folder.path());
     let run = [&SMOKE[..], &["-o", "fifo"]].concat();
@@ -184,7 +184,7 @@ fn waiting_for_a_reader_ends_by_a_signal() {
 }
 
 #[test]
-fn a_reader_who_reads_nothing_holds_up_no_signal() {
+fn a_full_fifo_does_not_delay_signals() {
     let folder = Cli::new();
     fifo(folder.path());
     let mut full = File::options();
@@ -198,7 +198,7 @@ fn a_reader_who_reads_nothing_holds_up_no_signal() {
 
 /// A blocking descriptor, as a shell opens it: the call itself would wait, and a signal would restart it.
 #[test]
-fn a_reader_of_a_pipe_who_reads_nothing_holds_up_no_signal() {
+fn a_full_pipe_does_not_delay_signals() {
     let folder = Cli::new();
     for words in [&[&SMOKE[..], &["-o", "-"]].concat()[..], &SMOKE] {
         let (reader, mut writer) = std::io::pipe().expect("a pipe");
@@ -216,7 +216,7 @@ fn a_reader_of_a_pipe_who_reads_nothing_holds_up_no_signal() {
 }
 
 #[test]
-fn a_run_that_was_told_to_stop_says_what_its_results_wait_for() {
+fn a_stopped_run_names_the_reader_it_waits_for() {
     let folder = Cli::new();
     fifo(folder.path());
     let store = folder.path().join("store.sqlite");
