@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn each_module_has_the_tests_that_are_directly_in_it() {
+    fn tests_are_grouped_by_their_module() {
         let list = "file::b: test\nprofile::a: test\nfile::deep::c: test\ntop: test\nfile::a: test\nspeed: bench\n";
         let modules = by_module("cli", list);
         let names: Vec<(&str, Vec<&str>)> =
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_runs_its_tests_and_a_whole_binary_all() {
+    fn modules_run_their_tests_and_binaries_run_all() {
         assert_eq!(file(&["file::a", "file::b"]).selection(None), ["--exact", "file::a", "file::b"]);
         assert_eq!(file(&["file::a", "file::b"]).selection(Some("file::b")), ["--exact", "file::b"]);
         assert_eq!(file(&[]).selection(None), [""; 0]);

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_may_only_go_down() {
+    fn errors_may_only_decrease() {
         let rate =
             json!({"median": 4.0, "mean": 5.004, "largest": 20.0, "cells": 93, "within_10": 80, "within_20": 92});
         let errors = errors(&json!({"rate": rate, "cpu": rate})).expect("a whole summary");

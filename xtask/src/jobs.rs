@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn all_are_run_whatever_fails_and_every_line_counts() {
+    fn all_jobs_run_despite_failures_and_their_lines_count() {
         let line = |passed: u64| format!("echo 'test result: ok. {passed} passed; 0 failed; 0 ignored'; echo bad >&2");
         let mut command = Command::new("/no/such/program");
         command.arg("x");
@@ -139,7 +139,7 @@ mod tests {
 
     /// Each of the two jobs waits for the other.
     #[test]
-    fn two_of_a_queue_and_two_queues_run_at_once() {
+    fn jobs_and_queues_run_concurrently() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let wait = |mine: &str, other: &str| {
             let [mine, other] = [mine, other].map(|name| folder.path().join(name).display().to_string());
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_that_panics_is_not_waited_for_and_its_panic_is_not_swallowed() {
+    fn a_panicking_build_ends_and_its_panic_propagates() {
         let broken: Build = Box::new(|| panic!("a mistake"));
         let mut done = Vec::new();
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_lines_of_all_files_are_added_up() {
+    fn result_lines_of_all_files_are_summed() {
         let output = "running 2 tests\n\
             test a ... ok\n\
             test result: ok. 10 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_package_is_named_once() {
+    fn packages_are_named_once() {
         assert_eq!(missing(|_| true), Vec::<&str>::new());
         assert_eq!(
             missing(|tool| tool.starts_with("mkfs")),

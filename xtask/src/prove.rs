@@ -381,7 +381,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_of_one_experiment_or_of_those_that_begin_with_it() {
+    fn a_name_selects_one_experiment_or_all_with_its_prefix() {
         let count = |name: &str| chosen(&[name.to_owned()]).map_or(0, |all| all.len());
         assert_eq!((count("steady-tests"), count("steady-tests-busy"), count("steady"), count("law")), (4, 1, 4, 1));
         assert_eq!((count("steady-tests-"), count("la"), count("no-such")), (0, 0, 0));
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn an_experiment_that_cannot_be_done_gives_its_reason() {
+    fn impossible_experiments_give_their_reason() {
         let lines = [json_in("{\"steady_tests\": \"slow-disk\", \"not_measured\": \"no blkio\"}").expect("JSON")];
         assert_eq!(reason(&lines), Some("no blkio"));
         assert_eq!(reason(&[json_in("{\"race\": \"device node\"}").expect("JSON")]), None);

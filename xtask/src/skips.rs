@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_that_ran_once_is_not_skipped() {
+    fn tests_that_ran_once_are_not_skipped() {
         let first = parse("cli::refuses_without_rights\tneeds a user without rights\ncli::mounts\tno mkfs.xfs\n");
         let second = parse("cli::mounts\tneeds root\ncli::drops_caches\tneeds root\n");
         let runs =
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_other_binaries_excuses_nothing() {
+    fn runs_of_other_binaries_do_not_count() {
         let first = parse("cli::mounts\tno mkfs.xfs\n");
         let runs =
             [Run::Ended(Scope::Everything, first), Run::Ended(Scope::Binaries(vec!["cl".to_owned()]), Skips::new())];
@@ -106,7 +106,7 @@ mod tests {
 
     /// Tests that run only in a release build, which fails.
     #[test]
-    fn a_run_that_never_began_is_the_reason_why_its_tests_did_not_run() {
+    fn a_run_that_did_not_start_is_the_reason_for_its_skips() {
         let first = parse("instructions::reads\tcounted in the release build only\ncli::mounts\tno mkfs.xfs\n");
         let of_release = || Scope::Binaries(vec!["instructions".to_owned()]);
         let never = Run::Never(of_release(), "the release build failed".to_owned());

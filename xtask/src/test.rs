@@ -397,7 +397,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_build_that_fails_makes_no_job_and_says_why() {
+    fn failed_builds_give_a_reason_and_no_jobs() {
         let unbuilt = Mutex::new(Vec::new());
         assert!(jobs_of(&[INSTRUCTIONS], &unbuilt, || Err(Unbuilt::Failed("no linker\nmore".to_owned()))).is_empty());
         assert!(jobs_of(&DIST, &unbuilt, || Err(Unbuilt::Impossible("no musl".to_owned()))).is_empty());
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn long_test_files_begin_first_with_and_without_rights() {
+    fn long_test_files_start_first_with_and_without_rights() {
         let mut names = ["kernel::blank", "cli_io without rights", "diskperf::program_page", "kernel::images"];
         longest_first(&mut names, |name| name);
         assert_eq!(names, ["diskperf::program_page", "kernel::images", "cli_io without rights", "kernel::blank"]);

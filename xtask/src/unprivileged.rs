@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn command_line_tests_are_known_by_their_names() {
+    fn command_line_tests_are_recognized_by_name() {
         assert!(is_command_line("cli") && is_command_line("cli_json"));
         assert!(!is_command_line("client") && !is_command_line("instructions"));
     }

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn rights_are_the_same_for_everybody_and_bytes_are_counted_in_whole_kib() {
+    fn permissions_are_normalized_and_sizes_are_in_kib() {
         let tree = Tree(TempDir::with_prefix("diskperf-deb-").expect("a folder"));
         let program = tree.write("usr/bin", "diskperf", &[0; 1025]).expect("a file");
         let page = tree.write("usr/share", "page", b"x").expect("a file");

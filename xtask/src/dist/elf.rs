@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_an_interpreter_is_not_static() {
+    fn programs_with_an_interpreter_are_not_static() {
         assert!(is_static(&with(&[6, 1, 2])));
         assert!(!is_static(&with(&[6, 3, 1, 2])));
         assert!(!is_static(&with(&[])));

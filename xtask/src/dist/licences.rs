@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_linked_is_named_with_its_licence_and_what_only_tests_use_is_not() {
+    fn only_linked_crates_are_listed_with_their_licences() {
         let text = of("x86_64-unknown-linux-gnu").expect("cargo knows");
         for name in ["clap ", "rusqlite ", "serde_json "] {
             assert!(text.lines().any(|line| line.starts_with(name) && line.contains("MIT")), "{name}");

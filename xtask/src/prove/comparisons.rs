@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_faster_disk_is_to_be_found_with_the_right_ratio_and_equal_ones_to_be_the_same() {
+    fn faster_disks_and_equal_disks_must_be_recognized() {
         let reached = |limits: [u64; 2], verdict: &str, ratio: f64, rounds: u64| {
             let line = json!({
                 "choose": limits, "verdict": verdict, "faster": "b", "ratio": ratio, "low": 1.0, "high": 2.0,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_twenty_may_be_wrong_and_six_of_forty() {
+    fn one_of_twenty_and_six_of_forty_may_be_wrong() {
         let right =
             |both: u64| tasks(&json!({"tasks": 20, "right": 20, "right_and_inside": both})).map(|one| one.reached);
         assert_eq!([right(19), right(18)], [Some(true), Some(false)]);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn few_comparisons_prove_nothing_and_neither_do_wrong_ones() {
+    fn too_few_or_wrong_comparisons_miss_the_goal() {
         let reached = |times: u64, what: &str, said: f64| {
             let line = json!({"comparisons": times, "what": what, "pairs": 6, "said_percent": said});
             judge(&line).expect("a figure").reached

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ratio_is_reached_between_its_bounds_only() {
+    fn ratios_must_be_within_their_bounds() {
         let line = |ratio: f64| json!({"program": "write_8192", "phase": "write", "pairs": 41, "ratio": ratio});
         let reached = |value| ratio(&line(value), (0.97, 1.03), "time").expect("a figure").reached;
         assert!(reached(1.0) && !reached(1.04) && !reached(0.9));
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_fuzzed_for_a_minute_without_a_find_is_proved() {
+    fn a_minute_of_fuzzing_without_a_find_is_a_proof() {
         let line = |seconds: f64, outcomes: u64| {
             fuzzed(&json!({"fuzzed": "targets", "inputs": 9, "outcomes": outcomes, "seconds": seconds}))
                 .expect("a figure")
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn of_bottlenecks_nine_are_named_and_none_wrongly() {
+    fn nine_bottlenecks_must_be_named_and_none_wrongly() {
         let reached = |line: Value| bottleneck(&line).expect("a figure").reached;
         let line = |what: &str| {
             let limit = json!({"what": what, "evidence": "66 % busy"});
@@ -265,14 +265,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_must_be_what_was_charged() {
+    fn reported_bytes_must_match_charged_bytes() {
         let reached = |line: Value| charged(&line).expect("a figure").reached;
         let line = |ratio: f64, windows: u64| json!({"writes": "direct", "ratio": ratio, "windows": windows});
         assert!(reached(line(0.98, 7)) && !reached(line(0.96, 7)) && !reached(line(1.04, 7)) && !reached(line(1.0, 4)));
     }
 
     #[test]
-    fn solo_must_foretell_together() {
+    fn solo_times_must_predict_concurrent_times() {
         let reached = |line: Value| together(&line).expect("a figure").reached;
         let line = |error: f64| json!({"programs": 4, "median_error": error});
         assert!(reached(line(0.1)) && !reached(line(0.11)));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_image_has_only_marks_that_it_deserves() {
+    fn clean_images_may_have_only_expected_marks() {
         let figure = |marks: Value| clean(&json!({"clean": "quick", "runs": 20, "marks": marks})).expect("a figure");
         assert!(figure(json!({})).reached && figure(json!({"noise": 7, "nested": 720})).reached);
         let missed = figure(json!({"noise": 7, "amplify": 2}));
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_printed_soon_and_in_little_memory_or_not_at_all() {
+    fn results_must_be_printed_within_time_and_memory_limits() {
         let reached = |results: u64, seconds: f64, limit_bytes: u64, status: Value| {
             let line = json!({"printed": "show", "results": results, "seconds": seconds, "limit_bytes": limit_bytes,
                 "status": status});
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kill_that_costs_anything_is_one_too_many() {
+    fn kills_must_not_lose_results() {
         let line = |kills: u64, lost: u64| {
             json!({"kills": kills, "resumed": 150, "stored": 900, "lost": lost, "doubled": 0, "unmeasured": 0,
                 "left_behind": 0})
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn every_loss_must_be_found_and_none_where_there_is_none() {
+    fn losses_must_be_found_if_and_only_if_they_exist() {
         let reached = |line: Value| verify(&line).expect("a figure").reached;
         let barriers =
             |cuts: u64, lost: u64| json!({"verify": "barriers", "cuts": cuts, "acknowledged": 5000, "lost": lost});
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_power_cut_must_cost_nothing_that_was_promised() {
+    fn power_cuts_must_not_lose_acknowledged_data() {
         let line = |cuts: u64, promised: u64, lost: u64| {
             json!({"power_cuts": cuts, "promised": promised, "resumed": 80, "lost": lost, "doubled": 0, "unmeasured": 0,
                 "left_behind": 0})

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_load_beside_fio_is_near_in_all_three() {
+    fn workloads_must_match_fio_in_rate_and_both_latencies() {
         let reached = |rate: f64, p50: f64, p99: f64| {
             let line = json!({
                 "beside_fio": "randread", "rate_ratio": rate, "p50_ratio": p50, "p99_us": p99,
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_has_a_bound_of_its_own() {
+    fn each_engine_has_its_own_bound() {
         let reached = |name: &str, ratio: f64| {
             let line = json!({"cpu_beside_fio": name, "fio_over_ours": ratio, "ours_ns": 700.0, "fio_ns": 900.0});
             cost(&line).map(|figure| figure.reached)

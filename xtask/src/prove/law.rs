@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_error_counts_and_one_that_is_not_known_is_no_success() {
+    fn every_error_counts_and_unknown_errors_miss_the_goal() {
         let reached = |rate: Value, p99: f64| {
             judge(&json!({"law": "depth 8", "rate_error": rate, "p50_error": 0.04, "p99_error": p99}))
                 .expect("a figure")

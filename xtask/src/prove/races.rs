@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_changed_byte_is_too_many_and_both_outcomes_must_occur() {
+    fn no_byte_may_change_and_both_outcomes_must_occur() {
         let reached = |written: u64, refused: u64, bytes: u64| {
             let line = json!({"race": "device node", "tries": written + refused, "written": written,
                 "refused": refused, "decoy_bytes": bytes});

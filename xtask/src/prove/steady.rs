@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_named_with_how_often_it_failed_again_and_a_skip_has_not_passed() {
+    fn failures_are_named_with_repeats_and_skips_do_not_pass() {
         let line = |failed: Value, skipped: Value| {
             json!({"steady_tests": "busy", "run": 2, "files": 3, "tests": 11, "passed": 10, "failed": failed,
                    "skipped": skipped})

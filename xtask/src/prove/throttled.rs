@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_that_takes_too_long_or_says_too_little_is_missed() {
+    fn slow_or_unexplained_runs_miss_the_goal() {
         let reached = |elapsed: f64, explained: u64, random: f64| {
             let line = json!({
                 "quick_on_a_slow_disk": "", "elapsed_s": elapsed, "cells": 12, "measured": 11,

@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_slow_disk_needs_control_groups_of_version_1() {
+    fn the_slow_disk_needs_cgroups_version_1() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let reason = no_limits(folder.path()).expect("a reason");
         assert!(reason.contains("version 1") && reason.contains("blkio.throttle.read_bps_device"), "{reason}");

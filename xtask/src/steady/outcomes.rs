@@ -99,7 +99,7 @@ test result: FAILED. 2 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; 
     }
 
     #[test]
-    fn a_program_that_was_ended_or_has_no_harness_is_one_test() {
+    fn a_killed_program_or_one_without_harness_is_one_test() {
         let cut = "running 2 tests\ntest a ... ok\n";
         let outcomes = Outcomes::of(cut, false);
         assert_eq!((outcomes.passed.len(), outcomes.failed.len()), (0, 1));
@@ -112,7 +112,7 @@ test result: FAILED. 2 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; 
     }
 
     #[test]
-    fn of_a_long_output_the_end_is_kept() {
+    fn only_the_end_of_long_output_is_kept() {
         let long = format!("{}end", "ä".repeat(KEPT));
         assert!(end(&long).len() <= KEPT && end(&long).ends_with("end"));
     }

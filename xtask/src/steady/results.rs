@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_kill_what_had_ended_is_there_and_the_rest_runs_again() {
+    fn finished_results_survive_a_kill_and_the_rest_runs_again() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let path = folder.path().join("results.jsonl");
         let mut results = Results::open(&path, "abc", true).expect("a new file");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_there_after_a_kill_before_it_ran_again_and_is_one_failure_afterwards() {
+    fn a_failure_survives_a_kill_before_its_repeats_and_counts_once() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let path = folder.path().join("results.jsonl");
         let open = || Results::open(&path, "abc", true).expect("the file");
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_ran_as_another_user_was_not_skipped() {
+    fn tests_that_ran_as_another_user_are_not_skipped() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let mut results = Results::open(&folder.path().join("results.jsonl"), "abc", true).expect("a new file");
         let ours = vec![test("cli", "cli::a", skipped()), test("cli", "cli::b", skipped())];

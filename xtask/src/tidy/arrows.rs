@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn arrows_point_one_way() {
+    fn dependencies_point_one_way() {
         assert_eq!(with("workload", "units", DependencyKind::Normal), []);
         assert_eq!(with("diskperf", "kernel", DependencyKind::Normal), []);
         assert_eq!(with("kernel", "libc", DependencyKind::Normal), []);
@@ -146,13 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn the_testkit_is_for_tests() {
+    fn only_tests_depend_on_the_testkit() {
         assert_eq!(with("kernel", "testkit", DependencyKind::Development), []);
         assert_eq!(with("kernel", "testkit", DependencyKind::Normal).len(), 1);
     }
 
     #[test]
-    fn a_new_crate_needs_a_place() {
+    fn new_crates_must_be_added_to_the_arrows() {
         assert_eq!(with("another", "units", DependencyKind::Normal).len(), 1);
         assert_eq!(check(&[]).len(), ARROWS.len());
     }

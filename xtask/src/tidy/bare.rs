@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_crate_says_so() {
+    fn bare_crates_must_be_no_std() {
         assert_eq!(with("crates/units/src/lib.rs", "#![no_std]\n#[cfg(test)]\nextern crate std;\n"), 0);
         assert_eq!(with("crates/units/src/lib.rs", "// #![no_std]\n"), 1);
         assert_eq!(with("crates/units/src/lib.rs", "#![no_std]\nextern crate std;\n"), 1);

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_exist_are_not_found() {
+    fn existing_paths_are_accepted() {
         for text in [
             "`crates/a/src/lib.rs`, `crates/a/src/b` and `crates/a/src/b/`\n",
             "[a page](a.md), [a part](a.md#part), [here](#part), [up](../../README.md), [a site](https://a.b/c.rs)\n",
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_does_not_exist_is_found() {
+    fn missing_paths_are_found() {
         for named in ["gone.rs", "crates/gone/", "crates/a/src/lib", "crates/a/src/lib.rs/", "crates/a/src/b/lib.rs"] {
             let text = format!("Title\n\nSee `{named}`.\n");
             assert_eq!(found(&text), [format!("docs/design/a.md:3: names {named}, which does not exist")]);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_holds_for_its_paragraph_only() {
+    fn a_folder_applies_only_to_its_paragraph() {
         assert_eq!(found("In `crates/a/src/b/` is\n`c.rs`.\n"), [""; 0]);
         assert_eq!(found("In `crates/a/src/b/`.\n\nThere is `c.rs`.\n").len(), 1);
         assert_eq!(found("`c.rs` is in `crates/a/src/b/`.\n").len(), 1);

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_halves_of_tests_are_ignored() {
+    fn only_child_tests_may_be_ignored() {
         let half = "#[test]\n#[ignore = \"run by another test\"]\nfn child_reads() {}\n";
         assert_eq!(check(&[File::new("a.rs", half)]), []);
         assert_eq!(check(&[File::new("a.rs", half.replace("child_reads", "reads"))])[0].place, "a.rs:2");
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_would_be_an_example() {
+    fn code_blocks_in_docs_must_be_text() {
         let drawing = "//! A drawing:\n//! ```text\n//! a -> b\n//! ```\n";
         assert_eq!(check(&[File::new("a.rs", drawing)]), []);
         let example = drawing.replace("text", "");

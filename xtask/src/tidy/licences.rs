@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_side_of_an_or_is_enough() {
+    fn one_allowed_side_of_an_or_is_enough() {
         for expression in [
             "MIT",
             "MIT OR Apache-2.0",
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_of_an_and_are_needed() {
+    fn both_sides_of_an_and_must_be_allowed() {
         for expression in [
             "GPL-3.0-only",
             "MPL-2.0",
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_allowed() {
+    fn unreadable_licences_are_not_allowed() {
         for expression in ["", "MIT OR", "(MIT", "MIT Apache-2.0", "AND MIT"] {
             assert!(allowed(expression).is_err(), "{expression}");
         }

@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_says_its_unit_and_its_source() {
+    fn numbers_need_a_unit_and_a_source() {
         assert_eq!(findings("rpm = { value = 3600, unit = \"turns/min\", source = \"published\", from = \"x\" }"), 0);
         assert_eq!(findings("order = { value = \"fifo\", source = \"inferred\", from = \"x\" }"), 0);
         assert_eq!(findings("# rpm = 3600"), 0);

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_says_what_it_is_for_and_takes_the_lints() {
+    fn crates_need_a_description_and_the_lints() {
         let good = "[package]\ndescription = \"Counts things well\"\n[lints]\nworkspace = true\n";
         assert_eq!(findings("units", good), 0);
         assert_eq!(findings("units", &good.replace("Counts things well", "TODO later on")), 1);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dependency_of_the_workspace_that_no_crate_takes_is_found() {
+    fn unused_workspace_dependencies_are_found() {
         let workspace = "[workspace.dependencies]\nclap = \"4\"\nserde = { version = \"1\" }\nsyn = \"3\"\n\
             [workspace.dependencies.toml]\nversion = \"1\"\n[profile.dev]\nx = 1\n";
         let takes = |lines: &str| not_taken(workspace, &[manifest("a", &format!("[dependencies]\n{lines}\n"))]);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dependency_that_the_code_does_not_name_is_found() {
+    fn dependencies_not_named_in_code_are_found() {
         let text = "[dependencies]\nclap.workspace = true\n[dev-dependencies.serde-json]\nworkspace = true\n";
         let found = |code: &str| unused(&[manifest("a", text)], &[File::new("crates/a/src/lib.rs", code)]).len();
         assert_eq!(found("use clap::Parser; fn f() { serde_json::to_string(a) }"), 0);

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_target_folder_of_the_root_is_left_out() {
+    fn only_the_target_folder_of_the_root_is_skipped() {
         let root = tempfile::tempdir().expect("a folder");
         for folder in ["target", ".git", "crates/a/src/target"] {
             fs::create_dir_all(root.path().join(folder)).expect("a folder");

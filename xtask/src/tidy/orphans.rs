@@ -44,7 +44,7 @@ mod tests {
     const TEST: &str = "#[test]\nfn a() {}";
 
     #[test]
-    fn a_file_with_tests_needs_a_line() {
+    fn test_files_need_a_module_line() {
         let main = "mod a;\nmod deep {\n    mod b;\n}\nmod output;\n// mod d;\n";
         let files = [
             ("cli/main.rs", main),
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn files_without_tests_and_binaries_of_one_file_need_none() {
+    fn files_without_tests_and_single_files_need_no_line() {
         assert_eq!(found(&[("cli/main.rs", ""), ("cli/help.rs", "fn a() {}"), ("b.rs", TEST)]), Vec::<String>::new());
     }
 }

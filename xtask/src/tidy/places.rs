@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_place_must_be_added_by_hand() {
+    fn new_places_must_be_added_by_hand() {
         for (word, _) in WORDS {
             assert_eq!(messages("crates/kernel/src/new.rs", &format!("fn a() {{ {word}(b); }}")).len(), 1, "{word}");
             assert_eq!(messages("crates/kernel/src/new.rs", &format!("/// See {word}.\nfn a() {{}}")).len(), 0);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_no_more_leaves_the_list() {
+    fn removed_places_must_leave_the_list() {
         assert_eq!(messages("crates/kernel/src/world/process.rs", "unlinkat(a)"), Vec::<String>::new());
         assert_eq!(messages("crates/kernel/src/world/process.rs", "fn a() {}").len(), 1);
     }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_run_programs_but_delete_nothing_by_name() {
+    fn tests_may_run_programs_but_not_delete_by_name() {
         assert_eq!(messages("crates/diskperf/tests/a.rs", "Command::new(a); TempDir::new()"), Vec::<String>::new());
         assert_eq!(messages("crates/diskperf/tests/a.rs", "remove_dir_all(a)").len(), 1);
     }

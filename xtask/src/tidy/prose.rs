@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn every_phrase_is_found_also_across_lines() {
+    fn phrases_are_found_across_lines() {
         for (phrase, instead) in PHRASES {
             let text = format!("# Title\n\nIt begins {phrase} and ends.\n");
             assert_eq!(found(&text), [format!("a.md:3: \"{phrase}\": {instead}")]);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_sentence_is_found_and_two_short_ones_are_not() {
+    fn long_sentences_are_found_and_short_ones_are_not() {
         let words = |count: usize| vec!["word"; count].join(" ");
         assert_eq!(found(&format!("{}.\n", words(WORDS))), [""; 0]);
         let long = found(&format!("{}\n{}.\n", words(WORDS), words(1)));

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_simulator_sees_itself_and_machines() {
+    fn the_simulator_reads_only_itself_and_machines() {
         let path = "crates/simulator/src/machine.rs";
         assert_eq!(findings(path, "include_str!(\"drive/rm05.tsv\")"), 0);
         assert_eq!(findings(path, "include_str!(\"../../../machines/vax780.toml\")"), 0);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn results_lie_elsewhere() {
+    fn published_results_are_elsewhere() {
         assert_eq!(findings("machines/vax780.toml", "# published: the handbook\n"), 0);
         assert_eq!(findings("machines/published/t1.csv", ""), 1);
         assert_eq!(findings("crates/simulator/src/published.rs", ""), 1);

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_names_a_test_that_exists() {
+    fn rows_must_name_existing_tests() {
         assert_eq!(check(&page(&[]), &files()), []);
         for row in ["| a | b | `gone` in `a.rs` |", "| a | b | `helper` in `a.rs` |", "| a | b | `holds` in `b.rs` |"] {
             let found = check(&page(&[row]), &files());
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_do_not_become_fewer() {
+    fn the_number_of_rows_must_not_shrink() {
         let fewer = page(&[]).replacen("| a | b | `holds` in `a.rs` |\n", "", 1);
         assert!(check(&fewer, &files())[0].message.contains("has 59 situations"));
     }

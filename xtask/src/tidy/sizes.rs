@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_file_is_asked_for_its_second_subject() {
+    fn long_files_are_found() {
         assert_eq!(check(&[File::new("a.rs", "\n".repeat(LINES))]), []);
         assert_eq!(check(&[File::new("a.rs", "\n".repeat(LINES + 1))]).len(), 1);
         assert_eq!(check(&[File::new("machines/a.tsv", "\n".repeat(LINES + 1))]), []);

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_said_is_no_code() {
+    fn comments_and_strings_are_not_code() {
         for text in [
             "a // unsafe\n",
             "a /* unsafe /* unsafe */ unsafe */ b",
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_quote_is_still_code() {
+    fn code_after_a_quote_is_still_code() {
         for text in [
             "fn a<'a>(b: &'a str) { unsafe {} }",
             "let quote = '\"'; unsafe {}",
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_knows_its_crate() {
+    fn the_crate_of_a_file_follows_from_its_path() {
         let file = File::new("crates/kernel/tests/a.rs", "");
         assert_eq!((file.crate_name(), file.is_test()), (Some("kernel"), true));
         assert_eq!(File::new("xtask/src/main.rs", "").crate_name(), Some("xtask"));

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_that_passes_on_what_is_in_it_imports_nothing() {
+    fn a_re_exporting_module_does_not_import() {
         let root = ("lib.rs", "mod hall; mod other;");
         let inner = ("hall/inner.rs", "use crate::other::O; pub struct I;");
         let other = ("other.rs", "use crate::hall::H; pub struct O;");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_of_a_crate_hides_no_circle() {
+    fn the_crate_root_does_not_hide_a_circle() {
         let root = ("lib.rs", "mod a; mod b; pub struct Root; use a::A; use b::B;");
         let b = ("b.rs", "use crate::Root; pub struct B;");
         assert_eq!(count(&[root, ("a.rs", "use crate::Root; use crate::b::B; pub struct A;"), b]), 0);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn code_of_tests_does_not_count() {
+    fn test_code_does_not_count() {
         let root = ("lib.rs", "mod a; mod b; #[cfg(test)] mod support;");
         let b = ("b.rs", "use crate::a::A; pub struct B;");
         let test = "pub struct A; #[cfg(test)] mod tests { use crate::b::B; } #[cfg(test)] fn f(b: crate::b::B) {}
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exception_opens_a_circle_and_leaves_with_it() {
+    fn an_exception_breaks_a_circle_and_must_be_needed() {
         let exception = ("crates/new/src/a.rs", "crates/new/src/b.rs", "planted");
         let (root, b) = (("lib.rs", "mod a; mod b;"), ("b.rs", "use crate::a::A; pub struct B;"));
         let closed = [root, ("a.rs", "use crate::b::B; pub struct A;"), b];
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_missing_or_no_rust_is_found() {
+    fn missing_or_invalid_files_are_found() {
         assert_eq!(count(&[("lib.rs", "mod a;")]), 1);
         assert_eq!(count(&[("lib.rs", "mod a;"), ("a.rs", "fn (")]), 1);
     }
