@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    fn well(_: Turn) -> Performed {
+    fn succeeded(_: Turn) -> Performed {
         Some(Ok(Performance { lasted: S(1), ..Performance::default() }))
     }
 
@@ -212,7 +212,7 @@ mod tests {
         Some(Ok(Performance { stopped, lasted: S(1), ..Performance::default() }))
     }
 
-    fn broken() -> Performed {
+    fn world_failure() -> Performed {
         Some(Err(Broken { phase: None, fault: Box::new(CampaignError::Held) }))
     }
 
@@ -233,17 +233,17 @@ mod tests {
         run(rules, &Stop::default(), vec![History::default(); 2], result)
     }
 
-    fn kept(history: &History) -> Vec<u32> {
+    fn kept_rounds(history: &History) -> Vec<u32> {
         history.kept().map(|(round, _)| round).collect()
     }
 
     #[test]
     fn rounds_run_in_order_and_the_first_is_discarded() {
         let rules = Rules { discard_first: true, ..rules(3) };
-        let (outcome, performed, notes) = from_the_start(&rules, &well);
+        let (outcome, performed, notes) = from_the_start(&rules, &succeeded);
         assert_eq!(performed, [(1, 1), (1, 0), (2, 0), (2, 1), (3, 1), (3, 0)]);
         assert_eq!((outcome.why, outcome.mean_round), (Why::AllRounds, Some(S(2))));
-        assert_eq!(outcome.histories.iter().map(kept).collect::<Vec<_>>(), [[2, 3], [2, 3]]);
+        assert_eq!(outcome.histories.iter().map(kept_rounds).collect::<Vec<_>>(), [[2, 3], [2, 3]]);
         assert_eq!((notes.rounds, notes.ended), (vec![(1, 3), (2, 3), (3, 3)], vec![1, 0, 0, 1, 1, 0]));
         assert_eq!(notes.results.iter().map(|turn| turn.position).collect::<Vec<_>>(), [1, 2, 1, 2, 1, 2]);
     }
@@ -252,23 +252,23 @@ mod tests {
     fn rounds_that_would_end_late_are_not_started() {
         // Rounds of two seconds; a tenth more than six is allowed.
         let limit = Some(Limit::Deadline(Deadline::new(S(0), S(6))));
-        let (outcome, performed, _) = from_the_start(&Rules { limit, ..rules(9) }, &well);
+        let (outcome, performed, _) = from_the_start(&Rules { limit, ..rules(9) }, &succeeded);
         assert_eq!((outcome.why, performed.len()), (Why::TimeOver, 6));
         let untimed = vec![false, true];
-        let (outcome, performed, _) = from_the_start(&Rules { limit, untimed, ..rules(9) }, &well);
+        let (outcome, performed, _) = from_the_start(&Rules { limit, untimed, ..rules(9) }, &succeeded);
         assert_eq!((outcome.why, performed.len()), (Why::TimeOver, 12));
     }
 
     #[test]
     fn the_results_are_judged_between_rounds() {
-        let (outcome, performed, _) = from_the_start(&Rules { until: Until::Steady, ..rules(9) }, &well);
+        let (outcome, performed, _) = from_the_start(&Rules { until: Until::Steady, ..rules(9) }, &succeeded);
         assert_eq!((outcome.why, performed.len()), (Why::Steady, 6));
     }
 
     #[test]
     fn a_failure_voids_only_its_alternative() {
-        let full = |turn: Turn| if turn.alternative == 0 { stopped(Reason::NoSpace) } else { well(turn) };
-        let gone = |turn: Turn| if turn.alternative == 0 { broken() } else { well(turn) };
+        let full = |turn: Turn| if turn.alternative == 0 { stopped(Reason::NoSpace) } else { succeeded(turn) };
+        let gone = |turn: Turn| if turn.alternative == 0 { world_failure() } else { succeeded(turn) };
         for result in [&full as &dyn Fn(Turn) -> Performed, &gone] {
             let (outcome, performed, notes) = from_the_start(&rules(3), result);
             assert_eq!(performed, [(1, 1), (1, 0), (2, 1), (3, 1)]);
@@ -285,7 +285,7 @@ mod tests {
         let stopping = |turn| {
             performed.set(performed.get() + 1);
             if performed.get() < 3 {
-                return well(turn);
+                return succeeded(turn);
             }
             stop.flag().store(true, Ordering::Relaxed);
             result()
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn a_request_to_stop_ends_the_campaign_within_a_round() {
         // A signal can also interrupt a call, or make the preparation of the workload fail.
-        for result in [|| stopped(Reason::Interrupted), || stopped(Reason::Signal), broken, || None] {
+        for result in [|| stopped(Reason::Interrupted), || stopped(Reason::Signal), world_failure, || None] {
             let (outcome, performed, _) = stopped_at_the_third(result);
             assert_eq!((outcome.why, performed), (Why::Stopped, vec![(1, 1), (1, 0), (2, 0)]));
             assert!(outcome.histories.iter().all(|history| history.failure().is_none()));
@@ -310,13 +310,13 @@ mod tests {
         let stop = Stop::default();
         let late = |turn: Turn| {
             if turn.round == 1 {
-                return well(turn);
+                return succeeded(turn);
             }
             let _timer = stop.after(Nanos::ZERO).expect("a timer");
             while !stop.requested() {
                 std::thread::yield_now();
             }
-            broken()
+            world_failure()
         };
         let (outcome, performed, _) = run(&rules(3), &stop, vec![History::default(); 2], &late);
         assert_eq!((outcome.why, performed.len()), (Why::Stopped, 3));
@@ -325,16 +325,16 @@ mod tests {
 
     #[test]
     fn a_resumed_campaign_performs_only_unfinished_executions() {
-        let (whole, performed, _) = from_the_start(&rules(3), &well);
+        let (whole, performed, _) = from_the_start(&rules(3), &succeeded);
         for finished in 0..=performed.len() {
             let mut histories = vec![History::default(); 2];
             for &(round, alternative) in &performed[..finished] {
                 let turn = Turn { alternative, round, position: 1 };
                 histories[alternative].add(turn, false, Performance::default());
             }
-            let (outcome, rest, notes) = run(&rules(3), &Stop::default(), histories, &well);
+            let (outcome, rest, notes) = run(&rules(3), &Stop::default(), histories, &succeeded);
             assert_eq!((&rest[..], notes.ended.len()), (&performed[finished..], 6));
-            let rounds = |outcome: &Outcome| outcome.histories.iter().map(kept).collect::<Vec<_>>();
+            let rounds = |outcome: &Outcome| outcome.histories.iter().map(kept_rounds).collect::<Vec<_>>();
             assert_eq!(rounds(&outcome), rounds(&whole));
         }
     }
@@ -342,10 +342,10 @@ mod tests {
     #[test]
     fn executions_without_a_result_are_given_up() {
         let order = Order::Independent(&[1, 0]);
-        let without = |turn: Turn| if turn.round == 2 { None } else { well(turn) };
+        let without = |turn: Turn| if turn.round == 2 { None } else { succeeded(turn) };
         let (outcome, performed, notes) = from_the_start(&Rules { order, ..rules(3) }, &without);
         assert_eq!(performed, [(1, 1), (2, 1), (3, 1), (1, 0), (2, 0), (3, 0)]);
         assert_eq!((outcome.why, notes.results.len(), notes.rounds.len()), (Why::AllRounds, 4, 0));
-        assert_eq!(outcome.histories.iter().map(kept).collect::<Vec<_>>(), [[1, 3], [1, 3]]);
+        assert_eq!(outcome.histories.iter().map(kept_rounds).collect::<Vec<_>>(), [[1, 3], [1, 3]]);
     }
 }

@@ -7,16 +7,16 @@ use super::*;
 const S: fn(u64) -> Nanos = Nanos::from_secs;
 
 /// Three alternatives, in another order in every round.
-fn turning(round: u32) -> Vec<usize> {
+fn rotating_order(round: u32) -> Vec<usize> {
     (0..3).map(|index| (index + round as usize) % 3).collect()
 }
 
-fn one(_: u32) -> Vec<usize> {
+fn single_alternative(_: u32) -> Vec<usize> {
     vec![0]
 }
 
 fn rules(rounds: u32) -> Rules<'static> {
-    let order = Order::Rounds(&turning);
+    let order = Order::Rounds(&rotating_order);
     Rules { rounds, discard_first: false, until: Until::Rounds, limit: None, order, untimed: vec![false; 3] }
 }
 
@@ -43,7 +43,7 @@ impl<'a> Play<'a> {
     }
 
     /// Carries out one step. Returns the reason as an error at the end.
-    fn go(&mut self) -> Result<(), Why> {
+    fn perform_step(&mut self) -> Result<(), Why> {
         match next_step(&self.rules, &self.state, self.now) {
             Step::Judge => self.state.judged(self.findings),
             Step::Round { round, rounds } => {
@@ -67,7 +67,7 @@ impl<'a> Play<'a> {
 
     fn play_on(&mut self) -> Why {
         loop {
-            if let Err(why) = self.go() {
+            if let Err(why) = self.perform_step() {
                 return why;
             }
         }
@@ -75,7 +75,7 @@ impl<'a> Play<'a> {
 
     fn until_performed(&mut self, count: usize) {
         while self.performed.len() < count {
-            self.go().expect("more to perform");
+            self.perform_step().expect("more to perform");
         }
     }
 
@@ -188,7 +188,7 @@ fn a_campaign_ends_once_rates_are_steady() {
 }
 
 fn comparison(rounds: u32, limit: Option<Limit>) -> Rules<'static> {
-    let (until, order) = (Until::Decided { least: 6 }, Order::Rounds(&one));
+    let (until, order) = (Until::Decided { least: 6 }, Order::Rounds(&single_alternative));
     Rules { rounds, discard_first: false, until, limit, order, untimed: vec![false] }
 }
 
