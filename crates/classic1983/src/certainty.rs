@@ -109,7 +109,7 @@ mod tests {
             let before = setup.load().expect("a machine");
             let constants = fitted(&setup).expect("a machine");
             for (follower, leader) in TIES {
-                assert!(constants.iter().all(|constant| constant.field != follower) || !is(&constants, leader));
+                assert!(constants.iter().all(|constant| constant.field != follower) || !has_field(&constants, leader));
                 let Some(constant) = constants.iter().find(|constant| constant.field == leader) else { continue };
                 let after = constant.changed(&setup, 1.1).expect("a machine").load().expect("a machine");
                 for field in [leader, follower] {
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    fn is(constants: &[Constant], field: &str) -> bool {
+    fn has_field(constants: &[Constant], field: &str) -> bool {
         constants.iter().any(|constant| constant.field == field)
     }
 
