@@ -20,7 +20,7 @@ const HIDDEN: u64 = MIB + 5 * 4096;
 const UNKNOWN: &str = "it holds data of no known format";
 
 /// Asks the guard for permission with [`Leave::None`]. Returns the outcome, and the number of bytes to be read, if any.
-fn ask(disk: &Disk) -> (Result<Cleared, GuardFault>, Option<u64>) {
+fn ask_guard(disk: &Disk) -> (Result<Cleared, GuardFault>, Option<u64>) {
     let inspected = inspect(disk.node()).expect("it can be looked at");
     let mut read = None;
     let outcome = Cleared::over_watched(&inspected, &Leave::None, &mut |_, of| {
@@ -33,7 +33,7 @@ fn ask(disk: &Disk) -> (Result<Cleared, GuardFault>, Option<u64>) {
 /// Checks that the device is refused because it holds unknown data, and that no byte changes.
 fn is_refused(disk: &Disk, why: &str) {
     let before = fs::read(&disk.file).expect("its bytes");
-    let (outcome, _) = ask(disk);
+    let (outcome, _) = ask_guard(disk);
     let Err(GuardFault::Refused { reasons, identity, .. }) = outcome else { panic!("{why}: {outcome:?}") };
     assert_eq!(reasons.iter().map(Reason::to_string).collect::<Vec<_>>(), [UNKNOWN], "{why}");
     assert!(!identity.is_empty() && reasons.iter().all(Reason::can_be_lifted));
@@ -84,7 +84,7 @@ fn one_byte_between_the_samples_is_found() {
         assert_eq!(inspect(disk.node()).expect("a device").reasons(), [], "the samples miss it");
         is_refused(&disk, &format!("a byte at {at}"));
         let (disk, file) = nameless(4 * MIB, &[(at, &[1])]);
-        let (outcome, read) = ask(&disk);
+        let (outcome, read) = ask_guard(&disk);
         assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
         assert_eq!(read, Some(4 * MIB), "all of it is to be read");
         let mut byte = [0];
@@ -101,7 +101,7 @@ fn one_byte_between_the_samples_is_found() {
 fn holes_are_not_read_and_written_zeros_are() {
     need_disk!();
     let disk = Disk::new(64 * MIB);
-    let (outcome, read) = ask(&disk);
+    let (outcome, read) = ask_guard(&disk);
     outcome.expect("it is blank");
     assert_eq!(read, None, "a hole proves it");
     // Reserved and never written.
@@ -111,17 +111,17 @@ fn holes_are_not_read_and_written_zeros_are() {
         return skip!("the file system of temporary files reserves no blocks");
     }
     drop(file);
-    let (outcome, read) = ask(&disk);
+    let (outcome, read) = ask_guard(&disk);
     outcome.expect("it is blank");
     assert_eq!(read, None, "reserved blocks have no data");
     // Zeros that were written: only those are read.
     let zeros = vec![0; MIB as usize];
     let disk = Disk::holding(8 * MIB, &[(2 * MIB, &zeros)]);
-    let (outcome, read) = ask(&disk);
+    let (outcome, read) = ask_guard(&disk);
     outcome.expect("it is blank");
     assert_eq!(read, Some(MIB));
     let (disk, _file) = nameless(8 * MIB, &[(2 * MIB, &zeros)]);
-    let (outcome, read) = ask(&disk);
+    let (outcome, read) = ask_guard(&disk);
     outcome.expect("it is blank");
     assert_eq!(read, Some(8 * MIB), "a file without a name cannot be asked for its holes");
 }
@@ -134,14 +134,14 @@ fn data_in_the_page_cache_are_found() {
         let disk = Disk::attached(4 * MIB, &[], attach);
         let device = OpenOptions::new().write(true).open(disk.node()).expect("the device");
         device.write_all_at(&[7; 4096], HIDDEN).expect("written to its page cache");
-        let (outcome, _) = ask(&disk);
+        let (outcome, _) = ask_guard(&disk);
         assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
         drop(device);
         let disk = Disk::attached(4 * MIB, &[], attach);
         let file = OpenOptions::new().write(true).open(&disk.file).expect("its file");
         file.write_all_at(&[7; 4096], HIDDEN).expect("written to its page cache");
         drop(file);
-        let (outcome, _) = ask(&disk);
+        let (outcome, _) = ask_guard(&disk);
         assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
     }
 }
@@ -166,7 +166,7 @@ fn data_outside_of_the_window_of_a_loop_device_do_not_count() {
         });
         let inspected = inspect(disk.node()).expect("a device");
         assert_eq!(inspected.bytes(), 2 * MIB);
-        let (outcome, _) = ask(&disk);
+        let (outcome, _) = ask_guard(&disk);
         assert_eq!(matches!(outcome, Err(GuardFault::Refused { .. })), holds, "{at}: {outcome:?}");
         assert!(holds || outcome.is_ok(), "{at}");
     }
@@ -226,7 +226,7 @@ fn devices_without_a_write_count_are_not_proved_blank() {
         assert_eq!(reasons[0].hint(), format!("switch the count on: echo 1 > {}", counting.0));
     };
     counting.switch(false);
-    let (outcome, read) = ask(&disk);
+    let (outcome, read) = ask_guard(&disk);
     is_refused(outcome);
     assert_eq!(read, None, "nothing is read");
     let inspected = inspect(disk.node()).expect("a device");
@@ -241,7 +241,7 @@ fn devices_without_a_write_count_are_not_proved_blank() {
         ControlFlow::Continue(())
     }));
     counting.switch(true);
-    ask(&disk).0.expect("it is blank");
+    ask_guard(&disk).0.expect("it is blank");
 }
 
 /// A program that writes during the reading, and ends before diskperf looks for writers again.

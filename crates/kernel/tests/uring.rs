@@ -55,7 +55,7 @@ fn lacks_ring() -> bool {
     missing.is_some()
 }
 
-fn heard<R: Recorder<Host> + Send>(world: &mut Posix, stream: Stream, recorder: &mut R) {
+fn run_recorded<R: Recorder<Host> + Send>(world: &mut Posix, stream: Stream, recorder: &mut R) {
     world.run(&mut [stream], std::slice::from_mut(recorder)).expect("the kernel's world");
 }
 
@@ -121,7 +121,7 @@ fn the_queue_depth_is_reached_and_not_exceeded() {
         let (mut world, _) = world();
         run(&mut world, writes(100, 1));
         let mut seen = AtOnce::default();
-        heard(&mut world, reads(100, depth), &mut seen);
+        run_recorded(&mut world, reads(100, depth), &mut seen);
         assert_eq!(seen.most(), depth as usize);
         assert_eq!(seen.spans.len(), 1000);
     }
@@ -134,7 +134,7 @@ fn other_ops_wait_for_all_reads_and_writes_before_them() {
     }
     let (mut world, _) = world();
     let mut seen = AtOnce::default();
-    heard(&mut world, writes(50, 16), &mut seen);
+    run_recorded(&mut world, writes(50, 16), &mut seen);
     let kinds: Vec<OpKind> = seen.outcomes.iter().map(|(kind, _)| *kind).collect();
     assert_eq!((kinds[0], kinds[51], kinds.len()), (OpKind::Create, OpKind::Fdatasync, 52));
     assert!(kinds[1..51].iter().all(|kind| *kind == OpKind::WriteAt));
@@ -150,7 +150,7 @@ fn a_failed_op_ends_the_stream_after_ops_in_flight_complete() {
     let beyond = Body::Places(Places::in_order(false, FILE, BLOCK, 100));
     let stream = Stream::open(vec![open(Access::Read)], beyond).then(vec![Op::Syncfs]).issued(overlapping(4));
     let mut seen = AtOnce::default();
-    heard(&mut world, stream, &mut seen);
+    run_recorded(&mut world, stream, &mut seen);
     let failed = seen.outcomes.iter().filter(|(_, outcome)| *outcome == Err(Reason::Short(0))).count();
     assert!((1..=4).contains(&failed), "{:?}", seen.outcomes);
     assert_eq!(seen.outcomes.len(), 11 + failed);
@@ -158,7 +158,7 @@ fn a_failed_op_ends_the_stream_after_ops_in_flight_complete() {
     for (opening, expected) in [(vec![open(Access::Read)], 1), (vec![Op::Close { handle: FILE }], 1)] {
         let body = Body::Places(Places::in_order(true, FILE, BLOCK, 1));
         let mut seen = AtOnce::default();
-        heard(&mut world, Stream::open(opening, body).issued(overlapping(4)), &mut seen);
+        run_recorded(&mut world, Stream::open(opening, body).issued(overlapping(4)), &mut seen);
         let refused = seen.outcomes.iter().filter(|(_, outcome)| *outcome == Err(Reason::BadHandle)).count();
         assert_eq!(refused, expected, "{:?}", seen.outcomes);
     }
@@ -174,7 +174,7 @@ fn a_stopped_program_issues_no_more_ops() {
     let stop = Arc::new(AtomicBool::new(true));
     let mut world = Posix::new(vec![station], BLOCK, 9, stop).expect("the kernel's world");
     let mut seen = AtOnce::default();
-    heard(&mut world, writes(10, 4), &mut seen);
+    run_recorded(&mut world, writes(10, 4), &mut seen);
     assert_eq!(seen.outcomes, [(OpKind::Create, Err(Reason::Interrupted))]);
 }
 
@@ -189,7 +189,7 @@ fn scheduled_ops_are_recorded_at_their_scheduled_time() {
         let body = Body::Places(Places::drawn(false, FILE, BLOCK, (20, 100), 7));
         let stream = Stream::open(vec![open(Access::Read)], body).issued(issue);
         let mut seen = AtOnce::default();
-        heard(&mut world, stream.paced(Pace::new(1000, Arrivals::Constant, 1, 1)), &mut seen);
+        run_recorded(&mut world, stream.paced(Pace::new(1000, Arrivals::Constant, 1, 1)), &mut seen);
         let starts: Vec<Moment<Host>> = seen.spans.iter().map(|(issued, _)| *issued).collect();
         assert_eq!(starts.len(), 20);
         assert!(starts.windows(2).all(|pair| pair[1].since(pair[0]) == Nanos::from_millis(1)), "{starts:?}");
@@ -221,7 +221,7 @@ fn cancelled_scheduled_ops_are_not_recorded_in_the_future() {
         let body = Body::Places(Places::drawn(true, FILE, BLOCK, (3, 1), 7));
         let paced = Stream::open(Vec::new(), body).issued(issue).paced(Pace::new(1, Arrivals::Constant, 1, 1));
         let mut seen = Stopping(AtOnce::default(), stop);
-        heard(&mut world, paced, &mut seen);
+        run_recorded(&mut world, paced, &mut seen);
         let outcomes: Vec<_> = seen.0.outcomes.iter().map(|(_, outcome)| *outcome).collect();
         assert_eq!(outcomes, [Ok(BLOCK), Err(Reason::Interrupted)], "{issue:?}");
     }
@@ -267,7 +267,7 @@ fn a_polling_thread_has_equal_effect_and_its_cpu_time_counts() {
         stream.issued(Issue::Overlapping(overlap))
     };
     let mut tally = workload::Tally::default();
-    heard(&mut world, polled(writes(400, 8)), &mut tally);
+    run_recorded(&mut world, polled(writes(400, 8)), &mut tally);
     assert_eq!((tally.failure, tally.bytes_written), (None, 400 * u64::from(BLOCK)));
     let mut tally = workload::Tally::default();
     let spans = world.run(&mut [polled(reads(400, 8))], std::slice::from_mut(&mut tally)).expect("the kernel's world");

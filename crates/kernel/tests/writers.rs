@@ -16,9 +16,9 @@ struct Stranger(Pid);
 
 impl Stranger {
     /// Starts a program with this redirection of the shell: `>`, `<` or `<>`.
-    fn with(redirection: &str, path: &Path) -> Stranger {
+    fn opening(redirection: &str, path: &Path) -> Stranger {
         let stranger = Stranger::start(&format!("sleep 3600 {redirection}\"$1\""), path);
-        soon("it runs its own program", || stranger.is("sleep"));
+        soon("it runs its own program", || stranger.runs_program("sleep"));
         stranger
     }
 
@@ -39,12 +39,12 @@ impl Stranger {
         Stranger(Pid::from_raw(pid).expect("a number"))
     }
 
-    fn is(&self, name: &str) -> bool {
+    fn runs_program(&self, name: &str) -> bool {
         let comm = std::fs::read_to_string(format!("/proc/{}/comm", self.0.as_raw_nonzero()));
         comm.is_ok_and(|comm| comm.trim() == name)
     }
 
-    fn said(&self) -> String {
+    fn description(&self) -> String {
         format!("open for writing in process {} (sleep)", self.0.as_raw_nonzero())
     }
 }
@@ -65,8 +65,8 @@ fn devices_open_for_writing_are_refused_naming_the_process() {
     for redirection in [">", "<>"] {
         let disk = Disk::new(8 * MIB);
         let looked = inspect(disk.node()).expect("a device");
-        let stranger = Stranger::with(redirection, disk.node());
-        assert_eq!(reasons(disk.node()), [format!("it is {}", stranger.said())]);
+        let stranger = Stranger::opening(redirection, disk.node());
+        assert_eq!(reasons(disk.node()), [format!("it is {}", stranger.description())]);
         // The process came after the inspection, and no permission overrides it.
         for leave in [Leave::None, Leave::Destroy(looked.identity())] {
             let outcome = Cleared::over(&looked, &leave);
@@ -85,7 +85,7 @@ fn devices_open_for_writing_are_refused_naming_the_process() {
 fn devices_open_for_reading_are_not_in_use() {
     need_disk!();
     let disk = Disk::new(8 * MIB);
-    let _stranger = Stranger::with("<", disk.node());
+    let _stranger = Stranger::opening("<", disk.node());
     assert_eq!(reasons(disk.node()), [""; 0]);
 }
 
@@ -95,16 +95,16 @@ fn devices_below_and_above_one_open_for_writing_are_refused() {
     let disk = Disk::new(8 * MIB);
     let above = LoopDisk::attach(disk.node()).expect("a loop device on a loop device");
     let name = |device: &Path| device.file_name().expect("a name").to_string_lossy().into_owned();
-    let stranger = Stranger::with("<>", above.node());
+    let stranger = Stranger::opening("<>", above.node());
     let said = reasons(disk.node());
     assert!(
-        said.contains(&format!("{}, which is on top of it, is {}", name(above.node()), stranger.said())),
+        said.contains(&format!("{}, which is on top of it, is {}", name(above.node()), stranger.description())),
         "{said:?}"
     );
     drop(stranger);
     soon("it is closed", || reasons(above.node()).is_empty());
-    let stranger = Stranger::with("<>", disk.node());
-    assert_eq!(reasons(above.node()), [format!("{}, which is below it, is {}", disk.name(), stranger.said())]);
+    let stranger = Stranger::opening("<>", disk.node());
+    assert_eq!(reasons(above.node()), [format!("{}, which is below it, is {}", disk.name(), stranger.description())]);
 }
 
 /// Like a running virtual machine, which has its image open.
@@ -112,12 +112,12 @@ fn devices_below_and_above_one_open_for_writing_are_refused() {
 fn loop_devices_on_files_open_for_writing_are_refused() {
     need_disk!();
     let disk = Disk::new(8 * MIB);
-    let stranger = Stranger::with("<>", &disk.file);
-    let shows = format!("it shows a file that is {}", stranger.said());
+    let stranger = Stranger::opening("<>", &disk.file);
+    let shows = format!("it shows a file that is {}", stranger.description());
     assert_eq!(reasons(disk.node()), [shows]);
     drop(stranger);
     soon("it is closed", || reasons(disk.node()).is_empty());
-    let _reader = Stranger::with("<", &disk.file);
+    let _reader = Stranger::opening("<", &disk.file);
     assert_eq!(reasons(disk.node()), [""; 0]);
 }
 

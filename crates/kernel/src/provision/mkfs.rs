@@ -271,41 +271,41 @@ mod tests {
 
     use super::*;
 
-    fn made(file_system: &str, block: Option<u64>, options: &str) -> Result<String, ImageFault> {
+    fn mkfs_arguments(file_system: &str, block: Option<u64>, options: &str) -> Result<String, ImageFault> {
         let options: Vec<String> = options.split_whitespace().map(str::to_owned).collect();
         arguments(file_system, block.map(Bytes), &options).map(|arguments| arguments.join(" "))
     }
 
     #[test]
     fn each_file_system_gets_its_own_options() {
-        assert_eq!(made("xfs", Some(8192), "-m crc=0").expect("fine"), "-q -f -K -b size=8192 -m crc=0");
-        assert_eq!(made("btrfs", Some(4096), "").expect("fine"), "-q -f -K -s 4096");
-        assert_eq!(made("ext4", Some(1024), "").expect("fine"), format!("-q -F -b 1024 -E {EXT_EXTENDED}"));
-        assert_eq!(made("ext3", None, "").expect("fine"), format!("-q -F -b 4096 -E {EXT_EXTENDED}"));
-        assert_eq!(made("minix", None, "-3").expect("fine"), "-3");
+        assert_eq!(mkfs_arguments("xfs", Some(8192), "-m crc=0").expect("fine"), "-q -f -K -b size=8192 -m crc=0");
+        assert_eq!(mkfs_arguments("btrfs", Some(4096), "").expect("fine"), "-q -f -K -s 4096");
+        assert_eq!(mkfs_arguments("ext4", Some(1024), "").expect("fine"), format!("-q -F -b 1024 -E {EXT_EXTENDED}"));
+        assert_eq!(mkfs_arguments("ext3", None, "").expect("fine"), format!("-q -F -b 4096 -E {EXT_EXTENDED}"));
+        assert_eq!(mkfs_arguments("minix", None, "-3").expect("fine"), "-3");
     }
 
     #[test]
     fn extended_options_are_added_to_ours() {
-        let all = made("ext4", None, "-E stride=4 -m 0 -Estripe_width=8").expect("fine");
+        let all = mkfs_arguments("ext4", None, "-E stride=4 -m 0 -Estripe_width=8").expect("fine");
         assert_eq!(all, format!("-q -F -b 4096 -E {EXT_EXTENDED},stride=4,stripe_width=8 -m 0"));
     }
 
     #[test]
     fn options_that_name_another_device_are_refused() {
         for option in ["/dev/vda", "-d name=/dev/vda", "-J device=vda", "-Jdevice=vda", "UUID=1", "-l logdev=/x"] {
-            let outcome = made("ext4", None, option);
+            let outcome = mkfs_arguments("ext4", None, option);
             assert!(matches!(outcome, Err(ImageFault::Elsewhere(_))), "{option}: {outcome:?}");
         }
-        assert!(made("xfs", None, "-m uuid=7d4be5a6 -L label").is_ok());
+        assert!(mkfs_arguments("xfs", None, "-m uuid=7d4be5a6 -L label").is_ok());
     }
 
     #[test]
     fn impossible_block_sizes_are_refused() {
         for block in [0, 100, 3000, 131_072] {
-            assert!(matches!(made("ext4", Some(block), ""), Err(ImageFault::BadBlock { .. })), "{block}");
+            assert!(matches!(mkfs_arguments("ext4", Some(block), ""), Err(ImageFault::BadBlock { .. })), "{block}");
         }
-        assert!(matches!(made("minix", Some(1024), ""), Err(ImageFault::BadBlock { .. })));
+        assert!(matches!(mkfs_arguments("minix", Some(1024), ""), Err(ImageFault::BadBlock { .. })));
     }
 
     #[test]

@@ -53,7 +53,11 @@ fn device_of(path: &Path) -> Option<u64> {
 }
 
 /// A recorded machine with these writing processes.
-fn seen(recorded: &Recorded, backing: &dyn Fn(&Device) -> Option<Shown>, writers: &dyn Fn() -> Writers) -> Machine {
+fn machine_with(
+    recorded: &Recorded,
+    backing: &dyn Fn(&Device) -> Option<Shown>,
+    writers: &dyn Fn() -> Writers,
+) -> Machine {
     Machine::seen_by(&Eyes {
         sys: recorded.sys(),
         proc: &recorded.proc(),
@@ -68,7 +72,7 @@ fn seen(recorded: &Recorded, backing: &dyn Fn(&Device) -> Option<Shown>, writers
 }
 
 fn all(recorded: &Recorded, seen: &Seen) -> Vec<Reason> {
-    reasons(seen, &self::seen(recorded, &backing, &Writers::default))
+    reasons(seen, &machine_with(recorded, &backing, &Writers::default))
 }
 
 /// Returns the messages of all reasons not to overwrite the device of that number.
@@ -78,7 +82,7 @@ fn refusals(recorded: &Recorded, number: Number) -> Vec<String> {
 
 /// Returns the messages of all reasons not to overwrite any device of the machine. Checks that each has a hint.
 pub(crate) fn fuzzed_reasons(recorded: &Recorded) -> String {
-    let machine = seen(recorded, &backing, &Writers::default);
+    let machine = machine_with(recorded, &backing, &Writers::default);
     let mut said = Vec::new();
     for block in &machine.blocks {
         for reason in reasons(&Seen { number: block.number, ..Seen::default() }, &machine) {
@@ -251,7 +255,7 @@ fn a_loop_device_with_a_hidden_file_may_be_on_any_disk() {
         let _ = std::fs::rename(&file, file.with_extension("gone"));
         backing(device)
     };
-    assert_eq!(reasons(&seen, &self::seen(&recorded, &detached, &Writers::default)), []);
+    assert_eq!(reasons(&seen, &machine_with(&recorded, &detached, &Writers::default)), []);
 }
 
 #[test]
@@ -540,7 +544,7 @@ fn devices_sharing_bytes_with_one_open_for_writing_are_in_use() {
         let view = View { lacks_rights: hidden != 3, ..View::default() };
         let hidden = vec![program; hidden];
         let who = Cell::new(Some(Writers { open, hidden, view }));
-        let machine = seen(&recorded, &backing, &|| who.take().expect("asked once"));
+        let machine = machine_with(&recorded, &backing, &|| who.take().expect("asked once"));
         let seen = Seen { number, ..Seen::default() };
         let said: Vec<String> =
             reasons(&seen, &machine).iter().filter(|one| !one.can_be_lifted()).map(Reason::to_string).collect();
@@ -577,7 +581,7 @@ fn nothing_is_overwritten_if_proc_hides_processes() {
         (false, false, true, None),
     ] {
         let view = View { lacks_rights, leaves_out, is_of_namespace };
-        let machine = seen(&recorded, &backing, &|| Writers { view, ..Writers::default() });
+        let machine = machine_with(&recorded, &backing, &|| Writers { view, ..Writers::default() });
         let found = reasons(&Seen { number: (8, 16), ..Seen::default() }, &machine);
         assert_eq!(found.iter().map(Reason::to_string).collect::<Vec<_>>(), Vec::from_iter(said), "{view:?}");
     }
