@@ -136,7 +136,7 @@ mod tests {
 
     const RECORDS: Records = Records { seed: 7 };
 
-    fn of(version: u64) -> Vec<u8> {
+    fn bytes_of(version: u64) -> Vec<u8> {
         RECORDS.bytes(Kind::Overwrite, 3, version)
     }
 
@@ -151,23 +151,23 @@ mod tests {
 
     #[test]
     fn acknowledged_and_newer_versions_are_intact() {
-        assert_eq!(judged(&of(5)), Verdict::Intact);
-        assert_eq!(judged(&of(6)), Verdict::Intact);
-        assert_eq!(judged(&mixed(7, &of(6), &of(5))), Verdict::Intact);
+        assert_eq!(judged(&bytes_of(5)), Verdict::Intact);
+        assert_eq!(judged(&bytes_of(6)), Verdict::Intact);
+        assert_eq!(judged(&mixed(7, &bytes_of(6), &bytes_of(5))), Verdict::Intact);
         let replaced = |bytes: &[u8]| RECORDS.judge(Kind::Replace, 3, 5, bytes);
-        let of = |version| RECORDS.bytes(Kind::Replace, 3, version);
-        assert_eq!(replaced(&of(6)), Verdict::Intact);
-        assert_eq!(replaced(&mixed(7, &of(6), &of(5))), Verdict::Torn);
-        assert_eq!(replaced(&of(4)), Verdict::Stale);
+        let bytes_of = |version| RECORDS.bytes(Kind::Replace, 3, version);
+        assert_eq!(replaced(&bytes_of(6)), Verdict::Intact);
+        assert_eq!(replaced(&mixed(7, &bytes_of(6), &bytes_of(5))), Verdict::Torn);
+        assert_eq!(replaced(&bytes_of(4)), Verdict::Stale);
     }
 
     #[test]
     fn older_versions_are_stale_and_partial_ones_torn() {
-        assert_eq!(judged(&of(4)), Verdict::Stale);
-        assert_eq!(judged(&mixed(31, &of(5), &of(4))), Verdict::Torn);
-        assert_eq!(judged(&mixed(1, &of(4), &of(3))), Verdict::Torn);
-        assert_eq!(judged(&of(5)[..RECORD - 1]), Verdict::Torn);
-        assert_eq!(judged(&mixed(8, &of(5), &vec![0; RECORD])), Verdict::Torn);
+        assert_eq!(judged(&bytes_of(4)), Verdict::Stale);
+        assert_eq!(judged(&mixed(31, &bytes_of(5), &bytes_of(4))), Verdict::Torn);
+        assert_eq!(judged(&mixed(1, &bytes_of(4), &bytes_of(3))), Verdict::Torn);
+        assert_eq!(judged(&bytes_of(5)[..RECORD - 1]), Verdict::Torn);
+        assert_eq!(judged(&mixed(8, &bytes_of(5), &vec![0; RECORD])), Verdict::Torn);
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn one_changed_byte_makes_a_record_torn() {
         for at in [0, 8, 15, 16, 511, 512, RECORD - 1] {
-            let mut bytes = of(5);
+            let mut bytes = bytes_of(5);
             bytes[at] ^= 1;
             assert_eq!(judged(&bytes), Verdict::Torn, "{at}");
         }
