@@ -167,7 +167,7 @@ mod tests {
     }
 
     /// Records reads, each with its issue and its return.
-    fn hear(recorder: &mut Timed<Virtual>, reads: &[(u64, u64)]) {
+    fn record_reads(recorder: &mut Timed<Virtual>, reads: &[(u64, u64)]) {
         for &(issued, returned) in reads {
             recorder.record(&READ, at(issued), at(returned), Ok(512));
         }
@@ -180,7 +180,7 @@ mod tests {
         // intervals.
         recorder.begin(at(100));
         recorder.record(&Op::Syncfs, at(100), at(105), Ok(0));
-        hear(&mut recorder, &[(105, 110), (110, 349), (349, 900), (900, 901)]);
+        record_reads(&mut recorder, &[(105, 110), (110, 349), (349, 900), (900, 901)]);
         let heard = recorder.heard(at(901));
         let told: Vec<(u64, u64, Option<u64>)> =
             heard.intervals.iter().map(|one| (one.ops, one.bytes, one.max)).collect();
@@ -192,16 +192,16 @@ mod tests {
     fn a_recorder_has_enough_once_its_time_is_over() {
         let mut recorder = Timed::new(Unit::of(OpKind::Read)).within(Some(Nanos::from_millis(300)));
         recorder.begin(at(100));
-        hear(&mut recorder, &[(105, 110), (110, 399)]);
+        record_reads(&mut recorder, &[(105, 110), (110, 399)]);
         assert!(!recorder.has_enough());
-        hear(&mut recorder, &[(399, 400)]);
+        record_reads(&mut recorder, &[(399, 400)]);
         assert!(recorder.has_enough());
     }
 
     #[test]
     fn each_op_of_a_mix_is_a_unit() {
         let mut recorder: Timed<Virtual> = Timed::new(Unit::either(OpKind::Read, OpKind::Write));
-        hear(&mut recorder, &[(0, 3)]);
+        record_reads(&mut recorder, &[(0, 3)]);
         recorder.record(&Op::Write { handle: Handle::new(0), length: 512 }, at(3), at(10), Ok(512));
         let heard = recorder.heard(at(10));
         assert_eq!((heard.latencies.count(), heard.latencies.longest()), (2, Some(7_000_000)));
