@@ -339,7 +339,7 @@ fn the_tightest_quota_counts() {
 }
 
 /// Any consumption, even an impossible one.
-fn anything() -> impl Strategy<Value = Consumption> {
+fn any_consumption() -> impl Strategy<Value = Consumption> {
     let time = || (0..5_000_000_000_u64).prop_map(Nanos);
     let maybe = move || proptest::option::of(time());
     let share = || proptest::option::of(prop_oneof![-1.0..2.0_f64, Just(f64::NAN), Just(f64::INFINITY)]);
@@ -375,13 +375,13 @@ fn anything() -> impl Strategy<Value = Consumption> {
 
 proptest! {
     #[test]
-    fn owners_always_sum_to_the_elapsed_time(used in anything()) {
+    fn owners_always_sum_to_the_elapsed_time(used in any_consumption()) {
         prop_assert_eq!(owners(&used).named().values().sum::<u64>(), used.elapsed.0);
         prop_assert_eq!(where_it_went(&used).values().sum::<u64>(), used.elapsed.0);
     }
 
     #[test]
-    fn verdicts_are_known_words(used in anything()) {
+    fn verdicts_are_known_words(used in any_consumption()) {
         let words = ["cpu", "device", "latency", "flush", "dirty throttle", "quota", "memory", "n.m."];
         let verdict = limited_by(&used);
         prop_assert!(words.contains(&verdict.what.as_str()), "{:?}", verdict);
