@@ -34,7 +34,7 @@ fn fuzz_stores() {
     let example = fs::read(&path).expect("its bytes");
     let read = move |input: &[u8]| {
         fs::write(&path, input).expect("a file");
-        let said = look(&Store::open_to_read(&path), &run, &stored);
+        let said = read_all(&Store::open_to_read(&path), &run, &stored);
         // Files that SQLite created next to the store belong to this input only.
         for name in testkit::names_in(folder.path()) {
             fs::rename(folder.path().join(name), &path).expect("it gives way");
@@ -52,7 +52,7 @@ fn fuzz_stores() {
 }
 
 /// Reads everything that can be read. A run that is returned must equal the stored run.
-fn look(store: &Result<Store, store::StoreError>, run: &str, stored: &Document) -> String {
+fn read_all(store: &Result<Store, store::StoreError>, run: &str, stored: &Document) -> String {
     let store = match store {
         Ok(store) => store,
         Err(error) => return bounded(&error.to_string()),

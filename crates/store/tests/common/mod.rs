@@ -27,7 +27,7 @@ pub fn begin(store: &mut Store, info: &RunInfo, cells: &[Cell], holder: &str) ->
 /// Any document, with cells of different names.
 pub fn documents() -> impl Strategy<Value = Document> {
     let schema = schemars::schema_for!(Document).to_value();
-    of(&schema, &schema).prop_map(|mut value| {
+    any_value(&schema, &schema).prop_map(|mut value| {
         value["schema"] = json!(stats::SCHEMA);
         for (index, cell) in value["cells"].as_array_mut().expect("cells").iter_mut().enumerate() {
             cell["program"] = json!(format!("program {index}"));
@@ -37,9 +37,9 @@ pub fn documents() -> impl Strategy<Value = Document> {
 }
 
 /// Any value of a JSON Schema, with the features that our schemas use.
-fn of(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
+fn any_value(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
     if let Some(path) = schema["$ref"].as_str() {
-        return of(root.pointer(path.trim_start_matches('#')).expect("a definition"), root);
+        return any_value(root.pointer(path.trim_start_matches('#')).expect("a definition"), root);
     }
     if let Some(value) = schema.get("const") {
         return Just(value.clone()).boxed();
@@ -48,7 +48,7 @@ fn of(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
         return proptest::sample::select(values.clone()).boxed();
     }
     if let Some(choices) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
-        let choices: Vec<_> = choices.iter().map(|choice| of(choice, root)).collect();
+        let choices: Vec<_> = choices.iter().map(|choice| any_value(choice, root)).collect();
         return proptest::strategy::Union::new(choices).boxed();
     }
     match &schema["type"] {
@@ -56,7 +56,7 @@ fn of(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
             let of_type = |name: &Value| {
                 let mut one = schema.clone();
                 one["type"] = name.clone();
-                of(&one, root)
+                any_value(&one, root)
             };
             proptest::strategy::Union::new(types.iter().map(of_type).collect::<Vec<_>>()).boxed()
         }
@@ -72,7 +72,7 @@ fn of(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
             "number" => any::<f64>().prop_filter("JSON has no other", |n| n.is_finite()).prop_map(Value::from).boxed(),
             "integer" if schema["format"] == "uint32" => any::<u32>().prop_map(Value::from).boxed(),
             "integer" => any::<u64>().prop_map(Value::from).boxed(),
-            "array" => proptest::collection::vec(of(&schema["items"], root), 0..3).prop_map(Value::from).boxed(),
+            "array" => proptest::collection::vec(any_value(&schema["items"], root), 0..3).prop_map(Value::from).boxed(),
             "object" => object(schema, root),
             other => panic!("{other} in the schema"),
         },
@@ -82,7 +82,7 @@ fn of(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
 
 fn object(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
     if schema["additionalProperties"].is_object() {
-        let values = of(&schema["additionalProperties"], root);
+        let values = any_value(&schema["additionalProperties"], root);
         return proptest::collection::vec((any::<String>(), values), 0..3)
             .prop_map(|pairs| Value::Object(pairs.into_iter().collect::<Map<_, _>>()))
             .boxed();
@@ -90,7 +90,7 @@ fn object(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
     let empty = Just(Map::new()).boxed();
     let fields = schema["properties"].as_object().expect("properties").clone();
     let all = fields.into_iter().fold(empty, |before, (name, field)| {
-        (before, of(&field, root))
+        (before, any_value(&field, root))
             .prop_map(move |(mut map, value)| {
                 map.insert(name.clone(), value);
                 map
