@@ -75,7 +75,7 @@ const STRUCTURE: [&str; 12] = [
 const WIDE: View = View { width: 1280, height: 800, medium: Medium::Light };
 
 /// Checks that exactly these faults were found.
-fn found(faults: &[String], expected: &[&str]) {
+fn assert_found(faults: &[String], expected: &[&str]) {
     for words in expected {
         assert!(faults.iter().any(|fault| fault.starts_with(words)), "{words}: {faults:#?}");
     }
@@ -96,7 +96,7 @@ fn faults_of_a_page_are_found_and_good_pages_pass() {
     }
     let browser = Browser::start().expect("a browser");
     let own = browser.folder().to_owned();
-    looks(&browser).expect("the browser does as it is told");
+    check_pages(&browser).expect("the browser does as it is told");
     drop(browser);
     assert!(!own.exists(), "{}", own.display());
     let lives = fs::read_dir("/proc").expect("Linux").filter_map(|entry| {
@@ -106,7 +106,7 @@ fn faults_of_a_page_are_found_and_good_pages_pass() {
     assert_eq!(lives.count(), 0, "of the browser something lives");
 }
 
-fn looks(browser: &Browser) -> Result<(), String> {
+fn check_pages(browser: &Browser) -> Result<(), String> {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let good = page(folder.path(), "good page <1>.html", GOOD);
     browser.open(&good)?;
@@ -146,13 +146,13 @@ fn looks(browser: &Browser) -> Result<(), String> {
 
     browser.open(&page(folder.path(), "bad.html", BAD))?;
     browser.show(WIDE)?;
-    found(&look::layout(browser)?, &LAYOUT);
-    found(
+    assert_found(&look::layout(browser)?, &LAYOUT);
+    assert_found(
         &look::contrast(browser)?,
         &["\"pale\" has a contrast of 2.32: #aaaaaa on #ffffff", "\"dark bar\" has a contrast of 1."],
     );
     assert_eq!(look::sight(browser)?.len(), LAYOUT.len() + 2);
-    found(&look::structure(browser)?, &STRUCTURE);
+    assert_found(&look::structure(browser)?, &STRUCTURE);
     let console = browser.console()?;
     for words in ["hello", "broken", "ERR_NAME_NOT_RESOLVED"] {
         assert!(console.iter().any(|message| message.contains(words)), "{words}: {console:?}");
