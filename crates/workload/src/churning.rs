@@ -193,7 +193,7 @@ mod tests {
     const AGING: Aging = Aging { level: 8 << 20, churns: 100, largest: 1 << 20, seed: 7 };
 
     /// The files at the end, and the number of files created, emptied, appended to and removed.
-    fn left(aging: Aging) -> (BTreeMap<Name, u64>, [u32; 4]) {
+    fn final_files(aging: Aging) -> (BTreeMap<Name, u64>, [u32; 4]) {
         let (mut files, mut deeds) = (BTreeMap::new(), [0; 4]);
         let mut open = None;
         let mut churning = Churning::new(aging);
@@ -228,14 +228,14 @@ mod tests {
     #[test]
     fn the_level_is_reached_and_kept() {
         for (churns, level) in [(0, 8 << 20), (1, 8 << 20), (1000, 8 << 20), (5, 4096), (5, 0)] {
-            let (files, _) = left(Aging { churns, level, ..AGING });
+            let (files, _) = final_files(Aging { churns, level, ..AGING });
             assert_eq!(files.values().sum::<u64>(), level, "{churns} churns");
         }
     }
 
     #[test]
     fn a_churn_performs_every_kind_of_action() {
-        let (files, [made, emptied, appended, removed]) = left(AGING);
+        let (files, [made, emptied, appended, removed]) = final_files(AGING);
         assert_eq!((emptied, removed), (100, 100));
         assert!((80..=100).contains(&appended), "{appended}");
         assert_eq!(files.len() as u32, made - removed);
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn churning_depends_only_on_the_seed() {
-        assert_eq!(left(AGING), left(AGING));
-        assert_ne!(left(AGING).0, left(Aging { seed: 8, ..AGING }).0);
+        assert_eq!(final_files(AGING), final_files(AGING));
+        assert_ne!(final_files(AGING).0, final_files(Aging { seed: 8, ..AGING }).0);
     }
 }

@@ -108,7 +108,7 @@ mod tests {
         Stream::open(vec![open], body.into())
     }
 
-    fn own(body: impl Into<Body>) -> Stream {
+    fn on_own_file(body: impl Into<Body>) -> Stream {
         stream(Name::root(0), body)
     }
 
@@ -121,36 +121,36 @@ mod tests {
         let places = |placing| Places::new(false, FILE, 4096, (50, 100), placing, 7);
         let in_order = Varied::in_order(false, FILE, Sizes::all(8192), 1 << 20, 7);
         for stream in [
-            own(places(Placing::Permutation)),
-            own(places(Placing::Stride(7))),
-            own(Places::in_order(false, FILE, 4096, 100)),
-            own(in_order),
-            own(Varied::strided(false, FILE, 4096, (1 << 20, 3))),
-            own(Body::Calls { call: Op::Read { handle: FILE, length: 4096 }, left: 9 }),
+            on_own_file(places(Placing::Permutation)),
+            on_own_file(places(Placing::Stride(7))),
+            on_own_file(Places::in_order(false, FILE, 4096, 100)),
+            on_own_file(in_order),
+            on_own_file(Varied::strided(false, FILE, 4096, (1 << 20, 3))),
+            on_own_file(Body::Calls { call: Op::Read { handle: FILE, length: 4096 }, left: 9 }),
             Stream::empty(),
         ] {
             assert_eq!(of_one(&stream, 50), None, "{stream:?}");
         }
-        assert!(of_one(&own(places(Placing::Replacement)), 50).is_some());
+        assert!(of_one(&on_own_file(places(Placing::Replacement)), 50).is_some());
     }
 
     #[test]
     fn a_page_counts_if_a_read_touched_it_first() {
         // One block, over and over.
         let one = |write| Places::drawn(write, FILE, 8192, (100, 1), 7);
-        assert_eq!(of_one(&own(one(false)), 100), Some(8192));
-        assert_eq!(of_one(&own(one(true)), 100), Some(0));
-        assert_eq!(of_one(&own(one(false)), 0), Some(0));
+        assert_eq!(of_one(&on_own_file(one(false)), 100), Some(8192));
+        assert_eq!(of_one(&on_own_file(one(true)), 100), Some(0));
+        assert_eq!(of_one(&on_own_file(one(false)), 0), Some(0));
         // A read of a block smaller than a page reads the whole page.
         let small = Places::drawn(false, FILE, 512, (1_000, 8), 7);
-        assert_eq!(of_one(&own(small), 1_000), Some(4096));
+        assert_eq!(of_one(&on_own_file(small), 1_000), Some(4096));
     }
 
     #[test]
     fn programs_share_pages_if_they_share_a_file() {
         let places = || Places::drawn(false, FILE, 4096, (u64::MAX, 8), 7);
         let all = |stream: Stream| first_reads(&stream.shared_by(3), [1_000; 3].into_iter());
-        assert_eq!(all(own(places())), Some(3 * 8 * 4096));
+        assert_eq!(all(on_own_file(places())), Some(3 * 8 * 4096));
         assert_eq!(all(stream(Name::given(0), places())), Some(8 * 4096));
     }
 
@@ -159,7 +159,7 @@ mod tests {
         let bytes = MOST_PARTS * PAGE * 3;
         let touched = Touched::new(bytes);
         assert_eq!((touched.part, touched.words.len() as u64 * 64 <= MOST_PARTS), (4 * PAGE, true));
-        let stream = own(Varied::drawn(Drawing::Replacement, FILE, Sizes::all(4096), bytes, 100, 7));
+        let stream = on_own_file(Varied::drawn(Drawing::Replacement, FILE, Sizes::all(4096), bytes, 100, 7));
         let read = of_one(&stream, 100).expect("a bound");
         assert!((90 * PAGE..=100 * PAGE).contains(&read), "{read}");
     }
@@ -178,7 +178,7 @@ mod tests {
                 2 => drawn(Drawing::Permutation).into(),
                 _ => Body::Mix(Mixing::new(Mix::local(), FILE, bytes, 1_000, seed)),
             };
-            let stream = own(body).synced(FILE, 3);
+            let stream = on_own_file(body).synced(FILE, 3);
             let mut cache: BTreeMap<u64, bool> = BTreeMap::new();
             let places = stream.clone().filter_map(|step| match step {
                 Step::Op(Op::ReadAt { offset, length, .. }) => Some((offset, length, true)),
