@@ -214,7 +214,7 @@ fn writing_prints_durable_records_and_leaves_nothing() {
     let refused = command.args(["verify", ".", "--write"]).current_dir(folder.path()).stdout(same).output();
     assert_eq!(refused.expect("it starts").status.code(), Some(3));
     let mut writing = Writing::start(folder.path());
-    writing.hear(60);
+    writing.read_lines(60);
     let written = folder.names();
     assert!(written.iter().any(|name| name.starts_with(".diskperf-verify-")), "{written:?}");
     let pid = rustix::process::Pid::from_child(&writing.child);
@@ -233,7 +233,7 @@ fn writing_prints_durable_records_and_leaves_nothing() {
 fn records_stay_if_their_retirement_cannot_be_printed() {
     let folder = Cli::new();
     let mut writing = Writing::start(folder.path());
-    writing.hear(60);
+    writing.read_lines(60);
     let deaf = writing.hang_up();
     assert_eq!(deaf.expect("its end").code(), Some(0));
     assert_eq!(folder.names().len(), 1);
@@ -249,7 +249,7 @@ fn missing_or_still_written_folders_are_not_reported_as_lost() {
     let folder = Cli::new();
     let elsewhere = tempfile::tempdir().expect("where the disk is not mounted");
     let mut writing = Writing::start(folder.path());
-    writing.hear(60);
+    writing.read_lines(60);
     let log = writing.write_log(elsewhere.path());
     let check = |place: &Path, more: &[&str]| Cli::at(place).run(&[&["verify", ".", "--check", &log], more].concat());
     let ended = check(folder.path(), &[]);
@@ -281,7 +281,7 @@ fn all_records_survive_a_kill_and_are_then_removed() {
     let folder = Cli::new();
     let elsewhere = tempfile::tempdir().expect("a folder for the log");
     let mut writing = Writing::start(folder.path());
-    writing.hear(60);
+    writing.read_lines(60);
     // Without a power cut, no record is lost.
     let log = writing.kill(elsewhere.path());
     assert_eq!(folder.names().len(), 1);
@@ -309,7 +309,7 @@ impl Writing {
     }
 
     /// Reads this many more lines, or all that there are.
-    fn hear(&mut self, lines: usize) {
+    fn read_lines(&mut self, lines: usize) {
         for _ in 0..lines {
             let mut line = String::new();
             let out = self.out.as_mut().expect("nobody has hung up");
@@ -321,7 +321,7 @@ impl Writing {
     }
 
     fn hear_all(&mut self) {
-        self.hear(usize::MAX);
+        self.read_lines(usize::MAX);
     }
 
     /// Closes the pipe, which ends the program.
@@ -359,7 +359,7 @@ struct Mounted(PathBuf);
 
 impl Mounted {
     /// Mounts the disk in the file. An error if it cannot be mounted.
-    fn of(file: &Path, folder: &Path) -> Result<Mounted, String> {
+    fn mount(file: &Path, folder: &Path) -> Result<Mounted, String> {
         let mut device = LoopDisk::attach(file).or_else(|_| LoopDisk::attach_through_cache(file)).expect("a device");
         let arguments = [&*device.node().to_string_lossy(), &*folder.to_string_lossy()];
         let ended = run(&tool("mount").expect("mount"), Path::new("/"), &arguments);
@@ -375,7 +375,7 @@ impl Drop for Mounted {
     }
 }
 
-fn done(name: &str, arguments: &[&str]) {
+fn run_tool(name: &str, arguments: &[&str]) {
     let ended = run(&tool(name).expect("the tool"), Path::new("/"), arguments);
     assert_eq!(ended.status, Some(0), "{name} {arguments:?}: {}", ended.err);
 }
@@ -385,7 +385,7 @@ fn blank() -> Vec<u8> {
     let folder = Cli::in_memory();
     let path = folder.path().join("disk");
     File::create(&path).and_then(|file| file.set_len(DISK)).expect("a file");
-    done("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", &path.to_string_lossy()]);
+    run_tool("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", &path.to_string_lossy()]);
     fs::read(path).expect("its bytes")
 }
 
@@ -411,18 +411,18 @@ fn power_round(blank: &[u8], cache: WriteCache, lines: usize) -> Round {
     fs::write(path("disk"), blank).expect("a disk");
     let below = || OpenOptions::new().read(true).write(true).open(path("disk")).expect("the disk");
     let fuse = OneFile::mount(&path("served"), below(), Knobs::default()).expect("a mount");
-    let mounted = Mounted::of(&fuse.file(), &path("data")).expect("an empty file system");
+    let mounted = Mounted::mount(&fuse.file(), &path("data")).expect("an empty file system");
     rustix::fs::syncfs(File::open(&mounted.0).expect("the mounted folder")).expect("everything is on the disk");
     fuse.put(cache);
     let mut writing = Writing::start(&path("data"));
-    writing.hear(lines);
+    writing.read_lines(lines);
     // Lines that are printed from here on are too late.
     fuse.cut().expect("the disk below takes what lasts");
     let dropped = fuse.dropped();
     let log = writing.kill(folder.path());
     drop((mounted, fuse));
     // If this fails, or the folder is lost too, all records are lost: it would be mounted if it could.
-    let mounted = Mounted::of(&path("disk"), &path("data"));
+    let mounted = Mounted::mount(&path("disk"), &path("data"));
     let ended = Cli::at(path("data")).run(&["verify", ".", "--check", &log, "--lost-folder", "--json"]);
     let document = document(&ended);
     let cut = &all_cuts(&document)[0];

@@ -102,15 +102,15 @@ fn at_places() -> Vec<Stream> {
 }
 
 /// The effects of the streams on an empty world, one after the other.
-fn done<W: World>(world: &mut W, issue: Issue) -> (Vec<Tally>, Census)
+fn effects_of<W: World>(world: &mut W, issue: Issue) -> (Vec<Tally>, Census)
 where
     W::Fault: std::fmt::Debug,
 {
-    done_by(world, |_| issue)
+    effects_by(world, |_| issue)
 }
 
 /// The same effects, if each stream is issued in its own way.
-fn done_by<W: World>(world: &mut W, issue: impl Fn(usize) -> Issue) -> (Vec<Tally>, Census)
+fn effects_by<W: World>(world: &mut W, issue: impl Fn(usize) -> Issue) -> (Vec<Tally>, Census)
 where
     W::Fault: std::fmt::Debug,
 {
@@ -126,10 +126,10 @@ where
 fn mapped_memory_has_the_same_effect_as_calls() {
     // The first stream creates the file.
     let mapped = |index: usize| if index == 0 { Issue::InTurn } else { Issue::Mapped };
-    let expected = done(&mut kernel(4096), Issue::InTurn);
-    assert_eq!(done_by(&mut kernel(4096), mapped), expected);
+    let expected = effects_of(&mut kernel(4096), Issue::InTurn);
+    assert_eq!(effects_by(&mut kernel(4096), mapped), expected);
     for (name, mut machine) in machines() {
-        assert_eq!(done_by(&mut machine, mapped), expected, "on {name}");
+        assert_eq!(effects_by(&mut machine, mapped), expected, "on {name}");
     }
 }
 
@@ -138,19 +138,19 @@ fn concurrent_ops_have_the_same_effect_as_sequential_ones() {
     if let Some(why) = kernel::no_ring() {
         return testkit::skip!("{why}");
     }
-    let expected = done(&mut kernel(4096), Issue::InTurn);
+    let expected = effects_of(&mut kernel(4096), Issue::InTurn);
     let reason = expected.0[3].failure.map(|failure| failure.reason);
     assert_eq!(reason, Some(Reason::Short(0)));
     for (depth, polled) in [(1, false), (7, false), (64, false), (7, true)] {
         let overlap = Overlap { depth, largest: 4096, writes: true, polled };
         // All operations in flight when one failed count, so the tallies may differ.
         let whole = |(tallies, census): &(Vec<Tally>, Census)| (tallies[..3].to_vec(), *census);
-        let found = done(&mut kernel(4096), Issue::Overlapping(overlap));
+        let found = effects_of(&mut kernel(4096), Issue::Overlapping(overlap));
         assert_eq!(whole(&found), whole(&expected), "depth {depth}");
         assert_eq!(found.0[3].failure.map(|failure| failure.reason), reason);
         assert_eq!(found.0[3].bytes_read, expected.0[3].bytes_read);
         for (name, mut machine) in machines() {
-            assert_eq!(done(&mut machine, Issue::Overlapping(overlap)), expected, "on {name}");
+            assert_eq!(effects_of(&mut machine, Issue::Overlapping(overlap)), expected, "on {name}");
         }
     }
 }

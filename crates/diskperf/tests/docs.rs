@@ -132,7 +132,7 @@ struct Ground {
 }
 
 impl Ground {
-    fn of(page: &str) -> Ground {
+    fn for_page(page: &str) -> Ground {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let stands_in = if page == "CONTRIBUTING.md" { root() } else { folder.path().to_owned() };
         let ground = Ground { folder, stands_in, beside: tempfile::tempdir().expect("a scratch folder") };
@@ -174,7 +174,7 @@ fn check(page: &str, writes: bool) -> Vec<String> {
     let path = root().join(page);
     let text = fs::read_to_string(&path).expect("the page");
     let mut pieces = pieces(page, &text);
-    let ground = Ground::of(page);
+    let ground = Ground::for_page(page);
     let mut wrong = Vec::new();
     for piece in &mut pieces {
         let Piece::Block { measured, checked_with, calls } = piece else { continue };
@@ -240,7 +240,7 @@ const RECORDED: [(&str, &str); 3] = [
 
 /// Measures the runs that pages show, and keeps them without anything that identifies the machine.
 fn record() {
-    let ground = Ground::of("README.md");
+    let ground = Ground::for_page("README.md");
     for (name, command) in RECORDED {
         println!("$ {command}\n{}", ground.prints(command));
         let document = ground.prints("diskperf export last --anonymous");
@@ -256,7 +256,7 @@ fn pages_show_the_real_output() {
         record();
     }
     let pages: Vec<String> = pages().into_iter().filter(|page| !reference::PAGES.contains(&page.as_str())).collect();
-    let mut wrong = reference::check(&Ground::of("README.md"), &root(), writes);
+    let mut wrong = reference::check(&Ground::for_page("README.md"), &root(), writes);
     wrong.extend(if writes {
         // One after the other, so that they do not disturb measurements.
         pages.iter().flat_map(|page| check(page, true)).collect::<Vec<_>>()
@@ -336,7 +336,7 @@ fn commands_in(text: &str) -> Vec<String> {
 /// Commands that the pages name exist, and so do their options.
 #[test]
 fn commands_on_the_pages_exist() {
-    let ground = Ground::of("README.md");
+    let ground = Ground::for_page("README.md");
     let helps: BTreeMap<String, String> = reference::commands(&ground)
         .into_iter()
         .map(|name| (name.clone(), ground.prints(&format!("diskperf help {name}"))))

@@ -51,7 +51,7 @@ fn hold(run: &mut Running, signal: Signal) {
 }
 
 /// Asserts that none of these cells has a figure, and that each has one of these words as its reason.
-fn void(cells: &[&Value], words: &[&str]) {
+fn assert_void(cells: &[&Value], words: &[&str]) {
     for cell in cells {
         assert!(cell["measured"] == false && cell["rate"].is_null(), "{cell:#}");
         assert_eq!(cell["marks"][0]["code"], "error", "{cell:#}");
@@ -94,10 +94,10 @@ struct BadFile {
 
 impl BadFile {
     fn holding(bytes: &[u8]) -> BadFile {
-        BadFile::on(|file| file.write_all(bytes))
+        BadFile::filled_by(|file| file.write_all(bytes))
     }
 
-    fn on(fill: impl FnOnce(&mut File) -> std::io::Result<()>) -> BadFile {
+    fn filled_by(fill: impl FnOnce(&mut File) -> std::io::Result<()>) -> BadFile {
         PrivateMounts::enter().expect("mounts of our own");
         let folder = Cli::new();
         let below = folder.path().join("below");
@@ -123,7 +123,7 @@ struct BadDisk {
 
 impl BadDisk {
     fn new() -> BadDisk {
-        let file = BadFile::on(|file| file.set_len(64 * MIB + APART));
+        let file = BadFile::filled_by(|file| file.set_len(64 * MIB + APART));
         let device = LoopDisk::attach(&file.fuse.file()).expect("a loop device");
         let mount = file.folder.path().join("mount");
         fs::create_dir(&mount).expect("a folder");
@@ -209,7 +209,7 @@ fn a_disk_filled_during_the_run_voids_the_cell() {
     let word = if ended.out.contains("bytes moved") { "bytes moved" } else { "no space left" };
     let document = failed(&ended, ".", "write_8192", "write", word);
     kept(&cells(&document, ".", "commit"), 2);
-    void(&cells(&document, ".", "write_8192"), &["no space left on the device", "bytes moved"]);
+    assert_void(&cells(&document, ".", "write_8192"), &["no space left on the device", "bytes moved"]);
     assert_eq!(names_in(ground.path()), ["filler", "lost+found"]);
 }
 
@@ -223,7 +223,7 @@ fn an_exhausted_disk_quota_voids_the_cell() {
     let ended = smoke(ground.path(), &["--size", "4MiB", "--only", "commit", "--only", "write_8192"]);
     let document = failed(&ended, ".", "write_8192", "write", "the quota is used up");
     kept(&cells(&document, ".", "commit"), 2);
-    void(&cells(&document, ".", "write_8192"), &["the quota is used up"]);
+    assert_void(&cells(&document, ".", "write_8192"), &["the quota is used up"]);
     assert_eq!(names_in(ground.path()), [""; 0]);
 }
 
@@ -238,7 +238,7 @@ fn a_file_size_limit_voids_the_cell() {
     let ended = testkit::run(Path::new("prlimit"), folder.path(), &[&words[..], &["--only", "write_8192"]].concat());
     let document = failed(&ended, ".", "write_8192", "write", "file too large");
     kept(&cells(&document, ".", "commit"), 2);
-    void(&cells(&document, ".", "write_8192"), &["file too large"]);
+    assert_void(&cells(&document, ".", "write_8192"), &["file too large"]);
     assert_eq!(folder.names(), [""; 0]);
 }
 
@@ -255,13 +255,13 @@ fn bad_short_and_interrupted_reads_are_reported() {
     // Read through the page cache. The random reads of this seed do not meet the bad block.
     file.turn(bad, Bad::Fails(Errno::IO));
     let document = failed(&run(&[]), "bad", "read_8192", "read", "input/output error");
-    void(&cells(&document, "bad", "read_8192"), &["input/output error"]);
+    assert_void(&cells(&document, "bad", "read_8192"), &["input/output error"]);
     kept(&cells(&document, "bad", "randread"), 2);
     // Past the page cache, at any offset.
     for (bad, word) in [(Bad::Short, "bytes moved"), (Bad::Fails(Errno::INTR), "a signal broke the call off")] {
         file.turn(0..2 * MIB, bad);
         let document = failed(&run(&["--only", "randread"]), "bad", "randread", "randread", word);
-        void(&cells(&document, "bad", "randread"), &[word]);
+        assert_void(&cells(&document, "bad", "randread"), &[word]);
     }
     // Each error has its name; EINVAL for an aligned read is not taken for a misalignment.
     for (errno, name) in [
@@ -279,7 +279,7 @@ fn bad_short_and_interrupted_reads_are_reported() {
         let message = document["errors"][0]["message"].as_str().expect("a message").to_owned();
         assert!(message.starts_with("read ") && message.ends_with(&format!("({name})")), "{message}");
         assert!(!message.contains("aligned"), "{message}");
-        void(&cells(&document, "bad", "randread"), &[name]);
+        assert_void(&cells(&document, "bad", "randread"), &[name]);
     }
     // Another program truncates the file after diskperf looked at it.
     file.fuse.turn(Knobs::default());
@@ -293,7 +293,7 @@ fn bad_short_and_interrupted_reads_are_reported() {
     soon("the file is open", is_open);
     File::options().write(true).open(&below).and_then(|file| file.set_len(MIB + 100)).expect("it is shorter");
     let document = failed(&long.end(), "file:below", "read_8192", "read", "bytes moved");
-    void(&cells(&document, "file:below", "read_8192"), &["bytes moved"]);
+    assert_void(&cells(&document, "file:below", "read_8192"), &["bytes moved"]);
     assert!(
         document["errors"][0]["hint"].as_str().is_some_and(|hint| hint.contains("shorter than before")),
         "{document:#}"
@@ -319,7 +319,7 @@ fn short_and_interrupted_writes_are_reported() {
         let others = ["--only", other, "--only", hit];
         let ended = testkit::run(Path::new("strace"), folder.path(), &[&words[..], &others].concat());
         let document = failed(&ended, ".", hit, phase, word);
-        void(&cells(&document, ".", hit), &[word]);
+        assert_void(&cells(&document, ".", hit), &[word]);
         kept(&cells(&document, ".", other), 2);
         assert_eq!(folder.names(), [""; 0]);
     }
@@ -335,7 +335,7 @@ fn stale_content_voids_the_cell() {
     let ended = smoke(Path::new("/"), &[&good, &bad, "--rounds", "1", "--only", "write_8192", "--only", "smallfb"]);
     let document = failed(&ended, "bad", "write_8192", "write", "the data read differ from the data written");
     kept(&cells(&document, "good", ""), 1);
-    void(&cells(&document, "bad", ""), &["the data read differ from the data written"]);
+    assert_void(&cells(&document, "bad", ""), &["the data read differ from the data written"]);
     assert_eq!(disk.folders(), [""; 0]);
 }
 
@@ -350,7 +350,10 @@ fn a_pulled_cable_is_reported() {
     let ended = smoke(Path::new("/"), &[&good, &bad, "--rounds", "3", "--only", "commit", "--only", "write_8192"]);
     let document = failed(&ended, "bad", "commit", "commit", "");
     kept(&cells(&document, "good", ""), 3);
-    void(&cells(&document, "bad", ""), &["input/output error", "read-only file system", "Input/output", "Read-only"]);
+    assert_void(
+        &cells(&document, "bad", ""),
+        &["input/output error", "read-only file system", "Input/output", "Read-only"],
+    );
 }
 
 #[test]
@@ -366,7 +369,7 @@ fn a_file_system_that_becomes_read_only_is_reported() {
     let (document, problem) = failure(&ended, "bad", "commit");
     assert!(problem["phase"].is_null() || problem["phase"] == "commit", "{problem:#}");
     kept(&cells(&document, "good", ""), 20);
-    void(&cells(&document, "bad", ""), &["read-only file system", "Read-only file system"]);
+    assert_void(&cells(&document, "bad", ""), &["read-only file system", "Read-only file system"]);
     // diskperf names the folder that it cannot remove.
     let [left] = &disk.folders()[..] else { panic!("{:?}", disk.folders()) };
     let said = format!("cannot remove the private folder {}: Read-only file system", disk.mount.join(left).display());
@@ -405,7 +408,7 @@ fn a_file_system_unmounted_during_the_run_is_reported() {
     );
     assert!(ended.err.contains("hint: the target was removed or unmounted while it was measured"), "{}", ended.err);
     kept(&cells(&document, "good", ""), 20);
-    void(&cells(&document, "bad", ""), &["No such file", "Stale file handle"]);
+    assert_void(&cells(&document, "bad", ""), &["No such file", "Stale file handle"]);
     // Its files are removed with the run, although no path led there any more.
     disk.mount();
     assert_eq!(disk.folders(), [""; 0]);

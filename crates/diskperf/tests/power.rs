@@ -106,7 +106,7 @@ fn blank() -> Vec<u8> {
 }
 
 /// The rounds of the only run in a store; `None` if the store cannot be read just now.
-fn told(store: &Path) -> Option<Rounds> {
+fn stored_rounds(store: &Path) -> Option<Rounds> {
     if !store.exists() {
         return Some(Rounds::new());
     }
@@ -129,7 +129,7 @@ fn run_until_cut(computer: &Computer, arguments: &[&str], cache: WriteCache) -> 
     let mut finished = Rounds::new();
     loop {
         let has_ended = running.0.try_wait().expect("its state").is_some();
-        let told = told(&computer.store());
+        let told = stored_rounds(&computer.store());
         // Rounds that are read after the power cut are not promised.
         if fuse.power().0 {
             break;

@@ -54,26 +54,26 @@ fn spaced(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn found(words: &str) -> Vec<String> {
+    fn mentions_of(words: &str) -> Vec<String> {
         of(words, &crate::cli::command())
     }
 
     #[test]
     fn whole_words_are_found_in_tasks_commands_and_words() {
-        let noatime = found("noatime");
+        let noatime = mentions_of("noatime");
         assert!(noatime[0].contains("choose image:ext4 image:ext4,mount=noatime"), "{noatime:?}");
         assert!(noatime[0].contains("docs/guides/choose.md"), "{noatime:?}");
         assert!(noatime.contains(&"diskperf help mount".to_owned()), "{noatime:?}");
-        assert!(found("fio").iter().any(|found| found.contains("diskperf import ")), "{:?}", found("fio"));
-        assert!(found("power-loss protection").contains(&"diskperf help noflush".to_owned()));
+        assert!(mentions_of("fio").iter().any(|found| found.contains("diskperf import ")), "{:?}", mentions_of("fio"));
+        assert!(mentions_of("power-loss protection").contains(&"diskperf help noflush".to_owned()));
         // A part of a word, an unknown word, words in another order, and no words.
         for word in ["noatim", "xyzzy", "loss power", "", "?"] {
-            assert_eq!(found(word), [""; 0], "{word}");
+            assert_eq!(mentions_of(word), [""; 0], "{word}");
         }
     }
 
     #[test]
     fn lists_are_short() {
-        assert_eq!(found("the").len(), MOST.iter().sum::<usize>());
+        assert_eq!(mentions_of("the").len(), MOST.iter().sum::<usize>());
     }
 }

@@ -175,7 +175,7 @@ mod tests {
     use campaign::targets::Target;
 
     /// The whole text of the glossary.
-    fn said() -> String {
+    fn glossary_text() -> String {
         let entries = Topic::ALL.into_iter().flat_map(|topic| topic.entries());
         entries.map(|entry| [entry.brief, entry.says, entry.when, entry.advice].join("\n") + "\n").collect()
     }
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn help_names_only_existing_commands() {
         let command = cli::command();
-        let said = said();
+        let said = glossary_text();
         for after in said.split("diskperf ").skip(1) {
             let name: String = after.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
             // Otherwise, `diskperf` is the subject of a sentence, and a verb follows.

@@ -22,7 +22,7 @@ fn cell(cli: &Cli, arguments: &[&str]) -> Value {
 }
 
 /// The rounds that count.
-fn kept(cell: &Value) -> Vec<&Value> {
+fn kept_rounds(cell: &Value) -> Vec<&Value> {
     let rounds = cell["rounds"].as_array().expect("rounds").iter();
     rounds.filter(|round| round["discarded"] == false).collect()
 }
@@ -57,8 +57,8 @@ fn a_command_is_measured_in_an_empty_folder_of_the_target() {
     assert_eq!((&cell["preset"], &cell["program"], &cell["phase"]), (&"command".into(), &"dd".into(), &"dd".into()));
     let typed = "dd if=/dev/urandom 'of={}/x' bs=64K count=64 status=none";
     assert_eq!((&cell["parameters"]["command"], &cell["rate"]["unit"]), (&typed.into(), &"runs/s".into()));
-    assert_eq!((cell["rounds"].as_array().map(Vec::len), kept(&cell).len()), (Some(3), 2));
-    for round in kept(&cell) {
+    assert_eq!((cell["rounds"].as_array().map(Vec::len), kept_rounds(&cell).len()), (Some(3), 2));
+    for round in kept_rounds(&cell) {
         assert_eq!((&round["ops"], &round["bytes"]), (&1.into(), &0.into()));
         assert!(number(&round["durable_s"]) >= number(&round["returned_s"]), "{round:#}");
         assert!(number(&round["cpu_s"]["process"]) > 0.0, "{round:#}");
@@ -94,7 +94,7 @@ fn cpu_time_of_grandchildren_and_orphans_counts_once() {
     let own = outside.path().join("ticks");
     let work = computing(TICKS, text(&own));
     let cell = |line: &str| cell(&cli, &[".", "--rounds", "2", "--", "sh", "-c", line]);
-    let cpu = |cell: &Value| number(&kept(cell)[0]["cpu_s"]["process"]);
+    let cpu = |cell: &Value| number(&kept_rounds(cell)[0]["cpu_s"]["process"]);
     // First a grandchild, then one whose parent has ended before it: only diskperf waits for the second. The FIFO keeps
     // the command running until the orphan has ended its work.
     let below = format!("(sh -c '{work}'; true)");

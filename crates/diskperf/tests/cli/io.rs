@@ -22,10 +22,10 @@ fn io(cli: &Cli, words: &str) -> Ended {
 
 /// The only cell of a run that must succeed.
 fn cell(cli: &Cli, words: &str) -> Value {
-    only(&io(cli, &format!("{words} --rounds 1 --json")))
+    only_cell(&io(cli, &format!("{words} --rounds 1 --json")))
 }
 
-fn only(ended: &Ended) -> Value {
+fn only_cell(ended: &Ended) -> Value {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let document = document(ended);
     let cells = document["cells"].as_array().expect("cells");
@@ -178,7 +178,7 @@ fn forbidden_io_uring_is_replaced_unless_it_was_requested() {
         };
         let without = run("io randread --iodepth 8 --size 1MiB --time 40ms --rounds 1 --json");
         assert!(without.err.contains(why) && without.err.contains("one operation in flight"), "{}", without.err);
-        let parameters = only(&without)["parameters"].clone();
+        let parameters = only_cell(&without)["parameters"].clone();
         assert_eq!((&parameters["engine"], &parameters["iodepth"]), (&"posix".into(), &1.into()));
         let refused = run("io randread --engine uring --size 1MiB");
         assert_eq!((refused.status, refused.out.as_str()), (Some(3), ""), "{}", refused.err);
@@ -207,7 +207,7 @@ fn failed_ring_registrations_are_reported() {
     let cli = Cli::new();
     let words = ["io", "randread", "--iodepth", "8", "--size", "1MiB", "--time", "40ms", "--rounds", "2", "--json"];
     let ended = run_answered(IO_URING_REGISTER, NO_MEMORY, &program(), cli.path(), &words);
-    assert_eq!(only(&ended)["parameters"]["engine"], "uring");
+    assert_eq!(only_cell(&ended)["parameters"]["engine"], "uring");
     let said = "without registered buffers: the limit on locked memory is too low";
     assert_eq!(ended.err.matches(said).count(), 1, "{}", ended.err);
 }
@@ -541,7 +541,7 @@ fn a_printed_job_is_the_same_workload() {
     let cli = Cli::new();
     let load = "randrw sim:flat --size 1MiB --time 1s --order permutation --think 2ms --fsync 3";
     fs::write(cli.path().join("mix.toml"), io(&cli, &format!("{load} --rounds 1 --print-job")).out).expect("a file");
-    let run = only(&cli.run(&["run", "mix.toml", "--json"]));
+    let run = only_cell(&cli.run(&["run", "mix.toml", "--json"]));
     // A load of a job may have its own name, so the pattern is given separately.
     let mut expected = cell(&cli, load)["parameters"].clone();
     expected["pattern"] = "randrw".into();
@@ -560,7 +560,7 @@ fn a_given_file_is_read_in_its_full_size() {
     let printed = io(&cli, &format!("{load} --print-job")).out;
     assert!(printed.contains("file:data") && !printed.contains("size ="), "{printed}");
     fs::write(cli.path().join("x.toml"), printed).expect("a job");
-    let run = only(&cli.run(&["run", "x.toml", "--json"]));
+    let run = only_cell(&cli.run(&["run", "x.toml", "--json"]));
     assert_eq!((&run["measured"], &run["parameters"]["file_bytes"]), (&true.into(), &(300 << 20).into()), "{run:#}");
     let said = io(&cli, &format!("{load} --size 64KiB --print-job")).out;
     assert!(said.contains("size = \"64KiB\""), "{said}");

@@ -32,7 +32,7 @@ fn refuses(cli: &Cli, arguments: &[&str], words: &[&str]) {
 }
 
 /// A user's machine, whose drive has this line about its heads, on line 7.
-fn own(heads: &str) -> String {
+fn own_machine(heads: &str) -> String {
     format!("about = \"mine\"\nlike = \"vax780-sc780\"\n\n[drive]\nname = \"mine\"\nlike = \"eagle\"\n{heads}\n")
 }
 
@@ -213,7 +213,7 @@ fn a_drive_that_fits_no_file_system_is_refused() {
 #[test]
 fn machine_files_need_units_and_sources() {
     testkit::computes!();
-    let line = |value: &str| own(&format!("heads = {value}"));
+    let line = |value: &str| own_machine(&format!("heads = {value}"));
     refuses_own(&line("20"), &["mine.toml:7: drive.heads: ", "unit and its source", "write heads = {"]);
     refuses_own(&line("{ value = 20, unit = \"heads\" }"), &["mine.toml:7: drive.heads has no source", "fitted"]);
     refuses_own(
@@ -242,7 +242,7 @@ fn machine_files_need_units_and_sources() {
     );
     let good = "{ value = 0, unit = \"heads\", source = \"published\", from = \"x\" }";
     refuses_own(&line(good), &["mine.toml:7: drive.heads: 0 is not within"]);
-    refuses_own(&own(&format!("haeds = {good}")), &["mine.toml:7: drive.haeds", "perhaps drive.heads"]);
+    refuses_own(&own_machine(&format!("haeds = {good}")), &["mine.toml:7: drive.haeds", "perhaps drive.heads"]);
 }
 
 #[test]

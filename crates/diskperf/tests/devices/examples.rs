@@ -13,7 +13,7 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/paper-
 struct Loop(PathBuf);
 
 impl Loop {
-    fn on(image: &Path) -> Loop {
+    fn attach(image: &Path) -> Loop {
         fs::File::create(image).and_then(|file| file.set_len(64 << 20)).expect("an image");
         let ended = run(Path::new("losetup"), Path::new("/"), &["--find", "--show", &image.to_string_lossy()]);
         assert_eq!(ended.status, Some(0), "{}", ended.err);
@@ -42,7 +42,7 @@ fn the_script_of_1983_runs_and_refuses_devices_in_use() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let mountpoint = folder.path().join("mnt0");
     fs::create_dir(&mountpoint).expect("a folder");
-    let device = Loop::on(&folder.path().join("disk.img"));
+    let device = Loop::attach(&folder.path().join("disk.img"));
 
     let first = script(&device.0, &mountpoint);
     assert_eq!(first.status, Some(0), "{}", first.err);

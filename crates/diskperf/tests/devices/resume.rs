@@ -41,7 +41,7 @@ enum Moment {
 /// Each run restores the queues that killed runs left tuned: one test at a time.
 static RUNS: Mutex<()> = Mutex::new(());
 
-fn alone() -> MutexGuard<'static, ()> {
+fn lock_runs() -> MutexGuard<'static, ()> {
     RUNS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -197,8 +197,8 @@ impl Bench {
         device.write_all_at(bytes, at).and_then(|()| device.sync_all()).expect("durable");
     }
 
-    /// Starts a run whose mkfs waits for [`Bench::go`] before it does anything. Returns the run and the process id of
-    /// mkfs. A script replaces mkfs in the mount namespace of that run.
+    /// Starts a run whose mkfs waits for [`Bench::release_mkfs`] before it does anything. Returns the run and the
+    /// process id of mkfs. A script replaces mkfs in the mount namespace of that run.
     fn in_mkfs(&self) -> (Run, u32) {
         let (mkfs, real, reached, go) =
             (testkit::tool("mkfs.ext4").expect("mkfs"), self.path("mkfs.ext4"), self.path("reached"), self.path("go"));
@@ -220,7 +220,7 @@ impl Bench {
     }
 
     /// Lets mkfs do its work.
-    fn go(&self) {
+    fn release_mkfs(&self) {
         fs::write(self.path("go"), "").expect("a file");
     }
 
@@ -297,7 +297,7 @@ impl Bench {
 #[test]
 fn runs_killed_during_mkfs_are_resumed() {
     need_disk!("mkfs.ext4", "unshare");
-    let _alone = alone();
+    let _alone = lock_runs();
     let bench = Bench::new();
     let (run, mkfs) = bench.in_mkfs();
     run.kill();
@@ -309,7 +309,7 @@ fn runs_killed_during_mkfs_are_resumed() {
     command.args(["resume", "--store"]).arg(bench.store()).current_dir(bench.here());
     let resumed = testkit::terminal::watch(command, 200);
     soon("it waits for mkfs", || resumed.said().contains("waiting for the mkfs that "));
-    bench.go();
+    bench.release_mkfs();
     let ended = resumed.end();
     assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
     bench.is_complete(&ended);
@@ -318,12 +318,12 @@ fn runs_killed_during_mkfs_are_resumed() {
 #[test]
 fn runs_killed_after_mkfs_are_resumed() {
     need_disk!("mkfs.ext4", "unshare");
-    let _alone = alone();
+    let _alone = lock_runs();
     let bench = Bench::new();
     // The run is stopped while mkfs goes on: it has not noticed the end of mkfs, and has mounted nothing.
     let (run, mkfs) = bench.in_mkfs();
     run.stop();
-    bench.go();
+    bench.release_mkfs();
     soon("mkfs ends", || state_of(mkfs).is_none_or(|state| state == 'Z'));
     assert!(!bench.is_mounted_by(&run));
     run.kill();
@@ -333,7 +333,7 @@ fn runs_killed_after_mkfs_are_resumed() {
 #[test]
 fn runs_killed_while_mounted_are_resumed() {
     need_disk!("mkfs.ext4");
-    let _alone = alone();
+    let _alone = lock_runs();
     Bench::new().killed_and_resumed(1);
 }
 
@@ -341,7 +341,7 @@ fn runs_killed_while_mounted_are_resumed() {
 #[test]
 fn runs_killed_on_disks_without_discard_are_resumed() {
     need_disk!("mkfs.ext4", "mount", "umount");
-    let _alone = alone();
+    let _alone = lock_runs();
     let folder = Cli::new();
     let ramfs = Mounted::ramfs(folder.path());
     let disk = Disk::attached(0, &[], |_| {
@@ -377,21 +377,21 @@ fn runs_killed_on_disks_without_discard_are_resumed() {
 #[test]
 fn runs_killed_within_a_round_are_resumed() {
     need_disk!("mkfs.ext4");
-    let _alone = alone();
+    let _alone = lock_runs();
     Bench::new().killed_and_resumed(TARGETS);
 }
 
 #[test]
 fn runs_killed_between_rounds_are_resumed() {
     need_disk!("mkfs.ext4");
-    let _alone = alone();
+    let _alone = lock_runs();
     Bench::new().killed_and_resumed(TARGETS + 1);
 }
 
 #[test]
 fn queues_are_restored_even_if_a_killed_run_cannot_be_resumed() {
     need_disk!("mkfs.ext4");
-    let _alone = alone();
+    let _alone = lock_runs();
     let bench = Bench::new();
     let read_ahead = || bench.disk.device.attribute("queue/read_ahead_kb");
     let before = read_ahead();
@@ -421,7 +421,7 @@ fn queues_are_restored_even_if_a_killed_run_cannot_be_resumed() {
 #[test]
 fn leftovers_are_removed_if_the_program_is_gone() {
     need_disk!("mkfs.ext4");
-    let _alone = alone();
+    let _alone = lock_runs();
     let bench = Bench::new();
     bench.killed(&[]);
     fs::rename(bench.path("mine"), bench.path("away")).expect("it is gone");
@@ -435,7 +435,7 @@ fn leftovers_are_removed_if_the_program_is_gone() {
 #[test]
 fn file_systems_made_since_the_kill_stay() {
     need_disk!("mkfs.ext4");
-    let _alone = alone();
+    let _alone = lock_runs();
     for agreed in [&[][..], &AGREED] {
         let bench = Bench::new();
         bench.killed(agreed);
@@ -449,7 +449,7 @@ fn file_systems_made_since_the_kill_stay() {
 #[test]
 fn file_systems_made_since_on_an_overwritten_device_stay() {
     need_disk!("mkfs.ext4");
-    let _alone = alone();
+    let _alone = lock_runs();
     let bench = Bench::new();
     let device = ["run", "device", bench.disk.text(), "--write", "--precondition", "none", "--only", "write"];
     let run = bench.begin(testkit::command(&program()), &[&device[..], &AGREED].concat());
@@ -465,7 +465,7 @@ fn file_systems_made_since_on_an_overwritten_device_stay() {
 #[test]
 fn unknown_data_written_since_the_kill_stay() {
     need_disk!("mkfs.ext4");
-    let _alone = alone();
+    let _alone = lock_runs();
     for at in [0, (5 << 20) + 4096] {
         let bench = Bench::new();
         bench.killed(&AGREED);
@@ -481,7 +481,7 @@ fn unknown_data_written_since_the_kill_stay() {
 #[test]
 fn devices_with_data_are_refused_after_a_reboot() {
     need_disk!("mkfs.ext4");
-    let _alone = alone();
+    let _alone = lock_runs();
     for content in ["ext4", "data of no known format", ""] {
         let bench = Bench::new();
         bench.killed(&AGREED);
@@ -511,7 +511,7 @@ fn devices_with_data_are_refused_after_a_reboot() {
 #[test]
 fn leftovers_of_another_run_stay() {
     need_disk!("mkfs.ext4");
-    let _alone = alone();
+    let _alone = lock_runs();
     let (one, other) = (Bench::new(), Bench::new());
     one.killed(&[]);
     other.killed(&[]);

@@ -40,8 +40,8 @@ impl Ground {
         let mut disk = LoopDisk::attach(&fuse.file())?;
         let node = disk.node().to_string_lossy().into_owned();
         let point = path("point");
-        done("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", &node])?;
-        done("mount", &[&node, &point.to_string_lossy()])?;
+        run_tool("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", &node])?;
+        run_tool("mount", &[&node, &point.to_string_lossy()])?;
         disk.leave();
         fuse.turn(knobs);
         Ok(Ground { point, disk, _fuse: fuse, _folder: folder })
@@ -60,13 +60,13 @@ impl Ground {
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        let unmounted = done("umount", &[&self.point.to_string_lossy()]);
+        let unmounted = run_tool("umount", &[&self.point.to_string_lossy()]);
         assert!(std::thread::panicking() || unmounted.is_ok(), "{unmounted:?}");
     }
 }
 
 /// Runs a tool that must succeed.
-fn done(name: &str, arguments: &[&str]) -> Result<(), String> {
+fn run_tool(name: &str, arguments: &[&str]) -> Result<(), String> {
     let path = tool(name).ok_or_else(|| format!("{name} is not installed"))?;
     let ended = run(&path, Path::new("/"), arguments);
     if ended.status == Some(0) { Ok(()) } else { Err(format!("{name}: {}", ended.err)) }

@@ -43,7 +43,7 @@ fn scratch() -> (TempDir, PathBuf) {
 }
 
 /// Runs diskperf in a folder, with these variables.
-fn with<W: AsRef<OsStr>>(folder: &Path, variables: &[(&str, &OsStr)], words: &[W]) -> Ended {
+fn run_with<W: AsRef<OsStr>>(folder: &Path, variables: &[(&str, &OsStr)], words: &[W]) -> Ended {
     let mut command = testkit::command(&program());
     command.args(words).envs(variables.iter().copied()).current_dir(folder).stdin(Stdio::null());
     let output = command.output().expect("the program can be started");
@@ -55,11 +55,11 @@ fn with<W: AsRef<OsStr>>(folder: &Path, variables: &[(&str, &OsStr)], words: &[W
 }
 
 fn diskperf<W: AsRef<OsStr>>(folder: &Path, words: &[W]) -> Ended {
-    with(folder, &[], words)
+    run_with(folder, &[], words)
 }
 
 /// Runs diskperf, which must succeed.
-fn done<W: AsRef<OsStr>>(folder: &Path, words: &[W]) -> Ended {
+fn run_well<W: AsRef<OsStr>>(folder: &Path, words: &[W]) -> Ended {
     let ended = diskperf(folder, words);
     let words: Vec<_> = words.iter().map(AsRef::as_ref).collect();
     assert_eq!(ended.status, Some(0), "{words:?}: {}{}", ended.out, ended.err);
@@ -79,10 +79,10 @@ fn directories_with_odd_names_are_measured_and_their_bytes_kept() {
     let (folder, path) = scratch();
     let run = ["run", "smoke"].map(OsString::from).into_iter().chain([path.clone().into()]);
     let words: Vec<OsString> = run.chain(["--rounds", "1"].map(OsString::from)).collect();
-    let table = done(folder.path(), &words);
+    let table = run_well(folder.path(), &words);
     assert!(table.out.contains(ESCAPED), "{}", table.out);
     let words = [&words[..], &["--json".into()]].concat();
-    let found = document(&done(folder.path(), &words));
+    let found = document(&run_well(folder.path(), &words));
     assert_eq!(found["run"]["targets"][0]["name"], bytes(&path));
     assert_eq!(found["run"]["targets"][0]["argument"], bytes(&path));
     assert_eq!(found["run"]["command"][3], bytes(&path));
@@ -93,33 +93,33 @@ fn directories_with_odd_names_are_measured_and_their_bytes_kept() {
     let looks = folder.path().join(ESCAPED);
     fs::create_dir(&looks).expect("a folder");
     let words = [OsStr::new("run"), "smoke".as_ref(), looks.as_ref(), path.as_ref(), "--rounds=1".as_ref()];
-    let both = done(folder.path(), &words);
+    let both = run_well(folder.path(), &words);
     assert!(both.out.contains(r"gr\x5CxF6\x5CxDFe") && both.out.contains(ESCAPED), "{}", both.out);
     let words = [&words[..], &["--json".as_ref()]].concat();
-    let found = document(&done(folder.path(), &words));
+    let found = document(&run_well(folder.path(), &words));
     assert_eq!(found["run"]["targets"][0]["name"], looks.to_str().expect("text"));
 }
 
 #[test]
 fn targets_files_and_the_current_directory_may_have_odd_names() {
     let (folder, path) = scratch();
-    let here = document(&done(&path, &["run", "smoke", ".", "--rounds", "1", "--json"]));
+    let here = document(&run_well(&path, &["run", "smoke", ".", "--rounds", "1", "--json"]));
     assert_eq!(here["run"]["targets"][0]["name"], ".");
     let file = path.join(odd());
     fs::write(&file, vec![7; 8 << 20]).expect("a file");
     let target = joined(&[b"file:", file.as_os_str().as_bytes()]);
-    let ended = done(folder.path(), &["run".as_ref(), "smoke".as_ref(), &*target, "--json".as_ref()]);
+    let ended = run_well(folder.path(), &["run".as_ref(), "smoke".as_ref(), &*target, "--json".as_ref()]);
     assert_eq!(document(&ended)["run"]["targets"][0]["name"], bytes(&target));
     // The word before = has letters only; otherwise it belongs to the path.
     let folder_with_sign = folder.path().join(joined(&[ODD, b"=x"]));
     fs::create_dir(&folder_with_sign).expect("a folder");
     let word = joined(&[ODD, b"=x"]);
     let ended =
-        done(folder.path(), &["run".as_ref(), "smoke".as_ref(), &*word, "--rounds=1".as_ref(), "--json".as_ref()]);
+        run_well(folder.path(), &["run".as_ref(), "smoke".as_ref(), &*word, "--rounds=1".as_ref(), "--json".as_ref()]);
     assert_eq!(document(&ended)["run"]["targets"][0]["name"], bytes(&word));
     let named = joined(&[b"a=", path.as_os_str().as_bytes()]);
     let ended =
-        done(folder.path(), &["run".as_ref(), "smoke".as_ref(), &*named, "--rounds=1".as_ref(), "--json".as_ref()]);
+        run_well(folder.path(), &["run".as_ref(), "smoke".as_ref(), &*named, "--rounds=1".as_ref(), "--json".as_ref()]);
     let found = document(&ended);
     assert_eq!((&found["run"]["targets"][0]["name"], &found["cells"][0]["target"]), (&json!("a"), &json!("a")));
     assert_eq!(found["run"]["targets"][0]["argument"], bytes(&named));
@@ -131,28 +131,28 @@ fn input_and_output_files_may_have_odd_names() {
     let file = |name: &[u8]| path.join(joined(&[ODD, name]));
     let run = |end: &[&OsStr]| {
         let words: Vec<&OsStr> = ["run", "smoke", "sim:flat", "--rounds", "3"].map(OsStr::new).into_iter().collect();
-        done(folder.path(), &[&words[..], end].concat())
+        run_well(folder.path(), &[&words[..], end].concat())
     };
     let saved = file(b".json");
     run(&["--json".as_ref(), "-o".as_ref(), saved.as_ref()]);
     let text = fs::read_to_string(&saved).expect("the document");
     let found: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(found["run"]["command"].as_array().and_then(|words| words.last()), Some(&bytes(&saved)));
-    let explained = done(folder.path(), &[OsStr::new("explain"), saved.as_ref()]);
+    let explained = run_well(folder.path(), &[OsStr::new("explain"), saved.as_ref()]);
     assert!(explained.out.contains("write_8192"), "{}", explained.out);
-    let shown = document(&done(folder.path(), &[OsStr::new("show"), saved.as_ref(), "--json".as_ref()]));
+    let shown = document(&run_well(folder.path(), &[OsStr::new("show"), saved.as_ref(), "--json".as_ref()]));
     assert_eq!(shown["run"]["command"], found["run"]["command"]);
-    let compared = done(folder.path(), &[OsStr::new("compare"), saved.as_ref(), saved.as_ref(), "--json".as_ref()]);
+    let compared = run_well(folder.path(), &[OsStr::new("compare"), saved.as_ref(), saved.as_ref(), "--json".as_ref()]);
     assert_eq!(document(&compared)["then"]["name"], bytes(&saved));
     let page = file(b".html");
-    done(folder.path(), &[OsStr::new("report"), saved.as_ref(), "-o".as_ref(), page.as_ref()]);
+    run_well(folder.path(), &[OsStr::new("report"), saved.as_ref(), "-o".as_ref(), page.as_ref()]);
     let page = fs::read_to_string(&page).expect("a page in UTF-8");
     assert!(page.contains(r"gr\xF6\xDFe.json"), "the command is escaped");
     let job = file(b".toml");
     let target = bytes(&path)["bytes"].as_str().expect("digits").to_owned();
     let load = "rounds = 1\n[[load]]\npattern = 'read'\nsize = '128KiB'\ntime = '20ms'\n";
     fs::write(&job, format!("targets = [{{ bytes = '{target}' }}]\n{load}")).expect("a job");
-    let ended = done(folder.path(), &[OsStr::new("run"), job.as_ref(), "--json".as_ref()]);
+    let ended = run_well(folder.path(), &[OsStr::new("run"), job.as_ref(), "--json".as_ref()]);
     assert_eq!(document(&ended)["run"]["targets"][0]["name"], bytes(&path));
     fs::write(&job, format!("targets = [{{ bytes = 'f' }}]\n{load}")).expect("a job");
     let refused = diskperf(folder.path(), &[OsStr::new("run"), job.as_ref()]);
@@ -168,8 +168,8 @@ fn input_and_output_files_may_have_odd_names() {
         assert_eq!(refused.status, Some(2), "{words:?}: {}", refused.err);
         assert!(refused.err.contains(ESCAPED), "{words:?}: {}", refused.err);
     }
-    done(folder.path(), &[OsStr::new("write_8192"), file(b"").as_ref()]);
-    done(folder.path(), &[OsStr::new("copy"), file(b"").as_ref(), file(b"2").as_ref(), "--buffer=64KiB".as_ref()]);
+    run_well(folder.path(), &[OsStr::new("write_8192"), file(b"").as_ref()]);
+    run_well(folder.path(), &[OsStr::new("copy"), file(b"").as_ref(), file(b"2").as_ref(), "--buffer=64KiB".as_ref()]);
     assert_eq!(fs::metadata(file(b"2")).expect("a copy").len(), 8 << 20);
 }
 
@@ -180,7 +180,7 @@ fn commands_receive_odd_names_unchanged() {
     let prepare = joined(&[b"--prepare=touch '", made.as_os_str().as_bytes(), b"'"]);
     let words: Vec<OsString> = ["run", ".", "--rounds", "1", "--json"].map(OsString::from).to_vec();
     let command = ["--".into(), "cp".into(), made.clone().into(), joined(&[b"{}/", ODD])];
-    let ended = done(folder.path(), &[&words[..], &[prepare], &command].concat());
+    let ended = run_well(folder.path(), &[&words[..], &[prepare], &command].concat());
     assert!(made.exists());
     let found = document(&ended);
     let told = found["cells"][0]["parameters"]["command"].as_str().expect("its words");
@@ -194,7 +194,7 @@ fn stored_runs_keep_odd_names() {
     let (_folder, path) = scratch();
     let store = path.join(joined(&[ODD, b".sqlite"]));
     let variables = [("DISKPERF_STORE", store.as_os_str())];
-    let on_store = |words: &[&OsStr]| with(&path, &variables, words);
+    let on_store = |words: &[&OsStr]| run_with(&path, &variables, words);
     let run = [OsStr::new("run"), "smoke".as_ref(), path.as_ref(), "--rounds=1".as_ref()];
     let ended = on_store(&run);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
@@ -223,7 +223,7 @@ fn stored_runs_keep_odd_names() {
 
 /// True if a run in this database is in this state and has measured something.
 fn has_measured(folder: &Path, store: &Path, state: &str) -> bool {
-    let listed = with(folder, &[("DISKPERF_STORE", store.as_os_str())], &["list", "--json"]);
+    let listed = run_with(folder, &[("DISKPERF_STORE", store.as_os_str())], &["list", "--json"]);
     let runs: Value = serde_json::from_str(&listed.out).unwrap_or_default();
     let is_it = |run: &Value| run["state"] == state && run["measured"].as_u64() > Some(0);
     runs.as_array().is_some_and(|runs| runs.iter().any(is_it))
@@ -233,7 +233,7 @@ fn has_measured(folder: &Path, store: &Path, state: &str) -> bool {
 fn killed_runs_in_folders_with_odd_names_are_resumed() {
     let (folder, path) = scratch();
     let store = folder.path().join("runs.sqlite");
-    done(
+    run_well(
         folder.path(),
         &[OsStr::new("run"), "smoke".as_ref(), "sim:flat".as_ref(), "--store".as_ref(), store.as_ref()],
     );
@@ -252,7 +252,7 @@ fn killed_runs_in_folders_with_odd_names_are_resumed() {
         has_measured(folder.path(), &store, "killed") && !names_in(&path).is_empty()
     });
     assert!(is_killed, "each run ended before it was killed");
-    let resumed = done(folder.path(), &[OsStr::new("resume"), "--store".as_ref(), store.as_ref()]);
+    let resumed = run_well(folder.path(), &[OsStr::new("resume"), "--store".as_ref(), store.as_ref()]);
     let found = document(&resumed);
     assert_eq!((&found["run"]["command"][3], &found["cells"][0]["target"]), (&bytes(&path), &bytes(&path)));
     assert!(names_in(&path).is_empty(), "what the killed run left is removed");
@@ -287,7 +287,7 @@ fn mounts_images_and_devices_may_have_odd_names() {
     let mounted = Mounted(point.clone());
     // The mount table has the same information as for any other name.
     let words = [OsStr::new("run"), "smoke".as_ref(), point.as_ref(), "--rounds=1".as_ref(), "--json".as_ref()];
-    let found = document(&done(disk.folder.path(), &words));
+    let found = document(&run_well(disk.folder.path(), &words));
     let target = &found["run"]["targets"][0];
     assert_eq!((&target["file_system"], &target["device"]), (&json!("ext4"), &json!(disk.name())));
     let options = target["mount_options"].as_array().expect("options");
@@ -301,14 +301,14 @@ fn mounts_images_and_devices_may_have_odd_names() {
     let image = joined(&[b"image:ext4,size=64MiB,dir=", point.as_os_str().as_bytes()]);
     let words =
         [OsStr::new("run"), "smoke".as_ref(), &image, "--rounds=1".as_ref(), "--keep".as_ref(), "--json".as_ref()];
-    let found = document(&done(disk.folder.path(), &words));
+    let found = document(&run_well(disk.folder.path(), &words));
     let kept = &found["run"]["targets"][0]["image"]["kept_as"]["bytes"];
     let hex = bytes(&point)["bytes"].as_str().expect("digits").to_owned();
     assert!(kept.as_str().is_some_and(|kept| kept.starts_with(&hex)), "{kept}");
     let kept = names_in(&point);
     assert_eq!(kept.len(), 1, "{kept:?}");
     let image = point.join(&kept[0]);
-    let cleaned = done(disk.folder.path(), &[OsStr::new("clean"), image.as_ref(), "--yes".as_ref()]);
+    let cleaned = run_well(disk.folder.path(), &[OsStr::new("clean"), image.as_ref(), "--yes".as_ref()]);
     assert_eq!((names_in(&point).len(), cleaned.err.contains(char::REPLACEMENT_CHARACTER)), (0, false));
 }
 
@@ -320,7 +320,7 @@ fn a_device_may_have_an_odd_name() {
     std::os::unix::fs::symlink(disk.node(), &link).expect("a link");
     let target = joined(&[b"new:ext4@", link.as_os_str().as_bytes()]);
     let words = [OsStr::new("run"), "smoke".as_ref(), &target, "--rounds=1".as_ref(), "--json".as_ref()];
-    let found = document(&done(disk.folder.path(), &words));
+    let found = document(&run_well(disk.folder.path(), &words));
     assert_eq!(found["run"]["targets"][0]["argument"], bytes(&target));
 }
 

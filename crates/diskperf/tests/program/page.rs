@@ -248,7 +248,7 @@ fn every_page_is_readable_on_screens_and_paper_and_accessible() {
     let browser = Browser::start().expect("a browser");
     let mut faults = Faults::default();
     let mut look = |page: Page| {
-        looked_at(&browser, &page, &mut faults).unwrap_or_else(|error| panic!("{}: {error}", page.name));
+        check_page(&browser, &page, &mut faults).unwrap_or_else(|error| panic!("{}: {error}", page.name));
     };
     thread::scope(|scope| {
         // Simulating all tables takes as long as checking the other pages.
@@ -262,7 +262,7 @@ fn every_page_is_readable_on_screens_and_paper_and_accessible() {
 }
 
 /// All checks of a page.
-fn looked_at(browser: &Browser, page: &Page, faults: &mut Faults) -> Result<(), String> {
+fn check_page(browser: &Browser, page: &Page, faults: &mut Faults) -> Result<(), String> {
     let name = page.name;
     let bytes = fs::metadata(&page.file).map_err(|error| error.to_string())?.len();
     faults.unless(bytes <= LARGEST, name, &format!("the page has {bytes} bytes"));

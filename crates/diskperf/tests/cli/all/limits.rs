@@ -124,7 +124,7 @@ fn limited(limit: &str, cli: &Cli, words: &[&str]) -> Ended {
 }
 
 /// Asserts that the program ends by itself with status 0, 2 or 3, without a panic or a failed allocation.
-fn ends(cli: &Cli, words: &[&str]) {
+fn assert_ends_normally(cli: &Cli, words: &[&str]) {
     let ended = limited(ADDRESSES, cli, words);
     assert!(matches!(ended.status, Some(0 | 2 | 3)), "{words:?}: {:?}\n{}", ended.status, ended.err);
     for sign in ["panicked", "memory allocation", "RUST_BACKTRACE"] {
@@ -184,7 +184,7 @@ fn try_options(commands: &[&[&str]]) -> usize {
                 _ => &[],
             };
             for extreme in EXTREMES {
-                ends(&cli, &[&said[..], needed, &[option, extreme]].concat());
+                assert_ends_normally(&cli, &[&said[..], needed, &[option, extreme]].concat());
             }
             tried += 1;
         }
@@ -221,7 +221,7 @@ fn try_settings(settings: &[&[&str]]) {
                 .iter()
                 .map(|word| if word.starts_with("new:") { word.clone() } else { word.replace('@', extreme) })
                 .collect();
-            ends(&cli, &words.iter().map(String::as_str).collect::<Vec<&str>>());
+            assert_ends_normally(&cli, &words.iter().map(String::as_str).collect::<Vec<&str>>());
         }
     }
     assert_eq!(cli.names(), [""; 0]);
@@ -239,18 +239,18 @@ fn huge_numbers_in_job_files_are_refused() {
             for value in [extreme.to_owned(), format!("\"{extreme}\"")] {
                 let job = format!("[[load]]\npattern = \"randrw\"\n{key} = {value}\n");
                 fs::write(cli.path().join("job.toml"), job).expect("it is written");
-                ends(&cli, &["run", "./job.toml", ".", "--dry-run", "--no-store"]);
+                assert_ends_normally(&cli, &["run", "./job.toml", ".", "--dry-run", "--no-store"]);
             }
         }
         for key in ["rounds", "seed", "budget"] {
             let job = format!("{key} = {extreme}\n[[load]]\npattern = \"randread\"\n");
             fs::write(cli.path().join("job.toml"), job).expect("it is written");
-            ends(&cli, &["run", "./job.toml", ".", "--dry-run", "--no-store"]);
+            assert_ends_normally(&cli, &["run", "./job.toml", ".", "--dry-run", "--no-store"]);
         }
         for key in FIO {
             fs::write(cli.path().join("job.fio"), format!("[j]\nrw=randrw\nsize=1m\n{key}={extreme}\n"))
                 .expect("it is written");
-            ends(&cli, &["import", "./job.fio"]);
+            assert_ends_normally(&cli, &["import", "./job.fio"]);
         }
     }
 }
@@ -283,7 +283,7 @@ fn huge_numbers_of_machines_are_refused_or_simulated() {
                 "--set",
                 &setting,
             ];
-            ends(&cli, &words);
+            assert_ends_normally(&cli, &words);
         }
         tried += 1;
     }

@@ -15,7 +15,7 @@ use crate::common::Cli;
 const ESCAPE: char = '\u{1b}';
 
 /// Runs a command on a terminal with this number of columns, to its end.
-fn seen(columns: u16, cli: &Cli, arguments: &[&str]) -> Ended {
+fn run_on_terminal(columns: u16, cli: &Cli, arguments: &[&str]) -> Ended {
     watch(cli.command(arguments), columns).end()
 }
 
@@ -31,7 +31,7 @@ fn soon(watched: &mut Watched, what: &str, holds: impl Fn(&Watched) -> bool) {
 
 #[test]
 fn progress_shows_the_test_and_remaining_time_and_disappears() {
-    let ended = seen(80, &Cli::new(), &["run", "smoke", "--only", "commit", "--only", "smallfb"]);
+    let ended = run_on_terminal(80, &Cli::new(), &["run", "smoke", "--only", "commit", "--only", "smallfb"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     for word in ["round 1 of 2: ", "round 2 of 2: ", "commit on .", "smallfb on .", " left; "] {
         assert!(ended.err.contains(word), "{word}: {}", ended.err);
@@ -96,7 +96,7 @@ fn tables_fit_the_terminal_and_name_omitted_columns() {
     assert!(!all.out.contains("columns:"), "{}", all.out);
     let headings = ["target", "condition", "rate", "±95 %", "CPU +", "latency", "bottleneck", "before"];
     for (columns, missing) in [(200, &[][..]), (60, &["latency", "bottleneck", "CPU +"])] {
-        let ended = seen(columns, &cli, &show);
+        let ended = run_on_terminal(columns, &cli, &show);
         assert_eq!(ended.status, Some(0), "{}", ended.err);
         assert_eq!(too_wide(&ended, columns), [""; 0]);
         let said = ended.out.lines().find(|line| line.contains(" columns: left out: "));
@@ -120,7 +120,7 @@ fn tables_fit_the_terminal_and_name_omitted_columns() {
         assert_eq!(targets, ["sim:flat", "left"], "{}", ended.out);
     }
     // A file gets all columns, whatever the terminal.
-    assert_eq!(seen(60, &cli, &["show", "run.json", "-o", "table"]).status, Some(0));
+    assert_eq!(run_on_terminal(60, &cli, &["show", "run.json", "-o", "table"]).status, Some(0));
     assert_eq!(fs::read_to_string(cli.path().join("table")).expect("the file"), all.out);
 }
 
@@ -137,7 +137,7 @@ fn all_other_tables_fit_the_terminal() {
         &["help", "marks"],
     ] {
         for columns in [100, 60] {
-            let ended = seen(columns, &cli, arguments);
+            let ended = run_on_terminal(columns, &cli, arguments);
             assert_eq!(ended.status, Some(0), "{}", ended.err);
             assert_eq!(too_wide(&ended, columns), [""; 0], "{arguments:?}");
         }

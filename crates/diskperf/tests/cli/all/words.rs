@@ -16,7 +16,7 @@ fn ended_with(cli: &Cli, words: &str, status: i32) -> String {
 }
 
 /// The output of a command that succeeds.
-fn shown(cli: &Cli, words: &str) -> String {
+fn output_of(cli: &Cli, words: &str) -> String {
     ended_with(cli, words, 0)
 }
 
@@ -145,7 +145,7 @@ fn words_of_explained(text: &str) -> Words {
 fn every_word_of_a_printed_table_is_explained() {
     let cli = Cli::new();
     let mut words = Words::new();
-    shown(&cli, "run smoke . sim:flat --rounds 2 --no-store --json -o base.json");
+    output_of(&cli, "run smoke . sim:flat --rounds 2 --no-store --json -o base.json");
     for call in [
         "run smoke . sim:flat --rounds 2 --store s.sqlite --format markdown",
         "io randread . --size 1MiB --time 50ms --rounds 2 --iodepth 4 --rate 100 --no-store --format markdown",
@@ -154,14 +154,14 @@ fn every_word_of_a_printed_table_is_explained() {
         "history read --store s.sqlite --format markdown",
         "explain last --store s.sqlite --format markdown",
     ] {
-        let tables = tables(&shown(&cli, call));
+        let tables = tables(&output_of(&cli, call));
         assert!(!tables.is_empty(), "{call}");
         words.extend(tables.iter().flat_map(|(headings, rows)| words_of(headings, rows)));
     }
     for reason in ["device-bound", "CPU-bound"] {
         assert!(words.contains(reason), "{words:?}");
     }
-    let list = shown(&cli, "list --store s.sqlite");
+    let list = output_of(&cli, "list --store s.sqlite");
     words.extend(list.lines().take(1).flat_map(cells).map(str::to_owned));
     words.extend(["finished".to_owned()].into_iter().filter(|word| list.contains(word.as_str())));
     // Two targets are columns of their own, and an empty cell has no words.
@@ -184,7 +184,7 @@ fn every_word_around_a_table_is_explained() {
         "run smoke . sim:flat --rounds 1 --no-store",
         "choose a=sim:flat b=sim:flat --only read_8192 --preset smoke --no-store",
     ] {
-        let text = shown(&cli, call);
+        let text = output_of(&cli, call);
         let labels = text.lines().filter_map(|line| line.split_once(": ").map(|(label, _)| label));
         let labels = labels.map(|label| label.trim_start_matches("* "));
         words.extend(labels.filter(|label| !label.contains([' ', '/']) || *label == "Not tested").map(str::to_owned));
@@ -206,16 +206,16 @@ fn every_word_of_the_tables_of_1983_is_explained() {
         "simulate vax780-sc780 --program read_8192 --no-store",
         "simulate vax750-uda50 --sweep controller.buffer_sectors=16..64*2 --program read_8192 --no-store",
     ] {
-        words.extend(words_of_1983(&shown(&cli, call)));
+        words.extend(words_of_1983(&output_of(&cli, call)));
     }
     for word in ["healthy", "predicted", "rotation", "host", "transfer", "path", "controller", "1 Drive", "n.m."] {
         assert!(words.contains(word), "{word}: {words:?}");
     }
-    let titles = shown(&cli, "paper T2");
+    let titles = output_of(&cli, "paper T2");
     let unit = titles.split('(').find_map(|part| part.split(')').next().filter(|unit| unit.contains("sec.")));
     words.extend(unit.map(str::to_owned));
     words.extend(titles.contains("was suspect").then(|| "suspect".to_owned()));
-    let claims = shown(&cli, "paper claims");
+    let claims = output_of(&cli, "paper claims");
     words.extend(claims.lines().filter_map(|line| line.trim().strip_prefix("-> ")).map(str::to_owned));
     assert!(words.contains("agrees") && words.contains("Kbytes/sec.") && words.contains("suspect"), "{words:?}");
     words.retain(|word| !word.starts_with("VAX ") && !word.contains("9900") && !word.contains("controller."));
@@ -227,8 +227,8 @@ fn every_word_of_the_tables_of_1983_is_explained() {
 #[test]
 fn every_part_of_a_simulated_time_is_explained() {
     let cli = Cli::new();
-    shown(&cli, "run smoke sim:vax780-sc780 --only read_8192 --rounds 1 --no-store --json -o run.json");
-    let text = shown(&cli, "explain run.json");
+    output_of(&cli, "run smoke sim:vax780-sc780 --only read_8192 --rounds 1 --no-store --json -o run.json");
+    let text = output_of(&cli, "explain run.json");
     let words = words_of_explained(&text);
     for word in ["copy", "waiting rotation", "waiting lost turn", "bus", "drive1", "blocked", "idle", "seek"] {
         assert!(words.contains(word), "{word}: {words:?} of {text}");
@@ -242,7 +242,7 @@ fn every_part_of_a_simulated_time_is_explained() {
 #[test]
 fn every_check_of_doctor_is_explained() {
     let cli = Cli::new();
-    let text = shown(&cli, "doctor");
+    let text = output_of(&cli, "doctor");
     let rows = text.lines().skip_while(|line| !line.starts_with("check")).filter(|line| !line.starts_with(' '));
     let words: Words = rows.flat_map(|line| cells(line).take(2)).map(str::to_owned).collect();
     let words: Words = words.into_iter().filter(|word| !word.contains("-> tells")).collect();
@@ -257,7 +257,7 @@ fn every_word_of_the_lab_programs_and_verify_is_explained() {
     fs::write(here.join("file"), [1; 1 << 20]).expect("a file");
     let mut words = Words::new();
     for call in ["bw -b file 1", "smallfb 10 1024", "largefb 1"] {
-        let text = shown(&cli, call);
+        let text = output_of(&cli, call);
         let units: Words = text
             .lines()
             .filter_map(|line| line.rsplit_once(' ').filter(|_| line.contains(" = ")))
