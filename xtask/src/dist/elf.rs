@@ -30,7 +30,7 @@ fn kinds(bytes: &[u8]) -> Option<Vec<u32>> {
 mod tests {
     use super::*;
 
-    fn with(kinds: &[u32]) -> Vec<u8> {
+    fn elf_with(kinds: &[u32]) -> Vec<u8> {
         let mut bytes = vec![0; 64];
         bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
         bytes[0x20] = 64;
@@ -45,10 +45,10 @@ mod tests {
 
     #[test]
     fn programs_with_an_interpreter_are_not_static() {
-        assert!(is_static(&with(&[6, 1, 2])));
-        assert!(!is_static(&with(&[6, 3, 1, 2])));
-        assert!(!is_static(&with(&[])));
-        assert!(!is_static(&with(&[1, 1])[..100]), "cut off");
+        assert!(is_static(&elf_with(&[6, 1, 2])));
+        assert!(!is_static(&elf_with(&[6, 3, 1, 2])));
+        assert!(!is_static(&elf_with(&[])));
+        assert!(!is_static(&elf_with(&[1, 1])[..100]), "cut off");
         assert!(!is_static(b"#!/bin/sh\n"));
     }
 

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     /// Checks all crates with only this dependency.
-    fn with(name: &str, dependency: &str, kind: DependencyKind) -> Vec<Finding> {
+    fn check_with(name: &str, dependency: &str, kind: DependencyKind) -> Vec<Finding> {
         let mut crates: Vec<Crate> =
             ARROWS.iter().map(|(name, _)| Crate { name: (*name).to_owned(), dependencies: Vec::new() }).collect();
         match crates.iter_mut().find(|known| known.name == name) {
@@ -129,9 +129,9 @@ mod tests {
 
     #[test]
     fn dependencies_point_one_way() {
-        assert_eq!(with("workload", "units", DependencyKind::Normal), []);
-        assert_eq!(with("diskperf", "kernel", DependencyKind::Normal), []);
-        assert_eq!(with("kernel", "libc", DependencyKind::Normal), []);
+        assert_eq!(check_with("workload", "units", DependencyKind::Normal), []);
+        assert_eq!(check_with("diskperf", "kernel", DependencyKind::Normal), []);
+        assert_eq!(check_with("kernel", "libc", DependencyKind::Normal), []);
         for (name, dependency) in [
             ("units", "workload"),
             ("simulator", "kernel"),
@@ -140,20 +140,20 @@ mod tests {
             ("store", "kernel"),
         ] {
             for kind in [DependencyKind::Normal, DependencyKind::Development, DependencyKind::Build] {
-                assert_eq!(with(name, dependency, kind).len(), 1, "{name} on {dependency}");
+                assert_eq!(check_with(name, dependency, kind).len(), 1, "{name} on {dependency}");
             }
         }
     }
 
     #[test]
     fn only_tests_depend_on_the_testkit() {
-        assert_eq!(with("kernel", "testkit", DependencyKind::Development), []);
-        assert_eq!(with("kernel", "testkit", DependencyKind::Normal).len(), 1);
+        assert_eq!(check_with("kernel", "testkit", DependencyKind::Development), []);
+        assert_eq!(check_with("kernel", "testkit", DependencyKind::Normal).len(), 1);
     }
 
     #[test]
     fn new_crates_must_be_added_to_the_arrows() {
-        assert_eq!(with("another", "units", DependencyKind::Normal).len(), 1);
+        assert_eq!(check_with("another", "units", DependencyKind::Normal).len(), 1);
         assert_eq!(check(&[]).len(), ARROWS.len());
     }
 }

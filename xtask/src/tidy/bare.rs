@@ -62,7 +62,7 @@ pub fn build() -> Result<Outcome, String> {
 mod tests {
     use super::*;
 
-    fn with(path: &str, text: &str) -> usize {
+    fn check_with(path: &str, text: &str) -> usize {
         let mut files: Vec<File> =
             BARE.iter().map(|name| File::new(format!("crates/{name}/src/lib.rs"), "//! Doc\n#![no_std]\n")).collect();
         files.retain(|file| file.path != path);
@@ -72,11 +72,11 @@ mod tests {
 
     #[test]
     fn bare_crates_must_be_no_std() {
-        assert_eq!(with("crates/units/src/lib.rs", "#![no_std]\n#[cfg(test)]\nextern crate std;\n"), 0);
-        assert_eq!(with("crates/units/src/lib.rs", "// #![no_std]\n"), 1);
-        assert_eq!(with("crates/units/src/lib.rs", "#![no_std]\nextern crate std;\n"), 1);
-        assert_eq!(with("crates/units/src/time.rs", "extern crate std;\n"), 1);
-        assert_eq!(with("crates/units/src/lib.rs", "#![cfg_attr(not(test), no_std)]\n"), 2);
-        assert_eq!(with("crates/stats/src/lib.rs", "extern crate std;\n"), 0);
+        assert_eq!(check_with("crates/units/src/lib.rs", "#![no_std]\n#[cfg(test)]\nextern crate std;\n"), 0);
+        assert_eq!(check_with("crates/units/src/lib.rs", "// #![no_std]\n"), 1);
+        assert_eq!(check_with("crates/units/src/lib.rs", "#![no_std]\nextern crate std;\n"), 1);
+        assert_eq!(check_with("crates/units/src/time.rs", "extern crate std;\n"), 1);
+        assert_eq!(check_with("crates/units/src/lib.rs", "#![cfg_attr(not(test), no_std)]\n"), 2);
+        assert_eq!(check_with("crates/stats/src/lib.rs", "extern crate std;\n"), 0);
     }
 }

@@ -140,7 +140,7 @@ mod tests {
     }
 
     /// The findings for a page in `docs/design` with this text.
-    fn found(text: &str) -> Vec<String> {
+    fn findings_in(text: &str) -> Vec<String> {
         let pages = [(OVERVIEW.to_owned(), String::new()), ("docs/design/a.md".to_owned(), text.to_owned())];
         check(&pages, &tree()).into_iter().map(|finding| finding.to_string()).collect()
     }
@@ -154,7 +154,7 @@ mod tests {
             "`/proc/PID/fd`, `mkfs.*`, `image:a/b`, `World::run`, `--write`, `a or b.rs`, 2.rs, 1/2\n",
             "```text\n`gone.rs`\n```\n",
         ] {
-            assert_eq!(found(text), [""; 0], "{text}");
+            assert_eq!(findings_in(text), [""; 0], "{text}");
         }
     }
 
@@ -162,11 +162,11 @@ mod tests {
     fn missing_paths_are_found() {
         for named in ["gone.rs", "crates/gone/", "crates/a/src/lib", "crates/a/src/lib.rs/", "crates/a/src/b/lib.rs"] {
             let text = format!("Title\n\nSee `{named}`.\n");
-            assert_eq!(found(&text), [format!("docs/design/a.md:3: names {named}, which does not exist")]);
+            assert_eq!(findings_in(&text), [format!("docs/design/a.md:3: names {named}, which does not exist")]);
         }
         for target in ["gone.md", "../gone.md", "../../../README.md", "/README.md"] {
             let text = format!("[a page]({target}#part)\n");
-            assert_eq!(found(&text), [format!("docs/design/a.md:1: links to {target}, which does not exist")]);
+            assert_eq!(findings_in(&text), [format!("docs/design/a.md:1: links to {target}, which does not exist")]);
         }
         let overview = [(OVERVIEW.to_owned(), "`crates/gone.rs`".to_owned())];
         assert_eq!(check(&overview, &tree())[0].place, "ARCHITECTURE.md:1");
@@ -174,10 +174,10 @@ mod tests {
 
     #[test]
     fn a_folder_applies_only_to_its_paragraph() {
-        assert_eq!(found("In `crates/a/src/b/` is\n`c.rs`.\n"), [""; 0]);
-        assert_eq!(found("In `crates/a/src/b/`.\n\nThere is `c.rs`.\n").len(), 1);
-        assert_eq!(found("`c.rs` is in `crates/a/src/b/`.\n").len(), 1);
-        assert_eq!(found("| `crates/a/src/b/` | `c.rs` |\n| `docs/design/` | `c.rs` |\n").len(), 1);
+        assert_eq!(findings_in("In `crates/a/src/b/` is\n`c.rs`.\n"), [""; 0]);
+        assert_eq!(findings_in("In `crates/a/src/b/`.\n\nThere is `c.rs`.\n").len(), 1);
+        assert_eq!(findings_in("`c.rs` is in `crates/a/src/b/`.\n").len(), 1);
+        assert_eq!(findings_in("| `crates/a/src/b/` | `c.rs` |\n| `docs/design/` | `c.rs` |\n").len(), 1);
     }
 
     #[test]

@@ -35,7 +35,7 @@ fn name(path: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn found(files: &[(&str, &str)]) -> Vec<String> {
+    fn missing_lines(files: &[(&str, &str)]) -> Vec<String> {
         let path = |path: &str| format!("crates/new/tests/{path}");
         let files: Vec<File> = files.iter().map(|(name, text)| File::new(path(name), *text)).collect();
         check(&files).into_iter().map(|finding| finding.place).collect()
@@ -53,13 +53,16 @@ mod tests {
             ("cli/output/mod.rs", "mod c;\n#[test]\nfn a() {}"),
             ("cli/output/c.rs", TEST),
         ];
-        assert_eq!(found(&files), Vec::<String>::new());
+        assert_eq!(missing_lines(&files), Vec::<String>::new());
         let more = [&files[..], &[("cli/d.rs", TEST), ("cli/deep/ba.rs", TEST)]].concat();
-        assert_eq!(found(&more), ["crates/new/tests/cli/d.rs", "crates/new/tests/cli/deep/ba.rs"]);
+        assert_eq!(missing_lines(&more), ["crates/new/tests/cli/d.rs", "crates/new/tests/cli/deep/ba.rs"]);
     }
 
     #[test]
     fn files_without_tests_and_single_files_need_no_line() {
-        assert_eq!(found(&[("cli/main.rs", ""), ("cli/help.rs", "fn a() {}"), ("b.rs", TEST)]), Vec::<String>::new());
+        assert_eq!(
+            missing_lines(&[("cli/main.rs", ""), ("cli/help.rs", "fn a() {}"), ("b.rs", TEST)]),
+            Vec::<String>::new()
+        );
     }
 }

@@ -166,7 +166,7 @@ fn phrases(words: &[String]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn found(text: &str) -> Vec<String> {
+    fn findings_in(text: &str) -> Vec<String> {
         findings("a.md", text).into_iter().map(|finding| finding.to_string()).collect()
     }
 
@@ -174,43 +174,43 @@ mod tests {
     fn phrases_are_found_across_lines() {
         for (phrase, instead) in PHRASES {
             let text = format!("# Title\n\nIt begins {phrase} and ends.\n");
-            assert_eq!(found(&text), [format!("a.md:3: \"{phrase}\": {instead}")]);
+            assert_eq!(findings_in(&text), [format!("a.md:3: \"{phrase}\": {instead}")]);
             let upper = text.to_uppercase();
-            assert_eq!(found(&upper).len(), 1, "{phrase}");
+            assert_eq!(findings_in(&upper).len(), 1, "{phrase}");
             let broken = text.replace(' ', "\n");
-            assert_eq!(found(&broken).len(), 1, "{phrase}");
-            assert_eq!(found(&text.replace(phrase, &format!("`{phrase}`"))), [""; 0], "code is no prose");
+            assert_eq!(findings_in(&broken).len(), 1, "{phrase}");
+            assert_eq!(findings_in(&text.replace(phrase, &format!("`{phrase}`"))), [""; 0], "code is no prose");
         }
-        assert_eq!(found("A renewed manewver, not so.\n\nMany of them.\n"), [""; 0]);
+        assert_eq!(findings_in("A renewed manewver, not so.\n\nMany of them.\n"), [""; 0]);
     }
 
     #[test]
     fn is_no_before_a_noun_is_found() {
-        assert_eq!(found("The file is no regular file.\n"), ["a.md:1: \"is no\" before a noun: \"is not a\""]);
-        assert_eq!(found("There is no release, and the file is no longer there.\n"), [""; 0]);
+        assert_eq!(findings_in("The file is no regular file.\n"), ["a.md:1: \"is no\" before a noun: \"is not a\""]);
+        assert_eq!(findings_in("There is no release, and the file is no longer there.\n"), [""; 0]);
     }
 
     #[test]
     fn long_sentences_are_found_and_short_ones_are_not() {
         let words = |count: usize| vec!["word"; count].join(" ");
-        assert_eq!(found(&format!("{}.\n", words(WORDS))), [""; 0]);
-        let long = found(&format!("{}\n{}.\n", words(WORDS), words(1)));
+        assert_eq!(findings_in(&format!("{}.\n", words(WORDS))), [""; 0]);
+        let long = findings_in(&format!("{}\n{}.\n", words(WORDS), words(1)));
         assert_eq!(long, [format!("a.md:1: a sentence of 36 words, at most 35: {} ...", words(6))]);
-        assert_eq!(found(&format!("{}. {}.\n", words(WORDS), words(WORDS))), [""; 0]);
+        assert_eq!(findings_in(&format!("{}. {}.\n", words(WORDS), words(WORDS))), [""; 0]);
         for apart in ["\n\n", "\n- ", "\n2. ", "\n# "] {
-            assert_eq!(found(&format!("{}{apart}{}\n", words(WORDS), words(WORDS))), [""; 0], "{apart:?}");
+            assert_eq!(findings_in(&format!("{}{apart}{}\n", words(WORDS), words(WORDS))), [""; 0], "{apart:?}");
         }
-        assert_eq!(found(&format!("| {} | {} |\n", words(WORDS), words(WORDS))), [""; 0]);
-        assert_eq!(found(&format!("| {} |\n", words(WORDS + 1))).len(), 1);
+        assert_eq!(findings_in(&format!("| {} | {} |\n", words(WORDS), words(WORDS))), [""; 0]);
+        assert_eq!(findings_in(&format!("| {} |\n", words(WORDS + 1))).len(), 1);
     }
 
     #[test]
     fn help_is_read_and_other_output_is_not() {
         let block = |command: &str| format!("```console\n$ {command}\nNobody knows.\n```\n");
-        assert_eq!(found(&block("diskperf list")), [""; 0]);
-        assert_eq!(found(&block("diskperf help run")).len(), 1);
-        assert_eq!(found(&format!("{}\nNobody knows.\n", block("diskperf list"))).len(), 1);
-        assert_eq!(found("Text:\n\n    somebody --option\n"), [""; 0], "code is no prose");
-        assert_eq!(found("- An item\n  that somebody wrote.\n").len(), 1);
+        assert_eq!(findings_in(&block("diskperf list")), [""; 0]);
+        assert_eq!(findings_in(&block("diskperf help run")).len(), 1);
+        assert_eq!(findings_in(&format!("{}\nNobody knows.\n", block("diskperf list"))).len(), 1);
+        assert_eq!(findings_in("Text:\n\n    somebody --option\n"), [""; 0], "code is no prose");
+        assert_eq!(findings_in("- An item\n  that somebody wrote.\n").len(), 1);
     }
 }
