@@ -148,7 +148,7 @@ fn the_raw_device_of_an_image_is_read() {
 }
 
 #[test]
-fn blocks_larger_than_a_page_are_mounted_or_refused_with_the_reason() {
+fn blocks_larger_than_a_page_are_mounted_or_refused() {
     need_disk!("mkfs.ext4", "mkfs.xfs");
     let scratch = Cli::new();
     for target in ["a=image:xfs,size=320MiB,block=8192", "a=image:ext4,size=64MiB,block=8192"] {
