@@ -1,109 +1,88 @@
 //! Cells in CSV (RFC 4180) for other programs: a row per cell. An empty field is `n.m.`.
 
-use stats::{CacheState, Cell, ClockKind, Document, Provenance, RateBase};
+use stats::{CacheState, Cell, ClockKind, Document, MarkCode, Provenance, RateBase, RunInfo};
 
-/// The columns, in order.
-pub const COLUMNS: [&str; 36] = [
-    "run",
-    "started_unix_s",
-    "version",
-    "kernel",
-    "host",
-    "provenance",
-    "preset",
-    "program",
-    "phase",
-    "target",
-    "parameters",
-    "together",
-    "measured",
-    "reason",
-    "per_second",
-    "base",
-    "low",
-    "high",
-    "rounds",
-    "cpu_process_percent",
-    "cpu_kernel_workers_percent",
-    "cpu_machine_percent",
-    "p50_ns",
-    "p90_ns",
-    "p99_ns",
-    "p999_ns",
-    "max_ns",
-    "program_bytes",
-    "device_read",
-    "device_written",
-    "flushes",
-    "cache",
-    "clock",
-    "limited_by",
-    "marks",
-    "effect",
-];
+use crate::grid::{Field, texts};
+
+/// A row: a cell, and the name and the description of its run.
+type Row<'a> = (&'a Cell, (&'a str, &'a RunInfo));
+
+/// Returns the columns, in order.
+fn columns<'a>() -> Vec<Field<Row<'a>>> {
+    let of_run: [Field<Row>; 5] = [
+        ("run", |(_, (name, _))| field(name)),
+        ("started_unix_s", |(_, (_, run))| run.started_unix_s.to_string()),
+        ("version", |(_, (_, run))| field(&run.version)),
+        ("kernel", |(_, (_, run))| field(&run.kernel)),
+        ("host", |(_, (_, run))| field(&run.host)),
+    ];
+    let of_cell: [Field<Row>; 25] = [
+        ("together", |(cell, _)| cell.together.to_string()),
+        ("measured", |(cell, _)| cell.measured.to_string()),
+        ("reason", |(cell, _)| field(cell.reason.as_deref().unwrap_or_default())),
+        ("per_second", |(cell, _)| number(cell.rate.as_ref().map(|rate| rate.per_second))),
+        ("base", |(cell, _)| cell.rate.as_ref().map_or("", |rate| base(rate.base)).to_owned()),
+        ("low", |(cell, _)| number(cell.rate.as_ref().and_then(|rate| rate.low))),
+        ("high", |(cell, _)| number(cell.rate.as_ref().and_then(|rate| rate.high))),
+        ("rounds", |(cell, _)| cell.kept().count().to_string()),
+        ("cpu_process_percent", |(cell, _)| number(cell.cpu_percent.map(|cpu| cpu.process))),
+        ("cpu_kernel_workers_percent", |(cell, _)| number(cell.cpu_percent.and_then(|cpu| cpu.kernel_workers))),
+        ("cpu_machine_percent", |(cell, _)| number(cell.cpu_percent.and_then(|cpu| cpu.machine))),
+        ("p50_ns", |(cell, _)| number(cell.latency_ns.map(|latency| latency.p50))),
+        ("p90_ns", |(cell, _)| number(cell.latency_ns.and_then(|latency| latency.p90))),
+        ("p99_ns", |(cell, _)| number(cell.latency_ns.and_then(|latency| latency.p99))),
+        ("p999_ns", |(cell, _)| number(cell.latency_ns.and_then(|latency| latency.p999))),
+        ("max_ns", |(cell, _)| number(cell.latency_ns.map(|latency| latency.max))),
+        ("program_bytes", |(cell, _)| number(cell.io.and_then(|io| io.program_bytes))),
+        ("device_read", |(cell, _)| number(cell.io.map(|io| io.device_read))),
+        ("device_written", |(cell, _)| number(cell.io.map(|io| io.device_written))),
+        ("flushes", |(cell, _)| number(cell.io.map(|io| io.flushes))),
+        ("cache", |(cell, _)| cache(cell.state.cache).to_owned()),
+        ("clock", |(cell, _)| clock(cell.state.clock).to_owned()),
+        ("limited_by", |(cell, _)| field(cell.limited_by.as_ref().map_or("", |limit| &limit.what))),
+        ("marks", |(cell, _)| marks(cell.marks.iter().map(|mark| mark.code))),
+        ("effect", |(cell, _)| field(cell.effect.as_deref().unwrap_or_default())),
+    ];
+    of_run.into_iter().chain(key()).chain(of_cell).collect()
+}
+
+/// Returns the columns that identify a cell in its run.
+pub(crate) fn key<'a, T>() -> [Field<(&'a Cell, T)>; 6] {
+    [
+        ("provenance", |(cell, _)| provenance(cell.provenance).to_owned()),
+        ("preset", |(cell, _)| field(&cell.preset)),
+        ("program", |(cell, _)| field(&cell.program)),
+        ("phase", |(cell, _)| field(&cell.phase)),
+        ("target", |(cell, _)| field(&cell.target)),
+        ("parameters", |(cell, _)| {
+            let parameters: Vec<String> = cell.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            field(&parameters.join(" "))
+        }),
+    ]
+}
 
 /// Returns the line of column names.
 pub fn heading() -> String {
-    COLUMNS.join(",") + "\n"
+    head(&columns())
 }
 
 /// Returns a line for every cell of the run `name`.
 pub fn lines(name: &str, document: &Document) -> String {
-    document.cells.iter().map(|cell| line(name, document, cell)).collect()
+    let columns = columns();
+    document.cells.iter().map(|cell| line(&columns, &(cell, (name, &document.run)))).collect()
 }
 
-fn line(name: &str, document: &Document, cell: &Cell) -> String {
-    let run = &document.run;
-    let rate = cell.rate.as_ref();
-    let latency = cell.latency_ns;
-    let cpu = cell.cpu_percent;
-    let marks: Vec<&str> = cell.marks.iter().map(|mark| mark.code.name()).collect();
-    let fields = [
-        field(name),
-        run.started_unix_s.to_string(),
-        field(&run.version),
-        field(&run.kernel),
-        field(&run.host),
-        key(cell),
-        cell.together.to_string(),
-        cell.measured.to_string(),
-        field(cell.reason.as_deref().unwrap_or_default()),
-        number(rate.map(|rate| rate.per_second)),
-        rate.map_or("", |rate| base(rate.base)).to_owned(),
-        number(rate.and_then(|rate| rate.low)),
-        number(rate.and_then(|rate| rate.high)),
-        cell.kept().count().to_string(),
-        number(cpu.map(|cpu| cpu.process)),
-        number(cpu.and_then(|cpu| cpu.kernel_workers)),
-        number(cpu.and_then(|cpu| cpu.machine)),
-        number(latency.map(|latency| latency.p50)),
-        number(latency.and_then(|latency| latency.p90)),
-        number(latency.and_then(|latency| latency.p99)),
-        number(latency.and_then(|latency| latency.p999)),
-        number(latency.map(|latency| latency.max)),
-        number(cell.io.and_then(|io| io.program_bytes)),
-        number(cell.io.map(|io| io.device_read)),
-        number(cell.io.map(|io| io.device_written)),
-        number(cell.io.map(|io| io.flushes)),
-        cache(cell.state.cache).to_owned(),
-        clock(cell.state.clock).to_owned(),
-        field(cell.limited_by.as_ref().map_or("", |limit| &limit.what)),
-        marks.join(" "),
-        field(cell.effect.as_deref().unwrap_or_default()),
-    ];
-    fields.join(",") + "\n"
+/// Returns rows in CSV, below the line of column names.
+pub(crate) fn table<T>(rows: impl Iterator<Item = T>, columns: &[Field<T>]) -> String {
+    head(columns) + &rows.map(|row| line(columns, &row)).collect::<String>()
 }
 
-/// Returns the six fields that identify a cell in its run: provenance, preset, program, phase, target and parameters.
-pub(crate) fn key(cell: &Cell) -> String {
-    let provenance = match cell.provenance {
-        Provenance::Measured => "measured",
-        Provenance::Simulated => "simulated",
-        Provenance::Published => "published",
-    };
-    let parameters: Vec<String> = cell.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let fields = [provenance, &cell.preset, &cell.program, &cell.phase, &cell.target, &parameters.join(" ")];
-    fields.map(field).join(",")
+fn head<T>(columns: &[Field<T>]) -> String {
+    columns.iter().map(|(name, _)| *name).collect::<Vec<&str>>().join(",") + "\n"
+}
+
+fn line<T>(columns: &[Field<T>], row: &T) -> String {
+    texts(columns, row).collect::<Vec<String>>().join(",") + "\n"
 }
 
 /// Returns a text field, quoted if necessary. A spreadsheet would compute a text that begins like a formula, so that
@@ -114,8 +93,22 @@ pub(crate) fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.clone() }
 }
 
-fn number<N: ToString>(number: Option<N>) -> String {
+/// Returns a number, or an empty field.
+pub(crate) fn number<N: ToString>(number: Option<N>) -> String {
     number.map_or_else(String::new, |number| number.to_string())
+}
+
+/// Returns the codes of warnings, separated by spaces.
+pub(crate) fn marks(codes: impl Iterator<Item = MarkCode>) -> String {
+    codes.map(MarkCode::name).collect::<Vec<&str>>().join(" ")
+}
+
+fn provenance(provenance: Provenance) -> &'static str {
+    match provenance {
+        Provenance::Measured => "measured",
+        Provenance::Simulated => "simulated",
+        Provenance::Published => "published",
+    }
 }
 
 fn base(base: RateBase) -> &'static str {

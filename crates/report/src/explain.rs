@@ -5,13 +5,14 @@ mod breakdown;
 use std::collections::BTreeMap;
 
 use stats::judge::limits::OWNERS;
-use stats::{Cell, ClockKind, Document, Mark, MarkCode, Provenance};
+use stats::{Cell, ClockKind, Document, LimitedBy, Mark, MarkCode, Provenance};
 use units::Nanos;
 use units::whole;
 
-use crate::csv::{self, field};
+use crate::csv::{self, field, number};
 use crate::escape::escaped;
 use crate::glossary::Topic;
+use crate::grid::Field;
 use crate::names::CellNames;
 use crate::numbers::figure;
 use crate::page::Page;
@@ -314,24 +315,25 @@ pub fn markdown(document: &Document, cells: &[&Cell]) -> String {
 /// Returns a row for each cell and owner, in nanoseconds. An owner that was not visible has no row. A cell without
 /// owners has one row with an empty owner.
 pub fn csv(cells: &[&Cell]) -> String {
-    let mut text =
-        "provenance,preset,program,phase,target,parameters,owner,nanoseconds,limited_by,evidence\n".to_owned();
-    for cell in cells {
-        let key = csv::key(cell);
-        let (what, evidence) = match &cell.limited_by {
-            Some(limit) if cell.measured => (field(&limit.what), field(&limit.evidence)),
-            _ => ("n.m.".to_owned(), field(cell.reason.as_deref().unwrap_or_default())),
-        };
-        match parts(cell).filter(|_| cell.measured) {
-            Some(parts) => {
-                for Part { owner, nanos } in parts {
-                    text += &format!("{key},{},{nanos},{what},{evidence}\n", field(&owner));
-                }
-            }
-            None => text += &format!("{key},,,{what},{evidence}\n"),
-        }
-    }
-    text
+    let rows = cells.iter().flat_map(|cell| {
+        let parts = parts(cell).filter(|_| cell.measured);
+        let parts = parts.map_or_else(|| vec![None], |parts| parts.into_iter().map(Some).collect());
+        parts.into_iter().map(|part| (*cell, part))
+    });
+    let own: [Field<(&Cell, Option<Part>)>; 4] = [
+        ("owner", |(_, part)| field(part.as_ref().map_or("", |part| &part.owner))),
+        ("nanoseconds", |(_, part)| number(part.as_ref().map(|part| part.nanos))),
+        ("limited_by", |(cell, _)| limit(cell).map_or_else(|| "n.m.".to_owned(), |limit| field(&limit.what))),
+        ("evidence", |(cell, _)| {
+            field(limit(cell).map_or_else(|| cell.reason.as_deref().unwrap_or_default(), |limit| &limit.evidence))
+        }),
+    ];
+    csv::table(rows, &csv::key().into_iter().chain(own).collect::<Vec<_>>())
+}
+
+/// Returns the bottleneck of a measured cell.
+fn limit(cell: &Cell) -> Option<&LimitedBy> {
+    cell.limited_by.as_ref().filter(|_| cell.measured)
 }
 
 #[cfg(test)]

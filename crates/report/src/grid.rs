@@ -53,6 +53,15 @@ impl Column {
     }
 }
 
+/// A column of a table with rows of type `T`: its heading, and the function that returns its text in a row. Tables on
+/// pages have a [`Column`] as the heading, CSV has a word.
+pub type Field<T, H = &'static str> = (H, fn(&T) -> String);
+
+/// Returns the text of each column in a row.
+pub fn texts<T, H>(columns: &[Field<T, H>], row: &T) -> impl Iterator<Item = String> {
+    columns.iter().map(move |(_, text)| text(row))
+}
+
 /// A line of a table.
 #[derive(Clone, Debug)]
 pub enum Line {
@@ -81,6 +90,13 @@ impl Grid {
     /// Makes a table without rows, whose first column names them.
     pub fn new(columns: Vec<Column>) -> Grid {
         Grid { columns, leading: 1, lines: Vec::new() }
+    }
+
+    /// Makes a table of these rows.
+    pub fn filled<T>(columns: &[Field<T, Column>], rows: impl IntoIterator<Item = T>) -> Grid {
+        let mut grid = Grid::new(columns.iter().map(|(column, _)| column.clone()).collect());
+        rows.into_iter().for_each(|row| grid.row(texts(columns, &row)));
+        grid
     }
 
     /// Sets the number of columns that name the rows.

@@ -8,9 +8,9 @@ use stats::{MarkCode, Rate};
 use units::Civil;
 
 use crate::compare::verdict::{PATIENCE, figure, percent};
-use crate::csv::field;
+use crate::csv::{self, field, number};
 use crate::escape::escaped;
-use crate::grid::{Column, Grid};
+use crate::grid::{Column, Field, Grid};
 use crate::numbers;
 use crate::page::Page;
 use crate::wrap::wrapped;
@@ -44,62 +44,34 @@ pub fn markdown(compared: &Compared) -> String {
     text + "\n" + &below(compared).iter().map(line).collect::<String>()
 }
 
-/// The columns of the CSV output.
-const COLUMNS: [&str; 20] = [
-    "then",
-    "now",
-    "preset",
-    "program",
-    "phase",
-    "target",
-    "name",
-    "then_value",
-    "now_value",
-    "unit",
-    "cpu_then_percent",
-    "cpu_now_percent",
-    "ratio",
-    "low",
-    "high",
-    "confidence",
-    "finding",
-    "needed_rounds",
-    "why",
-    "marks",
-];
-
 /// Returns a row per cell of both runs, in CSV (RFC 4180). An empty field is `n.m.`
 pub fn csv(compared: &Compared) -> String {
-    let mut text = COLUMNS.join(",") + "\n";
-    let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
-    for cell in &compared.cells {
-        let unit = cell.then.as_ref().or(cell.now.as_ref()).map_or("", |rate| rate.unit.as_str());
-        let marks: Vec<&str> = cell.marks.iter().map(|mark| mark.name()).collect();
-        let fields = [
-            field(&compared.then.name),
-            field(&compared.now.name),
-            field(&cell.preset),
-            field(&cell.program),
-            field(&cell.phase),
-            field(&cell.target),
-            field(&cell.name),
-            number(cell.then.as_ref().map(|rate| rate.value)),
-            number(cell.now.as_ref().map(|rate| rate.value)),
-            field(unit),
-            number(cell.cpu_then),
-            number(cell.cpu_now),
-            number(cell.ratio),
-            number(cell.low),
-            number(cell.high),
-            number(cell.confidence),
-            finding(cell.finding).to_owned(),
-            cell.needed_rounds.map_or_else(String::new, |rounds| rounds.to_string()),
-            field(cell.why.as_deref().unwrap_or_default()),
-            marks.join(" "),
-        ];
-        text += &(fields.join(",") + "\n");
-    }
-    text
+    let rows = compared.cells.iter().map(|cell| (cell, compared));
+    csv::table(
+        rows,
+        &[
+            ("then", |(_, compared)| field(&compared.then.name)),
+            ("now", |(_, compared)| field(&compared.now.name)),
+            ("preset", |(cell, _)| field(&cell.preset)),
+            ("program", |(cell, _)| field(&cell.program)),
+            ("phase", |(cell, _)| field(&cell.phase)),
+            ("target", |(cell, _)| field(&cell.target)),
+            ("name", |(cell, _)| field(&cell.name)),
+            ("then_value", |(cell, _)| number(cell.then.as_ref().map(|rate| rate.value))),
+            ("now_value", |(cell, _)| number(cell.now.as_ref().map(|rate| rate.value))),
+            ("unit", |(cell, _)| field(cell.then.as_ref().or(cell.now.as_ref()).map_or("", |rate| &rate.unit))),
+            ("cpu_then_percent", |(cell, _)| number(cell.cpu_then)),
+            ("cpu_now_percent", |(cell, _)| number(cell.cpu_now)),
+            ("ratio", |(cell, _)| number(cell.ratio)),
+            ("low", |(cell, _)| number(cell.low)),
+            ("high", |(cell, _)| number(cell.high)),
+            ("confidence", |(cell, _)| number(cell.confidence)),
+            ("finding", |(cell, _)| finding(cell.finding).to_owned()),
+            ("needed_rounds", |(cell, _)| number(cell.needed_rounds)),
+            ("why", |(cell, _)| field(cell.why.as_deref().unwrap_or_default())),
+            ("marks", |(cell, _)| csv::marks(cell.marks.iter().copied())),
+        ],
+    )
 }
 
 /// The finding in one word, as in the JSON document.
@@ -163,52 +135,54 @@ fn sides(compared: &Compared) -> [String; 2] {
 
 /// Returns a row for each setting that changed between the two runs.
 fn changed(changes: &[Change]) -> Grid {
-    let mut grid = Grid::new(["changed", "of", "base", "new"].map(Column::words).to_vec());
-    for Change { what, of, then, now } in changes {
-        let or = |value: &Option<String>| value.clone().unwrap_or_else(|| "n.m.".to_owned());
-        grid.row([what.clone(), of.clone().unwrap_or_default(), or(then), or(now)]);
-    }
-    grid
+    let columns: [Field<&Change, Column>; 4] = [
+        (Column::words("changed"), |change| change.what.clone()),
+        (Column::words("of"), |change| change.of.clone().unwrap_or_default()),
+        (Column::words("base"), |change| or_none(change.then.as_ref())),
+        (Column::words("new"), |change| or_none(change.now.as_ref())),
+    ];
+    Grid::filled(&columns, changes)
+}
+
+/// Returns a value, or `n.m.`
+pub(crate) fn or_none(value: Option<&String>) -> String {
+    value.map_or_else(|| "n.m.".to_owned(), String::clone)
 }
 
 /// Returns a row per test.
 fn grid(compared: &Compared) -> Grid {
+    let mut columns: Vec<Field<(&ComparedCell, f64), Column>> = vec![
+        (Column::words(""), |(cell, _)| cell.name.clone()),
+        (Column::words("target"), |(cell, _)| cell.target.clone()),
+        (Column::figures("base").left_out(1), |(cell, _)| rate(cell.then.as_ref())),
+        (Column::figures("new").left_out(1), |(cell, _)| rate(cell.now.as_ref())),
+        (Column::figures("CPU").left_out(3), |(cell, _)| cpu(cell)),
+        (Column::figures("ratio"), |(cell, _)| ratio(cell) + star(&cell.marks)),
+        (Column::words("verdict"), |(cell, margin)| said(cell, *margin)),
+        (Column::words("why").left_out(2), |(cell, _)| cell.why.clone().unwrap_or_default()),
+    ];
     let has_targets = compared.now.targets.len() > 1;
-    let mut columns = vec![Column::words("")];
-    if has_targets {
-        columns.push(Column::words("target"));
+    if !has_targets {
+        columns.remove(1);
     }
-    columns.extend([
-        Column::figures("base").left_out(1),
-        Column::figures("new").left_out(1),
-        Column::figures("CPU").left_out(3),
-        Column::figures("ratio"),
-        Column::words("verdict"),
-        Column::words("why").left_out(2),
-    ]);
-    let mut grid = Grid::new(columns).leading(if has_targets { 2 } else { 1 });
-    for cell in &compared.cells {
-        let star = if cell.marks.iter().any(|mark| *mark != MarkCode::Nested) { "*" } else { "" };
-        let rate = |rate: &Option<Rate>| match rate {
-            Some(rate) => numbers::figure(rate),
-            None => "n.m.".to_owned(),
-        };
-        let cpu = cell.cpu_then.zip(cell.cpu_now).map(|(then, now)| format!("{then:.0}% {now:.0}%"));
-        let mut row = vec![cell.name.clone()];
-        if has_targets {
-            row.push(cell.target.clone());
-        }
-        row.extend([
-            rate(&cell.then),
-            rate(&cell.now),
-            cpu.unwrap_or_default(),
-            ratio(cell) + star,
-            said(cell, compared.margin),
-            cell.why.clone().unwrap_or_default(),
-        ]);
-        grid.row(row);
-    }
-    grid
+    let rows = compared.cells.iter().map(|cell| (cell, compared.margin));
+    Grid::filled(&columns, rows).leading(if has_targets { 2 } else { 1 })
+}
+
+/// Returns a rate, or `n.m.`
+pub(crate) fn rate(rate: Option<&Rate>) -> String {
+    rate.map_or_else(|| "n.m.".to_owned(), numbers::figure)
+}
+
+/// The CPU time in both runs: `38% 41%`
+fn cpu(cell: &ComparedCell) -> String {
+    let both = cell.cpu_then.zip(cell.cpu_now);
+    both.map_or_else(String::new, |(then, now)| format!("{then:.0}% {now:.0}%"))
+}
+
+/// The star of a suspect figure, or nothing.
+pub(crate) fn star(marks: &[MarkCode]) -> &'static str {
+    if marks.iter().any(|mark| *mark != MarkCode::Nested) { "*" } else { "" }
 }
 
 /// The ratio of a cell: `0.85x (0.81-0.89)`; an exact ratio has no interval.

@@ -8,12 +8,11 @@ use stats::compare::history::{History, Past, Step, Time};
 use stats::{MarkCode, Rate};
 use units::Civil;
 
-use crate::compare::compared::finding;
+use crate::compare::compared::{finding, or_none, rate, star};
 use crate::compare::verdict::{figure, percent};
-use crate::csv::field;
+use crate::csv::{self, field, number};
 use crate::escape::escaped;
-use crate::grid::{Column, Grid};
-use crate::numbers;
+use crate::grid::{Column, Field, Grid};
 use crate::page::Page;
 use crate::wrap::wrapped;
 
@@ -38,72 +37,37 @@ pub fn markdown(history: &History) -> String {
     history.series.iter().map(text).chain(below).collect()
 }
 
-/// The note at a run that was interrupted.
-const INTERRUPTED: &str = "interrupted";
-
-/// The columns of the CSV output.
-const COLUMNS: [&str; 22] = [
-    "preset",
-    "program",
-    "phase",
-    "target",
-    "name",
-    "run",
-    "started_unix_s",
-    "per_second",
-    "value",
-    "unit",
-    "low",
-    "high",
-    "rounds",
-    "cpu_percent",
-    "marks",
-    "reason",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "finding",
-    "changed",
-    "interrupted",
-];
-
 /// Returns a row per run, in CSV (RFC 4180). A field is empty if it is `n.m.`, or if it compares with an earlier run
 /// and there is none.
 pub fn csv(history: &History) -> String {
-    let mut text = COLUMNS.join(",") + "\n";
-    let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
-    for past in &history.series {
-        for time in &past.runs {
-            let (rate, step) = (time.rate.as_ref(), time.step);
-            let marks: Vec<&str> = time.marks.iter().map(|mark| mark.name()).collect();
-            let fields = [
-                field(&past.preset),
-                field(&past.program),
-                field(&past.phase),
-                field(&past.target),
-                field(&past.name),
-                field(&time.run),
-                time.started_unix_s.to_string(),
-                number(rate.map(|rate| rate.per_second)),
-                number(rate.map(|rate| rate.value)),
-                field(rate.map_or("", |rate| &rate.unit)),
-                number(rate.and_then(|rate| rate.low)),
-                number(rate.and_then(|rate| rate.high)),
-                rate.map_or_else(String::new, |rate| rate.rounds.to_string()),
-                number(time.cpu),
-                marks.join(" "),
-                field(time.reason.as_deref().unwrap_or_default()),
-                number(step.and_then(|step| step.ratio)),
-                number(step.and_then(|step| step.low)),
-                number(step.and_then(|step| step.high)),
-                step.map_or("", |step| finding(step.finding)).to_owned(),
-                field(&changes(time)),
-                time.interrupted.to_string(),
-            ];
-            text += &(fields.join(",") + "\n");
-        }
-    }
-    text
+    let rows = history.series.iter().flat_map(|past| past.runs.iter().map(move |time| (time, past)));
+    csv::table(
+        rows,
+        &[
+            ("preset", |(_, past)| field(&past.preset)),
+            ("program", |(_, past)| field(&past.program)),
+            ("phase", |(_, past)| field(&past.phase)),
+            ("target", |(_, past)| field(&past.target)),
+            ("name", |(_, past)| field(&past.name)),
+            ("run", |(time, _)| field(&time.run)),
+            ("started_unix_s", |(time, _)| time.started_unix_s.to_string()),
+            ("per_second", |(time, _)| number(time.rate.as_ref().map(|rate| rate.per_second))),
+            ("value", |(time, _)| number(time.rate.as_ref().map(|rate| rate.value))),
+            ("unit", |(time, _)| field(time.rate.as_ref().map_or("", |rate| &rate.unit))),
+            ("low", |(time, _)| number(time.rate.as_ref().and_then(|rate| rate.low))),
+            ("high", |(time, _)| number(time.rate.as_ref().and_then(|rate| rate.high))),
+            ("rounds", |(time, _)| number(time.rate.as_ref().map(|rate| rate.rounds))),
+            ("cpu_percent", |(time, _)| number(time.cpu)),
+            ("marks", |(time, _)| csv::marks(time.marks.iter().copied())),
+            ("reason", |(time, _)| field(time.reason.as_deref().unwrap_or_default())),
+            ("ratio", |(time, _)| number(time.step.and_then(|step| step.ratio))),
+            ("ratio_low", |(time, _)| number(time.step.and_then(|step| step.low))),
+            ("ratio_high", |(time, _)| number(time.step.and_then(|step| step.high))),
+            ("finding", |(time, _)| time.step.map_or("", |step| finding(step.finding)).to_owned()),
+            ("changed", |(time, _)| field(&changes(time))),
+            ("interrupted", |(time, _)| time.interrupted.to_string()),
+        ],
+    )
 }
 
 /// Returns a name for each test of the history, built from the parts that differ: program, target, or both.
@@ -130,48 +94,44 @@ pub(crate) fn page_grid(past: &Past) -> Grid {
     grid_of(past, [0, 2, 3, 6, 7, 4, 1, 8])
 }
 
-/// Returns the table with the columns at these indexes.
+/// Returns the table with the columns at these indexes. A row is a run, and the highest rate of the test.
 fn grid_of<const N: usize>(past: &Past, places: [usize; N]) -> Grid {
-    let columns = [
-        Column::words("run"),
-        Column::words("began (UTC)").left_out(0),
-        Column::figures("rate"),
-        Column::figures("±95 %").left_out(1),
-        Column::figures("CPU").left_out(3),
-        Column::words("trend").left_out(4),
-        Column::words("since the run before"),
-        Column::words("warnings").left_out(2),
-        Column::words("changed"),
+    let columns: [Field<(&Time, f64), Column>; 9] = [
+        (Column::words("run"), |(time, _)| time.run.clone()),
+        (Column::words("began (UTC)").left_out(0), |(time, _)| Civil::from_unix(time.started_unix_s).to_string()),
+        (Column::figures("rate"), |(time, _)| figure_of(time)),
+        (Column::figures("±95 %").left_out(1), |(time, _)| time.rate.as_ref().and_then(half).unwrap_or_default()),
+        (Column::figures("CPU").left_out(3), |(time, _)| time.cpu.map_or_else(String::new, |cpu| format!("{cpu:.0}%"))),
+        (Column::words("trend").left_out(4), |(time, highest)| bar(time, *highest)),
+        (Column::words("since the run before"), |(time, _)| time.step.as_ref().map_or_else(String::new, step)),
+        (Column::words("warnings").left_out(2), |(time, _)| csv::marks(warnings(time))),
+        (Column::words("changed"), |(time, _)| noted(time)),
     ];
-    let mut grid = Grid::new(places.map(|place| columns[place].clone()).into());
     let highest = past.runs.iter().filter_map(per_second).fold(0.0, f64::max);
-    for time in &past.runs {
-        let row = row(time, highest);
-        grid.row(places.map(|place| row[place].clone()));
-    }
-    grid
+    let rows = past.runs.iter().map(|time| (time, highest));
+    Grid::filled(&places.map(|place| columns[place].clone()), rows)
 }
 
-fn row(time: &Time, highest: f64) -> [String; 9] {
-    let bar = per_second(time).map(|rate| "#".repeat((BAR * rate / highest).round() as usize));
-    let marks: Vec<&str> =
-        time.marks.iter().filter(|mark| **mark != MarkCode::Nested).map(|mark| mark.name()).collect();
-    let star = if marks.is_empty() { "" } else { "*" };
-    [
-        time.run.clone(),
-        Civil::from_unix(time.started_unix_s).to_string(),
-        time.rate.as_ref().map_or_else(|| "n.m.".to_owned(), |rate| numbers::figure(rate) + star),
-        time.rate.as_ref().and_then(half).unwrap_or_default(),
-        time.cpu.map_or_else(String::new, |cpu| format!("{cpu:.0}%")),
-        bar.unwrap_or_default(),
-        time.step.as_ref().map_or_else(String::new, step),
-        marks.join(" "),
-        match (time.interrupted, changes(time)) {
-            (false, changes) => changes,
-            (true, changes) if changes.is_empty() => INTERRUPTED.to_owned(),
-            (true, changes) => format!("{INTERRUPTED}; {changes}"),
-        },
-    ]
+/// The rate of a run, with a star if it is suspect.
+pub(crate) fn figure_of(time: &Time) -> String {
+    rate(time.rate.as_ref()) + if time.rate.is_some() { star(&time.marks) } else { "" }
+}
+
+/// A bar whose length is the rate, as a part of the highest one.
+fn bar(time: &Time, highest: f64) -> String {
+    per_second(time).map_or_else(String::new, |rate| "#".repeat((BAR * rate / highest).round() as usize))
+}
+
+/// The warnings that make a rate suspect.
+fn warnings(time: &Time) -> impl Iterator<Item = MarkCode> {
+    time.marks.iter().copied().filter(|mark| *mark != MarkCode::Nested)
+}
+
+/// The changes before a run, after a note if it was interrupted.
+fn noted(time: &Time) -> String {
+    let interrupted = time.interrupted.then(|| "interrupted".to_owned());
+    let parts = interrupted.into_iter().chain(Some(changes(time)).filter(|changes| !changes.is_empty()));
+    parts.collect::<Vec<String>>().join("; ")
 }
 
 fn per_second(time: &Time) -> Option<f64> {
@@ -205,8 +165,9 @@ pub(crate) fn step(step: &Step) -> String {
 
 /// The changes before a run: `kernel Linux 6.17 -> Linux 6.18; mount options relatime -> noatime`.
 fn changes(time: &Time) -> String {
-    let or = |value: &Option<String>| value.clone().unwrap_or_else(|| "n.m.".to_owned());
-    let change = |change: &Change| format!("{} {} -> {}", change.what, or(&change.then), or(&change.now));
+    let change = |change: &Change| {
+        format!("{} {} -> {}", change.what, or_none(change.then.as_ref()), or_none(change.now.as_ref()))
+    };
     time.environment.iter().map(change).collect::<Vec<String>>().join("; ")
 }
 
