@@ -61,9 +61,7 @@ fn cells(document: &Document) -> String {
         return String::new();
     }
     let rows = Rows::of(document);
-    let mut grid = Grid::new(rows.columns());
-    document.cells.iter().for_each(|cell| grid.row(rows.row(cell)));
-    grid.markdown()
+    Grid::filled(&rows.columns(), rows.rows()).markdown()
 }
 
 /// Returns the text between fences that are longer than any run of backticks in it.

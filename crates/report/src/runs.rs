@@ -2,7 +2,7 @@
 
 use units::Civil;
 
-use crate::grid::{Column, Grid};
+use crate::grid::{Column, Field, Grid};
 use crate::page::Page;
 
 /// A row of the list of runs.
@@ -26,23 +26,17 @@ pub struct Run<'a> {
 
 /// Returns a line per run, in the given order.
 pub fn table<'a>(runs: impl Iterator<Item = Run<'a>>, page: Page) -> String {
-    let columns = ["run", "began (UTC)", "preset", "targets", "results", "state"];
     // Start time and targets identify a run.
-    let rank = |heading| match heading {
-        "results" => Column::words(heading).left_out(2),
-        "preset" => Column::words(heading).left_out(1),
-        _ => Column::words(heading),
-    };
-    let mut grid = Grid::new(columns.into_iter().map(rank).collect());
-    for run in runs {
-        let began = Civil::from_unix(run.started_unix_s).to_string();
-        let cells = if run.measured == run.cells {
-            run.cells.to_string()
-        } else {
-            format!("{} of {}", run.measured, run.cells)
-        };
-        let targets = run.targets.join(" ");
-        grid.row([run.name, &began, run.preset, &targets, &cells, run.state]);
-    }
-    grid.lines(page).join("\n") + "\n"
+    let columns: [Field<Run, Column>; 6] = [
+        (Column::words("run"), |run| run.name.to_owned()),
+        (Column::words("began (UTC)"), |run| Civil::from_unix(run.started_unix_s).to_string()),
+        (Column::words("preset").left_out(1), |run| run.preset.to_owned()),
+        (Column::words("targets"), |run| run.targets.join(" ")),
+        (Column::words("results").left_out(2), |run| match run.measured == run.cells {
+            true => run.cells.to_string(),
+            false => format!("{} of {}", run.measured, run.cells),
+        }),
+        (Column::words("state"), |run| run.state.to_owned()),
+    ];
+    Grid::filled(&columns, runs).lines(page).join("\n") + "\n"
 }

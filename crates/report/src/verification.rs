@@ -4,7 +4,7 @@ use stats::{Kept, PowerCut, Verification};
 use units::Bytes;
 
 use crate::escape::escaped;
-use crate::grid::{Column, Grid};
+use crate::grid::{Column, Field, Grid};
 use crate::page::Page;
 use crate::wrap::wrapped;
 
@@ -87,37 +87,28 @@ fn counted_in_figures(cuts: &[PowerCut]) -> String {
 
 /// Returns a table with a row for each kind of record. `heading` is the heading of the column of kinds.
 pub(crate) fn grid(verification: &Verification, heading: &str) -> Grid {
-    let mut grid = Grid::new(vec![
-        Column::words(heading),
-        Column::figures("acknowledged"),
-        Column::figures("intact"),
-        Column::figures("missing"),
-        Column::figures("torn"),
-        Column::figures("stale"),
-    ]);
-    for Kept { kind, acknowledged, intact, missing, torn, stale } in verification.kinds() {
-        let counts = [acknowledged, intact, missing, torn, stale].map(|count| count.to_string());
-        grid.row([kind].into_iter().chain(counts));
-    }
-    grid
+    let columns: [Field<Kept, Column>; 6] = [
+        (Column::words(heading), |kept| kept.kind.clone()),
+        (Column::figures("acknowledged"), |kept| kept.acknowledged.to_string()),
+        (Column::figures("intact"), |kept| kept.intact.to_string()),
+        (Column::figures("missing"), |kept| kept.missing.to_string()),
+        (Column::figures("torn"), |kept| kept.torn.to_string()),
+        (Column::figures("stale"), |kept| kept.stale.to_string()),
+    ];
+    Grid::filled(&columns, verification.kinds())
 }
 
 /// Returns a table with a row for each power cut that lost records; `None` if none did.
 pub(crate) fn cuts_grid(verification: &Verification) -> Option<Grid> {
-    let mut grid = Grid::new(vec![
-        Column::figures("power cut"),
-        Column::figures("lost"),
-        Column::figures("acknowledged"),
-        Column::words("records"),
-        Column::words("cannot be mounted"),
-    ]);
+    let columns: [Field<&PowerCut, Column>; 5] = [
+        (Column::figures("power cut"), |cut| cut.round.to_string()),
+        (Column::figures("lost"), |cut| cut.lost().to_string()),
+        (Column::figures("acknowledged"), |cut| cut.acknowledged().to_string()),
+        (Column::words("records"), |cut| lost_kinds(cut)),
+        (Column::words("cannot be mounted"), |cut| cut.unmountable.clone().unwrap_or_default()),
+    ];
     let bad: Vec<&PowerCut> = verification.cuts.iter().filter(|cut| cut.lost() > 0).collect();
-    for cut in &bad {
-        let counts = [u64::from(cut.round), cut.lost(), cut.acknowledged()].map(|count| count.to_string());
-        let unmountable = cut.unmountable.clone().unwrap_or_default();
-        grid.row(counts.into_iter().chain([lost_kinds(cut), unmountable]));
-    }
-    (!bad.is_empty()).then_some(grid)
+    (!bad.is_empty()).then(|| Grid::filled(&columns, bad))
 }
 
 /// Returns the table of kinds of records and the conclusions, as plain text.

@@ -7,40 +7,37 @@ use stats::{Cell, Document, MarkCode, Provenance};
 
 use super::parts::{Place, side, wide};
 use crate::glossary::{Entry, Topic};
+use crate::grid::{Column, Field, texts};
 use crate::header;
-use crate::layouts::rows::{Rows, groups, state};
-
-/// A row of the table: the cell, and the texts of all columns.
-type Row<'a> = (&'a Cell, Vec<String>);
+use crate::layouts::rows::{Row, Rows, groups, state};
 
 /// Returns a row for each cell, in the order and with the words of the terminal table, followed by its warnings. The
 /// rate is the first column, so that a phone shows it. A name is printed once for all targets of a test.
 pub fn table(document: &Document, place: Place) -> Markup {
     let rows = Rows::of(document);
     let columns = rows.columns();
-    let mut bodies: Vec<(String, Vec<Row>)> = Vec::new();
-    for (title, cells) in groups(&document.cells) {
-        bodies.push((title, cells.into_iter().map(|cell| (cell, row(&rows, cell))).collect()));
-    }
+    let bodies: Vec<(String, Vec<Texts>)> = groups(&document.cells)
+        .into_iter()
+        .map(|(title, cells)| (title, cells.into_iter().map(|cell| (cell, row(&rows, &columns, cell))).collect()))
+        .collect();
     let says_anything =
         |column: usize| bodies.iter().flat_map(|(_, rows)| rows).any(|(_, row)| !row[column].is_empty());
-    let is_late = |column: usize| columns[column].heading() == "state";
-    let is_early = |column: usize| column == 0 || ["target", "rate", "±95 %"].contains(&columns[column].heading());
+    let heading_of = |column: usize| columns[column].0.heading();
+    let is_early = |column: usize| column == 0 || ["target", "rate", "±95 %"].contains(&heading_of(column));
     let mut shown: Vec<usize> = (0..columns.len()).filter(|&column| column == 0 || says_anything(column)).collect();
-    shown.sort_by_key(|&column| (!is_early(column), !is_late(column)));
-    let rate = columns.iter().position(|column| column.heading() == "rate");
+    shown.sort_by_key(|&column| !is_early(column));
     let has_marks = document.cells.iter().any(|cell| !cell.marks.is_empty());
     let all = shown.len() + usize::from(has_marks);
-    let line = |(cell, row): &Row, others: &[Row]| {
+    let line = |(cell, row): &Texts, others: &[Texts]| {
         html! {
             @for &column in &shown {
-                @let (text, class) = (&row[column], side(columns[column].is_right()));
+                @let (text, class) = (&row[column], side(columns[column].0.is_right()));
                 @if column == 0 {
                     @if let Some(rows) = named(row, others) {
                         th scope="row" rowspan=[(rows > 1).then_some(rows)] { (text) }
                     }
                 }
-                @else if Some(column) == rate {
+                @else if heading_of(column) == "rate" {
                     td class=[class] { (text.trim_end_matches('*')) (star(cell, place)) }
                 }
                 @else { td class=[class] { (text) } }
@@ -59,7 +56,7 @@ pub fn table(document: &Document, place: Place) -> Markup {
             thead {
                 tr {
                     @for &column in &shown {
-                        th scope="col" class=[side(columns[column].is_right())] { (heading(columns[column].heading())) }
+                        th scope="col" class=[side(columns[column].0.is_right())] { (heading(heading_of(column))) }
                     }
                     @if has_marks { th scope="col" { "marks" } }
                 }
@@ -78,6 +75,9 @@ pub fn table(document: &Document, place: Place) -> Markup {
     html! { div id=(place.id("figures")) { (wide("All figures", inside)) } }
 }
 
+/// The texts of a cell, one for each column of the table.
+type Texts<'a> = (&'a Cell, Vec<String>);
+
 /// Returns the heading of a column. The column of names, which has no heading on a terminal, gets one for screen
 /// readers.
 fn heading(heading: &str) -> String {
@@ -85,18 +85,18 @@ fn heading(heading: &str) -> String {
 }
 
 /// Returns the number of rows, from this one on, that have the same name. `None` if the name was already printed above.
-fn named(row: &[String], from_here: &[Row]) -> Option<usize> {
+fn named(row: &[String], from_here: &[Texts]) -> Option<usize> {
     let same = from_here.iter().take_while(|(_, other)| other[0] == row[0]).count();
     (same > 0).then_some(same)
 }
 
 /// Returns the texts of a cell. A published result is named with its publication.
-fn row(rows: &Rows, cell: &Cell) -> Vec<String> {
+fn row<'a>(rows: &Rows<'a>, columns: &[Field<Row<'a>, Column>], cell: &'a Cell) -> Vec<String> {
     let mut row = rows.row(cell);
     if cell.provenance == Provenance::Published {
-        row[0] += &format!(", published in {}", cell.target);
+        row.name += &format!(", published in {}", cell.target);
     }
-    row
+    texts(columns, &row).collect()
 }
 
 /// Returns a star that links to the first reason why the figure is suspect.

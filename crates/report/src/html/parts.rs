@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use crate::chart::{Chart, Subject};
-use crate::grid::{Grid, Line};
+use crate::grid::{Column, Grid, Line};
 
 /// The position of a section in the page.
 #[derive(Clone, Copy)]
@@ -50,20 +50,16 @@ pub fn side(is_right: bool) -> Option<&'static str> {
 /// Returns a table with the columns of the terminal table. The first column names the row.
 pub fn table(label: &str, grid: &Grid) -> Markup {
     let (columns, lines) = grid.contents();
-    let rights: Vec<bool> = columns.iter().map(|column| column.is_right()).collect();
-    let cells = |row: &[String]| {
-        html! {
-            @for (place, (text, is_right)) in row.iter().zip(&rights).enumerate() {
-                @if place == 0 { th scope="row" class=[side(*is_right)] { (text) } }
-                @else { td class=[side(*is_right)] { (text) } }
-            }
-        }
-    };
-    let inside = html! {
-        table {
+    wide(label, rows(None, &columns, &lines))
+}
+
+/// Returns the rows of a table under their columns, whether a column has any text or not.
+pub fn rows(class: Option<&str>, columns: &[&Column], lines: &[Line]) -> Markup {
+    html! {
+        table class=[class] {
             thead {
                 tr {
-                    @for column in &columns {
+                    @for column in columns {
                         th scope="col" class=[side(column.is_right())] {
                             @if column.heading().is_empty() { "program" } @else { (column.heading()) }
                         }
@@ -71,9 +67,15 @@ pub fn table(label: &str, grid: &Grid) -> Markup {
                 }
             }
             tbody {
-                @for line in &lines {
+                @for line in lines {
                     @match line {
-                        Line::Row(row) => tr { (cells(row)) },
+                        Line::Row(row) => tr {
+                            @for (place, (text, column)) in row.iter().zip(columns).enumerate() {
+                                @let class = side(column.is_right());
+                                @if place == 0 { th scope="row" class=[class] { (text) } }
+                                @else { td class=[class] { (text) } }
+                            }
+                        },
                         Line::Title(title) => tr class="group" {
                             th colspan=(columns.len()) scope="colgroup" { (title) }
                         },
@@ -81,8 +83,7 @@ pub fn table(label: &str, grid: &Grid) -> Markup {
                 }
             }
         }
-    };
-    wide(label, inside)
+    }
 }
 
 /// Returns the charts of a subject. Small charts are side by side if there is room.

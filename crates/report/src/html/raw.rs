@@ -1,13 +1,15 @@
 //! The raw data behind all figures: the rounds as a table, and the documents for other programs.
 
 use maud::{Markup, PreEscaped, html};
-use stats::Cell;
 use stats::digits::{plain, significant};
 use stats::figures::summary::rate_of;
+use stats::{Cell, Document, Rate, Round};
 use units::whole;
 
-use super::parts::wide;
+use super::parts::{rows, wide};
 use super::{Detail, Other, Run};
+use crate::csv::number;
+use crate::grid::{Column, Field, Line, texts};
 use crate::names::CellNames;
 use crate::shell;
 
@@ -23,61 +25,16 @@ pub fn rounds(run: &Run, has_rates: bool) -> Markup {
             }
         };
     }
-    let names = CellNames::of(&document.cells);
-    let several = document.run.targets.len() > 1;
     let most = document.cells.iter().map(|cell| cell.rounds.len()).max().unwrap_or(0);
-    let cells = html! {
-        table class="raw" {
-            thead {
-                tr {
-                    th scope="col" { "program" }
-                    @if several { th scope="col" { "target" } }
-                    @for heading in HEADINGS { th scope="col" class="n" { (heading) } }
-                }
-            }
-            tbody {
-                @for cell in &document.cells {
-                    tr {
-                        th scope="row" { (names.name(cell)) }
-                        @if several { td { (cell.target) } }
-                        @for figure in figures(cell) { td class="n" { (figure) } }
-                    }
-                }
-            }
-        }
-    };
-    let rounds = html! {
-        table class="raw" {
-            thead {
-                tr {
-                    th scope="col" { "program" }
-                    @if several { th scope="col" { "target" } }
-                    th scope="col" { "a second" }
-                    @for round in 1..=most { th scope="col" class="n" { (round) } }
-                }
-            }
-            tbody {
-                @for cell in &document.cells {
-                    tr {
-                        th scope="row" { (names.name(cell)) }
-                        @if several { td { (cell.target) } }
-                        @let rate = cell.rate.as_ref();
-                        td { (rate.map_or("n.m.", |rate| rate.unit.as_str())) }
-                        @for round in &cell.rounds {
-                            @let value = rate.and_then(|rate| {
-                                let of_round = rate_of(cell, round, rate.base)?;
-                                Some(significant(of_round * rate.value / rate.per_second, 4))
-                            });
-                            td class="n" {
-                                @let value = value.unwrap_or_default();
-                                @if round.discarded { "(" (value) ")" } @else { (value) }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    };
+    let numbers = (1..=most).map(|round| Column::figures(round.to_string()));
+    let rates = [Column::words("a second")].into_iter().chain(numbers).collect();
+    let rates = table(document, rates, |cell| {
+        let unit = cell.rate.as_ref().map_or("n.m.", |rate| &rate.unit).to_owned();
+        [unit].into_iter().chain(cell.rounds.iter().map(|round| rate_in(cell, round))).collect()
+    });
+    let figures = figures();
+    let headings = figures.iter().map(|(heading, _)| Column::figures(*heading)).collect();
+    let cells = table(document, headings, |cell| texts(&figures, cell).collect());
     html! {
         details class="screen" {
             summary { @if has_rates { "Raw cells, and the rate of each round" } @else { "Raw cells" } }
@@ -87,7 +44,7 @@ pub fn rounds(run: &Run, has_rates: bool) -> Markup {
                 @if has_rates { " Of the rounds those in parentheses were discarded." }
             }
             (wide("Raw cells", cells))
-            @if has_rates { (wide("The rate of each round", rounds)) }
+            @if has_rates { (wide("The rate of each round", rates)) }
         }
     }
 }
@@ -96,51 +53,52 @@ pub fn rounds(run: &Run, has_rates: bool) -> Markup {
 /// within a second, and the page is not much larger than with the figures alone. A choice.
 const MOST_RAW: usize = 1000;
 
-/// The columns of the table of raw cells.
-const HEADINGS: [&str; 17] = [
-    "per second",
-    "low",
-    "high",
-    "rounds",
-    "CPU %",
-    "kernel %",
-    "machine %",
-    "p50",
-    "p90",
-    "p99",
-    "p99.9",
-    "max",
-    "bytes",
-    "read",
-    "written",
-    "flushes",
-    "effect",
-];
+/// Returns a table with a row for each cell: its name, its target if there are several, and these columns.
+fn table(document: &Document, columns: Vec<Column>, texts: impl Fn(&Cell) -> Vec<String>) -> Markup {
+    let names = CellNames::of(&document.cells);
+    let has_targets = document.run.targets.len() > 1;
+    let leading = [Column::words("")].into_iter().chain(has_targets.then(|| Column::words("target")));
+    let columns: Vec<Column> = leading.chain(columns).collect();
+    let line = |cell: &Cell| {
+        let leading = [names.name(cell)].into_iter().chain(has_targets.then(|| cell.target.clone()));
+        Line::Row(leading.chain(texts(cell)).collect())
+    };
+    let lines: Vec<Line> = document.cells.iter().map(line).collect();
+    rows(Some("raw"), &columns.iter().collect::<Vec<_>>(), &lines)
+}
 
-/// Returns the figures in the order of the headings; empty if they are not measured.
-fn figures(cell: &Cell) -> [String; 17] {
-    let figure = |value: Option<f64>| value.map_or_else(String::new, |value| plain(value, 6, 6));
-    let count = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
-    let (rate, cpu, latency, io) = (cell.rate.as_ref(), cell.cpu_percent, cell.latency_ns, cell.io);
+/// Returns the rate of a round in the unit of the cell's rate, in parentheses if the round was discarded.
+fn rate_in(cell: &Cell, round: &Round) -> String {
+    let of_unit = |rate: &Rate| Some(rate_of(cell, round, rate.base)? * rate.value / rate.per_second);
+    let value = cell.rate.as_ref().and_then(of_unit).map_or_else(String::new, |value| significant(value, 4));
+    if round.discarded { format!("({value})") } else { value }
+}
+
+/// Returns the columns of the table of raw cells; a text is empty if it is not measured.
+fn figures() -> [Field<Cell>; 17] {
     [
-        figure(rate.map(|rate| rate.per_second)),
-        figure(rate.and_then(|rate| rate.low)),
-        figure(rate.and_then(|rate| rate.high)),
-        cell.kept().count().to_string(),
-        figure(cpu.map(|cpu| cpu.process)),
-        figure(cpu.and_then(|cpu| cpu.kernel_workers)),
-        figure(cpu.and_then(|cpu| cpu.machine)),
-        count(latency.map(|latency| latency.p50)),
-        count(latency.and_then(|latency| latency.p90)),
-        count(latency.and_then(|latency| latency.p99)),
-        count(latency.and_then(|latency| latency.p999)),
-        count(latency.map(|latency| latency.max)),
-        count(io.and_then(|io| io.program_bytes)),
-        count(io.map(|io| io.device_read)),
-        count(io.map(|io| io.device_written)),
-        count(io.map(|io| io.flushes)),
-        cell.effect.clone().unwrap_or_default(),
+        ("per second", |cell| figure(cell.rate.as_ref().map(|rate| rate.per_second))),
+        ("low", |cell| figure(cell.rate.as_ref().and_then(|rate| rate.low))),
+        ("high", |cell| figure(cell.rate.as_ref().and_then(|rate| rate.high))),
+        ("rounds", |cell| cell.kept().count().to_string()),
+        ("CPU %", |cell| figure(cell.cpu_percent.map(|cpu| cpu.process))),
+        ("kernel %", |cell| figure(cell.cpu_percent.and_then(|cpu| cpu.kernel_workers))),
+        ("machine %", |cell| figure(cell.cpu_percent.and_then(|cpu| cpu.machine))),
+        ("p50", |cell| number(cell.latency_ns.map(|latency| latency.p50))),
+        ("p90", |cell| number(cell.latency_ns.and_then(|latency| latency.p90))),
+        ("p99", |cell| number(cell.latency_ns.and_then(|latency| latency.p99))),
+        ("p99.9", |cell| number(cell.latency_ns.and_then(|latency| latency.p999))),
+        ("max", |cell| number(cell.latency_ns.map(|latency| latency.max))),
+        ("bytes", |cell| number(cell.io.and_then(|io| io.program_bytes))),
+        ("read", |cell| number(cell.io.map(|io| io.device_read))),
+        ("written", |cell| number(cell.io.map(|io| io.device_written))),
+        ("flushes", |cell| number(cell.io.map(|io| io.flushes))),
+        ("effect", |cell| cell.effect.clone().unwrap_or_default()),
     ]
+}
+
+fn figure(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| plain(value, 6, 6))
 }
 
 /// Returns every document as JSON, for programs that extract it, with a button that saves it.

@@ -6,7 +6,7 @@ use stats::figures::execution::Execution;
 use stats::{Cell, Document, Provenance};
 use units::whole;
 
-use crate::grid::{Column, Grid};
+use crate::grid::{Column, Field, Grid};
 use crate::page::Page;
 use crate::wrap::wrapped;
 
@@ -33,17 +33,17 @@ pub fn table(document: &Document, page: Page) -> String {
 
 /// Table 13-1: the book's four columns.
 fn copy_block(cells: &[&Cell], sync: &str, page: Page) -> Option<String> {
-    let mut grid = grid_of(["BUF_SIZE", "Elapsed", "Total CPU", "User CPU", "System CPU"].into_iter());
-    for cell in cells {
-        let execution = Execution::of(cell);
-        grid.row([
-            buffer(cell)?.to_string(),
-            elapsed(cell),
-            figure(cell, execution.as_ref().and_then(|execution| execution.cpu_s)),
-            split(cell, execution.as_ref().and_then(|execution| execution.user_s)),
-            split(cell, execution.as_ref().and_then(|execution| execution.system_s)),
-        ]);
-    }
+    let columns: [Field<(&Cell, u64, Option<Execution>), Column>; 5] = [
+        (Column::figures("BUF_SIZE"), |(_, size, _)| size.to_string()),
+        (Column::figures("Elapsed"), |(cell, ..)| elapsed(cell)),
+        (Column::figures("Total CPU"), |(cell, _, times)| figure(cell, times.as_ref().and_then(|times| times.cpu_s))),
+        (Column::figures("User CPU"), |(cell, _, times)| split(cell, times.as_ref().and_then(|times| times.user_s))),
+        (Column::figures("System CPU"), |(cell, _, times)| {
+            split(cell, times.as_ref().and_then(|times| times.system_s))
+        }),
+    ];
+    let rows: Option<Vec<_>> = cells.iter().map(|cell| Some((*cell, buffer(cell)?, Execution::of(cell)))).collect();
+    let grid = Grid::filled(&columns, rows?);
     Some(titled("copy", Some(sync), cells, "13-1", &grid, page))
 }
 
@@ -51,7 +51,8 @@ fn copy_block(cells: &[&Cell], sync: &str, page: Page) -> Option<String> {
 fn write_block(cells: &[&Cell], page: Page) -> Option<String> {
     let syncs = syncs(cells);
     let heads = syncs.iter().flat_map(|sync| [format!("{sync}: Elapsed"), "Total CPU".to_owned()]);
-    let mut grid = grid_of(["BUF_SIZE".to_owned()].into_iter().chain(heads));
+    let heads = ["BUF_SIZE".to_owned()].into_iter().chain(heads);
+    let mut grid = Grid::new(heads.map(Column::figures).collect());
     let mut buffers: Vec<u64> = cells.iter().filter_map(|cell| buffer(cell)).collect();
     buffers.sort_unstable();
     buffers.dedup();
@@ -84,10 +85,6 @@ fn titled(what: &str, sync: Option<&str>, cells: &[&Cell], number: &str, grid: &
         }
     };
     wrapped(&format!("{title}\n"), page) + &grid.lines(page).join("\n") + "\n"
-}
-
-fn grid_of(heads: impl Iterator<Item = impl Into<String>>) -> Grid {
-    Grid::new(heads.map(Column::figures).collect())
 }
 
 fn buffer(cell: &Cell) -> Option<u64> {

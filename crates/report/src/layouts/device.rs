@@ -6,28 +6,20 @@ use stats::inference::steady;
 use stats::{Cell, Conditioned, Document, Round, Steadiness};
 use units::{Bytes, Nanos};
 
-use crate::grid::{Column, Grid};
-use crate::layouts::rows::Rows;
+use crate::grid::{Column, Field, Grid};
+use crate::layouts::rows::{Row, Rows};
 use crate::page::Page;
 use crate::words::unit;
 
-/// The heading after which the columns `fresh` and `steady` are inserted: the rate.
-const RATE: &str = "rate";
-
-/// A row per cell, in the order of the run.
+/// A row per cell, in the order of the run. Next to the rate are the columns `fresh` and `steady`.
 pub fn table(document: &Document, page: Page) -> String {
-    let leading = if document.run.targets.len() > 1 { 2 } else { 1 };
     let rows = Rows::of(document);
     let mut columns = rows.columns();
-    let at = 1 + columns.iter().position(|column| column.heading() == RATE).unwrap_or(columns.len() - 1);
-    columns.splice(at..at, [Column::figures("fresh"), Column::words("steady")]);
-    let mut grid = Grid::new(columns).leading(leading);
-    for cell in &document.cells {
-        let mut row = rows.row(cell);
-        row.splice(at..at, [fresh(cell), settled(cell)]);
-        grid.row(row);
-    }
-    grid.lines(page).join("\n") + "\n"
+    let at = columns.iter().position(|(column, _)| column.heading() == "rate").map_or(columns.len(), |rate| rate + 1);
+    let steadiness: [Field<Row, Column>; 2] =
+        [(Column::figures("fresh"), |row| fresh(row.cell)), (Column::words("steady"), |row| settled(row.cell))];
+    columns.splice(at..at, steadiness);
+    Grid::filled(&columns, rows.rows()).leading(rows.leading()).lines(page).join("\n") + "\n"
 }
 
 /// Returns the rate of the first round, in the unit of the cell's rate.

@@ -6,8 +6,8 @@ use stats::figures::summary::{median, round_rate};
 use stats::{Cell, ClockKind, Document, Provenance, Rate};
 use units::Bytes;
 
-use crate::grid::{Column, Grid};
-use crate::numbers::supported;
+use crate::grid::{Column, Field, Grid};
+use crate::layouts::rows::rate;
 use crate::page::Page;
 use crate::words::unit;
 use crate::wrap::wrapped;
@@ -16,39 +16,32 @@ use crate::wrap::wrapped;
 pub fn table(document: &Document, page: Page) -> String {
     let (published, ours): (Vec<&Cell>, Vec<&Cell>) =
         document.cells.iter().partition(|cell| cell.provenance == Provenance::Published);
-    let figures = ["rate", "±95 %", "before sync", "CPU", "published"].map(Column::figures);
-    let mut grid = Grid::new([Column::words("")].into_iter().chain(figures).collect());
-    let several = document.run.targets.len() > 1;
-    for cell in ours {
-        let mut name = name(cell);
-        if several {
-            name = format!("{}: {name}", cell.target);
-        }
-        grid.row([name, rate(cell), interval(cell), returned(cell), cpu(cell), beside(cell, &published)]);
-    }
+    let columns: [Field<(&Cell, &Document), Column>; 6] = [
+        (Column::words(""), |(cell, document)| name(cell, document)),
+        (Column::figures("rate"), |(cell, _)| rate(cell)),
+        (Column::figures("±95 %"), |(cell, _)| interval(cell)),
+        (Column::figures("before sync"), |(cell, _)| returned(cell)),
+        (Column::figures("CPU"), |(cell, _)| cpu(cell)),
+        (Column::figures("published"), |(cell, document)| published_rate(cell, &document.cells)),
+    ];
+    let grid = Grid::filled(&columns, ours.into_iter().map(|cell| (cell, document)));
     let mut sources: Vec<&str> = published.iter().map(|cell| cell.target.as_str()).collect();
     sources.dedup();
     let sources = format!("published: {}, in our units; MB is 2^20 bytes\n", sources.join(", "));
     grid.lines(page).join("\n") + "\n" + &wrapped(&sources, page)
 }
 
-/// Program, phase and size: `smallfb creat, 10000 of 1 KiB`.
-fn name(cell: &Cell) -> String {
+/// Program, phase and size: `smallfb creat, 10000 of 1 KiB`; after the target if there are several.
+fn name(cell: &Cell, document: &Document) -> String {
     let bytes = |parameter: &str| cell.number(parameter).map(|bytes| Bytes(bytes).to_string()).unwrap_or_default();
     let count = |parameter: &str| cell.number(parameter).unwrap_or(0);
-    match cell.program.as_str() {
+    let name = match cell.program.as_str() {
         "bw -b" => format!("bw -b, {}", bytes("amount")),
         "bw -l" => format!("bw -l, {} of {}", count("amount"), bytes("buffer_bytes")),
         "smallfb" => format!("smallfb {}, {} of {}", cell.phase, count("files"), bytes("file_bytes")),
         program => format!("{program} {}, {}", cell.phase, bytes("file_bytes")),
-    }
-}
-
-fn rate(cell: &Cell) -> String {
-    let star = if cell.is_suspect() { "*" } else { "" };
-    cell.rate
-        .as_ref()
-        .map_or_else(|| "n.m.".to_owned(), |rate| format!("{} {}{star}", supported(rate), unit(&rate.unit)))
+    };
+    if document.run.targets.len() > 1 { format!("{}: {name}", cell.target) } else { name }
 }
 
 fn interval(cell: &Cell) -> String {
@@ -76,8 +69,10 @@ fn cpu(cell: &Cell) -> String {
 
 /// Returns the published rate of the phase, in the cell's unit if the cell has a rate. Several figures become the
 /// median and the range.
-fn beside(cell: &Cell, published: &[&Cell]) -> String {
-    let same = published.iter().filter(|other| (&other.program, &other.phase) == (&cell.program, &cell.phase));
+fn published_rate(cell: &Cell, all: &[Cell]) -> String {
+    let same = all.iter().filter(|other| {
+        other.provenance == Provenance::Published && (&other.program, &other.phase) == (&cell.program, &cell.phase)
+    });
     let rates: Vec<&Rate> = same.filter_map(|other| other.rate.as_ref()).collect();
     let in_unit = |rate: &&Rate| match &cell.rate {
         Some(ours) if ours.per_second > 0.0 => rate.per_second * ours.value / ours.per_second,

@@ -6,7 +6,7 @@ use stats::{Cell, ClockKind, Document, LatencyKind, ParameterValue, Rate};
 use units::whole;
 use units::{Bytes, Nanos};
 
-use crate::grid::{Column, Grid};
+use crate::grid::{Column, Field, Grid, texts};
 use crate::names::{CellNames, different, grouped};
 use crate::numbers::{RUNS, figure, supported_digits, time_each};
 use crate::page::Page;
@@ -14,12 +14,21 @@ use crate::words;
 
 pub(crate) use crate::words::condition as state;
 
-/// The plain table of a document: its columns, and the texts of its rows. Built once for all rows, because a name
-/// depends on all results.
+/// The plain table of a document. Built once for all rows, because a name depends on all results.
 pub struct Rows<'a> {
     document: &'a Document,
     names: CellNames<'a>,
     times: Option<LatencyKind>,
+}
+
+/// A row of the plain table.
+pub struct Row<'a> {
+    /// The result.
+    pub cell: &'a Cell,
+    /// Its name in the first column.
+    pub name: String,
+    /// True if the table has two kinds of latency.
+    is_mixed: bool,
 }
 
 impl<'a> Rows<'a> {
@@ -29,42 +38,46 @@ impl<'a> Rows<'a> {
     }
 
     /// Returns the columns. A narrow page keeps the condition and the interval of a rate longer than its cost.
-    pub fn columns(&self) -> Vec<Column> {
-        let mut columns = vec![Column::words("")];
-        if self.document.run.targets.len() > 1 {
-            columns.push(Column::words("target"));
+    pub fn columns(&self) -> Vec<Field<Row<'a>, Column>> {
+        let latency = self.times.map_or("latency\np50/p99", words::latency);
+        let mut columns: Vec<Field<Row, Column>> = vec![
+            (Column::words(""), |row| row.name.clone()),
+            (Column::words("target"), |row| row.cell.target.clone()),
+            (Column::words("condition"), |row| state(row.cell).to_owned()),
+            (Column::figures("rate"), |row| rate(row.cell)),
+            (Column::figures("±95 %").left_out(0), |row| interval(row.cell)),
+            (Column::figures("CPU +\nkthreads").left_out(1), |row| cpu(row.cell)),
+            (Column::figures(latency).left_out(3), |row| latencies(row.cell, row.is_mixed)),
+            (Column::words("bottleneck").left_out(2), |row| limit(row.cell)),
+            (Column::figures("before\nsync").left_out(4), |row| calls(row.cell)),
+        ];
+        if self.leading() == 1 {
+            columns.remove(1);
         }
-        columns.extend([
-            Column::words("condition"),
-            Column::figures("rate"),
-            Column::figures("±95 %").left_out(0),
-            Column::figures("CPU +\nkthreads").left_out(1),
-            Column::figures(self.times.map_or("latency\np50/p99", words::latency)).left_out(3),
-            Column::words("bottleneck").left_out(2),
-            Column::figures("before\nsync").left_out(4),
-        ]);
         columns
     }
 
-    /// Returns the texts of a cell, one for each column.
-    pub fn row(&self, cell: &Cell) -> Vec<String> {
-        let mut row = vec![self.names.name(cell)];
-        if self.document.run.targets.len() > 1 {
-            row.push(cell.target.clone());
-        }
-        let latencies = latencies(cell, self.times.is_none());
-        let figures = [rate(cell), interval(cell), cpu(cell), latencies, limit(cell), calls(cell)];
-        row.push(state(cell).to_owned());
-        row.extend(figures);
-        row
+    /// Returns the number of columns that name a row: with several targets, the target is one of them.
+    pub fn leading(&self) -> usize {
+        if self.document.run.targets.len() > 1 { 2 } else { 1 }
+    }
+
+    /// Returns the row of a cell.
+    pub fn row(&self, cell: &'a Cell) -> Row<'a> {
+        Row { cell, name: self.names.name(cell), is_mixed: self.times.is_none() }
+    }
+
+    /// Returns the row of each cell, in the order of the run.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'a>> {
+        self.document.cells.iter().map(|cell| self.row(cell))
     }
 }
 
 /// Returns a row per cell, under a title per question, in the order of the run. Targets of the same test are adjacent.
 pub fn table(document: &Document, page: Page) -> String {
     let rows = Rows::of(document);
-    let leading = if document.run.targets.len() > 1 { 2 } else { 1 };
-    let mut grid = Grid::new(rows.columns()).leading(leading);
+    let columns = rows.columns();
+    let mut grid = Grid::filled(&columns, []).leading(rows.leading());
     let questions = questions(&document.cells);
     for (question, cells) in &questions {
         if questions.len() > 1 {
@@ -74,12 +87,12 @@ pub fn table(document: &Document, page: Page) -> String {
         for cell in cells {
             let mut row = rows.row(cell);
             // The name is printed once for all targets of a test.
-            if row[0] == before {
-                row[0].clear();
+            if row.name == before {
+                row.name.clear();
             } else {
-                before.clone_from(&row[0]);
+                before.clone_from(&row.name);
             }
-            grid.row(row);
+            grid.row(texts(&columns, &row));
         }
     }
     grid.lines(page).join("\n") + "\n"
