@@ -31,9 +31,12 @@ pub fn table(document: &Document, page: Page) -> String {
     blocks.collect::<Vec<String>>().join("\n")
 }
 
+/// A row of table 13-1: a result, its buffer size, and its times.
+type Copied<'a> = (&'a Cell, u64, Option<Execution>);
+
 /// Table 13-1: the book's four columns.
 fn copy_block(cells: &[&Cell], sync: &str, page: Page) -> Option<String> {
-    let columns: [Field<(&Cell, u64, Option<Execution>), Column>; 5] = [
+    let columns: [Field<Copied, Column>; 5] = [
         (Column::figures("BUF_SIZE"), |(_, size, _)| size.to_string()),
         (Column::figures("Elapsed"), |(cell, ..)| elapsed(cell)),
         (Column::figures("Total CPU"), |(cell, _, times)| figure(cell, times.as_ref().and_then(|times| times.cpu_s))),
@@ -42,7 +45,8 @@ fn copy_block(cells: &[&Cell], sync: &str, page: Page) -> Option<String> {
             split(cell, times.as_ref().and_then(|times| times.system_s))
         }),
     ];
-    let rows: Option<Vec<_>> = cells.iter().map(|cell| Some((*cell, buffer(cell)?, Execution::of(cell)))).collect();
+    let rows: Option<Vec<Copied>> =
+        cells.iter().map(|cell| Some((*cell, buffer(cell)?, Execution::of(cell)))).collect();
     let grid = Grid::filled(&columns, rows?);
     Some(titled("copy", Some(sync), cells, "13-1", &grid, page))
 }
