@@ -1,7 +1,7 @@
 //! The reason why one target is faster than another in a test, in the words of the tables.
 
 use stats::compare::choice::why_of;
-use stats::{Cell, Comparison, Verdict};
+use stats::{Cell, Comparison};
 
 /// The reason if neither the bottlenecks nor the work of the devices explain the difference.
 pub(crate) const NO_CAUSE: &str = "no single cause found";
@@ -9,7 +9,7 @@ pub(crate) const NO_CAUSE: &str = "no single cause found";
 /// Returns why one target is faster, or why the comparison is undecided. Older versions stored fewer reasons; the
 /// missing ones are computed from the results.
 pub(crate) fn reason(pair: &Comparison, names: &[&str], cells: &[Option<&Cell>]) -> Option<String> {
-    if pair.why.is_some() || pair.verdict != Verdict::Faster {
+    if pair.why.is_some() || pair.winner().is_none() {
         return pair.why.clone();
     }
     let cell = |name: &str| cells[names.iter().position(|other| *other == name)?];
@@ -40,6 +40,8 @@ pub(crate) fn labelled(pair: &Comparison, names: &[&str], labels: &[impl AsRef<s
 
 #[cfg(test)]
 mod tests {
+    use stats::TargetVerdict;
+
     use super::*;
     use crate::compare::choice::tests::pair;
 
@@ -70,9 +72,9 @@ mod tests {
 
     #[test]
     fn a_difference_without_a_cause_says_so() {
-        let faster = pair(Verdict::Faster, Some("xfs"), [1.1, 1.2, 1.3]);
+        let faster = pair(TargetVerdict::Faster, Some("xfs"), [1.1, 1.2, 1.3]);
         assert_eq!(reason(&faster, &["ext4", "xfs"], &[None, None]).as_deref(), Some(NO_CAUSE));
-        let open = pair(Verdict::Undecided, None, [0.9, 1.0, 1.1]);
+        let open = pair(TargetVerdict::Undecided, None, [0.9, 1.0, 1.1]);
         assert_eq!(reason(&open, &["ext4", "xfs"], &[None, None]), None);
     }
 

@@ -192,9 +192,9 @@ fn the_lead_states_only_what_the_comparisons_show() {
         choice.comparisons.iter_mut().for_each(change);
         between(&page_of(&[&document]), "<p class=\"lead\">", "</p>").to_owned()
     };
-    let open = lead(|pair| (pair.verdict, pair.faster) = (stats::Verdict::Undecided, None));
+    let open = lead(|pair| (pair.verdict, pair.faster) = (stats::TargetVerdict::Undecided, None));
     assert!(open.contains("No alternative is proven faster") && !open.contains("is faster in"), "{open}");
-    let same = lead(|pair| (pair.verdict, pair.faster) = (stats::Verdict::Same, None));
+    let same = lead(|pair| (pair.verdict, pair.faster) = (stats::TargetVerdict::Same, None));
     assert!(same.contains("In 6 tests they are within 5 %") && !same.contains("not decided"), "{same}");
     let mut document = tuned();
     document.run.choice.as_mut().expect("a choice").comparisons.clear();

@@ -11,9 +11,10 @@ pub mod judge;
 mod name;
 mod results;
 
-pub use compare::choice::{Choice, Comparison, Need, Purpose, Verdict};
+pub use compare::choice::{Choice, Comparison, Need, Purpose, TargetVerdict};
 pub use compare::stages::Stage;
 pub use figures::breakdown::{Breakdown, Faster, ProgramTime, ResourceTime};
+pub use inference::verdict::{Estimate, Verdict};
 pub use judge::marks::{Mark, MarkCode};
 pub use name::Name;
 pub use results::cell::{

@@ -3,9 +3,8 @@
 
 use std::env;
 
-use stats::inference::comparison::{
-    Decision, Judged, LEAST_APART, LEAST_PAIRS, MARGIN, Pairs, Series, judge, judge_estimates,
-};
+use stats::inference::comparison::{Judged, LEAST_APART, LEAST_PAIRS, MARGIN, Pairs, Series, judge, judge_estimates};
+use stats::inference::verdict::Verdict;
 use units::Prng;
 
 /// The environment variable with the number of comparisons.
@@ -92,7 +91,7 @@ fn can_be(percent: f64, (low, high): (f64, f64)) -> bool {
 }
 
 fn is_faster(judged: &Judged) -> bool {
-    matches!(judged.verdict, Decision::FirstFaster | Decision::SecondFaster)
+    judged.verdict.is_difference()
 }
 
 #[test]
@@ -105,13 +104,13 @@ fn equal_setups_differ_as_often_as_the_confidence_predicts() {
 
 #[test]
 fn a_difference_of_5_percent_is_found_within_20_pairs() {
-    let found = percent("5 % faster, found", 20, 1.05, |judged| judged.verdict == Decision::SecondFaster);
+    let found = percent("5 % faster, found", 20, 1.05, |judged| judged.verdict == Verdict::Faster);
     assert!(found >= 90.0, "{found} %");
 }
 
 #[test]
 fn equal_setups_are_judged_equal_within_30_rounds() {
-    let same = percent("equal, said to be the same", 30, 1.0, |judged| judged.verdict == Decision::Same);
+    let same = percent("equal, said to be the same", 30, 1.0, |judged| judged.verdict == Verdict::Same);
     assert!(same >= 90.0, "{same} %");
 }
 
@@ -178,10 +177,10 @@ fn ten_unpaired_programs_find_no_more_by_chance_than_one() {
 #[test]
 fn quiet_machines_show_10_percent_in_8_and_equality_in_20_rounds() {
     let times = times() / 4;
-    let said = |factor: f64, rounds: usize, verdict: Decision| {
+    let said = |factor: f64, rounds: usize, verdict: Verdict| {
         let is_said = |seed: &usize| judged(&apart(*seed as u64, factor, [(rounds, OWN); 2])).verdict == verdict;
         100.0 * (0..times).filter(is_said).count() as f64 / times as f64
     };
-    let (found, same) = (said(1.1, 8, Decision::SecondFaster), said(1.0, 20, Decision::Same));
+    let (found, same) = (said(1.1, 8, Verdict::Faster), said(1.0, 20, Verdict::Same));
     assert!(found >= 90.0 && same >= 80.0, "{found} % found, {same} % the same");
 }

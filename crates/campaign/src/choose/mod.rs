@@ -43,7 +43,7 @@ impl Goal {
     pub fn standing(&self, cells: &[Cell], names: &[&str]) -> Standing {
         let all = self.compare(&rows(cells, names), names.len());
         let needed = |one: &Compared| {
-            let needed = one.pairs.needed(one.judged.confidence, self.margin)?;
+            let needed = one.pairs.needed(one.judged.estimate.confidence, self.margin)?;
             // At least one more round, as long as the interval is too wide.
             Some(needed.saturating_sub(one.pairs.count()).max(1) as u32)
         };

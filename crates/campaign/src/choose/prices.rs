@@ -105,15 +105,17 @@ pub fn remarks(prices: &[Price], names: &[&str], purpose: Option<&Purpose>) -> V
         let gained = purpose.and_then(|purpose| {
             let pair = purpose.comparisons.iter().find(of_these)?;
             let speed = if pair.second == other.target { pair.ratio? } else { 1.0 / pair.ratio? };
-            Some(match pair.verdict {
-                Verdict::Faster => format!(
+            Some(match pair.verdict() {
+                Verdict::Faster | Verdict::Slower => format!(
                     " and is {}x as fast for {}: {}x as much for the price",
                     significant(speed, 3),
                     purpose.name,
                     significant(speed / ratio, 3)
                 ),
                 Verdict::Same => format!(" and is not faster for {}", purpose.name),
-                Verdict::Undecided => format!("; whether it is faster for {} is undecided", purpose.name),
+                Verdict::Undecided | Verdict::NotMeasured => {
+                    format!("; whether it is faster for {} is undecided", purpose.name)
+                }
             })
         });
         Some(said + &gained.unwrap_or_default())

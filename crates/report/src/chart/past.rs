@@ -9,7 +9,6 @@
 use std::collections::BTreeMap;
 
 use stats::MarkCode;
-use stats::compare::compared::Finding;
 use stats::compare::history::{History, Past, Time};
 use units::Civil;
 
@@ -174,7 +173,7 @@ impl<'a> Drawing<'a> {
             if index == 0 { path.to(x, y) } else { path.line(x, y) }
         });
         svg.stretched(top, GROUND, &[("line", path)]);
-        for dot in dots.iter().filter(|dot| dots.len() <= MOST_DOTS || is_step(dot.time)) {
+        for dot in dots.iter().filter(|dot| dots.len() <= MOST_DOTS || dot.time.is_step()) {
             let x = self.share(dot.place);
             if let Some((low, high)) = dot.ends {
                 svg.upright("interval", x, top + y(high), top + y(low));
@@ -221,17 +220,12 @@ fn dots<'a>(past: &'a Past, places: &BTreeMap<&str, usize>) -> Vec<Dot<'a>> {
     past.runs.iter().filter_map(dot).collect()
 }
 
-/// True if a run is proven faster or slower than the run before.
-fn is_step(time: &Time) -> bool {
-    time.step.is_some_and(|step| matches!(step.finding, Finding::Faster | Finding::Slower))
-}
-
 fn is_suspect(time: &Time) -> bool {
     time.marks.iter().any(|mark| *mark != MarkCode::Nested)
 }
 
 fn marked(name: &str, dot: &Dot) -> Option<Marked> {
-    let found = dot.time.step.filter(|_| is_step(dot.time))?;
+    let found = dot.time.step.filter(|_| dot.time.is_step())?;
     let words = format!("{} in {}: {}", name, short(&dot.time.run), step(&found));
     Some(Marked { place: dot.place, words })
 }

@@ -15,7 +15,8 @@ use super::svg::{Along, Path, Shape, Svg};
 use super::words::Anchor;
 use super::words::{self, fitted};
 use super::{Chart, NARROW, Subject};
-use crate::compare::choice::of_targets;
+use crate::compare::choice::{is_won, of_targets};
+use crate::compare::verdict::{interval, range, ratio, times};
 
 /// The height of the strip for an interval, in pixels.
 const STRIP: f64 = 14.0;
@@ -223,11 +224,11 @@ fn strip(svg: &mut Svg, scale: &Scale, pair: &Comparison, y: f64) {
     }
     svg.stretched(y, STRIP, &[("interval", line)]);
     let hollow = !pair.matters;
-    let shape = match pair.verdict {
-        Verdict::Faster if pair.faster.as_ref() == Some(&pair.first) => Shape::Left { hollow },
+    let shape = match pair.verdict() {
+        Verdict::Slower => Shape::Left { hollow },
         Verdict::Faster => Shape::Right { hollow },
         Verdict::Same => Shape::Square,
-        Verdict::Undecided => Shape::Circle { hollow: true },
+        Verdict::Undecided | Verdict::NotMeasured => Shape::Circle { hollow: true },
     };
     if let Some(ratio) = pair.ratio {
         svg.shape("", shape, Along::Share(scale.share(ratio)), y + middle, "");
@@ -236,43 +237,28 @@ fn strip(svg: &mut Svg, scale: &Scale, pair: &Comparison, y: f64) {
 
 /// Returns the class of the faster target's colour; no colour if neither is faster.
 fn side(sides: [(usize, &str); 2], pair: &Comparison) -> String {
-    let faster = sides.iter().find(|(_, name)| pair.faster.as_deref() == Some(*name));
+    let faster = sides.iter().find(|(_, name)| is_won(pair, name));
     faster.map_or_else(|| "neither".to_owned(), |(place, _)| class(*place))
 }
 
 /// `xfs faster: 1.17x (1.12-1.23)`; for stages the ratio of the later one as it is drawn, `x0.60 (0.55-0.66)`.
 fn said(choice: &Choice, step: Option<Step>, pair: &Comparison, names: [&str; 2]) -> String {
-    let is_first = step.is_none() && pair.faster.as_ref() == Some(&pair.first);
-    let turned = |value: Option<f64>| value.map(|value| if is_first { 1.0 / value } else { value });
-    let (low, high) = if is_first { (turned(pair.high), turned(pair.low)) } else { (pair.low, pair.high) };
-    let ends = low.zip(high).map(|(low, high)| format!("{}-{}", figure(low), figure(high)));
-    match (pair.verdict, &pair.faster) {
-        (Verdict::Faster, Some(_)) if step.is_some() => {
-            let ratio = pair.ratio.map_or_else(|| "n.m.".to_owned(), figure);
-            format!("x{ratio}{}", ends.map_or_else(String::new, |ends| format!(" ({ends})")))
+    let (estimate, verdict) = (pair.estimate(), pair.verdict());
+    let range = range(estimate).map_or_else(String::new, |range| format!(": {range}"));
+    match (verdict, pair.winner()) {
+        (_, Some(_)) if step.is_some() => format!("x{}{}", ratio(estimate), interval(estimate)),
+        (_, Some(winner)) => {
+            let name = names[usize::from(verdict == Verdict::Faster)];
+            format!("{} faster: {}", fitted(name, 90.0), times(winner.estimate))
         }
-        (Verdict::Faster, Some(_)) => {
-            let ratio = turned(pair.ratio).map_or_else(String::new, |ratio| format!(" {}x", figure(ratio)));
-            let ends = ends.map_or_else(String::new, |ends| format!(" ({ends})"));
-            let faster = names[usize::from(!is_first)];
-            format!("{} faster:{ratio}{ends}", fitted(faster, 90.0))
-        }
-        (Verdict::Same, _) => {
-            let margin = scale::number(100.0 * choice.margin);
-            format!("the same within {margin} %{}", ends.map_or_else(String::new, |ends| format!(": {ends}")))
-        }
-        _ => format!("not decided{}", ends.map_or_else(String::new, |ends| format!(": {ends}"))),
+        (Verdict::Same, _) => format!("the same within {} %{range}", scale::number(100.0 * choice.margin)),
+        _ => format!("not decided{range}"),
     }
 }
 
 fn why(pair: &Comparison) -> String {
     let marks: String = pair.marks.iter().map(|code| format!("; * {}", code.name())).collect();
     pair.why.as_ref().map_or_else(String::new, |why| format!("; {why}")) + &marks
-}
-
-/// Formats a ratio with two decimals; from 10 on with three digits.
-fn figure(ratio: f64) -> String {
-    if ratio < 10.0 { format!("{ratio:.2}") } else { significant(ratio, 3) }
 }
 
 /// Returns the labels: 1 first, then pairs at the same ratio from it on both sides.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::compare::stages;
-use crate::compare::verdict::{ends, figure, interval, is_too_noisy, maybe_little, more, percent};
+use crate::compare::verdict::{
+    interval, is_too_noisy, largest_first, maybe_little, more, percent, times, without_difference,
+};
 use crate::grid::{Column, Grid};
 use crate::header;
 use crate::layouts::rows;
@@ -12,7 +14,7 @@ use crate::numbers::figure as figure_of;
 use crate::page::Page;
 use crate::why::{labelled, reason};
 use crate::wrap::wrapped;
-use stats::compare::choice::{Price, Row, every_two};
+use stats::compare::choice::{Price, Row, Winner, every_two};
 use stats::digits::significant;
 use stats::{Cell, Choice, Comparison, Document, Need, TargetInfo, Verdict};
 
@@ -134,9 +136,6 @@ pub(crate) fn of_targets<'a>(
 
 /// Returns the number of tests in which each target is faster, as words.
 fn counted(choice: &Choice, first: &str, second: &str, pairs: &[&Comparison]) -> String {
-    let faster = |name: &str| pairs.iter().filter(|pair| pair.faster.as_deref() == Some(name)).count();
-    let of = |verdict: Verdict| pairs.iter().filter(|pair| pair.verdict == verdict).count();
-    let reasons = pairs.iter().filter(|pair| pair.matters).count();
     let all = pairs.len();
     if all == 0 {
         return format!("{first} and {second} were never measured in the same round.");
@@ -144,26 +143,19 @@ fn counted(choice: &Choice, first: &str, second: &str, pairs: &[&Comparison]) ->
     if let [pair] = pairs {
         return only(choice, pair);
     }
-    let margin = percent(choice.margin);
     let mut parts: Vec<String> = Vec::new();
-    for (name, count) in [(first, faster(first)), (second, faster(second))] {
-        if count > 0 {
-            parts.push(format!("{name} is faster in {count}: {}", amounts(name, pairs)));
+    let mut decided = 0;
+    for name in [first, second] {
+        let mut won: Vec<&Comparison> = pairs.iter().copied().filter(|pair| is_won(pair, name)).collect();
+        decided += won.len();
+        if !won.is_empty() {
+            parts.push(format!("{name} is faster in {}: {}", won.len(), amounts(&mut won)));
         }
     }
-    let noisy = pairs.iter().filter(|pair| is_too_noisy(pair)).count();
-    for (count, words) in [
-        (of(Verdict::Same), format!("same within {margin} in")),
-        (of(Verdict::Undecided) - noisy, "undecided in".to_owned()),
-        (noisy, "too noisy to decide in".to_owned()),
-    ] {
-        if count > 0 {
-            parts.push(format!("{words} {count}"));
-        }
-    }
-    let is_faster = faster(first) + faster(second);
-    let targets = if is_faster == 0 { format!(" of {first} and {second}: ") } else { ", ".to_owned() };
-    let reason = match (reasons, is_faster) {
+    parts.extend(without_difference(choice.margin, pairs, ""));
+    let targets = if decided == 0 { format!(" of {first} and {second}: ") } else { ", ".to_owned() };
+    let margin = percent(choice.margin);
+    let reason = match (pairs.iter().filter(|pair| pair.matters).count(), decided) {
         (_, 0) => "",
         (0, _) => &format!("; maybe by less than {margin}, so no reason to choose"),
         (all, count) if all == count => "",
@@ -172,65 +164,57 @@ fn counted(choice: &Choice, first: &str, second: &str, pairs: &[&Comparison]) ->
     format!("Of {all} tests{targets}{}{reason}.", parts.join("; "))
 }
 
+/// True if this target is the faster one.
+pub(crate) fn is_won(pair: &Comparison, name: &str) -> bool {
+    pair.winner().is_some_and(|winner| winner.name == name)
+}
+
 /// The most tests that are named in a sentence. A choice.
 const NAMED: usize = 4;
 
 /// `read_8192 1.62x (1.61-1.64), commit 1.17x (1.12-1.23), and 2 more`: the largest difference first.
-fn amounts(name: &str, pairs: &[&Comparison]) -> String {
-    let mut own: Vec<&Comparison> = pairs.iter().copied().filter(|pair| pair.faster.as_deref() == Some(name)).collect();
-    let size = |pair: &Comparison| pair.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    own.sort_by(|one, other| size(other).total_cmp(&size(one)));
-    let mut said: Vec<String> =
-        own.iter().take(NAMED).map(|pair| format!("{} {}", pair.program, ratio(pair))).collect();
-    if own.len() > NAMED {
-        said.push(format!("and {} more", own.len() - NAMED));
+fn amounts(won: &mut [&Comparison]) -> String {
+    largest_first(won);
+    let ratio = |pair: &&Comparison| Some(format!("{} {}", pair.program, times(pair.winner()?.estimate)));
+    let mut named: Vec<String> = won.iter().take(NAMED).filter_map(ratio).collect();
+    if won.len() > NAMED {
+        named.push(format!("and {} more", won.len() - NAMED));
     }
-    said.join(", ")
+    named.join(", ")
 }
 
 /// Returns the sentence for a choice with one test: `read_8192: xfs is 1.17x (1.12-1.23) as fast as ext4.`
 pub(crate) fn only(choice: &Choice, pair: &Comparison) -> String {
-    let Comparison { program, first, second, .. } = pair;
-    let other = if pair.faster.as_ref() == Some(first) { second } else { first };
+    format!("{}: {}.", pair.program, outcome(choice, pair, ["", "so no reason to choose"]))
+}
+
+/// Returns the result of one comparison: `xfs is 1.17x (1.12-1.23) as fast as ext4`. `advice` follows a difference that
+/// matters, and one that may be small.
+fn outcome(choice: &Choice, pair: &Comparison, advice: [&str; 2]) -> String {
+    let Comparison { first, second, .. } = pair;
     let margin = percent(choice.margin);
-    match (pair.verdict, &pair.faster) {
-        (Verdict::Faster, Some(faster)) => {
-            let perhaps = if pair.matters {
-                String::new()
-            } else {
-                format!("; maybe by less than {margin}, so no reason to choose")
+    match (pair.winner(), pair.verdict()) {
+        (Some(Winner { name, other, estimate }), _) => {
+            let advice = match pair.matters {
+                true => advice[0].to_owned(),
+                false => format!("; maybe by less than {margin}, {}", advice[1]),
             };
-            format!("{program}: {faster} is {} as fast as {other}{perhaps}.", ratio(pair))
+            format!("{name} is {} as fast as {other}{advice}", times(estimate))
         }
-        (Verdict::Same, _) => {
-            format!("{program}: {first} and {second} are the same within {margin} {}.", interval(pair))
+        (None, Verdict::Same) => {
+            format!("{first} and {second} are the same within {margin}{}", interval(pair.estimate()))
         }
-        _ => format!("{program}: {first} and {second}: {}.", open(choice, pair)),
+        (None, _) => format!("{first} and {second}: {}", open(choice, pair)),
     }
 }
 
-/// Returns the result of one comparison: `xfs 1.17x (1.12-1.23) as fast as ext4`.
+/// Returns the result of a use.
 fn sentence(choice: &Choice, pair: &Comparison) -> String {
-    let Comparison { first, second, .. } = pair;
-    let other = if pair.faster.as_ref() == Some(first) { second } else { first };
-    match (pair.verdict, &pair.faster) {
-        (Verdict::Faster, Some(faster)) => {
-            let reason = if pair.matters {
-                "choose it, unless a requirement below fails".to_owned()
-            } else {
-                format!("maybe by less than {}, so no reason to choose it", percent(choice.margin))
-            };
-            format!("{faster} is {} as fast as {other}; {reason}", ratio(pair))
+    match (&pair.why, pair.verdict()) {
+        (Some(why), Verdict::Undecided) => {
+            format!("not decided between {} and {}{}: {why}", pair.first, pair.second, interval(pair.estimate()))
         }
-        (Verdict::Same, _) => {
-            format!("{first} and {second} are the same within {} {}", percent(choice.margin), interval(pair))
-        }
-        _ => match &pair.why {
-            Some(why) => {
-                format!("not decided between {first} and {second}{}: {why}", ends(pair.low, pair.high))
-            }
-            None => format!("{first} and {second}: {}", open(choice, pair)),
-        },
+        _ => outcome(choice, pair, ["; choose it, unless a requirement below fails", "so no reason to choose it"]),
     }
 }
 
@@ -351,16 +335,15 @@ fn reached(cell: Option<&Cell>) -> [String; 2] {
 
 /// The verdict of a comparison: `xfs 1.17x (1.12-1.23)`; with three targets or more, also the slower one.
 pub(crate) fn short(choice: &Choice, pair: &Comparison, is_one_of_many: bool) -> String {
-    let other = if pair.faster.as_ref() == Some(&pair.first) { &pair.second } else { &pair.first };
+    if let Some(Winner { name, other, estimate }) = pair.winner() {
+        let of = if is_one_of_many { format!(" of {other}") } else { String::new() };
+        return format!("{name} {}{of}{}", times(estimate), maybe_little(choice.margin, pair.matters));
+    }
     let both = if is_one_of_many { format!("{}, {}: ", pair.first, pair.second) } else { String::new() };
-    match (pair.verdict, &pair.faster) {
-        (Verdict::Faster, Some(faster)) => {
-            let of = if is_one_of_many { format!(" of {other}") } else { String::new() };
-            let perhaps = maybe_little(choice.margin, pair);
-            format!("{faster} {}{of}{perhaps}", ratio(pair))
-        }
-        (Verdict::Same, _) => format!("{both}same within {} {}", percent(choice.margin), interval(pair)),
-        _ if is_too_noisy(pair) => format!("{both}too noisy {}", interval(pair)),
+    let interval = interval(pair.estimate());
+    match pair.verdict() {
+        Verdict::Same => format!("{both}same within {}{interval}", percent(choice.margin)),
+        _ if is_too_noisy(pair) => format!("{both}too noisy{interval}"),
         _ => format!("{both}{}", open(choice, pair)),
     }
 }
@@ -369,25 +352,18 @@ pub(crate) fn short(choice: &Choice, pair: &Comparison, is_one_of_many: bool) ->
 /// decide (0.40-8.12)`.
 fn open(choice: &Choice, pair: &Comparison) -> String {
     let doubt = if is_too_noisy(pair) { "too noisy to decide" } else { "undecided" };
-    format!("{doubt}{}{}", ends(pair.low, pair.high), more(choice, pair))
-}
-
-/// `1.17x (1.12-1.23)`: the ratio of the faster target to the slower one.
-fn ratio(pair: &Comparison) -> String {
-    let is_first = pair.faster.as_ref() == Some(&pair.first);
-    let turned = |value: Option<f64>| value.map(|value| if is_first { 1.0 / value } else { value });
-    let (ratio, low, high) = (turned(pair.ratio), turned(pair.low), turned(pair.high));
-    let (low, high) = if is_first { (high, low) } else { (low, high) };
-    let ratio = ratio.map_or_else(String::new, |ratio| format!("{}x", figure(ratio)));
-    format!("{ratio}{}", ends(low, high))
+    format!("{doubt}{}{}", interval(pair.estimate()), more(choice, pair))
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use stats::TargetVerdict;
+
     use super::*;
+    use crate::compare::verdict::figure;
 
     /// A comparison of ext4 with xfs with this verdict and these bounds.
-    pub(crate) fn pair(verdict: Verdict, faster: Option<&str>, ends: [f64; 3]) -> Comparison {
+    pub(crate) fn pair(verdict: TargetVerdict, faster: Option<&str>, ends: [f64; 3]) -> Comparison {
         Comparison {
             program: "commit".to_owned(),
             first: "ext4".to_owned(),
@@ -400,7 +376,7 @@ pub(crate) mod tests {
             verdict,
             faster: faster.map(str::to_owned),
             matters: ends[0] > 1.05 || ends[2] < 0.95,
-            more_rounds: (verdict == Verdict::Undecided).then_some(34),
+            more_rounds: (verdict == TargetVerdict::Undecided).then_some(34),
             why: None,
             marks: Vec::new(),
         }
@@ -426,12 +402,12 @@ pub(crate) mod tests {
     fn a_ratio_is_that_of_the_faster_target() {
         let choice = choice(Vec::new());
         let short = |pair: Comparison| short(&choice, &pair, false);
-        assert_eq!(short(pair(Verdict::Faster, Some("xfs"), [1.12, 1.17, 1.23])), "xfs 1.17x (1.12-1.23)");
-        assert_eq!(short(pair(Verdict::Faster, Some("ext4"), [0.4, 0.5, 0.625])), "ext4 2.00x (1.60-2.50)");
-        let little = pair(Verdict::Faster, Some("xfs"), [1.01, 1.04, 1.07]);
+        assert_eq!(short(pair(TargetVerdict::Faster, Some("xfs"), [1.12, 1.17, 1.23])), "xfs 1.17x (1.12-1.23)");
+        assert_eq!(short(pair(TargetVerdict::Faster, Some("ext4"), [0.4, 0.5, 0.625])), "ext4 2.00x (1.60-2.50)");
+        let little = pair(TargetVerdict::Faster, Some("xfs"), [1.01, 1.04, 1.07]);
         assert_eq!(short(little), "xfs 1.04x (1.01-1.07), maybe by less than 5 %");
-        assert_eq!(short(pair(Verdict::Same, None, [0.98, 1.0, 1.02])), "same within 5 % (0.98-1.02)");
-        let open = short(pair(Verdict::Undecided, None, [0.93, 1.03, 1.15]));
+        assert_eq!(short(pair(TargetVerdict::Same, None, [0.98, 1.0, 1.02])), "same within 5 % (0.98-1.02)");
+        let open = short(pair(TargetVerdict::Undecided, None, [0.93, 1.03, 1.15]));
         assert_eq!(open, "undecided (0.93-1.15), about 34 more rounds (5.7 min)");
         assert_eq!(
             [0.0, 0.004_83, 0.1, 0.995, 9.99, 206.4].map(figure),
@@ -442,7 +418,7 @@ pub(crate) mod tests {
     #[test]
     fn a_use_without_a_verdict_gives_the_reason_and_recommends_no_target() {
         let why = Some("tests with 80 % of the weight are missing (commit, randread)".to_owned());
-        let open = Comparison { why, more_rounds: None, ..pair(Verdict::Undecided, None, [1.9, 2.0, 2.1]) };
+        let open = Comparison { why, more_rounds: None, ..pair(TargetVerdict::Undecided, None, [1.9, 2.0, 2.1]) };
         let said = sentence(&choice(Vec::new()), &open);
         for words in ["not decided", "ext4", "xfs", "80 %", "commit, randread"] {
             assert!(said.contains(words), "{said}");
@@ -499,8 +475,8 @@ pub(crate) mod tests {
 
     #[test]
     fn tests_are_counted_by_their_verdicts() {
-        let faster = || pair(Verdict::Faster, Some("xfs"), [1.12, 1.17, 1.23]);
-        let same = || pair(Verdict::Same, None, [0.98, 1.0, 1.02]);
+        let faster = || pair(TargetVerdict::Faster, Some("xfs"), [1.12, 1.17, 1.23]);
+        let same = || pair(TargetVerdict::Same, None, [0.98, 1.0, 1.02]);
         let said = |pairs: Vec<Comparison>| {
             let choice = choice(pairs);
             counted(&choice, "ext4", "xfs", &choice.comparisons.iter().collect::<Vec<_>>())
@@ -510,10 +486,10 @@ pub(crate) mod tests {
             "Of 2 tests, xfs is faster in 1: commit 1.17x (1.12-1.23); same within 5 % in 1."
         );
         assert_eq!(said(vec![same()]), "commit: ext4 and xfs are the same within 5 % (0.98-1.02).");
-        let little = pair(Verdict::Faster, Some("xfs"), [1.01, 1.04, 1.07]);
+        let little = pair(TargetVerdict::Faster, Some("xfs"), [1.01, 1.04, 1.07]);
         assert!(said(vec![little.clone()]).ends_with("maybe by less than 5 %, so no reason to choose."));
         assert!(said(vec![little.clone(), little]).ends_with("maybe by less than 5 %, so no reason to choose."));
-        let open = pair(Verdict::Undecided, None, [0.4, 1.03, 8.12]);
+        let open = pair(TargetVerdict::Undecided, None, [0.4, 1.03, 8.12]);
         assert!(said(vec![open.clone()]).ends_with("undecided (0.40-8.12), about 34 more rounds (5.7 min)."));
         let noisy = Comparison { more_rounds: Some(81), ..open };
         let all = said(vec![noisy.clone(), noisy.clone(), same()]);

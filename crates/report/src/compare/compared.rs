@@ -1,13 +1,14 @@
 //! Two runs, measured one after the other, as text: the verdict, the settings that changed, then a row per test.
 
-use stats::compare::compared::{Compared, ComparedCell, Finding, Guarded, Lone, Side, Unguarded};
+use stats::compare::compared::{Compared, ComparedCell, Guarded, Lone, Side, Unguarded};
 use stats::compare::environment::Change;
+use stats::compare::reason::Reason;
 use stats::digits::significant;
 use stats::inference::comparison::LEAST_APART;
-use stats::{MarkCode, Rate};
+use stats::{MarkCode, Rate, Verdict};
 use units::Civil;
 
-use crate::compare::verdict::{PATIENCE, figure, percent};
+use crate::compare::verdict::{is_practical, maybe_little, percent, times};
 use crate::csv::{self, field, number};
 use crate::escape::escaped;
 use crate::grid::{Column, Field, Grid};
@@ -66,7 +67,7 @@ pub fn csv(compared: &Compared) -> String {
             ("low", |(cell, _)| number(cell.low)),
             ("high", |(cell, _)| number(cell.high)),
             ("confidence", |(cell, _)| number(cell.confidence)),
-            ("finding", |(cell, _)| finding(cell.finding).to_owned()),
+            ("finding", |(cell, _)| cell.finding.name().to_owned()),
             ("needed_rounds", |(cell, _)| number(cell.needed_rounds)),
             ("why", |(cell, _)| field(cell.why.as_deref().unwrap_or_default())),
             ("marks", |(cell, _)| csv::marks(cell.marks.iter().copied())),
@@ -74,32 +75,21 @@ pub fn csv(compared: &Compared) -> String {
     )
 }
 
-/// The finding in one word, as in the JSON document.
-pub fn finding(finding: Finding) -> &'static str {
-    match finding {
-        Finding::Faster => "faster",
-        Finding::Slower => "slower",
-        Finding::Same => "same",
-        Finding::Undecided => "undecided",
-        Finding::NotMeasured => "n.m.",
-    }
-}
-
 /// Returns the number of tests with each finding, as a sentence.
 fn verdict(compared: &Compared) -> String {
-    let of = |finding: Finding| compared.cells.iter().filter(|cell| cell.finding == finding).count();
+    let of = |finding: Verdict| compared.cells.iter().filter(|cell| cell.finding == finding).count();
     let all = compared.cells.len();
     let margin = percent(compared.margin);
     let same = format!("same within {margin}");
     let parts = [
-        (Finding::Faster, "faster"),
-        (Finding::Slower, "slower"),
-        (Finding::Same, same.as_str()),
-        (Finding::Undecided, "undecided"),
+        (Verdict::Faster, "faster"),
+        (Verdict::Slower, "slower"),
+        (Verdict::Same, same.as_str()),
+        (Verdict::Undecided, "undecided"),
     ];
     let unmeasured = |of_both: bool| {
         let is_none = |cell: &&ComparedCell| cell.then.is_none() && cell.now.is_none();
-        let cells = compared.cells.iter().filter(|cell| cell.finding == Finding::NotMeasured);
+        let cells = compared.cells.iter().filter(|cell| cell.finding == Verdict::NotMeasured);
         cells.filter(|cell| is_none(cell) == of_both).count()
     };
     let counts = parts.into_iter().map(|(finding, words)| (of(finding), words));
@@ -108,7 +98,7 @@ fn verdict(compared: &Compared) -> String {
     let parts: Vec<(usize, &str)> = counts.filter(|(count, _)| *count > 0).collect();
     let parts = parts.iter().map(|(count, words)| format!("{count} {words}"));
     let surely = compared.cells.iter().filter(|cell| cell.matters).count();
-    let told = of(Finding::Faster) + of(Finding::Slower);
+    let told = of(Verdict::Faster) + of(Verdict::Slower);
     let reason = match (surely, told) {
         (_, 0) => String::new(),
         (all, told) if all == told => format!("; clearly by more than {margin}"),
@@ -187,25 +177,22 @@ pub(crate) fn star(marks: &[MarkCode]) -> &'static str {
 
 /// The ratio of a cell: `0.85x (0.81-0.89)`; an exact ratio has no interval.
 pub fn ratio(cell: &ComparedCell) -> String {
-    let is_exact = cell.confidence == Some(1.0);
-    let interval = if is_exact { None } else { cell.low.zip(cell.high) };
-    let interval = interval.map_or_else(String::new, |(low, high)| format!(" ({}-{})", figure(low), figure(high)));
-    cell.ratio.map_or_else(|| "n.m.".to_owned(), |ratio| format!("{}x{interval}", figure(ratio)))
+    cell.estimate().map_or_else(|| "n.m.".to_owned(), times)
 }
 
+/// The verdict on a cell, and if it is not decided, the reason.
 fn said(cell: &ComparedCell, margin: f64) -> String {
-    let little = if cell.matters { String::new() } else { format!(", maybe by less than {}", percent(margin)) };
     match (cell.finding, cell.missing_rounds, cell.needed_rounds) {
-        (Finding::Faster, ..) => format!("faster{little}"),
-        (Finding::Slower, ..) => format!("slower{little}"),
-        (Finding::Same, ..) => format!("same within {}", percent(margin)),
-        (Finding::Undecided, 0, Some(rounds)) if rounds <= PATIENCE.saturating_mul(rounds_done(cell)) => {
+        (Verdict::Faster | Verdict::Slower, ..) => cell.finding.name().to_owned() + &maybe_little(margin, cell.matters),
+        (Verdict::Same, ..) => format!("same within {}", percent(margin)),
+        (Verdict::Undecided, 0, Some(rounds)) if is_practical(rounds, rounds_done(cell)) => {
             format!("undecided, about {} rounds each would decide", significant(f64::from(rounds), 2))
         }
-        (Finding::Undecided, 0, _) if cell.ratio.is_none() => "undecided".to_owned(),
-        (Finding::Undecided, 0, _) => "too noisy to decide".to_owned(),
-        (Finding::Undecided, missing, _) => format!("undecided, {missing} of {LEAST_APART} rounds missing"),
-        (Finding::NotMeasured, ..) => "n.m.".to_owned(),
+        (Verdict::Undecided, 0, _) if cell.ratio.is_some() => "too noisy to decide".to_owned(),
+        (Verdict::Undecided, 1.., _) => {
+            format!("undecided, {}", Reason::FewRounds(cell.missing_rounds as usize, LEAST_APART))
+        }
+        (Verdict::Undecided | Verdict::NotMeasured, ..) => cell.finding.name().to_owned(),
     }
 }
 
@@ -274,10 +261,10 @@ fn below(compared: &Compared) -> Vec<String> {
 }
 
 /// Groups the results that cannot be checked by their reason.
-pub fn unguarded(guarded: &Guarded) -> Vec<(&str, Vec<&str>)> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+pub fn unguarded(guarded: &Guarded) -> Vec<(&Reason, Vec<&str>)> {
+    let mut reasons: Vec<(&Reason, Vec<&str>)> = Vec::new();
     for Unguarded { cell, why } in &guarded.unguarded {
-        match reasons.iter_mut().find(|(other, _)| other == why) {
+        match reasons.iter_mut().find(|(other, _)| *other == why) {
             Some((_, cells)) => cells.push(cell),
             None => reasons.push((why, vec![cell])),
         }

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use stats::compare::compared::Finding;
 use stats::compare::environment::Change;
 use stats::compare::history::{History, Past, Step, Time};
 use stats::{MarkCode, Rate};
 use units::Civil;
 
-use crate::compare::compared::{finding, or_none, rate, star};
-use crate::compare::verdict::{figure, percent};
+use crate::compare::compared::{or_none, rate, star};
+use crate::compare::verdict::{change, percent};
 use crate::csv::{self, field, number};
 use crate::escape::escaped;
 use crate::grid::{Column, Field, Grid};
@@ -63,7 +62,7 @@ pub fn csv(history: &History) -> String {
             ("ratio", |(time, _)| number(time.step.and_then(|step| step.ratio))),
             ("ratio_low", |(time, _)| number(time.step.and_then(|step| step.low))),
             ("ratio_high", |(time, _)| number(time.step.and_then(|step| step.high))),
-            ("finding", |(time, _)| time.step.map_or("", |step| finding(step.finding)).to_owned()),
+            ("finding", |(time, _)| time.step.map_or("", |step| step.finding.name()).to_owned()),
             ("changed", |(time, _)| field(&changes(time))),
             ("interrupted", |(time, _)| time.interrupted.to_string()),
         ],
@@ -150,17 +149,7 @@ fn half(rate: &Rate) -> Option<String> {
 
 /// Returns the finding of a change: `faster 1.17x (1.12-1.23)`.
 pub(crate) fn step(step: &Step) -> String {
-    let interval = if step.confidence < 1.0 { step.low.zip(step.high) } else { None };
-    let interval = interval.map_or_else(String::new, |(low, high)| format!(" ({}-{})", figure(low), figure(high)));
-    match step.finding {
-        Finding::Faster | Finding::Slower => {
-            let ratio = step.ratio.map_or_else(|| "n.m.".to_owned(), figure);
-            format!("{} {ratio}x{interval}", finding(step.finding))
-        }
-        Finding::Same => "same".to_owned(),
-        Finding::Undecided => "undecided".to_owned(),
-        Finding::NotMeasured => "n.m.".to_owned(),
-    }
+    change(step.finding, step.estimate())
 }
 
 /// The changes before a run: `kernel Linux 6.17 -> Linux 6.18; mount options relatime -> noatime`.

@@ -7,7 +7,9 @@ use stats::compare::choice::rows;
 use stats::compare::stages::{Step, steps};
 use stats::{Cell, Choice, Comparison, Document, Purpose, Stage, Verdict};
 
-use crate::compare::verdict::{figure, interval, is_too_noisy, maybe_little, more, percent};
+use crate::compare::verdict::{
+    interval, is_too_noisy, largest_first, maybe_little, more, percent, ratio, times, without_difference,
+};
 use crate::grid::{Column, Grid};
 use crate::names::{CellNames, grouped};
 use crate::numbers::supported;
@@ -35,7 +37,7 @@ pub fn verdict(choice: &Choice) -> Vec<String> {
 pub fn for_use(choice: &Choice, purpose: &Purpose) -> String {
     let part = |(step, pair)| {
         let pair = *of_pair(choice, &purpose.comparisons, pair).first()?;
-        let more = match (pair.verdict, &pair.why) {
+        let more = match (pair.verdict(), &pair.why) {
             (Verdict::Undecided, Some(why)) => format!(", {why}"),
             (Verdict::Undecided, None) => more(choice, pair),
             _ => String::new(),
@@ -85,60 +87,40 @@ fn changed(choice: &Choice, place: usize) -> String {
 
 /// Returns the tests that are faster or slower, the largest difference first, and the number of the others.
 fn gave(choice: &Choice, pairs: &[&Comparison]) -> String {
-    let mut differing: Vec<&Comparison> =
-        pairs.iter().copied().filter(|pair| pair.verdict == Verdict::Faster).collect();
-    let size = |pair: &Comparison| pair.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    differing.sort_by(|one, other| size(other).total_cmp(&size(one)));
-    let count = |verdict: Verdict| pairs.iter().filter(|pair| pair.verdict == verdict).count();
-    let (same, open, all) = (count(Verdict::Same), count(Verdict::Undecided), pairs.len());
-    if all == 0 {
+    let (mut differing, others): (Vec<&Comparison>, Vec<&Comparison>) =
+        pairs.iter().copied().partition(|pair| pair.verdict().is_difference());
+    largest_first(&mut differing);
+    if pairs.is_empty() {
         return "n.m., no test was measured on both in the same round".to_owned();
     }
-    let margin = percent(choice.margin);
-    let noisy = pairs.iter().filter(|pair| is_too_noisy(pair)).count();
-    let undecided = pairs.iter().filter(|pair| pair.verdict == Verdict::Undecided && !is_too_noisy(pair));
-    let more = undecided.max_by_key(|pair| pair.more_rounds).map_or_else(String::new, |pair| more(choice, pair));
-    let counted = [
-        (same, format!("same within {margin} in {same}")),
-        (open - noisy, format!("undecided in {}{more}", open - noisy)),
-        (noisy, format!("too noisy to decide in {noisy}")),
-    ];
-    let counted: Vec<String> = counted.into_iter().filter(|(count, _)| *count > 0).map(|(_, words)| words).collect();
-    let rest = counted.join(", ");
-    match (differing.len(), open) {
-        (0, 0) => format!("same within {margin} in {}", if all == 1 { "the only test" } else { "all tests" }),
-        (0, _) => format!("no difference proven ({rest})"),
-        _ => {
-            let said = differing.iter().map(|pair| {
-                let perhaps = maybe_little(choice.margin, pair);
-                format!("{} {}x{}{perhaps}", pair.program, ratio(pair), ends(pair))
-            });
-            let said = said.collect::<Vec<String>>().join("; ");
-            if rest.is_empty() { said } else { format!("{said}; {rest}") }
-        }
+    let open = || others.iter().filter(|pair| pair.verdict() == Verdict::Undecided);
+    let longest = open().filter(|pair| !is_too_noisy(pair)).max_by_key(|pair| pair.more_rounds);
+    let more = longest.map_or_else(String::new, |pair| more(choice, pair));
+    let rest = without_difference(choice.margin, &others, &more).join(", ");
+    if differing.is_empty() && open().next().is_none() {
+        let tests = if pairs.len() == 1 { "the only test" } else { "all tests" };
+        return format!("same within {} in {tests}", percent(choice.margin));
     }
-}
-
-fn ratio(pair: &Comparison) -> String {
-    pair.ratio.map_or_else(|| "n.m.".to_owned(), figure)
-}
-
-/// The interval of a comparison after a space: ` (1.12-1.23)`
-fn ends(pair: &Comparison) -> String {
-    let ends = interval(pair);
-    if ends.is_empty() { ends } else { format!(" {ends}") }
+    if differing.is_empty() {
+        return format!("no difference proven ({rest})");
+    }
+    let said = |pair: &&Comparison| {
+        format!("{} {}{}", pair.program, times(pair.estimate()), maybe_little(choice.margin, pair.matters))
+    };
+    let said = differing.iter().map(said).collect::<Vec<String>>().join("; ");
+    if rest.is_empty() { said } else { format!("{said}; {rest}") }
 }
 
 /// `x1.17 (1.12-1.23)`: the ratio of the later stage to the earlier one, even if it is slower.
 fn short(margin: f64, pair: &Comparison) -> String {
-    let words = match pair.verdict {
-        Verdict::Faster => format!("x{}", ratio(pair)),
-        Verdict::Same => "same".to_owned(),
-        Verdict::Undecided if is_too_noisy(pair) => "too noisy".to_owned(),
-        Verdict::Undecided => "undecided".to_owned(),
+    let (estimate, verdict) = (pair.estimate(), pair.verdict());
+    let words = match verdict {
+        _ if verdict.is_difference() => format!("x{}", ratio(estimate)),
+        _ if is_too_noisy(pair) => "too noisy".to_owned(),
+        _ => verdict.name().to_owned(),
     };
-    let perhaps = if pair.verdict == Verdict::Faster { maybe_little(margin, pair) } else { String::new() };
-    words + &ends(pair) + &perhaps
+    let perhaps = if verdict.is_difference() { maybe_little(margin, pair.matters) } else { String::new() };
+    words + &interval(estimate) + &perhaps
 }
 
 /// Returns two rows for each test: the rate of each stage, and its gain.
@@ -256,6 +238,8 @@ pub fn reasons(choice: &Choice) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use stats::TargetVerdict;
+
     use super::*;
     use crate::compare::choice::tests::{choice, pair};
 
@@ -274,14 +258,14 @@ mod tests {
     }
 
     fn same() -> Comparison {
-        pair(Verdict::Same, None, [0.98, 1.0, 1.02])
+        pair(TargetVerdict::Same, None, [0.98, 1.0, 1.02])
     }
 
     #[test]
     fn each_stage_names_its_gains() {
-        let faster = pair(Verdict::Faster, Some("c"), [1.3, 1.4, 1.5]);
-        let slower = pair(Verdict::Faster, Some("b"), [0.4, 0.5, 0.6]);
-        let open = pair(Verdict::Undecided, None, [0.93, 1.03, 1.15]);
+        let faster = pair(TargetVerdict::Faster, Some("c"), [1.3, 1.4, 1.5]);
+        let slower = pair(TargetVerdict::Faster, Some("b"), [0.4, 0.5, 0.6]);
+        let open = pair(TargetVerdict::Undecided, None, [0.93, 1.03, 1.15]);
         let choice = stages(vec![
             between("a", "b", "read_8192", same()),
             between("a", "b", "commit", open),
@@ -305,7 +289,7 @@ mod tests {
     fn a_reason_of_several_tests_is_printed_once() {
         let faster = |program: &str, why: &str| {
             let why = Some(why.to_owned());
-            let pair = pair(Verdict::Faster, Some("c"), [1.3, 1.4, 1.5]);
+            let pair = pair(TargetVerdict::Faster, Some("c"), [1.3, 1.4, 1.5]);
             between("b", "c", program, Comparison { why, ..pair })
         };
         let choice =
@@ -322,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_use_has_a_factor_for_each_stage() {
-        let little = pair(Verdict::Faster, Some("c"), [1.01, 1.04, 1.07]);
+        let little = pair(TargetVerdict::Faster, Some("c"), [1.01, 1.04, 1.07]);
         let comparisons = vec![between("a", "b", "mail", same()), between("b", "c", "mail", little)];
         let purpose =
             Purpose { name: "mail".to_owned(), weights: Default::default(), missing: Vec::new(), comparisons };

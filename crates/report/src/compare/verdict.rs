@@ -1,23 +1,58 @@
-//! The words of a comparison: ratio, interval, and the number of further rounds that would decide it.
-
-use stats::{Choice, Comparison, Verdict};
-use units::Nanos;
+//! The words of all comparisons: estimates, verdicts, and the rounds that would decide something. Documents contain
+//! reasons in words; `stats::compare::reason` has them.
 
 use stats::digits::significant;
+use stats::{Choice, Comparison, Estimate, Verdict};
+use units::Nanos;
+
+/// `1.12-1.23`; `None` if there were fewer than two rounds.
+pub fn range(estimate: Estimate) -> Option<String> {
+    estimate.low.zip(estimate.high).map(|(low, high)| format!("{}-{}", figure(low), figure(high)))
+}
+
+/// ` (1.12-1.23)`; empty if there were fewer than two rounds, or if chance has no effect.
+pub fn interval(estimate: Estimate) -> String {
+    let range = range(estimate).filter(|_| estimate.confidence < 1.0);
+    range.map_or_else(String::new, |range| format!(" ({range})"))
+}
+
+/// `1.17`, or `n.m.`
+pub fn ratio(estimate: Estimate) -> String {
+    estimate.ratio.map_or_else(|| "n.m.".to_owned(), figure)
+}
+
+/// `1.17x (1.12-1.23)`, or `n.m.`
+pub fn times(estimate: Estimate) -> String {
+    estimate.ratio.map_or_else(|| "n.m.".to_owned(), |ratio| format!("{}x{}", figure(ratio), interval(estimate)))
+}
+
+/// `faster 1.17x (1.12-1.23)`, `same`
+pub fn change(verdict: Verdict, estimate: Estimate) -> String {
+    if verdict.is_difference() { format!("{} {}", verdict.name(), times(estimate)) } else { verdict.name().to_owned() }
+}
 
 /// `, maybe by less than 5 %`: the interval excludes 1 but not the margin.
-pub fn maybe_little(margin: f64, pair: &Comparison) -> String {
-    if pair.matters { String::new() } else { format!(", maybe by less than {}", percent(margin)) }
+pub fn maybe_little(margin: f64, matters: bool) -> String {
+    if matters { String::new() } else { format!(", maybe by less than {}", percent(margin)) }
 }
 
-/// `(1.12-1.23)`; empty if there were fewer than two rounds.
-pub fn interval(pair: &Comparison) -> String {
-    ends(pair.low, pair.high).trim_start().to_owned()
+/// Sorts comparisons by their difference, the largest first.
+pub fn largest_first(pairs: &mut [&Comparison]) {
+    pairs.sort_by(|one, other| other.estimate().distance().total_cmp(&one.estimate().distance()));
 }
 
-/// ` (1.12-1.23)`; empty if there were fewer than two rounds.
-pub fn ends(low: Option<f64>, high: Option<f64>) -> String {
-    low.zip(high).map_or_else(String::new, |(low, high)| format!(" ({}-{})", figure(low), figure(high)))
+/// The numbers of comparisons without a difference: `same within 5 % in 2`, `undecided in 1`, `too noisy to decide in 1`.
+/// `more` follows the second.
+pub fn without_difference(margin: f64, pairs: &[&Comparison], more: &str) -> Vec<String> {
+    let count = |verdict: Verdict| pairs.iter().filter(|pair| pair.verdict() == verdict).count();
+    let noisy = pairs.iter().filter(|pair| is_too_noisy(pair)).count();
+    let (same, open) = (count(Verdict::Same), count(Verdict::Undecided) - noisy);
+    let counted = [
+        (same, format!("same within {} in {same}", percent(margin))),
+        (open, format!("undecided in {open}{more}")),
+        (noisy, format!("too noisy to decide in {noisy}")),
+    ];
+    counted.into_iter().filter(|(count, _)| *count > 0).map(|(_, words)| words).collect()
 }
 
 /// Formats a ratio with two decimals; larger ratios get three digits, smaller ones two.
@@ -30,13 +65,18 @@ pub fn figure(ratio: f64) -> String {
 }
 
 /// An estimate of more than this many times the rounds done is not useful.
-pub const PATIENCE: u32 = 10;
+const PATIENCE: u32 = 10;
+
+/// True if a number of rounds is practical, after this number of rounds.
+pub fn is_practical(rounds: u32, done: u32) -> bool {
+    rounds <= PATIENCE.saturating_mul(done)
+}
 
 /// True if an undecided comparison needs more rounds than is practical. False for a result that is not trusted: it is
 /// undecided for another reason.
 pub fn is_too_noisy(pair: &Comparison) -> bool {
-    let is_open = pair.verdict == Verdict::Undecided && pair.low.is_some() && pair.why.is_none();
-    is_open && pair.more_rounds.is_none_or(|rounds| rounds > PATIENCE.saturating_mul(pair.pairs))
+    let is_open = pair.verdict() == Verdict::Undecided && pair.low.is_some() && pair.why.is_none();
+    is_open && !pair.more_rounds.is_some_and(|rounds| is_practical(rounds, pair.pairs))
 }
 
 /// `, about 34 more rounds (5.7 min)`; empty if the estimate is not useful.

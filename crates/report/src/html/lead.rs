@@ -59,7 +59,7 @@ fn fastest<'a>(
     }
     won.retain(|(_, pairs)| !pairs.is_empty());
     won.sort_by_key(|(_, pairs)| std::cmp::Reverse(pairs.len()));
-    let of = |verdict| tests.iter().filter(|(_, pairs)| pairs.iter().all(|pair| pair.verdict == verdict)).count();
+    let of = |verdict| tests.iter().filter(|(_, pairs)| pairs.iter().all(|pair| pair.verdict() == verdict)).count();
     let same = of(Verdict::Same);
     let decided: usize = won.iter().map(|(_, pairs)| pairs.len()).sum();
     let open = all.saturating_sub(decided + same);
@@ -83,18 +83,19 @@ fn fastest<'a>(
 
 /// Returns the comparison of the fastest alternative with the next one.
 fn least<'a>(name: &str, pairs: &[&'a Comparison]) -> &'a Comparison {
-    let own = pairs.iter().filter(|pair| pair.faster.as_deref() == Some(name));
-    own.min_by(|one, other| size(one).total_cmp(&size(other))).expect("it is faster than one")
-}
-
-fn size(pair: &Comparison) -> f64 {
-    pair.ratio.map_or(0.0, |ratio| ratio.ln().abs())
+    let own = pairs.iter().filter(|pair| choice::is_won(pair, name));
+    own.min_by(|one, other| one.estimate().distance().total_cmp(&other.estimate().distance()))
+        .expect("it is faster than one")
 }
 
 /// The test with the largest difference: `, most in create (9.0×)`
 fn most(pairs: &[&Comparison]) -> String {
-    let Some(most) = pairs.iter().max_by(|one, other| size(one).total_cmp(&size(other))) else { return String::new() };
-    let ratio = figure(size(most).exp());
+    let Some(most) =
+        pairs.iter().max_by(|one, other| one.estimate().distance().total_cmp(&other.estimate().distance()))
+    else {
+        return String::new();
+    };
+    let ratio = figure(most.estimate().distance().exp());
     match pairs {
         [_] => format!(": {} ({ratio}×)", most.program),
         _ => format!(", most in {} ({ratio}×)", most.program),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
 use stats::compare::choice::rows;
-use stats::{Cell, Choice, Comparison, Document, Need, Verdict};
+use stats::{Cell, Choice, Comparison, Document, Need};
 
 use super::figures::star;
 use super::key::Keyed;
@@ -227,8 +227,7 @@ impl<'a> Matrix<'a> {
 
 /// True if an alternative is proven faster than each of the others.
 pub fn is_fastest(name: &str, pairs: &[&Comparison], alternatives: usize) -> bool {
-    let won =
-        pairs.iter().filter(|pair| pair.verdict == Verdict::Faster && pair.faster.as_deref() == Some(name)).count();
+    let won = pairs.iter().filter(|pair| choice::is_won(pair, name)).count();
     won > 0 && won + 1 == alternatives
 }
 
@@ -253,13 +252,15 @@ fn met(need: Option<&Need>) -> (&'static str, &'static str) {
 
 #[cfg(test)]
 mod tests {
+    use stats::TargetVerdict;
+
     use super::*;
     use crate::compare::choice::tests::pair;
 
     #[test]
     fn the_fastest_is_faster_than_each_other() {
-        let faster = pair(Verdict::Faster, Some("xfs"), [1.1, 1.2, 1.3]);
-        let open = pair(Verdict::Undecided, None, [0.9, 1.0, 1.1]);
+        let faster = pair(TargetVerdict::Faster, Some("xfs"), [1.1, 1.2, 1.3]);
+        let open = pair(TargetVerdict::Undecided, None, [0.9, 1.0, 1.1]);
         assert!(is_fastest("xfs", &[&faster], 2) && !is_fastest("ext4", &[&faster], 2));
         assert!(!is_fastest("xfs", &[&faster, &open], 3) && is_fastest("xfs", &[&faster, &faster, &open], 3));
         assert!(!is_fastest("xfs", &[], 1));

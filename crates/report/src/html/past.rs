@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use stats::compare::compared::Finding;
 use stats::compare::history::{History, Past, Time};
 use units::Civil;
 
@@ -77,7 +76,7 @@ fn span(history: &History) -> Markup {
 /// Returns the latest step of each test, and the last run compared with the first.
 fn lead(history: &History, names: &[String]) -> Markup {
     let stepped: Vec<(&String, &Past)> =
-        names.iter().zip(&history.series).filter(|(_, past)| past.runs.iter().any(is_step)).collect();
+        names.iter().zip(&history.series).filter(|(_, past)| past.runs.iter().any(Time::is_step)).collect();
     let still = history.series.len() - stepped.len();
     html! {
         @if stepped.is_empty() {
@@ -96,15 +95,11 @@ fn lead(history: &History, names: &[String]) -> Markup {
     }
 }
 
-fn is_step(time: &Time) -> bool {
-    time.step.is_some_and(|step| matches!(step.finding, Finding::Faster | Finding::Slower))
-}
-
 /// The steps of a test in words: `is slower 0.80x (0.78-0.82) since k3pv-261121; the last run is 0.81x the first.`
 fn changes(past: &Past) -> String {
-    let latest = past.runs.iter().rev().find(|time| is_step(time));
+    let latest = past.runs.iter().rev().find(|time| time.is_step());
     let said = latest.and_then(|time| Some(format!("is {} since {}", step(&time.step?), time.run))).unwrap_or_default();
-    let steps = past.runs.iter().filter(|time| is_step(time)).count();
+    let steps = past.runs.iter().filter(|time| time.is_step()).count();
     let steps = if steps > 1 {
         format!(", after {} earlier changes", steps - 1).replace(" 1 earlier changes", " 1 earlier change")
     } else {

@@ -17,10 +17,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::compare::reason::Reason;
 use crate::compare::stages::Stage;
 use crate::figures::summary::rate_of;
-use crate::inference::comparison::{Decision, Judged, Pairs, judge};
-use crate::judge::marks::MarkCode;
+use crate::inference::comparison::{Judged, Pairs, judge};
+use crate::inference::verdict::{Estimate, Verdict};
+use crate::judge::marks::{MarkCode, codes};
 use crate::name::Name;
 use crate::results::cell::{Cell, Provenance};
 
@@ -28,7 +30,6 @@ mod majority;
 mod why;
 
 use majority::ask_majority;
-pub(crate) use why::idle;
 pub use why::why_of;
 use why::{warned, why};
 
@@ -87,7 +88,7 @@ pub struct Comparison {
     /// Confidence level of this interval by itself, chosen so that at most 5 of 100 runs report a false difference.
     pub confidence: f64,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: TargetVerdict,
     /// The faster target; null for other verdicts.
     #[serde(with = "crate::name", default)]
     #[schemars(with = "Option<Name>")]
@@ -104,10 +105,50 @@ pub struct Comparison {
     pub marks: Vec<MarkCode>,
 }
 
+/// A target that is proven faster than another one.
+pub struct Winner<'a> {
+    /// The name of the faster target.
+    pub name: &'a str,
+    /// The name of the slower target.
+    pub other: &'a str,
+    /// The ratio of the faster rate to the slower one.
+    pub estimate: Estimate,
+}
+
+impl Comparison {
+    /// Returns the ratio of the second rate to the first.
+    pub fn estimate(&self) -> Estimate {
+        Estimate { ratio: self.ratio, low: self.low, high: self.high, confidence: self.confidence }
+    }
+
+    /// Returns the verdict on the second target.
+    pub fn verdict(&self) -> Verdict {
+        match (self.verdict, &self.faster) {
+            (TargetVerdict::Faster, Some(faster)) if *faster == self.first => Verdict::Slower,
+            (TargetVerdict::Faster, Some(_)) => Verdict::Faster,
+            (TargetVerdict::Same, _) => Verdict::Same,
+            (TargetVerdict::Faster | TargetVerdict::Undecided, _) => Verdict::Undecided,
+        }
+    }
+
+    /// Returns the faster target, if one is proven faster.
+    pub fn winner(&self) -> Option<Winner<'_>> {
+        match self.verdict() {
+            Verdict::Faster => Some(Winner { name: &self.second, other: &self.first, estimate: self.estimate() }),
+            Verdict::Slower => {
+                Some(Winner { name: &self.first, other: &self.second, estimate: self.estimate().inverse() })
+            }
+            _ => None,
+        }
+    }
+}
+
+// A document names the faster target in another key. The name is part of the JSON schema.
 /// The verdict of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+#[schemars(rename = "Verdict")]
+pub enum TargetVerdict {
     /// One target is faster.
     Faster,
     /// They differ by less than the margin.
@@ -249,10 +290,8 @@ pub struct Compared {
     pub pairs: Pairs,
     /// The verdict; undecided if a result is untrusted.
     pub judged: Judged,
-    /// Targets whose results decide nothing, each with the warning.
-    untrusted: Vec<(usize, MarkCode)>,
-    /// The reason why a use is undecided, although its own interval may decide.
-    no_majority: Option<String>,
+    /// The reasons why it is undecided, although its interval may decide.
+    reasons: Vec<Reason>,
 }
 
 /// Compares each of these pairs of targets in every row, and for the use if there is one.
@@ -285,11 +324,9 @@ pub fn compare(
         };
         let weighing = rows.iter().enumerate().filter(|(place, _)| weighs(*place)).map(|(_, row)| row);
         // 3
-        let untrusted: Vec<(usize, MarkCode)> = weighing.flat_map(|row| untrusted(row, [first, second])).collect();
-        let is_trusted = untrusted.is_empty();
-        let verdict = if is_trusted { judged.verdict } else { Decision::Undecided };
-        let judged = Judged { verdict, matters: judged.matters && is_trusted, ..judged };
-        Compared { targets: (first, second), row, pairs, judged, untrusted, no_majority: None }
+        let warned = warned(weighing, [first, second]);
+        let judged = if warned.is_some() { judged.undecided() } else { judged };
+        Compared { targets: (first, second), row, pairs, judged, reasons: warned.into_iter().collect() }
     };
     let mut all: Vec<Compared> = all
         .into_iter()
@@ -300,20 +337,6 @@ pub fn compare(
         ask_majority(&mut all, rows, purpose);
     }
     all
-}
-
-/// Returns the warnings that keep a row from deciding between two targets, each with the index of its target. Both
-/// targets must have measured the row.
-fn untrusted(row: &Row, targets: [usize; 2]) -> Vec<(usize, MarkCode)> {
-    let is_measured = |place: &usize| row.cells[*place].is_some_and(|cell| cell.rate.is_some());
-    if !targets.iter().all(is_measured) {
-        return Vec::new();
-    }
-    let of_target = |place: usize| {
-        let codes = row.cells[place].into_iter().flat_map(|cell| &cell.marks).map(|mark| mark.code);
-        codes.filter(|code| code.decides_nothing()).map(move |code| (place, code))
-    };
-    targets.into_iter().flat_map(of_target).collect()
 }
 
 /// Returns the pairs of a use: for each round that all weighted rows have, the weighted mean of their logarithms.
@@ -335,47 +358,41 @@ fn weighed(logs: &[Option<BTreeMap<u32, f64>>], weights: &[f64]) -> Pairs {
 impl Compared {
     /// Converts the comparison into its form for a document, with this name.
     pub fn comparison(&self, rows: &[Row], names: &[&str], name: String, margin: f64) -> Comparison {
-        let Compared { targets: (first, second), row, pairs, judged, untrusted, no_majority } = self;
+        let Compared { targets: (first, second), row, pairs, judged, reasons } = self;
         let cells = row.and_then(|row| Some((rows[row].cells[*first]?, rows[row].cells[*second]?)));
         let (verdict, faster) = match judged.verdict {
-            Decision::FirstFaster => (Verdict::Faster, Some(*first)),
-            Decision::SecondFaster => (Verdict::Faster, Some(*second)),
-            Decision::Same => (Verdict::Same, None),
-            Decision::Undecided => (Verdict::Undecided, None),
+            Verdict::Slower => (TargetVerdict::Faster, Some(*first)),
+            Verdict::Faster => (TargetVerdict::Faster, Some(*second)),
+            Verdict::Same => (TargetVerdict::Same, None),
+            Verdict::Undecided | Verdict::NotMeasured => (TargetVerdict::Undecided, None),
         };
+        let estimate = judged.estimate;
         let needed =
-            || pairs.needed(judged.confidence, margin).map(|needed| needed.saturating_sub(pairs.count()) as u32);
-        let mut marks: Vec<MarkCode> = cells
-            .iter()
-            .flat_map(|(first, second)| first.marks.iter().chain(&second.marks))
-            .map(|mark| mark.code)
-            .collect();
-        marks.sort_unstable();
-        marks.dedup();
-        let is_open = verdict == Verdict::Undecided && untrusted.is_empty() && no_majority.is_none();
+            || pairs.needed(estimate.confidence, margin).map(|needed| needed.saturating_sub(pairs.count()) as u32);
+        let is_open = verdict == TargetVerdict::Undecided && reasons.is_empty();
         Comparison {
             program: name,
             first: names[*first].to_owned(),
             second: names[*second].to_owned(),
             pairs: pairs.count() as u32,
-            ratio: judged.ratio,
-            low: judged.low,
-            high: judged.high,
-            confidence: judged.confidence,
+            ratio: estimate.ratio,
+            low: estimate.low,
+            high: estimate.high,
+            confidence: estimate.confidence,
             verdict,
             faster: faster.map(|place| names[place].to_owned()),
             matters: judged.matters,
             // More rounds do not make a result trusted, nor measure a missing test.
             more_rounds: if is_open { needed() } else { None },
             why: match verdict {
-                Verdict::Faster => cells.and_then(|(first, second)| why(first, second)),
+                TargetVerdict::Faster => cells.and_then(|(first, second)| why(first, second)),
                 _ => {
-                    let reasons = [warned(untrusted, names), no_majority.clone(), idle(pairs.idle())];
-                    let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+                    let reasons = reasons.iter().cloned().chain(Reason::idle(pairs.idle()));
+                    let reasons: Vec<String> = reasons.map(|reason| reason.to_string()).collect();
                     (!reasons.is_empty()).then(|| reasons.join("; "))
                 }
             },
-            marks,
+            marks: codes(cells.iter().flat_map(|(first, second)| first.marks.iter().chain(&second.marks))),
         }
     }
 }
@@ -449,7 +466,7 @@ pub(crate) mod tests {
         let all = compare(&rows, every_two(3), None, 0.05);
         let said = |one: &Compared| (one.targets, one.row, one.pairs.count(), one.judged.verdict);
         let said: Vec<_> = all.iter().map(said).collect();
-        let (same, first, second) = (Decision::Same, Decision::FirstFaster, Decision::SecondFaster);
+        let (same, first, second) = (Verdict::Same, Verdict::Slower, Verdict::Faster);
         assert_eq!(
             said,
             [
@@ -474,7 +491,7 @@ pub(crate) mod tests {
         let level = |targets: Vec<(usize, usize)>| {
             let all = compare(&rows, targets.iter().copied(), None, 0.05);
             assert_eq!(all.iter().map(|one| one.targets).collect::<Vec<_>>(), targets);
-            all[0].judged.confidence
+            all[0].judged.estimate.confidence
         };
         let of_stages = level(steps(4).map(|(_, two)| two).collect());
         assert!((of_stages - (1.0 - 0.05 / 4.0)).abs() < 1e-12, "{of_stages}");
@@ -495,7 +512,7 @@ pub(crate) mod tests {
         let all = compare(&rows, every_two(2), Some(&purpose), 0.05);
         let last = all.last().expect("the use");
         assert!(
-            last.row.is_none() && (last.judged.ratio.expect("a ratio") - 2.0_f64.sqrt()).abs() < 1e-9,
+            last.row.is_none() && (last.judged.estimate.ratio.expect("a ratio") - 2.0_f64.sqrt()).abs() < 1e-9,
             "{:?}",
             last.judged
         );
@@ -512,7 +529,7 @@ pub(crate) mod tests {
             all.iter().map(|one| one.comparison(&rows, &["a", "b"], String::new(), 0.05)).collect::<Vec<_>>()
         };
         for one in said(&cells) {
-            assert_eq!((one.verdict, one.pairs, one.ratio), (Verdict::Undecided, 7, None));
+            assert_eq!((one.verdict, one.pairs, one.ratio), (TargetVerdict::Undecided, 7, None));
             assert!(one.why.is_some_and(|why| why.ends_with("no operation in 1 round")));
         }
         cells[1] = cell("b", "commit", &[0; 7]);
@@ -532,7 +549,7 @@ pub(crate) mod tests {
             let all = compare(&rows, every_two(2), Some(&purpose), 0.05);
             all.iter().map(|one| one.comparison(&rows, &["a", "b"], String::new(), 0.05)).collect::<Vec<_>>()
         };
-        let (faster, open) = (Verdict::Faster, Verdict::Undecided);
+        let (faster, open) = (TargetVerdict::Faster, TargetVerdict::Undecided);
         let of = |all: &[Comparison]| all.iter().map(|one| one.verdict).collect::<Vec<_>>();
         for code in [
             MarkCode::Cache,

@@ -23,13 +23,15 @@ mod tests;
 use std::collections::{BTreeMap, VecDeque};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::compare::choice::{idle, why_of};
+use crate::compare::choice::why_of;
 use crate::compare::environment::{self, Change, is_of_ground};
+use crate::compare::reason::Reason;
 use crate::figures::summary::{mean_and_half_width, rate_of};
-use crate::inference::comparison::{Decision, Estimate, Judged, LEAST_APART, Series, judge_estimates};
-use crate::judge::marks::{Mark, MarkCode};
+use crate::inference::comparison::{Judged, LEAST_APART, LogRatio, Series, judge_estimates};
+use crate::inference::verdict::{Estimate, Verdict};
+use crate::judge::marks::{Mark, MarkCode, codes};
 use crate::name::Name;
 use crate::results::cell::{Cell, ParameterValue, Provenance, Rate, RateBase};
 use crate::results::document::{Document, RunInfo, TargetInfo};
@@ -130,7 +132,7 @@ pub struct ComparedCell {
     /// Confidence level of this interval by itself; 1 if the rounds of each run are equal, as on a simulated machine.
     pub confidence: Option<f64>,
     /// The finding.
-    pub finding: Finding,
+    pub finding: Verdict,
     /// True if the whole interval is outside the margin.
     pub matters: bool,
     /// Number of rounds that the run with fewer rounds lacks before anything can be decided.
@@ -144,24 +146,15 @@ pub struct ComparedCell {
     /// Warnings about the two results.
     pub marks: Vec<MarkCode>,
     /// Reason why no condition of `--fail-if` could fail for this cell; null if one could.
-    pub unguarded: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub unguarded: Option<Reason>,
 }
 
-/// The finding about a cell in the second run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Finding {
-    /// The second run is faster.
-    Faster,
-    /// The second run is slower.
-    Slower,
-    /// The rates differ by less than the margin.
-    Same,
-    /// Not decided.
-    Undecided,
-    /// The cell is not measured in one of the runs, or in both.
-    #[serde(rename = "n.m.")]
-    NotMeasured,
+impl ComparedCell {
+    /// Returns the ratio of the second rate to the first; `None` if one of both is not measured.
+    pub fn estimate(&self) -> Option<Estimate> {
+        Some(Estimate { ratio: self.ratio, low: self.low, high: self.high, confidence: self.confidence? })
+    }
 }
 
 /// A cell that only one run has.
@@ -348,7 +341,7 @@ fn paired<'a>(then: &'a [Cell], now: &'a [Cell], has_one_target: bool) -> Paired
 /// The result of two cells' rounds.
 pub struct Found {
     /// The ratio of the second rate to the first.
-    pub estimate: Estimate,
+    pub estimate: LogRatio,
     /// True if chance has no effect on the rounds.
     pub is_exact: bool,
     series: [Series; 2],
@@ -371,23 +364,13 @@ pub fn found(then: &Cell, now: &Cell, is_one_seed: bool) -> Option<Found> {
 pub fn judge_found(all: &[Option<Found>], margin: f64) -> Vec<Option<Judged>> {
     // 4
     let of_chance = all.iter().flatten().filter(|found| !found.is_exact).map(|found| found.estimate);
-    let mut judged = judge_estimates(&of_chance.collect::<Vec<Estimate>>(), margin).into_iter();
+    let mut judged = judge_estimates(&of_chance.collect::<Vec<LogRatio>>(), margin).into_iter();
     let one = |found: &Option<Found>| match found {
         Some(found) if found.is_exact => Some(found.estimate.judged(1.0, margin)),
         Some(_) => judged.next(),
         None => None,
     };
     all.iter().map(one).collect()
-}
-
-/// Converts the verdict into the finding about the second run.
-pub fn finding(verdict: Decision) -> Finding {
-    match verdict {
-        Decision::SecondFaster => Finding::Faster,
-        Decision::FirstFaster => Finding::Slower,
-        Decision::Same => Finding::Same,
-        Decision::Undecided => Finding::Undecided,
-    }
 }
 
 /// True if the cell was simulated.
@@ -426,18 +409,14 @@ fn compared_cell(
     found: Option<(&Found, Judged)>,
     margin: f64,
 ) -> ComparedCell {
-    let finding = found.as_ref().map_or(Finding::NotMeasured, |(_, judged)| finding(judged.verdict));
-    let is_open = finding == Finding::Undecided;
+    let finding = found.as_ref().map_or(Verdict::NotMeasured, |(_, judged)| judged.verdict);
+    let is_open = finding == Verdict::Undecided;
     let needed = |(found, judged): &(&Found, Judged)| {
-        found.series[0].needed(&found.series[1], judged.confidence, margin).map(|rounds| rounds as u32)
+        found.series[0].needed(&found.series[1], judged.estimate.confidence, margin).map(|rounds| rounds as u32)
     };
     let fewest = |(found, _): &(&Found, Judged)| found.series.iter().map(Series::count).min();
     let missing = found.as_ref().filter(|_| is_open).and_then(fewest).map_or(0, |few| LEAST_APART.saturating_sub(few));
-    let mut marks: Vec<MarkCode> = then.marks.iter().chain(&now.marks).map(|mark| mark.code).collect();
-    marks.sort_unstable();
-    marks.dedup();
-    let judged = found.as_ref().map(|(_, judged)| *judged);
-    let is_told = matches!(finding, Finding::Faster | Finding::Slower);
+    let estimate = found.as_ref().map(|(_, judged)| judged.estimate);
     ComparedCell {
         name,
         preset: now.preset.clone(),
@@ -451,20 +430,22 @@ fn compared_cell(
         reason_now: now.reason.clone(),
         cpu_then: then.cpu_percent.map(|cpu| cpu.process),
         cpu_now: now.cpu_percent.map(|cpu| cpu.process),
-        ratio: judged.and_then(|judged| judged.ratio),
-        low: judged.and_then(|judged| judged.low),
-        high: judged.and_then(|judged| judged.high),
-        confidence: judged.map(|judged| judged.confidence),
+        ratio: estimate.and_then(|estimate| estimate.ratio),
+        low: estimate.and_then(|estimate| estimate.low),
+        high: estimate.and_then(|estimate| estimate.high),
+        confidence: estimate.map(|estimate| estimate.confidence),
         finding,
-        matters: judged.is_some_and(|judged| judged.matters),
+        matters: found.as_ref().is_some_and(|(_, judged)| judged.matters),
         missing_rounds: missing as u32,
         needed_rounds: found.as_ref().filter(|_| is_open).and_then(needed),
         why: match &found {
-            Some(_) if is_told => why_of(NAMES, then, now),
-            Some((found, _)) => idle(found.series.iter().map(Series::idle).sum()),
+            Some(_) if finding.is_difference() => why_of(NAMES, then, now),
+            Some((found, _)) => {
+                Reason::idle(found.series.iter().map(Series::idle).sum()).map(|reason| reason.to_string())
+            }
             None => None,
         },
-        marks,
+        marks: codes(then.marks.iter().chain(&now.marks)),
         unguarded: None,
     }
 }

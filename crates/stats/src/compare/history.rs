@@ -14,8 +14,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::compared::{Finding, Likeness, Naming, finding, found, identity, is_simulated, judge_found};
+use crate::compare::compared::{Likeness, Naming, found, identity, is_simulated, judge_found};
 use crate::compare::environment::{self, Change};
+use crate::inference::comparison::Judged;
+use crate::inference::verdict::{Estimate, Verdict};
 use crate::judge::marks::MarkCode;
 use crate::name::Name;
 use crate::results::cell::{Cell, Rate};
@@ -82,6 +84,13 @@ pub struct Time {
     pub environment: Vec<Change>,
 }
 
+impl Time {
+    /// True if the run is proven faster or slower than the one that it is compared with.
+    pub fn is_step(&self) -> bool {
+        self.step.is_some_and(|step| step.finding.is_difference())
+    }
+}
+
 /// The change of a rate from an earlier run to a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -95,7 +104,14 @@ pub struct Step {
     /// Confidence level of this interval by itself; 1 if the rounds of each run are equal, as on a simulated machine.
     pub confidence: f64,
     /// The finding about the later run.
-    pub finding: Finding,
+    pub finding: Verdict,
+}
+
+impl Step {
+    /// Returns the ratio of the rate to the one before.
+    pub fn estimate(&self) -> Estimate {
+        Estimate { ratio: self.ratio, low: self.low, high: self.high, confidence: self.confidence }
+    }
 }
 
 /// A cell of a stored run.
@@ -170,12 +186,12 @@ fn time(sample: &Sample, (before, measured): (Option<&Sample>, Option<&Sample>),
         reason: cell.reason.clone(),
         cpu: cell.cpu_percent.map(|cpu| cpu.process),
         marks: cell.marks.iter().map(|mark| mark.code).collect(),
-        step: judged.map(|judged| Step {
-            ratio: judged.ratio,
-            low: judged.low,
-            high: judged.high,
-            confidence: judged.confidence,
-            finding: finding(judged.verdict),
+        step: judged.map(|Judged { estimate: Estimate { ratio, low, high, confidence }, verdict, .. }| Step {
+            ratio,
+            low,
+            high,
+            confidence,
+            finding: verdict,
         }),
         // 3
         environment: measured.or(before).map_or_else(Vec::new, |then| around(then, sample)),

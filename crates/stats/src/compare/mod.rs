@@ -4,5 +4,6 @@ pub mod choice;
 pub mod compared;
 pub mod environment;
 pub mod history;
+pub mod reason;
 pub mod replication;
 pub mod stages;

@@ -29,6 +29,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::figures::summary::CONFIDENCE;
+use crate::inference::verdict::{Estimate, Verdict};
 
 /// The smallest number of pairs that decides anything. With fewer, Student's quantile and the standard deviation are so
 /// uncertain that a lucky streak looks like a proof.
@@ -67,10 +68,10 @@ pub struct Series {
     idle: usize,
 }
 
-/// An estimate of the ratio of two rates, from paired or separate rounds.
+/// The logarithm of the ratio of two rates, from paired or separate rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
-    /// Logarithm of the ratio.
+pub struct LogRatio {
+    /// The estimated logarithm.
     mean: f64,
     /// Standard error of `mean`; `None` if there are too few rounds.
     error: Option<f64>,
@@ -80,36 +81,24 @@ pub struct Estimate {
     is_enough: bool,
 }
 
-/// The judgement of an estimate.
+/// The judgement of the ratio of two rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {
-    /// Ratio of the second rate to the first; `None` if a setup did no work in a round.
-    pub ratio: Option<f64>,
-    /// Lower end of the confidence interval; `None` below two pairs.
-    pub low: Option<f64>,
-    /// Upper end of the confidence interval.
-    pub high: Option<f64>,
-    /// Confidence level of the interval by itself.
-    pub confidence: f64,
-    /// The verdict.
-    pub verdict: Decision,
+    /// The ratio of the second rate to the first, with its interval.
+    pub estimate: Estimate,
+    /// The verdict on the second.
+    pub verdict: Verdict,
     /// True if the whole interval is outside the margin, so that the difference is a reason to choose.
     pub matters: bool,
     /// True if the interval is so narrow that more pairs are useless.
     pub is_narrow: bool,
 }
 
-/// The verdict on two setups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// The second is faster.
-    SecondFaster,
-    /// The first is faster.
-    FirstFaster,
-    /// They differ by less than the margin.
-    Same,
-    /// Too few pairs for their spread.
-    Undecided,
+impl Judged {
+    /// Returns the judgement without its verdict, if there is a reason not to trust it.
+    pub fn undecided(self) -> Judged {
+        Judged { verdict: Verdict::Undecided, matters: false, ..self }
+    }
 }
 
 impl FromIterator<(f64, f64)> for Pairs {
@@ -137,13 +126,13 @@ impl Pairs {
     }
 
     /// Estimates the ratio of the second rate to the first.
-    pub fn estimate(&self) -> Estimate {
+    pub fn estimate(&self) -> LogRatio {
         // 7
         if self.idle > 0 {
-            return Estimate::NOTHING;
+            return LogRatio::NOTHING;
         }
         let count = self.count() as f64;
-        Estimate {
+        LogRatio {
             mean: mean(&self.logs),
             error: variance(&self.logs).map(|variance| (variance / count).sqrt()),
             degrees: count - 1.0,
@@ -189,14 +178,14 @@ impl Series {
 
     /// Estimates the ratio of the other setup's rate to this one's, if they were measured separately. Returns `None` if
     /// one of them has no round.
-    pub fn against(&self, other: &Series) -> Option<Estimate> {
+    pub fn against(&self, other: &Series) -> Option<LogRatio> {
         // 7
         if self.idle + other.idle > 0 {
-            return (self.count() > 0 && other.count() > 0).then_some(Estimate::NOTHING);
+            return (self.count() > 0 && other.count() > 0).then_some(LogRatio::NOTHING);
         }
         let [first, second] = [self, other].map(|series| series.count() as f64);
         let parts = variance(&self.logs).zip(variance(&other.logs)).map(|(one, two)| (one / first, two / second));
-        (first > 0.0 && second > 0.0).then(|| Estimate {
+        (first > 0.0 && second > 0.0).then(|| LogRatio {
             mean: mean(&other.logs) - mean(&self.logs),
             error: parts.map(|(one, two)| (one + two).sqrt()),
             degrees: parts.map_or(0.0, |parts| satterthwaite(parts, (first, second))),
@@ -229,14 +218,14 @@ fn satterthwaite((one, two): (f64, f64), (first, second): (f64, f64)) -> f64 {
     if squares > 0.0 { (one + two) * (one + two) / squares } else { first + second - 2.0 }
 }
 
-impl Estimate {
+impl LogRatio {
     /// The estimate if some rounds have no work.
-    const NOTHING: Estimate = Estimate { mean: f64::NAN, error: None, degrees: 0.0, is_enough: false };
+    const NOTHING: LogRatio = LogRatio { mean: f64::NAN, error: None, degrees: 0.0, is_enough: false };
 
     /// Returns the estimate without a standard error, for rounds without chance, such as two simulated machines whose
     /// rounds are all equal.
-    pub fn without_chance(self) -> Estimate {
-        Estimate { error: Some(0.0), degrees: f64::INFINITY, is_enough: true, ..self }
+    pub fn without_chance(self) -> LogRatio {
+        LogRatio { error: Some(0.0), degrees: f64::INFINITY, is_enough: true, ..self }
     }
 
     /// Returns the p value: the probability that chance alone gives a mean as far from zero.
@@ -261,24 +250,25 @@ impl Estimate {
     /// Judges the estimate at this confidence level. The margin is the largest difference of two rates, as a share,
     /// that counts as the same.
     pub fn judged(&self, confidence: f64, margin: f64) -> Judged {
-        let Estimate { mean, is_enough, .. } = *self;
+        let LogRatio { mean, is_enough, .. } = *self;
         let margin = margin.ln_1p();
         let half = self.half_width(confidence);
         let verdict = match half.filter(|_| is_enough) {
-            Some(half) if mean.abs() + half < margin => Decision::Same,
-            Some(half) if mean - half > 0.0 => Decision::SecondFaster,
-            Some(half) if mean + half < 0.0 => Decision::FirstFaster,
-            Some(_) | None => Decision::Undecided,
+            Some(half) if mean.abs() + half < margin => Verdict::Same,
+            Some(half) if mean - half > 0.0 => Verdict::Faster,
+            Some(half) if mean + half < 0.0 => Verdict::Slower,
+            Some(_) | None => Verdict::Undecided,
         };
         let is_beyond = |half: Option<f64>| half.is_some_and(|half| mean.abs() - half > margin);
-        let is_faster = matches!(verdict, Decision::SecondFaster | Decision::FirstFaster);
         Judged {
-            ratio: Some(mean.exp()).filter(|ratio| ratio.is_finite()),
-            low: half.map(|half| (mean - half).exp()),
-            high: half.map(|half| (mean + half).exp()),
-            confidence,
+            estimate: Estimate {
+                ratio: Some(mean.exp()).filter(|ratio| ratio.is_finite()),
+                low: half.map(|half| (mean - half).exp()),
+                high: half.map(|half| (mean + half).exp()),
+                confidence,
+            },
             verdict,
-            matters: is_faster && is_beyond(half) && is_beyond(self.half_width(REASON.max(confidence))),
+            matters: verdict.is_difference() && is_beyond(half) && is_beyond(self.half_width(REASON.max(confidence))),
             is_narrow: is_enough && half.is_some_and(|half| half <= narrow(mean, margin)),
         }
     }
@@ -321,14 +311,14 @@ fn variance(logs: &[f64]) -> Option<f64> {
     (logs.len() >= 2).then(|| squares / (logs.len() - 1) as f64)
 }
 
-/// Judges all comparisons of a run together, with Holm's correction. The margin is as in [`Estimate::judged`].
+/// Judges all comparisons of a run together, with Holm's correction. The margin is as in [`LogRatio::judged`].
 pub fn judge(all: &[Pairs], margin: f64) -> Vec<Judged> {
-    judge_estimates(&all.iter().map(Pairs::estimate).collect::<Vec<Estimate>>(), margin)
+    judge_estimates(&all.iter().map(Pairs::estimate).collect::<Vec<LogRatio>>(), margin)
 }
 
 /// Judges all estimates of a run together, with Holm's correction, whether they are paired or separate.
-pub fn judge_estimates(all: &[Estimate], margin: f64) -> Vec<Judged> {
-    let chances: Vec<f64> = all.iter().map(Estimate::chance).collect();
+pub fn judge_estimates(all: &[LogRatio], margin: f64) -> Vec<Judged> {
+    let chances: Vec<f64> = all.iter().map(LogRatio::chance).collect();
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|&one, &other| chances[one].total_cmp(&chances[other]));
     let mut levels = vec![0.0; all.len()];
@@ -370,10 +360,11 @@ mod tests {
         let spread = 0.1 * (5.0_f64 / 6.0).sqrt();
         let logs: Vec<f64> = (0..6).map(|place| 0.3 + if place % 2 == 0 { spread } else { -spread }).collect();
         let judged = one(&logs);
-        assert!((judged.ratio.expect("a ratio") - 0.3_f64.exp()).abs() < 1e-12);
-        assert!((judged.high.expect("an end").ln() - 0.4048).abs() < 2e-4, "{judged:?}");
-        assert!((judged.low.expect("an end").ln() - 0.1952).abs() < 2e-4, "{judged:?}");
-        assert_eq!((judged.verdict, judged.matters), (Decision::SecondFaster, false), "one of 99.9 % has 0.02");
+        let estimate = judged.estimate;
+        assert!((estimate.ratio.expect("a ratio") - 0.3_f64.exp()).abs() < 1e-12);
+        assert!((estimate.high.expect("an end").ln() - 0.4048).abs() < 2e-4, "{judged:?}");
+        assert!((estimate.low.expect("an end").ln() - 0.1952).abs() < 2e-4, "{judged:?}");
+        assert_eq!((judged.verdict, judged.matters), (Verdict::Faster, false), "one of 99.9 % has 0.02");
         // Half the width must be a quarter of 0.3: with 0.1 and a quantile of 2.26, that is ten pairs.
         let needed = Pairs::of_logs(logs).needed(0.95, MARGIN);
         assert!(!judged.is_narrow && needed == Some(10), "{needed:?}");
@@ -382,18 +373,18 @@ mod tests {
     #[test]
     fn what_lies_within_the_margin_is_the_same_also_where_it_differs() {
         let judged = one(&[0.019, 0.020, 0.021, 0.019, 0.020, 0.021]);
-        assert!(judged.low > Some(1.0));
-        assert_eq!((judged.verdict, judged.is_narrow), (Decision::Same, true));
+        assert!(judged.estimate.low > Some(1.0));
+        assert_eq!((judged.verdict, judged.is_narrow), (Verdict::Same, true));
     }
 
     #[test]
     fn fewer_than_six_pairs_decide_nothing() {
-        assert_eq!(one(&[0.3; 5]).verdict, Decision::Undecided);
+        assert_eq!(one(&[0.3; 5]).verdict, Verdict::Undecided);
         let enough = one(&[-0.3; 6]);
-        assert_eq!((enough.verdict, enough.matters, enough.is_narrow), (Decision::FirstFaster, true, true));
+        assert_eq!((enough.verdict, enough.matters, enough.is_narrow), (Verdict::Slower, true, true));
         let alone = one(&[0.3]);
-        assert_eq!((alone.verdict, alone.low), (Decision::Undecided, None));
-        assert_eq!(one(&[0.0; 6]).verdict, Decision::Same);
+        assert_eq!((alone.verdict, alone.estimate.low), (Verdict::Undecided, None));
+        assert_eq!(one(&[0.0; 6]).verdict, Verdict::Same);
     }
 
     /// For three comparisons with p values of 0.002, 0.02 and 0.4, Holm's levels are 0.05/3, 0.05/2 and 0.05.
@@ -403,15 +394,15 @@ mod tests {
             let logs = [0.1, -0.1, 0.05, -0.05, 0.08, -0.08];
             Pairs::of_logs(logs.iter().map(|log| mean + log).collect())
         };
-        let levels = |means: [f64; 3]| judge(&means.map(pairs), MARGIN).into_iter().map(|one| one.confidence);
+        let levels = |means: [f64; 3]| judge(&means.map(pairs), MARGIN).into_iter().map(|one| one.estimate.confidence);
         let close = |levels: Vec<f64>, parts: [f64; 3]| {
             levels.iter().zip(parts).all(|(level, part)| (level - (1.0 - 0.05 / part)).abs() < 1e-12)
         };
         assert!(close(levels([0.5, 0.4, 0.3]).collect(), [3.0, 2.0, 1.0]));
         assert!(close(levels([0.01, 0.5, 0.02]).collect(), [2.0, 3.0, 2.0]));
         for judged in judge(&[0.5, 0.12, 0.0].map(pairs), MARGIN) {
-            let leaves_out_one = judged.low > Some(1.0) || judged.high < Some(1.0);
-            assert_eq!(leaves_out_one, judged.verdict == Decision::SecondFaster, "{judged:?}");
+            let leaves_out_one = judged.estimate.low > Some(1.0) || judged.estimate.high < Some(1.0);
+            assert_eq!(leaves_out_one, judged.verdict == Verdict::Faster, "{judged:?}");
         }
     }
 
@@ -423,12 +414,15 @@ mod tests {
         let idle = paired(&[&[(100.0, 120.0); 8][..], &[(0.0, 5.0), (5.0, 0.0), (0.0, 0.0)]].concat());
         assert_eq!((idle.count(), idle.idle(), idle.needed(0.95, MARGIN)), (11, 3, None));
         let said = &judge(&[idle], MARGIN)[0];
-        assert_eq!((said.verdict, said.ratio, said.low, said.is_narrow), (Decision::Undecided, None, None, false));
+        assert_eq!(
+            (said.verdict, said.estimate.ratio, said.estimate.low, said.is_narrow),
+            (Verdict::Undecided, None, None, false)
+        );
         let [one, other] =
             [[9.0, 9.0, 9.0, 9.0, 9.0, 0.0], [8.0; 6]].map(|rates| rates.into_iter().collect::<Series>());
         for estimate in [one.against(&other), other.against(&one)] {
             let said = estimate.expect("rounds").judged(0.95, MARGIN);
-            assert_eq!((said.verdict, said.ratio), (Decision::Undecided, None));
+            assert_eq!((said.verdict, said.estimate.ratio), (Verdict::Undecided, None));
         }
         assert_eq!((one.idle(), one.needed(&other, 0.95, MARGIN)), (1, None));
     }
@@ -452,7 +446,7 @@ mod tests {
         assert_eq!(other.against(&one).map(|estimate| estimate.mean), Some(-13.0));
         assert_eq!(one.against(&Series::default()), None);
         let alone = one.against(&series(&[9.0])).expect("both have rounds");
-        assert_eq!((alone.error, alone.chance(), alone.judged(0.95, MARGIN).verdict), (None, 1.0, Decision::Undecided));
+        assert_eq!((alone.error, alone.chance(), alone.judged(0.95, MARGIN).verdict), (None, 1.0, Verdict::Undecided));
     }
 
     /// If spreads and counts are equal, the degrees of freedom are the sum. If one side has no spread, they are those
@@ -471,16 +465,16 @@ mod tests {
             let [one, other] = [rounds(first, 5.0), rounds(second, 6.0)].map(|logs| Series { logs, idle: 0 });
             judge_estimates(&[one.against(&other).expect("rounds")], MARGIN)[0].verdict
         };
-        assert_eq!((verdict(5, 5), verdict(4, 20)), (Decision::SecondFaster, Decision::Undecided));
+        assert_eq!((verdict(5, 5), verdict(4, 20)), (Verdict::Faster, Verdict::Undecided));
         let exact = |ratio: f64| {
             let (one, other) = (series(&[0.0]), series(&[ratio.ln()]));
             one.against(&other).expect("rounds").without_chance().judged(1.0, MARGIN)
         };
         assert_eq!(
             [0.9, 1.0, 1.02, 1.2].map(|ratio| exact(ratio).verdict),
-            [Decision::FirstFaster, Decision::Same, Decision::Same, Decision::SecondFaster]
+            [Verdict::Slower, Verdict::Same, Verdict::Same, Verdict::Faster]
         );
-        assert!(exact(1.2).matters && exact(1.2).low == exact(1.2).high);
+        assert!(exact(1.2).matters && exact(1.2).estimate.low == exact(1.2).estimate.high);
     }
 
     /// Spreads of 0.1 and 0.02: half the width must be half of the margin of 5 %, 0.0244.

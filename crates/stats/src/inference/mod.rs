@@ -5,3 +5,4 @@ pub mod comparison;
 pub mod fit;
 pub mod level;
 pub mod steady;
+pub mod verdict;

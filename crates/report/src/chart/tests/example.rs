@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stats::{
     Cell, Choice, Comparison, CpuSeconds, Document, Interval, Latency, LatencyKind, Mark, MarkCode, ParameterValue,
-    Provenance, Rate, RateBase, Round, TargetInfo, Verdict,
+    Provenance, Rate, RateBase, Round, TargetInfo, TargetVerdict,
 };
 
 /// A cell with a round of two seconds for each of these numbers of operations.
@@ -106,7 +106,12 @@ fn target(name: &str) -> TargetInfo {
 }
 
 /// A comparison of two targets.
-pub(super) fn comparison(program: &str, [first, second]: [&str; 2], verdict: Verdict, ends: [f64; 3]) -> Comparison {
+pub(super) fn comparison(
+    program: &str,
+    [first, second]: [&str; 2],
+    verdict: TargetVerdict,
+    ends: [f64; 3],
+) -> Comparison {
     let faster = if ends[1] > 1.0 { second } else { first };
     Comparison {
         program: program.to_owned(),
@@ -118,7 +123,7 @@ pub(super) fn comparison(program: &str, [first, second]: [&str; 2], verdict: Ver
         high: Some(ends[2]),
         confidence: 0.95,
         verdict,
-        faster: (verdict == Verdict::Faster).then(|| faster.to_owned()),
+        faster: (verdict == TargetVerdict::Faster).then(|| faster.to_owned()),
         matters: ends[0] > 1.05 || ends[2] < 0.95,
         more_rounds: None,
         why: None,

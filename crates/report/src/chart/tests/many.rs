@@ -1,7 +1,6 @@
 //! Charts over many rounds, and over many runs.
 
 use stats::Document;
-use stats::compare::compared::Finding;
 use stats::compare::history::{HISTORY_SCHEMA, History, Past, Step, Time};
 
 use super::checked::attribute;
@@ -56,9 +55,9 @@ fn past(name: &str, target: &str, rates: &[Option<u64>]) -> Past {
             high: None,
             confidence: 1.0,
             finding: match now.cmp(&then) {
-                std::cmp::Ordering::Less => Finding::Slower,
-                std::cmp::Ordering::Equal => Finding::Same,
-                std::cmp::Ordering::Greater => Finding::Faster,
+                std::cmp::Ordering::Less => stats::Verdict::Slower,
+                std::cmp::Ordering::Equal => stats::Verdict::Same,
+                std::cmp::Ordering::Greater => stats::Verdict::Faster,
             },
         });
         before = rate.or(before);

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{Compared, Row, Weighed};
-use crate::inference::comparison::{Decision, Judged};
+use crate::compare::reason::Reason;
+use crate::inference::verdict::Verdict;
 
 /// Share of a use's weight that its decided tests need. Guess: a majority.
 const LEAST: f64 = 0.5;
@@ -18,32 +19,27 @@ impl Weighed {
 
 /// Leaves a use undecided if tests with more than half of its weight have no verdict.
 pub(super) fn ask_majority(all: &mut [Compared], rows: &[Row], purpose: &Weighed) {
-    let is_decided = |one: &&Compared| one.judged.verdict != Decision::Undecided;
+    let is_decided = |one: &&Compared| one.judged.verdict != Verdict::Undecided;
     let decided: BTreeSet<((usize, usize), usize)> =
         all.iter().filter(is_decided).filter_map(|one| Some((one.targets, one.row?))).collect();
     for one in all.iter_mut().filter(|one| one.row.is_none()) {
         let undecided = purpose.undecided(rows, |row| decided.contains(&(one.targets, row)));
-        one.no_majority = no_majority(&purpose.missing, &undecided);
-        if one.no_majority.is_some() {
-            one.judged = Judged { verdict: Decision::Undecided, matters: false, ..one.judged };
+        if let Some(reason) = no_majority(&purpose.missing, &undecided) {
+            one.reasons.push(reason);
+            one.judged = one.judged.undecided();
         }
     }
 }
 
 /// Returns the reason why a use is not decided: tests with more than half of its weight are missing or undecided.
-fn no_majority(missing: &[(String, f64)], undecided: &[(String, f64)]) -> Option<String> {
+fn no_majority(missing: &[(String, f64)], undecided: &[(String, f64)]) -> Option<Reason> {
     let open: f64 = missing.iter().chain(undecided).map(|(_, weight)| weight).sum();
     // The weights of a use are parts of 1; their sum may have a rounding error.
     if open <= 1.0 - LEAST + 1e-9 {
         return None;
     }
-    let named = |words: &str, tests: &[(String, f64)]| {
-        let names: Vec<&str> = tests.iter().map(|(name, _)| name.as_str()).collect();
-        (!names.is_empty()).then(|| format!("{words} ({})", names.join(", ")))
-    };
-    let reasons = [named("missing", missing), named("undecided", undecided)];
-    let reasons: Vec<String> = reasons.into_iter().flatten().collect();
-    Some(format!("tests with {:.0} % of the weight are {}", 100.0 * open, reasons.join(" or ")))
+    let names = |tests: &[(String, f64)]| tests.iter().map(|(name, _)| name.clone()).collect();
+    Some(Reason::NoMajority { percent: 100.0 * open, missing: names(missing), undecided: names(undecided) })
 }
 
 #[cfg(test)]
@@ -63,13 +59,13 @@ mod tests {
             compare(&rows, every_two(2), Some(&purpose), 0.05)
         };
         let enough = verdicts(0.5);
-        assert_eq!(enough.iter().map(|one| one.judged.verdict).collect::<Vec<_>>(), [Decision::SecondFaster; 2]);
+        assert_eq!(enough.iter().map(|one| one.judged.verdict).collect::<Vec<_>>(), [Verdict::Faster; 2]);
         let all = verdicts(0.4);
         let of_use = all.last().expect("the use").comparison(&rows, &["a", "b"], "x".to_owned(), 0.05);
         assert_eq!((of_use.faster, of_use.matters, of_use.more_rounds), (None, false, None));
         assert!(of_use.why.is_some_and(|why| why.ends_with("missing (randread)")));
         assert!(of_use.ratio.is_some(), "the ratio stays");
-        assert_eq!(all[0].judged.verdict, Decision::SecondFaster, "the test itself is decided");
+        assert_eq!(all[0].judged.verdict, Verdict::Faster, "the test itself is decided");
     }
 
     #[test]
@@ -77,7 +73,9 @@ mod tests {
         let tests = |tests: &[(&str, f64)]| -> Vec<(String, f64)> {
             tests.iter().map(|(name, weight)| ((*name).to_owned(), *weight)).collect()
         };
-        let said = |missing: &[(&str, f64)], undecided: &[(&str, f64)]| no_majority(&tests(missing), &tests(undecided));
+        let said = |missing: &[(&str, f64)], undecided: &[(&str, f64)]| {
+            no_majority(&tests(missing), &tests(undecided)).map(|reason| reason.to_string())
+        };
         assert_eq!(said(&[], &[]), None);
         assert_eq!(said(&[("commit", 0.4)], &[("read_8192", 0.1)]), None);
         // Exactly half.

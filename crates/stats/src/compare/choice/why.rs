@@ -1,24 +1,29 @@
 //! The reason for a verdict: bottlenecks, the devices' work, or warnings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use units::Nanos;
 
+use crate::compare::choice::Row;
+use crate::compare::reason::Reason;
 use crate::judge::marks::MarkCode;
 use crate::results::cell::Cell;
 
-/// Prints the warnings that keep a comparison undecided, for example `warning cache (xfs)`.
-pub(super) fn warned(untrusted: &[(usize, MarkCode)], names: &[&str]) -> Option<String> {
-    let mut of_codes: BTreeMap<MarkCode, BTreeSet<usize>> = BTreeMap::new();
-    for (place, code) in untrusted {
-        of_codes.entry(*code).or_default().insert(*place);
+/// Returns the warnings that keep these rows from deciding between two targets. Both targets must have measured a row.
+pub(super) fn warned<'a>(rows: impl Iterator<Item = &'a Row<'a>>, [first, second]: [usize; 2]) -> Option<Reason> {
+    let is_measured = |both: &[&Cell; 2]| both.iter().all(|cell| cell.rate.is_some());
+    let both = rows.filter_map(|row| Some([row.cells[first]?, row.cells[second]?])).filter(is_measured);
+    let both: Vec<[&Cell; 2]> = both.collect();
+    let mut warnings: BTreeMap<MarkCode, Vec<String>> = BTreeMap::new();
+    for cell in [0, 1].into_iter().flat_map(|place| both.iter().map(move |both| both[place])) {
+        for code in cell.marks.iter().map(|mark| mark.code).filter(|code| code.decides_nothing()) {
+            let targets = warnings.entry(code).or_default();
+            if !targets.contains(&cell.target) {
+                targets.push(cell.target.clone());
+            }
+        }
     }
-    let one = |(code, places): (&MarkCode, &BTreeSet<usize>)| {
-        let names: Vec<&str> = places.iter().map(|place| names[*place]).collect();
-        format!("warning {} ({})", code.name(), names.join(", "))
-    };
-    let warnings: Vec<String> = of_codes.iter().map(one).collect();
-    (!warnings.is_empty()).then(|| warnings.join(", "))
+    (!warnings.is_empty()).then_some(Reason::Warned(warnings))
 }
 
 /// Two counts differ clearly if their ratio is below this. The work of devices for other programs differs by less from
@@ -31,11 +36,6 @@ const TELLS: f64 = 0.8;
 ///   3. If both are CPU-bound: the CPU time, if the slower one uses clearly more.
 pub(super) fn why(first: &Cell, second: &Cell) -> Option<String> {
     why_of([&first.target, &second.target], first, second)
-}
-
-/// Prints the number of rounds in which one cell did no work. They keep a comparison undecided.
-pub(crate) fn idle(rounds: usize) -> Option<String> {
-    (rounds > 0).then(|| format!("no operation in {rounds} round{}", if rounds == 1 { "" } else { "s" }))
 }
 
 /// Returns the reason why one cell is faster, as `why` does, with these names for the cells.

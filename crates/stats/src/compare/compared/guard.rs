@@ -14,12 +14,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{AMOUNTS, ComparedCell, Found};
+use super::{AMOUNTS, ComparedCell, Found, NAMES};
+use crate::compare::reason::Reason;
 use crate::inference::comparison::{LEAST_APART, Series};
 use crate::results::cell::Cell;
 
 /// A condition of `--fail-if`, and its result.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Guarded {
     /// The condition, as it was typed.
@@ -39,17 +40,18 @@ pub struct Guarded {
 }
 
 /// A cell for which a condition could never fail.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unguarded {
     /// The cell.
     pub cell: String,
     /// The reason.
-    pub why: String,
+    #[schemars(with = "String")]
+    pub why: Reason,
 }
 
 /// The result of a condition for one cell.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// The condition is satisfied.
     Well,
@@ -60,7 +62,7 @@ pub enum Outcome {
     /// The cell was not measured in the first run.
     New,
     /// The condition could never fail for the cell; the field is the reason.
-    Unguarded(String),
+    Unguarded(Reason),
     /// The cell may be that much slower, or not slower at all.
     Undecided,
 }
@@ -77,7 +79,7 @@ impl Guarded {
         let is_new = cells.iter().all(|(.., outcome)| *outcome == Outcome::New);
         let reason = |outcome: &Outcome| match outcome {
             Outcome::Unguarded(why) => Some(why.clone()),
-            Outcome::New if is_new => Some("not measured in base".to_owned()),
+            Outcome::New if is_new => Some(Reason::NotMeasured(NAMES[0])),
             _ => None,
         };
         let unguarded =
@@ -116,33 +118,31 @@ impl ComparedCell {
 }
 
 /// Returns the reason why no condition could fail for the cell, or `None` if one could.
-pub(super) fn obstacle(then: &Cell, now: &Cell, found: Option<&Found>, is_interrupted: bool) -> Option<String> {
+pub(super) fn obstacle(then: &Cell, now: &Cell, found: Option<&Found>, is_interrupted: bool) -> Option<Reason> {
     let found = found?;
     if is_interrupted {
-        return Some("new was interrupted".to_owned());
+        return Some(Reason::Interrupted("new"));
     }
-    for (when, cell) in [("base", then), ("new", now)] {
+    for (when, cell) in NAMES.into_iter().zip([then, now]) {
         if let Some(mark) = cell.marks.iter().find(|mark| mark.code.decides_nothing()) {
-            return Some(format!("its rate in {when} has the warning {}", mark.code.name()));
+            return Some(Reason::WarnedIn(when, mark.code));
         }
     }
     let differs = |key: &&&str| then.parameters.get(**key) != now.parameters.get(**key);
     if let Some(amount) = AMOUNTS.iter().filter(|key| **key != "seed").find(differs) {
-        return Some(format!("{amount} differs"));
+        return Some(Reason::Differs(amount));
     }
     if then.state.cache != now.state.cache {
-        return Some("the cache state differs".to_owned());
+        return Some(Reason::Differs("the cache state"));
     }
     if then.state.clock != now.state.clock {
-        return Some("the end point of the measurement differs".to_owned());
+        return Some(Reason::Differs("the end point of the measurement"));
     }
-    for (when, series) in ["base", "new"].into_iter().zip(&found.series) {
-        if series.idle() > 0 {
-            return Some(format!("no operation in {} of {} rounds of {when}", series.idle(), series.count()));
-        }
+    if let Some((when, series)) = NAMES.into_iter().zip(&found.series).find(|(_, series)| series.idle() > 0) {
+        return Some(Reason::IdleIn(when, series.idle(), series.count()));
     }
     let fewest = found.series.iter().map(Series::count).min().filter(|_| !found.is_exact)?;
-    (fewest < LEAST_APART).then(|| format!("{} of {LEAST_APART} rounds missing", LEAST_APART - fewest))
+    (fewest < LEAST_APART).then(|| Reason::FewRounds(LEAST_APART - fewest, LEAST_APART))
 }
 
 #[cfg(test)]
@@ -159,11 +159,14 @@ mod tests {
         let why = |outcomes: &[Outcome]| {
             let guarded = all(outcomes);
             assert_eq!(guarded.cells.len(), outcomes.len());
-            (guarded.failed, guarded.unguarded.into_iter().map(|one| one.why).collect::<Vec<_>>())
+            (guarded.failed, guarded.unguarded.into_iter().map(|one| one.why.to_string()).collect::<Vec<_>>())
         };
         assert_eq!(why(&[Outcome::Well, Outcome::Undecided, Outcome::New]), (false, vec![]));
         assert_eq!(why(&[Outcome::New]), (true, vec!["not measured in base".to_owned()]));
-        assert_eq!(why(&[Outcome::Well, Outcome::Unguarded("x".to_owned())]), (true, vec!["x".to_owned()]));
+        assert_eq!(
+            why(&[Outcome::Well, Outcome::Unguarded(Reason::Differs("x"))]),
+            (true, vec!["x differs".to_owned()])
+        );
         assert_eq!(all(&[Outcome::Slower, Outcome::Missing]).slower, ["commit 0.5x"]);
     }
 }

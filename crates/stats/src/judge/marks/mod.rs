@@ -11,6 +11,8 @@ pub mod level;
 pub mod place;
 pub mod rounds;
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +72,11 @@ pub enum MarkCode {
     Order,
     /// The test never reached the device.
     Untouched,
+}
+
+/// Returns the codes of these warnings in order, each once.
+pub fn codes<'a>(marks: impl Iterator<Item = &'a Mark>) -> Vec<MarkCode> {
+    marks.map(|mark| mark.code).collect::<BTreeSet<MarkCode>>().into_iter().collect()
 }
 
 impl MarkCode {
