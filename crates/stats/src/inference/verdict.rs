@@ -30,21 +30,21 @@ impl Estimate {
     }
 }
 
-// The names and descriptions of the variants are part of the JSON schemas.
-/// What is to be said of a cell in the second run.
+// The name is part of the JSON schemas.
+/// The finding about a cell in the second run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Finding")]
 pub enum Verdict {
-    /// It is faster.
+    /// The second run is faster.
     Faster,
-    /// It is slower.
+    /// The second run is slower.
     Slower,
-    /// It differs by less than the margin.
+    /// The rates differ by less than the margin.
     Same,
     /// Not decided.
     Undecided,
-    /// One of both is not measured, or neither.
+    /// The cell is not measured in one of the runs, or in both.
     #[serde(rename = "n.m.")]
     NotMeasured,
 }
