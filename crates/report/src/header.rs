@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::digits::significant;
 use stats::figures::summary::CONFIDENCE;
-use stats::{Aged, Cell, Document, LowerCache, Mark, MarkCode, Problem, Provenance, Rate, Remark, TargetInfo};
+use stats::{Aged, Cell, Document, LowerCache, Mark, MarkCode, Problem, Provenance, Remark, TargetInfo};
 use units::Bytes;
 use units::whole;
 
 use crate::layouts::device::conditioned;
 use crate::names::{CellNames, different, grouped};
+use crate::numbers::half_width;
 use crate::plain;
 
 /// A line per target, and one about the machine.
@@ -298,8 +299,7 @@ fn by_reason<'a>(names: &Names, what: &str, cells: impl Iterator<Item = (&'a str
 
 /// Returns half the width of the widest interval, in percent of its rate.
 fn widest_interval(cells: &[Cell]) -> Option<f64> {
-    let half = |rate: &Rate| Some(100.0 * (rate.high? - rate.per_second) / rate.per_second);
-    cells.iter().filter_map(|cell| cell.rate.as_ref().and_then(half)).max_by(f64::total_cmp)
+    cells.iter().filter_map(|cell| half_width(cell.rate.as_ref()?)).max_by(f64::total_cmp)
 }
 
 /// Returns two costs, as words. The first is the overhead of diskperf in percent of the tests' CPU time, or of all

@@ -41,6 +41,23 @@ pub fn supported_digits(rate: &Rate) -> i32 {
     half.filter(|_| rate.per_second > 0.0).map_or(3, |half| (place(rate.per_second) - place(half) + 1).clamp(2, 3))
 }
 
+/// Returns half the width of the interval, in percent of the rate; `None` if the rate has no interval or is zero.
+pub fn half_width(rate: &Rate) -> Option<f64> {
+    rate.high.filter(|_| rate.per_second > 0.0).map(|high| 100.0 * (high - rate.per_second) / rate.per_second)
+}
+
+/// Half the width of the interval in words; `None` as for [`half_width`].
+pub fn interval(rate: &Rate) -> Option<String> {
+    // The interval includes zero if it is wider than the rate.
+    half_width(rate).map(|half| if half > 100.0 { ">100 %".to_owned() } else { format!("{half:.0} %") })
+}
+
+/// Converts units per second into the unit of a rate.
+pub fn in_unit_of(rate: &Rate, per_second: f64) -> f64 {
+    // All clocks of a phase count the same units: a rate of zero is zero by each.
+    if rate.per_second > 0.0 { per_second * rate.value / rate.per_second } else { 0.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use stats::RateBase;
@@ -53,6 +70,26 @@ mod tests {
             [0.8, 0.0125, 320.0, 1e5].map(|rate| time_each(rate, 3)),
             ["1.25 s", "80.0 s", "3.13 ms", "10.0 us"]
         );
+    }
+
+    #[test]
+    fn a_rate_of_zero_has_no_relative_interval() {
+        let rate = |per_second: f64, high: Option<f64>| Rate {
+            per_second,
+            base: RateBase::Ops,
+            value: 2.0 * per_second,
+            unit: "ops/sec".to_owned(),
+            low: None,
+            high,
+            confidence: 0.95,
+            rounds: 5,
+        };
+        assert_eq!(interval(&rate(0.0, Some(0.0))), None);
+        assert_eq!(interval(&rate(0.0, Some(3.0))), None);
+        assert_eq!(in_unit_of(&rate(0.0, None), 0.0), 0.0);
+        assert_eq!(interval(&rate(10.0, Some(11.0))).as_deref(), Some("10 %"));
+        assert_eq!(interval(&rate(10.0, Some(21.0))).as_deref(), Some(">100 %"));
+        assert_eq!(in_unit_of(&rate(10.0, None), 3.0), 6.0);
     }
 
     #[test]

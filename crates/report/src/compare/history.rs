@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use stats::MarkCode;
 use stats::compare::environment::Change;
 use stats::compare::history::{History, Past, Step, Time};
-use stats::{MarkCode, Rate};
 use units::Civil;
 
 use crate::compare::compared::{or_none, rate, star};
@@ -12,6 +12,7 @@ use crate::compare::verdict::{change, percent};
 use crate::csv::{self, field, number};
 use crate::escape::escaped;
 use crate::grid::{Column, Field, Grid};
+use crate::numbers;
 use crate::page::Page;
 use crate::wrap::wrapped;
 
@@ -99,7 +100,9 @@ fn grid_of<const N: usize>(past: &Past, places: [usize; N]) -> Grid {
         (Column::words("run"), |(time, _)| time.run.clone()),
         (Column::words("began (UTC)").left_out(0), |(time, _)| Civil::from_unix(time.started_unix_s).to_string()),
         (Column::figures("rate"), |(time, _)| figure_of(time)),
-        (Column::figures("±95 %").left_out(1), |(time, _)| time.rate.as_ref().and_then(half).unwrap_or_default()),
+        (Column::figures("±95 %").left_out(1), |(time, _)| {
+            time.rate.as_ref().and_then(numbers::interval).unwrap_or_default()
+        }),
         (Column::figures("CPU").left_out(3), |(time, _)| time.cpu.map_or_else(String::new, |cpu| format!("{cpu:.0}%"))),
         (Column::words("trend").left_out(4), |(time, highest)| bar(time, *highest)),
         (Column::words("since the run before"), |(time, _)| time.step.as_ref().map_or_else(String::new, step)),
@@ -135,16 +138,6 @@ fn noted(time: &Time) -> String {
 
 fn per_second(time: &Time) -> Option<f64> {
     time.rate.as_ref().map(|rate| rate.per_second).filter(|rate| rate.is_finite() && *rate > 0.0)
-}
-
-/// Returns half the width of the interval, in percent of the rate.
-fn half(rate: &Rate) -> Option<String> {
-    let half = 100.0 * (rate.high? - rate.per_second) / rate.per_second;
-    // A rate of zero has no relative interval.
-    if !half.is_finite() {
-        return None;
-    }
-    Some(if half > 100.0 { ">100 %".to_owned() } else { format!("{half:.0} %") })
 }
 
 /// Returns the finding of a change: `faster 1.17x (1.12-1.23)`.

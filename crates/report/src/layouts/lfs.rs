@@ -7,7 +7,8 @@ use stats::{Cell, ClockKind, Document, Provenance, Rate};
 use units::Bytes;
 
 use crate::grid::{Column, Field, Grid};
-use crate::layouts::rows::rate;
+use crate::layouts::rows::{interval, rate};
+use crate::numbers::in_unit_of;
 use crate::page::Page;
 use crate::words::unit;
 use crate::wrap::wrapped;
@@ -44,11 +45,6 @@ fn name(cell: &Cell, document: &Document) -> String {
     if document.run.targets.len() > 1 { format!("{}: {name}", cell.target) } else { name }
 }
 
-fn interval(cell: &Cell) -> String {
-    let half = |rate: &Rate| Some((rate.high? - rate.per_second) / rate.per_second);
-    cell.rate.as_ref().and_then(half).map_or_else(String::new, |half| format!("{:.0} %", 100.0 * half))
-}
-
 /// Returns the rate until the last call returned, if the cell uses another clock.
 fn returned(cell: &Cell) -> String {
     let Some(rate) = cell.rate.as_ref().filter(|_| cell.state.clock != ClockKind::Returned) else {
@@ -57,7 +53,7 @@ fn returned(cell: &Cell) -> String {
     let rates: Option<Vec<f64>> =
         cell.kept().map(|round| round_rate(round, cell.together, rate.base, ClockKind::Returned)).collect();
     match rates.filter(|rates| !rates.is_empty()) {
-        Some(rates) => figure(rates.iter().sum::<f64>() / rates.len() as f64 * rate.value / rate.per_second),
+        Some(rates) => figure(in_unit_of(rate, rates.iter().sum::<f64>() / rates.len() as f64)),
         None => String::new(),
     }
 }
@@ -75,7 +71,7 @@ fn published_rate(cell: &Cell, all: &[Cell]) -> String {
     });
     let rates: Vec<&Rate> = same.filter_map(|other| other.rate.as_ref()).collect();
     let in_unit = |rate: &&Rate| match &cell.rate {
-        Some(ours) if ours.per_second > 0.0 => rate.per_second * ours.value / ours.per_second,
+        Some(ours) if ours.per_second > 0.0 => in_unit_of(ours, rate.per_second),
         _ => rate.value,
     };
     let values: Vec<f64> = rates.iter().map(in_unit).collect();

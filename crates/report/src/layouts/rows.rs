@@ -2,13 +2,13 @@
 
 use stats::digits::significant;
 use stats::figures::summary;
-use stats::{Cell, ClockKind, Document, LatencyKind, ParameterValue, Rate};
+use stats::{Cell, ClockKind, Document, LatencyKind, ParameterValue};
 use units::whole;
 use units::{Bytes, Nanos};
 
 use crate::grid::{Column, Field, Grid, texts};
 use crate::names::{CellNames, different, grouped};
-use crate::numbers::{RUNS, figure, supported_digits, time_each};
+use crate::numbers::{self, RUNS, figure, supported_digits, time_each};
 use crate::page::Page;
 use crate::words;
 
@@ -229,12 +229,7 @@ pub(crate) fn rate(cell: &Cell) -> String {
 
 /// Returns half the width of the interval, in percent of the rate.
 pub(crate) fn interval(cell: &Cell) -> String {
-    let half = |rate: &Rate| Some((rate.high? - rate.per_second) / rate.per_second);
-    match cell.rate.as_ref().and_then(half) {
-        // The interval includes zero.
-        Some(half) if half > 1.0 => ">100 %".to_owned(),
-        half => half.map_or_else(String::new, |half| format!("{:.0} %", 100.0 * half)),
-    }
+    cell.rate.as_ref().and_then(numbers::interval).unwrap_or_default()
 }
 
 /// `53% +2%`: the program's own CPU time, and the CPU time of kernel threads.
@@ -285,7 +280,7 @@ fn calls(cell: &Cell) -> String {
             let mean = rates.iter().sum::<f64>() / rates.len() as f64;
             match rate.unit.as_str() {
                 RUNS => time_each(mean, supported_digits(rate)),
-                _ => significant(mean * rate.value / rate.per_second, supported_digits(rate)),
+                _ => significant(numbers::in_unit_of(rate, mean), supported_digits(rate)),
             }
         }
         None => String::new(),
