@@ -351,8 +351,7 @@ enum Command {
     /// The exit status is 0 if nothing is lost, and 5 if a record is lost.
     ///
     /// Writes: a file system on an image, which it removes; with --write, records in a private folder of a directory,
-    /// which
-    /// --check removes if none is lost.
+    /// which --check removes if none is lost.
     Verify(VerifyArguments),
     /// Print the JSON Schema of the JSON output.
     ///

@@ -27,8 +27,7 @@ A real disk, with its controller and hypervisor:
   ssh HOST diskperf verify /mnt/disk --check - < log")]
 pub struct VerifyArguments {
     /// image:FSTYPE with the keys of `diskperf run`, a file system whose power diskperf cuts (needs root); or a
-    /// directory, for
-    /// --write and --check
+    /// directory, for --write and --check
     #[arg(value_name = "TARGET")]
     target: TargetArgument,
     /// Number of power cuts.
