@@ -40,10 +40,10 @@ pub(crate) fn labelled(pair: &Comparison, names: &[&str], labels: &[impl AsRef<s
 
 #[cfg(test)]
 mod tests {
-    use stats::TargetVerdict;
+    use stats::Verdict;
 
     use super::*;
-    use crate::compare::choice::tests::pair;
+    use crate::compare::fixtures::pair;
 
     fn recorded() -> stats::Document {
         serde_json::from_str(include_str!("../../../docs/choice.json")).expect("a document")
@@ -72,9 +72,9 @@ mod tests {
 
     #[test]
     fn a_difference_without_a_cause_says_so() {
-        let faster = pair(TargetVerdict::Faster, Some("xfs"), [1.1, 1.2, 1.3]);
+        let faster = pair(Verdict::Faster, [1.1, 1.2, 1.3]);
         assert_eq!(reason(&faster, &["ext4", "xfs"], &[None, None]).as_deref(), Some(NO_CAUSE));
-        let open = pair(TargetVerdict::Undecided, None, [0.9, 1.0, 1.1]);
+        let open = pair(Verdict::Undecided, [0.9, 1.0, 1.1]);
         assert_eq!(reason(&open, &["ext4", "xfs"], &[None, None]), None);
     }
 

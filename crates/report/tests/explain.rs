@@ -13,16 +13,11 @@ fn round(returned_s: f64) -> Round {
     Round {
         round: 1,
         position: 1,
-        discarded: false,
         bytes: 64 << 20,
         ops: 8192,
         returned_s,
-        data_durable_s: None,
-        durable_s: None,
         cpu_s: CpuSeconds { process: 0.3, user: 0.1, kernel_workers: Some(0.0125), machine: None },
-        parts: Vec::new(),
-        intervals: Vec::new(),
-        marks: Vec::new(),
+        ..Round::default()
     }
 }
 
@@ -68,29 +63,16 @@ fn document(cells: Vec<Cell>) -> Document {
     Document {
         schema: SCHEMA.to_owned(),
         run: RunInfo {
-            calibration: None,
-            noise: None,
             version: "0.1.0".to_owned(),
             command: vec!["diskperf".to_owned()],
             preset: Some("quick".to_owned()),
-            started_unix_s: 0.0,
             elapsed_s: 2.0,
             seed: 1,
             rounds: 5,
             kernel: "Linux 6.18".to_owned(),
             host: "here".to_owned(),
             cpus: 2,
-            memory_bytes: None,
-            memory_limit_bytes: None,
-            targets: Vec::new(),
-            findings: Vec::new(),
-            remarks: Vec::new(),
-            choice: None,
-            phases: None,
-            interrupted: false,
-            job: None,
-            mix: None,
-            store: None,
+            ..RunInfo::default()
         },
         cells,
         errors: Vec::new(),

@@ -146,26 +146,8 @@ mod tests {
     use super::*;
 
     fn info(name: &str, device: &str) -> TargetInfo {
-        TargetInfo {
-            name: name.to_owned(),
-            argument: name.to_owned(),
-            file_system: None,
-            mount_options: Vec::new(),
-            device: Some(device.to_owned()),
-            model: None,
-            scheduler: None,
-            write_cache: None,
-            device_bytes: None,
-            fill_percent: None,
-            in_memory: None,
-            nested_in: None,
-            image: None,
-            tuning: None,
-            heat: None,
-            conditioned: None,
-            before_each: None,
-            aged: None,
-        }
+        let device = Some(device.to_owned());
+        TargetInfo { name: name.to_owned(), argument: name.to_owned(), device, ..TargetInfo::default() }
     }
 
     #[test]

@@ -356,58 +356,21 @@ fn open(choice: &Choice, pair: &Comparison) -> String {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use stats::TargetVerdict;
-
+mod tests {
     use super::*;
+    use crate::compare::fixtures::{choice, pair};
     use crate::compare::verdict::figure;
-
-    /// A comparison of ext4 with xfs with this verdict and these bounds.
-    pub(crate) fn pair(verdict: TargetVerdict, faster: Option<&str>, ends: [f64; 3]) -> Comparison {
-        Comparison {
-            program: "commit".to_owned(),
-            first: "ext4".to_owned(),
-            second: "xfs".to_owned(),
-            pairs: 8,
-            ratio: Some(ends[1]),
-            low: Some(ends[0]),
-            high: Some(ends[2]),
-            confidence: 0.95,
-            verdict,
-            faster: faster.map(str::to_owned),
-            matters: ends[0] > 1.05 || ends[2] < 0.95,
-            more_rounds: (verdict == TargetVerdict::Undecided).then_some(34),
-            why: None,
-            marks: Vec::new(),
-        }
-    }
-
-    /// A choice of these comparisons.
-    pub(crate) fn choice(comparisons: Vec<Comparison>) -> Choice {
-        let (round_s, stages, needs, remarks) = (Some(10.0), Vec::new(), Vec::new(), Vec::new());
-        Choice {
-            margin: 0.05,
-            decided: true,
-            round_s,
-            comparisons,
-            stages,
-            purpose: None,
-            needs,
-            prices: Vec::new(),
-            remarks,
-        }
-    }
 
     #[test]
     fn a_ratio_is_that_of_the_faster_target() {
         let choice = choice(Vec::new());
         let short = |pair: Comparison| short(&choice, &pair, false);
-        assert_eq!(short(pair(TargetVerdict::Faster, Some("xfs"), [1.12, 1.17, 1.23])), "xfs 1.17x (1.12-1.23)");
-        assert_eq!(short(pair(TargetVerdict::Faster, Some("ext4"), [0.4, 0.5, 0.625])), "ext4 2.00x (1.60-2.50)");
-        let little = pair(TargetVerdict::Faster, Some("xfs"), [1.01, 1.04, 1.07]);
+        assert_eq!(short(pair(Verdict::Faster, [1.12, 1.17, 1.23])), "xfs 1.17x (1.12-1.23)");
+        assert_eq!(short(pair(Verdict::Slower, [0.4, 0.5, 0.625])), "ext4 2.00x (1.60-2.50)");
+        let little = pair(Verdict::Faster, [1.01, 1.04, 1.07]);
         assert_eq!(short(little), "xfs 1.04x (1.01-1.07), maybe by less than 5 %");
-        assert_eq!(short(pair(TargetVerdict::Same, None, [0.98, 1.0, 1.02])), "same within 5 % (0.98-1.02)");
-        let open = short(pair(TargetVerdict::Undecided, None, [0.93, 1.03, 1.15]));
+        assert_eq!(short(pair(Verdict::Same, [0.98, 1.0, 1.02])), "same within 5 % (0.98-1.02)");
+        let open = short(pair(Verdict::Undecided, [0.93, 1.03, 1.15]));
         assert_eq!(open, "undecided (0.93-1.15), about 34 more rounds (5.7 min)");
         assert_eq!(
             [0.0, 0.004_83, 0.1, 0.995, 9.99, 206.4].map(figure),
@@ -418,7 +381,7 @@ pub(crate) mod tests {
     #[test]
     fn a_use_without_a_verdict_gives_the_reason_and_recommends_no_target() {
         let why = Some("tests with 80 % of the weight are missing (commit, randread)".to_owned());
-        let open = Comparison { why, more_rounds: None, ..pair(TargetVerdict::Undecided, None, [1.9, 2.0, 2.1]) };
+        let open = Comparison { why, more_rounds: None, ..pair(Verdict::Undecided, [1.9, 2.0, 2.1]) };
         let said = sentence(&choice(Vec::new()), &open);
         for words in ["not decided", "ext4", "xfs", "80 %", "commit, randread"] {
             assert!(said.contains(words), "{said}");
@@ -428,25 +391,12 @@ pub(crate) mod tests {
 
     #[test]
     fn the_age_of_the_file_systems_is_named() {
-        let info = |name: &str, fill: Option<f64>, before: Option<&str>| TargetInfo {
+        let info = |name: &str, fill_percent: Option<f64>, before: Option<&str>| TargetInfo {
             name: name.to_owned(),
             argument: name.to_owned(),
-            file_system: None,
-            mount_options: Vec::new(),
-            device: None,
-            model: None,
-            scheduler: None,
-            write_cache: None,
-            device_bytes: None,
-            fill_percent: fill,
-            in_memory: None,
-            nested_in: None,
-            image: None,
-            tuning: None,
-            heat: None,
-            conditioned: None,
+            fill_percent,
             before_each: before.map(str::to_owned),
-            aged: None,
+            ..TargetInfo::default()
         };
         let (fresh, found) = (info("a", Some(0.0), Some("re-created")), info("b", Some(41.6), None));
         let aged = stats::Aged {
@@ -475,8 +425,8 @@ pub(crate) mod tests {
 
     #[test]
     fn tests_are_counted_by_their_verdicts() {
-        let faster = || pair(TargetVerdict::Faster, Some("xfs"), [1.12, 1.17, 1.23]);
-        let same = || pair(TargetVerdict::Same, None, [0.98, 1.0, 1.02]);
+        let faster = || pair(Verdict::Faster, [1.12, 1.17, 1.23]);
+        let same = || pair(Verdict::Same, [0.98, 1.0, 1.02]);
         let said = |pairs: Vec<Comparison>| {
             let choice = choice(pairs);
             counted(&choice, "ext4", "xfs", &choice.comparisons.iter().collect::<Vec<_>>())
@@ -486,10 +436,10 @@ pub(crate) mod tests {
             "Of 2 tests, xfs is faster in 1: commit 1.17x (1.12-1.23); same within 5 % in 1."
         );
         assert_eq!(said(vec![same()]), "commit: ext4 and xfs are the same within 5 % (0.98-1.02).");
-        let little = pair(TargetVerdict::Faster, Some("xfs"), [1.01, 1.04, 1.07]);
+        let little = pair(Verdict::Faster, [1.01, 1.04, 1.07]);
         assert!(said(vec![little.clone()]).ends_with("maybe by less than 5 %, so no reason to choose."));
         assert!(said(vec![little.clone(), little]).ends_with("maybe by less than 5 %, so no reason to choose."));
-        let open = pair(TargetVerdict::Undecided, None, [0.4, 1.03, 8.12]);
+        let open = pair(Verdict::Undecided, [0.4, 1.03, 8.12]);
         assert!(said(vec![open.clone()]).ends_with("undecided (0.40-8.12), about 34 more rounds (5.7 min)."));
         let noisy = Comparison { more_rounds: Some(81), ..open };
         let all = said(vec![noisy.clone(), noisy.clone(), same()]);

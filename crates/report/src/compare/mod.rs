@@ -2,6 +2,8 @@
 
 pub mod choice;
 pub mod compared;
+#[cfg(test)]
+pub(crate) mod fixtures;
 pub mod history;
 pub mod replication;
 pub(crate) mod stages;

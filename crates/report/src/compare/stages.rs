@@ -238,10 +238,8 @@ pub fn reasons(choice: &Choice) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use stats::TargetVerdict;
-
     use super::*;
-    use crate::compare::choice::tests::{choice, pair};
+    use crate::compare::fixtures::{choice, comparison};
 
     /// Three stages; the second one changed a setting without effect.
     fn stages(comparisons: Vec<Comparison>) -> Choice {
@@ -253,25 +251,16 @@ mod tests {
         Choice { stages, ..choice(comparisons) }
     }
 
-    fn between(first: &str, second: &str, program: &str, one: Comparison) -> Comparison {
-        Comparison { first: first.to_owned(), second: second.to_owned(), program: program.to_owned(), ..one }
-    }
-
-    fn same() -> Comparison {
-        pair(TargetVerdict::Same, None, [0.98, 1.0, 1.02])
-    }
+    const SAME: [f64; 3] = [0.98, 1.0, 1.02];
 
     #[test]
     fn each_stage_names_its_gains() {
-        let faster = pair(TargetVerdict::Faster, Some("c"), [1.3, 1.4, 1.5]);
-        let slower = pair(TargetVerdict::Faster, Some("b"), [0.4, 0.5, 0.6]);
-        let open = pair(TargetVerdict::Undecided, None, [0.93, 1.03, 1.15]);
         let choice = stages(vec![
-            between("a", "b", "read_8192", same()),
-            between("a", "b", "commit", open),
-            between("b", "c", "read_8192", faster.clone()),
-            between("b", "c", "commit", slower),
-            between("a", "c", "read_8192", faster),
+            comparison("read_8192", ["a", "b"], Verdict::Same, SAME),
+            comparison("commit", ["a", "b"], Verdict::Undecided, [0.93, 1.03, 1.15]),
+            comparison("read_8192", ["b", "c"], Verdict::Faster, [1.3, 1.4, 1.5]),
+            comparison("commit", ["b", "c"], Verdict::Slower, [0.4, 0.5, 0.6]),
+            comparison("read_8192", ["a", "c"], Verdict::Faster, [1.3, 1.4, 1.5]),
         ]);
         let expected = [
             "Stage 2, mount=noatime: no difference proven (same within 5 % in 1, undecided in 1, about 34 more rounds \
@@ -280,7 +269,8 @@ mod tests {
             "All stages together: read_8192 1.40x (1.30-1.50).",
         ];
         assert_eq!(verdict(&choice), expected);
-        let all_same = stages(vec![between("a", "b", "read_8192", same()), between("a", "b", "commit", same())]);
+        let same = ["read_8192", "commit"].map(|program| comparison(program, ["a", "b"], Verdict::Same, SAME));
+        let all_same = stages(same.into());
         assert_eq!(verdict(&all_same)[0], "Stage 2, mount=noatime: same within 5 % in all tests.");
         assert!(verdict(&all_same)[1].contains("n.m."));
     }
@@ -289,8 +279,7 @@ mod tests {
     fn a_reason_of_several_tests_is_printed_once() {
         let faster = |program: &str, why: &str| {
             let why = Some(why.to_owned());
-            let pair = pair(TargetVerdict::Faster, Some("c"), [1.3, 1.4, 1.5]);
-            between("b", "c", program, Comparison { why, ..pair })
+            Comparison { why, ..comparison(program, ["b", "c"], Verdict::Faster, [1.3, 1.4, 1.5]) }
         };
         let choice =
             stages(vec![faster("read", "both: device"), faster("copy", "b: cpu"), faster("x", "both: device")]);
@@ -306,8 +295,10 @@ mod tests {
 
     #[test]
     fn a_use_has_a_factor_for_each_stage() {
-        let little = pair(TargetVerdict::Faster, Some("c"), [1.01, 1.04, 1.07]);
-        let comparisons = vec![between("a", "b", "mail", same()), between("b", "c", "mail", little)];
+        let comparisons = vec![
+            comparison("mail", ["a", "b"], Verdict::Same, SAME),
+            comparison("mail", ["b", "c"], Verdict::Faster, [1.01, 1.04, 1.07]),
+        ];
         let purpose =
             Purpose { name: "mail".to_owned(), weights: Default::default(), missing: Vec::new(), comparisons };
         let said = for_use(&stages(Vec::new()), &purpose);

@@ -252,15 +252,15 @@ fn met(need: Option<&Need>) -> (&'static str, &'static str) {
 
 #[cfg(test)]
 mod tests {
-    use stats::TargetVerdict;
+    use stats::Verdict;
 
     use super::*;
-    use crate::compare::choice::tests::pair;
+    use crate::compare::fixtures::pair;
 
     #[test]
     fn the_fastest_is_faster_than_each_other() {
-        let faster = pair(TargetVerdict::Faster, Some("xfs"), [1.1, 1.2, 1.3]);
-        let open = pair(TargetVerdict::Undecided, None, [0.9, 1.0, 1.1]);
+        let faster = pair(Verdict::Faster, [1.1, 1.2, 1.3]);
+        let open = pair(Verdict::Undecided, [0.9, 1.0, 1.1]);
         assert!(is_fastest("xfs", &[&faster], 2) && !is_fastest("ext4", &[&faster], 2));
         assert!(!is_fastest("xfs", &[&faster, &open], 3) && is_fastest("xfs", &[&faster, &faster, &open], 3));
         assert!(!is_fastest("xfs", &[], 1));

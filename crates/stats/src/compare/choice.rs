@@ -34,7 +34,7 @@ pub use why::why_of;
 use why::{warned, why};
 
 /// The result of a comparison of targets.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {
     /// Largest difference of rates that counts as the same, as a share.
@@ -155,6 +155,18 @@ pub enum TargetVerdict {
     Same,
     /// Not decided.
     Undecided,
+}
+
+impl TargetVerdict {
+    /// Returns the form of a verdict on the second of two targets in a document, and the faster target.
+    pub fn from_verdict(verdict: Verdict, [first, second]: [&str; 2]) -> (TargetVerdict, Option<String>) {
+        match verdict {
+            Verdict::Faster => (TargetVerdict::Faster, Some(second.to_owned())),
+            Verdict::Slower => (TargetVerdict::Faster, Some(first.to_owned())),
+            Verdict::Same => (TargetVerdict::Same, None),
+            Verdict::Undecided | Verdict::NotMeasured => (TargetVerdict::Undecided, None),
+        }
+    }
 }
 
 /// A use, and the comparisons of the targets for it.
@@ -360,12 +372,7 @@ impl Compared {
     pub fn comparison(&self, rows: &[Row], names: &[&str], name: String, margin: f64) -> Comparison {
         let Compared { targets: (first, second), row, pairs, judged, reasons } = self;
         let cells = row.and_then(|row| Some((rows[row].cells[*first]?, rows[row].cells[*second]?)));
-        let (verdict, faster) = match judged.verdict {
-            Verdict::Slower => (TargetVerdict::Faster, Some(*first)),
-            Verdict::Faster => (TargetVerdict::Faster, Some(*second)),
-            Verdict::Same => (TargetVerdict::Same, None),
-            Verdict::Undecided | Verdict::NotMeasured => (TargetVerdict::Undecided, None),
-        };
+        let (verdict, faster) = TargetVerdict::from_verdict(judged.verdict, [names[*first], names[*second]]);
         let estimate = judged.estimate;
         let needed =
             || pairs.needed(estimate.confidence, margin).map(|needed| needed.saturating_sub(pairs.count()) as u32);
@@ -380,7 +387,7 @@ impl Compared {
             high: estimate.high,
             confidence: estimate.confidence,
             verdict,
-            faster: faster.map(|place| names[place].to_owned()),
+            faster,
             matters: judged.matters,
             // More rounds do not make a result trusted, nor measure a missing test.
             more_rounds: if is_open { needed() } else { None },
@@ -398,46 +405,12 @@ impl Compared {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
+    use crate::compare::fixtures::cell;
     use crate::compare::stages::steps;
     use crate::judge::marks::Mark;
-    use crate::results::cell::{Io, LimitedBy, Rate, RateBase};
-    use crate::results::round::{CpuSeconds, Round};
-
-    /// A cell whose rounds did these numbers of operations, each round in one second.
-    pub(crate) fn cell(target: &str, program: &str, rates: &[u64]) -> Cell {
-        let round = |(place, ops): (usize, &u64)| Round {
-            round: place as u32 + 1,
-            position: 1,
-            discarded: false,
-            bytes: ops * 4096,
-            ops: *ops,
-            returned_s: 1.0,
-            data_durable_s: None,
-            durable_s: None,
-            cpu_s: CpuSeconds::default(),
-            parts: Vec::new(),
-            intervals: Vec::new(),
-            marks: Vec::new(),
-        };
-        let rate = Rate {
-            per_second: 1.0,
-            base: RateBase::Ops,
-            value: 1.0,
-            unit: "ops/sec".to_owned(),
-            low: None,
-            high: None,
-            confidence: 0.95,
-            rounds: rates.len() as u32,
-        };
-        Cell {
-            measured: true,
-            rate: Some(rate),
-            rounds: rates.iter().enumerate().map(round).collect(),
-            ..Cell::named(Provenance::Measured, "quick", program, program, target)
-        }
-    }
+    use crate::results::cell::{Io, LimitedBy};
 
     fn limited(cell: Cell, what: &str, flushes: u64, device_written: u64) -> Cell {
         let limited_by = Some(LimitedBy { what: what.to_owned(), evidence: String::new() });

@@ -3,6 +3,8 @@
 pub mod choice;
 pub mod compared;
 pub mod environment;
+#[cfg(test)]
+mod fixtures;
 pub mod history;
 pub mod reason;
 pub mod replication;

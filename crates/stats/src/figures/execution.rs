@@ -72,12 +72,9 @@ mod tests {
             bytes: 1000,
             ops: 10,
             returned_s,
-            data_durable_s: None,
             durable_s: Some(9.0),
-            parts: Vec::new(),
-            intervals: Vec::new(),
             cpu_s: CpuSeconds { process, ..CpuSeconds::default() },
-            marks: Vec::new(),
+            ..Round::default()
         }
     }
 

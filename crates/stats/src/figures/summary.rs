@@ -137,16 +137,12 @@ mod tests {
         Round {
             round: 1,
             position: 1,
-            discarded: false,
             bytes: 8 << 20,
             ops: 1024,
             returned_s,
-            data_durable_s: None,
             durable_s: Some(2.0 * returned_s),
             cpu_s: crate::results::round::CpuSeconds { process: returned_s / 2.0, ..Default::default() },
-            parts: Vec::new(),
-            intervals: Vec::new(),
-            marks: Vec::new(),
+            ..Round::default()
         }
     }
 

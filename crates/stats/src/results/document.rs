@@ -26,7 +26,7 @@ pub struct Document {
 }
 
 /// Description of a run, complete enough to repeat it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunInfo {
     /// The version of diskperf.
@@ -140,7 +140,7 @@ pub struct Noise {
 }
 
 /// A target of the run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TargetInfo {
     /// Name of the target in the cells.

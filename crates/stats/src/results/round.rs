@@ -8,7 +8,7 @@ use crate::results::clock::ClockKind;
 use crate::results::interval::Interval;
 
 /// One execution of one phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Round {
     /// Number of the round, from 1.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use stats::{
-    Cell, Choice, Comparison, CpuSeconds, Document, Interval, Latency, LatencyKind, Mark, MarkCode, ParameterValue,
-    Provenance, Rate, RateBase, Round, TargetInfo, TargetVerdict,
+    Cell, Document, Interval, Latency, LatencyKind, Mark, MarkCode, ParameterValue, Provenance, Rate, RateBase, Round,
+    RunInfo, SCHEMA, TargetInfo,
 };
 
 /// A cell with a round of two seconds for each of these numbers of operations.
@@ -64,16 +64,11 @@ fn round(round: u32, ops: u64) -> Round {
     Round {
         round,
         position: 1,
-        discarded: false,
         bytes: ops * 4096,
         ops,
         returned_s: 2.0,
-        data_durable_s: None,
-        durable_s: None,
-        cpu_s: CpuSeconds::default(),
-        parts: Vec::new(),
         intervals: vec![quarter; 8],
-        marks: Vec::new(),
+        ..Round::default()
     }
 }
 
@@ -85,63 +80,19 @@ pub(super) fn document(cells: Vec<Cell>) -> Document {
             names.push(cell.target.clone());
         }
     }
-    let text = r#"{"schema": "diskperf/1", "cells": [], "errors": [], "run": {"version": "1", "command": [],
-        "preset": "quick", "started_unix_s": 1.0, "elapsed_s": 1.0, "seed": 1, "rounds": 5,
-        "kernel": "Linux", "host": "h",
-        "cpus": 1, "memory_bytes": null, "memory_limit_bytes": null, "calibration": null, "noise": null, "targets": [],
-        "findings": [], "phases": null, "interrupted": false, "store": null}}"#;
-    let mut document: Document = serde_json::from_str(text).expect("a document");
-    document.run.targets = names.iter().map(|name| target(name)).collect();
-    document.cells = cells;
-    document
-}
-
-fn target(name: &str) -> TargetInfo {
-    let text = r#"{"name": "", "argument": "", "file_system": null, "mount_options": [], "device": null,
-        "write_cache": null,
-        "device_bytes": null, "fill_percent": null, "in_memory": null, "nested_in": null, "image": null, "tuning": null,
-        "before_each": null}"#;
-    let target: TargetInfo = serde_json::from_str(text).expect("a target");
-    TargetInfo { name: name.to_owned(), argument: name.to_owned(), ..target }
-}
-
-/// A comparison of two targets.
-pub(super) fn comparison(
-    program: &str,
-    [first, second]: [&str; 2],
-    verdict: TargetVerdict,
-    ends: [f64; 3],
-) -> Comparison {
-    let faster = if ends[1] > 1.0 { second } else { first };
-    Comparison {
-        program: program.to_owned(),
-        first: first.to_owned(),
-        second: second.to_owned(),
-        pairs: 8,
-        ratio: Some(ends[1]),
-        low: Some(ends[0]),
-        high: Some(ends[2]),
-        confidence: 0.95,
-        verdict,
-        faster: (verdict == TargetVerdict::Faster).then(|| faster.to_owned()),
-        matters: ends[0] > 1.05 || ends[2] < 0.95,
-        more_rounds: None,
-        why: None,
-        marks: Vec::new(),
-    }
-}
-
-/// A choice with these comparisons.
-pub(super) fn choice(comparisons: Vec<Comparison>) -> Choice {
-    Choice {
-        margin: 0.05,
-        decided: true,
-        round_s: Some(1.0),
-        comparisons,
-        stages: Vec::new(),
-        purpose: None,
-        needs: Vec::new(),
-        prices: Vec::new(),
-        remarks: Vec::new(),
-    }
+    let targets = names.into_iter().map(|name| TargetInfo { argument: name.clone(), name, ..TargetInfo::default() });
+    let run = RunInfo {
+        version: "1".to_owned(),
+        preset: Some("quick".to_owned()),
+        started_unix_s: 1.0,
+        elapsed_s: 1.0,
+        seed: 1,
+        rounds: 5,
+        kernel: "Linux".to_owned(),
+        host: "h".to_owned(),
+        cpus: 1,
+        targets: targets.collect(),
+        ..RunInfo::default()
+    };
+    Document { schema: SCHEMA.to_owned(), run, cells, errors: Vec::new() }
 }

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use stats::compare::replication::{self, Published, Simulated};
-use stats::{Breakdown, Cell, Document, LatencyKind, MarkCode, ParameterValue, ProgramTime, Provenance, TargetVerdict};
+use stats::{Breakdown, Cell, Document, LatencyKind, MarkCode, ParameterValue, ProgramTime, Provenance, Verdict};
 
 use super::{Chart, Subject, charts, paper, standalone};
+use crate::compare::fixtures::{choice, comparison, pair};
 use checked::{Checked, attribute, checked};
-use example::{cell, choice, comparison, document, mark, missing};
+use example::{cell, document, mark, missing};
 
 fn read(chart: &Chart) -> Checked {
     checked(&standalone(chart)).unwrap_or_else(|error| panic!("{error}: {}", standalone(chart)));
@@ -63,9 +64,9 @@ fn everything(name: &str, other: &str) -> Document {
     let mut document = document(cells);
     let pair = |verdict, ends| comparison(other, [name, other], verdict, ends);
     document.run.choice = Some(Box::new(choice(vec![
-        pair(TargetVerdict::Faster, [1.2, 1.3, 1.4]),
-        pair(TargetVerdict::Same, [0.98, 1.0, 1.02]),
-        pair(TargetVerdict::Undecided, [0.5, 1.1, 2.0]),
+        pair(Verdict::Faster, [1.2, 1.3, 1.4]),
+        pair(Verdict::Same, [0.98, 1.0, 1.02]),
+        pair(Verdict::Undecided, [0.5, 1.1, 2.0]),
     ])));
     document
 }
@@ -211,10 +212,10 @@ fn a_verdict_has_a_shape_and_words_and_stands_on_its_side_of_one() {
     let targets = ["ext4", "xfs"];
     let mut document = document(targets.map(|target| cell("read", target, &[800, 800])).to_vec());
     document.run.choice = Some(Box::new(choice(vec![
-        comparison("a", targets, TargetVerdict::Faster, [1.12, 1.17, 1.23]),
-        comparison("b", targets, TargetVerdict::Faster, [0.4, 0.5, 0.625]),
-        comparison("c", targets, TargetVerdict::Same, [0.98, 1.0, 1.02]),
-        comparison("d", targets, TargetVerdict::Undecided, [0.93, 1.03, 1.15]),
+        comparison("a", targets, Verdict::Faster, [1.12, 1.17, 1.23]),
+        comparison("b", targets, Verdict::Slower, [0.4, 0.5, 0.625]),
+        comparison("c", targets, Verdict::Same, [0.98, 1.0, 1.02]),
+        comparison("d", targets, Verdict::Undecided, [0.93, 1.03, 1.15]),
     ])));
     let (_, checked) = only(&document, Subject::Choice);
     for words in ["xfs faster: 1.17x (1.12-1.23)", "ext4 faster: 2.00x (1.60-2.50)", "the same within 5 %: 0.98-1.02"] {
@@ -236,7 +237,7 @@ fn a_verdict_has_a_shape_and_words_and_stands_on_its_side_of_one() {
 fn of_stages_the_factor_is_said_as_it_is_drawn_and_the_total_comes_last() {
     let targets = ["dir/one-a", "dir/one-b", "dir/one-c"];
     let mut document = document(targets.map(|target| cell("read", target, &[800, 800])).to_vec());
-    let pair = |one, other| comparison("read", [one, other], TargetVerdict::Faster, [0.55, 0.6, 0.66]);
+    let pair = |one, other| comparison("read", [one, other], Verdict::Slower, [0.55, 0.6, 0.66]);
     let [a, b, c] = targets;
     let mut all = choice(vec![pair(a, b), pair(a, c), pair(b, c)]);
     document.run.choice = Some(Box::new(all.clone()));
@@ -449,8 +450,11 @@ fn the_charts_of_many_targets_are_small_too() {
         for (first, second) in stats::compare::choice::every_two(count) {
             let sides = [names[first].as_str(), names[second].as_str()];
             // The third target is the best one.
-            let ends = if first == 2 { [0.5, 0.6, 0.7] } else { [1.2, 1.3, 1.4] };
-            let verdict = if first == 2 || second == 2 { TargetVerdict::Faster } else { TargetVerdict::Same };
+            let (verdict, ends) = match (first, second) {
+                (2, _) => (Verdict::Slower, [0.5, 0.6, 0.7]),
+                (_, 2) => (Verdict::Faster, [1.2, 1.3, 1.4]),
+                _ => (Verdict::Same, [1.2, 1.3, 1.4]),
+            };
             pairs.extend(programs.iter().map(|program| comparison(program, sides, verdict, ends)));
         }
         document.run.choice = Some(Box::new(choice(pairs)));
@@ -578,8 +582,7 @@ fn runs_are_drawn_against_the_first_and_other_settings_are_said() {
 
 #[test]
 fn the_strips_of_a_table_share_an_axis_with_1_in_its_middle() {
-    let pair = |ends| comparison("read", ["a", "b"], TargetVerdict::Faster, ends);
-    let (faster, slower) = (pair([1.9, 2.0, 2.1]), pair([0.4, 0.5, 900.0]));
+    let (faster, slower) = (pair(Verdict::Faster, [1.9, 2.0, 2.1]), pair(Verdict::Slower, [0.4, 0.5, 900.0]));
     let axis = super::Axis::of(&[&faster, &slower], 0.05);
     let at = |pair| {
         let drawn = checked(&axis.strip(pair, "s1")).expect("well-formed");

@@ -1,44 +1,14 @@
 //! Tests of comparisons of made-up cells.
 
 use super::*;
+use crate::compare::fixtures;
 use crate::results::cell::CacheState;
 use crate::results::clock::ClockKind;
-use crate::results::round::{CpuSeconds, Round};
 
-/// A cell whose rounds did these numbers of operations of 4 KiB, each round in one second.
+/// A cell whose rounds did these numbers of operations on a file of this size.
 fn cell(target: &str, program: &str, file_bytes: u64, rates: &[u64]) -> Cell {
-    let round = |(place, ops): (usize, &u64)| Round {
-        round: place as u32 + 1,
-        position: 1,
-        discarded: false,
-        bytes: ops * 4096,
-        ops: *ops,
-        returned_s: 1.0,
-        data_durable_s: None,
-        durable_s: None,
-        cpu_s: CpuSeconds::default(),
-        parts: Vec::new(),
-        intervals: Vec::new(),
-        marks: Vec::new(),
-    };
-    let mean = rates.iter().sum::<u64>() as f64 / rates.len() as f64;
-    let rate = Rate {
-        per_second: mean,
-        base: RateBase::Ops,
-        value: mean,
-        unit: "ops/sec".to_owned(),
-        low: None,
-        high: None,
-        confidence: 0.95,
-        rounds: rates.len() as u32,
-    };
-    Cell {
-        parameters: BTreeMap::from([("file_bytes".to_owned(), ParameterValue::Number(file_bytes))]),
-        measured: true,
-        rate: Some(rate).filter(|_| !rates.is_empty()),
-        rounds: rates.iter().enumerate().map(round).collect(),
-        ..Cell::named(Provenance::Measured, "quick", program, program, target)
-    }
+    let parameters = BTreeMap::from([("file_bytes".to_owned(), ParameterValue::Number(file_bytes))]);
+    Cell { parameters, ..fixtures::cell(target, program, rates) }
 }
 
 fn one(then: &Cell, now: &Cell) -> ComparedCell {
