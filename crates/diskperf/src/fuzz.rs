@@ -10,7 +10,7 @@ use report::{Page, explain};
 use serde_json::Value;
 use stats::compare::compared::compare;
 use stats::compare::history::{Sample, history};
-use stats::inference::comparison::MARGIN;
+use stats::inference::ratio_test::MARGIN;
 use stats::{Cell, Document, Provenance};
 use testkit::fuzz::{Subject, fuzz, is_bounded};
 use units::{Bytes, Nanos};

@@ -19,7 +19,7 @@ pub const EXPERIMENT: Experiment = Experiment {
         "--package",
         "stats",
         "--test",
-        "comparison",
+        "ratio_test",
         "--",
         "--nocapture",
     ],

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use stats::inference::comparison::LEAST_PAIRS;
+use stats::inference::ratio_test::LEAST_PAIRS;
 use units::Nanos;
 
 use crate::error::CampaignError;

@@ -1,7 +1,7 @@
 //! The rounds of a run: their number, which of them count, and when they end early.
 
 use serde::{Deserialize, Serialize};
-use stats::inference::comparison::LEAST_PAIRS;
+use stats::inference::ratio_test::LEAST_PAIRS;
 use stats::inference::steady;
 
 use crate::choose::Goal;

@@ -7,7 +7,7 @@ use campaign::request::schedule::Schedule;
 use campaign::request::{CacheWish, Environment, RunRequest, Together, Workload};
 use campaign::targets::TargetArgument;
 use clap::Args;
-use stats::inference::comparison::LEAST_PAIRS;
+use stats::inference::ratio_test::LEAST_PAIRS;
 use units::{Bytes, Nanos};
 
 use crate::cli::own_command::CommandArguments;

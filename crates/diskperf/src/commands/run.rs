@@ -31,7 +31,7 @@ use kernel::sys::name::Shown;
 use runner::execution::PhaseRun;
 use runner::overhead;
 use stats::TargetInfo;
-use stats::inference::comparison::LEAST_PAIRS;
+use stats::inference::ratio_test::LEAST_PAIRS;
 use units::{Exit, Nanos};
 use workload::Phase;
 

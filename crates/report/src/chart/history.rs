@@ -56,7 +56,7 @@ pub(super) fn chart(document: &Document) -> Option<Chart> {
         .iter()
         .flat_map(|(_, dots)| dots)
         .flat_map(|dot| [Some(dot.ratio), dot.ends.map(|ends| within(ends.0)), dot.ends.map(|ends| within(ends.1))]);
-    let scale = scale_of(ratios.flatten(), 1.0 + stats::inference::comparison::MARGIN);
+    let scale = scale_of(ratios.flatten(), 1.0 + stats::inference::ratio_test::MARGIN);
     let height = |name: &str, dots: &[Dot]| Heading::of(name).height() + dots.len() as f64 * (LINE + STRIP) + BETWEEN;
     let foot = rows.iter().map(|(name, dots)| height(name, dots)).sum::<f64>();
     let mut svg = Svg::default();

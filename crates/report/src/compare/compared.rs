@@ -4,7 +4,7 @@ use stats::compare::compared::{Compared, ComparedCell, Guarded, Lone, Side, Ungu
 use stats::compare::environment::Change;
 use stats::compare::reason::Reason;
 use stats::digits::significant;
-use stats::inference::comparison::LEAST_APART;
+use stats::inference::ratio_test::LEAST_APART;
 use stats::{MarkCode, Rate, Verdict};
 use units::Civil;
 

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::compare::reason::Reason;
 use crate::compare::stages::Stage;
 use crate::figures::summary::rate_of;
-use crate::inference::comparison::{Judged, Pairs, judge};
+use crate::inference::ratio_test::{Judged, Pairs, judge};
 use crate::inference::verdict::{Estimate, Verdict};
 use crate::judge::marks::{MarkCode, codes};
 use crate::name::Name;

@@ -9,7 +9,7 @@
 //!      with the first. At last, cells may differ in amounts too, if each run has only one such cell. The differences
 //!      are reported.
 //!   3. Rates are compared in the base of the first run's rate, whatever unit each run printed.
-//!   4. Rounds of different runs are not paired: the comparison is one of separate rounds (`comparison`), and all are
+//!   4. Rounds of different runs are not paired: the comparison is one of separate rounds (`ratio_test`), and all are
 //!      corrected together. Simulated rounds differ too, by the rotational position of the platters and by the seed.
 //!      The rates are exact only if the rounds of each run are equal and both runs have the same seed.
 //!   5. Changes on the machine between the runs affect every ratio, and no statistic removes them: the whole comparison
@@ -29,7 +29,7 @@ use crate::compare::choice::why_of;
 use crate::compare::environment::{self, Change, is_of_ground};
 use crate::compare::reason::Reason;
 use crate::figures::summary::{mean_and_half_width, rate_of};
-use crate::inference::comparison::{Judged, LEAST_APART, LogRatio, Series, judge_estimates};
+use crate::inference::ratio_test::{Judged, LEAST_APART, LogRatio, Series, judge_estimates};
 use crate::inference::verdict::{Estimate, Verdict};
 use crate::judge::marks::{Mark, MarkCode, codes};
 use crate::name::Name;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::compared::{Likeness, Naming, found, identity, is_simulated, judge_found};
 use crate::compare::environment::{self, Change};
-use crate::inference::comparison::Judged;
+use crate::inference::ratio_test::Judged;
 use crate::inference::verdict::{Estimate, Verdict};
 use crate::judge::marks::MarkCode;
 use crate::name::Name;

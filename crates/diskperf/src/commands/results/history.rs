@@ -16,7 +16,7 @@ use clap::Args;
 use kernel::sys::name::{Shown, original};
 use report::plain::line;
 use stats::compare::history::{Sample, history};
-use stats::inference::comparison::MARGIN;
+use stats::inference::ratio_test::MARGIN;
 use stats::{Document, Provenance, SCHEMA};
 use store::StoredCell;
 use units::Exit;

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::{AMOUNTS, ComparedCell, Found, NAMES};
 use crate::compare::reason::Reason;
-use crate::inference::comparison::{LEAST_APART, Series};
+use crate::inference::ratio_test::{LEAST_APART, Series};
 use crate::results::cell::Cell;
 
 /// A condition of `--fail-if`, and its result.

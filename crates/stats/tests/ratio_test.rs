@@ -3,7 +3,7 @@
 
 use std::env;
 
-use stats::inference::comparison::{Judged, LEAST_APART, LEAST_PAIRS, MARGIN, Pairs, Series, judge, judge_estimates};
+use stats::inference::ratio_test::{Judged, LEAST_APART, LEAST_PAIRS, MARGIN, Pairs, Series, judge, judge_estimates};
 use stats::inference::verdict::Verdict;
 use units::Prng;
 

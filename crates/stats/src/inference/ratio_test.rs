@@ -36,7 +36,7 @@ use crate::inference::verdict::{Estimate, Verdict};
 pub const LEAST_PAIRS: usize = 6;
 
 /// The smallest number of rounds of each separate run that decides anything: the rounds of `quick`. The two spreads
-/// together are then known at least as well as that of the same number of pairs. tests/comparison.rs measures the rate
+/// together are then known at least as well as that of the same number of pairs. tests/ratio_test.rs measures the rate
 /// of false differences.
 pub const LEAST_APART: usize = 5;
 
@@ -45,7 +45,7 @@ pub const LEAST_APART: usize = 5;
 pub const MARGIN: f64 = 0.05;
 
 /// Confidence level that a difference needs to be a reason to choose. With 0.99, one in 10,000 comparisons of six pairs
-/// mistakes 2 % for more than 5 % (measured in tests/comparison.rs).
+/// mistakes 2 % for more than 5 % (measured in tests/ratio_test.rs).
 const REASON: f64 = 0.999;
 
 /// Half the width of a narrow interval, as a share of the effect.
