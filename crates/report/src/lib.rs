@@ -23,7 +23,7 @@ mod why;
 mod words;
 pub mod wrap;
 
-use compare::choice;
+use compare::target_comparison;
 pub use header::aged;
 pub use layouts::device::conditioned;
 pub use layouts::rows::first_figure;
@@ -39,7 +39,7 @@ pub use words::unit;
 /// breaks lines, and names the columns that it leaves out.
 pub fn table(document: &Document, page: Page) -> String {
     if let Some(choice) = &document.run.choice {
-        return choice::table(document, choice, page);
+        return target_comparison::table(document, choice, page);
     }
     let body = match document.run.preset.as_deref() {
         Some("classic1983") if document.run.phases.is_some() => simulated::table(document, page),

@@ -2,7 +2,7 @@
 
 use stats::Document;
 
-use crate::compare::choice;
+use crate::compare::target_comparison;
 use crate::escape::escaped;
 use crate::grid::Grid;
 use crate::layouts::rows::{Rows, legend};
@@ -14,7 +14,9 @@ pub fn markdown(name: &str, document: &Document) -> String {
     let run = &document.run;
     let mut text = format!("## {}\n\n", escaped(name));
     let found = match &run.choice {
-        Some(choice) => choice::verdict(document, choice) + "\n" + &choice::not_asked(&document.run.targets),
+        Some(choice) => {
+            target_comparison::verdict(document, choice) + "\n" + &target_comparison::not_asked(&document.run.targets)
+        }
         None => run.findings.join("\n"),
     };
     if let Some(interrupted) = header::interrupted(document) {
@@ -30,7 +32,7 @@ pub fn markdown(name: &str, document: &Document) -> String {
     text += if text.ends_with("\n\n") { "" } else { "\n" };
     let all = cells(document);
     let chosen = run.choice.as_ref().filter(|_| !document.cells.is_empty());
-    text += &chosen.map_or_else(|| all.clone(), |choice| choice::page_grid(document, choice).markdown());
+    text += &chosen.map_or_else(|| all.clone(), |choice| target_comparison::page_grid(document, choice).markdown());
     text += "\n";
     let below = legend(&document.cells) + header::not_measured(&text) + &header::footnotes(document);
     for line in below.lines().filter(|line| !line.is_empty()) {

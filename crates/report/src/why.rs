@@ -1,6 +1,6 @@
 //! The reason why one target is faster than another in a test, in the words of the tables.
 
-use stats::compare::choice::why_of;
+use stats::compare::target_comparison::why_of;
 use stats::{Cell, Comparison};
 
 /// The reason if neither the bottlenecks nor the work of the devices explain the difference.

@@ -214,7 +214,8 @@ fn requirements_pass_fail_or_are_unknown_and_prices_are_shown() {
             met,
         });
     }
-    let price = stats::compare::choice::Price { target: "ahead".to_owned(), amount: 0.5, per: "GiB".to_owned() };
+    let price =
+        stats::compare::target_comparison::Price { target: "ahead".to_owned(), amount: 0.5, per: "GiB".to_owned() };
     choice.prices.push(price);
     // Older documents have prices only in the command line, which is not parsed for them.
     document.run.command.extend(["--price", "usual=7/GiB"].map(str::to_owned));

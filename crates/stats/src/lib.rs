@@ -11,8 +11,8 @@ pub mod judge;
 mod name;
 mod results;
 
-pub use compare::choice::{Choice, Comparison, Need, Purpose, TargetVerdict};
 pub use compare::stages::Stage;
+pub use compare::target_comparison::{Choice, Comparison, Need, Purpose, TargetVerdict};
 pub use figures::breakdown::{Breakdown, Faster, ProgramTime, ResourceTime};
 pub use inference::verdict::{Estimate, Verdict};
 pub use judge::marks::{Mark, MarkCode};

@@ -1,6 +1,6 @@
 //! The tests that a word of --use or --need refers to.
 
-use stats::compare::choice::Row;
+use stats::compare::target_comparison::Row;
 
 /// The indices of the programs and phases that a word refers to. The first rule that matches anything counts:
 ///   1. a program of that name, with all its phases;

@@ -9,8 +9,8 @@ mod prices;
 mod stages;
 mod uses;
 
-use stats::compare::choice::{Compared, Row, Weighed, compare, every_two, rows};
 use stats::compare::stages::steps;
+use stats::compare::target_comparison::{Compared, Row, Weighed, compare, every_two, rows};
 use stats::{Cell, Choice, Comparison, Purpose, Stage, TargetInfo};
 use units::Nanos;
 use workload::Base;

@@ -2,7 +2,7 @@
 
 use report::unit;
 use serde::{Deserialize, Serialize};
-use stats::compare::choice::Row;
+use stats::compare::target_comparison::Row;
 use stats::digits::significant;
 use stats::{Cell, Need, RateBase};
 use units::{Bytes, Nanos};

@@ -71,8 +71,12 @@ impl Price {
     }
 
     /// The price as stored in a document.
-    pub fn stored(&self) -> stats::compare::choice::Price {
-        stats::compare::choice::Price { target: self.target.clone(), amount: self.amount, per: self.per.clone() }
+    pub fn stored(&self) -> stats::compare::target_comparison::Price {
+        stats::compare::target_comparison::Price {
+            target: self.target.clone(),
+            amount: self.amount,
+            per: self.per.clone(),
+        }
     }
 
     fn words(&self) -> String {
@@ -120,7 +124,7 @@ pub fn remarks(prices: &[Price], names: &[&str], purpose: Option<&Purpose>) -> V
         });
         Some(said + &gained.unwrap_or_default())
     };
-    stats::compare::choice::every_two(names.len()).filter_map(remark).collect()
+    stats::compare::target_comparison::every_two(names.len()).filter_map(remark).collect()
 }
 
 #[cfg(test)]

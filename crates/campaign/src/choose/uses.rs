@@ -1,7 +1,7 @@
 //! Uses of storage, as weights of tests. The weights are printed and can be changed.
 
 use serde::{Deserialize, Serialize};
-use stats::compare::choice::{Row, Weighed};
+use stats::compare::target_comparison::{Row, Weighed};
 
 use super::matching::{keys, matching};
 

@@ -1,6 +1,6 @@
 //! The end of a run: shows its results and failures, and chooses the exit status.
 
-use report::compare::choice::enough;
+use report::compare::target_comparison::enough;
 use report::plain;
 use stats::{Document, Problem};
 use units::Exit;

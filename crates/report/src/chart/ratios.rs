@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use stats::compare::choice::every_two;
 use stats::compare::stages::{Step, steps};
+use stats::compare::target_comparison::every_two;
 use stats::digits::significant;
 use stats::{Choice, Comparison, Document, Verdict};
 
@@ -15,7 +15,7 @@ use super::svg::{Along, Path, Shape, Svg};
 use super::words::Anchor;
 use super::words::{self, fitted};
 use super::{Chart, NARROW, Subject};
-use crate::compare::choice::{is_won, of_targets};
+use crate::compare::target_comparison::{is_won, of_targets};
 use crate::compare::verdict::{interval, range, ratio, times};
 
 /// The height of the strip for an interval, in pixels.

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use stats::compare::choice::rows;
 use stats::compare::stages::{Step, steps};
+use stats::compare::target_comparison::rows;
 use stats::{Cell, Choice, Comparison, Document, Purpose, Stage, Verdict};
 
 use crate::compare::verdict::{

@@ -6,8 +6,8 @@ use stats::{Choice, Comparison, Document, Verdict};
 
 use super::matrix::is_fastest;
 use crate::chart::colour;
-use crate::compare::choice;
-use crate::compare::choice::enough;
+use crate::compare::target_comparison;
+use crate::compare::target_comparison::enough;
 use crate::compare::verdict::{figure, percent};
 use crate::names::grouped;
 
@@ -18,7 +18,7 @@ pub fn lead(document: &Document, choice: &Choice) -> Markup {
         p class="lead" {
             @if let (Some(purpose), [_, _]) = (&choice.purpose, &names[..]) {
                 @for pair in &purpose.comparisons {
-                    "For " (purpose.name) ": " (choice::short(choice, pair, false)) ". "
+                    "For " (purpose.name) ": " (target_comparison::short(choice, pair, false)) ". "
                 }
             }
             @match &choice.stages[..] {
@@ -46,7 +46,7 @@ fn fastest<'a>(
     if let ([_, _], [(_, pairs)]) = (names, &tests[..])
         && let [pair] = pairs[..]
     {
-        return html! { (choice::only(choice, pair)) };
+        return html! { (target_comparison::only(choice, pair)) };
     }
     let all = tests.len();
     if all == 0 {
@@ -83,7 +83,7 @@ fn fastest<'a>(
 
 /// Returns the comparison of the fastest alternative with the next one.
 fn least<'a>(name: &str, pairs: &[&'a Comparison]) -> &'a Comparison {
-    let own = pairs.iter().filter(|pair| choice::is_won(pair, name));
+    let own = pairs.iter().filter(|pair| target_comparison::is_won(pair, name));
     own.min_by(|one, other| one.estimate().distance().total_cmp(&other.estimate().distance()))
         .expect("it is faster than one")
 }

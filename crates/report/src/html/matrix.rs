@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
-use stats::compare::choice::rows;
+use stats::compare::target_comparison::rows;
 use stats::{Cell, Choice, Comparison, Document, Need};
 
 use super::figures::star;
 use super::key::Keyed;
 use super::parts::Place;
 use crate::chart::{Axis, colour};
-use crate::compare::choice;
+use crate::compare::target_comparison;
 use crate::layouts::rows::{groups, rate, state};
 use crate::names::{CellNames, different, grouped};
 use crate::why::{NO_CAUSE, reason};
@@ -189,7 +189,7 @@ impl<'a> Matrix<'a> {
             td class="ratio" {
                 @if pairs.is_empty() { "n.m." }
                 @for pair in pairs {
-                    div class=(winner(pair)) { (choice::short(self.choice, pair, is_of_many)) }
+                    div class=(winner(pair)) { (target_comparison::short(self.choice, pair, is_of_many)) }
                 }
             }
         }
@@ -217,7 +217,7 @@ impl<'a> Matrix<'a> {
             tr {
                 th scope="row" { "price" }
                 @for (place, name) in self.names.iter().enumerate() {
-                    (self.cell(place, "", html! { (choice::price(self.choice, name)) }))
+                    (self.cell(place, "", html! { (target_comparison::price(self.choice, name)) }))
                 }
                 td colspan="3" {}
             }
@@ -227,7 +227,7 @@ impl<'a> Matrix<'a> {
 
 /// True if an alternative is proven faster than each of the others.
 pub fn is_fastest(name: &str, pairs: &[&Comparison], alternatives: usize) -> bool {
-    let won = pairs.iter().filter(|pair| choice::is_won(pair, name)).count();
+    let won = pairs.iter().filter(|pair| target_comparison::is_won(pair, name)).count();
     won > 0 && won + 1 == alternatives
 }
 

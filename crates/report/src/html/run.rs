@@ -13,8 +13,8 @@ use super::matrix::matrix;
 use super::parts::{Place, charts, table, wide};
 use super::{Run, figures, raw, replicated};
 use crate::chart::{self, Chart, Subject};
-use crate::compare::choice;
 use crate::compare::stages;
+use crate::compare::target_comparison;
 use crate::layouts::book;
 use crate::layouts::lfs;
 use crate::layouts::paper;
@@ -125,15 +125,15 @@ fn compared(keyed: &Keyed, choice: &Choice, all: &[Chart], place: Place) -> Mark
         (place.heading("Comparison"))
         @if choice.stages.is_empty() { (matrix(keyed, choice, place)) }
         @else {
-            (table("Comparison", &choice::page_grid(document, choice)))
+            (table("Comparison", &target_comparison::page_grid(document, choice)))
             (charts(all, Subject::Choice))
         }
         (place.heading("Reasons"))
-        @for line in choice::verdict(document, choice).lines() {
+        @for line in target_comparison::verdict(document, choice).lines() {
             @if line.starts_with(' ') { p class="why" { (line.trim_start()) } } @else { p { (line) } }
         }
         @for line in stages::reasons(choice) { p class="why" { (line) } }
-        p class="why" { (choice::not_asked(&document.run.targets)) }
+        p class="why" { (target_comparison::not_asked(&document.run.targets)) }
     }
 }
 

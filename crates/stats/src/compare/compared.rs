@@ -25,9 +25,9 @@ use std::collections::{BTreeMap, VecDeque};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::compare::choice::why_of;
 use crate::compare::environment::{self, Change, is_of_ground};
 use crate::compare::reason::Reason;
+use crate::compare::target_comparison::why_of;
 use crate::figures::summary::{mean_and_half_width, rate_of};
 use crate::inference::ratio_test::{Judged, LEAST_APART, LogRatio, Series, judge_estimates};
 use crate::inference::verdict::{Estimate, Verdict};

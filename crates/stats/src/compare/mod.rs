@@ -1,6 +1,5 @@
 //! Comparisons of results: targets, stages, runs, stored runs over time, and published figures.
 
-pub mod choice;
 pub mod compared;
 pub mod environment;
 #[cfg(test)]
@@ -9,3 +8,4 @@ pub mod history;
 pub mod reason;
 pub mod replication;
 pub mod stages;
+pub mod target_comparison;

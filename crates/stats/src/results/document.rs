@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::choice::Choice;
+use crate::compare::target_comparison::Choice;
 use crate::name::Name;
 use crate::results::cell::Cell;
 use crate::results::remark::Remark;

@@ -447,7 +447,7 @@ fn the_charts_of_many_targets_are_small_too() {
         let cells = programs.iter().flat_map(|program| names.iter().map(|name| cell(program, name, &[900; 10])));
         let mut document = document(cells.collect());
         let mut pairs = Vec::new();
-        for (first, second) in stats::compare::choice::every_two(count) {
+        for (first, second) in stats::compare::target_comparison::every_two(count) {
             let sides = [names[first].as_str(), names[second].as_str()];
             // The third target is the best one.
             let (verdict, ends) = match (first, second) {

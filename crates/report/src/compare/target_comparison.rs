@@ -14,7 +14,7 @@ use crate::numbers::figure as figure_of;
 use crate::page::Page;
 use crate::why::{labelled, reason};
 use crate::wrap::wrapped;
-use stats::compare::choice::{Price, Row, Winner, every_two};
+use stats::compare::target_comparison::{Price, Row, Winner, every_two};
 use stats::digits::significant;
 use stats::{Cell, Choice, Comparison, Document, Need, TargetInfo, Verdict};
 
@@ -299,7 +299,7 @@ fn of_every_two(document: &Document, choice: &Choice, labels: &[impl AsRef<str>]
     for pair in &choice.comparisons {
         of_programs.entry(&pair.program).or_default().push(pair);
     }
-    for Row { cells, .. } in stats::compare::choice::rows(&document.cells, &names) {
+    for Row { cells, .. } in stats::compare::target_comparison::rows(&document.cells, &names) {
         let Some(any) = cells.iter().flatten().next() else { continue };
         let name = cell_names.name(any);
         let mut leading = vec![name.clone()];

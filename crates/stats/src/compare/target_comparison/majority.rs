@@ -45,8 +45,8 @@ fn no_majority(missing: &[(String, f64)], undecided: &[(String, f64)]) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::choice::{compare, every_two, rows};
     use crate::compare::fixtures::cell;
+    use crate::compare::target_comparison::{compare, every_two, rows};
 
     /// The second target is twice as fast in the only test that was measured.
     #[test]

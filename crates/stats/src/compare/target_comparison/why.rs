@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use units::Nanos;
 
-use crate::compare::choice::Row;
 use crate::compare::reason::Reason;
+use crate::compare::target_comparison::Row;
 use crate::judge::marks::MarkCode;
 use crate::results::cell::Cell;
 
