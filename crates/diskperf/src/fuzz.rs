@@ -8,8 +8,8 @@ use machines::{Machine, Sweep};
 use report::plain::is_command;
 use report::{Page, explain};
 use serde_json::Value;
-use stats::compare::compared::compare;
 use stats::compare::history::{Sample, history};
+use stats::compare::run_comparison::compare;
 use stats::inference::ratio_test::MARGIN;
 use stats::{Cell, Document, Provenance};
 use testkit::fuzz::{Subject, fuzz, is_bounded};
@@ -180,9 +180,9 @@ fn compared(then: &Document, now: &Document) -> String {
     let all = history(&samples, MARGIN, 2, report::cell_names);
     layout::json(&two);
     layout::json(&all);
-    let of_two = report::compare::compared::table(&two, narrow)
-        + &report::compare::compared::markdown(&two)
-        + &report::compare::compared::csv(&two);
+    let of_two = report::compare::run_comparison::table(&two, narrow)
+        + &report::compare::run_comparison::markdown(&two)
+        + &report::compare::run_comparison::csv(&two);
     of_two
         + &report::compare::history::table(&all, narrow)
         + &report::compare::history::markdown(&all)

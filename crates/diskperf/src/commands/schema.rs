@@ -89,7 +89,7 @@ mod tests {
             DocumentKind::Doctor => schema_for!(stats::Checkup),
             DocumentKind::Paper => schema_for!(stats::compare::replication::PaperDocument),
             DocumentKind::Job => jobs::schema(),
-            DocumentKind::Compare => schema_for!(stats::compare::compared::Compared),
+            DocumentKind::Compare => schema_for!(stats::compare::run_comparison::Compared),
             DocumentKind::History => schema_for!(stats::compare::history::History),
             DocumentKind::Verify => schema_for!(stats::Verification),
         };

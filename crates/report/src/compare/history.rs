@@ -7,7 +7,7 @@ use stats::compare::environment::Change;
 use stats::compare::history::{History, Past, Step, Time};
 use units::Civil;
 
-use crate::compare::compared::{or_none, rate, star};
+use crate::compare::run_comparison::{or_none, rate, star};
 use crate::compare::verdict::{change, percent};
 use crate::csv::{self, field, number};
 use crate::escape::escaped;

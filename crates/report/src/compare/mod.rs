@@ -1,10 +1,10 @@
 //! Comparisons as text: of targets, stages and runs, of one test over time, and with published figures.
 
-pub mod compared;
 #[cfg(test)]
 pub(crate) mod fixtures;
 pub mod history;
 pub mod replication;
+pub mod run_comparison;
 pub(crate) mod stages;
 pub mod target_comparison;
 pub(crate) mod verdict;

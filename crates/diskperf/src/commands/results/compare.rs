@@ -13,9 +13,9 @@ use std::path::PathBuf;
 
 use campaign::choose::matching;
 use clap::Args;
-use report::compare::compared;
+use report::compare::run_comparison;
 use report::plain::line;
-use stats::compare::compared::{Compared, ComparedCell, Guarded, Lone, Outcome, compare, is_same_run};
+use stats::compare::run_comparison::{Compared, ComparedCell, Guarded, Lone, Outcome, compare, is_same_run};
 use stats::{Cell, Document, Provenance};
 use units::Exit;
 
@@ -128,9 +128,9 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
         compared.fail_if.push(guarded);
     }
     let text = match layout {
-        Tabular::Table => compared::table(&compared, arguments.output.page()),
-        Tabular::Markdown => compared::markdown(&compared),
-        Tabular::Csv => compared::csv(&compared),
+        Tabular::Table => run_comparison::table(&compared, arguments.output.page()),
+        Tabular::Markdown => run_comparison::markdown(&compared),
+        Tabular::Csv => run_comparison::csv(&compared),
         Tabular::Json => json(&compared),
     };
     arguments.output.deliver(&text)?;
@@ -147,7 +147,7 @@ fn guarded(guard: &Guard, compared: &Compared) -> Result<Guarded, DocumentFault>
         let outcome = cell.is_slower_by(guard.part);
         let told = match (&outcome, cell.ratio) {
             (Outcome::Missing, _) => name.clone(),
-            (_, Some(_)) => format!("{name} {}", compared::ratio(cell)),
+            (_, Some(_)) => format!("{name} {}", run_comparison::ratio(cell)),
             (_, None) => format!("{name}, which does nothing in new"),
         };
         ((cell.program.as_str(), cell.phase.as_str()), (name, told, outcome))
@@ -183,7 +183,7 @@ fn say(guarded: &Guarded) {
             output::remark(&format!("{}: {words}: {}", guarded.condition, cells.join("; ")));
         }
     }
-    for (why, cells) in compared::unguarded(guarded) {
+    for (why, cells) in run_comparison::unguarded(guarded) {
         output::remark(&format!("{}: cannot be checked, {why}: {}", guarded.condition, cells.join("; ")));
     }
 }

@@ -1,8 +1,8 @@
 //! Two runs, measured one after the other, as text: the verdict, the settings that changed, then a row per test.
 
-use stats::compare::compared::{Compared, ComparedCell, Guarded, Lone, Side, Unguarded};
 use stats::compare::environment::Change;
 use stats::compare::reason::Reason;
+use stats::compare::run_comparison::{Compared, ComparedCell, Guarded, Lone, Side, Unguarded};
 use stats::digits::significant;
 use stats::inference::ratio_test::LEAST_APART;
 use stats::{MarkCode, Rate, Verdict};
