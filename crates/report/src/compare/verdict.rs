@@ -41,8 +41,8 @@ pub fn largest_first(pairs: &mut [&Comparison]) {
     pairs.sort_by(|one, other| other.estimate().distance().total_cmp(&one.estimate().distance()));
 }
 
-/// The numbers of comparisons without a difference: `same within 5 % in 2`, `undecided in 1`, `too noisy to decide in 1`.
-/// `more` follows the second.
+/// The numbers of comparisons without a difference: `same within 5 % in 2`, `undecided in 1`, `too noisy to decide in
+/// 1`. `more` follows the second.
 pub fn without_difference(margin: f64, pairs: &[&Comparison], more: &str) -> Vec<String> {
     let count = |verdict: Verdict| pairs.iter().filter(|pair| pair.verdict() == verdict).count();
     let noisy = pairs.iter().filter(|pair| is_too_noisy(pair)).count();

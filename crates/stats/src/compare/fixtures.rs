@@ -3,7 +3,8 @@
 use crate::results::cell::{Cell, Provenance, Rate, RateBase};
 use crate::results::round::Round;
 
-/// A cell whose rounds did these numbers of operations of 4 KiB, each round in one second. It has no rate without rounds.
+/// A cell whose rounds did these numbers of operations of 4 KiB, each round in one second. Without rounds it has no
+/// rate.
 pub fn cell(target: &str, program: &str, rates: &[u64]) -> Cell {
     let round = |(ops, round): (&u64, u32)| Round {
         round,

@@ -1,8 +1,8 @@
 //! The history of a program on a target: its rate in all stored runs, and the changes of the environment between them.
 //!
 //! Policy:
-//!   1. Cells that would be the same in a comparison of two runs (`run_comparison`) form a series: one program, phase and
-//!      target of one preset, with equal settings except for amounts and settings of the target.
+//!   1. Cells that would be the same in a comparison of two runs (`run_comparison`) form a series: one program, phase
+//!      and target of one preset, with equal settings except for amounts and settings of the target.
 //!   2. Each run is compared with the last measured run before it, as separate rounds. Each step is judged by itself,
 //!      so the verdict on a run does not depend on the number of runs in the list. So of 100 steps without a change, 5
 //!      may look like one.

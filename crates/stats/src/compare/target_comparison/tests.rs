@@ -1,0 +1,178 @@
+//! Tests of comparisons of made-up targets.
+
+use super::*;
+use crate::compare::fixtures::cell;
+use crate::compare::stages::steps;
+use crate::judge::marks::Mark;
+use crate::results::cell::{Io, LimitedBy};
+
+fn limited(cell: Cell, what: &str, flushes: u64, device_written: u64) -> Cell {
+    let limited_by = Some(LimitedBy { what: what.to_owned(), evidence: String::new() });
+    let io = Io { program_bytes: Some(1), device_read: 0, device_written, device_written_at_return: 0, flushes };
+    Cell { limited_by, io: Some(io), ..cell }
+}
+
+#[test]
+fn the_same_row_of_each_target_is_compared_in_rounds_that_both_have() {
+    let cells = [
+        cell("a", "commit", &[100; 7]),
+        cell("a", "copy", &[10; 7]),
+        cell("a", "copy", &[20; 7]),
+        cell("b", "commit", &[200; 6]),
+        cell("b", "copy", &[10; 6]),
+        cell("b", "copy", &[10; 6]),
+        cell("c", "copy", &[10; 6]),
+    ];
+    let names = ["a", "b", "c"];
+    let rows = rows(&cells, &names);
+    assert_eq!(
+        rows.iter().map(|row| row.key).collect::<Vec<_>>(),
+        [("commit", "commit", 0), ("copy", "copy", 0), ("copy", "copy", 1)]
+    );
+    assert!(rows[0].cells[2].is_none());
+    let all = compare(&rows, every_two(3), None, 0.05);
+    let said = |one: &Compared| (one.targets, one.row, one.pairs.count(), one.judged.verdict);
+    let said: Vec<_> = all.iter().map(said).collect();
+    let (same, first, second) = (Verdict::Same, Verdict::Slower, Verdict::Faster);
+    assert_eq!(
+        said,
+        [
+            ((0, 1), Some(0), 6, second),
+            ((0, 1), Some(1), 6, same),
+            ((0, 1), Some(2), 6, first),
+            ((0, 2), Some(1), 6, same),
+            ((1, 2), Some(1), 6, same),
+        ]
+    );
+    let told = all[2].comparison(&rows, &names, "copy".to_owned(), 0.05);
+    assert_eq!((told.faster.as_deref(), told.ratio.map(|ratio| (100.0 * ratio).round())), (Some("a"), Some(50.0)));
+}
+
+/// Holm's levels are less strict if fewer comparisons are made: for four stages, the three steps and their sum,
+/// instead of all six pairs.
+#[test]
+fn of_stages_only_the_steps_and_their_sum_are_compared() {
+    let cells = ["a", "b", "c", "d"].map(|name| cell(name, "commit", &[100, 110, 90, 105, 95, 100]));
+    let names = ["a", "b", "c", "d"];
+    let rows = rows(&cells, &names);
+    let level = |targets: Vec<(usize, usize)>| {
+        let all = compare(&rows, targets.iter().copied(), None, 0.05);
+        assert_eq!(all.iter().map(|one| one.targets).collect::<Vec<_>>(), targets);
+        all[0].judged.estimate.confidence
+    };
+    let of_stages = level(steps(4).map(|(_, two)| two).collect());
+    assert!((of_stages - (1.0 - 0.05 / 4.0)).abs() < 1e-12, "{of_stages}");
+    assert!((level(every_two(4).collect()) - (1.0 - 0.05 / 6.0)).abs() < 1e-12);
+}
+
+/// Twice as fast with a weight of three quarters, half as fast with the rest: the square root of two.
+#[test]
+fn a_use_weighs_the_logarithms() {
+    let cells = [
+        cell("a", "commit", &[100; 6]),
+        cell("a", "copy", &[100; 6]),
+        cell("b", "commit", &[200; 6]),
+        cell("b", "copy", &[50; 6]),
+    ];
+    let rows = rows(&cells, &["a", "b"]);
+    let purpose = Weighed { name: "x".to_owned(), weights: vec![0.75, 0.25], missing: Vec::new() };
+    let all = compare(&rows, every_two(2), Some(&purpose), 0.05);
+    let last = all.last().expect("the use");
+    assert!(
+        last.row.is_none() && (last.judged.estimate.ratio.expect("a ratio") - 2.0_f64.sqrt()).abs() < 1e-9,
+        "{:?}",
+        last.judged
+    );
+}
+
+/// Leaving the round out would call the second target as fast as the first.
+#[test]
+fn a_round_in_which_one_did_nothing_is_said_and_decides_nothing() {
+    let mut cells = [cell("a", "commit", &[100; 7]), cell("b", "commit", &[100, 100, 0, 100, 100, 100, 100])];
+    let said = |cells: &[Cell]| {
+        let rows = rows(cells, &["a", "b"]);
+        let purpose = Weighed { name: "x".to_owned(), weights: vec![1.0], missing: Vec::new() };
+        let all = compare(&rows, every_two(2), Some(&purpose), 0.05);
+        all.iter().map(|one| one.comparison(&rows, &["a", "b"], String::new(), 0.05)).collect::<Vec<_>>()
+    };
+    for one in said(&cells) {
+        assert_eq!((one.verdict, one.pairs, one.ratio), (TargetVerdict::Undecided, 7, None));
+        assert!(one.why.is_some_and(|why| why.ends_with("no operation in 1 round")));
+    }
+    cells[1] = cell("b", "commit", &[0; 7]);
+    assert_eq!(said(&cells)[0].why.as_deref(), Some("no operation in 7 rounds"));
+}
+
+/// One rate is twice the other, and only the warnings decide whether that counts.
+#[test]
+fn a_result_whose_label_is_false_decides_nothing() {
+    let verdicts = |code: Option<MarkCode>| {
+        let marks = code.map(|code| Mark { code, value: None, text: String::new() });
+        let marked = Cell { marks: marks.into_iter().collect(), ..cell("b", "commit", &[200; 6]) };
+        let cells =
+            [cell("a", "commit", &[100; 6]), cell("a", "copy", &[100; 6]), marked, cell("b", "copy", &[200; 6])];
+        let rows = rows(&cells, &["a", "b"]);
+        let purpose = Weighed { name: "x".to_owned(), weights: vec![0.5, 0.5], missing: Vec::new() };
+        let all = compare(&rows, every_two(2), Some(&purpose), 0.05);
+        all.iter().map(|one| one.comparison(&rows, &["a", "b"], String::new(), 0.05)).collect::<Vec<_>>()
+    };
+    let (faster, open) = (TargetVerdict::Faster, TargetVerdict::Undecided);
+    let of = |all: &[Comparison]| all.iter().map(|one| one.verdict).collect::<Vec<_>>();
+    for code in [
+        MarkCode::Cache,
+        MarkCode::Lower,
+        MarkCode::Dirty,
+        MarkCode::Noflush,
+        MarkCode::Memory,
+        MarkCode::Hole,
+        MarkCode::Compress,
+        MarkCode::Step,
+    ] {
+        let all = verdicts(Some(code));
+        // The program with the warning, the program without it, and the use that contains both.
+        assert_eq!(of(&all), [open, faster, open], "{code:?}");
+        let why = format!("warning {} (b)", code.name());
+        for one in [&all[0], &all[2]] {
+            assert_eq!(one.why.as_deref(), Some(why.as_str()));
+            assert_eq!((one.faster.as_deref(), one.matters, one.more_rounds), (None, false, None));
+            assert!(one.ratio.is_some_and(|ratio| ratio > 1.0), "the ratio stays");
+        }
+    }
+    for code in [None, Some(MarkCode::Noise), Some(MarkCode::Few), Some(MarkCode::Nested)] {
+        assert_eq!(of(&verdicts(code)), [faster; 3], "{code:?}");
+    }
+}
+
+#[test]
+fn the_device_tells_why_where_it_is_waited_for() {
+    let [mut a, b] = ["ext4", "xfs"].map(|name| cell(name, "commit", &[100; 6]));
+    let slower = |cell: &mut Cell| cell.rate.iter_mut().for_each(|rate| rate.per_second /= 2.0);
+    slower(&mut a);
+    let [one, other] = [limited(a.clone(), "flush", 1200, 1), limited(b.clone(), "flush", 600, 1)];
+    assert_eq!(why(&one, &other).as_deref(), Some("ext4: 2.0 flushes per commit, xfs: 1.0"));
+    // The numbers of flushes are almost equal, the bytes differ.
+    let bytes = 600 * 4096;
+    let [one, other] = [limited(a.clone(), "device", 600, 2 * bytes), limited(b.clone(), "device", 600, bytes)];
+    assert_eq!(why(&one, &other).as_deref(), Some("ext4: 2.0 bytes written per byte, xfs: 1.0"));
+    let [one, other] = [limited(a.clone(), "cpu", 1200, 1), limited(b.clone(), "device", 1150, 1)];
+    assert_eq!(why(&one, &other).as_deref(), Some("ext4: CPU-bound, xfs: device-bound"));
+    // The faster one flushes and writes more: the reason is the bottlenecks.
+    let [one, other] = [limited(a.clone(), "cpu", 600, bytes), limited(b.clone(), "flush", 1200, 2 * bytes)];
+    assert_eq!(why(&one, &other).as_deref(), Some("ext4: CPU-bound, xfs: flush-bound"));
+    assert_eq!(why(&other, &one).as_deref(), Some("xfs: flush-bound, ext4: CPU-bound"));
+    // Both are CPU-bound, and the slower one uses more CPU time. 600 calls each.
+    let [mut one, mut other] = [limited(a.clone(), "cpu", 0, 0), limited(b.clone(), "cpu", 0, 0)];
+    one.rate.clone_from(&b.rate);
+    slower(&mut other);
+    let timed = |cell: Cell, nanos: u64| Cell {
+        time: Some(BTreeMap::from([("system".to_owned(), nanos), ("device_service".to_owned(), 7)])),
+        ..cell
+    };
+    let [few, many] = [timed(one.clone(), 600_000), timed(other.clone(), 1_200_000)];
+    assert_eq!(why(&few, &many).as_deref(), Some("ext4: 1.00 us CPU per commit, xfs: 2.00 us"));
+    // The faster one uses more CPU time, which is not a reason.
+    assert_eq!(why(&timed(one.clone(), 1_200_000), &timed(other, 600_000)), None);
+    // A bottleneck of both is not a reason.
+    assert_eq!(why(&one, &limited(b.clone(), "cpu", 0, 0)), None);
+    assert_eq!(why(&a, &b), None);
+}
