@@ -9,7 +9,7 @@ use crate::observe::block_device::Device;
 use crate::observe::block_stack;
 use crate::observe::counters::{Snapshot, Source, groups_seen};
 use crate::observe::mount;
-use crate::recorded::Recorded;
+use crate::recorded_machine::Recorded;
 
 /// The recorded files, as kernels wrote them.
 const FILES: [(&str, &str); 38] = [

@@ -31,7 +31,7 @@ mod page_cache;
 mod path_fault;
 pub mod provision;
 #[cfg(test)]
-mod recorded;
+mod recorded_machine;
 pub mod sys;
 mod world;
 

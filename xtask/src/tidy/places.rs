@@ -93,7 +93,7 @@ const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/kernel/src/world/command.rs", &[Run], "the command that a person gave as the load"),
     ("crates/kernel/src/guard/cleared.rs", &[Hold], "a device that was looked at and may be overwritten"),
     ("crates/kernel/src/guard/file.rs", &[Hold], "a new file, so that one that is there is not emptied"),
-    ("crates/kernel/src/guard/meanwhile.rs", &[Date], "the age of a file, whose times are of that clock"),
+    ("crates/kernel/src/guard/write_detection.rs", &[Date], "the age of a file, whose times are of that clock"),
     ("crates/kernel/src/guard/mod.rs", &[Hold], "whether somebody else holds a device; for reading, let go at once"),
     ("crates/kernel/src/sys/read_limited.rs", &[Read], "so much of a file and no more"),
     ("crates/kernel/src/provision/image_file.rs", &[Read], "its unit tests, what they have made"),

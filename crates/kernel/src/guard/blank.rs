@@ -8,9 +8,9 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::OFlags;
 
-use super::behind::{self, Behind};
-use super::meanwhile::{Look, Since};
+use super::backing_file::{self, Behind};
 use super::signatures::Signature;
+use super::write_detection::{Look, Since};
 use super::{again, forget};
 use crate::observe::block_device::Device;
 use crate::sys::payload::Pages;
@@ -62,7 +62,7 @@ pub(super) fn look(held: &File, device: &Device, bytes: u64, told: Watch) -> io:
     }
     // 2.
     let ranges = match Behind::of(device) {
-        Behind::File { file, offset: Some(offset) } => behind::data(&file, offset, bytes)?,
+        Behind::File { file, offset: Some(offset) } => backing_file::data(&file, offset, bytes)?,
         _ => std::iter::once(0..bytes).collect(),
     };
     // 3.
@@ -158,7 +158,7 @@ fn first_set(bytes: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::Recorded;
+    use crate::recorded_machine::Recorded;
 
     /// A device whose read count never changes. The test reads a regular file instead, and those reads are not in the
     /// recorded count.

@@ -2,10 +2,10 @@
 
 use units::Bytes;
 
+use super::ambiguous_files::{self, Reach};
 use super::machine::{Block, Machine, Mount};
 use super::reason::{Kinship, Reason, Relative, Use};
 use super::signatures::Signature;
-use super::unseen::{self, Reach};
 use super::writers::{Writer, Writers};
 use crate::observe::block_device::Number;
 use crate::provision::loop_device::{Backing, Window};
@@ -57,7 +57,7 @@ pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
         }
     }
     for line in lines().filter(|one| one.block.unseen.is_none()) {
-        for (other, file_system) in unseen::may_show(machine, Reach::of(line.block), false) {
+        for (other, file_system) in ambiguous_files::may_show(machine, Reach::of(line.block), false) {
             let (device, is_part) = (other.name.clone(), other.window != Window::default());
             let said = Reason::MayShow { device, is_part, file_system: file_system.to_owned() };
             if !is_line(other.number) && !reasons.contains(&said) {

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::ambiguous_files::{self, Reach, SECTOR};
 use super::file_systems;
 use super::machine::Machine;
-use super::unseen::{self, Reach, SECTOR};
 use crate::observe::block_device::{Device, number_in};
 use crate::observe::block_stack::folders;
 use crate::observe::mount::through;
@@ -123,7 +123,7 @@ pub fn may_show_file(file: impl AsFd) -> io::Result<Vec<String>> {
     }
     let is_unseen = !file_systems::with_magic_tells_files(rustix::fs::fstatfs(&file)?.f_type);
     let machine = Machine::of_loops();
-    let shown = unseen::may_show(&machine, Some(Reach::of_file(bytes)), is_unseen);
+    let shown = ambiguous_files::may_show(&machine, Some(Reach::of_file(bytes)), is_unseen);
     Ok(shown.into_iter().map(|(block, _)| block.name.clone()).collect())
 }
 

@@ -11,7 +11,8 @@
 //! A device in use is never overwritten. A device that holds data is overwritten only with your permission ([`Leave`]),
 //! which names the device by its model, serial number and size. Any other device must be blank: every byte is zero.
 
-mod behind;
+mod ambiguous_files;
+mod backing_file;
 mod blank;
 mod cleared;
 mod decide;
@@ -19,12 +20,11 @@ mod fault;
 mod file;
 mod file_systems;
 mod machine;
-mod meanwhile;
 pub(crate) mod processes;
 mod reason;
 mod signatures;
-mod unseen;
 mod uuid;
+mod write_detection;
 mod writers;
 
 use std::fs::{self, File};
@@ -393,7 +393,7 @@ fn ask(file: &File, request: libc::c_ulong) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::Recorded;
+    use crate::recorded_machine::Recorded;
 
     const MIB: u64 = 1 << 20;
 

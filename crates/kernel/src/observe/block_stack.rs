@@ -111,7 +111,7 @@ pub(crate) fn folders(folder: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::Recorded;
+    use crate::recorded_machine::Recorded;
 
     fn under(recorded: &Recorded, top: &Device, device_of: &dyn Fn(&Path) -> Option<Number>) -> Vec<(String, u32)> {
         under_in(recorded.sys(), top, device_of).into_iter().map(|(device, depth)| (device.name, depth)).collect()

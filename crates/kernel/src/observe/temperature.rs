@@ -68,7 +68,7 @@ fn sensor(monitor: &Path, number: u32) -> Option<Heat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::Recorded;
+    use crate::recorded_machine::Recorded;
 
     #[test]
     fn sensors_of_nvme_and_ata_drives_are_found() {

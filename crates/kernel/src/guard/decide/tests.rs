@@ -9,7 +9,7 @@ use super::super::writers::{Writer, Writers};
 use super::*;
 use crate::observe::block_device::Device;
 use crate::provision::loop_device::{Shown, Window};
-use crate::recorded::Recorded;
+use crate::recorded_machine::Recorded;
 
 /// The root mount of every recorded machine.
 const ROOT: &str = "1 0 254:0 / / rw - ext4 /dev/vda rw";

@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::behind::Behind;
+use super::backing_file::Behind;
 use crate::observe::block_device::Device;
 use crate::provision::loop_device::{self, Backing};
 use crate::sys::read_limited;
@@ -248,7 +248,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     use super::*;
-    use crate::recorded::Recorded;
+    use crate::recorded_machine::Recorded;
 
     const STATE: FileState = FileState { bytes: 4096, blocks: Some(8), modified: (100, 5), changed: (100, 5) };
 
