@@ -7,7 +7,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use kernel::provision::queue_tuning;
-use kernel::{Lack, LeftVolume, LimitError};
+use kernel::{Degradation, LeftoverVolume, LimitError};
 use stats::{Aged, Cell, Conditioned, Remark, TargetInfo};
 use store::StoreError;
 use units::{Bytes, Nanos};
@@ -60,7 +60,7 @@ pub enum Event<'a> {
     /// This machine cannot run a workload as it is written. The reason.
     WorkloadLimited(&'a str),
     /// io_uring works without one of its features.
-    IoUringLimited { target: &'a str, program: &'a str, lack: &'a Lack },
+    IoUringLimited { target: &'a str, program: &'a str, lack: &'a Degradation },
     /// A signal suspended an execution, which is repeated.
     Repeated { target: &'a str, program: &'a str },
     /// A command left processes running, which were ended. Reported once per command by each process of diskperf.
@@ -82,11 +82,11 @@ pub enum Event<'a> {
     /// A mkfs that a killed process of the run started is still running on a device. diskperf waits for it.
     MkfsRuns { run: &'a str, node: &'a Path },
     /// A file system that a killed process of the run left on a device is erased.
-    VolumeErased { run: &'a str, volume: &'a LeftVolume },
+    VolumeErased { run: &'a str, volume: &'a LeftoverVolume },
     /// Leftovers of the run cannot be removed.
     LeftoversStay(&'a dyn Error),
     /// The queue settings that a killed process left are restored, or cannot be.
-    QueueLeft(&'a queue_tuning::Left),
+    QueueLeft(&'a queue_tuning::Restored),
 }
 
 /// The remarks on a run, in the order of the events. Clones share one list: events add to it while the description of

@@ -4,7 +4,7 @@ use std::iter;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kernel::Means;
+use kernel::EvictionMethods;
 use runner::execution::How;
 use stats::figures::summary::RateUnit;
 use units::{Bytes, Nanos, Prng};
@@ -30,7 +30,7 @@ pub struct Plan {
     /// The claimed clock, and whether single operations are timed.
     pub how: How,
     /// The ways in which files may be evicted from the page cache before a cold phase.
-    pub means: Means,
+    pub methods: EvictionMethods,
     /// The seed of the order and of the data.
     pub seed: u64,
     /// True if tests write zeros instead of incompressible data.
@@ -347,7 +347,7 @@ mod tests {
             memory: None,
             before: Before::Nothing,
             how: How { claim: Claim::Returned, timed: false },
-            means: Means::default(),
+            methods: EvictionMethods::default(),
             seed: 7,
             zeros: false,
             budget: None,

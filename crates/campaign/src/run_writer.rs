@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use kernel::Incarnation;
+use kernel::ProcessIdentity;
 use kernel::observe::host::written_by_this_process;
 use kernel::observe::mount::Place;
 use kernel::sys::name::Shown;
@@ -106,7 +106,7 @@ impl Keeper {
         info: RunInfo,
         cells: &[Cell],
     ) -> Result<Keeper, StoreError> {
-        let holder = Incarnation::this().to_string();
+        let holder = ProcessIdentity::this().to_string();
         let before = written_by_this_process();
         let Command { words, folder, request } = command;
         let new = NewRun { command: words, folder, request, plan: "", info: &info, cells, holder: &holder };
@@ -123,7 +123,7 @@ impl Keeper {
 
     /// Takes over a run whose process is gone.
     pub fn go_on(mut store: Store, run: String, left: &Left, targets: &[Target]) -> Result<Keeper, StoreError> {
-        let holder = Incarnation::this().to_string();
+        let holder = ProcessIdentity::this().to_string();
         let before = written_by_this_process();
         store.claim(&run, &left.holder, &holder)?;
         let mut keeper = Keeper::new(store, run, holder, targets, left.info.clone()).counting(before);

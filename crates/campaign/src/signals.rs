@@ -8,13 +8,13 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
-use kernel::said;
+use kernel::message;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use units::Nanos;
 
 /// The error if signals cannot be handled.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot prepare for signals: {}", said(.0))]
+#[error("cannot prepare for signals: {}", message(.0))]
 pub struct SignalFault(io::Error);
 
 /// Set by the signals that stop a command, if the command handles them. It is not the flag of a [`Stop`]: a timer sets

@@ -20,7 +20,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use kernel::guard::Leave;
+use kernel::guard::Permission;
 use kernel::observe::block_device::Device;
 use kernel::observe::block_source::Storage;
 use kernel::observe::mount::{Place, direct_alignment, is_under_dev, may_write, takes_direct};
@@ -224,7 +224,7 @@ impl Target {
                 }
                 spec.check()?;
                 let inspected = kernel::guard::inspect(&device)?;
-                Site::Volume(Box::new(VolumeArgument { spec, inspected, leave: Leave::None }))
+                Site::Volume(Box::new(VolumeArgument { spec, inspected, permission: Permission::None }))
             }
             TargetKind::File(path) => {
                 let (place, bytes) = file(path)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use kernel::provision::queue_tuning::{Tuned, Tuning};
-use kernel::{Left, Posix, Station, Vacated};
+use kernel::{Leftovers, Posix, Station, Vacated};
 use runner::execution::{self, Broken, Claim, How, Performance, PhaseRun, Stopped};
 use simulator::{Chance, Machine};
 use stats::TargetInfo;
@@ -193,7 +193,7 @@ impl AnyWorld {
         let stations = stations.collect::<Result<Vec<Station>, CampaignError>>()?;
         let largest_call = busy.iter().map(|&index| plan.largest_call(index)).max().unwrap_or(0);
         let mut world = Posix::new(stations, largest_call, plan.seed, stop.flag())?;
-        world.allow(plan.means)?;
+        world.allow(plan.methods)?;
         world.heed_holding(stop.held());
         // Not otherwise: a device that is idle for long between rounds tidies up meanwhile, and never reaches a steady
         // state.
@@ -277,10 +277,13 @@ impl AnyWorld {
                     (performed, tuned.into_iter().map(Tuned::restore).fold(Ok(()), Result::and))
                 });
                 let name = program.name;
-                world.lacks().iter().for_each(|lack| notify(Event::IoUringLimited { target, program: name, lack }));
-                let left = world.left();
-                report_processes(&left, (target, name), notify);
-                let said = world.said();
+                world
+                    .take_degradations()
+                    .iter()
+                    .for_each(|lack| notify(Event::IoUringLimited { target, program: name, lack }));
+                let leftovers = world.take_leftovers();
+                report_processes(&leftovers, (target, name), notify);
+                let stderr = world.stderr_tail();
                 // Also after a failure, because a private folder would prevent the next renewal.
                 if !renewals.is_empty() {
                     world.leave();
@@ -290,8 +293,8 @@ impl AnyWorld {
                     .map_err(|Broken { phase, fault }| Broken { phase, fault: Box::new(CampaignError::from(fault)) })?;
                 let phase = execution::last_phase(program);
                 restored.map_err(|fault| Broken { phase, fault: Box::new(CampaignError::from(fault)) })?;
-                let stopped = performance.stopped.or_else(|| stopped_by(left.unending?.0, phase));
-                Ok(Performance { said: said.filter(|_| performance.stopped.is_some()), stopped, ..performance })
+                let stopped = performance.stopped.or_else(|| stopped_by(leftovers.unending?.0, phase));
+                Ok(Performance { said: stderr.filter(|_| performance.stopped.is_some()), stopped, ..performance })
             }
             AnyWorld::Simulated(world) => {
                 let Ok(performance) = execution::perform(&mut **world, program, how);
@@ -325,11 +328,11 @@ impl AnyWorld {
 }
 
 /// Reports processes that commands left running. Those that were ended are reported once per command.
-fn report_processes(left: &Left, (target, program): (&str, &str), notify: &mut dyn FnMut(Event)) {
-    for (&command, &count) in &left.ended {
+fn report_processes(leftovers: &Leftovers, (target, program): (&str, &str), notify: &mut dyn FnMut(Event)) {
+    for (&command, &count) in &leftovers.ended {
         notify(Event::ProcessesEnded { target, program, command, count });
     }
-    if let Some((command, count)) = left.unending {
+    if let Some((command, count)) = leftovers.unending {
         notify(Event::ProcessesLeft { target, program, command, count });
     }
 }

@@ -60,6 +60,6 @@ pub fn restore_queues(notify: &mut dyn FnMut(Event)) {
     report(&restore_left(|_| true).unwrap_or_default(), notify);
 }
 
-fn report(restored: &[queue_tuning::Left], notify: &mut dyn FnMut(Event)) {
+fn report(restored: &[queue_tuning::Restored], notify: &mut dyn FnMut(Event)) {
     restored.iter().for_each(|left| notify(Event::QueueLeft(left)));
 }

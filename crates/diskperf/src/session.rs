@@ -17,7 +17,7 @@ use campaign::targets::{Site, Target, TargetArgument, TargetKind};
 use kernel::guard::GuardFault;
 use kernel::observe::host::Host;
 use kernel::sys::name::Shown;
-use kernel::{ImageFault, Incarnation, PathFault, Vacated, replaced_volumes_of};
+use kernel::{ImageFault, PathFault, ProcessIdentity, Vacated, replaced_volumes_of};
 use serde::{Deserialize, Serialize};
 use stats::{Calibration, Cell, Choice, Document, Noise, Problem, RemarkKind, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
@@ -66,7 +66,7 @@ impl Resumed {
         if info.host != Host::this().name {
             return;
         }
-        let this = Incarnation::this().to_string();
+        let this = ProcessIdentity::this().to_string();
         let removed = if *state != RunState::Running {
             remains::release(&self.run, notify).map(drop)
         } else if self.store.claim(&self.run, holder, &this).is_ok() {
@@ -336,7 +336,7 @@ impl<'a> Session<'a> {
 /// True if the machine was restarted since this run began. The process that holds the run may be of this boot all the
 /// same: an earlier `resume` that did not get far.
 fn began_before_restart(left: &Left) -> bool {
-    let is_of_earlier_boot = left.holder.parse::<Incarnation>().is_ok_and(|holder| !holder.is_of_this_boot());
+    let is_of_earlier_boot = left.holder.parse::<ProcessIdentity>().is_ok_and(|holder| !holder.is_of_this_boot());
     let boot = SystemTime::now().checked_sub(kernel::observe::host::uptime());
     let boot = boot.and_then(|boot| boot.duration_since(UNIX_EPOCH).ok());
     is_of_earlier_boot || boot.is_none_or(|boot| left.info.started_unix_s < boot.as_secs_f64())

@@ -11,7 +11,7 @@ use rustix::fs::Access;
 use rustix::process::{Resource, getrlimit};
 use units::Nanos;
 
-use crate::errors::said;
+use crate::errors::message;
 use crate::guard::Cleared;
 use crate::observe::block_device::Device;
 use crate::observe::block_stack;
@@ -20,7 +20,8 @@ use crate::observe::counters::{Source, groups_seen, ready_time};
 use crate::observe::host::Host;
 use crate::observe::kernel_threads::WorkerTimes;
 use crate::observe::mount::{Place, takes_direct};
-use crate::page_cache::{DROP_CACHES, Probe, Sight};
+use crate::page_cache::DROP_CACHES;
+pub use crate::page_cache::{CacheProbe, Probe};
 use crate::provision::image_fault::ImageFault;
 use crate::provision::image_file::UnnamedFile;
 use crate::provision::memory_limit::{LimitError, MemoryLimit};
@@ -30,7 +31,7 @@ use crate::provision::workspace::Workspace;
 use crate::sys::clocks::now;
 use crate::sys::read_limited;
 use crate::sys::rights::may_administer;
-use crate::world::uring::{self, Lack};
+use crate::world::uring::{self, Degradation};
 
 /// Findings about one directory and this machine.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ pub struct Found {
     /// True if files in the directory open with O_DIRECT; `None` if no file can be created there.
     pub direct: Option<bool>,
     /// Method that shows the page cache of files in the directory; `None` if no file can be created there.
-    pub eyes: Option<Eyes>,
+    pub cache_probe: Option<CacheProbe>,
     /// Success if this process can have a private mount namespace.
     pub private_mounts: Result<(), String>,
     /// Success if a file in the directory can be attached to a loop device; true if that device uses direct I/O.
@@ -63,7 +64,7 @@ pub struct Found {
     pub groups: GroupsSeen,
     /// Features that io_uring lacks at queue depth 32 with 4 KiB blocks, as databases use it; or the reason why there
     /// is no io_uring.
-    pub ring: Result<Vec<Lack>, String>,
+    pub ring: Result<Vec<Degradation>, String>,
     /// True if pressure (PSI) is visible for the CPU, for I/O and for memory, in this order.
     pub pressure: [bool; 3],
     /// True if the time spent waiting for a CPU is visible.
@@ -84,19 +85,6 @@ pub struct Found {
     pub open_files: Option<u64>,
     /// Maximum size of a file, in bytes; `None` if unlimited.
     pub file_bytes: Option<u64>,
-}
-
-/// Method that shows which pages of a file are in the page cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Eyes {
-    /// cachestat(2), which also counts dirty pages.
-    Cachestat,
-    /// mincore(2) only.
-    Mincore,
-    /// Files here are only in memory.
-    MemoryOnly,
-    /// No probe gives correct answers.
-    Blind,
 }
 
 /// A file system that an image can have.
@@ -156,14 +144,8 @@ impl Found {
     pub fn at(directory: &Path) -> io::Result<Found> {
         let place = Place::under(directory)?;
         let workspace = Workspace::inside(directory).map_err(|fault| fault.to_string());
-        let eyes = workspace.as_ref().ok().and_then(|workspace| workspace.scratch().ok()).map(|file| {
-            match Sight::tested_on_scratch(file) {
-                Sight::Through(Probe::Cachestat) => Eyes::Cachestat,
-                Sight::Through(Probe::Mincore) => Eyes::Mincore,
-                Sight::MemoryOnly => Eyes::MemoryOnly,
-                Sight::Blind => Eyes::Blind,
-            }
-        });
+        let cache_probe =
+            workspace.as_ref().ok().and_then(|workspace| workspace.scratch().ok()).map(CacheProbe::tested_on_scratch);
         let source = Source::default();
         let reads = |path: &str| read_limited::of_the_kernel(path).is_ok_and(|text| !text.is_empty());
         Ok(Found {
@@ -172,7 +154,7 @@ impl Found {
             kernel: Host::this().kernel,
             direct: workspace.is_ok().then(|| takes_direct(directory)),
             folder: workspace.map(drop),
-            eyes,
+            cache_probe,
             private_mounts: private_mounts(),
             loop_device: loop_device(directory).map_err(|fault| fault.to_string()),
             file_systems: FILE_SYSTEMS.map(file_system).to_vec(),
@@ -180,7 +162,7 @@ impl Found {
                 .write(true)
                 .open(DROP_CACHES)
                 .map(drop)
-                .map_err(|error| said(&error).to_string()),
+                .map_err(|error| message(&error).to_string()),
             memory_limit: memory_limit(),
             groups: groups_seen(&source),
             ring: uring::trial(),
@@ -217,7 +199,7 @@ fn loop_device(directory: &Path) -> Result<bool, ImageFault> {
 fn memory_limit() -> Result<(), String> {
     MemoryLimit::new(MEMORY).map(drop).map_err(|error| match error {
         // The message leaves out the path: it has a meaningless number in it.
-        LimitError::Refused { source, .. } => format!("no group below the own one: {}", said(&source)),
+        LimitError::Refused { source, .. } => format!("no group below the own one: {}", message(&source)),
         other => other.to_string(),
     })
 }

@@ -13,7 +13,7 @@ use crate::sys::name::{Shown, shell_word};
 use crate::world::uring::NoRing;
 
 /// Formats a system error for the user: the kernel's message and the error's name, as in `Input/output error (EIO)`.
-pub fn said(error: &io::Error) -> impl fmt::Display {
+pub fn message(error: &io::Error) -> impl fmt::Display {
     match error.raw_os_error() {
         Some(number) => Errno(number).to_string(),
         None => error.to_string(),
@@ -40,7 +40,7 @@ pub fn lacks_rights(error: &io::Error) -> bool {
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// The private folder could not be created, listed, cleared or removed.
-    #[error("cannot {action} {path}: {}", said(source), path = .path.shown())]
+    #[error("cannot {action} {path}: {}", message(source), path = .path.shown())]
     Folder {
         /// The attempted action: a verb.
         action: &'static str,
@@ -58,7 +58,7 @@ pub enum Fault {
         message: String,
     },
     /// The private folder could not be removed and still exists, with its content.
-    #[error("cannot remove the private folder {path}: {}", said(source), path = .path.shown())]
+    #[error("cannot remove the private folder {path}: {}", message(source), path = .path.shown())]
     Left {
         /// Path of the folder.
         path: PathBuf,
@@ -69,16 +69,16 @@ pub enum Fault {
     #[error("not enough memory: {0} needed")]
     Memory(Bytes),
     /// No thread could be started for a program that runs next to others.
-    #[error("cannot start a thread: {}", said(.0))]
+    #[error("cannot start a thread: {}", message(.0))]
     Thread(io::Error),
     /// The machine's page cache could not be dropped.
-    #[error("cannot drop the page cache (vm.drop_caches): {}", said(.0))]
+    #[error("cannot drop the page cache (vm.drop_caches): {}", message(.0))]
     DropCaches(io::Error),
     /// The file system of a test could not be remounted.
-    #[error("cannot remount the file system: {}", said(.0))]
+    #[error("cannot remount the file system: {}", message(.0))]
     Remount(io::Error),
     /// Writing to a device before the rounds (conditioning) failed.
-    #[error("cannot condition {device}: {}", said(source), device = .device.shown())]
+    #[error("cannot condition {device}: {}", message(source), device = .device.shown())]
     Conditioning {
         /// Path of the device.
         device: PathBuf,
@@ -92,7 +92,7 @@ pub enum Fault {
     #[error("{0}")]
     Ring(NoRing),
     /// io_uring failed while operations were in flight.
-    #[error("io_uring failed with operations in flight: {}", said(.0))]
+    #[error("io_uring failed with operations in flight: {}", message(.0))]
     Issue(io::Error),
 }
 

@@ -181,8 +181,8 @@ fn fuzz_processes() {
     let examples = ["4711 81234 0c2a-boot pid:[4026531836]", "-1 0  pid:[1]"];
     let read = |input: &[u8]| {
         let text = String::from_utf8_lossy(input);
-        let Ok(process) = text.parse::<crate::Incarnation>() else { return "none".to_owned() };
-        assert_eq!(process.to_string().parse::<crate::Incarnation>().ok(), Some(process.clone()));
+        let Ok(process) = text.parse::<crate::ProcessIdentity>() else { return "none".to_owned() };
+        assert_eq!(process.to_string().parse::<crate::ProcessIdentity>().ok(), Some(process.clone()));
         format!("{} {}", process.is_of_this_boot(), process.can_be_seen() && process.lives())
     };
     fuzz(&Subject::new("processes", examples, read).fast());

@@ -35,33 +35,33 @@ mod recorded_machine;
 pub mod sys;
 mod world;
 
-pub use errors::{Fault, as_root, hint_of, lacks_rights, said};
+pub use errors::{Fault, as_root, hint_of, lacks_rights, message};
 pub use guard::Cleared;
 pub use leftovers::notes::hidden_notes;
 pub use leftovers::scan::{Swept, remove_left};
 pub use observe::memory::{check_memory, stack_limit};
 pub use outlet::{Links, Outlet, OutletFault, stream};
-pub use page_cache::Means;
+pub use page_cache::EvictionMethods;
 pub use path_fault::PathFault;
 pub use provision::image::{Image, ImageSpec};
 pub use provision::image_fault::ImageFault;
 pub use provision::memory_limit::{LimitError, MemoryLimit};
 pub use provision::mounted_fs::VolumeSpec;
 pub use provision::mounts::PrivateMounts;
-pub use provision::power_cut_disk::{Lasting, VolatileImage};
+pub use provision::power_cut_disk::{Surviving, VolatileImage};
 pub use provision::raw_device::{CONDITIONING_CALL, NotDiscarded, RawDevice};
 pub use provision::volume::{
-    LeftVolume, ReplacedVolume, Vacated, Volume, left_volumes, left_volumes_of, replaced_volumes_of,
+    LeftoverVolume, ReplacedVolume, Vacated, Volume, left_volumes, left_volumes_of, replaced_volumes_of,
 };
 pub use provision::workspace::Workspace;
 pub use sys::clocks::now;
 pub use sys::payload::{STAMP_BYTES, STAMP_SPACING, stamp};
-pub use sys::process_identity::{Incarnation, NoProcess};
+pub use sys::process_identity::{NoProcess, ProcessIdentity};
 pub use sys::rights::may_administer;
 pub use sys::setuid::is_elevated;
 pub use sys::signal_dispositions::ignored_signals;
-pub use world::command::{Command, Left};
+pub use world::command::{Command, Leftovers};
 pub use world::no_command::NoCommand;
 pub use world::posix::Posix;
 pub use world::program::{Remount, Station};
-pub use world::uring::{Lack, MOST_BYTES, MOST_DEPTH, NoRing, no_ring, ring_memory};
+pub use world::uring::{Degradation, MOST_BYTES, MOST_DEPTH, NoRing, no_ring, ring_memory};

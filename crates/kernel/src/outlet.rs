@@ -29,7 +29,7 @@ use rustix::io::{Errno, FdFlags};
 use rustix::process::{Resource, getrlimit};
 use tempfile::Builder;
 
-use crate::errors::said;
+use crate::errors::message;
 use crate::guard::{Found, Refusal, judge};
 use crate::observe::mount::{is_under_dev, may_write, through};
 
@@ -95,11 +95,11 @@ impl From<Errno> for OutletFault {
 /// The destination that a path for results leads to.
 #[derive(Debug)]
 pub struct Outlet {
-    way: Way,
+    destination: Destination,
 }
 
 #[derive(Debug)]
-enum Way {
+enum Destination {
     /// A descriptor that this process was started with.
     Descriptor(File),
     /// A FIFO, a terminal, /dev/null.
@@ -114,7 +114,7 @@ impl Outlet {
     /// Resolves the path and judges the file that it leads to. Nothing is created or written.
     pub fn at(path: &Path, links: Links) -> Result<Outlet, OutletFault> {
         if path == Path::new("-") {
-            return Ok(Outlet { way: descriptor(1)? });
+            return Ok(Outlet { destination: descriptor(1)? });
         }
         let mut path = path.to_owned();
         // 1
@@ -126,15 +126,15 @@ impl Outlet {
             let parent = path.parent().unwrap_or(Path::new(""));
             let folder = open_folder(parent, &path)?;
             if let Some(number) = own_descriptor(&folder, &name) {
-                return Ok(Outlet { way: descriptor(number)? });
+                return Ok(Outlet { destination: descriptor(number)? });
             }
-            let way = match Found::in_folder(folder.as_fd(), &name)? {
+            let destination = match Found::in_folder(folder.as_fd(), &name)? {
                 None if is_under_dev(&path) => return Err(OutletFault::NoDevice(path)),
-                None => Way::Name { folder, name, old: None },
-                Some(found) if !found.metadata()?.is_symlink() => way_to(found, Some((folder, name)))?,
+                None => Destination::Name { folder, name, old: None },
+                Some(found) if !found.metadata()?.is_symlink() => destination_of(found, Some((folder, name)))?,
                 Some(_) if links == Links::Refused => return Err(OutletFault::Refused(Refusal::Link)),
                 Some(_) if rustix::fs::fstatfs(&folder)?.f_type as u64 == PROC_SUPER_MAGIC as u64 => {
-                    way_to(Found::at(&path)?.ok_or(Errno::NOENT)?, None)?
+                    destination_of(Found::at(&path)?.ok_or(Errno::NOENT)?, None)?
                 }
                 Some(link) => {
                     let to = rustix::fs::readlinkat(&link, c"", Vec::new())?;
@@ -142,19 +142,19 @@ impl Outlet {
                     continue;
                 }
             };
-            return Ok(Outlet { way });
+            return Ok(Outlet { destination });
         }
         Err(Errno::LOOP.into())
     }
 
     /// Checks that this user may write the file, and may also read it if it must be written in place.
     pub fn check(&self) -> Result<(), OutletFault> {
-        let (path, is_in_place) = match &self.way {
-            Way::Descriptor(_) => return Ok(()),
-            Way::Stream(found) => (found.path(), false),
-            Way::Name { folder, old: None, .. } => (through(folder), false),
-            Way::Name { folder, old: Some(found), .. } => (found.path(), !is_replaceable(folder, found)?),
-            Way::Nameless(found) => (found.path(), true),
+        let (path, is_in_place) = match &self.destination {
+            Destination::Descriptor(_) => return Ok(()),
+            Destination::Stream(found) => (found.path(), false),
+            Destination::Name { folder, old: None, .. } => (through(folder), false),
+            Destination::Name { folder, old: Some(found), .. } => (found.path(), !is_replaceable(folder, found)?),
+            Destination::Nameless(found) => (found.path(), true),
         };
         may_write(&path)?;
         if is_in_place {
@@ -166,10 +166,10 @@ impl Outlet {
     /// Writes all bytes. Waits for a reader of a FIFO until `is_to_stop` returns true. A reader that closes the FIFO
     /// early is not an error.
     pub fn write(&self, bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
-        match &self.way {
-            Way::Descriptor(file) => stream(file.as_fd(), bytes, is_to_stop),
-            Way::Stream(found) => stream(open_stream(found, is_to_stop)?.as_fd(), bytes, is_to_stop),
-            Way::Name { folder, name, old } => {
+        match &self.destination {
+            Destination::Descriptor(file) => stream(file.as_fd(), bytes, is_to_stop),
+            Destination::Stream(found) => stream(open_stream(found, is_to_stop)?.as_fd(), bytes, is_to_stop),
+            Destination::Name { folder, name, old } => {
                 self.check()?;
                 check_limit(bytes)?;
                 match (replace(folder, name, old.as_ref(), bytes)?, old) {
@@ -177,7 +177,7 @@ impl Outlet {
                     _ => Ok(()),
                 }
             }
-            Way::Nameless(found) => {
+            Destination::Nameless(found) => {
                 check_limit(bytes)?;
                 write_in_place(found, bytes)
             }
@@ -216,7 +216,7 @@ fn own_descriptor(folder: &File, name: &Path) -> Option<RawFd> {
 
 /// Returns a descriptor that this process was started with. Descriptors that it opened itself (a database, for
 /// instance) have FD_CLOEXEC; inherited ones do not.
-fn descriptor(number: RawFd) -> Result<Way, OutletFault> {
+fn descriptor(number: RawFd) -> Result<Destination, OutletFault> {
     // SAFETY: the number is only used for questions: if it is not open, the kernel returns an error.
     let given = unsafe { BorrowedFd::borrow_raw(number) };
     let is_ours = |flags: FdFlags| flags.contains(FdFlags::CLOEXEC);
@@ -230,19 +230,19 @@ fn descriptor(number: RawFd) -> Result<Way, OutletFault> {
     // 4
     match judge(given) {
         Err(refusal) if !is_stream(&refusal) => Err(OutletFault::Refused(refusal)),
-        _ => Ok(Way::Descriptor(rustix::io::fcntl_dupfd_cloexec(given, 0)?.into())),
+        _ => Ok(Destination::Descriptor(rustix::io::fcntl_dupfd_cloexec(given, 0)?.into())),
     }
 }
 
 /// Decides how to write an existing file. `place` is its folder and name, if it has a name here.
-fn way_to(found: Found, place: Option<(File, PathBuf)>) -> Result<Way, OutletFault> {
+fn destination_of(found: Found, place: Option<(File, PathBuf)>) -> Result<Destination, OutletFault> {
     match judge(&found) {
         Ok(()) => Ok(match place {
-            Some((folder, name)) => Way::Name { folder, name, old: Some(found) },
-            None => Way::Nameless(found),
+            Some((folder, name)) => Destination::Name { folder, name, old: Some(found) },
+            None => Destination::Nameless(found),
         }),
         // A socket behind a descriptor cannot be opened by that descriptor's name.
-        Err(refusal) if is_stream(&refusal) && !matches!(refusal, Refusal::Socket) => Ok(Way::Stream(found)),
+        Err(refusal) if is_stream(&refusal) && !matches!(refusal, Refusal::Socket) => Ok(Destination::Stream(found)),
         Err(refusal) => Err(OutletFault::Refused(refusal)),
     }
 }
@@ -506,7 +506,9 @@ fn write_in_place(old: &Found, bytes: &[u8]) -> Result<(), OutletFault> {
     let restored = file.set_len(before).and_then(|()| file.write_all_at(&kept, 0)).and_then(|()| file.sync_all());
     Err(OutletFault::Failed(match restored {
         Ok(()) => error,
-        Err(again) => io::Error::other(format!("{}; {} when the old bytes were put back", said(&error), said(&again))),
+        Err(again) => {
+            io::Error::other(format!("{}; {} when the old bytes were put back", message(&error), message(&again)))
+        }
     }))
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use units::{Bytes, Exit};
 
-use crate::errors::{hint_of, said};
+use crate::errors::{hint_of, message};
 use crate::sys::name::Shown;
 
 /// Why a path cannot be used.
@@ -28,7 +28,7 @@ pub enum PathFault {
     WouldOverwrite(PathBuf),
     #[error("{path} is the backing file of {device}; this would overwrite it", path = .path.shown())]
     WouldOverwriteLoop { path: PathBuf, device: String },
-    #[error("cannot read {path}: {}", said(source), path = .path.shown())]
+    #[error("cannot read {path}: {}", message(source), path = .path.shown())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{path} has {free} free; {needed} are needed", path = .path.shown())]
     NoRoom { path: PathBuf, free: Bytes, needed: Bytes },

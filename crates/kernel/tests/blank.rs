@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use kernel::guard::{GuardFault, Leave, Reason, inspect};
+use kernel::guard::{GuardFault, Permission, Reason, inspect};
 use kernel::{Cleared, RawDevice};
 use rustix::fs::FallocateFlags;
 use testkit::disk::{Disk, LoopDisk};
@@ -19,11 +19,12 @@ const HIDDEN: u64 = MIB + 5 * 4096;
 
 const UNKNOWN: &str = "it holds data of no known format";
 
-/// Asks the guard for permission with [`Leave::None`]. Returns the outcome, and the number of bytes to be read, if any.
+/// Asks the guard for permission with [`Permission::None`]. Returns the outcome, and the number of bytes to be read, if
+/// any.
 fn ask_guard(disk: &Disk) -> (Result<Cleared, GuardFault>, Option<u64>) {
     let inspected = inspect(disk.node()).expect("it can be looked at");
     let mut read = None;
-    let outcome = Cleared::over_watched(&inspected, &Leave::None, &mut |_, of| {
+    let outcome = Cleared::acquire_watched(&inspected, &Permission::None, &mut |_, of| {
         read = Some(of);
         ControlFlow::Continue(())
     });
@@ -66,13 +67,13 @@ fn a_file_system_after_zeros_is_not_overwritten() {
         before[..MIB as usize].iter().all(|byte| *byte == 0) && before[MIB as usize + 0x438..][..2] == [0x53, 0xEF]
     );
     is_refused(&disk, "an ext4 at 1 MiB");
-    let raw = RawDevice::over(&inspect(disk.node()).expect("a device"), &Leave::None);
+    let raw = RawDevice::claim(&inspect(disk.node()).expect("a device"), &Permission::None);
     assert!(matches!(&raw, Err(GuardFault::Refused { .. })), "{raw:?}");
     assert!(fs::read(&disk.file).expect("its bytes") == before);
     // With the user's permission, nothing is read.
     let inspected = inspect(disk.node()).expect("a device");
-    let leave = Leave::Destroy(inspected.identity());
-    let cleared = Cleared::over_watched(&inspected, &leave, &mut |_, _| panic!("it is read"));
+    let leave = Permission::Destroy(inspected.identity());
+    let cleared = Cleared::acquire_watched(&inspected, &leave, &mut |_, _| panic!("it is read"));
     cleared.expect("leave");
 }
 
@@ -93,7 +94,7 @@ fn one_byte_between_the_samples_is_found() {
     }
     // With the user's permission the device is not read, but the typed words must still name it.
     let disk = Disk::holding(4 * MIB, &[(HIDDEN, &[1])]);
-    let outcome = Cleared::over(&inspect(disk.node()).expect("a device"), &Leave::Destroy("8 MiB".to_owned()));
+    let outcome = Cleared::acquire(&inspect(disk.node()).expect("a device"), &Permission::Destroy("8 MiB".to_owned()));
     assert!(matches!(outcome, Err(GuardFault::NotConfirmed { .. })), "{outcome:?}");
 }
 
@@ -178,7 +179,7 @@ fn reading_can_be_stopped_and_changes_nothing() {
     let (disk, file) = nameless(8 * MIB, &[]);
     let inspected = inspect(disk.node()).expect("a device");
     let mut heard = Vec::new();
-    let outcome = Cleared::over_watched(&inspected, &Leave::None, &mut |bytes, of| {
+    let outcome = Cleared::acquire_watched(&inspected, &Permission::None, &mut |bytes, of| {
         heard.push((bytes, of));
         if bytes >= 3 * MIB { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -186,7 +187,7 @@ fn reading_can_be_stopped_and_changes_nothing() {
     assert_eq!(heard, [0, 1, 2, 3].map(|mib| (mib * MIB, 8 * MIB)));
     assert_eq!(file.metadata().expect("it").blocks(), 0, "something was written");
     heard.clear();
-    let outcome = Cleared::over_watched(&inspected, &Leave::None, &mut |bytes, of| {
+    let outcome = Cleared::acquire_watched(&inspected, &Permission::None, &mut |bytes, of| {
         heard.push((bytes, of));
         ControlFlow::Continue(())
     });
@@ -231,10 +232,10 @@ fn devices_without_a_write_count_are_not_proved_blank() {
     assert_eq!(read, None, "nothing is read");
     let inspected = inspect(disk.node()).expect("a device");
     // The user named the device, so nothing is read.
-    Cleared::over(&inspected, &Leave::Destroy(inspected.identity())).expect("leave");
+    Cleared::acquire(&inspected, &Permission::Destroy(inspected.identity())).expect("leave");
     counting.switch(true);
     // Counting is switched off while the device is read.
-    is_refused(Cleared::over_watched(&inspected, &Leave::None, &mut |done, _| {
+    is_refused(Cleared::acquire_watched(&inspected, &Permission::None, &mut |done, _| {
         if done == 4 * MIB {
             counting.switch(false);
         }
@@ -252,7 +253,7 @@ fn writes_during_the_reading_are_noticed() {
         let (disk, file) = nameless(8 * MIB, &[]);
         let node = disk.node().to_owned();
         let inspected = inspect(&node).expect("a device");
-        let outcome = Cleared::over_watched(&inspected, &Leave::None, &mut |done, _| {
+        let outcome = Cleared::acquire_watched(&inspected, &Permission::None, &mut |done, _| {
             if done == 4 * MIB {
                 let device = OpenOptions::new().write(true).open(&node).expect("the device");
                 device.write_all_at(bytes, MIB).expect("written");
@@ -266,11 +267,11 @@ fn writes_during_the_reading_are_noticed() {
     }
 }
 
-/// Asks the guard for permission with [`Leave::None`]. `write` is called after 2 MiB were read.
+/// Asks the guard for permission with [`Permission::None`]. `write` is called after 2 MiB were read.
 fn ask_while(node: &Path, write: &dyn Fn()) -> Result<Cleared, GuardFault> {
     let inspected = inspect(node).expect("it can be looked at");
     let mut count = 0;
-    let outcome = Cleared::over_watched(&inspected, &Leave::None, &mut |done, _| {
+    let outcome = Cleared::acquire_watched(&inspected, &Permission::None, &mut |done, _| {
         if done == 2 * MIB {
             write();
             count += 1;

@@ -13,7 +13,7 @@ use std::thread;
 
 use common::{in_mounts_of_its_own, tool};
 use kernel::Cleared;
-use kernel::guard::{GuardFault, Inspected, Leave, inspect, shown_by};
+use kernel::guard::{GuardFault, Inspected, Permission, inspect, shown_by};
 use rustix::fs::{OFlags, SeekFrom};
 use testkit::disk::{Disk, LoopDisk};
 use testkit::{need_disk, skip, soon};
@@ -40,9 +40,9 @@ fn is_never_overwritten(disk: &Disk, reason: &str) {
     let inspected = look_at(disk);
     let said = reasons(&inspected);
     assert!(said.iter().any(|one| one.contains(reason)), "{reason:?} is not said: {said:?}");
-    assert!(!inspected.asks(), "{said:?}");
-    for leave in [Leave::None, Leave::Destroy(inspected.identity())] {
-        let outcome = Cleared::over(&inspected, &leave);
+    assert!(!inspected.needs_permission(), "{said:?}");
+    for leave in [Permission::None, Permission::Destroy(inspected.identity())] {
+        let outcome = Cleared::acquire(&inspected, &leave);
         assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{reason}: {outcome:?}");
     }
     if hash_of(disk) != before {
@@ -50,7 +50,7 @@ fn is_never_overwritten(disk: &Disk, reason: &str) {
         // happen on each attempt.
         testkit::soon(&format!("{reason}: nothing is written"), || {
             let before = hash_of(disk);
-            assert!(Cleared::over(&look_at(disk), &Leave::Destroy(inspected.identity())).is_err());
+            assert!(Cleared::acquire(&look_at(disk), &Permission::Destroy(inspected.identity())).is_err());
             hash_of(disk) == before
         });
     }
@@ -62,14 +62,14 @@ fn is_overwritten_only_where_asked(disk: &Disk, format: &str) {
     let inspected = look_at(disk);
     let said = reasons(&inspected);
     assert!(said.iter().any(|one| one.starts_with(&format!("it holds {format}"))), "{format}: {said:?}");
-    assert!(inspected.asks(), "{said:?}");
-    let outcome = Cleared::over(&inspected, &Leave::None);
+    assert!(inspected.needs_permission(), "{said:?}");
+    let outcome = Cleared::acquire(&inspected, &Permission::None);
     assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{format}: {outcome:?}");
     for typed in ["", "yes", "1 MiB", "/dev/loop0"] {
-        let outcome = Cleared::over(&inspected, &Leave::Destroy(typed.to_owned()));
+        let outcome = Cleared::acquire(&inspected, &Permission::Destroy(typed.to_owned()));
         assert!(matches!(&outcome, Err(GuardFault::NotConfirmed { .. })), "{format}: {outcome:?}");
     }
-    let cleared = Cleared::over(&inspected, &Leave::Destroy(inspected.identity())).expect(format);
+    let cleared = Cleared::acquire(&inspected, &Permission::Destroy(inspected.identity())).expect(format);
     assert_eq!(cleared.device().node(), disk.node());
     drop(cleared);
     assert_eq!(hash_of(disk), before, "{format}: something was written");
@@ -123,11 +123,11 @@ fn an_unused_blank_disk_is_accepted_and_held() {
     let before = hash_of(&disk);
     let inspected = look_at(&disk);
     assert_eq!(inspected.reasons(), []);
-    assert_eq!((inspected.identity(), inspected.identity_is()), ("8 MiB".to_owned(), "size"));
-    let cleared = Cleared::over(&inspected, &Leave::None).expect("leave");
+    assert_eq!((inspected.identity(), inspected.identity_kind()), ("8 MiB".to_owned(), "size"));
+    let cleared = Cleared::acquire(&inspected, &Permission::None).expect("leave");
     is_never_overwritten(&disk, "another program has it open exclusively");
     drop(cleared);
-    testkit::soon("it is let go again", || Cleared::over(&inspected, &Leave::None).is_ok());
+    testkit::soon("it is let go again", || Cleared::acquire(&inspected, &Permission::None).is_ok());
     assert_eq!(hash_of(&disk), before);
 }
 
@@ -240,7 +240,7 @@ fn swap_devices_in_compressed_memory_are_refused() {
     let inspected = inspect(Path::new(&node)).expect("it can be looked at");
     let said = reasons(&inspected);
     assert_eq!(said, ["it is used as swap", "it holds swap"]);
-    let outcome = Cleared::over(&inspected, &Leave::Destroy(inspected.identity()));
+    let outcome = Cleared::acquire(&inspected, &Permission::Destroy(inspected.identity()));
     assert!(matches!(outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
     drop(swapping);
 }
@@ -454,20 +454,20 @@ fn devices_replaced_after_the_check_are_refused() {
     symlink(disk.node(), &link).expect("a link");
     let inspected = inspect(&link).expect("it can be looked at");
     fs::rename(&link, disk.folder.path().join("old")).and_then(|()| symlink(other.node(), &link)).expect("replaced");
-    let outcome = Cleared::over(&inspected, &Leave::None);
+    let outcome = Cleared::acquire(&inspected, &Permission::None);
     assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");
 
     // The device got a file system since.
     let inspected = look_at(&disk);
     ext4(disk.text());
-    let outcome = Cleared::over(&inspected, &Leave::None);
+    let outcome = Cleared::acquire(&inspected, &Permission::None);
     assert!(matches!(outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
 
     // The device got another file system than the one that was shown when the user named it.
     let inspected = look_at(&disk);
     run("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
     let before = hash_of(&disk);
-    let outcome = Cleared::over(&inspected, &Leave::Destroy(inspected.identity()));
+    let outcome = Cleared::acquire(&inspected, &Permission::Destroy(inspected.identity()));
     assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");
     assert_eq!(hash_of(&disk), before);
 
@@ -476,7 +476,7 @@ fn devices_replaced_after_the_check_are_refused() {
     let folder = disk.folder("mount");
     in_mounts_of_its_own(|| {
         run("mount", &["-o", "ro", disk.text(), &folder]);
-        let outcome = Cleared::over(&inspected, &Leave::Destroy(inspected.identity()));
+        let outcome = Cleared::acquire(&inspected, &Permission::Destroy(inspected.identity()));
         assert!(matches!(outcome, Err(GuardFault::Refused { .. })), "{outcome:?}");
     })
     .expect("mounts of our own");
@@ -497,7 +497,7 @@ fn another_disk_with_the_same_number_is_noticed() {
         let node = inspected.node();
         let node = node.to_str().expect("a plain path");
         if tool("losetup", &[node, second.to_str().expect("a plain path")]) {
-            let outcome = Cleared::over(&inspected, &Leave::None);
+            let outcome = Cleared::acquire(&inspected, &Permission::None);
             let is_seen = matches!(outcome, Err(GuardFault::Changed(..)));
             run("losetup", &["--detach", node]);
             assert!(is_seen, "{outcome:?}");
@@ -515,7 +515,7 @@ fn a_node_mounted_over_after_the_check_is_noticed() {
     in_mounts_of_its_own(|| {
         let inspected = look_at(&disk);
         run("mount", &["--bind", other.text(), disk.text()]);
-        let outcome = Cleared::over(&inspected, &Leave::None);
+        let outcome = Cleared::acquire(&inspected, &Permission::None);
         assert!(matches!(outcome, Err(GuardFault::Changed(..))), "{outcome:?}");
     })
     .expect("mounts of our own");

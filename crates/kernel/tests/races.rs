@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use kernel::RawDevice;
-use kernel::guard::{GuardFault, Leave, inspect};
+use kernel::guard::{GuardFault, Permission, inspect};
 use rustix::fs::{CWD, FileType, Mode, RenameFlags};
 use testkit::disk::Disk;
 use testkit::{need_disk, skip};
@@ -62,13 +62,13 @@ impl Drop for Ending<'_> {
 /// Overwrites `disk` repeatedly under a name that another thread switches between it and `decoy`. No byte of the decoy
 /// may change.
 fn race(what: &str, disk: &Disk, decoy: &Disk, name: &Path, other: &Path) {
-    let leave = Leave::Destroy(inspect(disk.node()).expect("a device").identity());
+    let leave = Permission::Destroy(inspect(disk.node()).expect("a device").identity());
     let before = fs::read(&decoy.file).expect("its bytes");
     // Without a race, the disk is overwritten and the decoy is refused. A guard that refused everything would pass
     // below.
     for _ in 0..2 {
         let leads_to_disk = inspect(name).expect("a device").node() == disk.node();
-        let outcome = inspect(name).and_then(|inspected| RawDevice::over(&inspected, &leave));
+        let outcome = inspect(name).and_then(|inspected| RawDevice::claim(&inspected, &leave));
         assert_eq!(outcome.is_ok(), leads_to_disk, "{outcome:?}");
         drop(outcome);
         rustix::fs::renameat_with(CWD, name, CWD, other, RenameFlags::EXCHANGE).expect("exchanged");
@@ -88,7 +88,7 @@ fn race(what: &str, disk: &Disk, decoy: &Disk, name: &Path, other: &Path) {
         let device = File::options().write(true).open(disk.node()).expect("the device");
         for _ in 0..tries() {
             PIECES.iter().for_each(|(at, piece)| device.write_all_at(piece, *at).expect("written"));
-            let outcome = inspect(name).and_then(|inspected| RawDevice::over(&inspected, &leave));
+            let outcome = inspect(name).and_then(|inspected| RawDevice::claim(&inspected, &leave));
             match outcome {
                 Ok(raw) => {
                     assert_eq!(raw.device().node(), disk.node());

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use kernel::guard::{Leave, inspect};
+use kernel::guard::{Permission, inspect};
 use kernel::{CONDITIONING_CALL, NotDiscarded, Posix, RawDevice, Station};
 use testkit::disk::Disk;
 use testkit::{need_disk, skip};
@@ -17,7 +17,7 @@ const MIB: u64 = 1 << 20;
 const CALL: u64 = CONDITIONING_CALL as u64;
 
 fn raw(disk: &Disk) -> RawDevice {
-    RawDevice::over(&inspect(disk.node()).expect("a device"), &Leave::None).expect("leave")
+    RawDevice::claim(&inspect(disk.node()).expect("a device"), &Permission::None).expect("leave")
 }
 
 fn bytes(disk: &Disk) -> Vec<u8> {
@@ -60,7 +60,7 @@ fn preconditioning_wraps_and_can_be_stopped() {
     let disk = Disk::new(4 * MIB + 4096);
     let raw = raw(&disk);
     let mut heard = Vec::new();
-    let written = raw.condition(6 * MIB, (1, false), |bytes| {
+    let written = raw.precondition(6 * MIB, (1, false), |bytes| {
         heard.push(bytes);
         ControlFlow::Continue(())
     });
@@ -74,12 +74,12 @@ fn preconditioning_wraps_and_can_be_stopped() {
     // The first two megabytes were written twice, so their stamps are of the second pass.
     let stamp = |at: u64| once[at as usize..][..8].to_vec();
     assert_ne!(stamp(0), stamp(3 * MIB));
-    let stopped = raw.condition(4 * MIB, (2, true), |_| ControlFlow::Break(()));
+    let stopped = raw.precondition(4 * MIB, (2, true), |_| ControlFlow::Break(()));
     assert_eq!(stopped.expect("written"), CALL);
     let zeros = bytes(&disk);
     assert!(zeros[16..4096].iter().all(|byte| *byte == 0), "zeros but for the stamp");
     assert!(zeros[CALL as usize..] == once[CALL as usize..]);
-    assert_eq!(raw.condition(0, (1, false), |_| ControlFlow::Continue(())).expect("nothing"), 0);
+    assert_eq!(raw.precondition(0, (1, false), |_| ControlFlow::Continue(())).expect("nothing"), 0);
 }
 
 #[test]
@@ -88,8 +88,8 @@ fn discarding_a_device_removes_its_data() {
     let disk = Disk::holding(4 * MIB, &[(MIB, &[7; 4096])]);
     // The device holds data, so it needs permission.
     let inspected = inspect(disk.node()).expect("a device");
-    let leave = Leave::Destroy(inspected.identity());
-    let raw = RawDevice::over(&inspected, &leave).expect("leave");
+    let leave = Permission::Destroy(inspected.identity());
+    let raw = RawDevice::claim(&inspected, &leave).expect("leave");
     match raw.discard(|| ControlFlow::Continue(())) {
         Ok(()) => assert!(bytes(&disk).iter().all(|byte| *byte == 0)),
         Err(NotDiscarded::Unable(_)) => return skip!("the file system here makes no holes"),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use common::{BYTES, in_mounts_of_its_own, run, tool, world_in};
 use kernel::guard::Given;
-use kernel::{Means, Posix};
+use kernel::{EvictionMethods, Posix};
 use testkit::skip;
 use workload::programs::mckusick::Classic;
 use workload::{Cache, CacheState, Directory, Name, Op, Residency, Stream, Unproven, World};
@@ -141,7 +141,7 @@ fn a_given_file_is_evicted_only_if_allowed() {
     file.write_all(&vec![1; BYTES as usize]).expect("room");
     let mut world = Posix::on_given(vec![Given::Read(path)], 8192, Arc::default()).expect("a world");
     assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Unknown(Unproven::NotOurs));
-    world.allow(Means { given: true, drop_caches: false }).expect("no rights needed");
+    world.allow(EvictionMethods { given: true, drop_caches: false }).expect("no rights needed");
     assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
     assert_eq!(world.reach(Cache::Warm).expect("a state"), CacheState::Warm);
 }

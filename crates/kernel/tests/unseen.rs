@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use common::in_mounts_of_its_own;
-use kernel::guard::{GuardFault, Inspected, Leave, inspect, may_show_file};
+use kernel::guard::{GuardFault, Inspected, Permission, inspect, may_show_file};
 use kernel::{Cleared, Image, ImageSpec, PrivateMounts};
 use rustix::fs::MemfdFlags;
 use rustix::mount::MountFlags;
@@ -84,8 +84,8 @@ fn is_never_overwritten(device: &LoopDisk, file: &Path, reason: &str) {
     let inspected = look_at(device);
     let said = reasons(device);
     assert!(said.contains(&reason.to_owned()), "{reason:?} is not said: {said:?}");
-    for leave in [Leave::None, Leave::Destroy(inspected.identity())] {
-        let outcome = Cleared::over(&inspected, &leave);
+    for leave in [Permission::None, Permission::Destroy(inspected.identity())] {
+        let outcome = Cleared::acquire(&inspected, &leave);
         assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{reason}: {outcome:?}");
     }
     assert!(fs::read(file).expect("its bytes") == before, "{reason}: something was written");
@@ -141,7 +141,7 @@ fn copied_up_files_are_not_overwritten_under_any_name() {
         drop((shown, reader));
         testkit::soon("it is detached", || !reasons(&copy).iter().any(|one| one.starts_with(&name_of_shown)));
         assert_eq!(reasons(&copy), [""; 0]);
-        Cleared::over(&look_at(&copy), &Leave::None).expect("leave");
+        Cleared::acquire(&look_at(&copy), &Permission::None).expect("leave");
     })
     .expect("mounts of our own");
 }
@@ -170,8 +170,8 @@ fn parts_of_files_on_an_overlay_are_not_overwritten() {
         let is_refused = |device: &LoopDisk, reason: &str| {
             let inspected = look_at(device);
             assert!(reasons(device).contains(&reason.to_owned()), "{reason:?} is not said: {:?}", reasons(device));
-            for leave in [Leave::None, Leave::Destroy(inspected.identity())] {
-                let outcome = Cleared::over(&inspected, &leave);
+            for leave in [Permission::None, Permission::Destroy(inspected.identity())] {
+                let outcome = Cleared::acquire(&inspected, &leave);
                 assert!(matches!(&outcome, Err(GuardFault::Refused { .. })), "{reason}: {outcome:?}");
             }
         };
@@ -205,7 +205,7 @@ fn devices_of_another_size_do_not_matter() {
         });
         assert!(snaps.iter().all(|snap| reasons(snap).contains(&UNSEEN.to_owned())));
         assert_eq!(reasons(&disk.device), [""; 0]);
-        Cleared::over(&look_at(&disk.device), &Leave::None).expect("leave");
+        Cleared::acquire(&look_at(&disk.device), &Permission::None).expect("leave");
         let same = LoopDisk::attach_read_only(&overlay.file("merged/same", 8 * MIB + 7 * 4096)).expect("a loop device");
         is_never_overwritten(&disk.device, &disk.file, &as_large(&same, "overlay"));
     })
@@ -274,7 +274,7 @@ fn memfd_files_are_identified_by_their_inode() {
     let path = format!("/proc/{}/fd/{}", std::process::id(), std::os::fd::AsRawFd::as_raw_fd(&file));
     let device = LoopDisk::attach_through_cache(Path::new(&path)).expect("a loop device");
     assert_eq!(reasons(&device), [""; 0]);
-    Cleared::over(&look_at(&device), &Leave::None).expect("leave");
+    Cleared::acquire(&look_at(&device), &Permission::None).expect("leave");
 }
 
 /// An image that this run made on an overlay is no reason to refuse a device of the same size.
@@ -299,7 +299,7 @@ fn our_own_images_do_not_matter() {
         };
         let disk = Disk::new(bytes);
         assert_eq!(reasons(&disk.device), [""; 0]);
-        Cleared::over(&look_at(&disk.device), &Leave::None).expect("leave");
+        Cleared::acquire(&look_at(&disk.device), &Permission::None).expect("leave");
         drop(image);
     });
     ended.expect("mounts of our own");

@@ -275,5 +275,5 @@ fn a_polling_thread_has_equal_effect_and_its_cpu_time_counts() {
     // The kernel thread polls until all ops have completed, so its CPU time is the program's run time less its waits
     // for a CPU.
     assert!(spans[0].cpu.total > units::Nanos::ZERO);
-    assert_eq!(world.lacks(), [], "what was asked for is no lack");
+    assert_eq!(world.take_degradations(), [], "what was asked for is no lack");
 }

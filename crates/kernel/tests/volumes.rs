@@ -4,8 +4,8 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 
-use kernel::guard::{GuardFault, Leave, inspect};
-use kernel::leftovers::scan::Holder;
+use kernel::guard::{GuardFault, Permission, inspect};
+use kernel::leftovers::scan::Owner;
 use kernel::observe::mount::Place;
 use kernel::{ImageFault, PrivateMounts, Volume, VolumeSpec, left_volumes};
 use testkit::disk::Disk;
@@ -14,7 +14,7 @@ use units::Bytes;
 
 const MIB: u64 = 1 << 20;
 
-fn make(disk: &Disk, file_system: &str, mkfs_options: &[&str], leave: &Leave) -> Result<Volume, ImageFault> {
+fn make(disk: &Disk, file_system: &str, mkfs_options: &[&str], leave: &Permission) -> Result<Volume, ImageFault> {
     let spec = VolumeSpec {
         file_system: file_system.to_owned(),
         block: None,
@@ -37,7 +37,7 @@ fn a_file_system_is_recreated_and_finally_erased() {
     for (file_system, bytes) in [("ext4", 16 * MIB), ("xfs", 320 * MIB), ("btrfs", 128 * MIB)] {
         need_disk!(&format!("mkfs.{file_system}"));
         let disk = Disk::new(bytes);
-        let mut volume = make(&disk, file_system, &[], &Leave::None).expect(file_system);
+        let mut volume = make(&disk, file_system, &[], &Permission::None).expect(file_system);
         let place = Place::under(volume.path()).expect("a place");
         assert_eq!(place.file_system.as_deref(), Some(file_system));
         assert_eq!(place.device.as_ref(), Some(volume.device()));
@@ -53,9 +53,9 @@ fn a_file_system_is_recreated_and_finally_erased() {
         volume.finish().expect("erased");
         assert_eq!(holds(&disk), [""; 0], "{file_system}");
         // Dropping the volume erases the file system too.
-        drop(make(&disk, file_system, &[], &Leave::None).expect("the next run"));
+        drop(make(&disk, file_system, &[], &Permission::None).expect("the next run"));
         assert_eq!(holds(&disk), [""; 0], "{file_system}");
-        make(&disk, file_system, &[], &Leave::None).expect("the next run").keep().expect("unmounted");
+        make(&disk, file_system, &[], &Permission::None).expect("the next run").keep().expect("unmounted");
         assert_eq!(holds(&disk), [format!("it holds {file_system}")]);
         let noted = left_volumes(|node| node == disk.node()).expect("notes").pop();
         let noted = noted.expect("it is found again").expect("it can be looked at");
@@ -67,11 +67,11 @@ fn a_file_system_is_recreated_and_finally_erased() {
 fn new_file_systems_are_noted_with_their_uuid() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
-    let mut volume = make(&disk, "ext4", &[], &Leave::None).expect("a file system");
+    let mut volume = make(&disk, "ext4", &[], &Permission::None).expect("a file system");
     for _ in 0..2 {
         let noted = left_volumes(|node| node == disk.node()).expect("notes").pop();
         let noted = noted.expect("it is found").expect("it can be looked at");
-        assert!(!noted.is_kept && noted.holder == Holder::Process(std::process::id() as i32), "{noted:?}");
+        assert!(!noted.is_kept && noted.owner == Owner::Process(std::process::id() as i32), "{noted:?}");
         volume.fresh().expect("made again");
     }
     volume.finish().expect("erased");
@@ -88,9 +88,9 @@ fn old_data_of_a_confirmed_device_are_erased_completely() {
         file.write_all_at(bytes, at).expect("written");
     }
     assert_eq!(holds(&disk).len(), 2);
-    let outcome = make(&disk, "ext4", &[], &Leave::None);
+    let outcome = make(&disk, "ext4", &[], &Permission::None);
     assert!(matches!(&outcome, Err(ImageFault::Guard(GuardFault::Refused { .. }))), "{outcome:?}");
-    let volume = make(&disk, "ext4", &[], &Leave::Destroy("16 MiB".to_owned())).expect("a file system");
+    let volume = make(&disk, "ext4", &[], &Permission::Destroy("16 MiB".to_owned())).expect("a file system");
     volume.finish().expect("erased");
     assert_eq!(holds(&disk), [""; 0]);
 }
@@ -99,9 +99,9 @@ fn old_data_of_a_confirmed_device_are_erased_completely() {
 fn unfinished_file_systems_are_erased() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
-    let outcome = make(&disk, "ext4", &["-O", "frobnicate"], &Leave::None);
+    let outcome = make(&disk, "ext4", &["-O", "frobnicate"], &Permission::None);
     assert!(matches!(&outcome, Err(ImageFault::Mkfs { .. })), "{outcome:?}");
-    let outcome = make(&disk, "ext4", &["-b", "65536"], &Leave::None);
+    let outcome = make(&disk, "ext4", &["-b", "65536"], &Permission::None);
     assert!(outcome.is_err(), "no kernel mounts it");
     assert_eq!(holds(&disk), [""; 0]);
 }
@@ -111,7 +111,7 @@ fn invalid_options_destroy_no_data() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     testkit::use_tool("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
-    let leave = Leave::Destroy("16 MiB".to_owned());
+    let leave = Permission::Destroy("16 MiB".to_owned());
     for options in [&["-O", "frobnicate"][..], &["-b", "65536"], &["-m", "200"]] {
         let outcome = make(&disk, "ext4", options, &leave);
         assert!(matches!(&outcome, Err(ImageFault::Mkfs { .. } | ImageFault::Mount { .. })), "{outcome:?}");
@@ -125,7 +125,7 @@ fn invalid_options_destroy_no_data() {
 fn a_file_system_made_by_another_program_is_left_alone() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
-    let mut volume = make(&disk, "ext4", &[], &Leave::None).expect("a file system");
+    let mut volume = make(&disk, "ext4", &[], &Permission::None).expect("a file system");
     let (node, folder) = (disk.node().to_owned(), volume.path().to_owned());
     let [node, folder] = [&node, &folder].map(|path| path.to_str().expect("a plain path"));
     // In the mount namespace of this thread, which sees our mount.
@@ -144,10 +144,10 @@ fn options_naming_another_device_are_refused_before_writing() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     for option in ["-Jdevice=loop0", "/dev/loop0", "UUID=1"] {
-        let outcome = make(&disk, "ext4", &[option], &Leave::None);
+        let outcome = make(&disk, "ext4", &[option], &Permission::None);
         assert!(matches!(&outcome, Err(ImageFault::Elsewhere(_))), "{outcome:?}");
     }
-    let outcome = make(&disk, "xfs", &[], &Leave::None);
+    let outcome = make(&disk, "xfs", &[], &Permission::None);
     assert!(matches!(&outcome, Err(ImageFault::TooSmall { .. } | ImageFault::NoTool { .. })), "{outcome:?}");
     assert_eq!(holds(&disk), [""; 0]);
 }

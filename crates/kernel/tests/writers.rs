@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use kernel::guard::{Leave, inspect};
+use kernel::guard::{Permission, inspect};
 use kernel::{Cleared, guard::GuardFault};
 use rustix::process::{Pid, Signal, kill_process};
 use testkit::disk::{Disk, LoopDisk};
@@ -68,8 +68,8 @@ fn devices_open_for_writing_are_refused_naming_the_process() {
         let stranger = Stranger::opening(redirection, disk.node());
         assert_eq!(reasons(disk.node()), [format!("it is {}", stranger.description())]);
         // The process came after the inspection, and no permission overrides it.
-        for leave in [Leave::None, Leave::Destroy(looked.identity())] {
-            let outcome = Cleared::over(&looked, &leave);
+        for leave in [Permission::None, Permission::Destroy(looked.identity())] {
+            let outcome = Cleared::acquire(&looked, &leave);
             assert!(
                 matches!(&outcome, Err(GuardFault::Refused { reasons, .. }) if !reasons[0].can_be_lifted()),
                 "{outcome:?}"
@@ -77,7 +77,7 @@ fn devices_open_for_writing_are_refused_naming_the_process() {
         }
         drop(stranger);
         soon("it is closed", || reasons(disk.node()).is_empty());
-        Cleared::over(&looked, &Leave::None).expect("leave");
+        Cleared::acquire(&looked, &Permission::None).expect("leave");
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use kernel::said;
+use kernel::message;
 use kernel::sys::name::Shown;
 use units::Exit;
 
@@ -41,7 +41,7 @@ pub enum MachineFault {
     UnknownMachine { name: String, known: Vec<&'static str> },
     #[error("{place}: {kind}: there is no part {name:?}")]
     UnknownPart { place: Place, kind: Kind, name: String, known: Vec<&'static str> },
-    #[error("cannot read {path}: {}", said(source), path = .path.shown())]
+    #[error("cannot read {path}: {}", message(source), path = .path.shown())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{place}: {what}")]
     Syntax { place: Place, what: String },

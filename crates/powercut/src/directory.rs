@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use kernel::leftovers::scan::{self, Holder};
+use kernel::leftovers::scan::{self, Owner};
 
 use crate::error::VerifyFault;
 use crate::ledger::{Log, Note};
@@ -56,7 +56,7 @@ pub fn find(path: &Path, log: &Log, may_be_lost: bool) -> Result<Found, VerifyFa
         return Err(VerifyFault::NoRecords { path: path.to_owned(), folder: log.folder.clone() });
     }
     // 3
-    if let Some(Holder::Process(pid)) = scan::at(&folder).map(|left| left.holder) {
+    if let Some(Owner::Process(pid)) = scan::at(&folder).map(|left| left.owner) {
         return Err(VerifyFault::StillWriting { path: folder, pid });
     }
     Ok(Found { folder, is_there })

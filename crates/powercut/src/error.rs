@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use kernel::provision::queue_tuning::TuningFault;
 use kernel::sys::name::Shown;
-use kernel::{ImageFault, PathFault, lacks_rights, said};
+use kernel::{ImageFault, PathFault, lacks_rights, message};
 use units::{Bytes, Exit};
 
 use crate::ledger::LedgerFault;
@@ -55,7 +55,7 @@ impl PowerCutError {
 pub enum VerifyFault {
     #[error("the tests need {needed}; the image has {size}")]
     SmallImage { size: Bytes, needed: Bytes },
-    #[error("cannot sync records in {path}: {}", said(source), path = .path.shown())]
+    #[error("cannot sync records in {path}: {}", message(source), path = .path.shown())]
     Writers { path: PathBuf, source: io::Error },
     #[error("the control test failed, so a clean result would prove nothing: {0}")]
     NoControl(TuningFault),

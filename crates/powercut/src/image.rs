@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kernel::observe::mount::Place;
 use kernel::provision::queue_tuning::{Setting, Tuned, Tuning, TuningFault};
-use kernel::{ImageFault, Lasting, PathFault, VolatileImage};
+use kernel::{ImageFault, PathFault, Surviving, VolatileImage};
 use units::{Bytes, Prng};
 
 use crate::check::check;
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_micros(200);
 
 /// A round of the test.
 struct Round {
-    lasting: Lasting,
+    surviving: Surviving,
     tuning: Vec<Setting>,
     random: Prng,
 }
@@ -87,8 +87,8 @@ pub fn cuts(
         }
         tell(Event::Begins(number));
         // 3
-        let lasting = if number % 2 == 1 { Lasting::Nothing } else { Lasting::Half };
-        let round = Round { lasting, tuning: tuning.to_vec(), random: Prng::new(random.next_u64()) };
+        let surviving = if number % 2 == 1 { Surviving::Nothing } else { Surviving::Half };
+        let round = Round { surviving, tuning: tuning.to_vec(), random: Prng::new(random.next_u64()) };
         if let Some(cut) = cut(image, round, stop)? {
             has_lost |= cut.has_lost();
             tell(Event::Cut(number, cut));
@@ -98,7 +98,7 @@ pub fn cuts(
     if !is_told_to_stop() && !has_lost {
         tell(Event::ControlBegins);
         let tuning = vec![no_write_cache()];
-        let round = Round { lasting: Lasting::Nothing, tuning, random: Prng::new(random.next_u64()) };
+        let round = Round { surviving: Surviving::Nothing, tuning, random: Prng::new(random.next_u64()) };
         if let Some(cut) = cut(image, round, stop).map_err(without_control)? {
             tell(Event::Control(rounds + 1, cut));
         }
@@ -125,7 +125,7 @@ fn without_control(error: PowerCutError) -> PowerCutError {
 
 /// Writes on a fresh file system, cuts the power, and checks the records. `None` if the test was stopped.
 fn cut(image: &mut VolatileImage, round: Round, stop: &AtomicBool) -> Result<Option<Cut>, PowerCutError> {
-    let Round { lasting, tuning, mut random } = round;
+    let Round { surviving, tuning, mut random } = round;
     // 1
     image.fresh()?;
     let tuned = tune(image, &tuning)?;
@@ -163,7 +163,7 @@ fn cut(image: &mut VolatileImage, round: Round, stop: &AtomicBool) -> Result<Opt
     thread::sleep(Duration::from_nanos(random.below(LATER.as_nanos() as u64)));
     // Records acknowledged from here on may have come after the power cut.
     let mut promised = ledger.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let unflushed_bytes = image.cut(lasting, &mut random)?;
+    let unflushed_bytes = image.cut(surviving, &mut random)?;
     // The writers fail now, as expected.
     let _ = writers.stop();
     // Records retired until now may have been removed.

@@ -147,7 +147,7 @@ mod tests {
             memory: None,
             before: crate::plan::Before::Nothing,
             how: How { claim: Claim::Returned, timed: false },
-            means: kernel::Means::default(),
+            methods: kernel::EvictionMethods::default(),
             seed: 1,
             zeros: false,
             budget,

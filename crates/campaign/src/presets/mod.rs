@@ -11,8 +11,8 @@ mod smoke;
 mod tlpi;
 pub mod vaxmix;
 
+use kernel::message;
 use kernel::observe::block_source::Storage;
-use kernel::said;
 use kernel::sys::name::Shown;
 use runner::execution::How;
 use serde::{Deserialize, Serialize};
@@ -200,7 +200,7 @@ fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
     match Storage::at(&node) {
         Ok(Some(storage)) => Ok((Raw::Node(node), storage)),
         Ok(None) => Err(format!("{under} is not a block device")),
-        Err(error) => Err(format!("{under} cannot be read, which mostly needs root: {}", said(&error))),
+        Err(error) => Err(format!("{under} cannot be read, which mostly needs root: {}", message(&error))),
     }
 }
 /// The largest file: the random order of its 2^28 blocks of 4 KiB takes a GiB of memory.

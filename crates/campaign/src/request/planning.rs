@@ -1,6 +1,6 @@
 //! Makes the plan of a run: its tests on its targets, with their sizes. Writes nothing.
 
-use kernel::Means;
+use kernel::EvictionMethods;
 use units::{Bytes, Nanos};
 
 use super::resolved::Resolved;
@@ -39,7 +39,7 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, CampaignErr
             before => before,
         },
         how: preset.how,
-        means: Means { given: environment.is_cold(), drop_caches: environment.drop_caches },
+        methods: EvictionMethods { given: environment.is_cold(), drop_caches: environment.drop_caches },
         seed: environment.seed,
         zeros: environment.zeros,
         budget: budget(request, targets),

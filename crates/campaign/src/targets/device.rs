@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use kernel::PathFault;
-use kernel::guard::{Inspected, Leave};
+use kernel::guard::{Inspected, Permission};
 use kernel::observe::block_device::Device;
 use kernel::observe::block_source::Storage;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub struct Overwriting {
     /// The findings of the guard.
     pub inspected: Inspected,
     /// The user's consent to lose the present contents.
-    pub leave: Leave,
+    pub permission: Permission,
     /// Preconditioning before the first round; `None` if an earlier process has done that.
     pub conditioning: Option<Conditioning>,
 }
@@ -91,7 +91,8 @@ impl DeviceArgument {
     /// Marks the device to be overwritten. Returns an error if the guard forbids that.
     pub fn overwrite(&mut self, conditioning: Conditioning) -> Result<(), CampaignError> {
         let inspected = kernel::guard::inspect(&self.path)?;
-        self.overwriting = Some(Overwriting { inspected, leave: Leave::None, conditioning: Some(conditioning) });
+        self.overwriting =
+            Some(Overwriting { inspected, permission: Permission::None, conditioning: Some(conditioning) });
         Ok(())
     }
 

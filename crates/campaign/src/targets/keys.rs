@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kernel::guard::{Inspected, Leave};
+use kernel::guard::{Inspected, Permission};
 use kernel::provision::queue_tuning::Setting;
 use kernel::sys::name::original;
 use kernel::{ImageSpec, VolumeSpec};
@@ -64,7 +64,7 @@ pub struct VolumeArgument {
     /// The device, as the guard found it.
     pub inspected: Inspected,
     /// The user's consent to lose the present contents.
-    pub leave: Leave,
+    pub permission: Permission,
 }
 
 /// The pairs behind `image:` or `new:`.

@@ -37,7 +37,7 @@ pub fn condition(
     let of = conditioning.bytes(raw.bytes());
     let began = Instant::now();
     let mut has_said = false;
-    let written = raw.condition(of, (seed, zeros), |bytes| {
+    let written = raw.precondition(of, (seed, zeros), |bytes| {
         let so_far = since(began);
         if !has_said && so_far >= LOOK {
             let rest = Nanos((so_far.0 as f64 * (of - bytes) as f64 / bytes as f64) as u64);

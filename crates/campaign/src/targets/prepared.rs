@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kernel::guard::{GuardFault, Leave};
+use kernel::guard::{GuardFault, Permission};
 use kernel::observe::mount::Place;
-use kernel::observe::temperature::Heat;
+use kernel::observe::temperature::Temperature;
 use kernel::provision::queue_tuning::{Tuned, Tuning};
 use kernel::{Image, ImageSpec, PathFault, PrivateMounts, RawDevice, Remount, Station, Vacated, Volume, Workspace};
 use stats::{ImageInfo, TargetInfo};
@@ -66,7 +66,7 @@ impl Ground {
             _ => None,
         };
         let raw = overwriting.map(|overwriting| -> Result<Arc<RawDevice>, CampaignError> {
-            let raw = RawDevice::over(&overwriting.inspected, &overwriting.leave)?;
+            let raw = RawDevice::claim(&overwriting.inspected, &overwriting.permission)?;
             if let Some(times) = overwriting.conditioning {
                 conditioned = Some(condition(&raw, (&target.name, times), data, stop, notify)?);
             }
@@ -214,7 +214,7 @@ pub fn looked_at_again(volume: &VolumeArgument, held: Option<&Vacated>) -> Resul
     if inspected.identity() != volume.inspected.identity() {
         return Err(GuardFault::Changed(node, "another device has its name").into());
     }
-    Ok(VolumeArgument { spec: volume.spec.clone(), inspected, leave: Leave::None })
+    Ok(VolumeArgument { spec: volume.spec.clone(), inspected, permission: Permission::None })
 }
 
 /// Ignores a poisoned lock: a panic elsewhere does not damage the file system.
@@ -246,13 +246,13 @@ fn make_on_device(
     stop: &Stop,
     notify: &mut dyn FnMut(Event),
 ) -> Result<Made, CampaignError> {
-    let VolumeArgument { spec, inspected, leave } = argument;
+    let VolumeArgument { spec, inspected, permission } = argument;
     let mut reading = Reading::of(inspected);
     let mut told = |bytes, of| {
         reading.goes_on(target, bytes, of, notify);
         if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let volume = Volume::make(spec, inspected, leave, (&PrivateMounts::enter()?, label), &mut told)?;
+    let volume = Volume::make(spec, inspected, permission, (&PrivateMounts::enter()?, label), &mut told)?;
     with_room(volume, needed)
 }
 
@@ -289,7 +289,7 @@ fn plan_tuning(target: &Target, made: Option<&Made>, label: Option<&str>) -> Res
 }
 
 /// Formats as `41 °C (limit 70 °C)`.
-fn heat_in_words(heat: Heat) -> String {
+fn heat_in_words(heat: Temperature) -> String {
     let limit = heat.limit.map_or_else(String::new, |limit| format!(" (limit {limit} °C)"));
     format!("{} °C{limit}", heat.celsius)
 }
@@ -335,7 +335,7 @@ pub fn info(target: &Target, made: Option<&Made>) -> Result<TargetInfo, Campaign
         nested_in: place.and_then(|place| place.nested_in.clone()),
         fill_percent: place.map(|place| place.fill_percent()),
         image: image.transpose()?,
-        heat: device.and_then(Heat::of).map(heat_in_words),
+        heat: device.and_then(Temperature::of).map(heat_in_words),
         conditioned: None,
         aged: None,
         tuning: Some(target.tuned()).filter(|tuned| !tuned.is_empty()),

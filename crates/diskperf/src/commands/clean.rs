@@ -23,10 +23,10 @@ use std::path::{Path, PathBuf};
 use campaign::targets::{TargetArgument, TargetKind};
 use clap::Args;
 use kernel::guard::shown_by;
-use kernel::leftovers::scan::{self, Holder, Kind, Left, Untagged};
+use kernel::leftovers::scan::{self, Kind, Leftover, Owner, Untagged};
 use kernel::provision::queue_tuning::{self, restore_left};
 use kernel::sys::name::{Shown, original};
-use kernel::{LeftVolume, PathFault, left_volumes, said};
+use kernel::{LeftoverVolume, PathFault, left_volumes, message};
 use store::{RunState, Store};
 use units::Exit;
 
@@ -61,9 +61,9 @@ pub struct CleanArguments {
 /// A leftover that may be removed.
 #[derive(Debug)]
 enum Thing {
-    File(Left),
+    File(Leftover),
     Untagged(Untagged),
-    Volume(Box<LeftVolume>),
+    Volume(Box<LeftoverVolume>),
     /// The disk of a queue, and the process that tuned it.
     Queue(String, i32),
 }
@@ -178,14 +178,14 @@ fn find(arguments: &CleanArguments) -> Result<Found, Error> {
         match scan::find(folder) {
             Ok(listed) => {
                 // Images in a named directory may be named themselves: list them once.
-                let is_new = |left: &Left| !images.contains(&left.path);
-                listed.left.into_iter().filter(is_new).for_each(|left| found.add_file(left, false));
+                let is_new = |left: &Leftover| !images.contains(&left.path);
+                listed.leftovers.into_iter().filter(is_new).for_each(|left| found.add_file(left, false));
                 let is_new = |untagged: &Untagged| !images.contains(&untagged.path);
                 listed.untagged.into_iter().filter(is_new).for_each(|untagged| found.add_untagged(untagged, false));
             }
             // The directory of an old run may belong to another user by now.
             Err(error) if is_all => {
-                found.stays.push(format!("{} cannot be looked at: {}", folder.shown(), said(&error)))
+                found.stays.push(format!("{} cannot be looked at: {}", folder.shown(), message(&error)))
             }
             Err(source) => return Err(PathFault::Unreadable { path: folder.clone(), source }.into()),
         }
@@ -250,7 +250,7 @@ impl Found {
     fn reached(&mut self, path: &Path) -> Option<PathBuf> {
         match path.canonicalize() {
             Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                self.stays.push(format!("{} cannot be looked at: {}", path.shown(), said(&error)));
+                self.stays.push(format!("{} cannot be looked at: {}", path.shown(), message(&error)));
                 None
             }
             path => path.ok(),
@@ -272,18 +272,18 @@ impl Found {
         }
     }
 
-    fn add_file(&mut self, left: Left, is_named: bool) {
+    fn add_file(&mut self, left: Leftover, is_named: bool) {
         let kept = (left.kind == Kind::Image && !is_named).then_some("removed");
         let shown = || Some(format!("{} shows it", shown_by(&left.path).first()?));
-        match why_it_stays(&left.holder, kept, shown) {
+        match why_it_stays(&left.owner, kept, shown) {
             Some(why) => self.stays.push(format!("{} stays: {why}", left.path.shown())),
             None => self.goes.push(Thing::File(left)),
         }
     }
 
-    fn add_volume(&mut self, volume: LeftVolume, is_named: bool) {
+    fn add_volume(&mut self, volume: LeftoverVolume, is_named: bool) {
         let kept = (volume.is_kept && !is_named).then_some("erased");
-        match why_it_stays(&volume.holder, kept, || volume.obstacle()) {
+        match why_it_stays(&volume.owner, kept, || volume.obstacle()) {
             Some(why) => self.stays.push(format!("{} stays: {why}", volume.node().shown())),
             None if volume.has_tag() => self.goes.push(Thing::Volume(Box::new(volume))),
             None => self.untagged.push(Thing::Volume(Box::new(volume))),
@@ -304,9 +304,9 @@ impl Found {
                     }
                 }
             }
-            Err(error) => self.stays.push(format!("cannot read the notes about devices: {}", said(&error))),
+            Err(error) => self.stays.push(format!("cannot read the notes about devices: {}", message(&error))),
         }
-        match queue_tuning::left() {
+        match queue_tuning::leftovers() {
             Ok(queues) => {
                 let queues = queues.into_iter().filter(|(disk, _)| is_wanted(&node_of(disk)));
                 self.goes.extend(queues.map(|(disk, pid)| Thing::Queue(disk, pid)));
@@ -320,7 +320,7 @@ impl Found {
 }
 
 /// Erases what may be ours on a device, after the user has typed the identity of the device.
-fn erase_untagged(volume: &LeftVolume) -> Result<(), Error> {
+fn erase_untagged(volume: &LeftoverVolume) -> Result<(), Error> {
     let Some(inspected) = volume.inspected() else { return Ok(()) };
     let typed = consent::confirmation(&mut Vec::new(), inspected)?;
     Ok(volume.erase_confirmed(&typed)?)
@@ -336,8 +336,8 @@ fn remove(things: &[Thing]) -> Exit {
     let mut disks = Vec::new();
     for thing in things {
         let removed = match thing {
-            Thing::File(left) => left.remove().map_err(|error| said(&error).to_string()),
-            Thing::Untagged(untagged) => untagged.remove().map_err(|error| said(&error).to_string()),
+            Thing::File(left) => left.remove().map_err(|error| message(&error).to_string()),
+            Thing::Untagged(untagged) => untagged.remove().map_err(|error| message(&error).to_string()),
             Thing::Volume(volume) => volume.erase().map(drop).map_err(|fault| fault.to_string()),
             Thing::Queue(disk, _) => {
                 disks.push(disk.as_str());
@@ -375,7 +375,7 @@ impl Thing {
     fn line(&self) -> String {
         let path = self.path();
         let what = match self {
-            Thing::File(Left { kind: Kind::Image, pid, .. }) => format!("image, of process {pid}"),
+            Thing::File(Leftover { kind: Kind::Image, pid, .. }) => format!("image, of process {pid}"),
             Thing::File(left) if is_of_verify(&path) => format!("records for verify --check, of process {}", left.pid),
             Thing::File(left) => format!("folder, of process {}", left.pid),
             Thing::Untagged(Untagged { kind: Kind::Image, .. }) => "image without a tag".to_owned(),
@@ -395,13 +395,13 @@ const QUEUES: &str = "/sys/block";
 
 /// The reason why a leftover stays; `None` if it can be removed. `kept` is set if it was kept and is not named; it says
 /// what naming it would do. The obstacle is looked at last.
-fn why_it_stays(holder: &Holder, kept: Option<&str>, obstacle: impl FnOnce() -> Option<String>) -> Option<String> {
-    match holder {
-        Holder::Process(pid) => Some(format!("process {pid} still runs")),
-        Holder::Machine(name) => Some(format!("it was made on {name}")),
-        Holder::User(uid) => Some(format!("it belongs to user {uid}")),
+fn why_it_stays(owner: &Owner, kept: Option<&str>, obstacle: impl FnOnce() -> Option<String>) -> Option<String> {
+    match owner {
+        Owner::Process(pid) => Some(format!("process {pid} still runs")),
+        Owner::Machine(name) => Some(format!("it was made on {name}")),
+        Owner::User(uid) => Some(format!("it belongs to user {uid}")),
         // 4
-        Holder::Ended => kept.map(|removed| format!("it was kept; name it to have it {removed}")).or_else(obstacle),
+        Owner::Ended => kept.map(|removed| format!("it was kept; name it to have it {removed}")).or_else(obstacle),
     }
 }
 
@@ -427,15 +427,15 @@ mod tests {
 
     #[test]
     fn the_holder_of_a_leftover_is_the_first_reason_to_keep_it() {
-        let why = |holder: Holder, kept, obstacle: Option<&str>| {
-            why_it_stays(&holder, kept, || obstacle.map(str::to_owned)).unwrap_or_default()
+        let why = |owner: Owner, kept, obstacle: Option<&str>| {
+            why_it_stays(&owner, kept, || obstacle.map(str::to_owned)).unwrap_or_default()
         };
-        assert_eq!(why(Holder::Process(7), Some("erased"), Some("it is mounted")), "process 7 still runs");
-        assert_eq!(why(Holder::User(7), None, None), "it belongs to user 7");
-        assert_eq!(why(Holder::Machine("m".to_owned()), None, None), "it was made on m");
+        assert_eq!(why(Owner::Process(7), Some("erased"), Some("it is mounted")), "process 7 still runs");
+        assert_eq!(why(Owner::User(7), None, None), "it belongs to user 7");
+        assert_eq!(why(Owner::Machine("m".to_owned()), None, None), "it was made on m");
         let kept = "it was kept; name it to have it erased";
-        assert_eq!(why(Holder::Ended, Some("erased"), Some("it is mounted")), kept);
-        assert_eq!(why(Holder::Ended, None, Some("it is mounted")), "it is mounted");
-        assert_eq!(why(Holder::Ended, None, None), "");
+        assert_eq!(why(Owner::Ended, Some("erased"), Some("it is mounted")), kept);
+        assert_eq!(why(Owner::Ended, None, Some("it is mounted")), "it is mounted");
+        assert_eq!(why(Owner::Ended, None, None), "");
     }
 }

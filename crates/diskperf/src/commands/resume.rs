@@ -17,7 +17,7 @@ use campaign::request::Workload;
 use campaign::request::resolved::{Resolved, Tests};
 use clap::Args;
 use kernel::observe::host::Host;
-use kernel::{Incarnation, PathFault};
+use kernel::{PathFault, ProcessIdentity};
 use store::{LAST, Left, RunState, Store, StoreError};
 use units::Exit;
 
@@ -51,7 +51,7 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
         return Err(RunsError::NothingLeft(run).into());
     }
     if left.state == RunState::Running
-        && let Ok(process) = left.holder.parse::<Incarnation>()
+        && let Ok(process) = left.holder.parse::<ProcessIdentity>()
         && process.lives()
     {
         return Err(RunsError::StillRuns { run, pid: process.pid, is_here: process.can_be_seen() }.into());

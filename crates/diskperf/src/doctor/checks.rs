@@ -1,7 +1,7 @@
 //! The checks of `doctor`: a pure function of the abilities that were found.
 
-use kernel::Lack;
-use kernel::doctor::{ClockFound, DeviceFound, Eyes, FileSystem, Found, GroupsSeen, Reach};
+use kernel::Degradation;
+use kernel::doctor::{CacheProbe, ClockFound, DeviceFound, FileSystem, Found, GroupsSeen, Probe, Reach};
 use stats::{Ability, Check};
 use units::Nanos;
 
@@ -103,7 +103,7 @@ fn direct(found: &Found) -> Check {
     let name = "O_DIRECT";
     match found.direct {
         // Newer kernels accept O_DIRECT for such files too.
-        Some(_) if found.eyes == Some(Eyes::MemoryOnly) => check(
+        Some(_) if found.cache_probe == Some(CacheProbe::MemoryOnly) => check(
             name,
             Ability::No,
             "files here are only in memory: randread is n.m.",
@@ -125,11 +125,15 @@ fn ring(found: &Found) -> Check {
             let why = format!("{why}: queue depth 1 only");
             check(name, Ability::No, why, Some("sysctl kernel.io_uring_disabled=0; in a sandbox, allow io_uring_setup"))
         }
-        Ok(lacks) => match lacks.first() {
+        Ok(degradations) => match degradations.first() {
             None => check(name, Ability::Yes, "works, with registered buffers: queue depths above 1", None),
-            Some(lack) => {
-                let how = if *lack == Lack::LockedMemory { "ulimit -l unlimited" } else { "use a newer kernel" };
-                check(name, Ability::Partly, lack.to_string(), Some(how))
+            Some(degradation) => {
+                let how = if *degradation == Degradation::LockedMemory {
+                    "ulimit -l unlimited"
+                } else {
+                    "use a newer kernel"
+                };
+                check(name, Ability::Partly, degradation.to_string(), Some(how))
             }
         },
     }
@@ -140,22 +144,22 @@ const WRITABLE: &str = "name a directory that you may write to";
 
 fn page_cache(found: &Found) -> Check {
     let name = "page cache seen";
-    match found.eyes {
+    match found.cache_probe {
         None => check(name, Ability::No, "cannot create a test file here", Some(WRITABLE)),
-        Some(Eyes::Cachestat) => {
+        Some(CacheProbe::Through(Probe::Cachestat)) => {
             check(name, Ability::Yes, "cachestat is reliable: cold, warm and dirty can be proven", None)
         }
-        Some(Eyes::Mincore) => {
+        Some(CacheProbe::Through(Probe::Mincore)) => {
             let why = "mincore is reliable, cachestat is not: cold and warm can be proven, dirty cannot";
             check(name, Ability::Partly, why, Some("use Linux 6.5 or later, and no overlay or FUSE"))
         }
-        Some(Eyes::MemoryOnly) => check(
+        Some(CacheProbe::MemoryOnly) => check(
             name,
             Ability::Partly,
             "all files are always in the page cache: warm, never cold",
             Some("name a directory on a disk"),
         ),
-        Some(Eyes::Blind) => {
+        Some(CacheProbe::Blind) => {
             let why = "no probe is reliable: the cache state is unknown";
             check(name, Ability::No, why, Some("use another file system; in a sandbox, allow cachestat and mincore"))
         }
@@ -437,7 +441,7 @@ mod tests {
             },
             folder: Ok(()),
             direct: Some(true),
-            eyes: Some(Eyes::Cachestat),
+            cache_probe: Some(CacheProbe::Through(Probe::Cachestat)),
             private_mounts: Ok(()),
             loop_device: Ok(true),
             file_systems: vec![FileSystem { name: "ext4", tool: Ok(()), mountable: Some(true) }],
@@ -476,7 +480,7 @@ mod tests {
             place: Place { file_system: Some("tmpfs".to_owned()), ..everything().place },
             folder: no(),
             direct: None,
-            eyes: None,
+            cache_probe: None,
             private_mounts: no(),
             loop_device: Err("permission denied".to_owned()),
             file_systems: vec![FileSystem { name: "xfs", tool: Err(Some("xfsprogs")), mountable: None }],
@@ -531,11 +535,15 @@ mod tests {
             (Found { is_root: false, ..everything() }, "rights", Ability::Yes),
             (Found { kernel: "Linux 5.10.1".to_owned(), ..everything() }, "kernel", Ability::Partly),
             (Found { kernel: "Linux next".to_owned(), ..everything() }, "kernel", Ability::Partly),
-            (Found { eyes: Some(Eyes::Mincore), ..everything() }, "page cache seen", Ability::Partly),
-            (Found { eyes: Some(Eyes::Blind), ..everything() }, "page cache seen", Ability::No),
-            (Found { eyes: Some(Eyes::MemoryOnly), ..everything() }, "O_DIRECT", Ability::No),
+            (
+                Found { cache_probe: Some(CacheProbe::Through(Probe::Mincore)), ..everything() },
+                "page cache seen",
+                Ability::Partly,
+            ),
+            (Found { cache_probe: Some(CacheProbe::Blind), ..everything() }, "page cache seen", Ability::No),
+            (Found { cache_probe: Some(CacheProbe::MemoryOnly), ..everything() }, "O_DIRECT", Ability::No),
             (Found { loop_device: Ok(false), ..everything() }, "loop devices", Ability::Partly),
-            (Found { ring: Ok(vec![Lack::LockedMemory]), ..everything() }, "io_uring", Ability::Partly),
+            (Found { ring: Ok(vec![Degradation::LockedMemory]), ..everything() }, "io_uring", Ability::Partly),
             (Found { container: true, ..everything() }, "I/O limits seen", Ability::Partly),
             (Found { container: true, ..everything() }, "CPU quota seen", Ability::Yes),
             (Found { pressure: [true, false, true], ..everything() }, "pressure", Ability::Partly),

@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use clap::Args;
-use kernel::Incarnation;
+use kernel::ProcessIdentity;
 use stats::Document;
 use store::{Listed, RunState, Store, Surroundings, default_place};
 
@@ -136,7 +136,7 @@ pub fn state(run: &Listed) -> &'static str {
 
 /// True if the process that holds a run still measures.
 pub fn is_alive(holder: &str) -> bool {
-    holder.parse::<Incarnation>().is_ok_and(|process| process.lives())
+    holder.parse::<ProcessIdentity>().is_ok_and(|process| process.lives())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use kernel::said;
+use kernel::message;
 use kernel::sys::name::Shown;
 use units::{Errno, Exit};
 
@@ -13,7 +13,7 @@ use crate::ui::shell;
 /// The reason why results were not written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    #[error("cannot write {to}: {}", said(source))]
+    #[error("cannot write {to}: {}", message(source))]
     Failed { to: String, source: io::Error },
     #[error("{} is not a descriptor that diskperf was started with and may write to", .0.shown())]
     NotOpen(PathBuf),

@@ -24,7 +24,7 @@ use campaign::rounds::{Findings, Order, Rules, Until};
 use campaign::signals::Stop;
 use campaign::targets::prepared;
 use campaign::targets::{Simulated, Target};
-use kernel::Means;
+use kernel::EvictionMethods;
 use simulator::Chance;
 use site::FreshMachines;
 use stats::{Cell, Problem, TargetInfo};
@@ -40,7 +40,7 @@ pub fn of_machines(preset: &'static Preset, phases: u32, seed: u64, alternatives
         memory: None,
         before: Before::Nothing,
         how: preset.how,
-        means: Means::default(),
+        methods: EvictionMethods::default(),
         seed,
         zeros: false,
         budget: None,

@@ -1,6 +1,6 @@
 //! The announcement of a run: the places and amounts of its writes, and what remains.
 
-use kernel::guard::{Inspected, Leave};
+use kernel::guard::{Inspected, Permission};
 use kernel::sys::name::Shown;
 use units::Bytes;
 
@@ -39,7 +39,7 @@ pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
                 );
             }
             Site::Volume(volume) => {
-                let VolumeArgument { spec, inspected, leave } = &**volume;
+                let VolumeArgument { spec, inspected, permission } = &**volume;
                 let (device, file_system) = (inspected.described(), &spec.file_system);
                 let line = spec.mkfs_line().unwrap_or_default();
                 let holds: Vec<String> = inspected.reasons().iter().map(ToString::to_string).collect();
@@ -48,7 +48,8 @@ pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
                     remark!("destroys the data on {device}: {}", holds.join("; "));
                 }
                 let after = if keep { "the file system is kept" } else { "its signature is erased afterwards" };
-                let blank = if holds.is_empty() && *leave == Leave::None { ", which must be blank" } else { "" };
+                let blank =
+                    if holds.is_empty() && *permission == Permission::None { ", which must be blank" } else { "" };
                 remark!("makes {file_system} on {device}{blank} ({line}), then writes {writes} to it{time}; {after}");
             }
             Site::Device(device) => match &device.overwriting {

@@ -9,7 +9,7 @@ use campaign::request::consent::Consent;
 use campaign::targets::{Site, Target};
 use clap::Args;
 use kernel::ReplacedVolume;
-use kernel::guard::{GuardFault, Inspected, Leave, Reason};
+use kernel::guard::{GuardFault, Inspected, Permission, Reason};
 use kernel::observe::mount::Place;
 use kernel::sys::name::Shown;
 use report::plain;
@@ -144,25 +144,25 @@ pub fn ask(said: &Consent, targets: &mut [Target], is_plan: bool, earlier: &Earl
             Site::Image { image, host } if !is_plan => ask_place(&place_said, image.directory(), host)?,
             // 2. and 3.
             Site::Volume(volume) => {
-                if !said.destroy_data || earlier.is_new(&volume.inspected) || !volume.inspected.asks() {
-                    volume.inspected.check(&Leave::None)?;
+                if !said.destroy_data || earlier.is_new(&volume.inspected) || !volume.inspected.needs_permission() {
+                    volume.inspected.check(&Permission::None)?;
                 } else if !is_plan {
-                    volume.leave = Leave::Destroy(confirmation(&mut given, &volume.inspected)?);
+                    volume.permission = Permission::Destroy(confirmation(&mut given, &volume.inspected)?);
                 }
             }
             // 2. and 4.
             Site::Device(device) => {
                 let Some(overwriting) = &mut device.overwriting else { continue };
                 let inspected = &overwriting.inspected;
-                if !said.destroy_data || earlier.is_new(inspected) || !inspected.asks() {
-                    inspected.check(&Leave::None)?;
+                if !said.destroy_data || earlier.is_new(inspected) || !inspected.needs_permission() {
+                    inspected.check(&Permission::None)?;
                 }
                 if !said.destroy_data {
                     let (device, identity) = (inspected.described(), inspected.identity());
                     return Err(ConsentError::NotToBeOverwritten { device, identity }.into());
                 }
                 if !is_plan {
-                    overwriting.leave = Leave::Destroy(confirmation(&mut given, inspected)?);
+                    overwriting.permission = Permission::Destroy(confirmation(&mut given, inspected)?);
                 }
             }
             _ => {}
@@ -171,11 +171,11 @@ pub fn ask(said: &Consent, targets: &mut [Target], is_plan: bool, earlier: &Earl
     // 5.
     for target in targets.iter_mut().filter(|_| !is_plan) {
         if let Site::Volume(volume) = &mut target.site
-            && volume.leave == Leave::None
+            && volume.permission == Permission::None
             && earlier.doubt(&volume.inspected).is_none()
             && let Some(index) = given.iter().position(|words| volume.inspected.confirm(words).is_ok())
         {
-            volume.leave = Leave::Destroy(given.remove(index));
+            volume.permission = Permission::Destroy(given.remove(index));
         }
     }
     Ok(())
@@ -234,13 +234,13 @@ pub fn confirmation(given: &mut Vec<String>, inspected: &Inspected) -> Result<St
     let not_confirmed = |typed: String| GuardFault::NotConfirmed {
         device: inspected.described(),
         typed,
-        what: inspected.identity_is(),
+        what: inspected.identity_kind(),
     };
     if let Some(words) = given.first() {
         return Err(not_confirmed(words.clone()).into());
     }
     let holds: Vec<String> = inspected.reasons().iter().map(ToString::to_string).collect();
-    let (device, what) = (inspected.described(), inspected.identity_is());
+    let (device, what) = (inspected.described(), inspected.identity_kind());
     let holds = if holds.is_empty() { "all of it will be overwritten".to_owned() } else { holds.join("; ") };
     let typed = typed(&format!("{device}: {holds}. Type its {what} to destroy that: "));
     let typed = typed.ok_or_else(|| not_confirmed(String::new()))?;

@@ -60,7 +60,7 @@ pub fn recorded(event: &Event) -> Option<Remark> {
         Event::MemoryNotLimited { bytes, why } => {
             of_run(RemarkKind::MemoryNotLimited, format!("memory is not limited to {bytes}: {why}"))
         }
-        Event::QueueLeft(queue_tuning::Left { disk, pid, outcome: Err(fault) }) => {
+        Event::QueueLeft(queue_tuning::Restored { disk, pid, outcome: Err(fault) }) => {
             let text = format!("cannot restore the queue of {disk}, left tuned by process {pid}: {fault}");
             of_run(RemarkKind::QueueNotRestored, text)
         }
@@ -131,7 +131,7 @@ fn of_leftovers(event: &Event) -> Option<String> {
             format!("erased the {file_system} on {}, left by {run} (process {pid})", node.shown())
         }
         Event::LeftoversStay(error) => error.to_string(),
-        Event::QueueLeft(queue_tuning::Left { disk, pid, .. }) => {
+        Event::QueueLeft(queue_tuning::Restored { disk, pid, .. }) => {
             format!("restored the queue of {disk}, left tuned by process {pid}")
         }
         _ => return None,

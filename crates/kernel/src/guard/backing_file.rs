@@ -16,7 +16,7 @@ use crate::provision::loop_device::{self, Backing};
 use crate::sys::read_limited;
 
 /// The file behind a loop device.
-pub(super) enum Behind {
+pub(super) enum BackingFile {
     /// The file, which is open.
     File {
         file: File,
@@ -30,26 +30,26 @@ pub(super) enum Behind {
     Hidden,
 }
 
-impl Behind {
-    /// Opens the file behind a loop device. Returns [`Behind::Hidden`] for other devices.
-    pub(super) fn of(device: &Device) -> Behind {
+impl BackingFile {
+    /// Opens the file behind a loop device. Returns [`BackingFile::Hidden`] for other devices.
+    pub(super) fn open(device: &Device) -> BackingFile {
         let Some(path) = block_stack::named_file(device) else {
-            return if device.is_file() { Behind::Nameless } else { Behind::Hidden };
+            return if device.is_file() { BackingFile::Nameless } else { BackingFile::Hidden };
         };
-        let Some(shown) = loop_device::attached_to(device) else { return Behind::Hidden };
-        let Backing::File { device, inode } = shown.backing else { return Behind::Hidden };
+        let Some(shown) = loop_device::attached_to(device) else { return BackingFile::Hidden };
+        let Backing::File { device, inode } = shown.backing else { return BackingFile::Hidden };
         // Files on other file systems are not opened: opening a file on a network may block for ever.
         if !mount::file_system_at(&path).is_some_and(|name| file_systems::tells_files(&name)) {
-            return Behind::Hidden;
+            return BackingFile::Hidden;
         }
         let opened = read_limited::open(&path).and_then(|file| Ok((file.metadata()?, file)));
-        let Ok((metadata, file)) = opened else { return Behind::Hidden };
+        let Ok((metadata, file)) = opened else { return BackingFile::Hidden };
         if !metadata.is_file() || (metadata.dev(), metadata.ino()) != (device, inode) {
-            return Behind::Hidden;
+            return BackingFile::Hidden;
         }
         let tells = rustix::fs::fstatfs(&file).is_ok_and(|stat| file_systems::with_magic_tells_holes(stat.f_type));
         let offset = (tells && !shown.is_encrypted).then_some(shown.window.offset);
-        Behind::File { file, offset }
+        BackingFile::File { file, offset }
     }
 }
 

@@ -8,9 +8,9 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::OFlags;
 
-use super::backing_file::{self, Behind};
+use super::backing_file::{self, BackingFile};
 use super::signatures::Signature;
-use super::write_detection::{Look, Since};
+use super::write_detection::{Change, WriteState};
 use super::{again, forget};
 use crate::observe::block_device::Device;
 use crate::sys::payload::Pages;
@@ -46,14 +46,14 @@ pub(super) enum Found {
 ///   3. reads bypass the page cache, which may be stale and is needed by other programs. They go from the first byte to
 ///      the last, and end at the first byte that is not zero;
 ///   4. the ways must be unchanged at the end: no program wrote during the reading.
-pub(super) fn look(held: &File, device: &Device, bytes: u64, told: Watch) -> io::Result<Found> {
+pub(super) fn look(held: &File, device: &Device, bytes: u64, progress: Watch) -> io::Result<Found> {
     let seen = || {
         held.sync_all()?;
-        Ok::<_, io::Error>(Look::at(device))
+        Ok::<_, io::Error>(WriteState::capture(device))
     };
     // 1.
     let before = seen()?;
-    if let Some(unknown) = changed(before.until(&before)) {
+    if let Some(unknown) = changed(before.change_until(&before)) {
         return Ok(unknown);
     }
     let mut reader = Reader::of(held)?;
@@ -61,26 +61,26 @@ pub(super) fn look(held: &File, device: &Device, bytes: u64, told: Watch) -> io:
         return Ok(Found::Uncounted);
     }
     // 2.
-    let ranges = match Behind::of(device) {
-        Behind::File { file, offset: Some(offset) } => backing_file::data(&file, offset, bytes)?,
+    let ranges = match BackingFile::open(device) {
+        BackingFile::File { file, offset: Some(offset) } => backing_file::data(&file, offset, bytes)?,
         _ => std::iter::once(0..bytes).collect(),
     };
     // 3.
-    let found = read(&mut reader, bytes, &ranges, told)?;
+    let found = read(&mut reader, bytes, &ranges, progress)?;
     // 4.
     match found {
-        Found::Nothing => Ok(changed(before.until(&seen()?)).unwrap_or(Found::Nothing)),
+        Found::Nothing => Ok(changed(before.change_until(&seen()?)).unwrap_or(Found::Nothing)),
         found => Ok(found),
     }
 }
 
 /// Returns the reason why two looks do not prove that the device is blank; `None` if nothing was written.
-fn changed(since: Since) -> Option<Found> {
-    match since {
-        Since::Nothing => None,
-        Since::Written => Some(Found::Changing),
-        Since::Uncounted => Some(Found::Uncounted),
-        Since::Unseen(way) => Some(Found::Unseen(way)),
+fn changed(change: Change) -> Option<Found> {
+    match change {
+        Change::Nothing => None,
+        Change::Written => Some(Found::Changing),
+        Change::Uncounted => Some(Found::Uncounted),
+        Change::Unseen(way) => Some(Found::Unseen(way)),
     }
 }
 
@@ -123,7 +123,7 @@ impl Reader<'_> {
 }
 
 /// Reads these parts of a device. `bytes` is the size of the device.
-fn read(reader: &mut Reader, bytes: u64, ranges: &[Range<u64>], told: Watch) -> io::Result<Found> {
+fn read(reader: &mut Reader, bytes: u64, ranges: &[Range<u64>], progress: Watch) -> io::Result<Found> {
     let whole = |range: &Range<u64>| {
         range.start / SECTOR * SECTOR..range.end.checked_next_multiple_of(SECTOR).map_or(bytes, |end| end.min(bytes))
     };
@@ -133,7 +133,7 @@ fn read(reader: &mut Reader, bytes: u64, ranges: &[Range<u64>], told: Watch) -> 
     for range in ranges {
         let mut at = range.start;
         while at < range.end {
-            if told(done, of).is_break() {
+            if progress(done, of).is_break() {
                 return Ok(Found::Stopped);
             }
             let length = (range.end - at).min(PIECE as u64) as usize;
@@ -145,7 +145,7 @@ fn read(reader: &mut Reader, bytes: u64, ranges: &[Range<u64>], told: Watch) -> 
         }
     }
     // Report the end too, unless there was nothing to read.
-    Ok(if of > 0 && told(of, of).is_break() { Found::Stopped } else { Found::Nothing })
+    Ok(if of > 0 && progress(of, of).is_break() { Found::Stopped } else { Found::Nothing })
 }
 
 /// Returns the index of the first byte that is not zero. Comparing the bytes with themselves, shifted by one, is as

@@ -13,7 +13,9 @@ use rustix::fs::OFlags;
 
 use super::blank::{self, Found, Watch};
 use super::signatures::{self, OfFile, Signature};
-use super::{DiskMark, GuardFault, Inspected, Leave, Reason, again, forget, forget_partitions, look, open, sequence};
+use super::{
+    DiskMark, GuardFault, Inspected, Permission, Reason, again, forget, forget_partitions, look, open, sequence,
+};
 use crate::observe::block_device::Device;
 use crate::observe::mount;
 use crate::provision::image_fault::ImageFault;
@@ -82,22 +84,26 @@ impl Cleared {
         Ok(cleared)
     }
 
-    /// Like [`Cleared::over_watched`], but cannot be stopped.
-    pub fn over(inspected: &Inspected, leave: &Leave) -> Result<Cleared, GuardFault> {
-        Cleared::over_watched(inspected, leave, &mut |_, _| ControlFlow::Continue(()))
+    /// Like [`Cleared::acquire_watched`], but cannot be stopped.
+    pub fn acquire(inspected: &Inspected, permission: &Permission) -> Result<Cleared, GuardFault> {
+        Cleared::acquire_watched(inspected, permission, &mut |_, _| ControlFlow::Continue(()))
     }
 
     /// Checks and holds an inspected device:
     ///   1. open it again; it must still be the same;
-    ///   2. inspect it again. `leave` overrides only the reasons that you were shown, not new ones;
+    ///   2. inspect it again. `permission` overrides only the reasons that you were shown, not new ones;
     ///   3. open it exclusively, and inspect it once more: from here on no program can mount it, and no visible program
     ///      has it open for writing;
-    ///   4. with [`Leave::None`], read all of it; every byte must be zero. The device is held before it is read, so
-    ///      that no program can write in between. `told` gets the progress, and may stop the reading;
+    ///   4. with [`Permission::None`], read all of it; every byte must be zero. The device is held before it is read,
+    ///      so that no program can write in between. `progress` gets the bytes read so far, and may stop the reading;
     ///   5. inspect it for the last time: reading may take hours, and a program may have opened it for writing since.
     ///      If a program wrote to it and closed it again, the counts of the device and of its disk, or the times of the
     ///      file behind it, have changed, and 4. fails.
-    pub fn over_watched(inspected: &Inspected, leave: &Leave, told: Watch) -> Result<Cleared, GuardFault> {
+    pub fn acquire_watched(
+        inspected: &Inspected,
+        permission: &Permission,
+        progress: Watch,
+    ) -> Result<Cleared, GuardFault> {
         let (path, node) = (&inspected.path, inspected.node());
         let unreadable = |source| GuardFault::Unreadable { device: path.clone(), source };
         // 1.
@@ -107,7 +113,7 @@ impl Cleared {
             return Err(GuardFault::Changed(path.clone(), "another device has its name"));
         }
         // 2.
-        let check = |now: &Inspected| match now.check(leave) {
+        let check = |now: &Inspected| match now.check(permission) {
             Ok(()) if !now.reasons.iter().all(|reason| inspected.reasons.contains(reason)) => {
                 Err(GuardFault::Changed(path.clone(), "it holds something else"))
             }
@@ -124,8 +130,8 @@ impl Cleared {
         })?;
         check(&look(path, &claim, true)?)?;
         // 4.
-        if *leave == Leave::None {
-            let found = blank::look(&claim, &now.device, now.bytes, told);
+        if *permission == Permission::None {
+            let found = blank::look(&claim, &now.device, now.bytes, progress);
             let refused = |reason| {
                 let (device, reasons) = (now.described(), vec![reason]);
                 Err(GuardFault::Refused { device, reasons, identity: now.identity() })
@@ -322,7 +328,7 @@ impl Cleared {
     }
 
     /// Returns true if the files of that folder are on this device.
-    pub(crate) fn lies_under(&self, folder: &Path) -> bool {
+    pub(crate) fn contains(&self, folder: &Path) -> bool {
         let place = mount::Place::under(folder).ok().and_then(|place| place.device);
         place.is_some_and(|device| device == self.device)
     }
@@ -362,7 +368,8 @@ mod tests {
         // A known format, and data at a place where no format has its signature.
         for (at, bytes) in [(0x438, &[0x53, 0xEF][..]), (3 << 20, b"data")] {
             let disk = Disk::new(16 << 20);
-            let mut cleared = Cleared::over(&inspect(disk.node()).expect("it"), &Leave::None).expect("it is blank");
+            let mut cleared =
+                Cleared::acquire(&inspect(disk.node()).expect("it"), &Permission::None).expect("it is blank");
             cleared.release().expect("nothing has changed");
             cleared.claim().expect("it is free");
             let released = cleared.release_and(|kept| {

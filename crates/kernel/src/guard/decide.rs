@@ -2,7 +2,7 @@
 
 use units::Bytes;
 
-use super::ambiguous_files::{self, Reach};
+use super::ambiguous_files::{self, FileEnd};
 use super::machine::{Block, Machine, Mount};
 use super::reason::{Kinship, Reason, Relative, Use};
 use super::signatures::Signature;
@@ -12,7 +12,7 @@ use crate::provision::loop_device::{Backing, Window};
 
 /// Facts about a device that is to be overwritten.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct DeviceFacts {
     pub(crate) number: Number,
     /// True if it is read-only.
     pub(crate) read_only: bool,
@@ -34,9 +34,9 @@ pub(crate) struct Seen {
 ///   5. diskperf cannot read the mounts, or the backing of a loop device, which may be this device; or it lacks the
 ///      right to see the open files of other processes; or an unknown program holds the device;
 ///   6. its content and its partitions.
-pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
+pub(crate) fn reasons(facts: &DeviceFacts, machine: &Machine) -> Vec<Reason> {
     let mut reasons = Vec::new();
-    let relatives = relatives(seen.number, machine);
+    let relatives = relatives(facts.number, machine);
     // 1. and 2.
     for relative in &relatives {
         let what = Relative { kind: relative.kind, name: relative.block.name.clone() };
@@ -44,7 +44,7 @@ pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
         reasons.extend(uses.map(|by| Reason::Used { what: what.clone(), by }));
     }
     // 3.
-    let own = machine.blocks.iter().find(|block| block.number == seen.number);
+    let own = machine.blocks.iter().find(|block| block.number == facts.number);
     let lines = || relatives.iter().filter(|one| matches!(one.kind, Kinship::Itself | Kinship::Below));
     let is_line = |number: Number| lines().any(|one| one.block.number == number);
     for line in lines().filter(|one| matches!(one.block.backing, Some(Backing::File { .. }))) {
@@ -57,7 +57,7 @@ pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
         }
     }
     for line in lines().filter(|one| one.block.unseen.is_none()) {
-        for (other, file_system) in ambiguous_files::may_show(machine, Reach::of(line.block), false) {
+        for (other, file_system) in ambiguous_files::may_show(machine, FileEnd::of_block(line.block), false) {
             let (device, is_part) = (other.name.clone(), other.window != Window::default());
             let said = Reason::MayShow { device, is_part, file_system: file_system.to_owned() };
             if !is_line(other.number) && !reasons.contains(&said) {
@@ -66,7 +66,7 @@ pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
         }
     }
     // 4.
-    if seen.read_only {
+    if facts.read_only {
         reasons.push(Reason::ReadOnly);
     }
     // 5.
@@ -81,19 +81,19 @@ pub(crate) fn reasons(seen: &Seen, machine: &Machine) -> Vec<Reason> {
         reasons.push(Reason::HiddenProcesses(hidden.len()));
     }
     let is_explained = reasons.iter().any(|reason| matches!(reason, Reason::Used { .. }));
-    if seen.is_claimed == Some(true) && !is_explained {
-        let holds_journal = seen.signatures.iter().any(|one| ["ext4 journal", "xfs log"].contains(&one.format));
+    if facts.is_claimed == Some(true) && !is_explained {
+        let holds_journal = facts.signatures.iter().any(|one| ["ext4 journal", "xfs log"].contains(&one.format));
         let what = Relative { kind: Kinship::Itself, name: own.map_or_else(String::new, |own| own.name.clone()) };
         reasons.push(if holds_journal { Reason::Used { what, by: Use::Journal } } else { Reason::Claimed });
     }
     // 6.
-    for signature in &seen.signatures {
+    for signature in &facts.signatures {
         let is_same = |reason: &Reason| matches!(reason, Reason::Holds(other) if other.format == signature.format);
         if !reasons.iter().any(is_same) {
             reasons.push(Reason::Holds(signature.clone()));
         }
     }
-    let partitions = machine.blocks.iter().filter(|block| block.disk == Some(seen.number));
+    let partitions = machine.blocks.iter().filter(|block| block.disk == Some(facts.number));
     let partitions: Vec<String> = partitions.map(|block| block.name.clone()).collect();
     if !partitions.is_empty() {
         reasons.push(Reason::Partitions(partitions));

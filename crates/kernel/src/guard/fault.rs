@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use units::Exit;
 
 use super::reason::{Reason, hints};
-use crate::errors::{as_root, lacks_rights, said};
+use crate::errors::{as_root, lacks_rights, message};
 use crate::sys::name::{Shown, shell_word};
 use crate::sys::rights::may_administer;
 
@@ -20,7 +20,7 @@ pub enum GuardFault {
     #[error("{} is not a block device; nothing was written to it", .0.shown())]
     NotADevice(PathBuf),
     /// This user cannot open the device.
-    #[error("cannot look at {device}: {}", said(source), device = .device.shown())]
+    #[error("cannot look at {device}: {}", message(source), device = .device.shown())]
     Unreadable {
         /// The device.
         device: PathBuf,
@@ -54,7 +54,7 @@ pub enum GuardFault {
     #[error("stopped while {} was read; nothing was written to it", .0.shown())]
     Stopped(PathBuf),
     /// Writing or flushing failed.
-    #[error("cannot {action} {device}: {}", said(source), device = .device.shown())]
+    #[error("cannot {action} {device}: {}", message(source), device = .device.shown())]
     Failed {
         /// The attempted action: a verb.
         action: &'static str,

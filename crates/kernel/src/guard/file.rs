@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::ambiguous_files::{self, Reach, SECTOR};
+use super::ambiguous_files::{self, FileEnd, SECTOR};
 use super::file_systems;
 use super::machine::Machine;
 use crate::observe::block_device::{Device, number_in};
@@ -123,7 +123,7 @@ pub fn may_show_file(file: impl AsFd) -> io::Result<Vec<String>> {
     }
     let is_unseen = !file_systems::with_magic_tells_files(rustix::fs::fstatfs(&file)?.f_type);
     let machine = Machine::of_loops();
-    let shown = ambiguous_files::may_show(&machine, Some(Reach::of_file(bytes)), is_unseen);
+    let shown = ambiguous_files::may_show(&machine, Some(FileEnd::of_file(bytes)), is_unseen);
     Ok(shown.into_iter().map(|(block, _)| block.name.clone()).collect())
 }
 

@@ -2,7 +2,7 @@
 
 /// Facts about one file system.
 #[derive(Debug)]
-pub(crate) struct Ordinary {
+pub(crate) struct TrustedFileSystem {
     /// Its name in a list of mounts.
     name: &'static str,
     /// Its number in statfs(2) (from linux/magic.h, or the file system's own header).
@@ -30,31 +30,31 @@ pub(crate) struct Ordinary {
 /// of linux/magic.h since 6.18, of `fs/hfsplus/hfsplus_raw.h` before) and the old ntfs (`NTFS_SB_MAGIC` of
 /// `fs/ntfs/ntfs.h`) store their files on this machine. The other file systems rarely contain images, and their holes
 /// are read too.
-const ORDINARY: [Ordinary; 24] = [
-    Ordinary { name: "ext2", magic: 0xEF53, tells_holes: true },
-    Ordinary { name: "ext3", magic: 0xEF53, tells_holes: true },
-    Ordinary { name: "ext4", magic: 0xEF53, tells_holes: true },
-    Ordinary { name: "xfs", magic: 0x5846_5342, tells_holes: true },
-    Ordinary { name: "btrfs", magic: 0x9123_683E, tells_holes: true },
-    Ordinary { name: "f2fs", magic: 0xF2F5_2010, tells_holes: true },
-    Ordinary { name: "tmpfs", magic: 0x0102_1994, tells_holes: true },
-    Ordinary { name: "devtmpfs", magic: 0x0102_1994, tells_holes: true },
-    Ordinary { name: "ramfs", magic: 0x8584_58F6, tells_holes: false },
-    Ordinary { name: "rootfs", magic: 0x8584_58F6, tells_holes: false },
-    Ordinary { name: "zfs", magic: 0x2FC1_2FC1, tells_holes: false },
-    Ordinary { name: "jfs", magic: 0x3153_464A, tells_holes: false },
-    Ordinary { name: "reiserfs", magic: 0x5265_4973, tells_holes: false },
-    Ordinary { name: "nilfs2", magic: 0x3434, tells_holes: false },
-    Ordinary { name: "vfat", magic: 0x4D44, tells_holes: false },
-    Ordinary { name: "exfat", magic: 0x2011_BAB0, tells_holes: false },
-    Ordinary { name: "ntfs3", magic: 0x7366_746E, tells_holes: false },
-    Ordinary { name: "ntfs", magic: 0x5346_544E, tells_holes: false },
-    Ordinary { name: "bcachefs", magic: 0xCA45_1A4E, tells_holes: false },
-    Ordinary { name: "hfsplus", magic: 0x482B, tells_holes: false },
-    Ordinary { name: "squashfs", magic: 0x7371_7368, tells_holes: false },
-    Ordinary { name: "erofs", magic: 0xE0F5_E1E2, tells_holes: false },
-    Ordinary { name: "iso9660", magic: 0x9660, tells_holes: false },
-    Ordinary { name: "udf", magic: 0x1501_3346, tells_holes: false },
+const TRUSTED: [TrustedFileSystem; 24] = [
+    TrustedFileSystem { name: "ext2", magic: 0xEF53, tells_holes: true },
+    TrustedFileSystem { name: "ext3", magic: 0xEF53, tells_holes: true },
+    TrustedFileSystem { name: "ext4", magic: 0xEF53, tells_holes: true },
+    TrustedFileSystem { name: "xfs", magic: 0x5846_5342, tells_holes: true },
+    TrustedFileSystem { name: "btrfs", magic: 0x9123_683E, tells_holes: true },
+    TrustedFileSystem { name: "f2fs", magic: 0xF2F5_2010, tells_holes: true },
+    TrustedFileSystem { name: "tmpfs", magic: 0x0102_1994, tells_holes: true },
+    TrustedFileSystem { name: "devtmpfs", magic: 0x0102_1994, tells_holes: true },
+    TrustedFileSystem { name: "ramfs", magic: 0x8584_58F6, tells_holes: false },
+    TrustedFileSystem { name: "rootfs", magic: 0x8584_58F6, tells_holes: false },
+    TrustedFileSystem { name: "zfs", magic: 0x2FC1_2FC1, tells_holes: false },
+    TrustedFileSystem { name: "jfs", magic: 0x3153_464A, tells_holes: false },
+    TrustedFileSystem { name: "reiserfs", magic: 0x5265_4973, tells_holes: false },
+    TrustedFileSystem { name: "nilfs2", magic: 0x3434, tells_holes: false },
+    TrustedFileSystem { name: "vfat", magic: 0x4D44, tells_holes: false },
+    TrustedFileSystem { name: "exfat", magic: 0x2011_BAB0, tells_holes: false },
+    TrustedFileSystem { name: "ntfs3", magic: 0x7366_746E, tells_holes: false },
+    TrustedFileSystem { name: "ntfs", magic: 0x5346_544E, tells_holes: false },
+    TrustedFileSystem { name: "bcachefs", magic: 0xCA45_1A4E, tells_holes: false },
+    TrustedFileSystem { name: "hfsplus", magic: 0x482B, tells_holes: false },
+    TrustedFileSystem { name: "squashfs", magic: 0x7371_7368, tells_holes: false },
+    TrustedFileSystem { name: "erofs", magic: 0xE0F5_E1E2, tells_holes: false },
+    TrustedFileSystem { name: "iso9660", magic: 0x9660, tells_holes: false },
+    TrustedFileSystem { name: "udf", magic: 0x1501_3346, tells_holes: false },
 ];
 
 /// Name of a file system that is in no list of mounts.
@@ -62,7 +62,7 @@ pub(crate) const UNKNOWN: &str = "a file system that diskperf cannot see";
 
 /// Returns true if inode numbers identify files on the file system of this name.
 pub(crate) fn tells_files(name: &str) -> bool {
-    ORDINARY.iter().any(|one| one.name == name)
+    TRUSTED.iter().any(|one| one.name == name)
 }
 
 /// Returns true if the file system of this name shows files of other file systems of this machine.
@@ -72,12 +72,12 @@ pub(crate) fn is_stacked(name: &str) -> bool {
 
 /// Returns true if inode numbers identify files on the file system with this number of statfs(2).
 pub(crate) fn with_magic_tells_files(magic: i64) -> bool {
-    ORDINARY.iter().any(|one| one.magic == magic)
+    TRUSTED.iter().any(|one| one.magic == magic)
 }
 
 /// Returns true if SEEK_DATA finds all data of files on the file system with this number of statfs(2).
 pub(crate) fn with_magic_tells_holes(magic: i64) -> bool {
-    ORDINARY.iter().any(|one| one.magic == magic && one.tells_holes)
+    TRUSTED.iter().any(|one| one.magic == magic && one.tells_holes)
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ pub(crate) struct Mount {
 }
 
 /// The sources of facts about a machine: its own /sys and /proc, or recorded ones.
-pub(crate) struct Eyes<'a> {
+pub(crate) struct Sources<'a> {
     pub(crate) sys: &'a Path,
     pub(crate) proc: &'a Path,
     /// Returns the number of the block device at a path.
@@ -113,11 +113,11 @@ pub(crate) struct Eyes<'a> {
 impl Machine {
     /// This machine.
     pub(crate) fn this() -> Machine {
-        Machine::with_eyes_of_this(Machine::seen_by)
+        Machine::with_own_sources(Machine::from_sources)
     }
 
-    fn with_eyes_of_this(see: impl Fn(&Eyes) -> Machine) -> Machine {
-        see(&Eyes {
+    fn with_own_sources(see: impl Fn(&Sources) -> Machine) -> Machine {
+        see(&Sources {
             sys: Path::new("/sys"),
             proc: Path::new("/proc"),
             number_of: &mount::block_number,
@@ -132,29 +132,34 @@ impl Machine {
 
     /// Returns the loop devices of this machine and the file systems that their files are on, and nothing else.
     pub(crate) fn of_loops() -> Machine {
-        Machine::with_eyes_of_this(|eyes| {
-            let all = folders(&eyes.sys.join("class/block"));
+        Machine::with_own_sources(|sources| {
+            let all = folders(&sources.sys.join("class/block"));
             // The programs of 1983 ask this, and must start fast.
             if !all.iter().any(|folder| folder.join("loop/backing_file").exists()) {
                 return Machine::default();
             }
-            let spaces = spaces(eyes).unwrap_or_default();
-            Machine { blocks: with_hosts(blocks(eyes), eyes, &spaces, &alive(eyes.sys)), ..Machine::default() }
+            let mount_namespaces = mount_namespaces(sources).unwrap_or_default();
+            Machine {
+                blocks: with_hosts(blocks(sources), sources, &mount_namespaces, &alive(sources.sys)),
+                ..Machine::default()
+            }
         })
     }
 
-    pub(crate) fn seen_by(eyes: &Eyes) -> Machine {
-        let (spaces, alive) = (spaces(eyes), alive(eyes.sys));
-        let blocks = with_hosts(blocks(eyes), eyes, spaces.as_deref().unwrap_or_default(), &alive);
+    pub(crate) fn from_sources(sources: &Sources) -> Machine {
+        let (mount_namespaces, alive) = (mount_namespaces(sources), alive(sources.sys));
+        let blocks = with_hosts(blocks(sources), sources, mount_namespaces.as_deref().unwrap_or_default(), &alive);
         let files: Vec<Backing> = blocks.iter().filter_map(|block| block.backing.clone()).collect();
-        let mounts = spaces.map(|spaces| spaces.into_iter().flat_map(|space| mounts_in(eyes, space)).collect());
+        let mounts = mount_namespaces.map(|mount_namespaces| {
+            mount_namespaces.into_iter().flat_map(|namespace| mounts_in(sources, namespace)).collect()
+        });
         Machine {
             mounts,
-            swaps: swaps(eyes),
-            btrfs: btrfs(eyes.sys),
+            swaps: swaps(sources),
+            btrfs: btrfs(sources.sys),
             alive,
-            journals: folders(&eyes.proc.join("fs/jbd2")).iter().filter_map(|folder| name(folder)).collect(),
-            writers: (eyes.writers)(&files),
+            journals: folders(&sources.proc.join("fs/jbd2")).iter().filter_map(|folder| name(folder)).collect(),
+            writers: (sources.writers)(&files),
             blocks,
         }
     }
@@ -181,12 +186,17 @@ fn of_memory() -> Option<u64> {
 }
 
 /// Fills in the current sizes of loop devices' files, and the file systems on which inode numbers do not identify them.
-fn with_hosts(mut blocks: Vec<Block>, eyes: &Eyes, spaces: &[Space], alive: &[(String, String)]) -> Vec<Block> {
-    let hosts = Hosts { eyes, spaces, alive };
+fn with_hosts(
+    mut blocks: Vec<Block>,
+    sources: &Sources,
+    mount_namespaces: &[MountNamespace],
+    alive: &[(String, String)],
+) -> Vec<Block> {
+    let hosts = Hosts { sources, mount_namespaces, alive };
     let unseen: Vec<Option<String>> = blocks.iter().map(|block| hosts.unseen(block, &blocks)).collect();
     for (block, unseen) in blocks.iter_mut().zip(unseen) {
         if let Some(file) = &block.file {
-            block.file_bytes = (eyes.file_bytes)(file, block.backing.as_ref());
+            block.file_bytes = (sources.file_bytes)(file, block.backing.as_ref());
         }
         block.unseen = unseen;
     }
@@ -195,8 +205,8 @@ fn with_hosts(mut blocks: Vec<Block>, eyes: &Eyes, spaces: &[Space], alive: &[(S
 
 /// The visible file systems, and their names.
 struct Hosts<'a> {
-    eyes: &'a Eyes<'a>,
-    spaces: &'a [Space],
+    sources: &'a Sources<'a>,
+    mount_namespaces: &'a [MountNamespace],
     alive: &'a [(String, String)],
 }
 
@@ -215,7 +225,7 @@ impl Hosts<'_> {
             return block.is_unknown.then(|| self.unseen_by_name(block)).flatten();
         };
         let number = (rustix::fs::major(device), rustix::fs::minor(device));
-        let all = self.spaces.iter().flat_map(|space| &space.mounts);
+        let all = self.mount_namespaces.iter().flat_map(|namespace| &namespace.mounts);
         let mounted: BTreeSet<&str> = all
             .filter(|mount| parse_number(&mount.majmin) == Some(number))
             .map(|mount| mount.fs_type.as_str())
@@ -230,41 +240,43 @@ impl Hosts<'_> {
             known.into_iter().any(|(file_system, _)| file_systems::tells_files(file_system))
         };
         // 2., 3., 4.
-        let is_told =
-            !mounted.is_empty() || self.eyes.of_memory == Some(device) || is_alive() || self.is_on_btrfs(block, device);
+        let is_told = !mounted.is_empty()
+            || self.sources.of_memory == Some(device)
+            || is_alive()
+            || self.is_on_btrfs(block, device);
         // 5.
         (!is_told).then(|| file_systems::UNKNOWN.to_owned())
     }
 
     fn unseen_by_name(&self, block: &Block) -> Option<String> {
         let unknown = || Some(file_systems::UNKNOWN.to_owned());
-        let (Some(file), Some(space)) = (&block.file, self.spaces.first()) else { return unknown() };
-        match space.mount_of(file).map(|mount| mount.fs_type.as_str()) {
+        let (Some(file), Some(namespace)) = (&block.file, self.mount_namespaces.first()) else { return unknown() };
+        match namespace.mount_of(file).map(|mount| mount.fs_type.as_str()) {
             Some(name) if !file_systems::tells_files(name) => Some(name.to_owned()),
-            Some(_) if (self.eyes.file_bytes)(file, None).is_some() => None,
+            Some(_) if (self.sources.file_bytes)(file, None).is_some() => None,
             _ => unknown(),
         }
     }
 
     fn is_on_btrfs(&self, block: &Block, device: u64) -> bool {
         let Some(file) = &block.file else { return false };
-        self.spaces.iter().any(|space| {
+        self.mount_namespaces.iter().any(|namespace| {
             // Other file systems are not asked: their server may be gone.
-            space.mount_of(file).is_some_and(|mount| mount.fs_type == "btrfs") && {
+            namespace.mount_of(file).is_some_and(|mount| mount.fs_type == "btrfs") && {
                 let below = file.strip_prefix("/").unwrap_or(file);
-                (self.eyes.device_of)(&space.root.join(below)) == Some(device)
+                (self.sources.device_of)(&namespace.root.join(below)) == Some(device)
             }
         })
     }
 }
 
-fn blocks(eyes: &Eyes) -> Vec<Block> {
-    let all = folders(&eyes.sys.join("class/block"));
+fn blocks(sources: &Sources) -> Vec<Block> {
+    let all = folders(&sources.sys.join("class/block"));
     let block = |folder: PathBuf| {
         let number = number_in(&folder)?;
-        let device = Device::in_sys(eyes.sys, number.0, number.1)?;
+        let device = Device::in_sys(sources.sys, number.0, number.1)?;
         let is_partition = device.is_partition();
-        let shown = device.is_file().then(|| (eyes.backing)(&device)).flatten();
+        let shown = device.is_file().then(|| (sources.backing)(&device)).flatten();
         let numbers = |below: &str| folders(&device.sys.join(below)).iter().filter_map(|one| number_in(one)).collect();
         Some(Block {
             number,
@@ -284,7 +296,7 @@ fn blocks(eyes: &Eyes) -> Vec<Block> {
             file_bytes: None,
             file: block_stack::backing_file(&device),
             unseen: None,
-            is_own: (eyes.is_own)(number),
+            is_own: (sources.is_own)(number),
             name: device.name,
         })
     };
@@ -292,14 +304,14 @@ fn blocks(eyes: &Eyes) -> Vec<Block> {
 }
 
 /// The mounts of one mount namespace.
-struct Space {
+struct MountNamespace {
     mounts: Vec<MountInfo>,
     /// The path of its root directory, seen from here.
     root: PathBuf,
     is_elsewhere: bool,
 }
 
-impl Space {
+impl MountNamespace {
     /// Returns the mount that a path is on: the last one at the deepest mount point.
     fn mount_of(&self, path: &Path) -> Option<&MountInfo> {
         let around = self.mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
@@ -308,34 +320,34 @@ impl Space {
 }
 
 /// Returns the mount namespaces of all visible threads, ours first; `None` if not even ours can be read.
-fn spaces(eyes: &Eyes) -> Option<Vec<Space>> {
-    let own = eyes.proc.join("thread-self");
+fn mount_namespaces(sources: &Sources) -> Option<Vec<MountNamespace>> {
+    let own = sources.proc.join("thread-self");
     let mut seen = BTreeSet::new();
     seen.extend(fs::read_link(own.join("ns/mnt")).ok());
     let mounts = mount::mounts_in(&mount::mount_lines(&own).ok()?)?;
-    let mut spaces = vec![Space { mounts, root: PathBuf::from("/"), is_elsewhere: false }];
+    let mut mount_namespaces = vec![MountNamespace { mounts, root: PathBuf::from("/"), is_elsewhere: false }];
     let is_number = |folder: &PathBuf| name(folder).is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-    for process in folders(eyes.proc).into_iter().filter(is_number) {
+    for process in folders(sources.proc).into_iter().filter(is_number) {
         for thread in folders(&process.join("task")) {
             // The thread may have ended since, or belong to another user.
-            let Ok(namespace) = fs::read_link(thread.join("ns/mnt")) else { continue };
-            if !seen.contains(&namespace)
+            let Ok(link) = fs::read_link(thread.join("ns/mnt")) else { continue };
+            if !seen.contains(&link)
                 && let Ok(lines) = mount::mount_lines(&thread)
             {
-                seen.insert(namespace);
+                seen.insert(link);
                 // A list that cannot be parsed may contain any device.
                 let mounts = mount::mounts_in(&lines)?;
-                spaces.push(Space { mounts, root: thread.join("root"), is_elsewhere: true });
+                mount_namespaces.push(MountNamespace { mounts, root: thread.join("root"), is_elsewhere: true });
             }
         }
     }
-    Some(spaces)
+    Some(mount_namespaces)
 }
 
 /// Returns the mounts of devices in a namespace.
-fn mounts_in(eyes: &Eyes, space: Space) -> Vec<Mount> {
-    let Space { mounts, is_elsewhere, .. } = space;
-    let device = |path: &str| device_at(eyes, path);
+fn mounts_in(sources: &Sources, namespace: MountNamespace) -> Vec<Mount> {
+    let MountNamespace { mounts, is_elsewhere, .. } = namespace;
+    let device = |path: &str| device_at(sources, path);
     let mount = |info: MountInfo| {
         let log = info.super_options.get("logdev").and_then(|path| device(path.as_deref()?));
         let source = info.mount_source.as_deref().and_then(device);
@@ -348,15 +360,15 @@ fn mounts_in(eyes: &Eyes, space: Space) -> Vec<Mount> {
 }
 
 /// Returns the devices in `/proc/swaps`: each line begins with a path.
-fn swaps(eyes: &Eyes) -> Vec<Number> {
-    let text = read_limited::of_the_kernel(eyes.proc.join("swaps")).unwrap_or_default();
+fn swaps(sources: &Sources) -> Vec<Number> {
+    let text = read_limited::of_the_kernel(sources.proc.join("swaps")).unwrap_or_default();
     let paths = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-    paths.filter_map(|path| device_at(eyes, path)).collect()
+    paths.filter_map(|path| device_at(sources, path)).collect()
 }
 
 /// Looks up a path under /dev only. Other paths may mean something else in another namespace, or block.
-fn device_at(eyes: &Eyes, path: &str) -> Option<Number> {
-    path.starts_with("/dev/").then(|| (eyes.number_of)(Path::new(&original(path)))).flatten()
+fn device_at(sources: &Sources, path: &str) -> Option<Number> {
+    path.starts_with("/dev/").then(|| (sources.number_of)(Path::new(&original(path)))).flatten()
 }
 
 /// Returns each btrfs in use: `/sys/fs/btrfs/UUID/devices/` has a link for each member while it is in use.

@@ -5,11 +5,12 @@
 //! ```text
 //!   inspect(path) ── its content (signatures), its use on this machine (machine) ──> Inspected
 //!   reasons (decide) ── all reasons not to overwrite it, each with a hint; pure
-//!   Cleared::over(inspected, leave) ── held exclusively, inspected again, read (blank) ──> permission to write
+//!   Cleared::acquire(inspected, permission) ── held exclusively, inspected again, read (blank) ──> permission to write
 //! ```
 //!
-//! A device in use is never overwritten. A device that holds data is overwritten only with your permission ([`Leave`]),
-//! which names the device by its model, serial number and size. Any other device must be blank: every byte is zero.
+//! A device in use is never overwritten. A device that holds data is overwritten only with your permission
+//! ([`Permission`]), which names the device by its model, serial number and size. Any other device must be blank: every
+//! byte is zero.
 
 mod ambiguous_files;
 mod backing_file;
@@ -56,7 +57,7 @@ use crate::observe::block_device::{Device, Number};
 use crate::observe::mount;
 use crate::provision::loop_device::backing_at;
 use crate::sys::name::Shown;
-use decide::Seen;
+use decide::DeviceFacts;
 use machine::Machine;
 use signatures::OfFile;
 
@@ -69,7 +70,7 @@ const BLKGETDISKSEQ: libc::c_ulong = 0x8008_1280;
 
 /// Your permission to overwrite a device that holds data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Leave {
+pub enum Permission {
     /// No permission: its data stay.
     #[default]
     None,
@@ -123,7 +124,7 @@ const BETWEEN: Duration = Duration::from_millis(20);
 /// Returns the reasons against a device that cannot be opened, if its use is known.
 fn in_use(device: Device, number: u64) -> Option<GuardFault> {
     let number = (rustix::fs::major(number), rustix::fs::minor(number));
-    let reasons = decide::reasons(&Seen { number, ..Seen::default() }, &Machine::this());
+    let reasons = decide::reasons(&DeviceFacts { number, ..DeviceFacts::default() }, &Machine::this());
     // A user who lacks the right to open the device cannot see these either.
     let is_unseen = |reason: &Reason| {
         use Reason::{HiddenProcesses, LeftOutProcesses, MayShow, Unseen, UnseenFile};
@@ -137,7 +138,7 @@ fn in_use(device: Device, number: u64) -> Option<GuardFault> {
     let (sequence, hidden, is_in_namespace) = (None, Vec::new(), false);
     let inspected =
         Inspected { path, device, number, sequence, bytes, model, serial, reasons, hidden, is_in_namespace };
-    inspected.check(&Leave::None).err()
+    inspected.check(&Permission::None).err()
 }
 
 /// Identifies the disk behind a name, so that another disk with the same name later is recognised.
@@ -188,7 +189,7 @@ impl Inspected {
     }
 
     /// Returns true if there are reasons not to overwrite it, and `--destroy-data` overrides all of them.
-    pub fn asks(&self) -> bool {
+    pub fn needs_permission(&self) -> bool {
         !self.reasons.is_empty() && self.reasons.iter().all(Reason::can_be_lifted)
     }
 
@@ -215,7 +216,7 @@ impl Inspected {
     }
 
     /// Describes what the words of [`Inspected::identity`] are.
-    pub fn identity_is(&self) -> &'static str {
+    pub fn identity_kind(&self) -> &'static str {
         match (&self.model, &self.serial, self.is_told_by_size()) {
             (Some(_), Some(_), true) => "model, serial number and size",
             (Some(_), Some(_), false) => "model and serial number",
@@ -243,15 +244,15 @@ impl Inspected {
         format!("{} ({})", self.node().shown(), words.join(", "))
     }
 
-    /// Checks that it may be overwritten: there is no reason against it, or `leave` overrides all reasons. `leave` must
-    /// name the device even if the device seems to hold nothing, because it then is not read.
-    pub fn check(&self, leave: &Leave) -> Result<(), GuardFault> {
+    /// Checks that it may be overwritten: there is no reason against it, or `permission` overrides all reasons.
+    /// `permission` must name the device even if the device seems to hold nothing, because it then is not read.
+    pub fn check(&self, permission: &Permission) -> Result<(), GuardFault> {
         let is_free = self.reasons.is_empty();
-        match leave {
-            Leave::None if is_free => Ok(()),
-            Leave::Destroy(typed) if is_free || self.asks() => self.confirm(typed),
-            Leave::Made(uuid) if self.holds_only(*uuid) => Ok(()),
-            Leave::Made(_) if is_free => {
+        match permission {
+            Permission::None if is_free => Ok(()),
+            Permission::Destroy(typed) if is_free || self.needs_permission() => self.confirm(typed),
+            Permission::Made(uuid) if self.holds_only(*uuid) => Ok(()),
+            Permission::Made(_) if is_free => {
                 Err(GuardFault::Changed(self.node(), "it does not hold the file system that was made on it"))
             }
             _ => {
@@ -273,7 +274,7 @@ impl Inspected {
         if is_it {
             return Ok(());
         }
-        let (device, what) = (self.described(), self.identity_is());
+        let (device, what) = (self.described(), self.identity_kind());
         Err(GuardFault::NotConfirmed { device, typed: typed.to_owned(), what })
     }
 }
@@ -303,7 +304,7 @@ fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault
     if is_ours {
         forget(file).map_err(unreadable)?;
     }
-    let mut seen = Seen {
+    let mut facts = DeviceFacts {
         number,
         // The kernel writes an int into the lower half of the number.
         read_only: ask(file, BLKROGET).map_err(unreadable)? != 0,
@@ -311,7 +312,7 @@ fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault
         signatures: found(file, bytes).map_err(unreadable)?,
     };
     let mut machine = Machine::this();
-    let mut reasons = decide::reasons(&seen, &machine);
+    let mut reasons = decide::reasons(&facts, &machine);
     // While a loop device is being attached or detached, its backing is unknown for a moment. A program may also open a
     // device only briefly, to read it.
     for _ in 0..LOOKS {
@@ -320,15 +321,15 @@ fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault
         }
         thread::sleep(BETWEEN);
         machine = Machine::this();
-        reasons = decide::reasons(&seen, &machine);
+        reasons = decide::reasons(&facts, &machine);
     }
     if !is_ours && reasons.iter().all(Reason::can_be_lifted) {
-        seen.is_claimed = Some(match again(file, OFlags::RDONLY | OFlags::EXCL) {
+        facts.is_claimed = Some(match again(file, OFlags::RDONLY | OFlags::EXCL) {
             Ok(_) => false,
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) => true,
             Err(source) => return Err(unreadable(source)),
         });
-        reasons = decide::reasons(&seen, &machine);
+        reasons = decide::reasons(&facts, &machine);
     }
     let (model, serial) = (device.model(), device.serial());
     let sequence = sequence(file);
@@ -427,7 +428,7 @@ mod tests {
             (&without_serial, "WDC WD40 64 MiB", "model and size"),
             (&plain, "64 MiB", "size"),
         ] {
-            assert_eq!((device.identity().as_str(), device.identity_is()), (identity, what));
+            assert_eq!((device.identity().as_str(), device.identity_kind()), (identity, what));
             let confirmed: Vec<bool> =
                 [&disk, &partition, &without_serial, &plain].map(|other| other.confirm(identity).is_ok()).into();
             assert_eq!(confirmed.iter().filter(|is_it| **is_it).count(), 1, "{identity}");

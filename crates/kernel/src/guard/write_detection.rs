@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::backing_file::Behind;
+use super::backing_file::BackingFile;
 use crate::observe::block_device::Device;
 use crate::provision::loop_device::{self, Backing};
 use crate::sys::read_limited;
@@ -41,7 +41,7 @@ const RAMFS_MAGIC: i64 = 0x8584_58f6;
 
 /// A way by which the bytes of a device can be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Way {
+enum WritePath {
     /// Through a device: the bytes written to it; `None` if the kernel does not count them.
     Device { name: String, written: Option<u64> },
     /// Through the whole disk of a partition: the bytes written to it outside of its partitions, and the partitions'
@@ -67,11 +67,11 @@ struct FileState {
 
 /// The state of all ways to a device at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Look(Vec<Way>);
+pub(super) struct WriteState(Vec<WritePath>);
 
 /// The events between two looks.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Since {
+pub(super) enum Change {
     /// No program wrote to the device.
     Nothing,
     /// A program wrote to it.
@@ -82,21 +82,21 @@ pub(super) enum Since {
     Unseen(String),
 }
 
-impl Look {
+impl WriteState {
     /// Looks at a device whose page cache was flushed, at the devices below it, and at the file behind it.
-    pub(super) fn at(device: &Device) -> Look {
-        Look::with(device, &is_flushed)
+    pub(super) fn capture(device: &Device) -> WriteState {
+        WriteState::capture_with(device, &is_flushed)
     }
 
-    /// As [`Look::at`]. `is_flushed` flushes the page cache of a device below: dirty pages of another program are not
-    /// counted before.
-    fn with(device: &Device, is_flushed: &dyn Fn(&Device) -> bool) -> Look {
-        let mut ways = vec![Way::Device { name: device.name.clone(), written: device.counted_writes() }];
+    /// As [`WriteState::capture`]. `is_flushed` flushes the page cache of a device below: dirty pages of another
+    /// program are not counted before.
+    fn capture_with(device: &Device, is_flushed: &dyn Fn(&Device) -> bool) -> WriteState {
+        let mut ways = vec![WritePath::Device { name: device.name.clone(), written: device.counted_writes() }];
         let mut next = Some(device.clone());
         while let Some(mut device) = next.take() {
             if let Some(disk) = device.disk() {
                 let written = is_flushed(&disk).then(|| written_past_partitions(&disk)).flatten();
-                ways.push(Way::Disk { name: disk.name.clone(), written });
+                ways.push(WritePath::Disk { name: disk.name.clone(), written });
                 device = disk;
             }
             if !device.is_file() {
@@ -109,44 +109,46 @@ impl Look {
             match below {
                 Some(below) => {
                     let written = is_flushed(&below).then(|| below.counted_writes()).flatten();
-                    ways.push(Way::Device { name: below.name.clone(), written });
+                    ways.push(WritePath::Device { name: below.name.clone(), written });
                     next = Some(below);
                 }
-                None => ways.push(file_way(&device)),
+                None => ways.push(file_path(&device)),
             }
         }
-        Look(ways)
+        WriteState(ways)
     }
 
     /// Compares this look with a later one:
     ///   1. if a way cannot be seen in either, nothing is proved;
     ///   2. any difference is a write, except fewer blocks of a file.
-    pub(super) fn until(&self, later: &Look) -> Since {
+    pub(super) fn change_until(&self, later: &WriteState) -> Change {
         // 1.
-        if let Some(unknown) = self.0.iter().chain(&later.0).find_map(Way::unknown) {
+        if let Some(unknown) = self.0.iter().chain(&later.0).find_map(WritePath::unknown) {
             return unknown;
         }
         // 2.
         let is_unwritten = self.0.len() == later.0.len() && self.0.iter().zip(&later.0).all(|(a, b)| a.is_unwritten(b));
-        if is_unwritten { Since::Nothing } else { Since::Written }
+        if is_unwritten { Change::Nothing } else { Change::Written }
     }
 }
 
-impl Way {
+impl WritePath {
     /// Returns true if nothing was written by this way between the two looks.
-    fn is_unwritten(&self, later: &Way) -> bool {
+    fn is_unwritten(&self, later: &WritePath) -> bool {
         match (self, later) {
-            (Way::File(Some(before)), Way::File(Some(later))) => before.is_unwritten(later),
+            (WritePath::File(Some(before)), WritePath::File(Some(later))) => before.is_unwritten(later),
             _ => self == later,
         }
     }
 
-    fn unknown(&self) -> Option<Since> {
+    fn unknown(&self) -> Option<Change> {
         match self {
-            Way::Device { written: None, .. } => Some(Since::Uncounted),
-            Way::Disk { name, written: None } => Some(Since::Unseen(format!("its disk {name}"))),
-            Way::File(None) => Some(Since::Unseen("the file behind it".to_owned())),
-            Way::Device { .. } | Way::Disk { .. } | Way::File(Some(_)) | Way::NamelessFile => None,
+            WritePath::Device { written: None, .. } => Some(Change::Uncounted),
+            WritePath::Disk { name, written: None } => Some(Change::Unseen(format!("its disk {name}"))),
+            WritePath::File(None) => Some(Change::Unseen("the file behind it".to_owned())),
+            WritePath::Device { .. } | WritePath::Disk { .. } | WritePath::File(Some(_)) | WritePath::NamelessFile => {
+                None
+            }
         }
     }
 }
@@ -188,11 +190,11 @@ fn past(written: u64, of_partitions: &[u64]) -> Option<u64> {
     of_partitions.iter().try_fold(written, |rest, partition| rest.checked_sub(*partition))
 }
 
-fn file_way(device: &Device) -> Way {
-    match Behind::of(device) {
-        Behind::File { file, .. } => Way::File(FileState::settled(&file).ok().flatten()),
-        Behind::Nameless => Way::NamelessFile,
-        Behind::Hidden => Way::File(None),
+fn file_path(device: &Device) -> WritePath {
+    match BackingFile::open(device) {
+        BackingFile::File { file, .. } => WritePath::File(FileState::settled(&file).ok().flatten()),
+        BackingFile::Nameless => WritePath::NamelessFile,
+        BackingFile::Hidden => WritePath::File(None),
     }
 }
 
@@ -252,56 +254,61 @@ mod tests {
 
     const STATE: FileState = FileState { bytes: 4096, blocks: Some(8), modified: (100, 5), changed: (100, 5) };
 
-    fn device(written: Option<u64>) -> Way {
-        Way::Device { name: "sda1".to_owned(), written }
+    fn device(written: Option<u64>) -> WritePath {
+        WritePath::Device { name: "sda1".to_owned(), written }
     }
 
-    fn disk(written: u64, partitions: &[&str]) -> Way {
+    fn disk(written: u64, partitions: &[&str]) -> WritePath {
         let partitions = partitions.iter().map(|&name| name.to_owned()).collect();
-        Way::Disk { name: "sda".to_owned(), written: Some((written, partitions)) }
+        WritePath::Disk { name: "sda".to_owned(), written: Some((written, partitions)) }
     }
 
     #[test]
     fn any_difference_is_a_write_except_fewer_blocks() {
-        let before = Look(vec![device(Some(512)), disk(1024, &["sda1"]), Way::File(Some(STATE)), Way::NamelessFile]);
-        assert_eq!(before.until(&before.clone()), Since::Nothing);
+        let before = WriteState(vec![
+            device(Some(512)),
+            disk(1024, &["sda1"]),
+            WritePath::File(Some(STATE)),
+            WritePath::NamelessFile,
+        ]);
+        assert_eq!(before.change_until(&before.clone()), Change::Nothing);
         let changed = [
             (0, device(Some(1024))),
             (0, device(Some(0))),
             (1, disk(1536, &["sda1"])),
             (1, disk(1024, &["sda1", "sda2"])),
-            (2, Way::File(Some(FileState { bytes: 8192, ..STATE }))),
-            (2, Way::File(Some(FileState { blocks: Some(16), ..STATE }))),
-            (2, Way::File(Some(FileState { modified: (100, 6), ..STATE }))),
-            (2, Way::File(Some(FileState { changed: (99, 5), ..STATE }))),
-            (2, Way::NamelessFile),
+            (2, WritePath::File(Some(FileState { bytes: 8192, ..STATE }))),
+            (2, WritePath::File(Some(FileState { blocks: Some(16), ..STATE }))),
+            (2, WritePath::File(Some(FileState { modified: (100, 6), ..STATE }))),
+            (2, WritePath::File(Some(FileState { changed: (99, 5), ..STATE }))),
+            (2, WritePath::NamelessFile),
         ];
         for (place, way) in changed {
             let mut after = before.clone();
             after.0[place] = way;
-            assert_eq!(before.until(&after), Since::Written, "{after:?}");
+            assert_eq!(before.change_until(&after), Change::Written, "{after:?}");
         }
-        assert_eq!(before.until(&Look(before.0[..3].to_vec())), Since::Written);
-        let file = |state| Look(vec![Way::File(Some(state))]);
+        assert_eq!(before.change_until(&WriteState(before.0[..3].to_vec())), Change::Written);
+        let file = |state| WriteState(vec![WritePath::File(Some(state))]);
         let fewer = FileState { blocks: Some(4), ..STATE };
-        assert_eq!(file(STATE).until(&file(fewer)), Since::Nothing);
-        assert_eq!(file(fewer).until(&file(STATE)), Since::Written);
-        assert_eq!(file(STATE).until(&file(FileState { changed: (100, 6), ..fewer })), Since::Written);
-        assert_eq!(file(STATE).until(&file(FileState { blocks: None, ..STATE })), Since::Written);
+        assert_eq!(file(STATE).change_until(&file(fewer)), Change::Nothing);
+        assert_eq!(file(fewer).change_until(&file(STATE)), Change::Written);
+        assert_eq!(file(STATE).change_until(&file(FileState { changed: (100, 6), ..fewer })), Change::Written);
+        assert_eq!(file(STATE).change_until(&file(FileState { blocks: None, ..STATE })), Change::Written);
     }
 
     #[test]
     fn unobservable_paths_prove_nothing() {
-        let seen = Look(vec![device(Some(512))]);
-        let of_disk = Way::Disk { name: "sda".to_owned(), written: None };
+        let seen = WriteState(vec![device(Some(512))]);
+        let of_disk = WritePath::Disk { name: "sda".to_owned(), written: None };
         for (way, said) in [
-            (device(None), Since::Uncounted),
-            (of_disk, Since::Unseen("its disk sda".to_owned())),
-            (Way::File(None), Since::Unseen("the file behind it".to_owned())),
+            (device(None), Change::Uncounted),
+            (of_disk, Change::Unseen("its disk sda".to_owned())),
+            (WritePath::File(None), Change::Unseen("the file behind it".to_owned())),
         ] {
-            let unseen = Look(vec![way]);
+            let unseen = WriteState(vec![way]);
             for (before, after) in [(&seen, &unseen), (&unseen, &seen), (&unseen, &unseen)] {
-                assert_eq!(before.until(after), said);
+                assert_eq!(before.change_until(after), said);
             }
         }
     }
@@ -322,25 +329,25 @@ mod tests {
         let own = recorded.add("pci/sda/sda1", "8:1", &[("stat", &stat(10)), ("partition", "1\n")]);
         recorded.add("pci/sda/sda2", "8:2", &[("stat", &stat(20)), ("partition", "2\n")]);
         let write = |device: &str, sectors| recorded.write(&format!("devices/pci/{device}/stat"), &stat(sectors));
-        let look = || Look::with(&own, &|disk| disk.name == "sda");
+        let look = || WriteState::capture_with(&own, &|disk| disk.name == "sda");
         let before = look();
         let partitions = vec!["sda1".to_owned(), "sda2".to_owned()];
         let expected = [
-            Way::Device { name: "sda1".to_owned(), written: Some(10 * 512) },
-            Way::Disk { name: "sda".to_owned(), written: Some((70 * 512, partitions)) },
+            WritePath::Device { name: "sda1".to_owned(), written: Some(10 * 512) },
+            WritePath::Disk { name: "sda".to_owned(), written: Some((70 * 512, partitions)) },
         ];
         assert_eq!(before.0, expected);
         write("sda", 108);
         write("sda/sda2", 28);
-        assert_eq!(before.until(&look()), Since::Nothing, "eight sectors of the neighbour");
+        assert_eq!(before.change_until(&look()), Change::Nothing, "eight sectors of the neighbour");
         write("sda", 109);
-        assert_eq!(before.until(&look()), Since::Written, "a sector of no partition");
+        assert_eq!(before.change_until(&look()), Change::Written, "a sector of no partition");
         write("sda/sda1", 11);
-        assert_eq!(before.until(&look()), Since::Written, "a sector of its own");
-        let unflushed = Look::with(&own, &|_| false);
-        assert_eq!(before.until(&unflushed), Since::Unseen("its disk sda".to_owned()));
+        assert_eq!(before.change_until(&look()), Change::Written, "a sector of its own");
+        let unflushed = WriteState::capture_with(&own, &|_| false);
+        assert_eq!(before.change_until(&unflushed), Change::Unseen("its disk sda".to_owned()));
         recorded.write("devices/pci/sda/queue/iostats", "0\n");
-        assert_eq!(before.until(&look()), Since::Uncounted);
+        assert_eq!(before.change_until(&look()), Change::Uncounted);
     }
 
     #[test]

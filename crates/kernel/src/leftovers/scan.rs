@@ -15,7 +15,7 @@ use rustix::process::geteuid;
 
 use crate::errors::Fault;
 use crate::guard::{processes, shown_by};
-pub use crate::leftovers::tag::Holder;
+pub use crate::leftovers::tag::Owner;
 use crate::leftovers::tag::{self, Machine, judge, read};
 use crate::provision::workspace::{self, PREFIX};
 
@@ -33,7 +33,7 @@ pub enum Kind {
 
 /// A leftover in a directory: a file or folder with a tag of ours.
 #[derive(Clone, Debug)]
-pub struct Left {
+pub struct Leftover {
     /// Its path.
     pub path: PathBuf,
     /// Its kind.
@@ -41,15 +41,15 @@ pub struct Left {
     /// PID of the process that made it.
     pub pid: i32,
     /// Its owner.
-    pub holder: Holder,
+    pub owner: Owner,
     inode: u64,
 }
 
 /// The files and folders of a directory whose names are like ours.
 #[derive(Debug, Default)]
-pub struct Listed {
+pub struct Scan {
     /// Those with a tag of ours. The process that made them may still run.
-    pub left: Vec<Left>,
+    pub leftovers: Vec<Leftover>,
     /// Those without a tag of ours: no readable tag, or the tag of another file.
     pub untagged: Vec<Untagged>,
 }
@@ -134,26 +134,26 @@ fn unlink_image(path: &Path, is_it: impl FnOnce(BorrowedFd) -> bool) -> io::Resu
 }
 
 /// Finds the leftovers in a directory, sorted by path.
-pub fn find(directory: &Path) -> io::Result<Listed> {
-    let mut listed = Listed::default();
+pub fn find(directory: &Path) -> io::Result<Scan> {
+    let mut scan = Scan::default();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let (path, kind) = (directory.join(entry.file_name()), entry.file_type()?);
         let expected = if kind.is_dir() { Kind::Folder } else { Kind::Image };
         if (kind.is_dir() || kind.is_file()) && kind_of(&entry.file_name()) == Some(expected) {
             match look(&path, expected) {
-                Some(left) => listed.left.push(left),
-                None => listed.untagged.extend(Untagged::at(&path)),
+                Some(left) => scan.leftovers.push(left),
+                None => scan.untagged.extend(Untagged::at(&path)),
             }
         }
     }
-    listed.left.sort_by(|a, b| a.path.cmp(&b.path));
-    listed.untagged.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(listed)
+    scan.leftovers.sort_by(|a, b| a.path.cmp(&b.path));
+    scan.untagged.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(scan)
 }
 
 /// Returns the leftover at this path, if it has a tag of ours.
-pub fn at(path: &Path) -> Option<Left> {
+pub fn at(path: &Path) -> Option<Leftover> {
     look(path, kind_of(path.file_name()?)?)
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn has_any_tag(path: &Path) -> bool {
 
 /// Removes a folder with our tag. Fails if its process may still run.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
-    let left = look(path, Kind::Folder).filter(|left| left.holder == Holder::Ended);
+    let left = look(path, Kind::Folder).filter(|left| left.owner == Owner::Ended);
     left.ok_or_else(|| io::Error::other("it has no tag of a diskperf that is no more"))?.remove()
 }
 
@@ -200,7 +200,7 @@ pub fn remove_left(parent: &Path, label: &str) -> Result<Swept, Fault> {
         }
         let path = entry.path();
         let is_removed = match at(&path) {
-            Some(left) if left.holder == Holder::Ended => {
+            Some(left) if left.owner == Owner::Ended => {
                 let fault = |source| Fault::Folder { action: "remove", path: path.clone(), source };
                 left.remove().map(|()| true).map_err(fault)?
             }
@@ -212,7 +212,7 @@ pub fn remove_left(parent: &Path, label: &str) -> Result<Swept, Fault> {
     Ok(swept)
 }
 
-impl Left {
+impl Leftover {
     /// Removes it if it is still the same file and its process has ended. An image that a loop device shows stays.
     pub fn remove(&self) -> io::Result<()> {
         match self.kind {
@@ -229,7 +229,7 @@ impl Left {
     /// Returns true if the open file is still the one that was found, and its process has ended. You may have taken
     /// hours to agree.
     fn may_go(&self, opened: BorrowedFd) -> bool {
-        judge(opened).is_some_and(|(inode, _, holder)| inode == self.inode && holder == Holder::Ended)
+        judge(opened).is_some_and(|(inode, _, owner)| inode == self.inode && owner == Owner::Ended)
     }
 }
 
@@ -243,9 +243,9 @@ pub fn kind_of(name: &OsStr) -> Option<Kind> {
     is_image.then_some(Kind::Image)
 }
 
-fn look(path: &Path, kind: Kind) -> Option<Left> {
-    let (inode, pid, holder) = judge(open(path, kind)?.as_fd())?;
-    Some(Left { path: path.to_owned(), kind, pid, holder, inode })
+fn look(path: &Path, kind: Kind) -> Option<Leftover> {
+    let (inode, pid, owner) = judge(open(path, kind)?.as_fd())?;
+    Some(Leftover { path: path.to_owned(), kind, pid, owner, inode })
 }
 
 /// Opens a file or folder of this kind; never a link or a pipe.
@@ -272,18 +272,18 @@ mod tests {
     use super::*;
     use crate::leftovers::tag::{ATTRIBUTE, text};
     use crate::provision::workspace::Workspace;
-    use crate::sys::process_identity::Incarnation;
+    use crate::sys::process_identity::ProcessIdentity;
 
     /// A process that has ended.
-    fn dead() -> Incarnation {
-        let mut child = Incarnation::this().to_string();
+    fn dead() -> ProcessIdentity {
+        let mut child = ProcessIdentity::this().to_string();
         // The same PID with another start time.
         let started = child.split(' ').nth(1).expect("when it started").to_owned();
         child = child.replacen(&started, &format!("{started}7"), 1);
         child.parse().expect("a process")
     }
 
-    fn retag(path: &Path, inode: u64, machine: &Machine, owner: &Incarnation) {
+    fn retag(path: &Path, inode: u64, machine: &Machine, owner: &ProcessIdentity) {
         let text = text(inode, machine, owner);
         rustix::fs::setxattr(path, ATTRIBUTE, text.as_bytes(), XattrFlags::empty()).expect("a tag");
     }
@@ -319,28 +319,28 @@ mod tests {
         retag(&path("other"), inode(&path("other")), &host, &dead);
         retag(&path("diskperf-ext4.img"), inode(&path("diskperf-ext4.img")), &host, &dead);
         symlink(".diskperf-dead", path(".diskperf-link")).expect("a link");
-        let Listed { left: found, untagged } = find(parent.path()).expect("a list");
+        let Scan { leftovers: found, untagged } = find(parent.path()).expect("a list");
         let untagged: Vec<PathBuf> = untagged.into_iter().map(|untagged| untagged.path).collect();
         assert_eq!(untagged, [".diskperf-copied", ".diskperf-plain", "diskperf-mine.img"].map(path));
-        let mut held: Vec<(String, Kind, Holder)> = found
+        let mut held: Vec<(String, Kind, Owner)> = found
             .iter()
             .map(|left| {
                 let name = left.path.file_name().expect("a name").to_string_lossy().into_owned();
-                (name, left.kind, left.holder.clone())
+                (name, left.kind, left.owner.clone())
             })
             .collect();
         let own = living.path().file_name().expect("a name").to_string_lossy().into_owned();
         let mut expected = vec![
-            (".diskperf-away".to_owned(), Kind::Folder, Holder::Machine("elsewhere".to_owned())),
-            (".diskperf-clone".to_owned(), Kind::Folder, Holder::Machine(host.name.clone())),
-            (".diskperf-dead".to_owned(), Kind::Folder, Holder::Ended),
-            (own, Kind::Folder, Holder::Process(std::process::id() as i32)),
-            ("diskperf-ext4.img".to_owned(), Kind::Image, Holder::Ended),
+            (".diskperf-away".to_owned(), Kind::Folder, Owner::Machine("elsewhere".to_owned())),
+            (".diskperf-clone".to_owned(), Kind::Folder, Owner::Machine(host.name.clone())),
+            (".diskperf-dead".to_owned(), Kind::Folder, Owner::Ended),
+            (own, Kind::Folder, Owner::Process(std::process::id() as i32)),
+            ("diskperf-ext4.img".to_owned(), Kind::Image, Owner::Ended),
         ];
         held.sort_by(|a, b| a.0.cmp(&b.0));
         expected.sort_by(|a, b| a.0.cmp(&b.0));
         assert_eq!(held, expected);
-        found.iter().filter(|left| left.holder == Holder::Ended).for_each(|left| left.remove().expect("it goes"));
+        found.iter().filter(|left| left.owner == Owner::Ended).for_each(|left| left.remove().expect("it goes"));
         assert!(!path(".diskperf-dead").exists() && !path("diskperf-ext4.img").exists());
         for stays in [".diskperf-plain/below", ".diskperf-copied/below", ".diskperf-away/below", "diskperf-mine.img"] {
             assert!(path(stays).exists(), "{stays}");
@@ -376,7 +376,7 @@ mod tests {
             }
         }
         retag(&path(others[0]), inode(&path(ours[0])), &host, &dead);
-        retag(&path(others[1]), inode(&path(others[1])), &host, &Incarnation::this());
+        retag(&path(others[1]), inode(&path(others[1])), &host, &ProcessIdentity::this());
         fs::write(path(".diskperf-run1-file"), "").expect("a file");
         symlink("run1", path(".diskperf-run1-link")).expect("a link");
         let mut swept = remove_left(parent.path(), "run1").expect("they are removed");
@@ -406,16 +406,16 @@ mod tests {
             if kind == Kind::Folder { fs::create_dir(&path) } else { fs::write(&path, "") }.expect("it is made");
             retag(&path, inode(&path), &host, &dead);
             let left = at(&path).expect("it has our tag");
-            assert_eq!(left.holder, Holder::Ended);
+            assert_eq!(left.owner, Owner::Ended);
             // Another process takes it while the user is being asked.
-            retag(&path, inode(&path), &host, &Incarnation::this());
+            retag(&path, inode(&path), &host, &ProcessIdentity::this());
             assert!(left.remove().is_err() && path.exists(), "{name} is held again");
             rustix::fs::removexattr(&path, ATTRIBUTE).expect("no tag");
             assert!(left.remove().is_err() && path.exists(), "{name} has no tag any more");
             retag(&path, inode(&path), &host, &dead);
             std::os::unix::fs::chown(&path, Some(12345), None).expect("given away");
             assert!(left.remove().is_err() && path.exists(), "{name} is another user's now");
-            assert_eq!(at(&path).expect("it has our tag").holder, Holder::User(12345));
+            assert_eq!(at(&path).expect("it has our tag").owner, Owner::User(12345));
             std::os::unix::fs::chown(&path, Some(0), None).expect("given back");
             left.remove().expect("it goes");
             assert!(!path.exists());
@@ -428,12 +428,12 @@ mod tests {
         let path = parent.path().join(".diskperf-x");
         fs::create_dir(&path).expect("a folder");
         let inode = inode(&path);
-        let left = Left { path: path.clone(), kind: Kind::Folder, pid: 1, holder: Holder::Ended, inode };
+        let left = Leftover { path: path.clone(), kind: Kind::Folder, pid: 1, owner: Owner::Ended, inode };
         fs::rename(&path, parent.path().join("moved")).expect("moved away");
         fs::create_dir(&path).and_then(|()| fs::write(path.join("mine"), "mine")).expect("another");
         assert!(left.remove().is_err());
         assert_eq!(fs::read(path.join("mine")).expect("it is there"), b"mine");
-        let image = Left { kind: Kind::Image, ..left };
+        let image = Leftover { kind: Kind::Image, ..left };
         assert!(image.remove().is_err() && path.exists(), "a folder is no image");
     }
 }

@@ -13,7 +13,7 @@ use rustix::process::geteuid;
 use units::Bytes;
 
 use crate::observe::host::Host;
-use crate::sys::process_identity::Incarnation;
+use crate::sys::process_identity::ProcessIdentity;
 use crate::sys::read_limited;
 
 /// The name of the attribute.
@@ -33,7 +33,7 @@ const LONGEST: usize = 512;
 
 /// Owner of a leftover.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Holder {
+pub enum Owner {
     /// A process that has ended.
     Ended,
     /// The process with this PID. It still runs or, in another container, may run.
@@ -47,22 +47,22 @@ pub enum Holder {
 /// Tags a file or folder that this process has made and holds open. Fails if the file system takes no tags.
 pub(crate) fn tag(made: BorrowedFd) -> Result<(), Errno> {
     let inode = rustix::fs::fstat(made)?.st_ino;
-    let text = text(inode, &Machine::this(), &Incarnation::this());
+    let text = text(inode, &Machine::this(), &ProcessIdentity::this());
     rustix::fs::fsetxattr(made, ATTRIBUTE, text.as_bytes(), XattrFlags::empty())
 }
 
 /// Returns the inode number of an open file, the PID of the process that made it, and its owner; `None` if it has no
 /// tag that fits it.
-pub(crate) fn judge(opened: BorrowedFd) -> Option<(u64, i32, Holder)> {
+pub(crate) fn judge(opened: BorrowedFd) -> Option<(u64, i32, Owner)> {
     let stat = rustix::fs::fstat(opened).ok()?;
-    let (machine, owner) = parse(&read(opened)?, stat.st_ino)?;
-    let holder = match machine {
-        _ if !is_of_this_user(opened) => Holder::User(stat.st_uid),
-        machine if machine != Machine::this() => Holder::Machine(machine.name),
-        _ if owner.lives() => Holder::Process(owner.pid),
-        _ => Holder::Ended,
+    let (machine, process) = parse(&read(opened)?, stat.st_ino)?;
+    let owner = match machine {
+        _ if !is_of_this_user(opened) => Owner::User(stat.st_uid),
+        machine if machine != Machine::this() => Owner::Machine(machine.name),
+        _ if process.lives() => Owner::Process(process.pid),
+        _ => Owner::Ended,
     };
-    Some((stat.st_ino, owner.pid, holder))
+    Some((stat.st_ino, process.pid, owner))
 }
 
 /// Returns true if an open file belongs to this process's effective user.
@@ -93,14 +93,14 @@ impl Machine {
     }
 }
 
-pub(crate) fn text(inode: u64, machine: &Machine, owner: &Incarnation) -> String {
-    format!("{FORMAT} {inode} {} {} {owner}", machine.name, machine.id)
+pub(crate) fn text(inode: u64, machine: &Machine, process: &ProcessIdentity) -> String {
+    format!("{FORMAT} {inode} {} {} {process}", machine.name, machine.id)
 }
 
 /// Returns the machine and the process in a tag, if the tag has this inode number.
-pub(crate) fn parse(text: &str, inode: u64) -> Option<(Machine, Incarnation)> {
-    let [format, number, name, id, owner] = text.splitn(5, ' ').collect::<Vec<_>>()[..] else { return None };
+pub(crate) fn parse(text: &str, inode: u64) -> Option<(Machine, ProcessIdentity)> {
+    let [format, number, name, id, process] = text.splitn(5, ' ').collect::<Vec<_>>()[..] else { return None };
     let is_it = format == FORMAT && number.parse() == Ok(inode);
     let machine = Machine { name: name.to_owned(), id: id.to_owned() };
-    Some((machine, owner.parse().ok()?)).filter(|_| is_it)
+    Some((machine, process.parse().ok()?)).filter(|_| is_it)
 }

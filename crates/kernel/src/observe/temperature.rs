@@ -21,7 +21,7 @@ const BELIEVABLE: i64 = 200;
 
 /// The sensor readings of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heat {
+pub struct Temperature {
     /// The highest temperature, in degrees Celsius.
     pub celsius: i64,
     /// The lowest limit of its sensors, in degrees Celsius. `None` if no sensor reports one.
@@ -30,13 +30,14 @@ pub struct Heat {
     pub is_reached: bool,
 }
 
-impl Heat {
+impl Temperature {
     /// Reads the sensors of the device; for a partition, those of its disk. Returns `None` if no sensor is visible.
-    pub fn of(device: &Device) -> Option<Heat> {
+    pub fn of(device: &Device) -> Option<Temperature> {
         let places = ["device", "device/device", "../device", "../device/device"];
         let below = places.iter().flat_map(|place| monitors(&device.sys.join(place)));
-        let readings: Vec<Heat> = below.flat_map(|monitor| (1..=9).filter_map(move |n| sensor(&monitor, n))).collect();
-        readings.into_iter().reduce(|one, other| Heat {
+        let readings: Vec<Temperature> =
+            below.flat_map(|monitor| (1..=9).filter_map(move |n| sensor(&monitor, n))).collect();
+        readings.into_iter().reduce(|one, other| Temperature {
             celsius: one.celsius.max(other.celsius),
             limit: [one.limit, other.limit].into_iter().flatten().min(),
             is_reached: one.is_reached || other.is_reached,
@@ -55,14 +56,14 @@ fn monitors(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Reads one sensor of a monitor. The kernel reports thousandths of a degree.
-fn sensor(monitor: &Path, number: u32) -> Option<Heat> {
+fn sensor(monitor: &Path, number: u32) -> Option<Temperature> {
     let read = |what: &str| {
         read_limited::of_the_kernel(monitor.join(format!("temp{number}_{what}"))).ok()?.trim().parse::<i64>().ok()
     };
     let input = read("input")?;
     let limit = read("max").or_else(|| read("crit")).filter(|limit| (1..=1000 * BELIEVABLE).contains(limit));
     let is_reached = limit.is_some_and(|limit| input >= limit) || read("alarm").is_some_and(|alarm| alarm != 0);
-    Some(Heat { celsius: input / 1000, limit: limit.map(|limit| limit / 1000), is_reached })
+    Some(Temperature { celsius: input / 1000, limit: limit.map(|limit| limit / 1000), is_reached })
 }
 
 #[cfg(test)]
@@ -84,21 +85,21 @@ mod tests {
                 ("device/hwmon1/temp2_max", "65261850\n"),
             ],
         );
-        assert_eq!(Heat::of(&nvme), Some(Heat { celsius: 52, limit: Some(81), is_reached: false }));
+        assert_eq!(Temperature::of(&nvme), Some(Temperature { celsius: 52, limit: Some(81), is_reached: false }));
         let sata = recorded.add(
             "pci/ata1/sda",
             "8:0",
             &[("device/hwmon/hwmon0/temp1_input", "61000\n"), ("device/hwmon/hwmon0/temp1_max", "60000\n")],
         );
-        assert_eq!(Heat::of(&sata), Some(Heat { celsius: 61, limit: Some(60), is_reached: true }));
+        assert_eq!(Temperature::of(&sata), Some(Temperature { celsius: 61, limit: Some(60), is_reached: true }));
         let alarmed = recorded.add(
             "pci/nvme/nvme1/nvme1n1",
             "259:1",
             &[("device/hwmon2/temp1_input", "30000\n"), ("device/hwmon2/temp1_alarm", "1\n")],
         );
-        assert_eq!(Heat::of(&alarmed), Some(Heat { celsius: 30, limit: None, is_reached: true }));
+        assert_eq!(Temperature::of(&alarmed), Some(Temperature { celsius: 30, limit: None, is_reached: true }));
         let plain = recorded.add("virtual/loop0", "7:0", &[("queue/scheduler", "none\n")]);
-        assert_eq!(Heat::of(&plain), None);
+        assert_eq!(Temperature::of(&plain), None);
     }
 
     #[test]
@@ -110,6 +111,6 @@ mod tests {
             &[("device/hwmon/hwmon0/temp1_input", "35000\n"), ("device/hwmon/hwmon0/temp1_crit", "70000\n")],
         );
         let partition = recorded.add("pci/ata1/sda/sda1", "8:1", &[("partition", "1\n")]);
-        assert_eq!(Heat::of(&partition), Some(Heat { celsius: 35, limit: Some(70), is_reached: false }));
+        assert_eq!(Temperature::of(&partition), Some(Temperature { celsius: 35, limit: Some(70), is_reached: false }));
     }
 }

@@ -8,7 +8,7 @@ pub(crate) const ADVICES: u32 = 3;
 
 /// The eviction methods that are allowed beyond advice about our own files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Means {
+pub struct EvictionMethods {
     /// Advice about files that you named.
     pub given: bool,
     /// Dropping the caches of the whole machine, which slows down all programs.
@@ -17,7 +17,7 @@ pub struct Means {
 
 /// The allowed steps, and the steps that were taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ladder {
+pub(crate) struct EvictionState {
     pub(crate) advised: u32,
     pub(crate) may_remount: bool,
     pub(crate) remounted: bool,
@@ -45,19 +45,19 @@ pub(crate) enum Step {
 ///
 /// Steps 2 and 3 are also taken if no pages are left, because dentries and inodes are in memory too. They come last
 /// because probing a file brings its dentry back.
-pub(crate) fn next_step(ladder: &Ladder, left: Option<Residency>) -> Step {
+pub(crate) fn next_step(state: &EvictionState, left: Option<Residency>) -> Step {
     let is_gone = left.is_some_and(|left| left.pages == 0);
     // 1; only once if residency is not visible.
     let advices = if left.is_none() { 1 } else { ADVICES };
-    if !is_gone && ladder.advised < advices {
+    if !is_gone && state.advised < advices {
         return Step::Advise;
     }
     // 2
-    if ladder.may_remount && !ladder.remounted {
+    if state.may_remount && !state.remounted {
         return Step::Remount;
     }
     // 3
-    if ladder.may_drop && !ladder.dropped {
+    if state.may_drop && !state.dropped {
         return Step::DropCaches;
     }
     Step::Settle
@@ -71,15 +71,15 @@ mod tests {
     const LEFT: Option<Residency> = Some(Residency { pages: 3, of: 64 });
 
     /// The steps that are taken if `left` is seen after every one.
-    fn climb(mut ladder: Ladder, left: Option<Residency>) -> Vec<Step> {
+    fn climb(mut state: EvictionState, left: Option<Residency>) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut seen = None;
         loop {
-            let step = next_step(&ladder, seen);
+            let step = next_step(&state, seen);
             match step {
-                Step::Advise => ladder.advised += 1,
-                Step::Remount => ladder.remounted = true,
-                Step::DropCaches => ladder.dropped = true,
+                Step::Advise => state.advised += 1,
+                Step::Remount => state.remounted = true,
+                Step::DropCaches => state.dropped = true,
                 Step::Settle => return steps,
             }
             seen = left;
@@ -89,24 +89,24 @@ mod tests {
 
     #[test]
     fn one_fadvise_is_enough_if_it_works() {
-        assert_eq!(climb(Ladder::default(), GONE), [Step::Advise]);
+        assert_eq!(climb(EvictionState::default(), GONE), [Step::Advise]);
     }
 
     #[test]
     fn remaining_pages_are_advised_three_times() {
-        assert_eq!(climb(Ladder::default(), LEFT), [Step::Advise; 3]);
+        assert_eq!(climb(EvictionState::default(), LEFT), [Step::Advise; 3]);
     }
 
     #[test]
     fn one_fadvise_must_suffice_if_pages_are_invisible() {
-        assert_eq!(climb(Ladder::default(), None), [Step::Advise]);
+        assert_eq!(climb(EvictionState::default(), None), [Step::Advise]);
     }
 
     #[test]
     fn stronger_methods_come_last_and_only_if_allowed() {
-        let allowed = Ladder { may_remount: true, may_drop: true, ..Ladder::default() };
+        let allowed = EvictionState { may_remount: true, may_drop: true, ..EvictionState::default() };
         assert_eq!(climb(allowed, GONE), [Step::Advise, Step::Remount, Step::DropCaches]);
-        let drop = Ladder { may_drop: true, ..Ladder::default() };
+        let drop = EvictionState { may_drop: true, ..EvictionState::default() };
         assert_eq!(climb(drop, LEFT), [Step::Advise, Step::Advise, Step::Advise, Step::DropCaches]);
     }
 }

@@ -27,10 +27,10 @@ use workload::{Cache, CacheState, Residency, Unproven};
 
 use crate::errors::Fault;
 use crate::world::program::Program;
-pub use evict::Means;
-use evict::{Ladder, Step, next_step};
+pub use evict::EvictionMethods;
+use evict::{EvictionState, Step, next_step};
+pub use probe::{CacheProbe, Probe};
 use probe::{FilePages, read_through, remove_from_memory};
-pub(crate) use probe::{Probe, Sight};
 pub(crate) use quiesce::{Patience, quiesce};
 
 /// Writing a number to this file drops the caches of the machine (Documentation/admin-guide/sysctl/vm.rst).
@@ -46,16 +46,16 @@ const BEFORE_AGAIN: Duration = Duration::from_millis(10);
 pub(crate) fn reach(
     programs: &mut [Program],
     wanted: Cache,
-    means: Means,
+    methods: EvictionMethods,
     stop: &dyn Fn() -> bool,
 ) -> Result<CacheState, Fault> {
     if wanted == Cache::AsIs {
         return Ok(CacheState::Unknown(Unproven::NotAsked));
     }
-    let (plots, left_alone) = plots(programs, wanted, means)?;
+    let (probed, left_alone) = probed(programs, wanted, methods)?;
     let sum = match wanted {
-        Cache::Warm => sweep(&plots, Deed::Warm, stop),
-        _ => evict(programs, &plots, means, stop)?,
+        Cache::Warm => sweep(&probed, FileAction::Warm, stop),
+        _ => evict(programs, &probed, methods, stop)?,
     };
     Ok(if left_alone { CacheState::Unknown(Unproven::NotOurs) } else { sum.proof(wanted) })
 }
@@ -83,74 +83,85 @@ pub(crate) fn unwritten(programs: &mut [Program]) -> Result<Option<Residency>, F
 }
 
 /// Returns an error if the eviction methods cannot be used here.
-pub(crate) fn check(means: Means) -> Result<(), Fault> {
-    if means.drop_caches {
+pub(crate) fn check(methods: EvictionMethods) -> Result<(), Fault> {
+    if methods.drop_caches {
         OpenOptions::new().write(true).open(DROP_CACHES).map_err(Fault::DropCaches)?;
     }
     Ok(())
 }
 
 /// Files that are probed in the same way.
-struct Plot {
+struct ProbedFiles {
     files: Vec<PathBuf>,
-    sight: Sight,
+    probe: CacheProbe,
 }
 
 /// Returns the files to evict or load, and whether some were left out because they are not ours.
-fn plots(programs: &mut [Program], wanted: Cache, means: Means) -> Result<(Vec<Plot>, bool), Fault> {
-    let mut plots = Vec::new();
+fn probed(
+    programs: &mut [Program],
+    wanted: Cache,
+    methods: EvictionMethods,
+) -> Result<(Vec<ProbedFiles>, bool), Fault> {
+    let mut probed = Vec::new();
     let mut left_alone = false;
     for program in programs {
         if let Some(workspace) = &program.workspace {
-            let sight = match program.sight {
-                Some(sight) => sight,
-                None => *program.sight.insert(workspace.scratch().map_or(Sight::Blind, Sight::tested_on_scratch)),
+            let probe = match program.probe {
+                Some(probe) => probe,
+                None => {
+                    *program.probe.insert(workspace.scratch().map_or(CacheProbe::Blind, CacheProbe::tested_on_scratch))
+                }
             };
-            plots.push(Plot { files: workspace.files()?, sight });
+            probed.push(ProbedFiles { files: workspace.files()?, probe });
         }
         for path in &program.given {
-            if wanted == Cache::Cold && !means.given {
+            if wanted == Cache::Cold && !methods.given {
                 left_alone = true;
             } else {
-                let sight = open(path).map_or(Sight::Blind, |file| Sight::tested_on_given(&file));
-                plots.push(Plot { files: vec![path.clone()], sight });
+                let probe = open(path).map_or(CacheProbe::Blind, |file| CacheProbe::tested_on_given(&file));
+                probed.push(ProbedFiles { files: vec![path.clone()], probe });
             }
         }
     }
-    Ok((plots, left_alone))
+    Ok((probed, left_alone))
 }
 
 /// Evicts the files from memory, step by step.
-fn evict(programs: &mut [Program], plots: &[Plot], means: Means, stop: &dyn Fn() -> bool) -> Result<Sum, Fault> {
+fn evict(
+    programs: &mut [Program],
+    probed: &[ProbedFiles],
+    methods: EvictionMethods,
+    stop: &dyn Fn() -> bool,
+) -> Result<Sum, Fault> {
     let may_remount = programs.iter().any(|program| program.remount.is_some());
-    let mut ladder = Ladder { may_remount, may_drop: means.drop_caches, ..Ladder::default() };
+    let mut state = EvictionState { may_remount, may_drop: methods.drop_caches, ..EvictionState::default() };
     // Nothing has been probed before the first sweep.
     let mut sum = Sum { is_blind: true, ..Sum::default() };
     let mut seen = None;
     while !stop() {
         let look_again = seen != Some(0);
-        match next_step(&ladder, seen.map(|pages| Residency { pages, ..sum.residency })) {
+        match next_step(&state, seen.map(|pages| Residency { pages, ..sum.residency })) {
             Step::Advise => {
-                if ladder.advised > 0 {
+                if state.advised > 0 {
                     thread::sleep(BEFORE_AGAIN);
                 }
-                ladder.advised += 1;
-                write_out(programs, means.given);
-                sum = sweep(plots, Deed::Advise, stop);
+                state.advised += 1;
+                write_out(programs, methods.given);
+                sum = sweep(probed, FileAction::Advise, stop);
             }
             Step::Remount => {
-                ladder.remounted = true;
+                state.remounted = true;
                 programs.iter_mut().try_for_each(Program::remount)?;
                 if look_again {
-                    sum = sweep(plots, Deed::Look, stop);
+                    sum = sweep(probed, FileAction::Look, stop);
                 }
             }
             Step::DropCaches => {
-                ladder.dropped = true;
+                state.dropped = true;
                 rustix::fs::sync();
                 fs::write(DROP_CACHES, DROP_ALL).map_err(Fault::DropCaches)?;
                 if look_again {
-                    sum = sweep(plots, Deed::Look, stop);
+                    sum = sweep(probed, FileAction::Look, stop);
                 }
             }
             Step::Settle => break,
@@ -175,7 +186,7 @@ fn write_out(programs: &[Program], given: bool) {
 
 /// The action on each file before it is probed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Deed {
+enum FileAction {
     Look,
     Advise,
     Warm,
@@ -211,43 +222,43 @@ impl Sum {
         CacheState::Unknown(unproven)
     }
 
-    fn add(&mut self, sight: Sight, seen: io::Result<FilePages>) {
-        match (sight, seen) {
-            (Sight::Blind, _) => self.is_blind = true,
+    fn add(&mut self, probe: CacheProbe, seen: io::Result<FilePages>) {
+        match (probe, seen) {
+            (CacheProbe::Blind, _) => self.is_blind = true,
             (_, Err(_)) => self.is_denied = true,
-            (sight, Ok(pages)) => {
-                self.is_memory |= sight == Sight::MemoryOnly;
+            (probe, Ok(pages)) => {
+                self.is_memory |= probe == CacheProbe::MemoryOnly;
                 self.residency.add(Residency { pages: pages.resident, of: pages.of });
             }
         }
     }
 }
 
-/// Does `deed` to every file once, and probes it. If stopped, the result is blind.
-fn sweep(plots: &[Plot], deed: Deed, stop: &dyn Fn() -> bool) -> Sum {
+/// Does `action` to every file once, and probes it. If stopped, the result is blind.
+fn sweep(probed: &[ProbedFiles], action: FileAction, stop: &dyn Fn() -> bool) -> Sum {
     let mut sum = Sum::default();
-    for plot in plots {
-        for path in &plot.files {
+    for group in probed {
+        for path in &group.files {
             if stop() {
                 return Sum { is_blind: true, ..sum };
             }
-            sum.add(plot.sight, visit(path, plot.sight, deed, stop));
+            sum.add(group.probe, visit(path, group.probe, action, stop));
         }
     }
     sum
 }
 
-fn visit(path: &Path, sight: Sight, deed: Deed, stop: &dyn Fn() -> bool) -> io::Result<FilePages> {
+fn visit(path: &Path, probe: CacheProbe, action: FileAction, stop: &dyn Fn() -> bool) -> io::Result<FilePages> {
     let file = open(path)?;
-    match deed {
-        Deed::Look => {}
-        Deed::Advise => remove_from_memory(&file)?,
-        Deed::Warm => read_through(&file, u64::MAX, stop)?,
+    match action {
+        FileAction::Look => {}
+        FileAction::Advise => remove_from_memory(&file)?,
+        FileAction::Warm => read_through(&file, u64::MAX, stop)?,
     }
-    match sight {
-        Sight::Through(probe) => probe.look(&file),
-        Sight::MemoryOnly => Probe::all_of(&file),
-        Sight::Blind => Ok(FilePages::default()),
+    match probe {
+        CacheProbe::Through(probe) => probe.look(&file),
+        CacheProbe::MemoryOnly => Probe::all_of(&file),
+        CacheProbe::Blind => Ok(FilePages::default()),
     }
 }
 
@@ -262,12 +273,12 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
 
-    const THROUGH: Sight = Sight::Through(Probe::Cachestat);
+    const THROUGH: CacheProbe = CacheProbe::Through(Probe::Cachestat);
 
-    fn sum(seen: &[(Sight, u64, u64)]) -> Sum {
+    fn sum(seen: &[(CacheProbe, u64, u64)]) -> Sum {
         let mut sum = Sum::default();
-        for &(sight, resident, of) in seen {
-            sum.add(sight, Ok(FilePages { of, resident, unwritten: Some(0) }));
+        for &(probe, resident, of) in seen {
+            sum.add(probe, Ok(FilePages { of, resident, unwritten: Some(0) }));
         }
         sum
     }
@@ -281,9 +292,9 @@ mod tests {
             (sum(&[(THROUGH, 0, 4), (THROUGH, 1, 4)]), Cache::Cold, partly),
             (sum(&[(THROUGH, 4, 4), (THROUGH, 4, 4)]), Cache::Warm, CacheState::Warm),
             (sum(&[(THROUGH, 0, 4), (THROUGH, 1, 4)]), Cache::Warm, partly),
-            (sum(&[(THROUGH, 0, 4), (Sight::Blind, 0, 0)]), Cache::Cold, unknown(Unproven::Blind)),
-            (sum(&[(Sight::MemoryOnly, 4, 4)]), Cache::Cold, unknown(Unproven::NeverEvicts)),
-            (sum(&[(Sight::MemoryOnly, 4, 4)]), Cache::Warm, CacheState::Warm),
+            (sum(&[(THROUGH, 0, 4), (CacheProbe::Blind, 0, 0)]), Cache::Cold, unknown(Unproven::Blind)),
+            (sum(&[(CacheProbe::MemoryOnly, 4, 4)]), Cache::Cold, unknown(Unproven::NeverEvicts)),
+            (sum(&[(CacheProbe::MemoryOnly, 4, 4)]), Cache::Warm, CacheState::Warm),
             (sum(&[(THROUGH, 0, 0)]), Cache::Cold, unknown(Unproven::NoFiles)),
             (sum(&[]), Cache::Warm, unknown(Unproven::NoFiles)),
         ] {

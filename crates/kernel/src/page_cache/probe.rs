@@ -36,7 +36,7 @@ const TEST_BYTES: u64 = 256 * 1024;
 
 /// A system call that shows the resident pages of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Probe {
+pub enum Probe {
     /// cachestat(2); also reports unwritten pages.
     Cachestat,
     /// mincore(2) on a mapping of the file.
@@ -45,7 +45,7 @@ pub(crate) enum Probe {
 
 /// The reliable way to probe files at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sight {
+pub enum CacheProbe {
     /// This probe passed the test here.
     Through(Probe),
     /// No probe is needed: files here are always fully resident.
@@ -117,40 +117,40 @@ impl Probe {
     }
 }
 
-impl Sight {
+impl CacheProbe {
     /// Tests the probes on an empty file that no other program uses.
-    pub(crate) fn tested_on_scratch(mut file: File) -> Sight {
+    pub(crate) fn tested_on_scratch(mut file: File) -> CacheProbe {
         // Not zeros: some file systems store those as holes, whose pages need never be in memory.
         match file.write_all(&[0x5a; TEST_BYTES as usize]) {
-            Ok(()) => Sight::tested_on(&file),
-            Err(_) => Sight::Blind,
+            Ok(()) => CacheProbe::tested_on(&file),
+            Err(_) => CacheProbe::Blind,
         }
     }
 
     /// Tests the probes on a file that other programs may hold in memory. cachestat has never been seen to count too
     /// many pages. So if it saw the file warm, pages that remain after eviction are held by another program.
-    pub(crate) fn tested_on_given(file: &File) -> Sight {
+    pub(crate) fn tested_on_given(file: &File) -> CacheProbe {
         let is_warm = |probe: Probe| probe.look_at_first(TEST_BYTES, file).is_ok_and(|seen| seen.resident == seen.of);
-        match Sight::tested_on(file) {
-            Sight::Blind if read_through(file, TEST_BYTES, &|| false).is_ok() && is_warm(Probe::Cachestat) => {
-                Sight::Through(Probe::Cachestat)
+        match CacheProbe::tested_on(file) {
+            CacheProbe::Blind if read_through(file, TEST_BYTES, &|| false).is_ok() && is_warm(Probe::Cachestat) => {
+                CacheProbe::Through(Probe::Cachestat)
             }
             sight => sight,
         }
     }
 
     /// Tests the probes on a file: reads its beginning, and evicts all of it.
-    pub(crate) fn tested_on(file: &File) -> Sight {
-        let Ok(system) = rustix::fs::fstatfs(file) else { return Sight::Blind };
+    pub(crate) fn tested_on(file: &File) -> CacheProbe {
+        let Ok(system) = rustix::fs::fstatfs(file) else { return CacheProbe::Blind };
         let system = system.f_type as u64;
         if MEMORY_ONLY.contains(&system) {
-            return Sight::MemoryOnly;
+            return CacheProbe::MemoryOnly;
         }
         let probes: &[Probe] =
             if MINCORE_ONLY.contains(&system) { &[Probe::Mincore] } else { &[Probe::Cachestat, Probe::Mincore] };
         let mut probes = probes.iter().copied();
         // A probe that fails because the call or the rights are missing is not used.
-        probes.find(|probe| probe.is_true_of(file).unwrap_or(false)).map_or(Sight::Blind, Sight::Through)
+        probes.find(|probe| probe.is_true_of(file).unwrap_or(false)).map_or(CacheProbe::Blind, CacheProbe::Through)
     }
 }
 

@@ -14,7 +14,7 @@ use units::Bytes;
 
 use super::image_fault::ImageFault;
 use super::image_file::UnnamedFile;
-use super::mounted_fs::{Standing, VolumeSpec};
+use super::mounted_fs::{MountedFs, VolumeSpec};
 use super::mounts::PrivateMounts;
 use crate::guard::Cleared;
 use crate::observe::block_device::Device;
@@ -68,7 +68,7 @@ impl ImageSpec {
 #[derive(Debug)]
 pub struct Image {
     // Dropped in this order: unmount, detach, remove.
-    standing: Standing,
+    mounted_fs: MountedFs,
     cleared: Cleared,
     file: UnnamedFile,
     spec: ImageSpec,
@@ -86,50 +86,50 @@ impl Image {
         progress: impl FnMut(u64) -> ControlFlow<()>,
     ) -> Result<Image, ImageFault> {
         spec.check()?;
-        let mut standing = Standing::new(&spec.volume(), mounts)?;
+        let mut mounted_fs = MountedFs::new(&spec.volume(), mounts)?;
         let directory = &spec.directory;
         let fault = |action| move |source| ImageFault::File { action, directory: directory.clone(), source };
         let host = Place::under(directory).map_err(fault("look at the storage under a file"))?;
         let file = UnnamedFile::make(directory, spec.file_bytes().0)?;
         // 1
         let mut cleared = Cleared::on_own_file(&file)?;
-        standing.make(&mut cleared, None, None)?;
-        standing.mount(&mut cleared)?;
-        standing.unmount()?;
+        mounted_fs.make(&mut cleared, None, None)?;
+        mounted_fs.mount(&mut cleared)?;
+        mounted_fs.unmount()?;
         drop(cleared);
         // 2
         file.fill(progress)?;
         // 3
         let cleared = Cleared::on_own_file(&file)?;
-        let mut image = Image { standing, cleared, file, spec: spec.clone(), host };
+        let mut image = Image { mounted_fs, cleared, file, spec: spec.clone(), host };
         image.fresh()?;
         Ok(image)
     }
 
     /// Unmounts the file system, makes a new one, and mounts it. No file in it may be open.
     pub fn fresh(&mut self) -> Result<(), ImageFault> {
-        self.standing.unmount()?;
-        self.standing.make(&mut self.cleared, None, None)?;
+        self.mounted_fs.unmount()?;
+        self.mounted_fs.make(&mut self.cleared, None, None)?;
         self.file.close_holes()?;
-        self.standing.mount(&mut self.cleared)
+        self.mounted_fs.mount(&mut self.cleared)
     }
 
     /// Unmounts the file system and mounts it again, so that not even its metadata stay in memory. No file in it may
     /// be open.
     pub fn remount(&mut self) -> Result<(), ImageFault> {
-        self.standing.unmount()?;
-        self.standing.mount(&mut self.cleared)
+        self.mounted_fs.unmount()?;
+        self.mounted_fs.mount(&mut self.cleared)
     }
 
     /// Unmounts the file system and gives its file a name: `NAME.img` in its directory. Returns the path.
     pub fn keep(mut self, name: &str) -> Result<PathBuf, ImageFault> {
-        self.standing.unmount()?;
+        self.mounted_fs.unmount()?;
         self.file.give_name(name)
     }
 
     /// The mount point.
     pub fn path(&self) -> &Path {
-        self.standing.path()
+        self.mounted_fs.path()
     }
 
     /// The loop device below it.
@@ -150,7 +150,7 @@ impl Image {
 
     /// The block size that the mounted file system reports.
     pub fn block(&self) -> Result<Bytes, ImageFault> {
-        self.standing.block()
+        self.mounted_fs.block()
     }
 
     /// The size of its file.

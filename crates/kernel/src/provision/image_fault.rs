@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use units::{Bytes, Exit};
 
-use crate::errors::{as_root, hint_of, lacks_rights, said};
+use crate::errors::{as_root, hint_of, lacks_rights, message};
 use crate::guard::GuardFault;
 use crate::provision::loop_device::LoopFault;
 use crate::sys::name::Shown;
@@ -20,7 +20,7 @@ pub enum ImageFault {
         is_root: bool,
     },
     /// The process has the right only in name, as in many containers.
-    #[error("cannot {action}, even with CAP_SYS_ADMIN: {}", said(source))]
+    #[error("cannot {action}, even with CAP_SYS_ADMIN: {}", message(source))]
     Confined {
         /// The failed action.
         action: &'static str,
@@ -91,7 +91,7 @@ pub enum ImageFault {
     #[error("the file system of {} does not support unnamed files (O_TMPFILE)", .0.shown())]
     NoUnnamed(PathBuf),
     /// The file of the image could not be created, written or named.
-    #[error("cannot {action} in {}: {}", directory.shown(), said(source))]
+    #[error("cannot {action} in {}: {}", directory.shown(), message(source))]
     File {
         /// The failed action.
         action: &'static str,
@@ -101,7 +101,7 @@ pub enum ImageFault {
         source: io::Error,
     },
     /// Loop devices do not work.
-    #[error("cannot {action}: {}", said(source))]
+    #[error("cannot {action}: {}", message(source))]
     Loop {
         /// The failed action.
         action: &'static str,
@@ -112,7 +112,7 @@ pub enum ImageFault {
     #[error("{} is no longer the device of our image; nothing was written to it", .0.shown())]
     NotOurs(PathBuf),
     /// mkfs could not be started.
-    #[error("cannot run {}: {}", tool.shown(), said(source))]
+    #[error("cannot run {}: {}", tool.shown(), message(source))]
     NotRun {
         /// The path of mkfs.
         tool: PathBuf,
@@ -128,7 +128,7 @@ pub enum ImageFault {
         words: String,
     },
     /// The kernel refused to mount, remount or unmount it.
-    #[error("cannot {action} {file_system}: {}", .words.clone().unwrap_or_else(|| said(source).to_string()))]
+    #[error("cannot {action} {file_system}: {}", .words.clone().unwrap_or_else(|| message(source).to_string()))]
     Mount {
         /// The failed action.
         action: &'static str,

@@ -17,7 +17,7 @@ use units::Bytes;
 use super::image_fault::ImageFault;
 use crate::leftovers::tag;
 use crate::observe::mount::free_bytes;
-use crate::sys::payload::Ring;
+use crate::sys::payload::PayloadRing;
 
 /// Bytes of one write.
 const PIECE: u32 = 1 << 20;
@@ -70,7 +70,7 @@ impl UnnamedFile {
     /// fewer bytes. The data are then durable and out of the page cache. `progress` gets the number of bytes written
     /// and can stop it.
     pub(crate) fn fill(&self, mut progress: impl FnMut(u64) -> ControlFlow<()>) -> Result<(), ImageFault> {
-        let mut ring = Ring::new(0, PIECE, self.bytes)
+        let mut ring = PayloadRing::new(0, PIECE, self.bytes)
             .map_err(|_| fault("write the image", &self.directory, ErrorKind::OutOfMemory.into()))?;
         let mut written = 0;
         while written < self.bytes {
@@ -87,7 +87,7 @@ impl UnnamedFile {
         self.file.sync_all().map_err(|source| fault("write the image", &self.directory, source))
     }
 
-    fn write(&self, ring: &mut Ring, from: u64, to: u64) -> io::Result<()> {
+    fn write(&self, ring: &mut PayloadRing, from: u64, to: u64) -> io::Result<()> {
         let mut at = from;
         while at < to {
             let length = u64::from(PIECE).min(to - at) as u32;

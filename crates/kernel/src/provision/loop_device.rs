@@ -176,7 +176,7 @@ impl LoopDevice {
     /// True if its path leads to this device, and the device to the file.
     pub(crate) fn is_on(&self, file: &Backing) -> io::Result<bool> {
         let is_ours = self.device.metadata()?.rdev() == self.node().metadata()?.rdev();
-        Ok(is_ours && Backing::said(&status(self.device.as_raw_fd())?) == *file)
+        Ok(is_ours && Backing::from_info(&status(self.device.as_raw_fd())?) == *file)
     }
 }
 
@@ -205,9 +205,9 @@ pub(crate) struct Window {
 }
 
 impl Shown {
-    fn said(info: &Info) -> Shown {
+    fn from_info(info: &Info) -> Shown {
         let window = Window { offset: info.offset, limit: Some(info.size_limit).filter(|limit| *limit > 0) };
-        Shown { backing: Backing::said(info), window, is_encrypted: info.encrypt_type != 0 }
+        Shown { backing: Backing::from_info(info), window, is_encrypted: info.encrypt_type != 0 }
     }
 }
 
@@ -221,7 +221,7 @@ pub(crate) enum Backing {
 }
 
 impl Backing {
-    fn said(info: &Info) -> Backing {
+    fn from_info(info: &Info) -> Backing {
         // For a backing block device, `raw_device` is its number. For a file it is zero or the number of the file's
         // own device.
         if info.raw_device == 0 || info.raw_device == info.device {
@@ -236,7 +236,7 @@ impl Backing {
 pub(crate) fn backing(device: &Device) -> Option<Backing> {
     let info = File::open(device.node()).and_then(|node| status(node.as_raw_fd()));
     match info {
-        Ok(info) => Some(Backing::said(&info)),
+        Ok(info) => Some(Backing::from_info(&info)),
         Err(_) => {
             let path = read_limited::of_the_kernel(device.sys.join("loop/backing_file")).ok()?;
             backing_at(Path::new(&original(path.trim_end_matches('\n'))))
@@ -254,7 +254,7 @@ pub(crate) fn attached_to(device: &Device) -> Option<Shown> {
             is_it.then(|| status(node.as_raw_fd())).transpose()
         });
         match said {
-            Ok(info) => return info.map(|info| Shown::said(&info)),
+            Ok(info) => return info.map(|info| Shown::from_info(&info)),
             // The device is being attached or detached.
             Err(error) if error.raw_os_error() == Some(libc::ENXIO) && device.is_file() => thread::sleep(PAUSE),
             Err(_) => return None,

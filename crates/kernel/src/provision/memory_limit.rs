@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use procfs::ProcError;
 use procfs::process::Process;
 
-use crate::errors::said;
+use crate::errors::message;
 use crate::sys::name::Shown;
 use crate::sys::read_limited;
 
@@ -27,7 +27,7 @@ pub enum LimitError {
     #[error("no control group of this system limits memory")]
     NoController,
     /// The kernel or the owner of the groups refused.
-    #[error("{path}: {}", said(source), path = .path.shown())]
+    #[error("{path}: {}", message(source), path = .path.shown())]
     Refused {
         /// The file or folder.
         path: PathBuf,
@@ -43,18 +43,18 @@ pub enum LimitError {
 #[derive(Debug)]
 pub struct MemoryLimit {
     group: PathBuf,
-    back: PathBuf,
+    parent: PathBuf,
 }
 
 impl MemoryLimit {
     /// Limits this process, with all its threads, to `bytes` bytes.
     pub fn new(bytes: u64) -> Result<MemoryLimit, LimitError> {
-        let (back, limit_file) = own_group()?;
-        remove_left(&back);
-        let group = back.join(format!("diskperf-{}", std::process::id()));
+        let (parent, limit_file) = own_group()?;
+        remove_left(&parent);
+        let group = parent.join(format!("diskperf-{}", std::process::id()));
         fs::create_dir(&group).map_err(|source| refused(&group, source))?;
         // From here on, dropping `limit` cleans up.
-        let limit = MemoryLimit { group, back };
+        let limit = MemoryLimit { group, parent };
         write(&limit.group.join(limit_file), &bytes.to_string())?;
         enter(&limit.group)?;
         Ok(limit)
@@ -64,7 +64,7 @@ impl MemoryLimit {
 impl Drop for MemoryLimit {
     fn drop(&mut self) {
         // A failure cannot be handled here, and an empty group does no harm.
-        let _ = enter(&self.back);
+        let _ = enter(&self.parent);
         let _ = fs::remove_dir(&self.group);
     }
 }

@@ -14,7 +14,7 @@ use crate::guard::{Cleared, Uuid};
 /// A mount point of ours, with the file system that is made on the device and mounted there. Dropping it unmounts the
 /// file system.
 #[derive(Debug)]
-pub(crate) struct Standing {
+pub(crate) struct MountedFs {
     mounted: Option<Mounted>,
     mkfs: Mkfs,
     mounts: PrivateMounts,
@@ -65,15 +65,15 @@ impl VolumeSpec {
     }
 }
 
-impl Standing {
+impl MountedFs {
     /// Creates the mount point; makes no file system yet.
-    pub(crate) fn new(spec: &VolumeSpec, mounts: &PrivateMounts) -> Result<Standing, ImageFault> {
+    pub(crate) fn new(spec: &VolumeSpec, mounts: &PrivateMounts) -> Result<MountedFs, ImageFault> {
         let mkfs = spec.plan()?;
         if !mounts::knows(&spec.file_system) {
             return Err(ImageFault::Unsupported(spec.file_system.clone()));
         }
         let folder = mounts.folder().map_err(|source| ImageFault::Confined { action: "make a folder", source })?;
-        Ok(Standing { mounted: None, mkfs, mounts: mounts.clone(), folder, spec: spec.clone() })
+        Ok(MountedFs { mounted: None, mkfs, mounts: mounts.clone(), folder, spec: spec.clone() })
     }
 
     pub(crate) fn path(&self) -> &Path {

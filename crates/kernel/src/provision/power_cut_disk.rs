@@ -29,7 +29,7 @@ use units::{Bytes, Prng};
 use super::image::{GRAIN, Image, ImageSpec};
 use super::image_fault::ImageFault;
 use super::image_file::FileWithin;
-use super::mounted_fs::Standing;
+use super::mounted_fs::MountedFs;
 use super::mounts::PrivateMounts;
 use crate::guard::Cleared;
 use crate::observe::block_device::Device;
@@ -58,7 +58,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The unflushed data of the write cache that survive the power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lasting {
+pub enum Surviving {
     /// Nothing except the pages that the kernel has already written.
     Nothing,
     /// A random choice of small groups of pages.
@@ -69,7 +69,7 @@ pub enum Lasting {
 #[derive(Debug)]
 pub struct VolatileImage {
     // Dropped in this order: unmount, detach, remove.
-    standing: Standing,
+    mounted_fs: MountedFs,
     attached: Option<(Cleared, FileWithin)>,
     middle: Image,
     spec: ImageSpec,
@@ -113,24 +113,24 @@ impl VolatileImage {
         mut progress: impl FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<VolatileImage, ImageFault> {
         VolatileImage::check(spec)?;
-        let standing = Standing::new(&spec.volume(), mounts)?;
+        let mounted_fs = MountedFs::new(&spec.volume(), mounts)?;
         let below = VolatileImage::middle(spec);
         let (first, second) = (below.file_bytes().0, spec.file_bytes().0);
         let middle = Image::make(&below, mounts, |bytes| progress(bytes, first + second))?;
         let file = FileWithin::make(middle.path(), second, |bytes| progress(first + bytes, first + second))?;
         let attached = Some((Cleared::on_file_within(&file)?, file));
-        let mut image = VolatileImage { standing, attached, middle, spec: spec.clone() };
+        let mut image = VolatileImage { mounted_fs, attached, middle, spec: spec.clone() };
         image.fresh()?;
         Ok(image)
     }
 
     /// Makes a new file system and mounts it. The power must be on.
     pub fn fresh(&mut self) -> Result<(), ImageFault> {
-        self.standing.unmount()?;
+        self.mounted_fs.unmount()?;
         let Some((cleared, file)) = &mut self.attached else { return Err(no_power()) };
-        self.standing.make(cleared, None, None)?;
+        self.mounted_fs.make(cleared, None, None)?;
         file.close_holes()?;
-        self.standing.mount(cleared)
+        self.mounted_fs.mount(cleared)
     }
 
     /// Writes all data so far to the platter, even if no program would flush the device.
@@ -142,7 +142,7 @@ impl VolatileImage {
 
     /// The mount point of the file system under test.
     pub fn path(&self) -> &Path {
-        self.standing.path()
+        self.mounted_fs.path()
     }
 
     /// Its device. `None` if the power is off.
@@ -157,10 +157,10 @@ impl VolatileImage {
 
     /// Cuts the power. Waits a moment for data in the write cache. Returns the number of cached bytes just before the
     /// cut, or `None` if this kernel does not report it. From here on, programs that use the file system get errors.
-    pub fn cut(&self, lasting: Lasting, random: &mut Prng) -> Result<Option<u64>, ImageFault> {
+    pub fn cut(&self, surviving: Surviving, random: &mut Prng) -> Result<Option<u64>, ImageFault> {
         let Some((_, file)) = &self.attached else { return Err(no_power()) };
         // 2
-        if lasting == Lasting::Half {
+        if surviving == Surviving::Half {
             self.write_some(file.file(), random).map_err(|source| failed("write to the device", source))?;
         }
         let opened = |path: &Path| File::open(path).map_err(|source| failed("cut the power of the device", source));
@@ -180,12 +180,12 @@ impl VolatileImage {
     /// Switches the power on again, and mounts the file system. No program may use it any more. If it cannot be
     /// mounted, it can be made again.
     pub fn power_on(&mut self) -> Result<(), ImageFault> {
-        self.standing.unmount()?;
+        self.mounted_fs.unmount()?;
         self.attached = None;
         self.middle.remount().map_err(of_the_disk)?;
         let file = FileWithin::open(self.middle.path())?;
         let (cleared, _) = self.attached.insert((Cleared::on_file_within(&file)?, file));
-        self.standing.mount(cleared)
+        self.mounted_fs.mount(cleared)
     }
 
     fn write_some(&self, file: &File, random: &mut Prng) -> io::Result<()> {

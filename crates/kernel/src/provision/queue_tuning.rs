@@ -153,7 +153,7 @@ impl Drop for Tuned {
 
 /// The changes that an ended process left behind, and the outcome of restoring them.
 #[derive(Debug)]
-pub struct Left {
+pub struct Restored {
     /// The disk.
     pub disk: String,
     /// The id of the process.
@@ -163,7 +163,7 @@ pub struct Left {
 }
 
 /// Returns the disks whose queues ended processes have left changed, with the ids of those processes.
-pub fn left() -> Result<Vec<(String, i32)>, TuningFault> {
+pub fn leftovers() -> Result<Vec<(String, i32)>, TuningFault> {
     let Some(notes) = Notes::usual().ok().filter(Notes::exist) else { return Ok(Vec::new()) };
     let left = notes.lock()?.all().into_iter();
     let left = left.filter(|note| note.living_owner().is_none() && note.owner.is_of_this_boot());
@@ -171,18 +171,18 @@ pub fn left() -> Result<Vec<(String, i32)>, TuningFault> {
 }
 
 /// Restores the changes that ended processes left on the wanted disks, as far as this user can see them.
-pub fn restore_left(is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Left>, TuningFault> {
+pub fn restore_left(is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Restored>, TuningFault> {
     let is_wanted = |note: &Note| is_wanted(&note.queue.disk);
     Notes::usual().map_or_else(|_| Ok(Vec::new()), |notes| restore_left_in(&notes, is_wanted))
 }
 
 /// Restores the changes that ended processes made for this stored run.
-pub fn restore_left_of(run: &str) -> Result<Vec<Left>, TuningFault> {
+pub fn restore_left_of(run: &str) -> Result<Vec<Restored>, TuningFault> {
     let is_wanted = |note: &Note| note.run.as_deref() == Some(run);
     Notes::usual().map_or_else(|_| Ok(Vec::new()), |notes| restore_left_in(&notes, is_wanted))
 }
 
-fn restore_left_in(notes: &Notes, is_wanted: impl Fn(&Note) -> bool) -> Result<Vec<Left>, TuningFault> {
+fn restore_left_in(notes: &Notes, is_wanted: impl Fn(&Note) -> bool) -> Result<Vec<Restored>, TuningFault> {
     if !notes.exist() {
         return Ok(Vec::new());
     }
@@ -190,7 +190,7 @@ fn restore_left_in(notes: &Notes, is_wanted: impl Fn(&Note) -> bool) -> Result<V
     let left = lock.all().into_iter().filter(|note| note.living_owner().is_none() && is_wanted(note));
     let restored = left.map(|note| {
         let outcome = note.restore().and_then(|()| lock.remove(&note));
-        Left { disk: note.queue.disk.clone(), pid: note.owner.pid, outcome }
+        Restored { disk: note.queue.disk.clone(), pid: note.owner.pid, outcome }
     });
     Ok(restored.collect())
 }

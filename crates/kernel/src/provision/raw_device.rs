@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::errors::{Fault, said};
-use crate::guard::{Cleared, DISCARDED_AT_A_TIME, GuardFault, Inspected, Leave};
+use crate::errors::{Fault, message};
+use crate::guard::{Cleared, DISCARDED_AT_A_TIME, GuardFault, Inspected, Permission};
 use crate::observe::block_device::Device;
 use crate::sys::payload::{Pages, fill, identity_of_conditioning, stamp_all};
 
@@ -26,7 +26,7 @@ pub enum NotDiscarded {
     #[error("stopped by the user")]
     Stopped,
     /// The device claims to support discard, but the call failed.
-    #[error("discarding {} failed: {}", .0, said(.1))]
+    #[error("discarding {} failed: {}", .0, message(.1))]
     Failed(String, std::io::Error),
 }
 
@@ -40,8 +40,8 @@ pub struct RawDevice {
 impl RawDevice {
     /// Claims the inspected device and erases all signatures on it. Otherwise later data could be mistaken for the
     /// old contents.
-    pub fn over(inspected: &Inspected, leave: &Leave) -> Result<RawDevice, GuardFault> {
-        let mut cleared = Cleared::over(inspected, leave)?;
+    pub fn claim(inspected: &Inspected, permission: &Permission) -> Result<RawDevice, GuardFault> {
+        let mut cleared = Cleared::acquire(inspected, permission)?;
         cleared.erase()?;
         Ok(RawDevice { cleared, bytes: inspected.bytes() })
     }
@@ -79,13 +79,13 @@ impl RawDevice {
     }
 
     /// Preconditions the device: writes `bytes` bytes sequentially with direct I/O, starting over at the end of the
-    /// device. The data are incompressible, or zeros if `zeros` is set. `told` gets the number of bytes written so
+    /// device. The data are incompressible, or zeros if `zeros` is set. `progress` gets the number of bytes written so
     /// far and can stop it. Returns the number of bytes written, which are durable.
-    pub fn condition(
+    pub fn precondition(
         &self,
         bytes: u64,
         (seed, zeros): (u64, bool),
-        mut told: impl FnMut(u64) -> ControlFlow<()>,
+        mut progress: impl FnMut(u64) -> ControlFlow<()>,
     ) -> Result<u64, Fault> {
         let failed = |errno: Errno| Fault::Conditioning { device: self.device().node(), source: errno.into() };
         let device = self.open(OFlags::RDWR | OFlags::DIRECT).map_err(failed)?;
@@ -107,7 +107,7 @@ impl RawDevice {
                 return Err(failed(Errno::NOSPC));
             }
             written += call;
-            if told(written).is_break() {
+            if progress(written).is_break() {
                 break;
             }
         }

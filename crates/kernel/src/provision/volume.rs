@@ -9,11 +9,11 @@ use units::Bytes;
 
 use super::image_fault::ImageFault;
 use super::image_file::UnnamedFile;
-use super::mounted_fs::{Standing, VolumeSpec};
+use super::mounted_fs::{MountedFs, VolumeSpec};
 use super::mounts::PrivateMounts;
-use crate::guard::{Cleared, GuardFault, Inspected, Leave, Signature, Uuid, Watch, are_same};
+use crate::guard::{Cleared, GuardFault, Inspected, Permission, Signature, Uuid, Watch, are_same};
 use crate::observe::block_device::Device;
-pub use note::{LeftVolume, ReplacedVolume, left_volumes, left_volumes_of, replaced_volumes_of};
+pub use note::{LeftoverVolume, ReplacedVolume, left_volumes, left_volumes_of, replaced_volumes_of};
 use note::{Note, State};
 
 /// A file system on a device, freshly made by mkfs.
@@ -25,7 +25,7 @@ use note::{Note, State};
 #[derive(Debug)]
 pub struct Volume {
     // Dropped in this order: unmount, then release the device.
-    standing: Standing,
+    mounted_fs: MountedFs,
     cleared: Cleared,
     bytes: Bytes,
     /// The note for later processes, in case this one cannot erase the file system.
@@ -33,14 +33,14 @@ pub struct Volume {
     /// True if the device was blank and must be blank again at the end.
     was_blank: bool,
     /// The identification of the file system. `None` before mkfs has started.
-    told_by: Option<Told>,
+    identified_by: Option<Evidence>,
     /// True if the contents of the device are ours.
     is_made: bool,
 }
 
 /// The evidence that distinguishes our file system from others.
 #[derive(Debug)]
-enum Told {
+enum Evidence {
     /// The UUID that we chose for it.
     Number(Uuid),
     /// The signatures on the device directly after mkfs.
@@ -58,31 +58,31 @@ impl Volume {
     /// Makes a file system on an inspected device, for the stored run `run` if there is one.
     ///   1. If the device may hold data, everything is first done on a file in memory. An option that mkfs or the
     ///      kernel does not accept then costs nothing.
-    ///   2. The guard gives permission only if nothing has changed. With [`Leave::None`], the device is read and must
-    ///      be blank: `told` gets the progress and can stop it.
+    ///   2. The guard gives permission only if nothing has changed. With [`Permission::None`], the device is read and
+    ///      must be blank: `progress` gets the progress and can stop it.
     ///   3. All old signatures are erased, such as the copy of a partition table at the end. Otherwise they would
     ///      show up again once our file system is gone.
     pub fn make(
         spec: &VolumeSpec,
         inspected: &Inspected,
-        leave: &Leave,
+        permission: &Permission,
         (mounts, run): (&PrivateMounts, Option<&str>),
-        told: Watch,
+        progress: Watch,
     ) -> Result<Volume, ImageFault> {
         let bytes = Bytes(inspected.bytes());
         spec.check_size(bytes)?;
-        let mut standing = Standing::new(spec, mounts)?;
-        let was_blank = *leave == Leave::None;
+        let mut mounted_fs = MountedFs::new(spec, mounts)?;
+        let was_blank = *permission == Permission::None;
         // 1.
         if !was_blank || !inspected.reasons().is_empty() {
-            inspected.check(leave)?;
-            rehearse(&mut standing, bytes.0)?;
+            inspected.check(permission)?;
+            rehearse(&mut mounted_fs, bytes.0)?;
         }
         // 2.
-        let mut cleared = Cleared::over_watched(inspected, leave, told)?;
+        let mut cleared = Cleared::acquire_watched(inspected, permission, progress)?;
         // 3.
         cleared.erase()?;
-        Volume::on(standing, (&spec.file_system, run), Vacated { cleared, bytes, was_blank })
+        Volume::on(mounted_fs, (&spec.file_system, run), Vacated { cleared, bytes, was_blank })
     }
 
     /// Makes a file system on a device that another volume of this process has just left and that was held since
@@ -93,27 +93,27 @@ impl Volume {
         (mounts, run): (&PrivateMounts, Option<&str>),
     ) -> Result<Volume, ImageFault> {
         spec.check_size(vacated.bytes)?;
-        let standing = Standing::new(spec, mounts)?;
-        Volume::on(standing, (&spec.file_system, run), vacated)
+        let mounted_fs = MountedFs::new(spec, mounts)?;
+        Volume::on(mounted_fs, (&spec.file_system, run), vacated)
     }
 
     fn on(
-        standing: Standing,
+        mounted_fs: MountedFs,
         (file_system, run): (&str, Option<&str>),
         vacated: Vacated,
     ) -> Result<Volume, ImageFault> {
         let Vacated { cleared, bytes, was_blank } = vacated;
         let note = Note::about(&cleared, file_system, run);
-        let mut volume = Volume { standing, cleared, bytes, note, was_blank, told_by: None, is_made: false };
+        let mut volume = Volume { mounted_fs, cleared, bytes, note, was_blank, identified_by: None, is_made: false };
         volume.fresh()?;
         Ok(volume)
     }
 
     /// Unmounts the file system, makes a new one, and mounts it. No file in it may be open.
     pub fn fresh(&mut self) -> Result<(), ImageFault> {
-        self.standing.unmount()?;
+        self.mounted_fs.unmount()?;
         self.take()?;
-        let uuid = if self.standing.takes_uuid() {
+        let uuid = if self.mounted_fs.takes_uuid() {
             let random = |source| ImageFault::Confined { action: "get a random number", source };
             Some(Uuid::random().map_err(random)?)
         } else {
@@ -122,12 +122,12 @@ impl Volume {
         // Noted before mkfs, and together with the old UUIDs: the old file system stays until mkfs overwrites it.
         self.note.write(&[self.numbers(), uuid.as_slice().to_vec()].concat(), State::Making);
         // From here on the contents of the device are ours, even if mkfs fails half-way.
-        self.told_by = Some(Told::Making { chosen: uuid, before: self.numbers() });
+        self.identified_by = Some(Evidence::Making { chosen: uuid, before: self.numbers() });
         self.is_made = true;
-        self.standing.make(&mut self.cleared, uuid, self.note.hold())?;
-        self.told_by = Some(match uuid {
-            Some(uuid) => Told::Number(uuid),
-            None => Told::Signatures(self.cleared.signatures()?),
+        self.mounted_fs.make(&mut self.cleared, uuid, self.note.hold())?;
+        self.identified_by = Some(match uuid {
+            Some(uuid) => Evidence::Number(uuid),
+            None => Evidence::Signatures(self.cleared.signatures()?),
         });
         self.is_ours()?;
         self.note.write(&self.numbers(), State::Made);
@@ -137,7 +137,7 @@ impl Volume {
     /// Unmounts the file system and mounts it again, so that not even its metadata stay in memory. No file in it may
     /// be open.
     pub fn remount(&mut self) -> Result<(), ImageFault> {
-        self.standing.unmount()?;
+        self.mounted_fs.unmount()?;
         self.take()?;
         self.mount()
     }
@@ -159,12 +159,12 @@ impl Volume {
     pub fn keep(mut self) -> Result<(), ImageFault> {
         self.is_made = false;
         self.note.write(&self.numbers(), State::Kept);
-        self.standing.unmount()
+        self.mounted_fs.unmount()
     }
 
     /// The mount point.
     pub fn path(&self) -> &Path {
-        self.standing.path()
+        self.mounted_fs.path()
     }
 
     /// The device below it.
@@ -174,7 +174,7 @@ impl Volume {
 
     /// The block size that the mounted file system reports.
     pub fn block(&self) -> Result<Bytes, ImageFault> {
-        self.standing.block()
+        self.mounted_fs.block()
     }
 
     /// The size of the device.
@@ -184,23 +184,23 @@ impl Volume {
 
     /// The UUIDs of the file system on the device: the one that we chose, or those that mkfs chose.
     fn numbers(&self) -> Vec<Uuid> {
-        match &self.told_by {
-            Some(Told::Number(uuid)) => vec![*uuid],
-            Some(Told::Making { chosen, before }) => [before.clone(), chosen.as_slice().to_vec()].concat(),
-            Some(Told::Signatures(found)) => found.iter().filter_map(|one| one.uuid.map(Uuid)).collect(),
+        match &self.identified_by {
+            Some(Evidence::Number(uuid)) => vec![*uuid],
+            Some(Evidence::Making { chosen, before }) => [before.clone(), chosen.as_slice().to_vec()].concat(),
+            Some(Evidence::Signatures(found)) => found.iter().filter_map(|one| one.uuid.map(Uuid)).collect(),
             None => Vec::new(),
         }
     }
 
     fn mount(&mut self) -> Result<(), ImageFault> {
-        self.standing.mount(&mut self.cleared)?;
-        let mounted = if self.cleared.lies_under(self.standing.path()) {
+        self.mounted_fs.mount(&mut self.cleared)?;
+        let mounted = if self.cleared.contains(self.mounted_fs.path()) {
             self.is_ours()
         } else {
             Err(GuardFault::Changed(self.cleared.node(), "the mounted file system is on another device").into())
         };
         if mounted.is_err() {
-            self.standing.unmount()?;
+            self.mounted_fs.unmount()?;
         }
         mounted
     }
@@ -214,12 +214,12 @@ impl Volume {
     /// Returns an error if the device is a different one, or holds anything but our file system.
     fn is_ours(&self) -> Result<(), ImageFault> {
         self.cleared.verify()?;
-        let Some(told_by) = &self.told_by else { return Ok(()) };
+        let Some(identified_by) = &self.identified_by else { return Ok(()) };
         let found = self.cleared.signatures()?;
-        let is_ours = match told_by {
-            Told::Number(uuid) => found.iter().any(|one| one.uuid == Some(uuid.0)),
-            Told::Signatures(made) => are_same(made, &found),
-            Told::Making { chosen, before } => is_in_the_making(&found, *chosen, before, self.note.file_system()),
+        let is_ours = match identified_by {
+            Evidence::Number(uuid) => found.iter().any(|one| one.uuid == Some(uuid.0)),
+            Evidence::Signatures(made) => are_same(made, &found),
+            Evidence::Making { chosen, before } => is_in_the_making(&found, *chosen, before, self.note.file_system()),
         };
         if is_ours {
             return Ok(());
@@ -240,7 +240,7 @@ impl Volume {
         if !std::mem::take(&mut self.is_made) {
             return Ok(());
         }
-        self.standing.unmount()?;
+        self.mounted_fs.unmount()?;
         self.cleared.claim()?;
         self.is_ours()?;
         self.cleared.erase()?;
@@ -290,15 +290,15 @@ impl Vacated {
 const REHEARSED: u64 = 64 << 30;
 
 /// Makes and mounts the file system on a file in memory, to find errors. Skipped if no loop device is available.
-fn rehearse(standing: &mut Standing, bytes: u64) -> Result<(), ImageFault> {
+fn rehearse(mounted_fs: &mut MountedFs, bytes: u64) -> Result<(), ImageFault> {
     let file = UnnamedFile::in_memory(bytes.min(REHEARSED))?;
     let mut cleared = match Cleared::on_own_file(&file) {
         Err(ImageFault::Loop { .. }) => return Ok(()),
         cleared => cleared?,
     };
-    standing.make(&mut cleared, None, None)?;
-    standing.mount(&mut cleared)?;
-    standing.unmount()
+    mounted_fs.make(&mut cleared, None, None)?;
+    mounted_fs.mount(&mut cleared)?;
+    mounted_fs.unmount()
 }
 
 /// Undoes what it can, and ignores errors; [`Volume::finish`] reports them.

@@ -60,7 +60,7 @@ impl Pages {
 }
 
 /// The ring that written data come from.
-pub(crate) struct Ring {
+pub(crate) struct PayloadRing {
     pages: Pages,
     /// Payloads start below this offset: a power of two, or zero. Behind it is room for the largest call, so that no
     /// payload wraps around.
@@ -68,14 +68,14 @@ pub(crate) struct Ring {
     at: u32,
 }
 
-impl Ring {
+impl PayloadRing {
     /// Fills a ring with incompressible bytes. They repeat after `bytes`, a power of two; if it is zero, all calls
     /// write the same bytes. No call has more than `largest_call` bytes.
-    pub(crate) fn new(bytes: u32, largest_call: u32, seed: u64) -> Result<Ring, Fault> {
+    pub(crate) fn new(bytes: u32, largest_call: u32, seed: u64) -> Result<PayloadRing, Fault> {
         assert!(bytes == 0 || bytes.is_power_of_two(), "a ring of {bytes} bytes");
         let mut pages = Pages::zeroed(bytes as usize + largest_call as usize)?;
         fill(pages.bytes_mut(), seed);
-        Ok(Ring { pages, starts: bytes, at: 0 })
+        Ok(PayloadRing { pages, starts: bytes, at: 0 })
     }
 
     /// Replaces the random bytes by zeros. Stamps are still added.
@@ -86,10 +86,10 @@ impl Ring {
     /// Returns the payloads of calls of `length` bytes. They start on a page if they have a page or more, and on a
     /// sector if they have a sector or more. Panics if `length` exceeds the largest call.
     #[inline]
-    pub(crate) fn draw(&mut self, length: u32) -> Draw<'_> {
+    pub(crate) fn draw(&mut self, length: u32) -> Payloads<'_> {
         let grain = grain(length);
         let starts = self.starts.saturating_sub(1) & !grain;
-        Draw { memory: self.pages.bytes_mut(), at: &mut self.at, length, grain, starts }
+        Payloads { memory: self.pages.bytes_mut(), at: &mut self.at, length, grain, starts }
     }
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn fill(bytes: &mut [u8], seed: u64) {
 }
 
 /// The payloads of calls of one length. Values that all of them share are computed once.
-pub(crate) struct Draw<'a> {
+pub(crate) struct Payloads<'a> {
     memory: &'a mut [u8],
     at: &'a mut u32,
     length: u32,
@@ -133,13 +133,13 @@ pub(crate) struct Draw<'a> {
     starts: u32,
 }
 
-impl<'a> Draw<'a> {
+impl<'a> Payloads<'a> {
     /// Draws from memory in which payloads start below `starts`, a power of two or zero. The last payload ended at
     /// `at`.
     #[inline]
-    pub(crate) fn from(memory: &'a mut [u8], starts: u32, at: &'a mut u32, length: u32) -> Draw<'a> {
+    pub(crate) fn from(memory: &'a mut [u8], starts: u32, at: &'a mut u32, length: u32) -> Payloads<'a> {
         let grain = grain(length);
-        Draw { memory, at, length, grain, starts: starts.saturating_sub(1) & !grain }
+        Payloads { memory, at, length, grain, starts: starts.saturating_sub(1) & !grain }
     }
 
     /// Returns the next payload, stamped for `offset` of the file `identity`.
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn every_block_boundary_has_its_stamp() {
-        let mut ring = Ring::new(64 * 1024, 64 * 1024, 1).expect("memory");
+        let mut ring = PayloadRing::new(64 * 1024, 64 * 1024, 1).expect("memory");
         let mut data = ring.draw(8192);
         let data = data.next(7, 1000);
         assert_eq!(&data[3096..3112], &stamp(7, 4096));
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn large_calls_are_page_aligned_and_the_ring_wraps() {
-        let mut ring = Ring::new(64 * 1024, 64 * 1024, 1).expect("memory");
+        let mut ring = PayloadRing::new(64 * 1024, 64 * 1024, 1).expect("memory");
         ring.draw(1).next(0, 0);
         for _ in 0..20 {
             assert_eq!(ring.draw(8192).next(0, 0).as_ptr() as usize % 4096, 0);
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_ring_contains_no_repetition() {
-        let ring = Ring::new(1 << 20, 8192, 1).expect("memory");
+        let ring = PayloadRing::new(1 << 20, 8192, 1).expect("memory");
         let mut blocks: Vec<&[u8]> = ring.pages.bytes().chunks(16).collect();
         let all = blocks.len();
         blocks.sort_unstable();

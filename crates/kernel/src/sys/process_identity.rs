@@ -16,7 +16,7 @@ use crate::sys::read_limited;
 /// A process, distinct from later processes with the same PID. `Display` writes it as one line of four words, which
 /// `FromStr` reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Incarnation {
+pub struct ProcessIdentity {
     /// Its PID.
     pub pid: i32,
     /// Its start time, in ticks since boot: PIDs are reused.
@@ -27,12 +27,12 @@ pub struct Incarnation {
     namespace: String,
 }
 
-impl Incarnation {
+impl ProcessIdentity {
     /// Returns the identity of this process.
-    pub fn this() -> Incarnation {
+    pub fn this() -> ProcessIdentity {
         let pid = rustix::process::getpid().as_raw_nonzero().get();
         let started = if let State::RunsSince(started) = state(pid) { started } else { UNKNOWN };
-        Incarnation { pid, started, boot: boot(), namespace: namespace() }
+        ProcessIdentity { pid, started, boot: boot(), namespace: namespace() }
     }
 
     /// Returns true if the process still runs or may still run. A process of another PID namespace cannot be seen, so
@@ -66,7 +66,7 @@ impl Incarnation {
     }
 }
 
-impl fmt::Display for Incarnation {
+impl fmt::Display for ProcessIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {} {}", self.pid, self.started, self.boot, self.namespace)
     }
@@ -76,13 +76,13 @@ impl fmt::Display for Incarnation {
 #[derive(Debug)]
 pub struct NoProcess;
 
-impl FromStr for Incarnation {
+impl FromStr for ProcessIdentity {
     type Err = NoProcess;
 
-    fn from_str(text: &str) -> Result<Incarnation, NoProcess> {
+    fn from_str(text: &str) -> Result<ProcessIdentity, NoProcess> {
         let [pid, started, boot, namespace] = text.split(' ').collect::<Vec<_>>()[..] else { return Err(NoProcess) };
         let (pid, started) = (pid.parse().map_err(|_| NoProcess)?, started.parse().map_err(|_| NoProcess)?);
-        Ok(Incarnation { pid, started, boot: boot.to_owned(), namespace: namespace.to_owned() })
+        Ok(ProcessIdentity { pid, started, boot: boot.to_owned(), namespace: namespace.to_owned() })
     }
 }
 
@@ -131,22 +131,22 @@ mod tests {
 
     #[test]
     fn a_process_is_identified_by_its_start_time() {
-        let this: Incarnation = Incarnation::this().to_string().parse().expect("a process");
+        let this: ProcessIdentity = ProcessIdentity::this().to_string().parse().expect("a process");
         assert!(this.lives());
-        assert!(!Incarnation { started: this.started + 1, ..this.clone() }.lives(), "the number was used again");
-        assert!(!Incarnation { boot: "another".to_owned(), ..this.clone() }.lives());
-        let elsewhere = Incarnation { namespace: "pid:[1]".to_owned(), started: this.started + 1, ..this };
+        assert!(!ProcessIdentity { started: this.started + 1, ..this.clone() }.lives(), "the number was used again");
+        assert!(!ProcessIdentity { boot: "another".to_owned(), ..this.clone() }.lives());
+        let elsewhere = ProcessIdentity { namespace: "pid:[1]".to_owned(), started: this.started + 1, ..this };
         assert!(elsewhere.lives() && !elsewhere.can_be_seen(), "who cannot be seen is not taken for dead");
-        assert!("1 2".parse::<Incarnation>().is_err() && "a b c".parse::<Incarnation>().is_err());
+        assert!("1 2".parse::<ProcessIdentity>().is_err() && "a b c".parse::<ProcessIdentity>().is_err());
     }
 
     #[test]
     fn unknown_processes_are_not_considered_dead() {
-        let this = Incarnation::this();
+        let this = ProcessIdentity::this();
         assert_eq!(state(this.pid), State::RunsSince(this.started));
         assert!(this.is_it(State::Unknown) && !this.is_it(State::Ended));
         assert!(!this.is_it(State::RunsSince(this.started + 1)));
-        let unseen = Incarnation { started: UNKNOWN, ..this.clone() };
+        let unseen = ProcessIdentity { started: UNKNOWN, ..this.clone() };
         assert!(unseen.is_it(State::RunsSince(this.started)) && !unseen.is_it(State::Ended));
         // The kernel assigns no PID above 4194304.
         assert_eq!([i32::MAX, 0, -1].map(state), [State::Ended; 3]);

@@ -188,8 +188,8 @@ pub(crate) struct Commands {
     others: (Vec<Identity>, Vec<Pid>),
     /// A command that has ended or was only started, and must be waited for.
     ran: Option<Ran>,
-    said: Tail,
-    left: Left,
+    stderr: Tail,
+    leftovers: Leftovers,
     /// Processes that we lack permission to kill.
     unending: Vec<Identity>,
     several: bool,
@@ -206,7 +206,7 @@ struct Ran {
 
 /// Leftover processes of commands, found since the last query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Left {
+pub struct Leftovers {
     /// Number of processes that were ended, by command.
     pub ended: BTreeMap<u8, u32>,
     /// The command with processes that could not be ended, and their number.
@@ -222,14 +222,14 @@ impl Commands {
         let others = children().into_iter().map(|child| (child.identity, child.session)).unzip();
         // If this is not allowed, orphans cannot be found.
         let _ = set_child_subreaper(Some(getpid()));
-        let (ran, left, unending, several) = (None, Left::default(), Vec::new(), false);
-        Commands { list, stop, others, ran, said: Tail::default(), left, unending, several }
+        let (ran, leftovers, unending, several) = (None, Leftovers::default(), Vec::new(), false);
+        Commands { list, stop, others, ran, stderr: Tail::default(), leftovers, unending, several }
     }
 
     /// Runs one command to its end in this folder.
     pub(crate) fn run(&mut self, number: u8, folder: &Path) -> Result<u32, Reason> {
         let command = self.list.get(usize::from(number)).ok_or(Reason::NotFound)?;
-        self.said = Tail::default();
+        self.stderr = Tail::default();
         let mut child = command
             .in_folder(folder)
             .spawn()
@@ -239,7 +239,7 @@ impl Commands {
         let handle = pidfd_open(pid, PidfdFlags::empty()).ok();
         let mut started = Started { pid, handle, errors: child.stderr.take() };
         let began = Instant::now();
-        while !started.wait_a_little(&mut self.said) {
+        while !started.wait_a_little(&mut self.stderr) {
             let reason = match command.within {
                 _ if self.stop.load(Ordering::Relaxed) => Reason::Interrupted,
                 Some(within) if began.elapsed() > within => Reason::Overdue,
@@ -247,7 +247,7 @@ impl Commands {
             };
             ran.by_itself = false;
             // If diskperf was told to stop, the command has not failed, even if it cannot be killed.
-            let has_ended = started.end(&mut self.said);
+            let has_ended = started.end(&mut self.stderr);
             return Err(if has_ended || reason == Reason::Interrupted { reason } else { Reason::Unkillable });
         }
         // Leaves the status uncollected, so that its process id is not reused.
@@ -258,7 +258,7 @@ impl Commands {
             (Some(status), _) => Err(Reason::Exited(status)),
             (None, signal) => Err(Reason::Killed(signal.unwrap_or_default())),
         }
-        .inspect_err(|_| started.listen_to_the_end(&mut self.said))
+        .inspect_err(|_| started.listen_to_the_end(&mut self.stderr))
     }
 
     /// Ends the leftover processes of the last command and waits for all of them. Returns their total CPU time, or
@@ -286,11 +286,12 @@ impl Commands {
                 if let Waited::NotEnded = waited {
                     if kill_process(pid, Signal::KILL) == Err(Errno::PERM) {
                         self.unending.push(child.identity);
-                        self.left.unending = Some((ran.command, self.left.unending.map_or(0, |(_, count)| count) + 1));
+                        self.leftovers.unending =
+                            Some((ran.command, self.leftovers.unending.map_or(0, |(_, count)| count) + 1));
                         continue;
                     }
                     if ran.by_itself {
-                        *self.left.ended.entry(ran.command).or_default() += 1;
+                        *self.leftovers.ended.entry(ran.command).or_default() += 1;
                     }
                     waited = wait(pid, 0);
                 }
@@ -320,13 +321,13 @@ impl Commands {
     }
 
     /// The end of the last command's standard error, in one line. `None` if it is empty.
-    pub(crate) fn said(&self) -> Option<String> {
-        self.said.in_a_line()
+    pub(crate) fn stderr_tail(&self) -> Option<String> {
+        self.stderr.in_a_line()
     }
 
     /// The leftover processes found since the last query.
-    pub(crate) fn left(&mut self) -> Left {
-        std::mem::take(&mut self.left)
+    pub(crate) fn take_leftovers(&mut self) -> Leftovers {
+        std::mem::take(&mut self.leftovers)
     }
 
     /// True if the last command was seen to consist of several processes.
@@ -346,11 +347,11 @@ struct Started {
 impl Started {
     /// Waits until the command has ended, or for a short time. Keeps its standard error meanwhile. Returns whether it
     /// has ended.
-    fn wait_a_little(&mut self, said: &mut Tail) -> bool {
+    fn wait_a_little(&mut self, stderr: &mut Tail) -> bool {
         let nap = if self.handle.is_some() { NAP_MS } else { BLIND_NAP_MS };
         let [ended, speaks] = self.look(nap);
         if speaks {
-            self.listen(said);
+            self.listen(stderr);
         }
         ended || self.handle.is_none() && self.has_ended()
     }
@@ -375,38 +376,38 @@ impl Started {
     }
 
     /// Keeps the available bytes of its standard error. Closes it once no process can write to it any more.
-    fn listen(&mut self, said: &mut Tail) {
+    fn listen(&mut self, stderr: &mut Tail) {
         let mut piece = [0; 4096];
         match self.errors.as_ref().map(|errors| rustix::io::read(errors, &mut piece)) {
             Some(Ok(0)) => self.errors = None,
-            Some(Ok(bytes)) => said.add(&piece[..bytes]),
+            Some(Ok(bytes)) => stderr.add(&piece[..bytes]),
             Some(Err(_)) | None => {}
         }
     }
 
     /// Keeps the remaining bytes of its standard error.
-    fn listen_to_the_end(&mut self, said: &mut Tail) {
+    fn listen_to_the_end(&mut self, stderr: &mut Tail) {
         for _ in 0..LAST_READS {
             if !self.look(0)[1] {
                 break;
             }
-            self.listen(said);
+            self.listen(stderr);
         }
     }
 
     /// Ends it with its whole process group. Returns false if that is not permitted.
-    fn end(&mut self, said: &mut Tail) -> bool {
+    fn end(&mut self, stderr: &mut Tail) -> bool {
         let _ = kill_process_group(self.pid, Signal::TERM);
         let asked = Instant::now();
         while asked.elapsed() < GRACE {
-            if self.wait_a_little(said) {
+            if self.wait_a_little(stderr) {
                 return true;
             }
         }
         let _ = kill_process_group(self.pid, Signal::KILL);
         // A signal to a group succeeds if one of its processes may be ended. The command may have become another
         // user's, and ours again.
-        while !self.wait_a_little(said) {
+        while !self.wait_a_little(stderr) {
             if kill_process(self.pid, Signal::KILL) == Err(Errno::PERM) {
                 return self.has_ended();
             }

@@ -10,29 +10,29 @@ use crate::errors::Fault;
 use crate::observe::counters::ready_time;
 use crate::sys::clocks::{cpu_between, now, thread_cpu, worker_cpu};
 use crate::world::command::Commands;
-use crate::world::mmap_engine::Mapped;
+use crate::world::mmap_engine::MmapEngine;
 use crate::world::process::Process;
-use crate::world::sync_engine::{Calls, Nowhere, run_one};
-use crate::world::uring::{Lack, Uring};
+use crate::world::sync_engine::{NullEngine, SyscallEngine, run_one};
+use crate::world::uring::{Degradation, Uring};
 
 /// The time of a program's run, and the limitations of its ring.
-type Ran = Result<(Span<Host>, Vec<Lack>), Fault>;
+type Ran = Result<(Span<Host>, Vec<Degradation>), Fault>;
 
 /// The engine, set up before a stream's clock starts, on the thread that runs it.
 pub(super) enum Ready {
-    Calls,
+    Sync,
     Mapped,
     Ring(Box<Uring>),
-    Nowhere,
+    Null,
 }
 
 impl Ready {
     pub(super) fn new<S: Steps>(stream: &S, process: &Process) -> Result<Ready, Fault> {
         Ok(match stream.issue() {
-            Issue::InTurn => Ready::Calls,
+            Issue::InTurn => Ready::Sync,
             Issue::Mapped => Ready::Mapped,
             Issue::Overlapping(overlap) => Ready::Ring(Box::new(Uring::new(overlap, process)?)),
-            Issue::Nowhere => Ready::Nowhere,
+            Issue::Nowhere => Ready::Null,
         })
     }
 
@@ -53,7 +53,7 @@ impl Ready {
         let ran = self.run(process, stream, recorder, started, waited);
         match process.commands().and_then(Commands::end) {
             None => ran,
-            Some(cpu) => ran.map(|(span, lacks)| (with_commands(span, cpu), lacks)),
+            Some(cpu) => ran.map(|(span, degradations)| (with_commands(span, cpu), degradations)),
         }
     }
 
@@ -71,14 +71,14 @@ impl Ready {
     {
         let _wakes = (stream.is_paced() || stream.pauses()).then(Punctual::new);
         match self {
-            Ready::Calls => {
-                Ok((waited.until(run_one(&mut Calls(process), stream, recorder, (started, stop))), Vec::new()))
+            Ready::Sync => {
+                Ok((waited.until(run_one(&mut SyscallEngine(process), stream, recorder, (started, stop))), Vec::new()))
             }
             Ready::Mapped => {
-                let mut mapped = Mapped::new(process);
+                let mut mapped = MmapEngine::new(process);
                 Ok((waited.until(run_one(&mut mapped, stream, recorder, (started, stop))), Vec::new()))
             }
-            Ready::Nowhere => Ok((waited.until(run_one(&mut Nowhere, stream, recorder, (started, stop))), Vec::new())),
+            Ready::Null => Ok((waited.until(run_one(&mut NullEngine, stream, recorder, (started, stop))), Vec::new())),
             Ready::Ring(mut ring) => {
                 let workers_before = worker_cpu(started.is_none());
                 let cpu_before = thread_cpu();
@@ -91,15 +91,15 @@ impl Ready {
                 let workers = worker_cpu(started.is_none()).zip(workers_before);
                 let workers = workers.map(|(after, before)| after.saturating_sub(before));
                 cpu.total += workers.unwrap_or_default();
-                let mut lacks = ring.lacks().to_vec();
+                let mut degradations = ring.degradations().to_vec();
                 match workers {
-                    None => lacks.push(Lack::UnseenWorkers),
+                    None => degradations.push(Degradation::UnseenWorkers),
                     Some(Nanos::ZERO) => {}
                     // The user asked for a polling thread.
                     Some(_) if ring.is_polled() => {}
-                    Some(_) => lacks.push(Lack::Workers),
+                    Some(_) => degradations.push(Degradation::Workers),
                 }
-                Ok((waited.until(Span { began, ended, cpu, ready: None }), lacks))
+                Ok((waited.until(Span { began, ended, cpu, ready: None }), degradations))
             }
         }
     }

@@ -17,7 +17,7 @@ use workload::{Handle, Op, Place, Reason, Recorder};
 
 use crate::errno::reason;
 use crate::world::process::{Process, whole};
-use crate::world::sync_engine::{Doer, Flow, Listener, repeat};
+use crate::world::sync_engine::{LoopControl, OpSink, SyncEngine, repeat};
 
 /// Page size of the kernel, stored before the handler is installed.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
@@ -40,7 +40,7 @@ static WATCHED: [Watched; MOST] =
         MOST];
 
 /// Executes reads and writes at places by copies, and other ops by system calls.
-pub(crate) struct Mapped<'a> {
+pub(crate) struct MmapEngine<'a> {
     process: &'a mut Process,
     /// The mapping of the file that was used last.
     mapping: Option<Mapping>,
@@ -56,9 +56,9 @@ struct Mapping {
     watched: &'static Watched,
 }
 
-impl<'a> Mapped<'a> {
-    pub(crate) fn new(process: &'a mut Process) -> Mapped<'a> {
-        Mapped { process, mapping: None }
+impl<'a> MmapEngine<'a> {
+    pub(crate) fn new(process: &'a mut Process) -> MmapEngine<'a> {
+        MmapEngine { process, mapping: None }
     }
 
     /// The mapping of the place's file, and the number of the place's bytes that are inside it.
@@ -78,8 +78,8 @@ impl<'a> Mapped<'a> {
     }
 }
 
-impl Doer for Mapped<'_> {
-    fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, listener: &mut Listener<R>) -> Flow {
+impl SyncEngine for MmapEngine<'_> {
+    fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, sink: &mut OpSink<R>) -> LoopControl {
         let place = match op {
             Op::ReadAt { handle, length, offset } => Some(Place { handle, length, offset, write: false }),
             Op::WriteAt { handle, length, offset } => Some(Place { handle, length, offset, write: true }),
@@ -91,8 +91,8 @@ impl Doer for Mapped<'_> {
             _ => None,
         };
         match place {
-            Some(place) => repeat(times, &op, Ok(|| self.at(place)), listener),
-            None => repeat(times, &op, Ok(|| self.process.execute(&op)), listener),
+            Some(place) => repeat(times, &op, Ok(|| self.at(place)), sink),
+            None => repeat(times, &op, Ok(|| self.process.execute(&op)), sink),
         }
     }
 
@@ -138,8 +138,8 @@ impl Mapping {
     /// Maps the open file for reading and writing, or only for reading if it was opened that way.
     #[cold]
     fn of(process: &Process, handle: Handle) -> Result<Mapping, Reason> {
-        static HEARING: Once = Once::new();
-        HEARING.call_once(hear);
+        static INSTALLED: Once = Once::new();
+        INSTALLED.call_once(install_handler);
         let (descriptor, _) = process.descriptor(handle)?;
         let bytes = process.bytes(handle)? as usize;
         let both = libc::PROT_READ | libc::PROT_WRITE;
@@ -189,17 +189,17 @@ fn watch(begin: usize, bytes: usize) -> Option<&'static Watched> {
 }
 
 /// Installs the SIGBUS handler.
-fn hear() {
+fn install_handler() {
     PAGE.store(rustix::param::page_size(), Ordering::Release);
     // SAFETY: all zeros is a valid value of this type.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_flags = libc::SA_SIGINFO;
-    action.sa_sigaction = heard as extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) as usize;
-    // SAFETY: `heard` is async-signal-safe: it reads and stores atomics, and maps a page.
+    action.sa_sigaction = handle_fault as extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) as usize;
+    // SAFETY: `handle_fault` is async-signal-safe: it reads and stores atomics, and maps a page.
     unsafe { libc::sigaction(libc::SIGBUS, &action, ptr::null_mut()) };
 }
 
-extern "C" fn heard(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
+extern "C" fn handle_fault(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     // SAFETY: with SA_SIGINFO, the kernel passes a valid pointer.
     let address = unsafe { (*info).si_addr() } as usize;
     let holds = |watched: &&Watched| {

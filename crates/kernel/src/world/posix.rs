@@ -15,16 +15,16 @@ use crate::errors::Fault;
 use crate::guard::{Found, Given};
 use crate::observe::block_device::Device;
 use crate::observe::counters::{Snapshot, Source};
-use crate::page_cache::{self, Means, Patience, extents};
+use crate::page_cache::{self, EvictionMethods, Patience, extents};
 use crate::provision::raw_device::RawDevice;
 use crate::provision::workspace::Workspace;
 use crate::sys::payload::RING_BYTES;
 use crate::world::barrier::StartLine;
-use crate::world::command::{Command, Commands, Left};
+use crate::world::command::{Command, Commands, Leftovers};
 use crate::world::engine::{Ready, Waited};
 use crate::world::process::GivenDevice;
 use crate::world::program::{Program, Remount, Station};
-use crate::world::uring::Lack;
+use crate::world::uring::Degradation;
 use crate::world::verify_payload;
 
 /// The real kernel, with programs that run on it.
@@ -38,12 +38,12 @@ pub struct Posix {
     /// Unwritten pages of the whole machine when this was created.
     waiting_at_first: Option<u64>,
     looks_behind: bool,
-    means: Means,
+    methods: EvictionMethods,
     patience: Patience,
     /// The limitations of rings, each once, and the number of those already reported.
-    lacks: (Vec<Lack>, usize),
+    degradations: (Vec<Degradation>, usize),
     /// Commands already reported as leaving processes behind.
-    told_of_left: Vec<u8>,
+    reported_leftovers: Vec<u8>,
 }
 
 impl Posix {
@@ -78,17 +78,17 @@ impl Posix {
             waiting_at_first: None,
             looks_behind: false,
             source: Source::default(),
-            means: Means::default(),
+            methods: EvictionMethods::default(),
             patience: Patience::default(),
-            lacks: (Vec::new(), 0),
-            told_of_left: Vec::new(),
+            degradations: (Vec::new(), 0),
+            reported_leftovers: Vec::new(),
         }
     }
 
     /// Sets the allowed eviction methods from now on. Returns an error if one cannot be used here.
-    pub fn allow(&mut self, means: Means) -> Result<(), Fault> {
-        page_cache::check(means)?;
-        self.means = means;
+    pub fn allow(&mut self, methods: EvictionMethods) -> Result<(), Fault> {
+        page_cache::check(methods)?;
+        self.methods = methods;
         Ok(())
     }
 
@@ -112,21 +112,21 @@ impl Posix {
     }
 
     /// The end of the last command's standard error. `None` if it is empty.
-    pub fn said(&mut self) -> Option<String> {
-        self.programs.iter_mut().find_map(|program| program.process.commands()?.said())
+    pub fn stderr_tail(&mut self) -> Option<String> {
+        self.programs.iter_mut().find_map(|program| program.process.commands()?.stderr_tail())
     }
 
     /// The leftover processes of commands since the last query. Commands whose leftovers were ended are reported only
     /// once.
-    pub fn left(&mut self) -> Left {
-        let mut all = Left::default();
+    pub fn take_leftovers(&mut self) -> Leftovers {
+        let mut all = Leftovers::default();
         for commands in self.programs.iter_mut().filter_map(|program| program.process.commands()) {
-            let left = commands.left();
+            let left = commands.take_leftovers();
             all.unending = all.unending.or(left.unending);
             all.ended.extend(left.ended);
         }
-        all.ended.retain(|command, _| !self.told_of_left.contains(command));
-        self.told_of_left.extend(all.ended.keys());
+        all.ended.retain(|command, _| !self.reported_leftovers.contains(command));
+        self.reported_leftovers.extend(all.ended.keys());
         all
     }
 
@@ -141,10 +141,10 @@ impl Posix {
     }
 
     /// The limitations of io_uring that were not reported before.
-    pub fn lacks(&mut self) -> Vec<Lack> {
-        let (lacks, told) = &mut self.lacks;
-        let new = lacks[*told..].to_vec();
-        *told = lacks.len();
+    pub fn take_degradations(&mut self) -> Vec<Degradation> {
+        let (degradations, reported) = &mut self.degradations;
+        let new = degradations[*reported..].to_vec();
+        *reported = degradations.len();
         new
     }
 
@@ -211,7 +211,8 @@ impl World for Posix {
         assert!(streams.len() == recorders.len() && streams.len() <= self.programs.len(), "one of each per program");
         let stop = &*self.stop;
         let is_watched = self.watched_since.is_some();
-        let ran: Vec<(Span<Host>, Vec<Lack>)> = if let ([stream], [recorder]) = (&mut *streams, &mut *recorders) {
+        let ran: Vec<(Span<Host>, Vec<Degradation>)> = if let ([stream], [recorder]) = (&mut *streams, &mut *recorders)
+        {
             let process = &mut self.programs[0].process;
             let ready = Ready::new(stream, process)?;
             vec![ready.run_all(process, stream, recorder, (None, stop), Waited::so_far(is_watched))?]
@@ -243,10 +244,10 @@ impl World for Posix {
                 ran.collect::<Result<Vec<_>, Fault>>()
             })?
         };
-        let (spans, lacks): (Vec<_>, Vec<_>) = ran.into_iter().unzip();
-        for lack in lacks.into_iter().flatten() {
-            if !self.lacks.0.contains(&lack) {
-                self.lacks.0.push(lack);
+        let (spans, degradations): (Vec<_>, Vec<_>) = ran.into_iter().unzip();
+        for degradation in degradations.into_iter().flatten() {
+            if !self.degradations.0.contains(&degradation) {
+                self.degradations.0.push(degradation);
             }
         }
         Ok(spans)
@@ -254,7 +255,7 @@ impl World for Posix {
 
     fn reach(&mut self, wanted: Cache) -> Result<CacheState, Fault> {
         let stop = &*self.stop;
-        page_cache::reach(&mut self.programs, wanted, self.means, &|| stop.load(Ordering::Relaxed))
+        page_cache::reach(&mut self.programs, wanted, self.methods, &|| stop.load(Ordering::Relaxed))
     }
 
     fn quiesce(&mut self) -> Result<Calm, Fault> {

@@ -13,7 +13,7 @@ use crate::errno::{self, reason};
 use crate::errors::Fault;
 use crate::guard::{Found, Given};
 use crate::provision::raw_device::RawDevice;
-use crate::sys::payload::{self, Pages, Ring};
+use crate::sys::payload::{self, Pages, PayloadRing};
 use crate::world::command::Commands;
 
 /// The rights of `creat(path, 0666)`, less the umask.
@@ -24,7 +24,7 @@ const FILE_RIGHTS: Rights = Rights::from_bits_retain(0o666);
 pub(crate) struct Process {
     names: Names,
     files: [Option<OpenFile>; HANDLES],
-    ring: Ring,
+    ring: PayloadRing,
     scratch: Pages,
     seed: u64,
     writes_zeros: bool,
@@ -65,7 +65,7 @@ impl Process {
         Ok(Process {
             names: Names { root, directories: Vec::new(), given },
             files: [const { None }; HANDLES],
-            ring: Ring::new(ring_bytes, largest_call, seed)?,
+            ring: PayloadRing::new(ring_bytes, largest_call, seed)?,
             scratch: Pages::zeroed(largest_call as usize)?,
             seed,
             writes_zeros: false,

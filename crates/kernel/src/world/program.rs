@@ -11,7 +11,7 @@ use crate::observe::block_device::Device;
 use crate::observe::block_source::Storage;
 use crate::observe::block_stack;
 use crate::observe::mount::{self, Place};
-use crate::page_cache::Sight;
+use crate::page_cache::CacheProbe;
 use crate::provision::workspace::Workspace;
 use crate::world::process::{GivenDevice, Process};
 
@@ -35,7 +35,7 @@ pub(crate) struct Program {
     /// All devices below its folder, each with the number of devices above it.
     pub(crate) devices: Vec<(Device, u32)>,
     /// The way to probe the page cache for the files in its folder; `None` until tested.
-    pub(crate) sight: Option<Sight>,
+    pub(crate) probe: Option<CacheProbe>,
     /// True if their unwritten pages are visible; `None` until tested.
     pub(crate) sees_unwritten: Option<bool>,
     pub(crate) remount: Option<Remount>,
@@ -75,7 +75,7 @@ impl Program {
             workspace,
             given: paths,
             devices,
-            sight: None,
+            probe: None,
             sees_unwritten: None,
             remount: None,
             left: None,

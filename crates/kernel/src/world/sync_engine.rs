@@ -11,8 +11,8 @@ use crate::sys::clocks::{cpu_between, now, thread_cpu};
 use crate::world::process::Process;
 
 /// Executes the ops of a program, one after the other.
-pub(crate) trait Doer {
-    fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, listener: &mut Listener<R>) -> Flow;
+pub(crate) trait SyncEngine {
+    fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, sink: &mut OpSink<R>) -> LoopControl;
 
     /// Reads at this place.
     fn read_at(&mut self, place: Place) -> Result<u32, Reason>;
@@ -22,18 +22,18 @@ pub(crate) trait Doer {
 }
 
 /// Executes ops by system calls.
-pub(crate) struct Calls<'a>(pub(crate) &'a mut Process);
+pub(crate) struct SyscallEngine<'a>(pub(crate) &'a mut Process);
 
-impl Doer for Calls<'_> {
+impl SyncEngine for SyscallEngine<'_> {
     #[inline(always)]
-    fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, listener: &mut Listener<R>) -> Flow {
+    fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, sink: &mut OpSink<R>) -> LoopControl {
         // Rebuilds the op, so that the compiler knows its kind inside the loop, where the recorder inspects it.
         match op {
             Op::Read { handle, length } => {
-                repeat(times, &Op::Read { handle, length }, self.0.reading(handle, length), listener)
+                repeat(times, &Op::Read { handle, length }, self.0.reading(handle, length), sink)
             }
-            Op::Write { handle, length } => write(times, self.0, (handle, length), listener),
-            _ => repeat(times, &op, Ok(|| self.0.execute(&op)), listener),
+            Op::Write { handle, length } => write(times, self.0, (handle, length), sink),
+            _ => repeat(times, &op, Ok(|| self.0.execute(&op)), sink),
         }
     }
 
@@ -54,19 +54,19 @@ fn write<R: Recorder<Host>>(
     times: u64,
     process: &mut Process,
     (handle, length): (Handle, u32),
-    listener: &mut Listener<R>,
-) -> Flow {
-    repeat(times, &Op::Write { handle, length }, process.writing(handle, length), listener)
+    sink: &mut OpSink<R>,
+) -> LoopControl {
+    repeat(times, &Op::Write { handle, length }, process.writing(handle, length), sink)
 }
 
 /// Completes every op at once, without doing it.
-pub(crate) struct Nowhere;
+pub(crate) struct NullEngine;
 
-impl Doer for Nowhere {
+impl SyncEngine for NullEngine {
     #[inline(always)]
-    fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, listener: &mut Listener<R>) -> Flow {
+    fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, sink: &mut OpSink<R>) -> LoopControl {
         let bytes = op.length();
-        repeat(times, &op, Ok(|| Ok(bytes)), listener)
+        repeat(times, &op, Ok(|| Ok(bytes)), sink)
     }
 
     #[inline(always)]
@@ -84,13 +84,13 @@ impl Doer for Nowhere {
 /// inlined, so that the io_uring engine does not take its registers.
 #[inline(never)]
 pub(crate) fn run_one<D, S, R>(
-    doer: &mut D,
+    engine: &mut D,
     stream: &mut S,
     recorder: &mut R,
     (started, stop): (Option<Moment<Host>>, &AtomicBool),
 ) -> Span<Host>
 where
-    D: Doer,
+    D: SyncEngine,
     S: Steps,
     R: Recorder<Host>,
 {
@@ -99,8 +99,8 @@ where
     recorder.begin(began);
     let mut due = None;
     loop {
-        let flow = if let Some(place) = stream.place() {
-            at_places(doer, place, stream, recorder, (began, stop))
+        let control = if let Some(place) = stream.place() {
+            at_places(engine, place, stream, recorder, (began, stop))
         } else {
             let op = match stream.next() {
                 Some(Step::Op(op)) => op,
@@ -116,17 +116,17 @@ where
                 None => break,
             };
             match due.take() {
-                Some(due) => on_time(doer, op, recorder, due, (began, stop)),
+                Some(due) => on_time(engine, op, recorder, due, (began, stop)),
                 None => {
                     let times = 1 + stream.again(&op);
-                    doer.repeat(times, op, &mut Listener { recorder: &mut *recorder, began, stop })
+                    engine.repeat(times, op, &mut OpSink { recorder: &mut *recorder, began, stop })
                 }
             }
         };
-        match flow {
-            Flow::On => {}
-            Flow::Enough => stream.curtail(),
-            Flow::Failed => break,
+        match control {
+            LoopControl::On => {}
+            LoopControl::Enough => stream.curtail(),
+            LoopControl::Failed => break,
         }
     }
     let ended = now();
@@ -136,32 +136,32 @@ where
 /// Reads and writes at this place and the following ones. Not inlined, so that the loop has all registers.
 #[inline(never)]
 fn at_places<D, S, R>(
-    doer: &mut D,
+    engine: &mut D,
     mut place: Place,
     stream: &mut S,
     recorder: &mut R,
     (began, stop): (Moment<Host>, &AtomicBool),
-) -> Flow
+) -> LoopControl
 where
-    D: Doer,
+    D: SyncEngine,
     S: Steps,
     R: Recorder<Host>,
 {
-    let mut listener = Listener { recorder, began, stop };
+    let mut sink = OpSink { recorder, began, stop };
     loop {
-        let (doer, here) = (&mut *doer, place);
+        let (engine, here) = (&mut *engine, place);
         // Branch on read or write, so that the compiler specialises both cases.
-        let flow = if place.write {
+        let control = if place.write {
             let op = Op::from(Place { write: true, ..place });
-            repeat(1, &op, Ok(move || doer.write_at(here)), &mut listener)
+            repeat(1, &op, Ok(move || engine.write_at(here)), &mut sink)
         } else {
             let op = Op::from(Place { write: false, ..place });
-            repeat(1, &op, Ok(move || doer.read_at(here)), &mut listener)
+            repeat(1, &op, Ok(move || engine.read_at(here)), &mut sink)
         };
-        let Flow::On = flow else { return flow };
+        let LoopControl::On = control else { return control };
         match stream.place() {
             Some(next) => place = next,
-            None => return Flow::On,
+            None => return LoopControl::On,
         }
     }
 }
@@ -169,17 +169,17 @@ where
 /// Executes an op that had to start at `due`. Not inlined: it would take registers of the loop.
 #[inline(never)]
 fn on_time<D, R>(
-    doer: &mut D,
+    engine: &mut D,
     op: Op,
     recorder: &mut R,
     due: Moment<Host>,
     (began, stop): (Moment<Host>, &AtomicBool),
-) -> Flow
+) -> LoopControl
 where
-    D: Doer,
+    D: SyncEngine,
     R: Recorder<Host>,
 {
-    doer.repeat(1, op, &mut Listener { recorder: &mut Late { recorder, due }, began, stop })
+    engine.repeat(1, op, &mut OpSink { recorder: &mut Late { recorder, due }, began, stop })
 }
 
 /// Reports the intended start of an op as its start. For an op that was cancelled before that, reports the time of
@@ -202,14 +202,14 @@ impl<R: Recorder<Host>> Recorder<Host> for Late<'_, R> {
 }
 
 /// The recorder that receives the outcome of each call, the start of the program, and the flag that stops it.
-pub(crate) struct Listener<'a, R> {
+pub(crate) struct OpSink<'a, R> {
     recorder: &'a mut R,
     began: Moment<Host>,
     stop: &'a AtomicBool,
 }
 
 /// The continuation of a program after a call: go on, end the stream early, or stop because of a failure.
-pub(crate) enum Flow {
+pub(crate) enum LoopControl {
     On,
     Enough,
     Failed,
@@ -222,32 +222,32 @@ pub(crate) fn repeat<R: Recorder<Host>>(
     times: u64,
     op: &Op,
     call: Result<impl FnMut() -> Result<u32, Reason>, Reason>,
-    listener: &mut Listener<R>,
-) -> Flow {
-    let began = listener.began;
+    sink: &mut OpSink<R>,
+) -> LoopControl {
+    let began = sink.began;
     let moment = || if R::TIMED { now() } else { began };
     let mut call = match call {
         Ok(call) => call,
         Err(reason) => {
-            listener.recorder.record(op, moment(), moment(), Err(reason));
-            return Flow::Failed;
+            sink.recorder.record(op, moment(), moment(), Err(reason));
+            return LoopControl::Failed;
         }
     };
     for _ in 0..times {
         let issued = moment();
-        let outcome = if listener.stop.load(Ordering::Relaxed) { Err(Reason::Interrupted) } else { call() };
+        let outcome = if sink.stop.load(Ordering::Relaxed) { Err(Reason::Interrupted) } else { call() };
         match outcome {
-            Ok(moved) => listener.recorder.record(op, issued, moment(), Ok(moved)),
+            Ok(moved) => sink.recorder.record(op, issued, moment(), Ok(moved)),
             Err(reason) => {
-                failed(listener.recorder, *op, (issued, moment()), reason);
-                return Flow::Failed;
+                failed(sink.recorder, *op, (issued, moment()), reason);
+                return LoopControl::Failed;
             }
         }
-        if listener.recorder.has_enough() {
-            return Flow::Enough;
+        if sink.recorder.has_enough() {
+            return LoopControl::Enough;
         }
     }
-    Flow::On
+    LoopControl::On
 }
 
 /// Records a failed op. Not inlined, because ops rarely fail.

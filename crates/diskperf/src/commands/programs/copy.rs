@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use kernel::guard::Given;
 use kernel::observe::mount::Place;
 use kernel::sys::name::Shown;
-use kernel::{PathFault, Posix, said};
+use kernel::{PathFault, Posix, message};
 use stats::figures::execution::SPLIT_NEEDS_S;
 use units::{Bytes, Exit, Nanos, per_second};
 use workload::programs::book::{self, Sync};
@@ -154,7 +154,7 @@ fn give_up(copying: Copying, failure: Failure, tally: &Tally, world: &Posix) -> 
         }
         (true, true) => match fs::remove_file(&new) {
             Ok(()) => format!("the unfinished {} is removed", new.shown()),
-            Err(error) => format!("the unfinished {} is still there: {}", new.shown(), said(&error)),
+            Err(error) => format!("the unfinished {} is still there: {}", new.shown(), message(&error)),
         },
         (true, false) => format!("{} is incomplete; its previous content is gone", new.shown()),
     };

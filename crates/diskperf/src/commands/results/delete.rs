@@ -7,7 +7,7 @@
 //!   4. the database shrinks, unless another process measures into it: that process would have to wait meanwhile.
 
 use clap::Args;
-use kernel::Incarnation;
+use kernel::ProcessIdentity;
 use store::{Doomed, RunState, StoreError};
 use units::Exit;
 
@@ -45,7 +45,7 @@ pub fn run(arguments: &DeleteArguments) -> Result<Exit, Error> {
     }
     // 2
     for run in runs.iter().filter(|run| run.state == RunState::Running) {
-        if let Ok(process) = run.holder.parse::<Incarnation>()
+        if let Ok(process) = run.holder.parse::<ProcessIdentity>()
             && process.lives()
         {
             return Err(RunsError::StillMeasured {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::path::Path;
 
-use super::super::machine::Eyes;
+use super::super::machine::Sources;
 use super::super::processes::{Program, View};
 use super::super::writers::{Writer, Writers};
 use super::*;
@@ -58,7 +58,7 @@ fn machine_with(
     backing: &dyn Fn(&Device) -> Option<Shown>,
     writers: &dyn Fn() -> Writers,
 ) -> Machine {
-    Machine::seen_by(&Eyes {
+    Machine::from_sources(&Sources {
         sys: recorded.sys(),
         proc: &recorded.proc(),
         number_of: &number_of,
@@ -71,13 +71,13 @@ fn machine_with(
     })
 }
 
-fn all(recorded: &Recorded, seen: &Seen) -> Vec<Reason> {
+fn all(recorded: &Recorded, seen: &DeviceFacts) -> Vec<Reason> {
     reasons(seen, &machine_with(recorded, &backing, &Writers::default))
 }
 
 /// Returns the messages of all reasons not to overwrite the device of that number.
 fn refusals(recorded: &Recorded, number: Number) -> Vec<String> {
-    all(recorded, &Seen { number, ..Seen::default() }).iter().map(Reason::to_string).collect()
+    all(recorded, &DeviceFacts { number, ..DeviceFacts::default() }).iter().map(Reason::to_string).collect()
 }
 
 /// Returns the messages of all reasons not to overwrite any device of the machine. Checks that each has a hint.
@@ -85,7 +85,7 @@ pub(crate) fn fuzzed_reasons(recorded: &Recorded) -> String {
     let machine = machine_with(recorded, &backing, &Writers::default);
     let mut said = Vec::new();
     for block in &machine.blocks {
-        for reason in reasons(&Seen { number: block.number, ..Seen::default() }, &machine) {
+        for reason in reasons(&DeviceFacts { number: block.number, ..DeviceFacts::default() }, &machine) {
             assert!(!reason.hint().is_empty());
             said.push(reason.to_string());
         }
@@ -99,7 +99,7 @@ fn unused_disks_are_free_and_partitioned_ones_need_consent() {
     recorded.add("pci/sdb", "8:16", &[]);
     assert_eq!(refusals(&recorded, (8, 16)), [""; 0]);
     assert_eq!(refusals(&recorded, (8, 1)), [""; 0]);
-    let seen = Seen { number: (8, 0), ..Seen::default() };
+    let seen = DeviceFacts { number: (8, 0), ..DeviceFacts::default() };
     let found = all(&recorded, &seen);
     assert_eq!(found, [Reason::Partitions(vec!["sda1".to_owned(), "sda2".to_owned()])]);
     assert!(found[0].can_be_lifted());
@@ -246,7 +246,7 @@ fn a_loop_device_with_a_hidden_file_may_be_on_any_disk() {
     recorded.add("virtual/loop9", "7:9", &[("loop/backing_file", "/of/another/namespace\n")]);
     let shown = "loop9 is as large and may show the same bytes: its file is on a file system that diskperf cannot see";
     assert_eq!(refusals(&recorded, (8, 1)), [shown, "diskperf cannot see which programs use it"]);
-    let seen = Seen { number: (8, 1), ..Seen::default() };
+    let seen = DeviceFacts { number: (8, 1), ..DeviceFacts::default() };
     assert!(!all(&recorded, &seen)[0].can_be_lifted());
 
     // A loop device that is detached during the inspection has no backing.
@@ -284,7 +284,7 @@ fn file_systems_in_use_without_visible_mount_are_refused() {
 #[test]
 fn an_exclusive_holder_is_named_if_it_is_known() {
     let recorded = machine();
-    let seen = Seen { number: (8, 1), is_claimed: Some(true), ..Seen::default() };
+    let seen = DeviceFacts { number: (8, 1), is_claimed: Some(true), ..DeviceFacts::default() };
     assert_eq!(all(&recorded, &seen), [Reason::Claimed]);
     recorded.write("proc/swaps", "Filename Type Size Used Priority\n/dev/sda1 partition 1 0 -2\n");
     let found = all(&recorded, &seen);
@@ -545,7 +545,7 @@ fn devices_sharing_bytes_with_one_open_for_writing_are_in_use() {
         let hidden = vec![program; hidden];
         let who = Cell::new(Some(Writers { open, hidden, view }));
         let machine = machine_with(&recorded, &backing, &|| who.take().expect("asked once"));
-        let seen = Seen { number, ..Seen::default() };
+        let seen = DeviceFacts { number, ..DeviceFacts::default() };
         let said: Vec<String> =
             reasons(&seen, &machine).iter().filter(|one| !one.can_be_lifted()).map(Reason::to_string).collect();
         said
@@ -582,7 +582,7 @@ fn nothing_is_overwritten_if_proc_hides_processes() {
     ] {
         let view = View { lacks_rights, leaves_out, is_of_namespace };
         let machine = machine_with(&recorded, &backing, &|| Writers { view, ..Writers::default() });
-        let found = reasons(&Seen { number: (8, 16), ..Seen::default() }, &machine);
+        let found = reasons(&DeviceFacts { number: (8, 16), ..DeviceFacts::default() }, &machine);
         assert_eq!(found.iter().map(Reason::to_string).collect::<Vec<_>>(), Vec::from_iter(said), "{view:?}");
     }
 }

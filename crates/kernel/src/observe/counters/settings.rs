@@ -12,7 +12,7 @@ use super::cgroups::Groups;
 use crate::observe::attribute::chosen;
 use crate::observe::block_device::Device;
 use crate::observe::mount;
-use crate::observe::temperature::{AT_LIMIT, HEAT, Heat};
+use crate::observe::temperature::{AT_LIMIT, HEAT, Temperature};
 use crate::sys::read_limited;
 
 /// Queue attributes that affect performance (Documentation/ABI/stable/sysfs-block).
@@ -50,7 +50,7 @@ impl Source {
                 add(format!("{attribute} of {name}"), text.map(|text| chosen(&text)));
             }
         }
-        for (device, heat) in devices.iter().filter_map(|(device, _)| Some((device, Heat::of(device)?))) {
+        for (device, heat) in devices.iter().filter_map(|(device, _)| Some((device, Temperature::of(device)?))) {
             add(format!("{HEAT}{}", device.name), Some(if heat.is_reached { AT_LIMIT } else { "below" }.to_owned()));
         }
         for (index, folder) in folders.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use units::Exit;
 
-use crate::errors::said;
+use crate::errors::message;
 use crate::sys::name::Shown;
 
 /// An error of changing or restoring a queue. Earlier changes have been restored.
@@ -25,7 +25,7 @@ pub enum TuningFault {
         known: Vec<String>,
     },
     /// An attribute could not be read.
-    #[error("cannot read {attribute} of {disk}: {}", said(source))]
+    #[error("cannot read {attribute} of {disk}: {}", message(source))]
     Read {
         /// The attribute.
         attribute: String,
@@ -35,7 +35,7 @@ pub enum TuningFault {
         source: io::Error,
     },
     /// This user may not write the attribute.
-    #[error("cannot set {setting} for {disk}: {}", said(source))]
+    #[error("cannot set {setting} for {disk}: {}", message(source))]
     NoRights {
         /// Attribute and value.
         setting: String,
@@ -45,7 +45,7 @@ pub enum TuningFault {
         source: io::Error,
     },
     /// The kernel refuses the value.
-    #[error("the kernel refuses {setting} for {disk}: {}", said(source))]
+    #[error("the kernel refuses {setting} for {disk}: {}", message(source))]
     Refused {
         /// Attribute and value.
         setting: String,
@@ -78,7 +78,7 @@ pub enum TuningFault {
     #[error("two targets that run at the same time tune {0}")]
     Twice(String),
     /// The old value could not be restored.
-    #[error("cannot restore {setting} of {disk}: {}", said(source))]
+    #[error("cannot restore {setting} of {disk}: {}", message(source))]
     Restore {
         /// Attribute and old value.
         setting: String,
@@ -88,7 +88,7 @@ pub enum TuningFault {
         source: io::Error,
     },
     /// The old values could not be noted for recovery after a crash, so nothing was changed.
-    #[error("cannot save the settings to restore in {}: {}", folder.shown(), said(source))]
+    #[error("cannot save the settings to restore in {}: {}", folder.shown(), message(source))]
     Notes {
         /// The folder for notes.
         folder: PathBuf,

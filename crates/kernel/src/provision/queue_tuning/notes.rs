@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Change, Queue, TuningFault};
 use crate::leftovers::notes;
 use crate::sys::name::Shown;
-use crate::sys::process_identity::Incarnation;
+use crate::sys::process_identity::ProcessIdentity;
 
 /// Prefix of the note names.
 const PREFIX: &str = "tuned-";
@@ -26,7 +26,7 @@ pub(super) struct Note {
     pub(super) queue: Queue,
     pub(super) changes: Vec<Change>,
     /// The process that made the changes. A reboot resets all queues.
-    pub(super) owner: Incarnation,
+    pub(super) owner: ProcessIdentity,
     /// The stored run that the queue was changed for, if there is one.
     pub(super) run: Option<String>,
 }
@@ -86,7 +86,7 @@ fn name(queue: &Queue) -> String {
 impl Note {
     /// A note without changes.
     pub(super) fn of_this_process(queue: Queue, run: Option<String>) -> Note {
-        Note { queue, changes: Vec::new(), owner: Incarnation::this(), run }
+        Note { queue, changes: Vec::new(), owner: ProcessIdentity::this(), run }
     }
 
     /// The id of the process that wrote it. Returns `None` if that process has ended.

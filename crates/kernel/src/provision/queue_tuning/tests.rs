@@ -139,7 +139,7 @@ fn settings_left_by_a_dead_process_are_restored() {
     assert!(none.is_empty() && bench.note().is_some() && bench.value("scheduler") == "none", "only what is wanted");
     let left = restore_left_in(&bench.notes(), |note| note.queue.disk == "disk0").expect("notes");
     assert!(
-        matches!(&left[..], [Left { disk, pid: of, outcome: Ok(()) }] if disk == "disk0" && *of == DEAD),
+        matches!(&left[..], [Restored { disk, pid: of, outcome: Ok(()) }] if disk == "disk0" && *of == DEAD),
         "{left:?}"
     );
     assert_eq!((bench.value("scheduler"), bench.note()), ("mq-deadline".to_owned(), None));

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::guard::{Cleared, DiskMark, GuardFault, Inspected, Leave, Reason, Uuid, inspect, is_of};
+use crate::guard::{Cleared, DiskMark, GuardFault, Inspected, Permission, Reason, Uuid, inspect, is_of};
 use crate::leftovers::notes::Notes;
-use crate::leftovers::tag::Holder;
+use crate::leftovers::tag::Owner;
 use crate::provision::image_fault::ImageFault;
-use crate::sys::process_identity::Incarnation;
+use crate::sys::process_identity::ProcessIdentity;
 
 use super::Vacated;
 
@@ -70,7 +70,7 @@ impl Note {
             run: self.run.clone(),
             uuids: uuids.to_vec(),
             state,
-            owner: Incarnation::this(),
+            owner: ProcessIdentity::this(),
         };
         if let Some(notes) = Notes::usual() {
             let _ = notes.lock().and_then(|lock| lock.write(&name(&noted.device), &noted.text()));
@@ -91,7 +91,7 @@ impl Note {
 
 /// A file system that a process made on a device and did not erase.
 #[derive(Debug)]
-pub struct LeftVolume {
+pub struct LeftoverVolume {
     /// The name of the device, without `/dev/`.
     pub device: String,
     /// The type of the file system.
@@ -99,7 +99,7 @@ pub struct LeftVolume {
     /// The id of the process that made it.
     pub pid: i32,
     /// The state of that process.
-    pub holder: Holder,
+    pub owner: Owner,
     /// True if the user asked to keep it.
     pub is_kept: bool,
     /// The UUID that proves that diskperf made it. `None` if the file system has none, or mkfs was killed before it
@@ -113,7 +113,9 @@ pub struct LeftVolume {
 /// right to read devices. For a device that cannot be inspected, returns its path and the error. Only wanted devices
 /// are inspected, and none whose process still runs: an inspection holds the device exclusively for a moment, and
 /// mkfs would fail in that moment.
-pub fn left_volumes(is_wanted: impl Fn(&Path) -> bool) -> io::Result<Vec<Result<LeftVolume, (PathBuf, GuardFault)>>> {
+pub fn left_volumes(
+    is_wanted: impl Fn(&Path) -> bool,
+) -> io::Result<Vec<Result<LeftoverVolume, (PathBuf, GuardFault)>>> {
     let noted = noted(|noted| is_wanted(&node_of(&noted.device)))?;
     Ok(noted.into_iter().filter_map(|noted| look(noted).transpose()).collect())
 }
@@ -124,7 +126,7 @@ pub fn left_volumes(is_wanted: impl Fn(&Path) -> bool) -> io::Result<Vec<Result<
 pub fn left_volumes_of(
     run: &str,
     mut notify: impl FnMut(&Path),
-) -> io::Result<Vec<Result<LeftVolume, (PathBuf, GuardFault)>>> {
+) -> io::Result<Vec<Result<LeftoverVolume, (PathBuf, GuardFault)>>> {
     let is_left =
         |noted: &Noted| noted.run.as_deref() == Some(run) && noted.state != State::Kept && !noted.owner.lives();
     let mut left = Vec::new();
@@ -143,7 +145,7 @@ pub fn left_volumes_of(
                 thread::sleep(BETWEEN);
                 continue;
             }
-            left.extend(volume.filter(|volume| volume.as_ref().map_or(true, LeftVolume::has_tag)));
+            left.extend(volume.filter(|volume| volume.as_ref().map_or(true, LeftoverVolume::has_tag)));
             break;
         }
     }
@@ -180,7 +182,7 @@ pub fn replaced_volumes_of(run: &str) -> Result<Vec<ReplacedVolume>, GuardFault>
     Ok(replaced)
 }
 
-impl LeftVolume {
+impl LeftoverVolume {
     /// The path of the device.
     pub fn node(&self) -> PathBuf {
         node_of(&self.device)
@@ -217,7 +219,7 @@ impl LeftVolume {
         let Some(uuid) = self.uuid else {
             return Err(GuardFault::Changed(self.node(), "no number proves that diskperf made it").into());
         };
-        let cleared = self.erase_with(&Leave::Made(uuid))?;
+        let cleared = self.erase_with(&Permission::Made(uuid))?;
         cleared.discard_all();
         Ok(Vacated::from(cleared))
     }
@@ -225,14 +227,14 @@ impl LeftVolume {
     /// Erases a file system without proof that it is ours, after you typed the identity of the device
     /// ([`Inspected::identity`]). The other bytes of the device stay, because they may be yours.
     pub fn erase_confirmed(&self, typed: &str) -> Result<(), ImageFault> {
-        self.erase_with(&Leave::Destroy(typed.to_owned())).map(drop)
+        self.erase_with(&Permission::Destroy(typed.to_owned())).map(drop)
     }
 
-    fn erase_with(&self, leave: &Leave) -> Result<Cleared, ImageFault> {
-        let Some(inspected) = self.seen.as_ref().filter(|_| self.holder == Holder::Ended) else {
+    fn erase_with(&self, permission: &Permission) -> Result<Cleared, ImageFault> {
+        let Some(inspected) = self.seen.as_ref().filter(|_| self.owner == Owner::Ended) else {
             return Err(GuardFault::Changed(self.node(), "its process still runs").into());
         };
-        let mut cleared = Cleared::over(inspected, leave)?;
+        let mut cleared = Cleared::acquire(inspected, permission)?;
         cleared.erase()?;
         forget(&self.device);
         Ok(cleared)
@@ -251,13 +253,13 @@ fn noted(is_wanted: impl Fn(&Noted) -> bool) -> io::Result<Vec<Noted>> {
     Ok(noted)
 }
 
-fn look(noted: Noted) -> Result<Option<LeftVolume>, (PathBuf, GuardFault)> {
+fn look(noted: Noted) -> Result<Option<LeftoverVolume>, (PathBuf, GuardFault)> {
     let Noted { device, mark, file_system, uuids, state, owner, .. } = noted;
     let (pid, is_kept) = (owner.pid, state == State::Kept);
     let lives = owner.lives();
     if lives || is_being_made(&device) {
-        let holder = if lives { Holder::Process(pid) } else { Holder::Ended };
-        return Ok(Some(LeftVolume { device, file_system, pid, holder, is_kept, uuid: None, seen: None }));
+        let owner = if lives { Owner::Process(pid) } else { Owner::Ended };
+        return Ok(Some(LeftoverVolume { device, file_system, pid, owner, is_kept, uuid: None, seen: None }));
     }
     let node = node_of(&device);
     let inspected = match inspect(&node) {
@@ -281,8 +283,8 @@ fn look(noted: Noted) -> Result<Option<LeftVolume>, (PathBuf, GuardFault)> {
     if !is_it || !is_ours {
         return Ok(None);
     }
-    let (holder, seen) = (Holder::Ended, Some(inspected));
-    Ok(Some(LeftVolume { device, file_system, pid, holder, is_kept, uuid, seen }))
+    let (owner, seen) = (Owner::Ended, Some(inspected));
+    Ok(Some(LeftoverVolume { device, file_system, pid, owner, is_kept, uuid, seen }))
 }
 
 /// True if a disk that holds the noted UUID can be the noted disk. A disk that was plugged in again has another
@@ -326,7 +328,7 @@ struct Noted {
     /// The UUIDs of our file system. If the device has none of them, its contents are not ours.
     uuids: Vec<Uuid>,
     state: State,
-    owner: Incarnation,
+    owner: ProcessIdentity,
 }
 
 impl Noted {
@@ -393,7 +395,7 @@ mod tests {
     fn notes_are_read_back_unchanged_and_never_in_part() {
         let number = || Uuid::random().expect("a number");
         let (device, file_system) = ("loop7".to_owned(), "ext4".to_owned());
-        let (uuids, state, owner) = (vec![number()], State::Made, Incarnation::this());
+        let (uuids, state, owner) = (vec![number()], State::Made, ProcessIdentity::this());
         let mark = Some(DiskMark { bytes: 1 << 30, sequence: Some(7), identity: Some("WDC WX12".to_owned()) });
         let once = Noted { device, mark, file_system, run: None, uuids, state, owner };
         let again = Noted { uuids: vec![number(), number()], state: State::Making, ..once.clone() };
@@ -409,7 +411,7 @@ mod tests {
             }
             assert_eq!(Noted::parse(&text), Some(noted));
         }
-        let none = format!("process\t{}\ndevice\tloop7\nend\n", Incarnation::this());
+        let none = format!("process\t{}\ndevice\tloop7\nend\n", ProcessIdentity::this());
         assert_eq!(Noted::parse(&none), None, "no file system");
     }
 }

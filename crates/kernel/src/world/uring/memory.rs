@@ -4,7 +4,7 @@ use units::Bytes;
 use workload::Overlap;
 
 use crate::errors::Fault;
-use crate::sys::payload::{Draw, Pages, RING_BYTES};
+use crate::sys::payload::{Pages, Payloads, RING_BYTES};
 use crate::world::process::Process;
 
 /// Alignment of the buffers in bytes.
@@ -61,7 +61,7 @@ impl Memory {
     #[inline]
     pub(super) fn data(&mut self, slot: u32, at: &mut u32, length: u32, identity: u64, offset: u64) -> *mut u8 {
         let (starts, bytes) = (self.starts, self.data);
-        Draw::from(self.part(slot, 0, bytes), starts, at, length).next(identity, offset).as_ptr().cast_mut()
+        Payloads::from(self.part(slot, 0, bytes), starts, at, length).next(identity, offset).as_ptr().cast_mut()
     }
 
     /// The read buffer of a slot.

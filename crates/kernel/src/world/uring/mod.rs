@@ -28,14 +28,14 @@ use crate::world::sync_engine::{failed, sleep_until};
 
 use memory::Memory;
 pub use memory::ring_memory;
-pub use setup::{Lack, MOST_BYTES, MOST_DEPTH, NoRing, no_ring};
+pub use setup::{Degradation, MOST_BYTES, MOST_DEPTH, NoRing, no_ring};
 use slots::FreeSlots;
 
 /// A ring, with all ops in flight.
 pub(crate) struct Uring {
     ring: IoUring,
     work: Work,
-    lacks: Vec<Lack>,
+    degradations: Vec<Degradation>,
     /// Number of consecutive times that the kernel temporarily refused submissions.
     refused: u32,
 }
@@ -63,7 +63,7 @@ struct Work {
     /// The registered descriptor of each handle. Negative if there is none.
     files: [RawFd; HANDLES],
     /// The file of the last entries, until a handle changes its file.
-    known: Option<Target>,
+    known: Option<FileRef>,
     registers_files: bool,
     registers_memory: bool,
     overlap: Overlap,
@@ -79,7 +79,7 @@ struct Slot {
 }
 
 /// The next step, if it must wait until no op is in flight.
-enum Held {
+enum Deferred {
     Op(Op, Moment<Host>),
     Think(Nanos),
 }
@@ -93,7 +93,7 @@ enum NotIssued {
 
 /// An open file in the form that ring entries use.
 #[derive(Clone, Copy)]
-struct Target {
+struct FileRef {
     handle: Handle,
     /// Its descriptor, or its index among the registered files.
     number: i32,
@@ -117,7 +117,12 @@ impl Uring {
             registers_memory: false,
             overlap,
         };
-        let mut uring = Uring { ring, work, lacks: if is_plain { vec![Lack::Plain] } else { Vec::new() }, refused: 0 };
+        let mut uring = Uring {
+            ring,
+            work,
+            degradations: if is_plain { vec![Degradation::Plain] } else { Vec::new() },
+            refused: 0,
+        };
         uring.register();
         Ok(uring)
     }
@@ -131,9 +136,9 @@ impl Uring {
         self.work.registers_memory = memory.is_ok();
         self.work.registers_files = files.is_ok();
         for error in [memory.err(), files.err()].into_iter().flatten() {
-            self.lacks.push(match error.raw_os_error() {
-                Some(libc::ENOMEM) => Lack::LockedMemory,
-                number => Lack::Registration(number.unwrap_or(libc::EIO)),
+            self.degradations.push(match error.raw_os_error() {
+                Some(libc::ENOMEM) => Degradation::LockedMemory,
+                number => Degradation::Registration(number.unwrap_or(libc::EIO)),
             });
         }
     }
@@ -144,8 +149,8 @@ impl Uring {
     }
 
     /// The limitations of this ring.
-    pub(crate) fn lacks(&self) -> &[Lack] {
-        &self.lacks
+    pub(crate) fn degradations(&self) -> &[Degradation] {
+        &self.degradations
     }
 
     /// Runs a stream at its full queue depth, until it ends or an op fails.
@@ -196,16 +201,16 @@ impl Uring {
                                 Some(place) => {
                                     refused = self.issue(process, place, issued).err().map(|why| (place, issued, why));
                                 }
-                                None => held = Some(Held::Op(op, issued)),
+                                None => held = Some(Deferred::Op(op, issued)),
                             }
                         }
                         Some(Step::At(span)) => due = Some(began + span),
-                        Some(Step::Think(span)) => held = Some(Held::Think(span)),
+                        Some(Step::Think(span)) => held = Some(Deferred::Think(span)),
                         None => is_over = true,
                     }
                 }
                 match refused {
-                    Some((place, issued, NotIssued::Alone)) => held = Some(Held::Op(place.into(), issued)),
+                    Some((place, issued, NotIssued::Alone)) => held = Some(Deferred::Op(place.into(), issued)),
                     Some((place, issued, NotIssued::Refused(reason))) => {
                         failed(recorder, place.into(), (issued, moment()), reason);
                         is_over = true;
@@ -216,7 +221,7 @@ impl Uring {
             if self.work.in_flight() == 0 {
                 taken = None;
                 match held.take() {
-                    Some(Held::Op(op, issued)) => {
+                    Some(Deferred::Op(op, issued)) => {
                         self.forget(&op);
                         let outcome = process.execute(&op);
                         recorder.record(&op, issued, moment(), outcome);
@@ -225,7 +230,7 @@ impl Uring {
                             stream.curtail();
                         }
                     }
-                    Some(Held::Think(span)) => sleep_until(now() + span, stop),
+                    Some(Deferred::Think(span)) => sleep_until(now() + span, stop),
                     None if is_over => return Ok(()),
                     None => due.into_iter().for_each(|due| sleep_until(due, stop)),
                 }
@@ -240,7 +245,7 @@ impl Uring {
             };
             let returned = moment();
             taken = Some(returned);
-            if self.hear(recorder, returned, batch) {
+            if self.reap(recorder, returned, batch) {
                 // The next step is dropped.
                 is_over = true;
                 held = None;
@@ -301,7 +306,7 @@ impl Uring {
 
     /// Passes up to `batch` completions to the recorder, and returns whether an operation failed.
     #[inline(never)]
-    fn hear<R: Recorder<Host>>(&mut self, recorder: &mut R, returned: Moment<Host>, batch: usize) -> bool {
+    fn reap<R: Recorder<Host>>(&mut self, recorder: &mut R, returned: Moment<Host>, batch: usize) -> bool {
         let work = &mut self.work;
         let mut has_failed = false;
         for completion in self.ring.completion().take(batch) {
@@ -371,11 +376,11 @@ impl Uring {
 
 /// Sets up a ring for 32 blocks of 4 KiB in flight, as a database uses, and drops it again. Returns its limitations
 /// here, or the reason why there is none.
-pub(crate) fn trial() -> Result<Vec<Lack>, String> {
+pub(crate) fn trial() -> Result<Vec<Degradation>, String> {
     let overlap = Overlap { depth: 32, largest: 4096, writes: false, polled: false };
     let process = Process::new(None, Vec::new(), 0, overlap.largest, 0);
     match process.and_then(|process| Uring::new(overlap, &process)) {
-        Ok(ring) => Ok(ring.lacks.clone()),
+        Ok(ring) => Ok(ring.degradations.clone()),
         Err(Fault::Ring(why)) => Err(why.to_string()),
         Err(fault) => Err(fault.to_string()),
     }
@@ -388,7 +393,7 @@ impl Work {
 
     /// The file of a handle; registers it if possible.
     #[inline(never)]
-    fn target(&mut self, process: &Process, submitter: &Submitter<'_>, handle: Handle) -> Result<Target, Reason> {
+    fn target(&mut self, process: &Process, submitter: &Submitter<'_>, handle: Handle) -> Result<FileRef, Reason> {
         let (descriptor, identity) = process.descriptor(handle)?;
         let index = handle.index();
         if self.registers_files && self.files[index] != descriptor {
@@ -397,7 +402,7 @@ impl Work {
         let is_registered = self.registers_files && self.files[index] == descriptor;
         let (number, flags) =
             if is_registered { (index as i32, Flags::FIXED_FILE) } else { (descriptor, Flags::empty()) };
-        Ok(Target { handle, number, flags, identity })
+        Ok(FileRef { handle, number, flags, identity })
     }
 
     /// The reason of a kernel error, refined by the registered file.
@@ -418,7 +423,7 @@ impl Work {
         &mut self,
         slot: u32,
         place: Place,
-        target: Target,
+        target: FileRef,
         issued: Moment<Host>,
     ) -> Option<Entry> {
         let Place { length, offset, write, .. } = place;

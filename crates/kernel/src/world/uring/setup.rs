@@ -52,7 +52,7 @@ impl fmt::Display for NoRing {
 
 /// A limitation of a ring, or work that it could not do by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lack {
+pub enum Degradation {
     /// Its memory is not registered: the limit on locked memory is too low.
     LockedMemory,
     /// Its memory or its files are not registered for another reason.
@@ -65,22 +65,24 @@ pub enum Lack {
     UnseenWorkers,
 }
 
-impl fmt::Display for Lack {
+impl fmt::Display for Degradation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Lack::LockedMemory => f.write_str(
+            Degradation::LockedMemory => f.write_str(
                 "io_uring works without registered buffers: the limit on locked memory is too low (ulimit -l)",
             ),
-            Lack::Registration(number) => {
+            Degradation::Registration(number) => {
                 let why = Said(*number);
                 write!(f, "io_uring works without registered files or buffers: {why}")
             }
-            Lack::Plain => f.write_str("completions interrupt the program: this kernel is older than Linux 5.19"),
-            Lack::Workers => f.write_str(
+            Degradation::Plain => {
+                f.write_str("completions interrupt the program: this kernel is older than Linux 5.19")
+            }
+            Degradation::Workers => f.write_str(
                 "io_uring handed operations to kernel workers because this file system would have blocked; their CPU \
                  time is counted",
             ),
-            Lack::UnseenWorkers => f.write_str(
+            Degradation::UnseenWorkers => f.write_str(
                 "the CPU time of io_uring's kernel workers is not visible here (/proc/self/task) and not counted",
             ),
         }
