@@ -6,7 +6,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use crate::witness::Witness;
+use crate::counters::Witness;
 
 /// The cache state that a phase wants for its files before it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

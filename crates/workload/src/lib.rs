@@ -15,11 +15,12 @@
 extern crate alloc;
 
 mod access;
-mod apart;
 mod body;
 mod breakdown;
 mod cache;
+mod cache_padded;
 mod churning;
+mod counters;
 mod failure;
 mod first_reads;
 mod op;
@@ -28,7 +29,6 @@ pub mod programs;
 mod recorder;
 mod step;
 mod stream;
-mod witness;
 mod world;
 
 pub use access::mixing::{BadMix, LARGEST_ACCESS, Locality, MOST_MIXED, Mix, Mixing, NEAR, WHOLE};
@@ -36,11 +36,14 @@ pub use access::order::{Drawing, Placing};
 pub use access::places::Places;
 pub use access::schedule::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace};
 pub use access::varied::{MOST_SIZES, Sizes, Thousandths, Varied};
-pub use apart::Apart;
 pub use body::{Body, Layout, Order};
 pub use breakdown::{Breakdown, ProgramTime, ResourceTime};
 pub use cache::{Cache, CacheState, Calm, Laid, Residency, Unproven};
+pub use cache_padded::Apart;
 pub use churning::{Aging, Churning};
+pub use counters::{
+    Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Pressure, Quota, Witness, WriteCache,
+};
 pub use failure::{Failure, Reason, TARGET_GONE};
 pub use first_reads::first_reads;
 pub use op::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, OpKind, Place};
@@ -48,7 +51,4 @@ pub use program::{Base, Parameter, Phase, Program, Setting, Unit};
 pub use recorder::{Recorder, Tally};
 pub use step::{Issue, Overlap, Step, Steps};
 pub use stream::Stream;
-pub use witness::{
-    Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Pressure, Quota, Witness, WriteCache,
-};
 pub use world::{Census, CpuTime, Span, Surroundings, World};

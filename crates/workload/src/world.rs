@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use units::{Moment, Nanos};
 
 use crate::cache::{Cache, CacheState, Calm, Laid, Residency};
+use crate::counters::{DeviceBytes, Dirtiness, Witness};
 use crate::failure::Failure;
 use crate::recorder::Recorder;
 use crate::step::Steps;
-use crate::witness::{DeviceBytes, Dirtiness, Witness};
 
 /// A computer with one or more programs, each in its own folder. A program keeps its open files from one `run` to the
 /// next.
