@@ -13,7 +13,7 @@ use stats::inference::steady::Settling;
 use stats::judge::marks::{Mark, MarkCode, rounds};
 use stats::{ClockKind, RateBase, Round, TargetInfo};
 use units::Nanos;
-use workload::{Phase, Surroundings};
+use workload::{MachineSettings, Phase};
 
 use crate::plan::Plan;
 
@@ -48,7 +48,7 @@ pub struct Case<'a> {
     /// The clock floor: the elapsed time of an empty stream. `None` if the clock is exact.
     pub nothing: Option<Nanos>,
     /// The settings of the machine around the program, each with its round, in the order of time.
-    pub surroundings: &'a [(u32, &'a Surroundings)],
+    pub settings: &'a [(u32, &'a MachineSettings)],
     /// The steadiness of the rounds, if the run continues until it is steady.
     pub settling: Option<Settling>,
     /// Every round.

@@ -104,8 +104,7 @@ impl Alternative {
     /// The memory of the rings of all programs together.
     pub fn ring_memory(&self) -> Bytes {
         let issues = self.row.program.phases.iter().map(|phase| phase.steps.issue());
-        let rings =
-            issues.filter_map(|issue| if let Issue::Overlapping(overlap) = issue { Some(overlap) } else { None });
+        let rings = issues.filter_map(|issue| if let Issue::Async(overlap) = issue { Some(overlap) } else { None });
         let largest = rings.map(kernel::ring_memory).max().unwrap_or_default();
         Bytes(largest.0 * self.targets.len() as u64)
     }
@@ -173,8 +172,8 @@ impl Row {
     }
 
     /// True if it uses the null engine.
-    pub fn goes_nowhere(&self) -> bool {
-        self.program.phases.iter().all(|phase| phase.steps.issue() == Issue::Nowhere)
+    pub fn is_null_engine(&self) -> bool {
+        self.program.phases.iter().all(|phase| phase.steps.issue() == Issue::Null)
     }
 
     /// The program with its settings: `copy buffer_bytes=1 file_bytes=100000000 sync=none`.
@@ -317,7 +316,7 @@ pub fn writes(program: &Program) -> u64 {
     let mut prepared = 0;
     while let Some(step) = prepare.next() {
         if let Step::Op(op @ Op::Write { length, .. }) = step {
-            prepared += u64::from(length) * (1 + prepare.again(&op));
+            prepared += u64::from(length) * (1 + prepare.take_repeats(&op));
         }
     }
     let work = program.phases.iter().map(|phase| match (phase.base, phase.unit.first) {

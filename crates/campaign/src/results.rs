@@ -12,7 +12,7 @@ use stats::{
     Steadiness, TargetInfo,
 };
 use units::{Nanos, fnv1a};
-use workload::{Base, Census, Issue, OpKind, Phase, Setting, Steps, Tally, Unproven};
+use workload::{Base, Issue, OpKind, Phase, Setting, Steps, Tally, TreeCounts, Unproven};
 
 use crate::executions::{Execution, History, Void};
 use crate::judge::consumption::gather;
@@ -140,8 +140,8 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
     let reason = reason(row.omitted.as_deref(), history, index, kept.len());
     let measured = reason.is_none();
 
-    let is_nowhere = phase.steps.issue() == Issue::Nowhere;
-    let direct = row.is_direct() && !is_nowhere;
+    let is_null = phase.steps.issue() == Issue::Null;
+    let direct = row.is_direct() && !is_null;
     let (cache, cache_reason) = cache(&kept_runs);
     let together = targets.len() > 1;
     let overlap = kept.iter().filter(|_| together).filter_map(|round| round.overlap(clock)).min_by(f64::total_cmp);
@@ -152,7 +152,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         base,
         cold: cache == CacheState::Cold,
         direct,
-        simulated: simulated || is_nowhere,
+        simulated: simulated || is_null,
         places: targets.iter().filter_map(|target| target.place()).collect(),
         failure: history.failure().map(|_| reason.clone().unwrap_or_default()),
         measured,
@@ -160,9 +160,9 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         together,
         infos: &busy.iter().filter_map(|&index| scene.infos.get(index)).collect::<Vec<_>>(),
         nothing: scene.nothing.filter(|_| !simulated),
-        surroundings: &history
+        settings: &history
             .kept()
-            .flat_map(|(round, performance)| performance.surroundings.iter().map(move |settings| (round, settings)))
+            .flat_map(|(round, performance)| performance.settings.iter().map(move |settings| (round, settings)))
             .collect::<Vec<_>>(),
         settling,
         all_rounds: &rounds,
@@ -207,7 +207,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         },
         marks,
         // A phase ended by its time limit has no reproducible effect, so it gets no checksum.
-        effect: kept_runs.last().filter(|run| is_whole(run, phase)).map(|run| effect(&run.tally(), &run.census())),
+        effect: kept_runs.last().filter(|run| is_whole(run, phase)).map(|run| effect(&run.tally(), &run.tree_counts())),
         measured,
         reason,
         rounds,
@@ -286,8 +286,8 @@ fn round(run: &Execution, done: &PhaseRun, phase: &Phase) -> Option<Round> {
         cpu_s: CpuSeconds {
             process: parts.iter().map(|part| part.process_s).sum(),
             user: done.parts.iter().map(|part| part.cpu.user).sum::<Nanos>().as_secs_f64(),
-            kernel_workers: done.witness.workers.map(Nanos::as_secs_f64),
-            machine: done.witness.machine.map(Nanos::as_secs_f64),
+            kernel_workers: done.counters.workers.map(Nanos::as_secs_f64),
+            machine: done.counters.machine.map(Nanos::as_secs_f64),
         },
         parts: if parts.len() > 1 { parts } else { Vec::new() },
         intervals: done.intervals.clone(),
@@ -338,11 +338,11 @@ fn parameters(plan: &Plan, alternative: &Alternative, targets: &[&Target]) -> BT
     let parameters = &alternative.row.program.parameters;
     let settings = parameters.iter().map(|parameter| (parameter.name.to_owned(), value_of(&parameter.value)));
     let engine = match alternative.row.program.phases.first().map(|phase| phase.steps.issue()) {
-        Some(Issue::Overlapping(overlap)) if overlap.polled => "sqpoll",
-        Some(Issue::Overlapping(_)) => "uring",
+        Some(Issue::Async(overlap)) if overlap.polled => "sqpoll",
+        Some(Issue::Async(_)) => "uring",
         Some(Issue::Mapped) => "mmap",
-        Some(Issue::Nowhere) => "null",
-        Some(Issue::InTurn) | None => "posix",
+        Some(Issue::Null) => "null",
+        Some(Issue::Sync) | None => "posix",
     };
     let engines = targets.iter().map(|target| if target.is_simulated() { "simulated" } else { engine });
     // A program that reads the device under a target uses no file system.
@@ -372,7 +372,7 @@ fn io(runs: &[&PhaseRun], phase: &Phase) -> Option<Io> {
     let mut program_bytes = 0;
     let mut io = Io { program_bytes: None, device_read: 0, device_written: 0, device_written_at_return: 0, flushes: 0 };
     for run in runs {
-        let device = run.witness.device?;
+        let device = run.counters.device?;
         let tally = run.tally();
         program_bytes += tally.bytes_read + tally.bytes_written;
         io.device_read += device.read;
@@ -389,7 +389,7 @@ fn breakdown(runs: &[&PhaseRun]) -> Option<Breakdown> {
     let nanos = |times: &BTreeMap<String, Nanos>| times.iter().map(|(name, time)| (name.clone(), time.0)).collect();
     let mut all = Breakdown::default();
     for run in runs {
-        let seen = run.witness.breakdown.as_ref()?;
+        let seen = run.counters.breakdown.as_ref()?;
         all.add(Breakdown {
             resources: seen
                 .resources
@@ -424,9 +424,9 @@ fn latency(runs: &[&PhaseRun], phase: &Phase) -> Option<Latency> {
 
 /// A checksum of the operations and of the remaining files: FNV-1a over the counts. A program has the same effect in
 /// every world, so a fast wrong answer is noticed.
-pub fn effect(tally: &Tally, census: &Census) -> String {
+pub fn effect(tally: &Tally, tree_counts: &TreeCounts) -> String {
     // A command is one operation, which tells nothing. Only the remaining files count.
     let counts = tally.ops[..OpKind::Run as usize].iter().copied();
-    let rest = [tally.bytes_read, tally.bytes_written, census.directories, census.files, census.bytes];
+    let rest = [tally.bytes_read, tally.bytes_written, tree_counts.directories, tree_counts.files, tree_counts.bytes];
     format!("{:016x}", fnv1a(counts.chain(rest).flat_map(u64::to_le_bytes)))
 }

@@ -249,7 +249,7 @@ impl AnyWorld {
             let performance = self.perform_once(program, how, target, notify)?;
             // Another failure would happen again.
             let has_failed = performance.stopped.is_some_and(|stopped| stopped.failure.reason != Reason::Signal);
-            if !performance.was_held || has_failed {
+            if !performance.was_suspended || has_failed {
                 return Ok(Performance { lasted: since(began), ..performance });
             }
             notify(Event::Repeated { target, program: program.name });

@@ -161,7 +161,7 @@ impl Benchmark<'_> {
         }
         voice.end()?;
         world.finish()?;
-        if performance.was_held && stopped.is_none() {
+        if performance.was_suspended && stopped.is_none() {
             return Err(CampaignError::Held.into());
         }
         ended(stopped, HERE)
@@ -226,7 +226,7 @@ pub fn reading_remark(what: &str, run: &PhaseRun) -> String {
         CacheState::Unknown(Unproven::NotAsked) => String::new(),
         CacheState::Unknown(why) => format!("may come from memory: {why}; "),
     };
-    let Some(device) = run.witness.device else {
+    let Some(device) = run.counters.device else {
         return format!("{what}: {before}no device is visible, so its share is n.m.");
     };
     let bytes = run.tally().bytes_read;
@@ -246,7 +246,7 @@ fn writing_remark(what: &str, run: &PhaseRun) -> String {
         None => format!("{what}: there was no sync, so this is the rate without one; "),
         Some(_) => String::new(),
     };
-    let (Some(device), Some(at_return)) = (run.witness.device, run.written_at_return) else {
+    let (Some(device), Some(at_return)) = (run.counters.device, run.written_at_return) else {
         return returned + "no device is visible, so how much reached it is n.m.";
     };
     let bytes = run.tally().bytes_written;
@@ -263,7 +263,7 @@ fn writing_remark(what: &str, run: &PhaseRun) -> String {
 #[cfg(test)]
 mod tests {
     use runner::execution::Part;
-    use workload::{Calm, Census, CpuTime, DeviceBytes, Tally, Witness};
+    use workload::{Counters, CpuTime, DeviceBytes, Quiescence, Tally, TreeCounts};
 
     use super::*;
 
@@ -272,7 +272,7 @@ mod tests {
         let device = device.map(|(read, written)| DeviceBytes { read, written, flushes: 0 });
         PhaseRun {
             cache: CacheState::Unknown(Unproven::NotAsked),
-            calm: Calm::default(),
+            quiescence: Quiescence::default(),
             parts: vec![Part {
                 returned: Nanos(1),
                 data_durable: None,
@@ -281,14 +281,14 @@ mod tests {
                 ready: None,
                 blocked_in_calls: None,
                 tally: Tally { bytes_read: read, bytes_written: written, ..Tally::default() },
-                census: Census::default(),
+                tree_counts: TreeCounts::default(),
             }],
-            witness: Witness { device, ..Witness::default() },
+            counters: Counters { device, ..Counters::default() },
             written_at_return: device.map(|_| 0),
             dirtiness: None,
             unwritten: None,
             grown: None,
-            laid: None,
+            allocation: None,
             first_reads: None,
             latencies: None,
             intervals: Vec::new(),

@@ -12,8 +12,8 @@ use units::{Moment, Nanos};
 use workload::programs::vaxmix::VaxMix;
 use workload::programs::{aging, book, lab, mckusick, modern};
 use workload::{
-    Access, Aging, Base, Body, Census, Directory, Durability, HANDLES, Handle, Issue, Layout, Mode, Name, Op, OpKind,
-    Order, Overlap, Places, Placing, Program, Reason, Recorder, Stream, Tally, World,
+    Access, Aging, Base, Body, Directory, Durability, HANDLES, Handle, Issue, Layout, Mode, Name, Op, OpKind, Order,
+    Overlap, Places, Placing, Program, Reason, Recorder, Stream, Tally, TreeCounts, World,
 };
 
 fn kernel_with(programs: usize, largest_call: u32, stop: bool) -> Posix {
@@ -102,7 +102,7 @@ fn at_places() -> Vec<Stream> {
 }
 
 /// The effects of the streams on an empty world, one after the other.
-fn effects_of<W: World>(world: &mut W, issue: Issue) -> (Vec<Tally>, Census)
+fn effects_of<W: World>(world: &mut W, issue: Issue) -> (Vec<Tally>, TreeCounts)
 where
     W::Fault: std::fmt::Debug,
 {
@@ -110,7 +110,7 @@ where
 }
 
 /// The same effects, if each stream is issued in its own way.
-fn effects_by<W: World>(world: &mut W, issue: impl Fn(usize) -> Issue) -> (Vec<Tally>, Census)
+fn effects_by<W: World>(world: &mut W, issue: impl Fn(usize) -> Issue) -> (Vec<Tally>, TreeCounts)
 where
     W::Fault: std::fmt::Debug,
 {
@@ -119,14 +119,14 @@ where
         world.run(&mut [stream.issued(issue(index))], std::slice::from_mut(&mut tally)).expect("the world");
         tally
     });
-    (tallies.collect(), world.census(0).expect("a census"))
+    (tallies.collect(), world.tree_counts(0).expect("tree counts"))
 }
 
 #[test]
 fn mapped_memory_has_the_same_effect_as_calls() {
     // The first stream creates the file.
-    let mapped = |index: usize| if index == 0 { Issue::InTurn } else { Issue::Mapped };
-    let expected = effects_of(&mut kernel(4096), Issue::InTurn);
+    let mapped = |index: usize| if index == 0 { Issue::Sync } else { Issue::Mapped };
+    let expected = effects_of(&mut kernel(4096), Issue::Sync);
     assert_eq!(effects_by(&mut kernel(4096), mapped), expected);
     for (name, mut machine) in machines() {
         assert_eq!(effects_by(&mut machine, mapped), expected, "on {name}");
@@ -138,26 +138,26 @@ fn concurrent_ops_have_the_same_effect_as_sequential_ones() {
     if let Some(why) = kernel::no_ring() {
         return testkit::skip!("{why}");
     }
-    let expected = effects_of(&mut kernel(4096), Issue::InTurn);
+    let expected = effects_of(&mut kernel(4096), Issue::Sync);
     let reason = expected.0[3].failure.map(|failure| failure.reason);
     assert_eq!(reason, Some(Reason::Short(0)));
     for (depth, polled) in [(1, false), (7, false), (64, false), (7, true)] {
         let overlap = Overlap { depth, largest: 4096, writes: true, polled };
         // All operations in flight when one failed count, so the tallies may differ.
-        let whole = |(tallies, census): &(Vec<Tally>, Census)| (tallies[..3].to_vec(), *census);
-        let found = effects_of(&mut kernel(4096), Issue::Overlapping(overlap));
+        let whole = |(tallies, tree_counts): &(Vec<Tally>, TreeCounts)| (tallies[..3].to_vec(), *tree_counts);
+        let found = effects_of(&mut kernel(4096), Issue::Async(overlap));
         assert_eq!(whole(&found), whole(&expected), "depth {depth}");
         assert_eq!(found.0[3].failure.map(|failure| failure.reason), reason);
         assert_eq!(found.0[3].bytes_read, expected.0[3].bytes_read);
         for (name, mut machine) in machines() {
-            assert_eq!(effects_of(&mut machine, Issue::Overlapping(overlap)), expected, "on {name}");
+            assert_eq!(effects_of(&mut machine, Issue::Async(overlap)), expected, "on {name}");
         }
     }
 }
 
 /// The effects of the phases, without their times.
-fn deeds(performance: &Performance) -> Vec<(Tally, Census)> {
-    performance.phases.iter().map(|phase| (phase.tally(), phase.census())).collect()
+fn deeds(performance: &Performance) -> Vec<(Tally, TreeCounts)> {
+    performance.phases.iter().map(|phase| (phase.tally(), phase.tree_counts())).collect()
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn a_program_leaves_an_empty_folder_and_can_be_repeated() {
         let performance =
             perform(&mut world, &program, How { claim: Claim::Returned, timed: true }).expect("the kernel's world");
         assert!(performance.stopped.is_none());
-        assert_eq!(world.census(0).expect("a census"), Census::default());
+        assert_eq!(world.tree_counts(0).expect("tree counts"), TreeCounts::default());
     }
 }
 
@@ -312,7 +312,7 @@ impl<C> Recorder<C> for Outcomes {
 }
 
 /// Runs op after op, also after failures. Returns the outcome of each, and the files that are left.
-fn outcomes<W: World>(world: &mut W, ops: &[Op]) -> (Vec<Result<u32, Reason>>, Census)
+fn outcomes<W: World>(world: &mut W, ops: &[Op]) -> (Vec<Result<u32, Reason>>, TreeCounts)
 where
     W::Fault: std::fmt::Debug,
 {
@@ -321,7 +321,7 @@ where
         world.run(&mut [Stream::of(vec![*op])], std::slice::from_mut(&mut recorder)).expect("the world");
     }
     assert!(!recorder.out_of_order);
-    (recorder.all, world.census(0).expect("a census"))
+    (recorder.all, world.tree_counts(0).expect("tree counts"))
 }
 
 /// Each handle is a separate file: a ninth could only be one of the eight again.
@@ -331,11 +331,11 @@ fn programs_have_eight_handles_on_kernel_and_simulator() {
     let create = |(number, handle)| Op::Create { name: Name::root(number), handle, mode: Mode::default() };
     let write = |(handle, length)| Op::Write { handle, length };
     let ops: Vec<Op> = (0..).zip(handles()).map(create).chain(handles().zip(1..).map(write)).collect();
-    let (ended, census) = outcomes(&mut kernel(4096), &ops);
+    let (ended, tree_counts) = outcomes(&mut kernel(4096), &ops);
     assert_eq!(ended[HANDLES..], [1, 2, 3, 4, 5, 6, 7, 8].map(Ok));
-    assert_eq!((census.files, census.bytes), (8, 36));
+    assert_eq!((tree_counts.files, tree_counts.bytes), (8, 36));
     for (name, mut machine) in machines() {
-        assert_eq!(outcomes(&mut machine, &ops), (ended.clone(), census), "on {name}");
+        assert_eq!(outcomes(&mut machine, &ops), (ended.clone(), tree_counts), "on {name}");
     }
     assert!(std::panic::catch_unwind(|| Handle::new(HANDLES as u8)).is_err());
 }

@@ -301,12 +301,12 @@ mod tests {
 
     #[test]
     fn depths_above_one_use_the_ring_and_depth_one_uses_calls() {
-        assert_eq!(queue("randread"), Queue::InTurn);
+        assert_eq!(queue("randread"), Queue::Sync);
         assert_eq!(queue("randread --iodepth 32"), Queue::Deep(32));
         assert_eq!(queue("randread --engine uring"), Queue::Deep(1));
-        assert_eq!(queue("randread --engine null"), Queue::Nowhere);
+        assert_eq!(queue("randread --engine null"), Queue::Null);
         assert_eq!(queue("write --stride 256KiB --engine mmap"), Queue::Mapped);
-        assert_eq!(queue("write --stride 1MiB --warm"), Queue::InTurn);
+        assert_eq!(queue("write --stride 1MiB --warm"), Queue::Sync);
         for refused in [
             "randread --iodepth 0",
             "randread --iodepth 2 --engine posix",
@@ -348,9 +348,9 @@ mod tests {
     fn depth_is_one_without_io_uring_unless_it_was_requested() {
         let no_ring = Some("io_uring is forbidden");
         let (queue, warning) = decided("randread --iodepth 32", no_ring).expect("plain calls");
-        assert_eq!(queue, Queue::InTurn);
+        assert_eq!(queue, Queue::Sync);
         assert!(warning.is_some_and(|warning| warning.starts_with("io_uring is forbidden; ")));
-        assert_eq!(decided("randread --engine posix", no_ring).expect("plain calls"), (Queue::InTurn, None));
+        assert_eq!(decided("randread --engine posix", no_ring).expect("plain calls"), (Queue::Sync, None));
         let refused = decided("randread --iodepth 32 --engine uring", no_ring).expect_err("no ring");
         assert_eq!((refused.to_string().as_str(), refused.exit()), ("io_uring is forbidden", Exit::Refused));
     }

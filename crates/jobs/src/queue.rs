@@ -53,17 +53,17 @@ impl LoadSpec {
         }
         match (engine, &host.no_ring) {
             // 2
-            (Engine::Posix, _) => Ok((Queue::InTurn, None)),
+            (Engine::Posix, _) => Ok((Queue::Sync, None)),
             (Engine::Mmap, _) => Ok((Queue::Mapped, None)),
-            (Engine::Null, _) => Ok((Queue::Nowhere, None)),
+            (Engine::Null, _) => Ok((Queue::Null, None)),
             (Engine::Uring | Engine::Sqpoll, Some(why)) => Err(JobError::NoRing(why.clone())),
             (Engine::Uring, None) => Ok((Queue::Deep(depth), None)),
             (Engine::Sqpoll, None) => Ok((Queue::Polled(depth), self.check_polling(host.processors)?)),
             // 3
-            (Engine::Auto, _) if depth == 1 => Ok((Queue::InTurn, None)),
+            (Engine::Auto, _) if depth == 1 => Ok((Queue::Sync, None)),
             (Engine::Auto, None) => Ok((Queue::Deep(depth), None)),
             (Engine::Auto, Some(why)) => {
-                Ok((Queue::InTurn, Some(format!("{why}; using plain calls, with one operation in flight"))))
+                Ok((Queue::Sync, Some(format!("{why}; using plain calls, with one operation in flight"))))
             }
         }
     }

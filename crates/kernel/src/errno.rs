@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd, RawFd};
 
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
 use rustix::io::Errno;
-use workload::{Place, Reason};
+use workload::{PositionedIo, Reason};
 
 use crate::observe::mount;
 use crate::sys::read_limited;
@@ -40,15 +40,15 @@ pub(crate) fn of_open(errno: Errno, flags: OFlags) -> Reason {
     }
 }
 
-/// Returns the reason why a read or write of `length` bytes failed, at `place` or, if that is `None`, at the file
+/// Returns the reason why a read or write of `length` bytes failed, at `io` or, if that is `None`, at the file
 /// offset. The buffer's alignment is not checked: our buffers begin on a page, or on a block of the call's own size.
 #[cold]
 #[inline(never)]
-pub(crate) fn of_transfer(errno: Errno, file: impl AsFd, place: Option<u64>, length: u32) -> Reason {
+pub(crate) fn of_transfer(errno: Errno, file: impl AsFd, io: Option<u64>, length: u32) -> Reason {
     match reason(errno) {
         Reason::Invalid => {
-            let place = place.or_else(|| rustix::fs::tell(&file).ok()).unwrap_or(0);
-            invalid(file.as_fd(), place, length)
+            let io = io.or_else(|| rustix::fs::tell(&file).ok()).unwrap_or(0);
+            invalid(file.as_fd(), io, length)
         }
         reason => reason,
     }
@@ -57,20 +57,20 @@ pub(crate) fn of_transfer(errno: Errno, file: impl AsFd, place: Option<u64>, len
 /// Returns the reason why a read or write through io_uring failed. `file` is the descriptor that is registered with the
 /// ring, or negative if there is none; then the cause of EINVAL stays unknown.
 #[cold]
-pub(crate) fn of_ring(reason: Reason, file: RawFd, place: Place) -> Reason {
+pub(crate) fn of_ring(reason: Reason, file: RawFd, io: PositionedIo) -> Reason {
     if reason != Reason::Invalid || file < 0 {
         return reason;
     }
     // SAFETY: a descriptor is registered with a ring as long as the program has it open.
     let file = unsafe { BorrowedFd::borrow_raw(file) };
-    invalid(file, place.offset, place.length)
+    invalid(file, io.offset, io.length)
 }
 
 /// Returns [`Reason::Unaligned`] for direct I/O that is not aligned, else [`Reason::Invalid`].
-fn invalid(file: BorrowedFd, place: u64, length: u32) -> Reason {
+fn invalid(file: BorrowedFd, io: u64, length: u32) -> Reason {
     let is_aligned = || {
         let block = block(file);
-        place.is_multiple_of(block) && u64::from(length).is_multiple_of(block)
+        io.is_multiple_of(block) && u64::from(length).is_multiple_of(block)
     };
     if is_direct(file) && !is_aligned() { Reason::Unaligned } else { Reason::Invalid }
 }

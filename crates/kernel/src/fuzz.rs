@@ -128,8 +128,8 @@ fn read(recorded: &Recorded, file: &str, before: &Snapshot, devices: &[(Device, 
     let is_of_devices = ["devices/", "proc/swaps", "proc/fs"].iter().any(|place| file.starts_with(place));
     let mut said = if is_of_devices || file.ends_with("mountinfo") { fuzzed_reasons(recorded) } else { String::new() };
     let source = Source::below(recorded.sys());
-    let witness = Snapshot::brief(&source, devices).since(before);
-    let surroundings = source.surroundings(devices, &[]);
+    let counters = Snapshot::brief(&source, devices).since(before);
+    let settings = source.settings(devices, &[]);
     let seen = groups_seen(&source);
     let mut known = 0;
     for (major, minor) in [(254, 0), (8, 0), (8, 1), (7, 3), (253, 0)] {
@@ -145,11 +145,11 @@ fn read(recorded: &Recorded, file: &str, before: &Snapshot, devices: &[(Device, 
     let mounts = mount::mounts_in(&lines).map_or(0, |mounts| mounts.len());
     said += &format!(
         "{known} {mounts} {value} {} {:?} {:?} {} {}",
-        surroundings.len(),
+        settings.len(),
         seen,
         source.dirtiness().is_some(),
-        witness.machine.is_some(),
-        witness.quota.cpu.is_some(),
+        counters.machine.is_some(),
+        counters.quota.cpu.is_some(),
     );
     said.replace(|c: char| c.is_ascii_digit(), "x")
 }

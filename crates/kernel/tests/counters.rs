@@ -12,13 +12,13 @@ use kernel::Posix;
 use testkit::skip;
 use workload::programs::book;
 use workload::programs::mckusick::Classic;
-use workload::{Cache, CacheState, Directory, Name, Op, Stream, Witness, World};
+use workload::{Cache, CacheState, Counters, Directory, Name, Op, Stream, World};
 
 /// Runs a stream and returns the change of the counters.
-fn watched(world: &mut Posix, stream: Stream) -> Witness {
+fn counters(world: &mut Posix, stream: Stream) -> Counters {
     world.watch().expect("counters");
     run(world, stream);
-    world.watched().expect("counters")
+    world.counters().expect("counters")
 }
 
 fn write() -> Stream {
@@ -37,10 +37,10 @@ fn sync() -> Stream {
 fn a_cold_read_is_counted_at_every_level() {
     let mut world = world_in(&std::env::temp_dir());
     run(&mut world, write());
-    if world.reach(Cache::Cold).expect("a state") != CacheState::Cold {
+    if world.set_cache_state(Cache::Cold).expect("a state") != CacheState::Cold {
         return skip!("no cold file in the temporary folder");
     }
-    let seen = watched(&mut world, read());
+    let seen = counters(&mut world, read());
     // Other tests of this process may add to the counters, but never subtract.
     let accounts = seen.accounts.expect("the accounts of this process");
     assert!(accounts.called_read >= BYTES && accounts.fetched >= BYTES, "{accounts:?}");
@@ -56,7 +56,7 @@ fn a_sync_is_counted_as_write_and_flush() {
     world.watch().expect("counters");
     run(&mut world, write());
     run(&mut world, sync());
-    let seen = world.watched().expect("counters");
+    let seen = world.counters().expect("counters");
     assert!(seen.accounts.expect("the accounts of this process").called_written >= BYTES);
     let Some(device) = seen.device else { return skip!("the device under the temporary folder is hidden") };
     assert!(device.written >= BYTES / 100 * 95, "{device:?}");
@@ -82,7 +82,7 @@ fn run_queue_wait_is_known_once_it_is_watched() {
 #[test]
 fn available_machine_counters_are_read() {
     let mut world = world_in(&std::env::temp_dir());
-    let seen = watched(&mut world, write());
+    let seen = counters(&mut world, write());
     assert!(seen.machine.is_some() && seen.steal.is_some());
     assert_eq!(seen.pressure.io.is_some(), fs::read_to_string("/proc/pressure/io").is_ok());
     assert!(seen.memory.drops.is_some());
@@ -108,7 +108,7 @@ fn counters_of_an_image_include_the_disk_below_it() {
         world.watch().expect("counters");
         run(&mut world, write());
         run(&mut world, sync());
-        let seen = world.watched().expect("counters");
+        let seen = world.counters().expect("counters");
         let depths: Vec<u32> = seen.layers.iter().map(|layer| layer.depth).collect();
         let top = &seen.layers[0];
         assert!(top.name.starts_with("loop") && top.used.moved.flushes > 0, "{top:?}");
@@ -158,7 +158,7 @@ fn an_exhausted_cpu_quota_is_counted() {
     run(&mut world, write());
     // Half a million calls: enough to use up the quota of several periods on any machine.
     let copy = book::copy_steps(Name::root(0), Name::root(1), 16, BYTES, book::Sync::None);
-    let seen = watched(&mut world, copy);
+    let seen = counters(&mut world, copy);
     drop(share);
     assert!(seen.quota.cpu.expect("the share's account").0 > 0, "{:?}", seen.quota);
 }

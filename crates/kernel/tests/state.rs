@@ -31,7 +31,7 @@ fn world_with_a_file(parent: &Path) -> Posix {
 
 /// Returns the reason why the temporary folder cannot have a cold file, if so.
 fn no_cold_files_in(parent: &Path) -> Option<Unproven> {
-    match world_with_a_file(parent).reach(Cache::Cold).expect("a state") {
+    match world_with_a_file(parent).set_cache_state(Cache::Cold).expect("a state") {
         CacheState::Unknown(why @ (Unproven::NeverEvicts | Unproven::Blind)) => Some(why),
         _ => None,
     }
@@ -50,7 +50,7 @@ fn a_cold_file_comes_from_the_device() {
         return skip!("in the temporary folder, {why}");
     }
     let mut world = world_with_a_file(&parent);
-    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
+    assert_eq!(world.set_cache_state(Cache::Cold).expect("a state"), CacheState::Cold);
     let Some(before) = world.device_bytes() else { return skip!("the device under the temporary folder is hidden") };
     run(&mut world, Classic::Read8192.steps(Name::root(0), BYTES));
     let read = world.device_bytes().expect("the device").since(&before).read;
@@ -65,18 +65,18 @@ fn a_warm_file_is_warm_until_it_is_evicted() {
         return skip!("in the temporary folder, {why}");
     }
     let mut world = world_with_a_file(&parent);
-    assert_eq!(world.reach(Cache::Warm).expect("a state"), CacheState::Warm);
-    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
-    assert_eq!(world.reach(Cache::Warm).expect("a state"), CacheState::Warm);
+    assert_eq!(world.set_cache_state(Cache::Warm).expect("a state"), CacheState::Warm);
+    assert_eq!(world.set_cache_state(Cache::Cold).expect("a state"), CacheState::Cold);
+    assert_eq!(world.set_cache_state(Cache::Warm).expect("a state"), CacheState::Warm);
 }
 
 #[test]
 fn cache_states_that_were_not_requested_are_unknown() {
     let mut world = world_with_a_file(&std::env::temp_dir());
-    assert_eq!(world.reach(Cache::AsIs).expect("a state"), CacheState::Unknown(Unproven::NotAsked));
+    assert_eq!(world.set_cache_state(Cache::AsIs).expect("a state"), CacheState::Unknown(Unproven::NotAsked));
     let mut world = world_in(&std::env::temp_dir());
     for wanted in [Cache::Cold, Cache::Warm] {
-        assert_eq!(world.reach(wanted).expect("a state"), CacheState::Unknown(Unproven::NoFiles));
+        assert_eq!(world.set_cache_state(wanted).expect("a state"), CacheState::Unknown(Unproven::NoFiles));
     }
 }
 
@@ -90,9 +90,9 @@ fn all_of_many_files_are_evicted() {
     let program = workload::programs::lab::SmallFiles::new(500, 5000).program();
     run(&mut world, program.prepare.clone());
     run(&mut world, program.phases[0].steps.clone());
-    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
-    assert_eq!(world.reach(Cache::Warm).expect("a state"), CacheState::Warm);
-    assert_eq!(world.census(0).expect("a census").files, 500);
+    assert_eq!(world.set_cache_state(Cache::Cold).expect("a state"), CacheState::Cold);
+    assert_eq!(world.set_cache_state(Cache::Warm).expect("a state"), CacheState::Warm);
+    assert_eq!(world.tree_counts(0).expect("tree counts").files, 500);
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn files_on_tmpfs_are_never_cold() {
         return skip!("no tmpfs where most systems have one");
     }
     let mut world = world_with_a_file(parent);
-    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Unknown(Unproven::NeverEvicts));
-    assert_eq!(world.reach(Cache::Warm).expect("a state"), CacheState::Warm);
+    assert_eq!(world.set_cache_state(Cache::Cold).expect("a state"), CacheState::Unknown(Unproven::NeverEvicts));
+    assert_eq!(world.set_cache_state(Cache::Warm).expect("a state"), CacheState::Warm);
     assert_eq!(world.unwritten().expect("pages"), None);
 }
 
@@ -114,12 +114,12 @@ fn pages_locked_by_another_process_are_not_cold() {
         return skip!("in the temporary folder, {why}");
     }
     let mut world = world_with_a_file(parent.path());
-    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
+    assert_eq!(world.set_cache_state(Cache::Cold).expect("a state"), CacheState::Cold);
     let locked = 16 * rustix::param::page_size();
     let Some(holder) = Holder::lock(&only_file_below(parent.path()), locked) else {
         return skip!("another process may lock no memory");
     };
-    match world.reach(Cache::Cold).expect("a state") {
+    match world.set_cache_state(Cache::Cold).expect("a state") {
         // A large folio is locked as a whole, so more pages than the locked ones may stay.
         CacheState::Unknown(Unproven::Partly(Residency { pages: left, of })) => {
             assert!(left >= 16 && of == pages(), "{left} of {of}");
@@ -127,7 +127,7 @@ fn pages_locked_by_another_process_are_not_cold() {
         other => panic!("{other:?}"),
     }
     drop(holder);
-    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
+    assert_eq!(world.set_cache_state(Cache::Cold).expect("a state"), CacheState::Cold);
 }
 
 #[test]
@@ -140,10 +140,10 @@ fn a_given_file_is_evicted_only_if_allowed() {
     let mut file = File::create(&path).expect("a file");
     file.write_all(&vec![1; BYTES as usize]).expect("room");
     let mut world = Posix::on_given(vec![Given::Read(path)], 8192, Arc::default()).expect("a world");
-    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Unknown(Unproven::NotOurs));
+    assert_eq!(world.set_cache_state(Cache::Cold).expect("a state"), CacheState::Unknown(Unproven::NotOurs));
     world.allow(EvictionMethods { given: true, drop_caches: false }).expect("no rights needed");
-    assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
-    assert_eq!(world.reach(Cache::Warm).expect("a state"), CacheState::Warm);
+    assert_eq!(world.set_cache_state(Cache::Cold).expect("a state"), CacheState::Cold);
+    assert_eq!(world.set_cache_state(Cache::Warm).expect("a state"), CacheState::Warm);
 }
 
 #[test]
@@ -169,9 +169,9 @@ fn dirty_pages_are_counted() {
 fn waiting_for_quiet_ends() {
     let mut world = world_with_a_file(&std::env::temp_dir());
     for _ in 0..2 {
-        let calm = world.quiesce().expect("a calm");
-        assert!(calm.unwritten.is_some());
-        assert!(calm.waited.0 > 0);
+        let quiescence = world.quiesce().expect("quiescence");
+        assert!(quiescence.unwritten.is_some());
+        assert!(quiescence.waited.0 > 0);
     }
     assert!(world.unwritten().expect("pages").is_none_or(|left| left.pages == 0));
 }
@@ -191,8 +191,8 @@ fn mincore_is_used_on_overlayfs() {
             return skip!("no overlay can be mounted in the temporary folder");
         }
         let mut world = world_with_a_file(&part("merged"));
-        assert_eq!(world.reach(Cache::Warm).expect("a state"), CacheState::Warm);
-        assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
+        assert_eq!(world.set_cache_state(Cache::Warm).expect("a state"), CacheState::Warm);
+        assert_eq!(world.set_cache_state(Cache::Cold).expect("a state"), CacheState::Cold);
         assert_eq!(world.unwritten().expect("pages"), None);
     });
     if let Err(reason) = done {
@@ -223,7 +223,7 @@ fn a_remount_follows_fadvise_and_programs_continue() {
                 if again { Ok(()) } else { Err(io::ErrorKind::Other.into()) }
             }),
         );
-        assert_eq!(world.reach(Cache::Cold).expect("a state"), CacheState::Cold);
+        assert_eq!(world.set_cache_state(Cache::Cold).expect("a state"), CacheState::Cold);
         assert_eq!(run(&mut world, Classic::Read8192.steps(Name::root(0), BYTES)).bytes_read, BYTES);
         drop(world);
         assert!(tool("umount", &[&point]), "nothing holds the file system any more");

@@ -28,7 +28,7 @@ fn world() -> (Posix, PathBuf) {
 }
 
 fn overlapping(depth: u32) -> Issue {
-    Issue::Overlapping(Overlap { depth, largest: BLOCK, writes: true, polled: false })
+    Issue::Async(Overlap { depth, largest: BLOCK, writes: true, polled: false })
 }
 
 fn open(access: Access) -> Op {
@@ -185,7 +185,7 @@ fn scheduled_ops_are_recorded_at_their_scheduled_time() {
     }
     let (mut world, _) = world();
     run(&mut world, writes(100, 1));
-    for issue in [Issue::InTurn, overlapping(4)] {
+    for issue in [Issue::Sync, overlapping(4)] {
         let body = Body::Places(Places::drawn(false, FILE, BLOCK, (20, 100), 7));
         let stream = Stream::open(vec![open(Access::Read)], body).issued(issue);
         let mut seen = AtOnce::default();
@@ -211,12 +211,12 @@ impl Recorder<Host> for Stopping {
 #[test]
 fn cancelled_scheduled_ops_are_not_recorded_in_the_future() {
     let ring = (!lacks_ring()).then(|| overlapping(4));
-    for issue in [Issue::InTurn, Issue::Nowhere].into_iter().chain(ring) {
+    for issue in [Issue::Sync, Issue::Null].into_iter().chain(ring) {
         let stop = Arc::new(AtomicBool::new(false));
         let workspace = Workspace::inside(&std::env::temp_dir()).expect("a private folder");
         let station = Station { workspace: Some(workspace), given: Vec::new() };
         let mut world = Posix::new(vec![station], 64 * 1024, 9, Arc::clone(&stop)).expect("the kernel's world");
-        run(&mut world, writes(1, 1).issued(Issue::InTurn));
+        run(&mut world, writes(1, 1).issued(Issue::Sync));
         // The second op is scheduled one second later.
         let body = Body::Places(Places::drawn(true, FILE, BLOCK, (3, 1), 7));
         let paced = Stream::open(Vec::new(), body).issued(issue).paced(Pace::new(1, Arrivals::Constant, 1, 1));
@@ -230,7 +230,7 @@ fn cancelled_scheduled_ops_are_not_recorded_in_the_future() {
 #[test]
 fn the_null_engine_completes_ops_without_effect() {
     let (mut world, file) = world();
-    let tally = run(&mut world, writes(1_000, 1).issued(Issue::Nowhere));
+    let tally = run(&mut world, writes(1_000, 1).issued(Issue::Null));
     assert_eq!(tally.bytes_written, 1_000 * 4096);
     assert!(!file.exists());
 }
@@ -264,7 +264,7 @@ fn a_polling_thread_has_equal_effect_and_its_cpu_time_counts() {
     let (mut world, _file) = world();
     let polled = |stream: Stream| {
         let overlap = Overlap { depth: 8, largest: BLOCK, writes: true, polled: true };
-        stream.issued(Issue::Overlapping(overlap))
+        stream.issued(Issue::Async(overlap))
     };
     let mut tally = workload::Tally::default();
     run_recorded(&mut world, polled(writes(400, 8)), &mut tally);

@@ -9,7 +9,7 @@
 //! `cpuacct.usage`, nanoseconds). Two times are subtracted from it: the time of every other task that is neither a
 //! kernel thread nor ours, and the time that this process used outside the measured program, to read counters. The rest
 //! was charged to the program and to kernel threads, including those that have ended meanwhile. It is compared with the
-//! program's CPU time plus the workers' time of the witness. A window in which another program's task began or ended
+//! program's CPU time plus the workers' time in the counters. A window in which another program's task began or ended
 //! cannot be accounted for, and is repeated. Needs root.
 //!
 //! Prints a line of JSON for each kind of write: reported over charged time, each summed over all valid windows.
@@ -118,9 +118,9 @@ fn window(world: &mut Posix, call: u32, mode: Mode) -> Option<(f64, f64)> {
     let write = Stream::open(vec![Op::Create { name: Name::root(0), handle: FILE, mode }], body);
     let settle = vec![Op::Fsync { handle: FILE }, Op::FsyncDirectory { directory: Directory::ROOT }, Op::Syncfs];
     let program = run(world, write) + run(world, Stream::of(settle));
-    let witness = world.watched().expect("counters");
+    let counters = world.counters().expect("counters");
     let charged = Charges::read().since(&before, program)?;
-    let told = program + witness.workers?;
+    let told = program + counters.workers?;
     Some((told.as_secs_f64(), charged.as_secs_f64()))
 }
 

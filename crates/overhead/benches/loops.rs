@@ -21,7 +21,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use units::Nanos;
 use workload::programs::lab::{SmallFiles, SmallSync};
 use workload::programs::mckusick::{BYTES_1983, Classic};
-use workload::{Census, Layout, Program, Tally, World};
+use workload::{Layout, Program, Tally, TreeCounts, World};
 
 /// Pairs in a real measurement: an odd number, so that the median is one of them.
 const PAIRS: usize = 41;
@@ -74,7 +74,7 @@ fn main() {
 struct Side {
     elapsed: Nanos,
     moved: u64,
-    left: Census,
+    left: TreeCounts,
 }
 
 fn tmpfs(parent: &Path, sizes: &Sizes) {
@@ -156,7 +156,7 @@ impl Arm {
         let side = |phase: &PhaseRun| Side {
             elapsed: phase.returned(),
             moved: phase.tally().bytes_read + phase.tally().bytes_written,
-            left: phase.census(),
+            left: phase.tree_counts(),
         };
         performance.phases.iter().map(side).collect()
     }
@@ -168,12 +168,12 @@ impl Arm {
         world.run(&mut [program.prepare.clone()], std::slice::from_mut(&mut tally)).expect("a prepared folder");
         assert_eq!(tally.failure, None);
         let sides = (0..program.phases.len()).map(|phase| {
-            world.reach(program.phases[phase].cache).expect("files");
+            world.set_cache_state(program.phases[phase].cache).expect("files");
             world.quiesce().expect("counters");
             world.watch().expect("counters");
             let (elapsed, moved) = bare(&self.folder, phase);
-            world.watched().expect("counters");
-            Side { elapsed, moved, left: world.census(0).expect("a folder") }
+            world.counters().expect("counters");
+            Side { elapsed, moved, left: world.tree_counts(0).expect("a folder") }
         });
         let sides = sides.collect();
         world.clear().expect("an empty folder");

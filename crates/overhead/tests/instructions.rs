@@ -19,7 +19,9 @@ use kernel::{Posix, Station, Workspace};
 use runner::recorder::Timed;
 use rustix::fs::{Mode, OFlags};
 use workload::programs::mckusick::Classic;
-use workload::{Access, Apart, Body, Handle, Issue, Name, Op, OpKind, Overlap, Places, Stream, Tally, Unit, World};
+use workload::{
+    Access, Body, CachePadded, Handle, Issue, Name, Op, OpKind, Overlap, Places, Stream, Tally, Unit, World,
+};
 
 /// Maximum instructions per call of the runner's path above the bare loop. By design: see the table of `cargo xtask
 /// prove`.
@@ -177,13 +179,13 @@ fn child_timed() {
     let (name, handle) = (Name::root(0), Handle::new(0));
     let places = Places::drawn(false, handle, BLOCK, (operations, BLOCKS), 1);
     let issue = match engine.as_str() {
-        "uring" => Issue::Overlapping(Overlap { depth: DEPTH, largest: BLOCK, writes: false, polled: false }),
-        "null" => Issue::Nowhere,
-        _ => Issue::InTurn,
+        "uring" => Issue::Async(Overlap { depth: DEPTH, largest: BLOCK, writes: false, polled: false }),
+        "null" => Issue::Null,
+        _ => Issue::Sync,
     };
     let opening = Op::Open { name, handle, access: Access::Read, mode: Default::default() };
-    let steps = Apart(Stream::open(vec![opening], Body::Places(places)).issued(issue));
-    let mut recorders: Vec<_> = (0..programs).map(|_| Apart(Timed::new(Unit::of(OpKind::ReadAt)))).collect();
+    let steps = CachePadded(Stream::open(vec![opening], Body::Places(places)).issued(issue));
+    let mut recorders: Vec<_> = (0..programs).map(|_| CachePadded(Timed::new(Unit::of(OpKind::ReadAt)))).collect();
     let spans = world.run(&mut vec![steps; programs], &mut recorders).expect("a run");
     for heard in recorders.into_iter().zip(spans).map(|(recorder, span)| recorder.0.heard(span.ended)) {
         assert_eq!((heard.tally.failure, heard.latencies.count()), (None, operations));

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use stats::{Interval, Latencies, Times};
 use units::{Moment, Nanos};
 use workload::{
-    Apart, CacheState, Calm, Census, CpuTime, Dirtiness, Failure, Laid, OpKind, Phase, Program, Reason, Recorder,
-    Residency, Span, Stream, Surroundings, Tally, Witness, World,
+    Allocation, CachePadded, CacheState, Counters, CpuTime, Dirtiness, Failure, MachineSettings, OpKind, Phase,
+    Program, Quiescence, Reason, Recorder, Residency, Span, Stream, Tally, TreeCounts, World,
 };
 
 use crate::recorder::Timed;
@@ -47,12 +47,13 @@ pub struct Performance {
     pub said: Option<String>,
     /// True if a signal suspended the program meanwhile, so that its times are wrong.
     #[serde(skip)]
-    pub was_held: bool,
+    pub was_suspended: bool,
     /// The time of the whole execution, including the parts that are not measured.
     #[serde(skip)]
     pub lasted: Nanos,
     /// The settings of the machine that must not change between executions: before and after this one.
-    pub surroundings: [Surroundings; 2],
+    #[serde(rename = "surroundings")]
+    pub settings: [MachineSettings; 2],
 }
 
 impl Performance {
@@ -101,11 +102,13 @@ pub struct PhaseRun {
     /// The cache state of its files that was proved before it began.
     pub cache: CacheState,
     /// The result of waiting for idle devices before it began.
-    pub calm: Calm,
+    #[serde(rename = "calm")]
+    pub quiescence: Quiescence,
     /// The results of each of the world's programs, in their order.
     pub parts: Vec<Part>,
     /// Counters of the process, the kernel and the devices, over the claimed clock.
-    pub witness: Witness,
+    #[serde(rename = "witness")]
+    pub counters: Counters,
     /// Bytes that the devices had written when the last call returned.
     pub written_at_return: Option<u64>,
     /// Dirty pages of the machine when the last call returned, with the number from which the kernel throttles writers.
@@ -116,7 +119,8 @@ pub struct PhaseRun {
     /// below is visible.
     pub grown: Option<u64>,
     /// The allocation of the files (holes, compression), if anything was read.
-    pub laid: Option<Laid>,
+    #[serde(rename = "laid")]
+    pub allocation: Option<Allocation>,
     /// The bytes read that had to come from the device, if the rest had been touched before. `None` if all of them had
     /// to, or if this was not determined.
     #[serde(default)]
@@ -145,7 +149,8 @@ pub struct Part {
     /// The operations of the program.
     pub tally: Tally,
     /// The files that it left.
-    pub census: Census,
+    #[serde(rename = "census")]
+    pub tree_counts: TreeCounts,
 }
 
 impl PhaseRun {
@@ -167,9 +172,9 @@ impl PhaseRun {
     }
 
     /// The files that all programs left.
-    pub fn census(&self) -> Census {
-        let mut all = Census::default();
-        self.parts.iter().for_each(|part| all.add(part.census));
+    pub fn tree_counts(&self) -> TreeCounts {
+        let mut all = TreeCounts::default();
+        self.parts.iter().for_each(|part| all.add(part.tree_counts));
         all
     }
 }
@@ -197,8 +202,8 @@ pub fn perform_telling<W: World>(
 ) -> Result<Performance, Broken<W::Fault>> {
     let mut performance = Performance::default();
     // Discard any earlier suspension.
-    world.was_held();
-    performance.surroundings[0] = world.surroundings();
+    world.was_suspended();
+    performance.settings[0] = world.settings();
     world.clear()?;
     let (spans, tallies) = run_stream(world, &program.prepare)?;
     performance.prepared_in = spans.iter().map(Span::elapsed).max().unwrap_or_default();
@@ -212,7 +217,7 @@ pub fn perform_telling<W: World>(
     if performance.stopped.is_none() {
         cleared.map_err(|fault| Broken { phase: last_phase(program), fault })?;
     }
-    performance.surroundings[1] = world.surroundings();
+    performance.settings[1] = world.settings();
     Ok(performance)
 }
 
@@ -242,12 +247,12 @@ fn perform_phases<W: World>(
         }
         let broken = |fault| Broken { phase: Some(index), fault };
         let ended = perform_phase(world, phase, how).map_err(broken)?;
-        performance.was_held = world.was_held();
+        performance.was_suspended = world.was_suspended();
         cuts.extend(phase.steps.cuts());
         match ended {
-            Ok(_) if performance.was_held => break,
+            Ok(_) if performance.was_suspended => break,
             Ok(run) => {
-                performance.stopped = altered(world, index, &cuts).map_err(broken)?;
+                performance.stopped = verify_contents(world, index, &cuts).map_err(broken)?;
                 if performance.stopped.is_some() {
                     break;
                 }
@@ -261,9 +266,9 @@ fn perform_phases<W: World>(
 }
 
 /// The first program whose files do not contain the data written to them after this phase: as bad as a failed call.
-fn altered<W: World>(world: &mut W, phase: usize, cuts: &[u32]) -> Result<Option<Stopped>, W::Fault> {
+fn verify_contents<W: World>(world: &mut W, phase: usize, cuts: &[u32]) -> Result<Option<Stopped>, W::Fault> {
     for program in 0..world.programs() {
-        if let Some(failure) = world.altered(program, cuts)? {
+        if let Some(failure) = world.verify_contents(program, cuts)? {
             return Ok(Some(Stopped { program, phase: Some(phase), failure }));
         }
     }
@@ -320,8 +325,8 @@ fn perform_phase<W: World>(
     phase: &Phase,
     How { claim, timed }: How,
 ) -> Result<Result<PhaseRun, Vec<Tally>>, W::Fault> {
-    let cache = world.reach(phase.cache)?;
-    let calm = world.quiesce()?;
+    let cache = world.set_cache_state(phase.cache)?;
+    let quiescence = world.quiesce()?;
     world.watch()?;
     let written_before = world.device_bytes();
     let (spans, tallies, latencies, intervals) = if timed || phase.within.is_some() {
@@ -348,10 +353,10 @@ fn perform_phase<W: World>(
             ready: span.ready,
             blocked_in_calls: span.blocked(),
             tally,
-            census: Census::default(),
+            tree_counts: TreeCounts::default(),
         })
         .collect();
-    let at_return = if claim == Claim::Returned { Some(world.watched()?) } else { None };
+    let at_return = if claim == Claim::Returned { Some(world.counters()?) } else { None };
 
     if !phase.data.is_empty() {
         let (spans, tallies) = run_stream(world, &phase.data)?;
@@ -373,30 +378,30 @@ fn perform_phase<W: World>(
             part.charge(span, claim);
         }
     }
-    let witness = match at_return {
-        Some(witness) => witness,
-        None => world.watched()?,
+    let counters = match at_return {
+        Some(counters) => counters,
+        None => world.counters()?,
     };
     let unwritten = if phase.changes() { world.unwritten()? } else { None };
-    let grown = if phase.changes() && witness.ends_in_a_file() { lingering(world) } else { None };
+    let grown = if phase.changes() && counters.ends_in_a_file() { lingering(world) } else { None };
     // After the phase, because the query brings the file's block map into memory.
     let has_read = parts.iter().any(|part| part.tally.bytes_read > 0);
-    let laid = if has_read { world.laid()? } else { None };
+    let allocation = if has_read { world.allocation()? } else { None };
     for (index, part) in parts.iter_mut().enumerate() {
-        part.census = world.census(index)?;
+        part.tree_counts = world.tree_counts(index)?;
     }
     let latencies = latencies.as_ref().map(Times::from);
-    let first_reads = if cache == CacheState::Cold { seen_again(phase, &parts, &witness) } else { None };
+    let first_reads = if cache == CacheState::Cold { seen_again(phase, &parts, &counters) } else { None };
     Ok(Ok(PhaseRun {
         cache,
-        calm,
+        quiescence,
         parts,
-        witness,
+        counters,
         written_at_return,
         dirtiness,
         unwritten,
         grown,
-        laid,
+        allocation,
         first_reads,
         latencies,
         intervals,
@@ -404,9 +409,9 @@ fn perform_phase<W: World>(
 }
 
 /// The bytes that had to be fetched, if fewer were fetched than read: some blocks may have been touched before.
-fn seen_again(phase: &Phase, parts: &[Part], witness: &Witness) -> Option<u64> {
+fn seen_again(phase: &Phase, parts: &[Part], counters: &Counters) -> Option<u64> {
     let read: u64 = parts.iter().map(|part| part.tally.bytes_read).sum();
-    let is_less = witness.accounts.is_some_and(|accounts| accounts.fetched < read);
+    let is_less = counters.accounts.is_some_and(|accounts| accounts.fetched < read);
     let done = |part: &Part| part.tally.count(OpKind::ReadAt) + part.tally.count(OpKind::WriteAt);
     if is_less { workload::first_reads(&phase.steps, parts.iter().map(done)) } else { None }
 }
@@ -468,8 +473,9 @@ where
     R: Recorder<W::Clock> + Send,
 {
     let programs = 0..world.programs() as u32;
-    let mut streams: Vec<Apart<Stream>> = programs.map(|program| Apart(stream.of_program(program))).collect();
-    let mut recorders: Vec<Apart<R>> = streams.iter().map(|_| Apart(recorder())).collect();
+    let mut streams: Vec<CachePadded<Stream>> =
+        programs.map(|program| CachePadded(stream.of_program(program))).collect();
+    let mut recorders: Vec<CachePadded<R>> = streams.iter().map(|_| CachePadded(recorder())).collect();
     let spans = world.run(&mut streams, &mut recorders)?;
     Ok((spans, recorders.into_iter().map(|recorder| recorder.0).collect()))
 }

@@ -79,10 +79,10 @@ impl Sums {
 /// but without the calls. `None` for io_uring, because the kernel does part of that work, and for a schedule or pauses,
 /// which wait.
 pub fn own_ns(phase: &Phase, timed: bool) -> Option<f64> {
-    if phase.steps.is_paced() || phase.steps.pauses() || matches!(phase.steps.issue(), Issue::Overlapping(_)) {
+    if phase.steps.is_paced() || phase.steps.pauses() || matches!(phase.steps.issue(), Issue::Async(_)) {
         return None;
     }
-    let steps = phase.steps.clone().issued(Issue::Nowhere);
+    let steps = phase.steps.clone().issued(Issue::Null);
     let trials = (0..TRIALS).filter_map(|_| {
         let stop = Arc::new(AtomicBool::new(false));
         let mut world = Posix::on_given(Vec::new(), 0, Arc::clone(&stop)).ok()?;
@@ -133,9 +133,9 @@ mod tests {
         let (counted, timed) = (least(false), least(true));
         assert!(0.0 < counted && counted < timed && timed < 100_000.0, "{counted} {timed}");
         let overlap = Overlap { depth: 2, largest: 8192, writes: false, polled: false };
-        phase.steps = phase.steps.issued(Issue::Overlapping(overlap));
+        phase.steps = phase.steps.issued(Issue::Async(overlap));
         assert_eq!(own_ns(&phase, true), None);
-        phase.steps = phase.steps.issued(Issue::InTurn).thinking(Nanos::from_millis(1), 1);
+        phase.steps = phase.steps.issued(Issue::Sync).thinking(Nanos::from_millis(1), 1);
         assert_eq!(own_ns(&phase, true), None);
     }
 

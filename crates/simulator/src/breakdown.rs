@@ -132,8 +132,8 @@ mod tests {
                     let Ok(ran) = computer.run(&mut streams, &mut alloc::vec![Tally::default(); drives]);
                     ran.iter().zip(&mut spans).for_each(|(span, sum)| *sum += span.elapsed());
                 }
-                let Ok(witness) = computer.watched();
-                let breakdown = witness.breakdown.expect("a described machine knows");
+                let Ok(counters) = computer.counters();
+                let breakdown = counters.breakdown.expect("a described machine knows");
                 assert_eq!(breakdown.resources.len(), 3 + drives);
                 for one in &breakdown.resources {
                     assert_eq!(sum(&one.busy) + sum(&one.blocked) + one.idle, one.elapsed, "{one:?}");

@@ -8,8 +8,8 @@ use core::convert::Infallible;
 
 use units::{Moment, Nanos, Virtual};
 use workload::{
-    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, DeviceUse, Dirtiness, Layer, OpKind, Recorder, Residency,
-    Span, Step, Steps, Unproven, Witness, World, WriteCache,
+    Cache, CacheState, Counters, CpuTime, DeviceBytes, DeviceUse, Dirtiness, Layer, OpKind, Quiescence, Recorder,
+    Residency, Span, Step, Steps, TreeCounts, Unproven, World, WriteCache,
 };
 
 use crate::disk::Disk;
@@ -143,7 +143,7 @@ impl World for Flat {
     }
 
     /// There is no cache: every phase begins cold, requested or not.
-    fn reach(&mut self, wanted: Cache) -> Result<CacheState, Infallible> {
+    fn set_cache_state(&mut self, wanted: Cache) -> Result<CacheState, Infallible> {
         Ok(match wanted {
             Cache::AsIs | Cache::Cold => CacheState::Cold,
             Cache::Warm => CacheState::Unknown(Unproven::NeverCaches),
@@ -151,8 +151,8 @@ impl World for Flat {
     }
 
     /// There is nothing to wait for: no other programs, and no delayed writes.
-    fn quiesce(&mut self) -> Result<Calm, Infallible> {
-        Ok(Calm { reached: true, unwritten: Some(0), foreign: Some(0), ..Calm::default() })
+    fn quiesce(&mut self) -> Result<Quiescence, Infallible> {
+        Ok(Quiescence { reached: true, unwritten: Some(0), foreign: Some(0), ..Quiescence::default() })
     }
 
     fn unwritten(&mut self) -> Result<Option<Residency>, Infallible> {
@@ -173,10 +173,10 @@ impl World for Flat {
         Ok(())
     }
 
-    fn watched(&mut self) -> Result<Witness, Infallible> {
+    fn counters(&mut self) -> Result<Counters, Infallible> {
         let (computed, used) = self.watched_since;
         let used = self.used.since(&used);
-        Ok(Witness {
+        Ok(Counters {
             workers: Some(Nanos::ZERO),
             machine: Some(self.computed.saturating_sub(computed)),
             device: Some(used.moved),
@@ -188,12 +188,12 @@ impl World for Flat {
                 write_cache: Some(WriteCache::Through),
                 is_file: false,
             }],
-            ..Witness::default()
+            ..Counters::default()
         })
     }
 
-    fn census(&mut self, index: usize) -> Result<Census, Infallible> {
-        Ok(self.programs[index].census())
+    fn tree_counts(&mut self, index: usize) -> Result<TreeCounts, Infallible> {
+        Ok(self.programs[index].tree_counts())
     }
 
     fn clear(&mut self) -> Result<(), Infallible> {

@@ -8,7 +8,8 @@ use core::sync::atomic::AtomicBool;
 
 use units::Virtual;
 use workload::{
-    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Recorder, Residency, Span, Steps, Witness, World,
+    Cache, CacheState, Counters, DeviceBytes, Dirtiness, Quiescence, Recorder, Residency, Span, Steps, TreeCounts,
+    World,
 };
 
 use crate::computer::Computer;
@@ -66,11 +67,11 @@ impl World for Machine {
         which!(self, machine => machine.run(streams, recorders))
     }
 
-    fn reach(&mut self, wanted: Cache) -> Result<CacheState, Infallible> {
-        which!(self, machine => machine.reach(wanted))
+    fn set_cache_state(&mut self, wanted: Cache) -> Result<CacheState, Infallible> {
+        which!(self, machine => machine.set_cache_state(wanted))
     }
 
-    fn quiesce(&mut self) -> Result<Calm, Infallible> {
+    fn quiesce(&mut self) -> Result<Quiescence, Infallible> {
         which!(self, machine => machine.quiesce())
     }
 
@@ -90,12 +91,12 @@ impl World for Machine {
         which!(self, machine => machine.watch())
     }
 
-    fn watched(&mut self) -> Result<Witness, Infallible> {
-        which!(self, machine => machine.watched())
+    fn counters(&mut self) -> Result<Counters, Infallible> {
+        which!(self, machine => machine.counters())
     }
 
-    fn census(&mut self, index: usize) -> Result<Census, Infallible> {
-        which!(self, machine => machine.census(index))
+    fn tree_counts(&mut self, index: usize) -> Result<TreeCounts, Infallible> {
+        which!(self, machine => machine.tree_counts(index))
     }
 
     fn clear(&mut self) -> Result<(), Infallible> {

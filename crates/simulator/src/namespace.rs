@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::mem;
 
-use workload::{Access, Census, Directory, HANDLES, Handle, Name, Op, Reason};
+use workload::{Access, Directory, HANDLES, Handle, Name, Op, Reason, TreeCounts};
 
 /// Identifies a file's contents, even after its name was removed.
 pub(crate) type FileId = u64;
@@ -73,8 +73,8 @@ impl Namespace {
         }
     }
 
-    pub(crate) fn census(&self) -> Census {
-        Census {
+    pub(crate) fn tree_counts(&self) -> TreeCounts {
+        TreeCounts {
             directories: self.directories.len() as u64,
             files: self.names.len() as u64,
             bytes: self.names.values().map(|file| self.sizes[file]).sum(),

@@ -171,7 +171,7 @@ pub enum Order {
 
 /// The action on each small file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum FileAction {
     /// create, write, close; with an fsync before the close.
     Make { fsync: bool },
     /// open, read, close.
@@ -183,7 +183,7 @@ pub(crate) enum Deed {
 /// Many small files, one after the other.
 #[derive(Clone, Debug)]
 pub struct Files {
-    deed: Deed,
+    action: FileAction,
     layout: Layout,
     files: u32,
     length: u32,
@@ -195,12 +195,12 @@ pub struct Files {
 const HANDLE: Handle = Handle::new(0);
 
 impl Files {
-    pub(crate) fn new(deed: Deed, layout: Layout, files: u32, length: u32, order: Order, seed: u64) -> Files {
+    pub(crate) fn new(action: FileAction, layout: Layout, files: u32, length: u32, order: Order, seed: u64) -> Files {
         let mut numbers: Vec<u32> = (0..files).collect();
         if order == Order::Random {
             Prng::new(seed).shuffle(&mut numbers);
         }
-        Files { deed, layout, files, length, numbers: numbers.into_iter(), current: Name::root(0), stage: 0 }
+        Files { action, layout, files, length, numbers: numbers.into_iter(), current: Name::root(0), stage: 0 }
     }
 
     #[inline]
@@ -209,14 +209,14 @@ impl Files {
             self.current = self.layout.name(self.numbers.next()?, self.files);
         }
         let (name, handle, length, mode) = (self.current, HANDLE, self.length, Mode::default());
-        let (op, last) = match (self.deed, self.stage) {
-            (Deed::Make { .. }, 0) => (Op::Create { name, handle, mode }, false),
-            (Deed::Make { .. }, 1) => (Op::Write { handle, length }, false),
-            (Deed::Make { fsync: true }, 2) => (Op::Fsync { handle }, false),
-            (Deed::Take, 0) => (Op::Open { name, handle, access: Access::Read, mode }, false),
-            (Deed::Take, 1) => (Op::Read { handle, length }, false),
-            (Deed::Make { .. } | Deed::Take, _) => (Op::Close { handle }, true),
-            (Deed::Remove, _) => (Op::Unlink { name }, true),
+        let (op, last) = match (self.action, self.stage) {
+            (FileAction::Make { .. }, 0) => (Op::Create { name, handle, mode }, false),
+            (FileAction::Make { .. }, 1) => (Op::Write { handle, length }, false),
+            (FileAction::Make { fsync: true }, 2) => (Op::Fsync { handle }, false),
+            (FileAction::Take, 0) => (Op::Open { name, handle, access: Access::Read, mode }, false),
+            (FileAction::Take, 1) => (Op::Read { handle, length }, false),
+            (FileAction::Make { .. } | FileAction::Take, _) => (Op::Close { handle }, true),
+            (FileAction::Remove, _) => (Op::Unlink { name }, true),
         };
         self.stage = if last { 0 } else { self.stage + 1 };
         Some(op)

@@ -6,7 +6,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use crate::counters::Witness;
+use crate::counters::Counters;
 
 /// The cache state that a phase wants for its files before it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -71,7 +71,7 @@ impl Residency {
 
 /// The allocation of bytes in some files, as their file system reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Laid {
+pub struct Allocation {
     /// All bytes.
     pub bytes: u64,
     /// Holes: bytes that were never written. Reading them does not touch the device.
@@ -80,9 +80,9 @@ pub struct Laid {
     pub compressed: u64,
 }
 
-impl Laid {
+impl Allocation {
     /// Adds the bytes of other files.
-    pub fn add(&mut self, other: Laid) {
+    pub fn add(&mut self, other: Allocation) {
         self.bytes += other.bytes;
         self.empty += other.empty;
         self.compressed += other.compressed;
@@ -112,7 +112,7 @@ impl fmt::Display for Unproven {
 
 /// The observations of a wait for idle devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Calm {
+pub struct Quiescence {
     /// True if the machine became idle within the time limit.
     pub reached: bool,
     /// The time waited, with or without success.
@@ -122,7 +122,8 @@ pub struct Calm {
     /// Bytes per second that the devices moved at the end, none of them for our programs.
     pub foreign: Option<u64>,
     /// Other observations of the machine at the end, while none of our programs ran. Kernel threads are not counted.
-    pub witness: Witness,
+    #[serde(rename = "witness")]
+    pub counters: Counters,
     /// The largest delay among many short sleeps. `None` if there were no sleeps.
     pub overslept: Option<Nanos>,
 }

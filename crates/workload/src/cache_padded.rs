@@ -1,10 +1,10 @@
-//! [`Apart`]: cache-line padding for data that concurrent programs write. Two processors that write to one cache line
-//! wait for each other (false sharing).
+//! [`CachePadded`]: cache-line padding for data that concurrent programs write. Two processors that write to one cache
+//! line wait for each other (false sharing).
 
 use units::Moment;
 
 use crate::failure::Reason;
-use crate::op::{Op, Place};
+use crate::op::{Op, PositionedIo};
 use crate::recorder::Recorder;
 use crate::step::{Issue, Step, Steps};
 
@@ -12,9 +12,9 @@ use crate::step::{Issue, Step, Steps};
 /// two at once (Intel 64 and IA-32 Architectures Optimization Reference Manual, spatial prefetcher).
 #[derive(Clone, Debug, Default)]
 #[repr(align(128))]
-pub struct Apart<T>(pub T);
+pub struct CachePadded<T>(pub T);
 
-impl<S: Steps> Iterator for Apart<S> {
+impl<S: Steps> Iterator for CachePadded<S> {
     type Item = Step;
 
     #[inline(always)]
@@ -23,7 +23,7 @@ impl<S: Steps> Iterator for Apart<S> {
     }
 }
 
-impl<S: Steps> Steps for Apart<S> {
+impl<S: Steps> Steps for CachePadded<S> {
     fn issue(&self) -> Issue {
         self.0.issue()
     }
@@ -37,13 +37,13 @@ impl<S: Steps> Steps for Apart<S> {
     }
 
     #[inline(always)]
-    fn again(&mut self, op: &Op) -> u64 {
-        self.0.again(op)
+    fn take_repeats(&mut self, op: &Op) -> u64 {
+        self.0.take_repeats(op)
     }
 
     #[inline(always)]
-    fn place(&mut self) -> Option<Place> {
-        self.0.place()
+    fn next_positioned(&mut self) -> Option<PositionedIo> {
+        self.0.next_positioned()
     }
 
     fn curtail(&mut self) {
@@ -51,7 +51,7 @@ impl<S: Steps> Steps for Apart<S> {
     }
 }
 
-impl<C, R: Recorder<C>> Recorder<C> for Apart<R> {
+impl<C, R: Recorder<C>> Recorder<C> for CachePadded<R> {
     const TIMED: bool = R::TIMED;
 
     fn begin(&mut self, began: Moment<C>) {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn neighbours_do_not_share_a_cache_line() {
-        let both = [Apart(Tally::default()), Apart(Tally::default())];
+        let both = [CachePadded(Tally::default()), CachePadded(Tally::default())];
         let ends = (&raw const both[0]).addr() + size_of::<Tally>();
         let begins = (&raw const both[1]).addr();
         assert!(begins.is_multiple_of(128) && ends <= begins);

@@ -11,7 +11,7 @@ use crate::breakdown::Breakdown;
 
 /// Observations around the programs. Unless a field says otherwise, they count all processes of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Witness {
+pub struct Counters {
     /// The time that was observed.
     pub elapsed: Nanos,
     /// CPU time of the programs and of the process that runs them. On a real kernel: of the whole process.
@@ -42,7 +42,7 @@ pub struct Witness {
     pub several: bool,
 }
 
-impl Witness {
+impl Counters {
     /// The devices at one depth.
     pub fn at(&self, depth: u32) -> impl Iterator<Item = &Layer> {
         self.layers.iter().filter(move |layer| layer.depth == depth)

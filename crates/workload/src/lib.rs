@@ -38,17 +38,17 @@ pub use access::schedule::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace};
 pub use access::varied::{MOST_SIZES, Sizes, Thousandths, Varied};
 pub use body::{Body, Layout, Order};
 pub use breakdown::{Breakdown, ProgramTime, ResourceTime};
-pub use cache::{Cache, CacheState, Calm, Laid, Residency, Unproven};
-pub use cache_padded::Apart;
+pub use cache::{Allocation, Cache, CacheState, Quiescence, Residency, Unproven};
+pub use cache_padded::CachePadded;
 pub use churning::{Aging, Churning};
 pub use counters::{
-    Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Pressure, Quota, Witness, WriteCache,
+    Accounts, Counters, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Pressure, Quota, WriteCache,
 };
 pub use failure::{Failure, Reason, TARGET_GONE};
 pub use first_reads::first_reads;
-pub use op::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, OpKind, Place};
+pub use op::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, OpKind, PositionedIo};
 pub use program::{Base, Parameter, Phase, Program, Setting, Unit};
 pub use recorder::{Recorder, Tally};
 pub use step::{Issue, Overlap, Step, Steps};
 pub use stream::Stream;
-pub use world::{Census, CpuTime, Span, Surroundings, World};
+pub use world::{CpuTime, MachineSettings, Span, TreeCounts, World};

@@ -249,7 +249,7 @@ impl Op {
 
 /// A positioned read or write: it neither uses nor moves the file's offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct PositionedIo {
     /// The open file.
     pub handle: Handle,
     /// The length in bytes.
@@ -260,9 +260,9 @@ pub struct Place {
     pub write: bool,
 }
 
-impl From<Place> for Op {
+impl From<PositionedIo> for Op {
     #[inline]
-    fn from(Place { handle, length, offset, write }: Place) -> Op {
+    fn from(PositionedIo { handle, length, offset, write }: PositionedIo) -> Op {
         if write { Op::WriteAt { handle, length, offset } } else { Op::ReadAt { handle, length, offset } }
     }
 }

@@ -2,7 +2,7 @@
 
 use units::Nanos;
 
-use crate::op::{Op, Place};
+use crate::op::{Op, PositionedIo};
 
 /// One step of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,14 +20,14 @@ pub enum Step {
 pub enum Issue {
     /// Synchronous calls, one at a time.
     #[default]
-    InTurn,
+    Sync,
     /// Synchronous, with positioned reads and writes as copies from and to a mapping of the file. A world without
     /// mappings performs them as calls.
     Mapped,
     /// Several in flight, if the world can do that.
-    Overlapping(Overlap),
+    Async(Overlap),
     /// Not issued: each op counts as completed at once, which measures the cost of issuing. The world does not change.
-    Nowhere,
+    Null,
 }
 
 /// Overlapped I/O: positioned reads and writes may be in flight together. Any other op waits until nothing is in
@@ -48,7 +48,7 @@ pub struct Overlap {
 pub trait Steps: Iterator<Item = Step> {
     /// The way in which the steps are to be issued.
     fn issue(&self) -> Issue {
-        Issue::InTurn
+        Issue::Sync
     }
 
     /// Returns whether a schedule gives the steps intended starts.
@@ -63,13 +63,13 @@ pub trait Steps: Iterator<Item = Step> {
 
     /// Takes out the next steps if they are equal to this op, and returns their number: all, some, or none of them.
     /// This saves a synchronous world one call per step. Other worlds never call it, and get every step from `next`.
-    fn again(&mut self, _: &Op) -> u64 {
+    fn take_repeats(&mut self, _: &Op) -> u64 {
         0
     }
 
     /// Takes out the next step if it is a positioned read or write that may start at once. An optimization like
-    /// `again`: the world need not match on the kind of op.
-    fn place(&mut self) -> Option<Place> {
+    /// `take_repeats`: the world need not match on the kind of op.
+    fn next_positioned(&mut self) -> Option<PositionedIo> {
         None
     }
 

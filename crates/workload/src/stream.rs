@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use units::Nanos;
 
-use crate::access::pacing::{Between, Syncs, Think};
+use crate::access::pacing::{Pacing, Syncs, Think};
 use crate::access::schedule::Pace;
 use crate::body::Body;
-use crate::op::{Handle, Op, Place};
+use crate::op::{Handle, Op, PositionedIo};
 use crate::step::{Issue, Step, Steps};
 
 /// A stream of steps: a few opening ops, a long body, a few closing ops. A phase keeps its stream, and every round runs
@@ -20,7 +20,7 @@ pub struct Stream {
     body: Body,
     closing: vec::IntoIter<Op>,
     issue: Issue,
-    between: Option<Box<Between>>,
+    pacing: Option<Box<Pacing>>,
     /// The number of programs that run this stream at the same time, each with its own random blocks and its part of
     /// the schedule.
     jobs: u32,
@@ -40,7 +40,7 @@ impl Stream {
     /// A stream of these ops, followed by the body.
     pub fn open(opening: Vec<Op>, body: Body) -> Stream {
         let closing = Vec::new().into_iter();
-        Stream { opening: opening.into_iter(), body, closing, issue: Issue::InTurn, between: None, jobs: 1 }
+        Stream { opening: opening.into_iter(), body, closing, issue: Issue::Sync, pacing: None, jobs: 1 }
     }
 
     /// Sets the way in which the ops are issued.
@@ -50,19 +50,19 @@ impl Stream {
 
     /// Starts the ops of the body at the times of this schedule.
     pub fn paced(mut self, pace: Pace) -> Stream {
-        self.between.get_or_insert_default().pace = Some(pace);
+        self.pacing.get_or_insert_default().pace = Some(pace);
         self
     }
 
     /// Pauses for `span` between groups of `ops` ops of the body.
     pub fn thinking(mut self, span: Nanos, ops: u32) -> Stream {
-        self.between.get_or_insert_default().think = Some(Think::new(span, ops));
+        self.pacing.get_or_insert_default().think = Some(Think::new(span, ops));
         self
     }
 
     /// Inserts an fsync of this file after every `every` writes of the body.
     pub fn synced(mut self, handle: Handle, every: u32) -> Stream {
-        self.between.get_or_insert_default().syncs = Some(Syncs::new(handle, every));
+        self.pacing.get_or_insert_default().syncs = Some(Syncs::new(handle, every));
         self
     }
 
@@ -82,7 +82,7 @@ impl Stream {
             if index > 0 {
                 mixing.reseed(salt);
             }
-            if let Some(pace) = stream.between.as_mut().and_then(|between| between.pace.as_mut()) {
+            if let Some(pace) = stream.pacing.as_mut().and_then(|pacing| pacing.pace.as_mut()) {
                 pace.reseed(salt);
             }
         } else if self.jobs > 1 {
@@ -91,7 +91,7 @@ impl Stream {
                 Body::Varied(varied) if index > 0 => varied.reseed(salt, true),
                 _ => {}
             }
-            if let Some(pace) = stream.between.as_mut().and_then(|between| between.pace.as_mut()) {
+            if let Some(pace) = stream.pacing.as_mut().and_then(|pacing| pacing.pace.as_mut()) {
                 pace.reseed(salt);
                 pace.share(index % self.jobs, self.jobs);
             }
@@ -101,7 +101,7 @@ impl Stream {
 
     /// Ends the body at this time, if the stream has a schedule.
     pub(crate) fn ends_at(&mut self, end: Nanos) {
-        self.between.iter_mut().for_each(|between| between.ends = Some(end));
+        self.pacing.iter_mut().for_each(|pacing| pacing.ends = Some(end));
     }
 
     /// Adds closing ops.
@@ -120,7 +120,7 @@ impl Stream {
         if let Body::Varied(varied) = &mut self.body {
             (0..rounds).for_each(|_| varied.reseed(0, false));
         }
-        if let Some(pace) = self.between.as_mut().and_then(|between| between.pace.as_mut()) {
+        if let Some(pace) = self.pacing.as_mut().and_then(|pacing| pacing.pace.as_mut()) {
             pace.reseed(u64::from(rounds));
         }
     }
@@ -159,8 +159,8 @@ impl Iterator for Stream {
         if let Some(op) = self.opening.next() {
             return Some(Step::Op(op));
         }
-        let step = match &mut self.between {
-            Some(between) => between.next(&mut self.body),
+        let step = match &mut self.pacing {
+            Some(pacing) => pacing.next(&mut self.body),
             None => self.body.next().map(Step::Op),
         };
         step.or_else(|| self.closing.next().map(Step::Op))
@@ -173,16 +173,16 @@ impl Steps for Stream {
     }
 
     fn is_paced(&self) -> bool {
-        self.between.as_ref().is_some_and(|between| between.pace.is_some())
+        self.pacing.as_ref().is_some_and(|pacing| pacing.pace.is_some())
     }
 
     fn pauses(&self) -> bool {
-        self.between.as_ref().is_some_and(|between| between.think.is_some())
+        self.pacing.as_ref().is_some_and(|pacing| pacing.think.is_some())
     }
 
     #[inline]
-    fn again(&mut self, op: &Op) -> u64 {
-        let is_due = self.opening.as_slice().is_empty() && self.between.is_none();
+    fn take_repeats(&mut self, op: &Op) -> u64 {
+        let is_due = self.opening.as_slice().is_empty() && self.pacing.is_none();
         match &mut self.body {
             Body::Calls { call, left } if call == op && is_due => core::mem::take(left),
             _ => 0,
@@ -191,9 +191,9 @@ impl Steps for Stream {
 
     // Called in the world's measured loop.
     #[inline(always)]
-    fn place(&mut self) -> Option<Place> {
+    fn next_positioned(&mut self) -> Option<PositionedIo> {
         match &mut self.body {
-            Body::Places(places) if self.between.is_none() && self.opening.as_slice().is_empty() => places.next(),
+            Body::Places(places) if self.pacing.is_none() && self.opening.as_slice().is_empty() => places.next(),
             _ => None,
         }
     }
@@ -201,7 +201,7 @@ impl Steps for Stream {
     #[cold]
     fn curtail(&mut self) {
         self.body = Body::Empty;
-        self.between = None;
+        self.pacing = None;
     }
 }
 
@@ -225,7 +225,7 @@ mod tests {
         let mut rest = stream;
         while let Some(step) = rest.next() {
             let Step::Op(op) = step else { panic!("not an op") };
-            let times = 1 + rest.again(&op);
+            let times = 1 + rest.take_repeats(&op);
             taken.extend((0..times).map(|_| step));
         }
         assert_eq!(taken, one_by_one);
@@ -240,14 +240,14 @@ mod tests {
         let one_by_one: Vec<Step> = stream.clone().collect();
         let mut rest = stream.clone();
         let mut taken = Vec::new();
-        while let Some(step) = rest.place().map(|place| Step::Op(place.into())).or_else(|| rest.next()) {
+        while let Some(step) = rest.next_positioned().map(|io| Step::Op(io.into())).or_else(|| rest.next()) {
             taken.push(step);
         }
         assert_eq!(taken, one_by_one);
-        // `place` must not return a place that has an intended start.
+        // `next_positioned` must not return a place that has an intended start.
         let mut paced = stream.paced(Pace::new(1_000, Arrivals::Constant, 1, 1));
         paced.next();
-        assert_eq!(paced.place(), None);
+        assert_eq!(paced.next_positioned(), None);
     }
 
     #[test]
@@ -264,8 +264,8 @@ mod tests {
     fn taking_a_different_op_takes_nothing() {
         let call = Op::Read { handle: Handle::new(0), length: 8192 };
         let mut stream = Stream::open(Vec::new(), Body::Calls { call, left: 3 });
-        assert_eq!(stream.again(&Op::Read { handle: Handle::new(1), length: 8192 }), 0);
-        assert_eq!((stream.again(&call), stream.next()), (3, None));
+        assert_eq!(stream.take_repeats(&Op::Read { handle: Handle::new(1), length: 8192 }), 0);
+        assert_eq!((stream.take_repeats(&call), stream.next()), (3, None));
     }
 
     #[test]
@@ -335,7 +335,7 @@ mod tests {
         let end = Op::Close { handle: Handle::new(0) };
         let stream = Stream::open(vec![end], Body::Calls { call, left: 2 }).then(vec![end]);
         let mut stream = stream.paced(Pace::new(1_000, Arrivals::Constant, 1, 1));
-        assert_eq!(stream.clone().again(&call), 0);
+        assert_eq!(stream.clone().take_repeats(&call), 0);
         let at = |millis| Step::At(Nanos::from_millis(millis));
         let steps: Vec<Step> = stream.clone().collect();
         assert_eq!(steps, [Step::Op(end), at(0), Step::Op(call), at(1), Step::Op(call), Step::Op(end)]);

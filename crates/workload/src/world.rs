@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use units::{Moment, Nanos};
 
-use crate::cache::{Cache, CacheState, Calm, Laid, Residency};
-use crate::counters::{DeviceBytes, Dirtiness, Witness};
+use crate::cache::{Allocation, Cache, CacheState, Quiescence, Residency};
+use crate::counters::{Counters, DeviceBytes, Dirtiness};
 use crate::failure::Failure;
 use crate::recorder::Recorder;
 use crate::step::Steps;
@@ -36,17 +36,17 @@ pub trait World {
 
     /// Brings the data of all files of the programs into the wanted cache state as far as possible. Returns the state
     /// that was proven.
-    fn reach(&mut self, wanted: Cache) -> Result<CacheState, Self::Fault>;
+    fn set_cache_state(&mut self, wanted: Cache) -> Result<CacheState, Self::Fault>;
 
     /// Waits, for a limited time, until no dirty data are left and the devices are idle.
-    fn quiesce(&mut self) -> Result<Calm, Self::Fault>;
+    fn quiesce(&mut self) -> Result<Quiescence, Self::Fault>;
 
     /// The part of the programs' files that is dirty in the page cache. `None` if that is not visible.
     fn unwritten(&mut self) -> Result<Option<Residency>, Self::Fault>;
 
     /// The allocation of all bytes in the programs' files. `None` if it is not visible, as in a world that stores no
     /// content.
-    fn laid(&mut self) -> Result<Option<Laid>, Self::Fault> {
+    fn allocation(&mut self) -> Result<Option<Allocation>, Self::Fault> {
         Ok(None)
     }
 
@@ -62,37 +62,37 @@ pub trait World {
     fn watch(&mut self) -> Result<(), Self::Fault>;
 
     /// The observations since `watch`. May be called several times.
-    fn watched(&mut self) -> Result<Witness, Self::Fault>;
+    fn counters(&mut self) -> Result<Counters, Self::Fault>;
 
     /// The visible settings that must not change from one execution to the next, by name: those of the devices under
     /// the programs, the file systems and the machine. Nothing changes in a simulated world.
-    fn surroundings(&mut self) -> Surroundings {
-        Surroundings::new()
+    fn settings(&mut self) -> MachineSettings {
+        MachineSettings::new()
     }
 
     /// Returns whether all programs were suspended since the last call of this function, as a shell suspends a job
     /// (SIGSTOP, SIGCONT). A time measured meanwhile includes the suspension. A simulated machine is never suspended.
-    fn was_held(&mut self) -> bool {
+    fn was_suspended(&mut self) -> bool {
         false
     }
 
     /// Verifies samples of the files in the folder of program `index`, past the page cache if possible. Returns the
     /// first failed check. `cuts` are the lengths of the calls that wrote the files. Verifies nothing if calls of these
     /// lengths leave no recognizable content, or if the world stores no content.
-    fn altered(&mut self, index: usize, cuts: &[u32]) -> Result<Option<Failure>, Self::Fault> {
+    fn verify_contents(&mut self, index: usize, cuts: &[u32]) -> Result<Option<Failure>, Self::Fault> {
         let _ = (index, cuts);
         Ok(None)
     }
 
     /// The files and directories that program `index` left in its folder.
-    fn census(&mut self, index: usize) -> Result<Census, Self::Fault>;
+    fn tree_counts(&mut self, index: usize) -> Result<TreeCounts, Self::Fault>;
 
     /// Closes every program's files and removes everything that the program left in its folder.
     fn clear(&mut self) -> Result<(), Self::Fault>;
 }
 
 /// Settings by name.
-pub type Surroundings = BTreeMap<String, String>;
+pub type MachineSettings = BTreeMap<String, String>;
 
 /// The time in which one program ran its stream, and the CPU time that it used.
 #[derive(Clone, Copy, Debug)]
@@ -139,7 +139,7 @@ impl CpuTime {
 
 /// The files that a program left: a part of its effect, which must be the same in both worlds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Census {
+pub struct TreeCounts {
     /// Directories below the program's folder.
     pub directories: u64,
     /// Files in all of them.
@@ -148,9 +148,9 @@ pub struct Census {
     pub bytes: u64,
 }
 
-impl Census {
+impl TreeCounts {
     /// Adds the files that another program left.
-    pub fn add(&mut self, other: Census) {
+    pub fn add(&mut self, other: TreeCounts) {
         self.directories += other.directories;
         self.files += other.files;
         self.bytes += other.bytes;

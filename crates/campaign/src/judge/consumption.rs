@@ -4,7 +4,7 @@ use runner::execution::{Part, PhaseRun};
 use stats::ClockKind;
 use stats::judge::limits::{Consumption, DeviceWork, allowance, held_back};
 use units::Nanos;
-use workload::{Issue, Layer, OpKind, Phase, Steps, Witness};
+use workload::{Counters, Issue, Layer, OpKind, Phase, Steps};
 
 /// Bytes per page. The kernel counts refaults and dirty memory in pages.
 pub const PAGE: u64 = 4096;
@@ -14,7 +14,7 @@ pub const PAGE: u64 = 4096;
 pub fn gather(runs: &[&PhaseRun], phase: &Phase, clock: ClockKind, is_simulated: bool) -> Consumption {
     let parts = || runs.iter().flat_map(|run| &run.parts);
     let elapsed = parts().map(|part| elapsed(part, clock)).sum();
-    let seen = |see: fn(&Witness) -> Option<Nanos>| sum(runs.iter().map(|run| see(&run.witness)));
+    let seen = |see: fn(&Counters) -> Option<Nanos>| sum(runs.iter().map(|run| see(&run.counters)));
     let device = device(runs, is_simulated);
     let nothing = is_simulated.then_some(Nanos::ZERO);
     let writes = phase.changes() || runs.iter().any(|run| run.tally().bytes_written > 0);
@@ -22,7 +22,7 @@ pub fn gather(runs: &[&PhaseRun], phase: &Phase, clock: ClockKind, is_simulated:
     let computed = parts().map(|part| part.cpu.total).sum::<Nanos>();
     Consumption {
         elapsed,
-        several: is_command && (computed > elapsed || runs.iter().any(|run| run.witness.several)),
+        several: is_command && (computed > elapsed || runs.iter().any(|run| run.counters.several)),
         programs: runs.iter().map(|run| run.parts.len()).max().unwrap_or(1) as u32,
         depth: depth(phase),
         writes,
@@ -30,14 +30,14 @@ pub fn gather(runs: &[&PhaseRun], phase: &Phase, clock: ClockKind, is_simulated:
         user: parts().map(|part| part.cpu.user).sum(),
         system: parts().map(|part| part.cpu.system()).sum(),
         ready: sum(parts().map(|part| part.ready)),
-        quota: nothing.or_else(|| seen(|witness| witness.quota.cpu)),
+        quota: nothing.or_else(|| seen(|counters| counters.quota.cpu)),
         allowance: allowed(runs, clock),
         held_back: nothing.or_else(|| if writes { sum(runs.iter().map(|run| held(run))) } else { Some(Nanos::ZERO) }),
         flush: nothing
-            .or_else(|| sum(runs.iter().flat_map(|run| run.witness.lowest()).map(|layer| layer.used.flushing))),
+            .or_else(|| sum(runs.iter().flat_map(|run| run.counters.lowest()).map(|layer| layer.used.flushing))),
         foreign: if writes { None } else { foreign(runs) },
-        workers: seen(|witness| witness.workers),
-        memory_stall: seen(|witness| witness.pressure.memory),
+        workers: seen(|counters| counters.workers),
+        memory_stall: seen(|counters| counters.pressure.memory),
         refaulted: refaulted(runs),
         device,
     }
@@ -46,8 +46,8 @@ pub fn gather(runs: &[&PhaseRun], phase: &Phase, clock: ClockKind, is_simulated:
 /// The maximum queue depth of the phase.
 fn depth(phase: &Phase) -> u32 {
     match phase.steps.issue() {
-        Issue::Overlapping(overlap) => overlap.depth,
-        Issue::InTurn | Issue::Mapped | Issue::Nowhere => 1,
+        Issue::Async(overlap) => overlap.depth,
+        Issue::Sync | Issue::Mapped | Issue::Null => 1,
     }
 }
 
@@ -66,13 +66,13 @@ fn sum(mut parts: impl Iterator<Item = Option<Nanos>>) -> Option<Nanos> {
 
 /// The work of the lowest devices in all rounds; `None` if no device is visible.
 fn device(runs: &[&PhaseRun], is_simulated: bool) -> Option<DeviceWork> {
-    if !runs.iter().any(|run| !run.witness.layers.is_empty()) {
+    if !runs.iter().any(|run| !run.counters.layers.is_empty()) {
         return None;
     }
     let mut all = DeviceWork { one_at_a_time: is_simulated, ..DeviceWork::default() };
     let mut names: Vec<&str> = Vec::new();
     for run in runs {
-        let layers: Vec<&Layer> = run.witness.lowest().collect();
+        let layers: Vec<&Layer> = run.counters.lowest().collect();
         // Several devices together are as busy as the busiest.
         all.busy += layers.iter().map(|layer| layer.used.busy).max().unwrap_or_default();
         for Layer { name, used, .. } in layers {
@@ -91,7 +91,7 @@ fn device(runs: &[&PhaseRun], is_simulated: bool) -> Option<DeviceWork> {
 fn held(run: &PhaseRun) -> Option<Nanos> {
     let dirtiness = run.dirtiness?;
     let blocked = sum(run.parts.iter().map(|part| part.blocked_in_calls));
-    let fetched = run.witness.accounts?.fetched;
+    let fetched = run.counters.accounts?.fetched;
     held_back(blocked, (dirtiness.pages, dirtiness.free_run), (fetched, run.tally().bytes_written))
 }
 
@@ -101,8 +101,8 @@ fn foreign(runs: &[&PhaseRun]) -> Option<f64> {
     let mut fetched = 0;
     let mut moved = 0;
     for run in runs {
-        fetched += run.witness.accounts?.fetched;
-        moved += run.witness.lowest().map(|layer| layer.used.moved.read + layer.used.moved.written).sum::<u64>();
+        fetched += run.counters.accounts?.fetched;
+        moved += run.counters.lowest().map(|layer| layer.used.moved.read + layer.used.moved.written).sum::<u64>();
     }
     (moved > 0).then(|| 1.0 - (fetched as f64 / moved as f64).min(1.0))
 }
@@ -113,8 +113,8 @@ fn refaulted(runs: &[&PhaseRun]) -> Option<f64> {
     let mut pages = 0;
     let mut fetched = 0;
     for run in runs {
-        pages += run.witness.memory.refaults?;
-        fetched += run.witness.accounts?.fetched;
+        pages += run.counters.memory.refaults?;
+        fetched += run.counters.accounts?.fetched;
     }
     let read: u64 = runs.iter().map(|run| run.tally().bytes_read).sum();
     (fetched > 0 && fetched >= read / 10 && read > 0).then(|| (pages * PAGE) as f64 / fetched as f64)
@@ -126,14 +126,14 @@ fn allowed(runs: &[&PhaseRun], clock: ClockKind) -> Option<f64> {
     let mut wall = Nanos::ZERO;
     for run in runs {
         wall += run.parts.iter().map(|part| elapsed(part, clock)).max().unwrap_or_default();
-        for layer in run.witness.layers.iter().filter(|layer| layer.depth == 0) {
+        for layer in run.counters.layers.iter().filter(|layer| layer.depth == 0) {
             let used = &layer.used;
             for (sum, part) in done.iter_mut().zip([used.moved.read, used.moved.written, used.reads, used.writes]) {
                 *sum += part;
             }
         }
     }
-    let limits = runs.last()?.witness.quota.io;
+    let limits = runs.last()?.counters.quota.io;
     let limits = [limits.read_bytes, limits.written_bytes, limits.reads, limits.writes];
     allowance(&done.into_iter().zip(limits).collect::<Vec<_>>(), wall)
 }

@@ -42,18 +42,18 @@ fn reads_device(case: &Case) -> bool {
 /// Bytes that the programs read from the device: the smaller of two counters. The account of the process excludes reads
 /// by others. The counter of the device excludes bytes that a layer between them had cached.
 fn fetched(run: &PhaseRun) -> Option<u64> {
-    Some(run.witness.device?.read.min(run.witness.accounts?.fetched))
+    Some(run.counters.device?.read.min(run.counters.accounts?.fetched))
 }
 
 /// The mark of files that are partly holes.
 fn with_holes(run: &PhaseRun) -> Option<Mark> {
-    run.laid.and_then(|laid| contents::hole(laid.empty, laid.bytes))
+    run.allocation.and_then(|allocation| contents::hole(allocation.empty, allocation.bytes))
 }
 
 /// True if the device read less because its files are compressed. At least some bytes must have come from the device.
 fn is_compressed(run: &PhaseRun) -> bool {
     fetched(run).is_some_and(|bytes| bytes > 0)
-        && run.laid.is_some_and(|laid| contents::is_compressed(laid.compressed, laid.bytes))
+        && run.allocation.is_some_and(|allocation| contents::is_compressed(allocation.compressed, allocation.bytes))
 }
 
 /// The bytes that the device had to read. With direct I/O, repeated reads go to the device, too.
@@ -84,7 +84,7 @@ fn from_below(case: &Case) -> Option<Mark> {
 /// because it is unknown which of them should have read.
 fn from_lower_cache(run: &PhaseRun) -> Option<Mark> {
     let only = |depth| {
-        let mut layers = run.witness.at(depth);
+        let mut layers = run.counters.at(depth);
         layers.next().filter(|_| layers.next().is_none())
     };
     (0..).map_while(|depth| only(depth).zip(only(depth + 1))).find_map(|(above, below): (&Layer, &Layer)| {
@@ -118,9 +118,9 @@ fn no_flush(run: &PhaseRun) -> Option<Mark> {
     let tally = run.tally();
     let programs = run.parts.len().max(1) as u64;
     let calls = (tally.count(OpKind::Fsync) + tally.count(OpKind::Fdatasync)) / programs;
-    let depths = run.witness.layers.iter().map(|layer| layer.depth).max()?;
+    let depths = run.counters.layers.iter().map(|layer| layer.depth).max()?;
     (0..=depths).find_map(|depth| {
-        let layers: Vec<&Layer> = run.witness.at(depth).collect();
+        let layers: Vec<&Layer> = run.counters.at(depth).collect();
         let first = layers.first()?;
         // A device that does not count flushes may have received all of them.
         let keeps = |layer: &Layer| {
@@ -144,7 +144,7 @@ fn empty(case: &Case) -> Option<Mark> {
 }
 
 fn compressed(case: &Case) -> Option<Mark> {
-    let written = |run: &PhaseRun| contents::compress(run.witness.device?.written, run.tally().bytes_written);
+    let written = |run: &PhaseRun| contents::compress(run.counters.device?.written, run.tally().bytes_written);
     if case.is_durable() {
         return if writes_over_again(case) { None } else { lowest(case, written) };
     }
@@ -168,7 +168,7 @@ fn amplified(case: &Case) -> Option<Mark> {
     }
     let times = |run: &PhaseRun| {
         let tally = run.tally();
-        contents::amplify(run.witness.device?.written, tally.bytes_written, calls_in_order(&tally))
+        contents::amplify(run.counters.device?.written, tally.bytes_written, calls_in_order(&tally))
     };
     let marks: Option<Vec<Mark>> = case.runs.iter().map(|run| times(run)).collect();
     marks?.into_iter().min_by(|a, b| value(a).total_cmp(&value(b)))
@@ -181,8 +181,8 @@ fn untouched(case: &Case) -> Option<Mark> {
         return None;
     }
     let is_ours = case.places.is_empty();
-    let moved = case.runs.iter().map(|run| run.witness.device.map(|device| device.read + device.written));
-    let own = case.runs.iter().map(|run| run.witness.accounts.map(|own| own.fetched + own.dirtied));
+    let moved = case.runs.iter().map(|run| run.counters.device.map(|device| device.read + device.written));
+    let own = case.runs.iter().map(|run| run.counters.accounts.map(|own| own.fetched + own.dirtied));
     contents::untouched(moved.sum::<Option<u64>>()?, own.sum::<Option<u64>>().filter(|_| !is_ours))
 }
 

@@ -18,7 +18,7 @@ use crate::targets::{Target, are_simulated};
 
 /// The marks that follow from one cell alone.
 pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
-    of_clock(case).into_iter().chain(of_place(case)).chain(place::env(case.surroundings.iter().copied()))
+    of_clock(case).into_iter().chain(of_place(case)).chain(place::env(case.settings.iter().copied()))
 }
 
 /// The mark if the shortest round was too short for the clock.

@@ -49,11 +49,11 @@ type Counted = (&'static str, Option<u64>, fn(&Layer) -> u64);
 /// The mark if all kept rounds together reached a limit of the control group.
 fn by_group(case: &Case) -> Option<Mark> {
     let runs = case.runs;
-    let limits: IoLimits = runs.last()?.witness.quota.io;
-    let device = runs.last()?.witness.at(0).next()?.name.clone();
-    let elapsed: f64 = runs.iter().map(|run| run.witness.elapsed.as_secs_f64()).sum();
+    let limits: IoLimits = runs.last()?.counters.quota.io;
+    let device = runs.last()?.counters.at(0).next()?.name.clone();
+    let elapsed: f64 = runs.iter().map(|run| run.counters.elapsed.as_secs_f64()).sum();
     let per_second = |count: fn(&Layer) -> u64| {
-        let here = |run: &&PhaseRun| run.witness.at(0).map(count).sum::<u64>();
+        let here = |run: &&PhaseRun| run.counters.at(0).map(count).sum::<u64>();
         if elapsed > 0.0 { runs.iter().map(here).sum::<u64>() as f64 / elapsed } else { 0.0 }
     };
     let all: [Counted; 4] = [
@@ -70,7 +70,7 @@ fn by_group(case: &Case) -> Option<Mark> {
 
 /// The mark if a device was at its temperature limit before or after a round.
 fn by_heat(case: &Case) -> Option<Mark> {
-    let hot = case.surroundings.iter().flat_map(|(_, settings)| settings.iter());
+    let hot = case.settings.iter().flat_map(|(_, settings)| settings.iter());
     let mut hot = hot.filter_map(|(name, value)| name.strip_prefix(HEAT).filter(|_| value == AT_LIMIT));
     let device = hot.next()?;
     Some(level::throttle_by_heat(device, 1 + hot.filter(|other| *other == device).count()))

@@ -123,7 +123,7 @@ pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Re
             let is_meant = |row: &&mut Row| {
                 row.raw.is_none()
                     && !is_device
-                    && !row.goes_nowhere()
+                    && !row.is_null_engine()
                     && (request.environment.is_cold() || !row.is_direct())
             };
             let files = rows.iter_mut().filter(is_meant);

@@ -8,7 +8,7 @@ use kernel::observe::mount::Place;
 use kernel::{PathFault, Posix, Station, Workspace};
 use stats::Aged;
 use units::Bytes;
-use workload::{Aging, Apart, OpKind, Program, Tally, World, programs};
+use workload::{Aging, CachePadded, OpKind, Program, Tally, World, programs};
 
 use crate::error::CampaignError;
 use crate::events::Event;
@@ -71,14 +71,14 @@ impl Wear {
         let began = Instant::now();
         let station = Station { workspace: Some(Workspace::inside(path)?), given: Vec::new() };
         let mut world = Posix::new(vec![station], largest_call, self.seed, stop.flag())?;
-        let mut tally = Apart(Tally::default());
+        let mut tally = CachePadded(Tally::default());
         for stream in [prepare, age.steps] {
-            world.run(&mut [Apart(stream)], std::slice::from_mut(&mut tally))?;
+            world.run(&mut [CachePadded(stream)], std::slice::from_mut(&mut tally))?;
             if let Some(failure) = tally.0.failure {
                 return Err(CampaignError::Op { path: path.to_owned(), failure });
             }
         }
-        let (files, deleted) = (world.census(0)?.files, tally.0.count(OpKind::Unlink));
+        let (files, deleted) = (world.tree_counts(0)?.files, tally.0.count(OpKind::Unlink));
         world.stay();
         let aged = Aged {
             fill: self.fill,

@@ -131,7 +131,7 @@ impl Simulated {
     pub fn lacks(&self, program: &Program) -> Option<String> {
         let any = |is: fn(&Phase) -> bool| program.phases.iter().any(is);
         // 1
-        if any(|phase| phase.steps.issue() != Issue::InTurn) {
+        if any(|phase| phase.steps.issue() != Issue::Sync) {
             return Some("programs on a simulated machine do one call after the other".to_owned());
         }
         let Simulated::Described(described) = self else { return None };

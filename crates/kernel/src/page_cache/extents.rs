@@ -10,7 +10,7 @@ use std::os::fd::AsRawFd;
 
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
-use workload::Laid;
+use workload::Allocation;
 
 use crate::errors::Fault;
 use crate::page_cache;
@@ -53,8 +53,8 @@ struct Map {
 
 /// Sums up the allocation of all files of the programs. Returns `None` if there are no bytes or if a file cannot be
 /// inspected.
-pub(crate) fn laid(programs: &[Program]) -> Result<Option<Laid>, Fault> {
-    let mut sum = Laid::default();
+pub(crate) fn allocation(programs: &[Program]) -> Result<Option<Allocation>, Fault> {
+    let mut sum = Allocation::default();
     for program in programs {
         let own = program.workspace.as_ref().map(|workspace| workspace.files()).transpose()?;
         for path in own.iter().flatten().chain(&program.given) {
@@ -62,7 +62,7 @@ pub(crate) fn laid(programs: &[Program]) -> Result<Option<Laid>, Fault> {
             let seen =
                 page_cache::open(path).and_then(|file| if file.metadata()?.is_file() { look(&file) } else { Ok(None) });
             match seen {
-                Ok(Some(laid)) => sum.add(laid),
+                Ok(Some(allocation)) => sum.add(allocation),
                 Ok(None) | Err(_) => return Ok(None),
             }
         }
@@ -71,11 +71,13 @@ pub(crate) fn laid(programs: &[Program]) -> Result<Option<Laid>, Fault> {
 }
 
 /// The allocation of one file.
-fn look(file: &File) -> io::Result<Option<Laid>> {
+fn look(file: &File) -> io::Result<Option<Allocation>> {
     let bytes = file.metadata()?.len();
     match extents(file, bytes) {
         Ok(extents) => Ok(Some(sum_up(bytes, &extents))),
-        Err(error) if is_unsupported(&error) => Ok(Some(Laid { bytes, empty: holes(file, bytes)?, compressed: 0 })),
+        Err(error) if is_unsupported(&error) => {
+            Ok(Some(Allocation { bytes, empty: holes(file, bytes)?, compressed: 0 }))
+        }
         Err(error) => Err(error),
     }
 }
@@ -118,22 +120,22 @@ fn extents(file: &File, bytes: u64) -> io::Result<Vec<Extent>> {
 }
 
 /// Sums up sorted extents. Parts of a file of `bytes` bytes that no extent covers are holes.
-fn sum_up(bytes: u64, extents: &[Extent]) -> Laid {
-    let mut laid = Laid { bytes, empty: 0, compressed: 0 };
+fn sum_up(bytes: u64, extents: &[Extent]) -> Allocation {
+    let mut allocation = Allocation { bytes, empty: 0, compressed: 0 };
     let mut at = 0;
     for extent in extents {
         let (begin, end) =
             (extent.logical.clamp(at, bytes), extent.logical.saturating_add(extent.length).clamp(at, bytes));
-        laid.empty += begin - at;
+        allocation.empty += begin - at;
         if extent.flags & EXTENT_UNWRITTEN != 0 {
-            laid.empty += end - begin;
+            allocation.empty += end - begin;
         } else if extent.flags & EXTENT_ENCODED != 0 && extent.flags & EXTENT_ENCRYPTED == 0 {
-            laid.compressed += end - begin;
+            allocation.compressed += end - begin;
         }
         at = end;
     }
-    laid.empty += bytes - at;
-    laid
+    allocation.empty += bytes - at;
+    allocation
 }
 
 /// Bytes of holes, as far as lseek(2) reports them.
@@ -172,9 +174,9 @@ mod tests {
             extent(58, 2, EXTENT_ENCODED | EXTENT_ENCRYPTED),
             extent(90, 4096, EXTENT_LAST),
         ];
-        assert_eq!(sum_up(100, &all), Laid { bytes: 100, empty: 10 + 10 + 10 + 30, compressed: 8 });
-        assert_eq!(sum_up(100, &[]), Laid { bytes: 100, empty: 100, compressed: 0 });
-        assert_eq!(sum_up(0, &[]), Laid::default());
+        assert_eq!(sum_up(100, &all), Allocation { bytes: 100, empty: 10 + 10 + 10 + 30, compressed: 8 });
+        assert_eq!(sum_up(100, &[]), Allocation { bytes: 100, empty: 100, compressed: 0 });
+        assert_eq!(sum_up(0, &[]), Allocation::default());
     }
 
     #[test]
@@ -183,10 +185,10 @@ mod tests {
         file.write_all_at(&[1; 65_536], 1 << 20).expect("a write");
         file.set_len(4 << 20).expect("a hole");
         let empty = (4 << 20) - 65_536;
-        assert_eq!(look(&file).expect("seen"), Some(Laid { bytes: 4 << 20, empty, compressed: 0 }));
+        assert_eq!(look(&file).expect("seen"), Some(Allocation { bytes: 4 << 20, empty, compressed: 0 }));
         assert_eq!(holes(&file, 4 << 20).expect("seen"), empty);
         let mut whole = tempfile::tempfile().expect("a file");
         whole.write_all(&[1; 10_000]).expect("a write");
-        assert_eq!(look(&whole).expect("seen"), Some(Laid { bytes: 10_000, empty: 0, compressed: 0 }));
+        assert_eq!(look(&whole).expect("seen"), Some(Allocation { bytes: 10_000, empty: 0, compressed: 0 }));
     }
 }

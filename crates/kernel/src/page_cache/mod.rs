@@ -1,7 +1,7 @@
 //! Sets the state of the page cache before a phase: evicts files or loads them, and proves the result.
 //!
 //! ```text
-//!   reach ──> plots: the files, and a probe for each place        (probe.rs: tested before it is trusted)
+//!   set_cache_state ──> probed: the files, and a probe for each place   (probe.rs: tested before it is trusted)
 //!     ├── cold ──> next_step ──> advise, remount, drop caches     (evict.rs: choosing a step is apart from doing it)
 //!     ├── warm ──> read every file
 //!     └── proof: the residency after the last step
@@ -43,7 +43,7 @@ const DROP_ALL: &str = "3";
 const BEFORE_AGAIN: Duration = Duration::from_millis(10);
 
 /// Brings the programs' files into the wanted state as far as possible, and returns the proven state.
-pub(crate) fn reach(
+pub(crate) fn set_cache_state(
     programs: &mut [Program],
     wanted: Cache,
     methods: EvictionMethods,

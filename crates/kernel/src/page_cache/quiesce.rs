@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use procfs::{Current, Meminfo};
 use units::Nanos;
-use workload::{Calm, DeviceBytes};
+use workload::{DeviceBytes, Quiescence};
 
 use crate::observe::counters::Snapshot;
 use crate::sys::clocks::now;
@@ -62,7 +62,7 @@ pub(crate) fn quiesce(
     look: &dyn Fn() -> Snapshot,
     patience: &mut Patience,
     stop: &dyn Fn() -> bool,
-) -> Calm {
+) -> Quiescence {
     let began = now();
     super::write_out(programs, false);
     let waiting_since = now();
@@ -75,8 +75,8 @@ pub(crate) fn quiesce(
         let reached = is_calm(unwritten, foreign);
         if reached || stop() || now().since(waiting_since) >= patience.now {
             patience.learn(reached);
-            let witness = look().since(&machine);
-            return Calm { reached, waited: now().since(began), unwritten, foreign, witness, overslept };
+            let counters = look().since(&machine);
+            return Quiescence { reached, waited: now().since(began), unwritten, foreign, counters, overslept };
         }
     }
 }

@@ -29,10 +29,10 @@ pub(super) enum Ready {
 impl Ready {
     pub(super) fn new<S: Steps>(stream: &S, process: &Process) -> Result<Ready, Fault> {
         Ok(match stream.issue() {
-            Issue::InTurn => Ready::Sync,
+            Issue::Sync => Ready::Sync,
             Issue::Mapped => Ready::Mapped,
-            Issue::Overlapping(overlap) => Ready::Ring(Box::new(Uring::new(overlap, process)?)),
-            Issue::Nowhere => Ready::Null,
+            Issue::Async(overlap) => Ready::Ring(Box::new(Uring::new(overlap, process)?)),
+            Issue::Null => Ready::Null,
         })
     }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rustix::io::Errno;
 use units::Host;
-use workload::{Handle, Op, Place, Reason, Recorder};
+use workload::{Handle, Op, PositionedIo, Reason, Recorder};
 
 use crate::errno::reason;
 use crate::world::process::{Process, whole};
@@ -63,26 +63,26 @@ impl<'a> MmapEngine<'a> {
 
     /// The mapping of the place's file, and the number of the place's bytes that are inside it.
     #[inline]
-    fn mapping(&mut self, place: &Place) -> Result<(&Mapping, usize), Reason> {
-        if self.mapping.as_ref().is_none_or(|mapping| mapping.handle != place.handle) {
+    fn mapping(&mut self, io: &PositionedIo) -> Result<(&Mapping, usize), Reason> {
+        if self.mapping.as_ref().is_none_or(|mapping| mapping.handle != io.handle) {
             self.mapping = None;
-            self.mapping = Some(Mapping::of(self.process, place.handle)?);
+            self.mapping = Some(Mapping::of(self.process, io.handle)?);
         }
         let mapping = self.mapping.as_ref().ok_or(Reason::BadHandle)?;
-        let left = (mapping.bytes as u64).saturating_sub(place.offset);
-        Ok((mapping, left.min(u64::from(place.length)) as usize))
+        let left = (mapping.bytes as u64).saturating_sub(io.offset);
+        Ok((mapping, left.min(u64::from(io.length)) as usize))
     }
 
-    fn at(&mut self, place: Place) -> Result<u32, Reason> {
-        if place.write { self.write_at(place) } else { self.read_at(place) }
+    fn at(&mut self, io: PositionedIo) -> Result<u32, Reason> {
+        if io.write { self.write_at(io) } else { self.read_at(io) }
     }
 }
 
 impl SyncEngine for MmapEngine<'_> {
     fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, sink: &mut OpSink<R>) -> LoopControl {
-        let place = match op {
-            Op::ReadAt { handle, length, offset } => Some(Place { handle, length, offset, write: false }),
-            Op::WriteAt { handle, length, offset } => Some(Place { handle, length, offset, write: true }),
+        let io = match op {
+            Op::ReadAt { handle, length, offset } => Some(PositionedIo { handle, length, offset, write: false }),
+            Op::WriteAt { handle, length, offset } => Some(PositionedIo { handle, length, offset, write: true }),
             // The handle will refer to another file.
             Op::Open { .. } | Op::Create { .. } | Op::Close { .. } => {
                 self.mapping = None;
@@ -90,36 +90,36 @@ impl SyncEngine for MmapEngine<'_> {
             }
             _ => None,
         };
-        match place {
-            Some(place) => repeat(times, &op, Ok(|| self.at(place)), sink),
+        match io {
+            Some(io) => repeat(times, &op, Ok(|| self.at(io)), sink),
             None => repeat(times, &op, Ok(|| self.process.execute(&op)), sink),
         }
     }
 
     #[inline(always)]
-    fn read_at(&mut self, place: Place) -> Result<u32, Reason> {
-        let (mapping, bytes) = self.mapping(&place)?;
+    fn read_at(&mut self, io: PositionedIo) -> Result<u32, Reason> {
+        let (mapping, bytes) = self.mapping(&io)?;
         let (base, watched) = (mapping.base, mapping.watched);
-        let room = self.process.room(place.length);
+        let room = self.process.room(io.length);
         // SAFETY: the mapping has this many bytes after the place, and so does the buffer. If another program writes
         // to the file meanwhile, the copied data change, as with a system call.
-        unsafe { ptr::copy_nonoverlapping(base.add(place.offset as usize), room.as_mut_ptr(), bytes) };
+        unsafe { ptr::copy_nonoverlapping(base.add(io.offset as usize), room.as_mut_ptr(), bytes) };
         black_box(room);
-        watched.outcome(bytes, place.length)
+        watched.outcome(bytes, io.length)
     }
 
     #[inline(always)]
-    fn write_at(&mut self, place: Place) -> Result<u32, Reason> {
-        let (mapping, bytes) = self.mapping(&place)?;
+    fn write_at(&mut self, io: PositionedIo) -> Result<u32, Reason> {
+        let (mapping, bytes) = self.mapping(&io)?;
         let (base, watched) = (mapping.base, mapping.watched);
         if !mapping.is_writable {
             return Err(reason(Errno::BADF));
         }
-        self.process.with_data(place, |data| {
+        self.process.with_data(io, |data| {
             // SAFETY: as above; the mapping is writable, and the data are not part of it.
-            unsafe { ptr::copy_nonoverlapping(data.as_ptr(), base.add(place.offset as usize), bytes) };
+            unsafe { ptr::copy_nonoverlapping(data.as_ptr(), base.add(io.offset as usize), bytes) };
         })?;
-        watched.outcome(bytes, place.length)
+        watched.outcome(bytes, io.length)
     }
 }
 

@@ -7,8 +7,8 @@ use std::thread;
 
 use units::{Host, Nanos};
 use workload::{
-    Cache, CacheState, Calm, Census, DeviceBytes, Dirtiness, Failure, Handle, Laid, Recorder, Residency, Span, Steps,
-    Surroundings, Witness, World,
+    Allocation, Cache, CacheState, Counters, DeviceBytes, Dirtiness, Failure, Handle, MachineSettings, Quiescence,
+    Recorder, Residency, Span, Steps, TreeCounts, World,
 };
 
 use crate::errors::Fault;
@@ -253,12 +253,12 @@ impl World for Posix {
         Ok(spans)
     }
 
-    fn reach(&mut self, wanted: Cache) -> Result<CacheState, Fault> {
+    fn set_cache_state(&mut self, wanted: Cache) -> Result<CacheState, Fault> {
         let stop = &*self.stop;
-        page_cache::reach(&mut self.programs, wanted, self.methods, &|| stop.load(Ordering::Relaxed))
+        page_cache::set_cache_state(&mut self.programs, wanted, self.methods, &|| stop.load(Ordering::Relaxed))
     }
 
-    fn quiesce(&mut self) -> Result<Calm, Fault> {
+    fn quiesce(&mut self) -> Result<Quiescence, Fault> {
         let stop = &*self.stop;
         let moved = || moved(&self.programs);
         let devices = self.devices();
@@ -270,8 +270,8 @@ impl World for Posix {
         page_cache::unwritten(&mut self.programs)
     }
 
-    fn laid(&mut self) -> Result<Option<Laid>, Fault> {
-        if self.looks_behind { extents::laid(&self.programs) } else { Ok(None) }
+    fn allocation(&mut self) -> Result<Option<Allocation>, Fault> {
+        if self.looks_behind { extents::allocation(&self.programs) } else { Ok(None) }
     }
 
     fn device_bytes(&mut self) -> Option<DeviceBytes> {
@@ -288,39 +288,39 @@ impl World for Posix {
         Ok(())
     }
 
-    fn watched(&mut self) -> Result<Witness, Fault> {
-        let Some(before) = &self.watched_since else { return Ok(Witness::default()) };
+    fn counters(&mut self) -> Result<Counters, Fault> {
+        let Some(before) = &self.watched_since else { return Ok(Counters::default()) };
         let seen = Snapshot::after(&self.source, &self.devices()).since(before);
         // Counters of only some of the programs' devices are no measure of what all programs wrote.
         let stand_on_devices = self.programs.iter().all(|program| program.tops().next().is_some());
         let several = self.programs.iter_mut().filter_map(|program| program.process.commands());
         let several = several.fold(false, |all, commands| all | commands.were_several());
-        Ok(Witness { device: seen.device.filter(|_| stand_on_devices), several, ..seen })
+        Ok(Counters { device: seen.device.filter(|_| stand_on_devices), several, ..seen })
     }
 
-    fn surroundings(&mut self) -> Surroundings {
+    fn settings(&mut self) -> MachineSettings {
         let folders = self.programs.iter().filter_map(|program| program.workspace.as_ref());
         let folders: Vec<&Path> = folders.map(Workspace::path).collect();
-        self.source.surroundings(&self.devices(), &folders)
+        self.source.settings(&self.devices(), &folders)
     }
 
-    fn was_held(&mut self) -> bool {
+    fn was_suspended(&mut self) -> bool {
         self.held.swap(false, Ordering::Relaxed)
     }
 
-    fn altered(&mut self, index: usize, cuts: &[u32]) -> Result<Option<Failure>, Fault> {
+    fn verify_contents(&mut self, index: usize, cuts: &[u32]) -> Result<Option<Failure>, Fault> {
         let program = &self.programs[index];
         match &program.workspace {
             Some(workspace) if verify_payload::is_stamped(cuts) => {
-                verify_payload::altered(workspace, program.process.seed())
+                verify_payload::verify_contents(workspace, program.process.seed())
             }
             _ => Ok(None),
         }
     }
 
-    fn census(&mut self, index: usize) -> Result<Census, Fault> {
-        let mut census = Census::default();
-        let Some(workspace) = &self.programs[index].workspace else { return Ok(census) };
+    fn tree_counts(&mut self, index: usize) -> Result<TreeCounts, Fault> {
+        let mut tree_counts = TreeCounts::default();
+        let Some(workspace) = &self.programs[index].workspace else { return Ok(tree_counts) };
         let mut folders = vec![workspace.path().to_owned()];
         while let Some(folder) = folders.pop() {
             let fault = |source| Fault::Folder { action: "list", path: folder.clone(), source };
@@ -328,15 +328,15 @@ impl World for Posix {
                 let entry = entry.map_err(fault)?;
                 let metadata = entry.metadata().map_err(fault)?;
                 if metadata.is_dir() {
-                    census.directories += 1;
+                    tree_counts.directories += 1;
                     folders.push(entry.path());
                 } else {
-                    census.files += 1;
-                    census.bytes += metadata.len();
+                    tree_counts.files += 1;
+                    tree_counts.bytes += metadata.len();
                 }
             }
         }
-        Ok(census)
+        Ok(tree_counts)
     }
 
     fn clear(&mut self) -> Result<(), Fault> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rustix::fs::{AtFlags, CWD, Mode as Rights, OFlags};
 use rustix::io::Errno;
-use workload::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, Place, Reason};
+use workload::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, PositionedIo, Reason};
 
 use crate::errno::{self, reason};
 use crate::errors::Fault;
@@ -19,7 +19,7 @@ use crate::world::command::Commands;
 /// The rights of `creat(path, 0666)`, less the umask.
 const FILE_RIGHTS: Rights = Rights::from_bits_retain(0o666);
 
-/// The state of a program between runs of streams. On its own cache lines, as with [`workload::Apart`].
+/// The state of a program between runs of streams. On its own cache lines, as with [`workload::CachePadded`].
 #[repr(align(128))]
 pub(crate) struct Process {
     names: Names,
@@ -221,7 +221,7 @@ impl Process {
 
     /// Passes the next payload for `place` to `bring`, which writes it.
     #[inline(always)]
-    pub(crate) fn with_data(&mut self, place: Place, bring: impl FnOnce(&[u8])) -> Result<(), Reason> {
+    pub(crate) fn with_data(&mut self, place: PositionedIo, bring: impl FnOnce(&[u8])) -> Result<(), Reason> {
         let file = open_file(&mut self.files, place.handle)?;
         let mut draw = self.ring.draw(place.length);
         bring(draw.next(file.identity, place.offset));

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use units::{Host, Moment, Nanos};
-use workload::{Handle, Op, Place, Reason, Recorder, Span, Step, Steps};
+use workload::{Handle, Op, PositionedIo, Reason, Recorder, Span, Step, Steps};
 
 use crate::sys::clocks::{cpu_between, now, thread_cpu};
 use crate::world::process::Process;
@@ -15,10 +15,10 @@ pub(crate) trait SyncEngine {
     fn repeat<R: Recorder<Host>>(&mut self, times: u64, op: Op, sink: &mut OpSink<R>) -> LoopControl;
 
     /// Reads at this place.
-    fn read_at(&mut self, place: Place) -> Result<u32, Reason>;
+    fn read_at(&mut self, io: PositionedIo) -> Result<u32, Reason>;
 
     /// Writes at this place.
-    fn write_at(&mut self, place: Place) -> Result<u32, Reason>;
+    fn write_at(&mut self, io: PositionedIo) -> Result<u32, Reason>;
 }
 
 /// Executes ops by system calls.
@@ -38,13 +38,13 @@ impl SyncEngine for SyscallEngine<'_> {
     }
 
     #[inline(always)]
-    fn read_at(&mut self, place: Place) -> Result<u32, Reason> {
-        self.0.read_at(place.handle, place.length, place.offset)
+    fn read_at(&mut self, io: PositionedIo) -> Result<u32, Reason> {
+        self.0.read_at(io.handle, io.length, io.offset)
     }
 
     #[inline(always)]
-    fn write_at(&mut self, place: Place) -> Result<u32, Reason> {
-        self.0.write_at(place.handle, place.length, place.offset)
+    fn write_at(&mut self, io: PositionedIo) -> Result<u32, Reason> {
+        self.0.write_at(io.handle, io.length, io.offset)
     }
 }
 
@@ -70,17 +70,17 @@ impl SyncEngine for NullEngine {
     }
 
     #[inline(always)]
-    fn read_at(&mut self, place: Place) -> Result<u32, Reason> {
-        Ok(place.length)
+    fn read_at(&mut self, io: PositionedIo) -> Result<u32, Reason> {
+        Ok(io.length)
     }
 
     #[inline(always)]
-    fn write_at(&mut self, place: Place) -> Result<u32, Reason> {
-        Ok(place.length)
+    fn write_at(&mut self, io: PositionedIo) -> Result<u32, Reason> {
+        Ok(io.length)
     }
 }
 
-/// Runs a program that started at `started`, or starts now. All work per op is in `repeat` and `at_places`. Not
+/// Runs a program that started at `started`, or starts now. All work per op is in `repeat` and `repeat_positioned`. Not
 /// inlined, so that the io_uring engine does not take its registers.
 #[inline(never)]
 pub(crate) fn run_one<D, S, R>(
@@ -99,8 +99,8 @@ where
     recorder.begin(began);
     let mut due = None;
     loop {
-        let control = if let Some(place) = stream.place() {
-            at_places(engine, place, stream, recorder, (began, stop))
+        let control = if let Some(io) = stream.next_positioned() {
+            repeat_positioned(engine, io, stream, recorder, (began, stop))
         } else {
             let op = match stream.next() {
                 Some(Step::Op(op)) => op,
@@ -118,7 +118,7 @@ where
             match due.take() {
                 Some(due) => on_time(engine, op, recorder, due, (began, stop)),
                 None => {
-                    let times = 1 + stream.again(&op);
+                    let times = 1 + stream.take_repeats(&op);
                     engine.repeat(times, op, &mut OpSink { recorder: &mut *recorder, began, stop })
                 }
             }
@@ -135,9 +135,9 @@ where
 
 /// Reads and writes at this place and the following ones. Not inlined, so that the loop has all registers.
 #[inline(never)]
-fn at_places<D, S, R>(
+fn repeat_positioned<D, S, R>(
     engine: &mut D,
-    mut place: Place,
+    mut io: PositionedIo,
     stream: &mut S,
     recorder: &mut R,
     (began, stop): (Moment<Host>, &AtomicBool),
@@ -149,18 +149,18 @@ where
 {
     let mut sink = OpSink { recorder, began, stop };
     loop {
-        let (engine, here) = (&mut *engine, place);
+        let (engine, here) = (&mut *engine, io);
         // Branch on read or write, so that the compiler specialises both cases.
-        let control = if place.write {
-            let op = Op::from(Place { write: true, ..place });
+        let control = if io.write {
+            let op = Op::from(PositionedIo { write: true, ..io });
             repeat(1, &op, Ok(move || engine.write_at(here)), &mut sink)
         } else {
-            let op = Op::from(Place { write: false, ..place });
+            let op = Op::from(PositionedIo { write: false, ..io });
             repeat(1, &op, Ok(move || engine.read_at(here)), &mut sink)
         };
         let LoopControl::On = control else { return control };
-        match stream.place() {
-            Some(next) => place = next,
+        match stream.next_positioned() {
+            Some(next) => io = next,
             None => return LoopControl::On,
         }
     }

@@ -32,7 +32,7 @@ pub(crate) fn is_stamped(cuts: &[u32]) -> bool {
 
 /// Returns a failure for the first file in a folder with a sampled stamp that the program with this seed did not
 /// write. `None` if all are right.
-pub(crate) fn altered(workspace: &Workspace, seed: u64) -> Result<Option<Failure>, Fault> {
+pub(crate) fn verify_contents(workspace: &Workspace, seed: u64) -> Result<Option<Failure>, Fault> {
     let mut files = workspace.files()?;
     files.sort_unstable();
     let per_file = (SAMPLES / files.len().max(1) as u64).max(1);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     fn reason_in(workspace: &Workspace, seed: u64) -> Option<Reason> {
-        altered(workspace, seed).expect("readable").map(|failure| failure.reason)
+        verify_contents(workspace, seed).expect("readable").map(|failure| failure.reason)
     }
 
     #[test]

@@ -144,7 +144,7 @@ fn endless_simulations_are_stopped_with_a_reason() {
     // It stays given up.
     computer.patience.grant(u64::MAX);
     assert_eq!(run(&mut computer), [Some(Reason::Unending); 2]);
-    assert!(!computer.quiesce().expect("a calm").reached);
+    assert!(!computer.quiesce().expect("quiescence").reached);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use core::mem;
 
 use units::{Moment, Nanos, Virtual};
 use workload::{
-    Cache, CacheState, Calm, Census, CpuTime, DeviceBytes, Dirtiness, Durability, Layer, Op, Reason, Recorder,
-    Residency, Span, Step, Steps, Unproven, Witness, World, WriteCache,
+    Cache, CacheState, Counters, CpuTime, DeviceBytes, Dirtiness, Durability, Layer, Op, Quiescence, Reason, Recorder,
+    Residency, Span, Step, Steps, TreeCounts, Unproven, World, WriteCache,
 };
 
 use super::patience::PER_BLOCK;
@@ -224,7 +224,7 @@ impl World for Computer {
     }
 
     /// Writes dirty buffers and forgets the cache, as an unmount does. No block is read if no program asks for it.
-    fn reach(&mut self, wanted: Cache) -> Result<CacheState, Infallible> {
+    fn set_cache_state(&mut self, wanted: Cache) -> Result<CacheState, Infallible> {
         if wanted == Cache::Cold {
             self.settle();
             self.cache.forget_clean();
@@ -240,11 +240,17 @@ impl World for Computer {
     }
 
     /// Waits for dirty data only: no other programs run on a simulated computer.
-    fn quiesce(&mut self) -> Result<Calm, Infallible> {
+    fn quiesce(&mut self) -> Result<Quiescence, Infallible> {
         let began = self.now();
         let reached = self.settle();
         let unwritten = Some(self.cache.unwritten() as u64);
-        Ok(Calm { reached, waited: self.now().since(began), unwritten, foreign: Some(0), ..Calm::default() })
+        Ok(Quiescence {
+            reached,
+            waited: self.now().since(began),
+            unwritten,
+            foreign: Some(0),
+            ..Quiescence::default()
+        })
     }
 
     fn unwritten(&mut self) -> Result<Option<Residency>, Infallible> {
@@ -272,7 +278,7 @@ impl World for Computer {
         Ok(())
     }
 
-    fn watched(&mut self) -> Result<Witness, Infallible> {
+    fn counters(&mut self) -> Result<Counters, Infallible> {
         let Watched { accounts, used, programs } = self.reading();
         let accounts = accounts.since(&self.watched_since.accounts);
         let busy: Nanos = accounts.cpu.busy.into_iter().sum();
@@ -295,19 +301,19 @@ impl World for Computer {
             device.read += layer.used.moved.read;
             device.written += layer.used.moved.written;
         }
-        Ok(Witness {
+        Ok(Counters {
             // Processor time while no program was on the processor.
             workers: Some(busy.saturating_sub(programs)),
             machine: Some(busy),
             device: Some(device),
             layers,
             breakdown: Some(breakdown(&accounts, &self.watched_programs)),
-            ..Witness::default()
+            ..Counters::default()
         })
     }
 
-    fn census(&mut self, index: usize) -> Result<Census, Infallible> {
-        Ok(self.namespaces[index].census())
+    fn tree_counts(&mut self, index: usize) -> Result<TreeCounts, Infallible> {
+        Ok(self.namespaces[index].tree_counts())
     }
 
     /// Deletes all files of the programs without letting time pass, except for transfers in flight.

@@ -67,7 +67,7 @@ fn reads(steps: Stream) -> u64 {
     let Ok(_) = computer.run(&mut [steps], &mut [Tally::default()]);
     // Wait for the read-ahead, too.
     let Ok(_) = computer.quiesce();
-    computer.watched().expect("a witness").layers[0].used.reads
+    computer.counters().expect("counters").layers[0].used.reads
 }
 
 fn moments() -> impl Iterator<Item = Moment<Virtual>> {

@@ -9,7 +9,7 @@ use units::Prng;
 
 /// A permutation of the numbers below `count`.
 #[derive(Clone, Debug)]
-pub(crate) struct Scatter {
+pub(crate) struct Feistel {
     count: u64,
     /// Masks of the lower and the upper half of a number, and the bits of the lower one.
     low: u64,
@@ -18,15 +18,15 @@ pub(crate) struct Scatter {
     keys: [u64; 4],
 }
 
-impl Scatter {
+impl Feistel {
     /// A random permutation of the numbers below `count`. Panics if `count` is zero.
-    pub(crate) fn new(count: u64, prng: &mut Prng) -> Scatter {
+    pub(crate) fn new(count: u64, prng: &mut Prng) -> Feistel {
         assert!(count > 0, "an order of nothing");
         // The smallest power of two that holds all numbers.
         let all = u64::BITS - (count - 1).leading_zeros();
         let bits = all / 2;
         let mask = |bits: u32| (1u64 << bits) - 1;
-        Scatter { count, low: mask(bits), high: mask(all - bits), bits, keys: [(); 4].map(|()| prng.next_u64()) }
+        Feistel { count, low: mask(bits), high: mask(all - bits), bits, keys: [(); 4].map(|()| prng.next_u64()) }
     }
 
     /// The number of elements.
@@ -36,7 +36,7 @@ impl Scatter {
 
     /// The image of a number below `count`.
     #[inline]
-    pub(crate) fn place(&self, number: u64) -> u64 {
+    pub(crate) fn permute(&self, number: u64) -> u64 {
         let mut at = number;
         loop {
             at = self.once(at);
@@ -74,24 +74,24 @@ mod tests {
     proptest! {
         #[test]
         fn every_number_is_mapped_to_a_distinct_place(count in 1u64..2_000, seed: u64) {
-            let scatter = Scatter::new(count, &mut Prng::new(seed));
-            let mut places: Vec<u64> = (0..count).map(|number| scatter.place(number)).collect();
+            let feistel = Feistel::new(count, &mut Prng::new(seed));
+            let mut places: Vec<u64> = (0..count).map(|number| feistel.permute(number)).collect();
             places.sort_unstable();
             prop_assert!(places.into_iter().eq(0..count));
         }
 
         #[test]
         fn numbers_of_very_large_ranges_stay_in_range(count in (1u64 << 40)..(1 << 62), number in 0u64..(1 << 40)) {
-            let scatter = Scatter::new(count, &mut Prng::new(1));
-            prop_assert!(scatter.place(number) < count && scatter.place(number) != scatter.place(number + 1));
+            let feistel = Feistel::new(count, &mut Prng::new(1));
+            prop_assert!(feistel.permute(number) < count && feistel.permute(number) != feistel.permute(number + 1));
         }
     }
 
     #[test]
     fn neighbours_are_scattered() {
         let count = 100_000;
-        let scatter = Scatter::new(count, &mut Prng::new(3));
-        let places: Vec<u64> = (0..count).map(|number| scatter.place(number)).collect();
+        let feistel = Feistel::new(count, &mut Prng::new(3));
+        let places: Vec<u64> = (0..count).map(|number| feistel.permute(number)).collect();
         // The mean distance of two random numbers is a third of the range.
         let apart: u64 = places.windows(2).map(|pair| pair[0].abs_diff(pair[1])).sum::<u64>() / count;
         assert!((32_000..34_700).contains(&apart), "{apart}");

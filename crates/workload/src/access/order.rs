@@ -1,6 +1,6 @@
 //! The order in which the blocks of a file are accessed.
 
-use super::feistel::Scatter;
+use super::feistel::Feistel;
 use super::zipf::Zipf;
 
 /// The order in which a program with a fixed number of calls accesses the blocks of a file.
@@ -32,10 +32,10 @@ pub enum Drawing {
 
 /// The state from which the next block follows.
 #[derive(Clone, Debug)]
-pub(super) enum Walk {
+pub(super) enum OrderState {
     Anywhere,
-    Permutation { scatter: Scatter, next: u64 },
-    Zipf { zipf: Zipf, scatter: Scatter },
+    Permutation { feistel: Feistel, next: u64 },
+    Zipf { zipf: Zipf, feistel: Feistel },
     InOrder { next: u64 },
     Strided { next: u64, lane: u64, stride: u64 },
 }

@@ -10,7 +10,7 @@ use crate::step::Step;
 
 /// The steps between the ops of a body.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Between {
+pub(crate) struct Pacing {
     pub(crate) pace: Option<Pace>,
     pub(crate) think: Option<Think>,
     pub(crate) syncs: Option<Syncs>,
@@ -61,7 +61,7 @@ impl Syncs {
     }
 }
 
-impl Between {
+impl Pacing {
     /// The next step, or `None` if the body has ended:
     ///   1. the op whose start or pause was returned before;
     ///   2. an fsync that is due. It belongs to the unit before it;

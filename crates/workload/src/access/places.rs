@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use units::Prng;
 
 use super::order::{Placing, coprime};
-use crate::op::{Handle, Place};
+use crate::op::{Handle, PositionedIo};
 
 /// Positioned accesses to blocks of one file.
 #[derive(Clone, Debug)]
@@ -124,7 +124,7 @@ impl Places {
     }
 
     #[inline(always)]
-    pub(crate) fn next(&mut self) -> Option<Place> {
+    pub(crate) fn next(&mut self) -> Option<PositionedIo> {
         let block = match &mut self.blocks {
             Blocks::Drawn { prng, left, of } => {
                 *left = left.checked_sub(1)?;
@@ -142,6 +142,6 @@ impl Places {
             Some(mix) => mix.prng.below(100) >= mix.reads,
             None => self.write,
         };
-        Some(Place { handle: self.handle, length: self.length, offset, write })
+        Some(PositionedIo { handle: self.handle, length: self.length, offset, write })
     }
 }

@@ -6,8 +6,8 @@ use core::fmt::{self, Write};
 
 use units::Prng;
 
-use super::feistel::Scatter;
-use super::order::{Drawing, Walk};
+use super::feistel::Feistel;
+use super::order::{Drawing, OrderState};
 use super::zipf::Zipf;
 use crate::op::{Handle, Op};
 
@@ -118,7 +118,7 @@ pub struct Varied {
     sizes: Sizes,
     /// The percentage of reads, on average.
     reads: u64,
-    walk: Walk,
+    state: OrderState,
     /// Source of sizes, directions and places.
     prng: Prng,
 }
@@ -130,29 +130,29 @@ impl Varied {
         assert!(bytes >= u64::from(sizes.largest()), "{bytes} bytes hold no block");
         let mut prng = Prng::new(seed);
         let blocks = bytes / u64::from(sizes.smallest());
-        let walk = match drawing {
-            Drawing::Replacement => Walk::Anywhere,
-            Drawing::Permutation => Walk::Permutation { scatter: Scatter::new(blocks, &mut prng), next: 0 },
+        let state = match drawing {
+            Drawing::Replacement => OrderState::Anywhere,
+            Drawing::Permutation => OrderState::Permutation { feistel: Feistel::new(blocks, &mut prng), next: 0 },
             Drawing::Zipf { thousandths } => {
-                Walk::Zipf { zipf: Zipf::new(blocks, thousandths), scatter: Scatter::new(blocks, &mut prng) }
+                OrderState::Zipf { zipf: Zipf::new(blocks, thousandths), feistel: Feistel::new(blocks, &mut prng) }
             }
         };
-        Varied { handle, bytes, sizes, reads: u64::from(reads), walk, prng }
+        Varied { handle, bytes, sizes, reads: u64::from(reads), state, prng }
     }
 
     /// Sequential accesses from the beginning of the file to its end.
     pub fn in_order(write: bool, handle: Handle, sizes: Sizes, bytes: u64, seed: u64) -> Varied {
-        let walk = Walk::InOrder { next: 0 };
-        Varied { handle, bytes, sizes, reads: if write { 0 } else { 100 }, walk, prng: Prng::new(seed) }
+        let state = OrderState::InOrder { next: 0 };
+        Varied { handle, bytes, sizes, reads: if write { 0 } else { 100 }, state, prng: Prng::new(seed) }
     }
 
     /// Every `stride`-th block to the end of the file, then again from the second block, and so on, until each block
     /// was accessed once. Panics if the stride is zero.
     pub fn strided(write: bool, handle: Handle, block: u32, (bytes, stride): (u64, u64)) -> Varied {
         assert!(stride > 0, "a stride of nothing");
-        let walk = Walk::Strided { next: 0, lane: 0, stride };
+        let state = OrderState::Strided { next: 0, lane: 0, stride };
         let reads = if write { 0 } else { 100 };
-        Varied { handle, bytes, sizes: Sizes::all(block), reads, walk, prng: Prng::new(0) }
+        Varied { handle, bytes, sizes: Sizes::all(block), reads, state, prng: Prng::new(0) }
     }
 
     /// Returns whether some of the accesses are writes.
@@ -162,9 +162,9 @@ impl Varied {
 
     /// The size of the file in bytes, if some bytes may be accessed more than once; otherwise `None`.
     pub(crate) fn touches_again(&self) -> Option<u64> {
-        match self.walk {
-            Walk::Anywhere | Walk::Permutation { .. } | Walk::Zipf { .. } => Some(self.bytes),
-            Walk::InOrder { .. } | Walk::Strided { .. } => None,
+        match self.state {
+            OrderState::Anywhere | OrderState::Permutation { .. } | OrderState::Zipf { .. } => Some(self.bytes),
+            OrderState::InOrder { .. } | OrderState::Strided { .. } => None,
         }
     }
 
@@ -176,33 +176,36 @@ impl Varied {
     /// Reseeds for another program or round. If the file is shared, all programs keep the same frequent blocks.
     pub(crate) fn reseed(&mut self, salt: u64, is_shared: bool) {
         self.prng = Prng::new(self.prng.next_u64() ^ salt);
-        match &mut self.walk {
-            Walk::Permutation { scatter, .. } => *scatter = Scatter::new(scatter.count(), &mut self.prng),
-            Walk::Zipf { scatter, .. } if !is_shared => *scatter = Scatter::new(scatter.count(), &mut self.prng),
-            Walk::Zipf { .. } | Walk::Anywhere | Walk::InOrder { .. } | Walk::Strided { .. } => {}
+        match &mut self.state {
+            OrderState::Permutation { feistel, .. } => *feistel = Feistel::new(feistel.count(), &mut self.prng),
+            OrderState::Zipf { feistel, .. } if !is_shared => *feistel = Feistel::new(feistel.count(), &mut self.prng),
+            OrderState::Zipf { .. }
+            | OrderState::Anywhere
+            | OrderState::InOrder { .. }
+            | OrderState::Strided { .. } => {}
         }
     }
 
     pub(crate) fn next(&mut self) -> Option<Op> {
-        let Varied { handle, bytes, sizes, reads, walk, prng } = self;
+        let Varied { handle, bytes, sizes, reads, state, prng } = self;
         let handle = *handle;
         let mut length = sizes.draw(prng);
         let smallest = u64::from(sizes.smallest());
-        let offset = match walk {
-            Walk::Anywhere => prng.below(*bytes / u64::from(length)) * u64::from(length),
-            Walk::Permutation { scatter, next } => {
-                if *next == scatter.count() {
-                    *scatter = Scatter::new(*next, prng);
+        let offset = match state {
+            OrderState::Anywhere => prng.below(*bytes / u64::from(length)) * u64::from(length),
+            OrderState::Permutation { feistel, next } => {
+                if *next == feistel.count() {
+                    *feistel = Feistel::new(*next, prng);
                     *next = 0;
                 }
                 *next += 1;
-                scatter.place(*next - 1) * smallest
+                feistel.permute(*next - 1) * smallest
             }
-            Walk::Zipf { zipf, scatter } => {
-                let place = scatter.place(zipf.draw(prng)) * smallest;
+            OrderState::Zipf { zipf, feistel } => {
+                let place = feistel.permute(zipf.draw(prng)) * smallest;
                 if u64::from(length) == smallest { place } else { around(place, length, *bytes) }
             }
-            Walk::InOrder { next } => {
+            OrderState::InOrder { next } => {
                 let left = *bytes - *next;
                 if u64::from(length) > left {
                     length = sizes.within(left)?;
@@ -210,7 +213,7 @@ impl Varied {
                 *next += u64::from(length);
                 *next - u64::from(length)
             }
-            Walk::Strided { next, lane, stride } => {
+            OrderState::Strided { next, lane, stride } => {
                 let blocks = *bytes / smallest;
                 if *next >= blocks {
                     *lane += 1;
@@ -228,7 +231,7 @@ impl Varied {
     }
 }
 
-/// The offset of the block of this length that contains `place`, or of the last whole block if the file ends in that
+/// The offset of the block of this length that contains `permute`, or of the last whole block if the file ends in that
 /// one.
 #[inline]
 fn around(place: u64, length: u32, bytes: u64) -> u64 {

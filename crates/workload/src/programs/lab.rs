@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::{FILE, PREPARING_CALL, calls, create, data_durable, file_durable, open};
 use crate::access::order::Placing;
 use crate::access::places::Places;
-use crate::body::{Body, Deed, Files, Layout, Order};
+use crate::body::{Body, FileAction, Files, Layout, Order};
 use crate::cache::Cache;
 use crate::op::{Access, Handle, Mode, Name, Op, OpKind};
 use crate::program::{Base, Parameter, Phase, Program, Unit};
@@ -107,7 +107,7 @@ impl SmallFiles {
             within: None,
             unit,
         };
-        let make = Deed::Make { fsync: self.sync == SmallSync::File };
+        let make = FileAction::Make { fsync: self.sync == SmallSync::File };
         let directories = self.layout.directories().map(|directory| Op::Mkdir { directory });
         let prepare = prepare(directories.collect(), self.flush);
         let (layout, directories) = match self.layout {
@@ -146,12 +146,19 @@ impl SmallFiles {
                     phase(
                         "read",
                         Cache::Cold,
-                        Deed::Take,
+                        FileAction::Take,
                         self.order,
                         Stream::empty(),
                         Unit::from(OpKind::Open, OpKind::Close),
                     ),
-                    phase("delete", Cache::AsIs, Deed::Remove, Order::Creation, durable(), Unit::of(OpKind::Unlink)),
+                    phase(
+                        "delete",
+                        Cache::AsIs,
+                        FileAction::Remove,
+                        Order::Creation,
+                        durable(),
+                        Unit::of(OpKind::Unlink),
+                    ),
                 ],
             ),
             space: self.space(),

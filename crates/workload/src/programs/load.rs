@@ -66,7 +66,7 @@ impl Pattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Queue {
     /// Synchronous calls, one at a time.
-    InTurn,
+    Sync,
     /// Asynchronous, with this queue depth.
     Deep(u32),
     /// Asynchronous, with this queue depth and a kernel thread that polls the submission queue.
@@ -74,7 +74,7 @@ pub enum Queue {
     /// Synchronous, as copies from and to a mapping of the file.
     Mapped,
     /// No op is issued.
-    Nowhere,
+    Null,
 }
 
 /// The settings of a workload.
@@ -123,7 +123,7 @@ impl Load {
             sync: Durability::None,
             fsync: None,
             think: None,
-            queue: Queue::InTurn,
+            queue: Queue::Sync,
             jobs: 1,
             rate: None,
             time,
@@ -135,12 +135,12 @@ impl Load {
     /// The program on a file of `bytes` bytes that it creates.
     pub fn program(&self, bytes: u64, seed: u64) -> Program {
         let prepare = match self.queue {
-            Queue::Nowhere => Stream::empty(),
+            Queue::Null => Stream::empty(),
             _ if self.needs_file() => prepared_file(Name::root(0), bytes),
             _ => quiet(),
         };
         let largest_call = self.sizes.largest().max(PREPARING_CALL);
-        let space = if self.queue == Queue::Nowhere { 0 } else { bytes };
+        let space = if self.queue == Queue::Null { 0 } else { bytes };
         Program { prepare, space, largest_call, ..self.on(Name::root(0), bytes, seed) }
     }
 
@@ -181,7 +181,7 @@ impl Load {
             steps = steps.synced(FILE, every);
         }
         // A commit is already durable when it returns, and the null engine changes nothing.
-        let changes = pattern.writes() && pattern != Pattern::Commit && self.queue != Queue::Nowhere;
+        let changes = pattern.writes() && pattern != Pattern::Commit && self.queue != Queue::Null;
         let (data, durable) =
             if changes { (data_durable(FILE), file_durable(FILE)) } else { (Stream::empty(), Stream::empty()) };
         let is_in_order = matches!(pattern, Pattern::Read | Pattern::Write);
@@ -208,11 +208,11 @@ impl Load {
             largest_call: self.sizes.largest(),
         };
         match self.queue {
-            Queue::InTurn => program,
+            Queue::Sync => program,
             Queue::Deep(depth) => overlapping(program, depth, self.sizes.largest()),
             Queue::Polled(depth) => polled(overlapping(program, depth, self.sizes.largest())),
             Queue::Mapped => issued(program, |_| Issue::Mapped),
-            Queue::Nowhere => issued(program, |_| Issue::Nowhere),
+            Queue::Null => issued(program, |_| Issue::Null),
         }
         .within(self.time)
     }
@@ -253,7 +253,7 @@ impl Load {
     fn cache(&self) -> Cache {
         let reads = !matches!(self.pattern, Pattern::Write | Pattern::RandomWrite | Pattern::Commit);
         match self.queue {
-            Queue::Nowhere => Cache::AsIs,
+            Queue::Null => Cache::AsIs,
             _ if self.warm => Cache::Warm,
             _ if reads && !self.direct => Cache::Cold,
             _ => Cache::AsIs,
@@ -308,15 +308,13 @@ impl Load {
 pub fn overlapping(mut program: Program, depth: u32, largest: u32) -> Program {
     program.parameters.retain(|parameter| parameter.name != "iodepth");
     program.parameters.push(Parameter::new("iodepth", depth));
-    issued(program, |steps| {
-        Issue::Overlapping(Overlap { depth, largest, writes: steps.cuts().is_some(), polled: false })
-    })
+    issued(program, |steps| Issue::Async(Overlap { depth, largest, writes: steps.cuts().is_some(), polled: false }))
 }
 
 /// Lets a kernel thread poll the submission queue.
 fn polled(program: Program) -> Program {
     issued(program, |steps| match steps.issue() {
-        Issue::Overlapping(overlap) => Issue::Overlapping(Overlap { polled: true, ..overlap }),
+        Issue::Async(overlap) => Issue::Async(Overlap { polled: true, ..overlap }),
         other => other,
     })
 }
@@ -350,7 +348,7 @@ mod tests {
             let program = Load { pattern, ..LOAD }.program(1 << 20, 1);
             assert_eq!(program.phases[0].changes(), changes, "{}", program.name);
             assert_eq!(program.prepare.cuts().is_some(), prepares, "{}", program.name);
-            let nowhere = Load { pattern, queue: Queue::Nowhere, ..LOAD }.program(1 << 20, 1);
+            let nowhere = Load { pattern, queue: Queue::Null, ..LOAD }.program(1 << 20, 1);
             assert!(nowhere.prepare.is_empty() && !nowhere.phases[0].changes(), "{}", program.name);
         }
     }
@@ -362,7 +360,7 @@ mod tests {
             assert!(program.parameters.contains(&Parameter::new("iodepth", 32u32)));
             program.phases[0].steps.issue()
         };
-        let overlap = |writes| Issue::Overlapping(Overlap { depth: 32, largest: 4096, writes, polled: false });
+        let overlap = |writes| Issue::Async(Overlap { depth: 32, largest: 4096, writes, polled: false });
         assert_eq!(deep(Pattern::RandomRead), overlap(false));
         assert_eq!(deep(Pattern::RandomMix { reads: 70 }), overlap(true));
         assert_eq!(deep(Pattern::Write), overlap(true));

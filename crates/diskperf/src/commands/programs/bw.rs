@@ -172,13 +172,13 @@ fn time(arguments: &BwArguments, tests: &Tests) -> Result<Exit, Error> {
     world.heed_holding(stop.held());
     let (device, digits) = (arguments.device.shown().to_string(), lab::digits(arguments.classic));
     let mut figures = Vec::new();
-    let (mut stopped, mut was_held) = (None, false);
+    let (mut stopped, mut was_suspended) = (None, false);
     for (index, program) in tests.programs.iter().enumerate() {
         let amount = program.phases[0].amount;
         let what = if arguments.bandwidth { Bytes(amount).to_string() } else { format!("{amount} reads") };
         voice.doing(&format!("reading {what} ({} of {})", index + 1, tests.programs.len()));
         let performance = execution::perform(&mut world, program, How { claim: Claim::Returned, timed: false })?;
-        (stopped, was_held) = (performance.stopped, performance.was_held);
+        (stopped, was_suspended) = (performance.stopped, performance.was_suspended);
         let Some(run) = performance.phases.first() else { break };
         let seconds = run.returned().as_secs_f64();
         if arguments.bandwidth {
@@ -199,7 +199,7 @@ fn time(arguments: &BwArguments, tests: &Tests) -> Result<Exit, Error> {
         voice.remark(&format!("interrupted after {} of {} lines", figures.len(), tests.programs.len()));
     }
     voice.end()?;
-    if was_held && stopped.is_none() {
+    if was_suspended && stopped.is_none() {
         return Err(CampaignError::Held.into());
     }
     lab::ended(stopped, &arguments.device)

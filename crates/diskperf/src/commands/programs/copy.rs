@@ -95,7 +95,7 @@ pub fn run(arguments: &CopyArguments) -> Result<Exit, Error> {
     match tally.failure {
         None => {
             output::remark(&figures(copying.bytes, &span));
-            if world.was_held() {
+            if world.was_suspended() {
                 output::remark("a signal paused the copy; the pause is part of that time");
             }
             Ok(Exit::Done)

@@ -1,7 +1,7 @@
 //! CPU time, pressure and page cache of the whole machine.
 
 use units::Nanos;
-use workload::{Dirtiness, Pressure, Witness};
+use workload::{Counters, Dirtiness, Pressure};
 
 use super::{Source, number_after};
 
@@ -21,9 +21,9 @@ impl Machine {
         Machine { busy, steal, pressure }
     }
 
-    pub(super) fn since(&self, before: &Machine) -> Witness {
+    pub(super) fn since(&self, before: &Machine) -> Counters {
         let difference = |now: Option<Nanos>, before: Option<Nanos>| Some(now?.saturating_sub(before?));
-        Witness {
+        Counters {
             machine: difference(self.busy, before.busy),
             steal: difference(self.steal, before.steal),
             pressure: Pressure {
@@ -31,7 +31,7 @@ impl Machine {
                 io: difference(self.pressure.io, before.pressure.io),
                 memory: difference(self.pressure.memory, before.pressure.memory),
             },
-            ..Witness::default()
+            ..Counters::default()
         }
     }
 }

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use units::{Host, Moment, Nanos};
 use workload::{
-    Accounts, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Quota, Witness, WriteCache,
+    Accounts, Counters, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Quota, WriteCache,
 };
 
 use crate::observe::block_device::Device;
@@ -140,9 +140,9 @@ impl Snapshot {
     }
 
     /// The differences between two snapshots.
-    pub(crate) fn since(&self, before: &Snapshot) -> Witness {
+    pub(crate) fn since(&self, before: &Snapshot) -> Counters {
         let workers = self.workers.as_ref().zip(before.workers.as_ref());
-        Witness { workers: workers.map(|(now, before)| now.since(before)), ..self.rest.since(&before.rest) }
+        Counters { workers: workers.map(|(now, before)| now.since(before)), ..self.rest.since(&before.rest) }
     }
 }
 
@@ -167,10 +167,10 @@ impl Rest {
         }
     }
 
-    fn since(&self, before: &Rest) -> Witness {
+    fn since(&self, before: &Rest) -> Counters {
         let difference = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
         let layers: Vec<Layer> = self.layers.iter().filter_map(|layer| layer_since(layer, before)).collect();
-        Witness {
+        Counters {
             elapsed: self.at.since(before.at),
             process: Some(self.process.saturating_sub(before.process)),
             workers: None,
@@ -279,18 +279,18 @@ mod tests {
         recorded.write("proc/self/io", "rchar: 150\nwchar: 290\nread_bytes: 4096\nwrite_bytes: 8192\n");
         recorded.write("proc/vmstat", "drop_pagecache 2\ndrop_slab 1\nworkingset_refault_file 15\n");
         recorded.write("sys/dev/block/7:3/stat", "3 0 24 5 1 0 16 2 0 6 9 0 0 0 0 2 3\n");
-        let witness = Rest::read(&recorded.source, &devices).since(&before);
+        let counters = Rest::read(&recorded.source, &devices).since(&before);
 
         let moved = DeviceBytes { read: 8192, written: 8192, flushes: 2 };
-        assert_eq!(witness.device, Some(moved));
-        assert_eq!(witness.layers.len(), 2);
+        assert_eq!(counters.device, Some(moved));
+        assert_eq!(counters.layers.len(), 2);
         // The disk did nothing, because the file of the loop device was in the page cache.
-        assert!(witness.lowest().map(|layer| layer.name.as_str()).eq(["loop3"]));
-        assert_eq!(witness.layers[0].used.busy, Nanos::from_millis(5));
-        assert_eq!(witness.memory, MemoryEvents { refaults: None, machine_refaults: Some(5), drops: Some(1) });
+        assert!(counters.lowest().map(|layer| layer.name.as_str()).eq(["loop3"]));
+        assert_eq!(counters.layers[0].used.busy, Nanos::from_millis(5));
+        assert_eq!(counters.memory, MemoryEvents { refaults: None, machine_refaults: Some(5), drops: Some(1) });
         // The second text lacks a line.
-        assert_eq!(witness.accounts, None);
-        assert_eq!((witness.steal, witness.quota.cpu), (None, None));
+        assert_eq!(counters.accounts, None);
+        assert_eq!((counters.steal, counters.quota.cpu), (None, None));
     }
 
     #[test]
@@ -298,10 +298,10 @@ mod tests {
         let recorded = recorded(&[]);
         let read = || Rest::read(&recorded.source, &[]);
         let before = read();
-        let witness = read().since(&before);
+        let counters = read().since(&before);
         // Only the elapsed time and the CPU time are known.
-        let Witness { elapsed, process, .. } = witness;
-        assert_eq!(witness, Witness { elapsed, process, ..Witness::default() });
+        let Counters { elapsed, process, .. } = counters;
+        assert_eq!(counters, Counters { elapsed, process, ..Counters::default() });
         assert_eq!(recorded.source.dirtiness(), None);
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use workload::Surroundings;
+use workload::MachineSettings;
 
 use super::Source;
 use super::cgroups::Groups;
@@ -35,8 +35,8 @@ const PROCESSORS: &str = "sys/devices/system/cpu";
 
 impl Source {
     /// Reads all visible settings of these devices, folders and the kernel.
-    pub(crate) fn surroundings(&self, devices: &[(Device, u32)], folders: &[&Path]) -> Surroundings {
-        let mut found = Surroundings::new();
+    pub(crate) fn settings(&self, devices: &[(Device, u32)], folders: &[&Path]) -> MachineSettings {
+        let mut found = MachineSettings::new();
         let mut add = |name: String, value: Option<String>| {
             if let Some(value) = value.filter(|value| !value.is_empty()) {
                 found.insert(name, value);
@@ -102,7 +102,7 @@ mod tests {
             ("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "67108864\n"),
         ]);
         let devices = [(recorded.device(7, 3), 0), (recorded.device(8, 0), 1)];
-        let found = recorded.source.surroundings(&devices, &[]);
+        let found = recorded.source.settings(&devices, &[]);
         let expected = [
             ("governor", "performance, powersave"),
             ("heat of sda", "at its limit"),
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn mount_options_are_recorded() {
-        let found = Source::default().surroundings(&[], &[Path::new("/proc")]);
+        let found = Source::default().settings(&[], &[Path::new("/proc")]);
         assert!(found["mount options"].contains("rw"), "{found:?}");
     }
 }

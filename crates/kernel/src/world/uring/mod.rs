@@ -18,7 +18,7 @@ use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, Submitter, opcode};
 use rustix::io::Errno;
 use units::{Host, Moment, Nanos};
-use workload::{HANDLES, Handle, Op, Overlap, Place, Reason, Recorder, Step, Steps};
+use workload::{HANDLES, Handle, Op, Overlap, PositionedIo, Reason, Recorder, Step, Steps};
 
 use crate::errno::{self, reason};
 use crate::errors::Fault;
@@ -72,7 +72,7 @@ struct Work {
 /// A read or write in flight, or a free slot for one.
 #[derive(Clone, Copy)]
 struct Slot {
-    place: Place,
+    io: PositionedIo,
     issued: Moment<Host>,
     /// Start of its last write in the slot's data.
     at: u32,
@@ -106,10 +106,10 @@ impl Uring {
     pub(crate) fn new(overlap: Overlap, process: &Process) -> Result<Uring, Fault> {
         let (ring, is_plain) = setup::make(overlap.depth, overlap.polled).map_err(Fault::Ring)?;
         let memory = Memory::new(overlap, process)?;
-        let nothing = Place { handle: Handle::new(0), length: 0, offset: 0, write: false };
+        let nothing = PositionedIo { handle: Handle::new(0), length: 0, offset: 0, write: false };
         let work = Work {
             memory,
-            slots: vec![Slot { place: nothing, issued: Moment::ZERO, at: 0 }; overlap.depth as usize],
+            slots: vec![Slot { io: nothing, issued: Moment::ZERO, at: 0 }; overlap.depth as usize],
             free: FreeSlots::all(overlap.depth),
             files: [-1; HANDLES],
             known: None,
@@ -183,7 +183,7 @@ impl Uring {
                     interrupt(stream, recorder, issued);
                     is_over = true;
                 }
-                let mut refused: Option<(Place, Moment<Host>, NotIssued)> = None;
+                let mut refused: Option<(PositionedIo, Moment<Host>, NotIssued)> = None;
                 if due.is_none() && !is_over {
                     refused = match self.work.registers_memory {
                         true => self.issue_all::<S, true>(process, stream, issued),
@@ -197,9 +197,9 @@ impl Uring {
                     match stream.next() {
                         Some(Step::Op(op)) => {
                             let issued = due.take().unwrap_or(issued);
-                            match place_of(&op) {
-                                Some(place) => {
-                                    refused = self.issue(process, place, issued).err().map(|why| (place, issued, why));
+                            match positioned_io(&op) {
+                                Some(io) => {
+                                    refused = self.issue(process, io, issued).err().map(|why| (io, issued, why));
                                 }
                                 None => held = Some(Deferred::Op(op, issued)),
                             }
@@ -210,9 +210,9 @@ impl Uring {
                     }
                 }
                 match refused {
-                    Some((place, issued, NotIssued::Alone)) => held = Some(Deferred::Op(place.into(), issued)),
-                    Some((place, issued, NotIssued::Refused(reason))) => {
-                        failed(recorder, place.into(), (issued, moment()), reason);
+                    Some((io, issued, NotIssued::Alone)) => held = Some(Deferred::Op(io.into(), issued)),
+                    Some((io, issued, NotIssued::Refused(reason))) => {
+                        failed(recorder, io.into(), (issued, moment()), reason);
                         is_over = true;
                     }
                     None => {}
@@ -265,39 +265,39 @@ impl Uring {
         process: &Process,
         stream: &mut S,
         issued: Moment<Host>,
-    ) -> Option<(Place, Moment<Host>, NotIssued)> {
+    ) -> Option<(PositionedIo, Moment<Host>, NotIssued)> {
         let (submitter, mut queue, _) = self.ring.split();
         let work = &mut self.work;
         let mut known = work.known;
         while let Some(slot) = work.free.first() {
-            let place = stream.place()?;
+            let io = stream.next_positioned()?;
             let target = match known {
-                Some(target) if target.handle == place.handle => target,
-                _ => match work.target(process, &submitter, place.handle) {
+                Some(target) if target.handle == io.handle => target,
+                _ => match work.target(process, &submitter, io.handle) {
                     Ok(target) => {
                         work.known = Some(target);
                         *known.insert(target)
                     }
-                    Err(reason) => return Some((place, issued, NotIssued::Refused(reason))),
+                    Err(reason) => return Some((io, issued, NotIssued::Refused(reason))),
                 },
             };
-            match work.entry::<REGISTERED>(slot, place, target, issued) {
+            match work.entry::<REGISTERED>(slot, io, target, issued) {
                 Some(entry) => work.push(&mut queue, &entry),
-                None => return Some((place, issued, NotIssued::Alone)),
+                None => return Some((io, issued, NotIssued::Alone)),
             }
         }
         None
     }
 
     /// Puts one read or write into the ring.
-    fn issue(&mut self, process: &Process, place: Place, issued: Moment<Host>) -> Result<(), NotIssued> {
+    fn issue(&mut self, process: &Process, io: PositionedIo, issued: Moment<Host>) -> Result<(), NotIssued> {
         let (submitter, mut queue, _) = self.ring.split();
         let work = &mut self.work;
-        let target = work.target(process, &submitter, place.handle).map_err(NotIssued::Refused)?;
+        let target = work.target(process, &submitter, io.handle).map_err(NotIssued::Refused)?;
         let slot = work.free.first().expect("room for it");
         let entry = match work.registers_memory {
-            true => work.entry::<true>(slot, place, target, issued),
-            false => work.entry::<false>(slot, place, target, issued),
+            true => work.entry::<true>(slot, io, target, issued),
+            false => work.entry::<false>(slot, io, target, issued),
         };
         let entry = entry.ok_or(NotIssued::Alone)?;
         work.push(&mut queue, &entry);
@@ -312,16 +312,18 @@ impl Uring {
         for completion in self.ring.completion().take(batch) {
             let slot = completion.user_data() as u32;
             work.free.give_back(slot);
-            let Slot { place, issued, .. } = work.slots[slot as usize];
-            match outcome(completion.result(), place.length) {
+            let Slot { io, issued, .. } = work.slots[slot as usize];
+            match outcome(completion.result(), io.length) {
                 // Branch on read or write, so that the compiler specialises both cases.
-                Ok(moved) if place.write => {
-                    recorder.record(&Op::from(Place { write: true, ..place }), issued, returned, Ok(moved));
+                Ok(moved) if io.write => {
+                    recorder.record(&Op::from(PositionedIo { write: true, ..io }), issued, returned, Ok(moved));
                 }
-                Ok(moved) => recorder.record(&Op::from(Place { write: false, ..place }), issued, returned, Ok(moved)),
+                Ok(moved) => {
+                    recorder.record(&Op::from(PositionedIo { write: false, ..io }), issued, returned, Ok(moved))
+                }
                 Err(reason) => {
-                    let reason = work.refusal(reason, place);
-                    failed(recorder, place.into(), (issued, returned), reason);
+                    let reason = work.refusal(reason, io);
+                    failed(recorder, io.into(), (issued, returned), reason);
                     has_failed = true;
                 }
             }
@@ -408,8 +410,8 @@ impl Work {
     /// The reason of a kernel error, refined by the registered file.
     #[cold]
     #[inline(never)]
-    fn refusal(&self, reason: Reason, place: Place) -> Reason {
-        errno::of_ring(reason, self.files[place.handle.index()], place)
+    fn refusal(&self, reason: Reason, io: PositionedIo) -> Reason {
+        errno::of_ring(reason, self.files[io.handle.index()], io)
     }
 
     fn set_file(&mut self, submitter: &Submitter<'_>, index: usize, descriptor: RawFd) {
@@ -422,16 +424,16 @@ impl Work {
     fn entry<const REGISTERED: bool>(
         &mut self,
         slot: u32,
-        place: Place,
+        io: PositionedIo,
         target: FileRef,
         issued: Moment<Host>,
     ) -> Option<Entry> {
-        let Place { length, offset, write, .. } = place;
+        let PositionedIo { length, offset, write, .. } = io;
         if length > self.overlap.largest || (write && !self.overlap.writes) {
             return None;
         }
         let here = &mut self.slots[slot as usize];
-        (here.place, here.issued) = (place, issued);
+        (here.io, here.issued) = (io, issued);
         // The flags tell whether the number is a descriptor or an index.
         let file = Fd(target.number);
         let entry = if write {
@@ -483,10 +485,10 @@ fn outcome(result: i32, length: u32) -> Result<u32, Reason> {
 }
 
 /// The place of a read or write at an offset. `None` for other ops.
-fn place_of(op: &Op) -> Option<Place> {
+fn positioned_io(op: &Op) -> Option<PositionedIo> {
     match *op {
-        Op::ReadAt { handle, length, offset } => Some(Place { handle, length, offset, write: false }),
-        Op::WriteAt { handle, length, offset } => Some(Place { handle, length, offset, write: true }),
+        Op::ReadAt { handle, length, offset } => Some(PositionedIo { handle, length, offset, write: false }),
+        Op::WriteAt { handle, length, offset } => Some(PositionedIo { handle, length, offset, write: true }),
         _ => None,
     }
 }
