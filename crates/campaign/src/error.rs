@@ -8,7 +8,7 @@ use kernel::provision::queue_tuning::TuningFault;
 use kernel::sys::name::{Shown, shell_word};
 use kernel::{ImageFault, PathFault};
 use machines::MachineFault;
-use runner::execution::Broken;
+use runner::execution::WorldFailure;
 use units::{Bytes, Exit, Nanos};
 use workload::{Failure, Reason};
 
@@ -197,16 +197,16 @@ fn hint_of_preparing(failure: &Failure) -> Option<String> {
 }
 
 /// A fault of the world outside of the phases concerns the whole program.
-impl From<Broken<kernel::Fault>> for CampaignError {
-    fn from(broken: Broken<kernel::Fault>) -> CampaignError {
+impl From<WorldFailure<kernel::Fault>> for CampaignError {
+    fn from(broken: WorldFailure<kernel::Fault>) -> CampaignError {
         broken.fault.into()
     }
 }
 
 /// An error before the first phase.
-impl From<CampaignError> for Broken<Box<CampaignError>> {
-    fn from(error: CampaignError) -> Broken<Box<CampaignError>> {
-        Broken::from(Box::new(error))
+impl From<CampaignError> for WorldFailure<Box<CampaignError>> {
+    fn from(error: CampaignError) -> WorldFailure<Box<CampaignError>> {
+        WorldFailure::from(Box::new(error))
     }
 }
 

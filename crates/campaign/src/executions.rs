@@ -1,7 +1,7 @@
 //! The executions of each alternative, and the reason of a failure.
 
 use report::plain::SAID;
-use runner::execution::{Broken, Performance};
+use runner::execution::{ExecutionResult, WorldFailure};
 use workload::Reason;
 
 use crate::error::CampaignError;
@@ -31,17 +31,17 @@ pub(crate) struct Execution {
     pub(crate) round: u32,
     pub(crate) position: u32,
     pub(crate) discarded: bool,
-    pub(crate) performance: Performance,
+    pub(crate) result: ExecutionResult,
 }
 
 impl History {
     /// Adds an execution. Its results do not count if it is discarded.
-    pub fn add(&mut self, Turn { round, position, .. }: Turn, discarded: bool, performance: Performance) {
-        self.runs.push(Execution { round, position, discarded, performance });
+    pub fn add(&mut self, Turn { round, position, .. }: Turn, discarded: bool, result: ExecutionResult) {
+        self.runs.push(Execution { round, position, discarded, result });
     }
 
     /// Voids the whole history: something that the program needs failed, such as its file system.
-    pub fn break_off(&mut self, broken: &Broken<Box<CampaignError>>) {
+    pub fn break_off(&mut self, broken: &WorldFailure<Box<CampaignError>>) {
         let (message, hint) = (broken.fault.to_string(), broken.fault.hint());
         self.broken.get_or_insert(Void { program: None, phase: broken.phase, message, hint });
     }
@@ -52,8 +52,8 @@ impl History {
     }
 
     /// The executions that count, with their rounds.
-    pub fn kept(&self) -> impl Iterator<Item = (u32, &Performance)> {
-        self.runs.iter().filter(|run| !run.discarded).map(|run| (run.round, &run.performance))
+    pub fn kept(&self) -> impl Iterator<Item = (u32, &ExecutionResult)> {
+        self.runs.iter().filter(|run| !run.discarded).map(|run| (run.round, &run.result))
     }
 
     /// The last round in which it was executed; 0 if never.
@@ -67,14 +67,14 @@ impl History {
     }
 
     /// The last execution, if it was finished: its round, its position in the round, and its results.
-    pub fn last_finished(&self) -> Option<(u32, u32, &Performance)> {
-        let run = self.runs.last().filter(|run| run.performance.stopped.is_none() && self.broken.is_none())?;
-        Some((run.round, run.position, &run.performance))
+    pub fn last_finished(&self) -> Option<(u32, u32, &ExecutionResult)> {
+        let run = self.runs.last().filter(|run| run.result.stopped.is_none() && self.broken.is_none())?;
+        Some((run.round, run.position, &run.result))
     }
 
     /// The failure of the program, if any. A request to stop is not a failure: finished executions remain valid.
     pub fn failure(&self) -> Option<Void> {
-        let mut stopped = self.runs.iter().filter_map(|run| Some((run.performance.stopped?, &run.performance.said)));
+        let mut stopped = self.runs.iter().filter_map(|run| Some((run.result.stopped?, &run.result.output)));
         let failed = stopped.find(|(stopped, _)| stopped.failure.reason != Reason::Interrupted);
         let failed = failed.map(|(stopped, said)| Void {
             program: Some(stopped.program),

@@ -7,7 +7,7 @@ mod rates;
 mod window;
 
 use kernel::observe::mount::Place;
-use runner::execution::PhaseRun;
+use runner::execution::PhaseResult;
 use stats::figures::summary;
 use stats::inference::steady::Settling;
 use stats::judge::marks::{Mark, MarkCode, rounds};
@@ -46,7 +46,7 @@ pub struct Case<'a> {
     /// The descriptions of the targets.
     pub infos: &'a [&'a TargetInfo],
     /// The clock floor: the elapsed time of an empty stream. `None` if the clock is exact.
-    pub nothing: Option<Nanos>,
+    pub clock_floor: Option<Nanos>,
     /// The settings of the machine around the program, each with its round, in the order of time.
     pub settings: &'a [(u32, &'a MachineSettings)],
     /// The steadiness of the rounds, if the run continues until it is steady.
@@ -56,7 +56,7 @@ pub struct Case<'a> {
     /// The rounds that count.
     pub rounds: &'a [&'a Round],
     /// The observations in these rounds.
-    pub runs: &'a [&'a PhaseRun],
+    pub runs: &'a [&'a PhaseResult],
 }
 
 impl Case<'_> {

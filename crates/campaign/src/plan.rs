@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kernel::EvictionMethods;
-use runner::execution::How;
+use runner::execution::MeasureOptions;
 use stats::figures::summary::RateUnit;
 use units::{Bytes, Nanos, Prng};
 use workload::{Base, Issue, Op, OpKind, Parameter, Phase, Program, Step, Steps};
@@ -28,7 +28,7 @@ pub struct Plan {
     /// The step that precedes every execution on a file system of our own.
     pub before: Before,
     /// The claimed clock, and whether single operations are timed.
-    pub how: How,
+    pub options: MeasureOptions,
     /// The ways in which files may be evicted from the page cache before a cold phase.
     pub methods: EvictionMethods,
     /// The seed of the order and of the data.
@@ -331,7 +331,7 @@ pub fn writes(program: &Program) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use runner::execution::Claim;
+    use runner::execution::ClaimedClock;
     use workload::programs::mckusick::Classic;
 
     use super::*;
@@ -345,7 +345,7 @@ mod tests {
             rounds: 3,
             memory: None,
             before: Before::Nothing,
-            how: How { claim: Claim::Returned, timed: false },
+            options: MeasureOptions { claim: ClaimedClock::Returned, timed: false },
             methods: EvictionMethods::default(),
             seed: 7,
             zeros: false,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use runner::execution::{Claim, Part, PhaseRun};
+use runner::execution::{ClaimedClock, PhaseResult, ProgramResult};
 use stats::figures::summary;
 use stats::inference::steady;
 use stats::judge::limits;
@@ -30,7 +30,7 @@ pub struct Scene<'a> {
     /// The description of each target.
     pub infos: &'a [TargetInfo],
     /// The clock floor of the real kernel: the elapsed time of an empty stream.
-    pub nothing: Option<Nanos>,
+    pub clock_floor: Option<Nanos>,
 }
 
 /// One cell for every phase of a program on its targets.
@@ -67,11 +67,11 @@ fn rates(rounds: &[Round], together: bool, base: RateBase, clock: ClockKind) -> 
 
 /// The clock that a phase claims.
 fn clock(plan: &Plan, phase: &Phase) -> ClockKind {
-    match plan.how.claim {
-        Claim::Durable if phase.changes() => ClockKind::Durable,
+    match plan.options.claim {
+        ClaimedClock::Durable if phase.changes() => ClockKind::Durable,
         // Each unit of the phase's work ends with fdatasync.
         _ if phase.unit.last == OpKind::Fdatasync => ClockKind::DataDurable,
-        Claim::Durable | Claim::Returned => ClockKind::Returned,
+        ClaimedClock::Durable | ClaimedClock::Returned => ClockKind::Returned,
     }
 }
 
@@ -135,7 +135,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         judge::machine::mark_rounds(&mut rounds, &runs, phase);
     }
     let kept: Vec<&Round> = rounds.iter().filter(|round| !round.discarded).collect();
-    let kept_runs: Vec<&PhaseRun> =
+    let kept_runs: Vec<&PhaseResult> =
         runs.into_iter().zip(&rounds).filter(|(_, round)| !round.discarded).map(|(run, _)| run).collect();
     let reason = reason(row.omitted.as_deref(), history, index, kept.len());
     let measured = reason.is_none();
@@ -159,10 +159,10 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         overlap,
         together,
         infos: &busy.iter().filter_map(|&index| scene.infos.get(index)).collect::<Vec<_>>(),
-        nothing: scene.nothing.filter(|_| !simulated),
+        clock_floor: scene.clock_floor.filter(|_| !simulated),
         settings: &history
             .kept()
-            .flat_map(|(round, performance)| performance.settings.iter().map(move |settings| (round, settings)))
+            .flat_map(|(round, result)| result.settings.iter().map(move |settings| (round, settings)))
             .collect::<Vec<_>>(),
         settling,
         all_rounds: &rounds,
@@ -215,7 +215,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
 }
 
 /// True if the phase did all of its work, and was not ended by its time limit.
-fn is_whole(run: &PhaseRun, phase: &Phase) -> bool {
+fn is_whole(run: &PhaseResult, phase: &Phase) -> bool {
     let done = |tally: &Tally| match phase.base {
         Base::Bytes => moved(tally, phase),
         Base::Files | Base::Ops => phase.unit.done(tally),
@@ -224,7 +224,7 @@ fn is_whole(run: &PhaseRun, phase: &Phase) -> bool {
 }
 
 /// The cache state that was proved before every kept round. If it was requested but not proved, also the reason.
-fn cache(runs: &[&PhaseRun]) -> (CacheState, Option<String>) {
+fn cache(runs: &[&PhaseResult]) -> (CacheState, Option<String>) {
     let all = |state| !runs.is_empty() && runs.iter().all(|run| run.cache == state);
     if all(workload::CacheState::Cold) {
         return (CacheState::Cold, None);
@@ -241,7 +241,7 @@ fn cache(runs: &[&PhaseRun]) -> (CacheState, Option<String>) {
 }
 
 /// True if the phase read anything.
-fn reads(runs: &[&PhaseRun]) -> bool {
+fn reads(runs: &[&PhaseResult]) -> bool {
     runs.iter().any(|run| run.tally().bytes_read > 0)
 }
 
@@ -262,15 +262,15 @@ fn reason(omitted: Option<&str>, history: &History, index: usize, kept: usize) -
 }
 
 /// The executions of a phase that have a time, with their rounds.
-fn measured_rounds<'a>(history: &'a History, index: usize, phase: &Phase) -> (Vec<&'a PhaseRun>, Vec<Round>) {
+fn measured_rounds<'a>(history: &'a History, index: usize, phase: &Phase) -> (Vec<&'a PhaseResult>, Vec<Round>) {
     let measured = |run: &'a Execution| {
-        let done = run.performance.phases.get(index)?;
+        let done = run.result.phases.get(index)?;
         Some((done, round(run, done, phase)?))
     };
     history.runs.iter().filter_map(measured).unzip()
 }
 
-fn round(run: &Execution, done: &PhaseRun, phase: &Phase) -> Option<Round> {
+fn round(run: &Execution, done: &PhaseResult, phase: &Phase) -> Option<Round> {
     let parts: Vec<RoundPart> = done.parts.iter().map(|part| round_part(part, phase)).collect();
     // The slowest part ends the round. A time that one part lacks is missing from all, because all run the same phase.
     let last = |time: fn(&RoundPart) -> Option<f64>| parts.iter().filter_map(time).max_by(f64::total_cmp);
@@ -295,7 +295,7 @@ fn round(run: &Execution, done: &PhaseRun, phase: &Phase) -> Option<Round> {
     })
 }
 
-fn round_part(part: &Part, phase: &Phase) -> RoundPart {
+fn round_part(part: &ProgramResult, phase: &Phase) -> RoundPart {
     RoundPart {
         bytes: moved(&part.tally, phase),
         ops: phase.unit.done(&part.tally),
@@ -368,7 +368,7 @@ fn parameters(plan: &Plan, alternative: &Alternative, targets: &[&Target]) -> BT
 
 /// Bytes moved by the program and by the device, over all kept rounds. `None` if the device was not visible in every
 /// round.
-fn io(runs: &[&PhaseRun], phase: &Phase) -> Option<Io> {
+fn io(runs: &[&PhaseResult], phase: &Phase) -> Option<Io> {
     let mut program_bytes = 0;
     let mut io = Io { program_bytes: None, device_read: 0, device_written: 0, device_written_at_return: 0, flushes: 0 };
     for run in runs {
@@ -385,7 +385,7 @@ fn io(runs: &[&PhaseRun], phase: &Phase) -> Option<Io> {
 }
 
 /// The simulated machine's division of the time, over all kept rounds; `None` if a round lacks it.
-fn breakdown(runs: &[&PhaseRun]) -> Option<Breakdown> {
+fn breakdown(runs: &[&PhaseResult]) -> Option<Breakdown> {
     let nanos = |times: &BTreeMap<String, Nanos>| times.iter().map(|(name, time)| (name.clone(), time.0)).collect();
     let mut all = Breakdown::default();
     for run in runs {
@@ -414,7 +414,7 @@ fn breakdown(runs: &[&PhaseRun]) -> Option<Breakdown> {
 }
 
 /// Latencies of single units of work, over all kept rounds; `None` if they were not timed.
-fn latency(runs: &[&PhaseRun], phase: &Phase) -> Option<Latency> {
+fn latency(runs: &[&PhaseResult], phase: &Phase) -> Option<Latency> {
     let mut all = Latencies::default();
     for run in runs {
         all.add_times(run.latencies.as_ref()?);

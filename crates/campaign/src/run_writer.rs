@@ -14,7 +14,7 @@ use kernel::ProcessIdentity;
 use kernel::observe::host::written_by_this_process;
 use kernel::observe::mount::Place;
 use kernel::sys::name::Shown;
-use runner::execution::Performance;
+use runner::execution::ExecutionResult;
 use serde::{Deserialize, Serialize};
 use stats::{Cell, Document, RunInfo, StoreInfo};
 use store::{Ending, Execution, Left, NewRun, Progress, RunState, Store, StoreError};
@@ -255,7 +255,7 @@ impl Keeper {
 }
 
 /// The finished executions of earlier processes; `None` if this build cannot read them.
-pub fn performances(left: &Left) -> Option<Vec<(Turn, Performance)>> {
+pub fn finished_executions(left: &Left) -> Option<Vec<(Turn, ExecutionResult)>> {
     let read = |execution: &Execution| {
         let performance = serde_json::from_slice(execution.performance.as_bytes()).ok()?;
         let Execution { alternative, round, position, .. } = *execution;

@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use kernel::provision::queue_tuning::{Tuned, Tuning};
 use kernel::{Leftovers, Posix, Station, Vacated};
-use runner::execution::{self, Broken, Claim, How, Performance, PhaseRun, Stopped};
+use runner::execution::{
+    self, ClaimedClock, ExecutionResult, MeasureOptions, PhaseResult, ProgramFailure, WorldFailure,
+};
 use simulator::{Chance, Machine};
 use stats::TargetInfo;
 use units::Nanos;
@@ -240,17 +242,17 @@ impl AnyWorld {
     pub fn perform(
         &mut self,
         program: &Program,
-        how: How,
+        options: MeasureOptions,
         target: &str,
         notify: &mut dyn FnMut(Event),
-    ) -> Result<Performance, Broken<Box<CampaignError>>> {
+    ) -> Result<ExecutionResult, WorldFailure<Box<CampaignError>>> {
         for _ in 0..HELD_AT_MOST {
             let began = Instant::now();
-            let performance = self.perform_once(program, how, target, notify)?;
+            let result = self.perform_once(program, options, target, notify)?;
             // Another failure would happen again.
-            let has_failed = performance.stopped.is_some_and(|stopped| stopped.failure.reason != Reason::Signal);
-            if !performance.was_suspended || has_failed {
-                return Ok(Performance { lasted: since(began), ..performance });
+            let has_failed = result.stopped.is_some_and(|stopped| stopped.failure.reason != Reason::Signal);
+            if !result.was_suspended || has_failed {
+                return Ok(ExecutionResult { lasted: since(began), ..result });
             }
             notify(Event::Repeated { target, program: program.name });
         }
@@ -260,10 +262,10 @@ impl AnyWorld {
     fn perform_once(
         &mut self,
         program: &Program,
-        how: How,
+        options: MeasureOptions,
         target: &str,
         notify: &mut dyn FnMut(Event),
-    ) -> Result<Performance, Broken<Box<CampaignError>>> {
+    ) -> Result<ExecutionResult, WorldFailure<Box<CampaignError>>> {
         match self {
             AnyWorld::Real(world, tunings, renewals) => {
                 // No program uses the file system now: a world with renewals leaves it after each program.
@@ -273,7 +275,7 @@ impl AnyWorld {
                 let tuned: Result<Vec<Tuned>, CampaignError> =
                     world.come_back().map_err(CampaignError::from).and_then(|()| tune());
                 let done = tuned.map(|tuned| {
-                    let performed = execution::perform(&mut **world, program, how);
+                    let performed = execution::perform(&mut **world, program, options);
                     (performed, tuned.into_iter().map(Tuned::restore).fold(Ok(()), Result::and))
                 });
                 let name = program.name;
@@ -289,25 +291,27 @@ impl AnyWorld {
                     world.leave();
                 }
                 let (performed, restored) = done?;
-                let performance = performed
-                    .map_err(|Broken { phase, fault }| Broken { phase, fault: Box::new(CampaignError::from(fault)) })?;
+                let result = performed.map_err(|WorldFailure { phase, fault }| WorldFailure {
+                    phase,
+                    fault: Box::new(CampaignError::from(fault)),
+                })?;
                 let phase = execution::last_phase(program);
-                restored.map_err(|fault| Broken { phase, fault: Box::new(CampaignError::from(fault)) })?;
-                let stopped = performance.stopped.or_else(|| stopped_by(leftovers.unending?.0, phase));
-                Ok(Performance { said: stderr.filter(|_| performance.stopped.is_some()), stopped, ..performance })
+                restored.map_err(|fault| WorldFailure { phase, fault: Box::new(CampaignError::from(fault)) })?;
+                let stopped = result.stopped.or_else(|| stopped_by(leftovers.unending?.0, phase));
+                Ok(ExecutionResult { output: stderr.filter(|_| result.stopped.is_some()), stopped, ..result })
             }
             AnyWorld::Simulated(world) => {
-                let Ok(performance) = execution::perform(&mut **world, program, how);
-                Ok(performance)
+                let Ok(result) = execution::perform(&mut **world, program, options);
+                Ok(result)
             }
         }
     }
 
     /// Clock floor: the elapsed time that the clock shows for an empty stream. `None` for a simulated machine, whose
     /// clock is exact.
-    pub fn nothing(&mut self) -> Result<Option<Nanos>, CampaignError> {
+    pub fn clock_floor(&mut self) -> Result<Option<Nanos>, CampaignError> {
         match self {
-            AnyWorld::Real(world, ..) => Ok(Some(execution::nothing(&mut **world)?)),
+            AnyWorld::Real(world, ..) => Ok(Some(execution::clock_floor(&mut **world)?)),
             AnyWorld::Simulated(_) => Ok(None),
         }
     }
@@ -316,10 +320,12 @@ impl AnyWorld {
     /// this is the time that the simulation takes.
     pub fn time(&mut self, program: &Program, target: &str, notify: &mut dyn FnMut(Event)) -> Option<Trial> {
         // A program that fails here fails again when it is measured. That failure is reported.
-        let performance = self.perform(program, How { claim: Claim::Returned, timed: false }, target, notify).ok()?;
-        let all = performance.lasted;
-        let finished = performance.phases.first().filter(|_| performance.stopped.is_none());
-        let calls = |phase: &PhaseRun| match self {
+        let result = self
+            .perform(program, MeasureOptions { claim: ClaimedClock::Returned, timed: false }, target, notify)
+            .ok()?;
+        let all = result.lasted;
+        let finished = result.phases.first().filter(|_| result.stopped.is_none());
+        let calls = |phase: &PhaseResult| match self {
             AnyWorld::Real(..) => phase.returned(),
             AnyWorld::Simulated(_) => all,
         };
@@ -339,7 +345,7 @@ fn report_processes(leftovers: &Leftovers, (target, program): (&str, &str), noti
 
 /// A round in which leftover processes are still running is void. If the prepare command left them, the failure belongs
 /// to no phase.
-fn stopped_by(command: u8, phase: Option<usize>) -> Option<Stopped> {
+fn stopped_by(command: u8, phase: Option<usize>) -> Option<ProgramFailure> {
     let failure = Failure { op: Op::Run { command }, reason: Reason::Unkillable };
-    Some(Stopped { program: 0, phase: phase.filter(|_| command == MEASURED), failure })
+    Some(ProgramFailure { program: 0, phase: phase.filter(|_| command == MEASURED), failure })
 }

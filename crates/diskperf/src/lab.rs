@@ -10,7 +10,7 @@ use clap::Args;
 use kernel::observe::host::Host;
 use kernel::{PathFault, Posix, Station, Workspace};
 use report::layouts::lab::{Digits, FLUSH_FILE};
-use runner::execution::{self, Claim, How, Milestone, PhaseRun, Stopped};
+use runner::execution::{self, ClaimedClock, MeasureOptions, Milestone, PhaseResult, ProgramFailure};
 use units::{Bytes, Exit, Nanos};
 use workload::programs::lab::FLUSH;
 use workload::{CacheState, Phase, Program, Reason, Unproven};
@@ -140,8 +140,8 @@ impl Benchmark<'_> {
         let mut world = Posix::new(vec![station], self.program.largest_call, self.seed, stop.flag())?;
         world.heed_holding(stop.held());
         let mut done = 0;
-        let how = How { claim: Claim::Durable, timed: false };
-        let performance = execution::perform_telling(&mut world, self.program, how, &mut |milestone| {
+        let options = MeasureOptions { claim: ClaimedClock::Durable, timed: false };
+        let result = execution::perform_telling(&mut world, self.program, options, &mut |milestone| {
             match milestone {
                 Milestone::Prepared => self.open(&mut voice),
                 Milestone::PhaseDone(phase, run) => {
@@ -153,15 +153,15 @@ impl Benchmark<'_> {
                 voice.doing(next.name);
             }
         })?;
-        let stopped = performance.stopped;
+        let stopped = result.stopped;
         if was_interrupted(stopped) {
-            let shown = performance.phases.len().min(self.program.phases.len());
+            let shown = result.phases.len().min(self.program.phases.len());
             let finished = self.program.phases[..shown].iter().filter(|phase| phase.name != FLUSH).count();
             voice.remark(&format!("interrupted after {finished} phases"));
         }
         voice.end()?;
         world.finish()?;
-        if performance.was_suspended && stopped.is_none() {
+        if result.was_suspended && stopped.is_none() {
             return Err(CampaignError::Held.into());
         }
         ended(stopped, HERE)
@@ -174,7 +174,7 @@ impl Benchmark<'_> {
         voice.line(&self.heading);
     }
 
-    fn report(&self, voice: &mut Voice, phase: &Phase, run: &PhaseRun) {
+    fn report(&self, voice: &mut Voice, phase: &Phase, run: &PhaseResult) {
         if phase.name == FLUSH {
             return voice.remark(&format!("read the flush file through: {} bytes", run.tally().bytes_read));
         }
@@ -190,7 +190,7 @@ impl Benchmark<'_> {
 }
 
 /// The exit status of a command whose program has ended or was stopped.
-pub fn ended(stopped: Option<Stopped>, path: impl Into<PathBuf>) -> Result<Exit, Error> {
+pub fn ended(stopped: Option<ProgramFailure>, path: impl Into<PathBuf>) -> Result<Exit, Error> {
     match stopped {
         None => Ok(Exit::Done),
         Some(_) if was_interrupted(stopped) => Ok(Exit::Interrupted),
@@ -199,7 +199,7 @@ pub fn ended(stopped: Option<Stopped>, path: impl Into<PathBuf>) -> Result<Exit,
 }
 
 /// True if the program was told to stop, and did not fail.
-pub fn was_interrupted(stopped: Option<Stopped>) -> bool {
+pub fn was_interrupted(stopped: Option<ProgramFailure>) -> bool {
     stopped.is_some_and(|stopped| stopped.failure.reason == Reason::Interrupted)
 }
 
@@ -219,7 +219,7 @@ fn flush_remark(flush: Option<u64>, memory: Option<u64>) -> String {
 }
 
 /// The remark about a phase that read: its cache state before, and how much of it the device read.
-pub fn reading_remark(what: &str, run: &PhaseRun) -> String {
+pub fn reading_remark(what: &str, run: &PhaseResult) -> String {
     let before = match run.cache {
         CacheState::Cold => "the file was not in the page cache before; ".to_owned(),
         CacheState::Warm => "the whole file was in the page cache before; ".to_owned(),
@@ -241,7 +241,7 @@ pub fn reading_remark(what: &str, run: &PhaseRun) -> String {
 
 /// The remark about a phase that wrote: how much the device had written. Without a sync, it says that the rate is that
 /// until the last call returned.
-fn writing_remark(what: &str, run: &PhaseRun) -> String {
+fn writing_remark(what: &str, run: &PhaseResult) -> String {
     let returned = match run.durable() {
         None => format!("{what}: there was no sync, so this is the rate without one; "),
         Some(_) => String::new(),
@@ -262,18 +262,18 @@ fn writing_remark(what: &str, run: &PhaseRun) -> String {
 
 #[cfg(test)]
 mod tests {
-    use runner::execution::Part;
+    use runner::execution::ProgramResult;
     use workload::{Counters, CpuTime, DeviceBytes, Quiescence, Tally, TreeCounts};
 
     use super::*;
 
     /// A phase that moved these bytes, on a device that moved those.
-    fn phase((read, written): (u64, u64), device: Option<(u64, u64)>, durable: bool) -> PhaseRun {
+    fn phase((read, written): (u64, u64), device: Option<(u64, u64)>, durable: bool) -> PhaseResult {
         let device = device.map(|(read, written)| DeviceBytes { read, written, flushes: 0 });
-        PhaseRun {
+        PhaseResult {
             cache: CacheState::Unknown(Unproven::NotAsked),
             quiescence: Quiescence::default(),
-            parts: vec![Part {
+            parts: vec![ProgramResult {
                 returned: Nanos(1),
                 data_durable: None,
                 durable: durable.then_some(Nanos(2)),
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn the_proven_cache_state_is_reported() {
         let read =
-            |cache, read| reading_remark("read", &PhaseRun { cache, ..phase((1 << 20, 0), Some((read, 0)), false) });
+            |cache, read| reading_remark("read", &PhaseResult { cache, ..phase((1 << 20, 0), Some((read, 0)), false) });
         assert_eq!(
             read(CacheState::Cold, 1 << 20),
             "read: the file was not in the page cache before; the device read 1 MiB for these 1 MiB"

@@ -11,7 +11,7 @@ use campaign::request::planning::alternatives;
 use campaign::request::resolved::Resolved;
 use campaign::request::{RunRequest, Workload};
 use campaign::results::{Scene, all_cells};
-use campaign::run_writer::{Command, Decided, Keeper, performances};
+use campaign::run_writer::{Command, Decided, Keeper, finished_executions};
 use campaign::targets::prepared;
 use campaign::targets::{Site, Target, TargetArgument, TargetKind};
 use kernel::guard::GuardFault;
@@ -261,7 +261,7 @@ impl<'a> Session<'a> {
         let here = std::env::current_dir().map_err(|_| PathFault::Missing(".".into()))?;
         let info = self.info(Some(plan), targets, &Results::default());
         // The description of the test directory follows once that is created.
-        let scene = Scene { plan, targets, infos: &[], nothing: None };
+        let scene = Scene { plan, targets, infos: &[], clock_floor: None };
         let cells = all_cells(scene, &vec![History::default(); plan.alternatives.len()]);
         let stored = Stored { request: self.resolved.request.clone(), output: self.call.output.clone() };
         let request = stored.to_text();
@@ -294,7 +294,7 @@ impl<'a> Session<'a> {
     pub fn load(&self, plan: &Plan) -> Result<Vec<History>, Error> {
         let mut histories = vec![History::default(); plan.alternatives.len()];
         let Some(left) = &self.left else { return Ok(histories) };
-        for (turn, performance) in performances(left).ok_or_else(|| self.elsewhere())? {
+        for (turn, performance) in finished_executions(left).ok_or_else(|| self.elsewhere())? {
             let history = histories.get_mut(turn.alternative).ok_or_else(|| self.elsewhere())?;
             history.add(turn, plan.discards(turn.round), performance);
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use diskperf::Simulated;
 use kernel::{Posix, Station, Workspace};
 use proptest::prelude::*;
-use runner::execution::{Claim, How, Performance, perform};
+use runner::execution::{ClaimedClock, ExecutionResult, MeasureOptions, perform};
 use simulator::{Chance, Machine};
 use units::{Moment, Nanos};
 use workload::programs::vaxmix::VaxMix;
@@ -156,20 +156,25 @@ fn concurrent_ops_have_the_same_effect_as_sequential_ones() {
 }
 
 /// The effects of the phases, without their times.
-fn deeds(performance: &Performance) -> Vec<(Tally, TreeCounts)> {
-    performance.phases.iter().map(|phase| (phase.tally(), phase.tree_counts())).collect()
+fn deeds(result: &ExecutionResult) -> Vec<(Tally, TreeCounts)> {
+    result.phases.iter().map(|phase| (phase.tally(), phase.tree_counts())).collect()
 }
 
 #[test]
 fn programs_have_the_same_effect_on_kernel_and_simulator() {
     for program in programs() {
-        let real = perform(&mut kernel(program.largest_call), &program, How { claim: Claim::Durable, timed: false })
-            .expect("the kernel's world");
+        let real = perform(
+            &mut kernel(program.largest_call),
+            &program,
+            MeasureOptions { claim: ClaimedClock::Durable, timed: false },
+        )
+        .expect("the kernel's world");
         let what = format!("{} {:?}", program.name, program.parameters);
         assert!(real.stopped.is_none(), "{what}: {:?}", real.stopped);
         assert_eq!(real.phases.len(), program.phases.len(), "{what}");
         for (name, mut machine) in machines() {
-            let Ok(simulated) = perform(&mut machine, &program, How { claim: Claim::Durable, timed: false });
+            let Ok(simulated) =
+                perform(&mut machine, &program, MeasureOptions { claim: ClaimedClock::Durable, timed: false });
             assert_eq!(deeds(&real), deeds(&simulated), "{what} on {name}");
         }
     }
@@ -178,8 +183,9 @@ fn programs_have_the_same_effect_on_kernel_and_simulator() {
 #[test]
 fn every_program_moves_the_amount_in_its_rate() {
     for program in programs() {
-        let Ok(performance) = perform(&mut machine(), &program, How { claim: Claim::Returned, timed: true });
-        for (phase, run) in program.phases.iter().zip(&performance.phases) {
+        let Ok(result) =
+            perform(&mut machine(), &program, MeasureOptions { claim: ClaimedClock::Returned, timed: true });
+        for (phase, run) in program.phases.iter().zip(&result.phases) {
             let done = match phase.base {
                 Base::Bytes => run.tally().bytes_read.max(run.tally().bytes_written),
                 Base::Files | Base::Ops => phase.unit.done(&run.tally()),
@@ -192,19 +198,19 @@ fn every_program_moves_the_amount_in_its_rate() {
 #[test]
 fn a_time_limit_ends_a_phase_between_two_units() {
     let limit = Nanos::from_millis(30);
-    let how = How { claim: Claim::Durable, timed: false };
+    let options = MeasureOptions { claim: ClaimedClock::Durable, timed: false };
     // The simulated machine needs milliseconds for each; the real one cannot do a thousand million.
     let commit = modern::commit(1_000_000_000, 512).within(limit);
     let random = modern::random_read(1 << 20, 512, 2048, 1).within(limit);
-    let Ok(commits) = perform(&mut machine(), &commit, how);
-    let Ok(reads) = perform(&mut machine(), &random, how);
-    let real = perform(&mut kernel(commit.largest_call), &commit, how).expect("the kernel's world");
-    for (performance, first, last, most) in [
+    let Ok(commits) = perform(&mut machine(), &commit, options);
+    let Ok(reads) = perform(&mut machine(), &random, options);
+    let real = perform(&mut kernel(commit.largest_call), &commit, options).expect("the kernel's world");
+    for (result, first, last, most) in [
         (commits, OpKind::Write, OpKind::Fdatasync, 1_000_000_000),
         (real, OpKind::Write, OpKind::Fdatasync, 1_000_000_000),
         (reads, OpKind::ReadAt, OpKind::ReadAt, 2048),
     ] {
-        let run = &performance.phases[0];
+        let run = &result.phases[0];
         let (began, ended) = (run.tally().count(first), run.tally().count(last));
         assert!(began == ended && (1..most).contains(&ended), "{began} began, {ended} ended");
         assert!(run.returned() >= limit);
@@ -216,9 +222,9 @@ fn a_program_leaves_an_empty_folder_and_can_be_repeated() {
     let program = lab::SmallFiles::new(10, 100).program();
     let mut world = kernel(program.largest_call);
     for _ in 0..2 {
-        let performance =
-            perform(&mut world, &program, How { claim: Claim::Returned, timed: true }).expect("the kernel's world");
-        assert!(performance.stopped.is_none());
+        let result = perform(&mut world, &program, MeasureOptions { claim: ClaimedClock::Returned, timed: true })
+            .expect("the kernel's world");
+        assert!(result.stopped.is_none());
         assert_eq!(world.tree_counts(0).expect("tree counts"), TreeCounts::default());
     }
 }
@@ -227,9 +233,12 @@ fn a_program_leaves_an_empty_folder_and_can_be_repeated() {
 fn simulated_times_are_reproducible() {
     for program in programs() {
         let run = || {
-            let Ok(performance) =
-                perform(&mut described("vax780-sc780"), &program, How { claim: Claim::Durable, timed: false });
-            let parts = performance.phases.iter().flat_map(|phase| &phase.parts);
+            let Ok(result) = perform(
+                &mut described("vax780-sc780"),
+                &program,
+                MeasureOptions { claim: ClaimedClock::Durable, timed: false },
+            );
+            let parts = result.phases.iter().flat_map(|phase| &phase.parts);
             parts.map(|part| (part.returned, part.durable, part.cpu)).collect::<Vec<_>>()
         };
         assert_eq!(run(), run());
@@ -241,11 +250,11 @@ fn simulated_times_are_reproducible() {
 #[test]
 fn the_flat_disk_has_the_times_computed_by_hand() {
     let program = mckusick::Classic::Write8192.program(16 * 1024);
-    let Ok(performance) = perform(&mut machine(), &program, How { claim: Claim::Returned, timed: true });
+    let Ok(result) = perform(&mut machine(), &program, MeasureOptions { claim: ClaimedClock::Returned, timed: true });
     let call = 500_000 + 8192 * 400;
     let expected = 500_000 + 10_000_000 + 2 * (call + 8_192_000);
-    assert_eq!(performance.phases[0].parts[0].returned.0, expected);
-    assert_eq!(performance.phases[0].parts[0].cpu.total.0, 500_000 + 2 * call);
+    assert_eq!(result.phases[0].parts[0].returned.0, expected);
+    assert_eq!(result.phases[0].parts[0].cpu.total.0, 500_000 + 2 * call);
 }
 
 #[test]
@@ -289,9 +298,12 @@ fn written_files_contain_their_stamps() {
 #[test]
 fn a_stop_request_ends_a_program_at_the_next_op() {
     let mut world = kernel_with(1, 8192, true);
-    let performance =
-        perform(&mut world, &mckusick::Classic::Write8192.program(8192), How { claim: Claim::Returned, timed: false });
-    let stopped = performance.expect("the kernel's world").stopped.expect("an early end");
+    let result = perform(
+        &mut world,
+        &mckusick::Classic::Write8192.program(8192),
+        MeasureOptions { claim: ClaimedClock::Returned, timed: false },
+    );
+    let stopped = result.expect("the kernel's world").stopped.expect("an early end");
     assert_eq!(stopped.failure.reason, Reason::Interrupted);
 }
 

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kernel::{Posix, Station, Workspace};
-use runner::execution::{Claim, How, PhaseRun, perform};
+use runner::execution::{ClaimedClock, MeasureOptions, PhaseResult, perform};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use units::Nanos;
 use workload::programs::lab::{SmallFiles, SmallSync};
@@ -39,7 +39,7 @@ const REAL: Sizes = Sizes { pairs: PAIRS, file: BYTES_1983, files: 10_000 };
 const SMALL: u32 = 1024;
 
 /// The options with which `classic1983` measures.
-const HOW: How = How { claim: Claim::Returned, timed: false };
+const HOW: MeasureOptions = MeasureOptions { claim: ClaimedClock::Returned, timed: false };
 
 struct Sizes {
     pairs: usize,
@@ -151,14 +151,14 @@ impl Arm {
     }
 
     fn with_runner(&mut self, program: &Program) -> Vec<Side> {
-        let performance = perform(&mut self.world, program, HOW).expect("a world that works");
-        assert!(performance.stopped.is_none(), "{:?}", performance.stopped);
-        let side = |phase: &PhaseRun| Side {
+        let result = perform(&mut self.world, program, HOW).expect("a world that works");
+        assert!(result.stopped.is_none(), "{:?}", result.stopped);
+        let side = |phase: &PhaseResult| Side {
             elapsed: phase.returned(),
             moved: phase.tally().bytes_read + phase.tally().bytes_written,
             left: phase.tree_counts(),
         };
-        performance.phases.iter().map(side).collect()
+        result.phases.iter().map(side).collect()
     }
 
     fn without(&mut self, program: &Program, bare: impl Fn(&OwnedFd, usize) -> (Nanos, u64)) -> Vec<Side> {

@@ -187,8 +187,8 @@ fn child_timed() {
     let steps = CachePadded(Stream::open(vec![opening], Body::Places(places)).issued(issue));
     let mut recorders: Vec<_> = (0..programs).map(|_| CachePadded(Timed::new(Unit::of(OpKind::ReadAt)))).collect();
     let spans = world.run(&mut vec![steps; programs], &mut recorders).expect("a run");
-    for heard in recorders.into_iter().zip(spans).map(|(recorder, span)| recorder.0.heard(span.ended)) {
-        assert_eq!((heard.tally.failure, heard.latencies.count()), (None, operations));
+    for records in recorders.into_iter().zip(spans).map(|(recorder, span)| recorder.0.finish(span.ended)) {
+        assert_eq!((records.tally.failure, records.latencies.count()), (None, operations));
     }
 }
 

@@ -16,7 +16,7 @@ use crate::recorder::Timed;
 
 /// The clock that the figures of a phase claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub enum ClaimedClock {
     /// The time until the last call returned, as in 1983.
     Returned,
     /// The time until everything is durable, if anything was changed.
@@ -25,26 +25,26 @@ pub enum Claim {
 
 /// The options of measuring a program.
 #[derive(Clone, Copy, Debug)]
-pub struct How {
+pub struct MeasureOptions {
     /// The clock of its figures.
-    pub claim: Claim,
+    pub claim: ClaimedClock,
     /// True if single operations are timed, with two readings of a clock for each.
     pub timed: bool,
 }
 
 /// The results of one execution of a program.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Performance {
+pub struct ExecutionResult {
     /// The time of the preparation.
     pub prepared_in: Nanos,
     /// The phases that ran to their end, in order.
-    pub phases: Vec<PhaseRun>,
+    pub phases: Vec<PhaseResult>,
     /// The failure that ended the program early. Not stored, because a failed execution is not finished.
     #[serde(skip)]
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<ProgramFailure>,
     /// The output of the command whose failure ended the program.
     #[serde(skip)]
-    pub said: Option<String>,
+    pub output: Option<String>,
     /// True if a signal suspended the program meanwhile, so that its times are wrong.
     #[serde(skip)]
     pub was_suspended: bool,
@@ -56,11 +56,11 @@ pub struct Performance {
     pub settings: [MachineSettings; 2],
 }
 
-impl Performance {
+impl ExecutionResult {
     /// Changes the failure of a program that a signal stopped into an interruption: the signal may break off a call,
     /// too.
-    pub fn broken_off(mut self) -> Performance {
-        if let Some(Stopped { failure, .. }) = &mut self.stopped
+    pub fn broken_off(mut self) -> ExecutionResult {
+        if let Some(ProgramFailure { failure, .. }) = &mut self.stopped
             && failure.reason == Reason::Signal
         {
             failure.reason = Reason::Interrupted;
@@ -71,7 +71,7 @@ impl Performance {
 
 /// The failure that ended a program early.
 #[derive(Clone, Copy, Debug)]
-pub struct Stopped {
+pub struct ProgramFailure {
     /// The index of the program in the world.
     pub program: usize,
     /// The index of the phase; `None` during the preparation.
@@ -82,7 +82,7 @@ pub struct Stopped {
 
 /// An error of the world itself while a program ran.
 #[derive(Debug)]
-pub struct Broken<F> {
+pub struct WorldFailure<F> {
     /// The index of the phase; `None` during the preparation.
     pub phase: Option<usize>,
     /// The error.
@@ -90,22 +90,22 @@ pub struct Broken<F> {
 }
 
 /// An error before the first phase.
-impl<F> From<F> for Broken<F> {
-    fn from(fault: F) -> Broken<F> {
-        Broken { phase: None, fault }
+impl<F> From<F> for WorldFailure<F> {
+    fn from(fault: F) -> WorldFailure<F> {
+        WorldFailure { phase: None, fault }
     }
 }
 
 /// The results of one execution of a phase.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PhaseRun {
+pub struct PhaseResult {
     /// The cache state of its files that was proved before it began.
     pub cache: CacheState,
     /// The result of waiting for idle devices before it began.
     #[serde(rename = "calm")]
     pub quiescence: Quiescence,
     /// The results of each of the world's programs, in their order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ProgramResult>,
     /// Counters of the process, the kernel and the devices, over the claimed clock.
     #[serde(rename = "witness")]
     pub counters: Counters,
@@ -133,7 +133,7 @@ pub struct PhaseRun {
 
 /// The results of one program in a phase.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Part {
+pub struct ProgramResult {
     /// The time until the last call returned.
     pub returned: Nanos,
     /// The time until the data were durable, if a call makes them durable.
@@ -153,7 +153,7 @@ pub struct Part {
     pub tree_counts: TreeCounts,
 }
 
-impl PhaseRun {
+impl PhaseResult {
     /// The time until the last call of the last program returned.
     pub fn returned(&self) -> Nanos {
         self.parts.iter().map(|part| part.returned).max().unwrap_or_default()
@@ -185,40 +185,44 @@ pub enum Milestone<'a> {
     /// The preparation is done.
     Prepared,
     /// A phase ran to its end: the phase and its results.
-    PhaseDone(&'a Phase, &'a PhaseRun),
+    PhaseDone(&'a Phase, &'a PhaseResult),
 }
 
 /// Runs the program in every folder of the world at the same time. The folders are empty before and after.
-pub fn perform<W: World>(world: &mut W, program: &Program, how: How) -> Result<Performance, Broken<W::Fault>> {
-    perform_telling(world, program, how, &mut |_| ())
+pub fn perform<W: World>(
+    world: &mut W,
+    program: &Program,
+    options: MeasureOptions,
+) -> Result<ExecutionResult, WorldFailure<W::Fault>> {
+    perform_telling(world, program, options, &mut |_| ())
 }
 
 /// Does the same as [`perform`], and calls `tell` at each milestone, outside of every clock.
 pub fn perform_telling<W: World>(
     world: &mut W,
     program: &Program,
-    how: How,
+    options: MeasureOptions,
     tell: &mut dyn FnMut(Milestone),
-) -> Result<Performance, Broken<W::Fault>> {
-    let mut performance = Performance::default();
+) -> Result<ExecutionResult, WorldFailure<W::Fault>> {
+    let mut result = ExecutionResult::default();
     // Discard any earlier suspension.
     world.was_suspended();
-    performance.settings[0] = world.settings();
+    result.settings[0] = world.settings();
     world.clear()?;
     let (spans, tallies) = run_stream(world, &program.prepare)?;
-    performance.prepared_in = spans.iter().map(Span::elapsed).max().unwrap_or_default();
-    performance.stopped = stopped(&tallies, None);
-    if performance.stopped.is_none() {
+    result.prepared_in = spans.iter().map(Span::elapsed).max().unwrap_or_default();
+    result.stopped = stopped(&tallies, None);
+    if result.stopped.is_none() {
         tell(Milestone::Prepared);
     }
-    perform_phases(world, program, how, &mut performance, tell)?;
+    perform_phases(world, program, options, &mut result, tell)?;
     let cleared = world.clear();
     // If the clearing fails after another failure, it is often a consequence. The next program reports it.
-    if performance.stopped.is_none() {
-        cleared.map_err(|fault| Broken { phase: last_phase(program), fault })?;
+    if result.stopped.is_none() {
+        cleared.map_err(|fault| WorldFailure { phase: last_phase(program), fault })?;
     }
-    performance.settings[1] = world.settings();
-    Ok(performance)
+    result.settings[1] = world.settings();
+    Ok(result)
 }
 
 /// The last phase of a program. Later failures are reported as failures of it.
@@ -227,49 +231,53 @@ pub fn last_phase(program: &Program) -> Option<usize> {
 }
 
 /// Runs the program in folders that contain the files for its phases, and leaves its own files there.
-pub fn perform_prepared<W: World>(world: &mut W, program: &Program, how: How) -> Result<Performance, Broken<W::Fault>> {
-    let mut performance = Performance::default();
-    perform_phases(world, program, how, &mut performance, &mut |_| ())?;
-    Ok(performance)
+pub fn perform_prepared<W: World>(
+    world: &mut W,
+    program: &Program,
+    options: MeasureOptions,
+) -> Result<ExecutionResult, WorldFailure<W::Fault>> {
+    let mut result = ExecutionResult::default();
+    perform_phases(world, program, options, &mut result, &mut |_| ())?;
+    Ok(result)
 }
 
 fn perform_phases<W: World>(
     world: &mut W,
     program: &Program,
-    how: How,
-    performance: &mut Performance,
+    options: MeasureOptions,
+    result: &mut ExecutionResult,
     tell: &mut dyn FnMut(Milestone),
-) -> Result<(), Broken<W::Fault>> {
+) -> Result<(), WorldFailure<W::Fault>> {
     let mut cuts: Vec<u32> = program.prepare.cuts().into_iter().collect();
     for (index, phase) in program.phases.iter().enumerate() {
-        if performance.stopped.is_some() {
+        if result.stopped.is_some() {
             break;
         }
-        let broken = |fault| Broken { phase: Some(index), fault };
-        let ended = perform_phase(world, phase, how).map_err(broken)?;
-        performance.was_suspended = world.was_suspended();
+        let broken = |fault| WorldFailure { phase: Some(index), fault };
+        let ended = perform_phase(world, phase, options).map_err(broken)?;
+        result.was_suspended = world.was_suspended();
         cuts.extend(phase.steps.cuts());
         match ended {
-            Ok(_) if performance.was_suspended => break,
+            Ok(_) if result.was_suspended => break,
             Ok(run) => {
-                performance.stopped = verify_contents(world, index, &cuts).map_err(broken)?;
-                if performance.stopped.is_some() {
+                result.stopped = verify_contents(world, index, &cuts).map_err(broken)?;
+                if result.stopped.is_some() {
                     break;
                 }
                 tell(Milestone::PhaseDone(phase, &run));
-                performance.phases.push(run);
+                result.phases.push(run);
             }
-            Err(tallies) => performance.stopped = stopped(&tallies, Some(index)),
+            Err(tallies) => result.stopped = stopped(&tallies, Some(index)),
         }
     }
     Ok(())
 }
 
 /// The first program whose files do not contain the data written to them after this phase: as bad as a failed call.
-fn verify_contents<W: World>(world: &mut W, phase: usize, cuts: &[u32]) -> Result<Option<Stopped>, W::Fault> {
+fn verify_contents<W: World>(world: &mut W, phase: usize, cuts: &[u32]) -> Result<Option<ProgramFailure>, W::Fault> {
     for program in 0..world.programs() {
         if let Some(failure) = world.verify_contents(program, cuts)? {
-            return Ok(Some(Stopped { program, phase: Some(phase), failure }));
+            return Ok(Some(ProgramFailure { program, phase: Some(phase), failure }));
         }
     }
     Ok(None)
@@ -277,9 +285,9 @@ fn verify_contents<W: World>(world: &mut W, phase: usize, cuts: &[u32]) -> Resul
 
 /// Clock floor: the median elapsed time of an empty stream. Each stream begins after a short sleep, as a phase begins
 /// after the wait for idle devices: with other data in the processor's caches.
-pub fn nothing<W: World>(world: &mut W) -> Result<Nanos, W::Fault> {
-    let mut times = Vec::with_capacity(NOTHINGS);
-    for _ in 0..NOTHINGS {
+pub fn clock_floor<W: World>(world: &mut W) -> Result<Nanos, W::Fault> {
+    let mut times = Vec::with_capacity(EMPTY_STREAMS);
+    for _ in 0..EMPTY_STREAMS {
         thread::sleep(Duration::from_millis(1));
         let (spans, _) = run_stream(world, &Stream::empty())?;
         times.extend(spans.iter().map(Span::elapsed).max());
@@ -303,13 +311,13 @@ pub fn cpu_of<W: World>(world: &mut W, steps: &Stream, phase: &Phase, timed: boo
 }
 
 /// The number of empty streams. Odd, so that the median is one of them.
-const NOTHINGS: usize = 21;
+const EMPTY_STREAMS: usize = 21;
 
 /// The first program that failed, with its failure.
-fn stopped(tallies: &[Tally], phase: Option<usize>) -> Option<Stopped> {
+fn stopped(tallies: &[Tally], phase: Option<usize>) -> Option<ProgramFailure> {
     tallies.iter().enumerate().find_map(|(program, tally)| {
         let failure = tally.failure?;
-        Some(Stopped { program, phase, failure })
+        Some(ProgramFailure { program, phase, failure })
     })
 }
 
@@ -323,8 +331,8 @@ fn failed(tallies: &[Tally]) -> bool {
 fn perform_phase<W: World>(
     world: &mut W,
     phase: &Phase,
-    How { claim, timed }: How,
-) -> Result<Result<PhaseRun, Vec<Tally>>, W::Fault> {
+    MeasureOptions { claim, timed }: MeasureOptions,
+) -> Result<Result<PhaseResult, Vec<Tally>>, W::Fault> {
     let cache = world.set_cache_state(phase.cache)?;
     let quiescence = world.quiesce()?;
     world.watch()?;
@@ -342,10 +350,10 @@ fn perform_phase<W: World>(
     if failed(&tallies) {
         return Ok(Err(tallies));
     }
-    let mut parts: Vec<Part> = spans
+    let mut parts: Vec<ProgramResult> = spans
         .iter()
         .zip(tallies)
-        .map(|(span, tally)| Part {
+        .map(|(span, tally)| ProgramResult {
             returned: span.elapsed(),
             data_durable: None,
             durable: None,
@@ -356,7 +364,7 @@ fn perform_phase<W: World>(
             tree_counts: TreeCounts::default(),
         })
         .collect();
-    let at_return = if claim == Claim::Returned { Some(world.counters()?) } else { None };
+    let at_return = if claim == ClaimedClock::Returned { Some(world.counters()?) } else { None };
 
     if !phase.data.is_empty() {
         let (spans, tallies) = run_stream(world, &phase.data)?;
@@ -392,7 +400,7 @@ fn perform_phase<W: World>(
     }
     let latencies = latencies.as_ref().map(Times::from);
     let first_reads = if cache == CacheState::Cold { seen_again(phase, &parts, &counters) } else { None };
-    Ok(Ok(PhaseRun {
+    Ok(Ok(PhaseResult {
         cache,
         quiescence,
         parts,
@@ -409,10 +417,10 @@ fn perform_phase<W: World>(
 }
 
 /// The bytes that had to be fetched, if fewer were fetched than read: some blocks may have been touched before.
-fn seen_again(phase: &Phase, parts: &[Part], counters: &Counters) -> Option<u64> {
+fn seen_again(phase: &Phase, parts: &[ProgramResult], counters: &Counters) -> Option<u64> {
     let read: u64 = parts.iter().map(|part| part.tally.bytes_read).sum();
     let is_less = counters.accounts.is_some_and(|accounts| accounts.fetched < read);
-    let done = |part: &Part| part.tally.count(OpKind::ReadAt) + part.tally.count(OpKind::WriteAt);
+    let done = |part: &ProgramResult| part.tally.count(OpKind::ReadAt) + part.tally.count(OpKind::WriteAt);
     if is_less { workload::first_reads(&phase.steps, parts.iter().map(done)) } else { None }
 }
 
@@ -435,10 +443,10 @@ fn lingering<W: World>(world: &mut W) -> Option<u64> {
     Some(fewest)
 }
 
-impl Part {
+impl ProgramResult {
     /// Adds the CPU time of a sync stream, if the durable clock is claimed.
-    fn charge<C>(&mut self, span: &Span<C>, claim: Claim) {
-        if claim == Claim::Durable {
+    fn charge<C>(&mut self, span: &Span<C>, claim: ClaimedClock) {
+        if claim == ClaimedClock::Durable {
             self.cpu.total += span.cpu.total;
             self.cpu.user += span.cpu.user;
             self.ready = self.ready.zip(span.ready).map(|(sum, part)| sum + part);
@@ -451,10 +459,10 @@ fn split<C>(recorders: Vec<Timed<C>>, spans: &[Span<C>]) -> (Vec<Tally>, Latenci
     let mut all = Latencies::default();
     let (mut tallies, mut intervals) = (Vec::new(), Vec::new());
     let ended = spans.iter().map(|span| span.ended).max().unwrap_or(Moment::ZERO);
-    for heard in recorders.into_iter().map(|recorder| recorder.heard(ended)) {
-        all.add(&heard.latencies);
-        tallies.push(heard.tally);
-        intervals.push(heard.intervals);
+    for records in recorders.into_iter().map(|recorder| recorder.finish(ended)) {
+        all.add(&records.latencies);
+        tallies.push(records.tally);
+        intervals.push(records.intervals);
     }
     (tallies, all, Interval::of_all(intervals))
 }

@@ -1,7 +1,7 @@
 //! Runs one workload once, in any world, and measures the cost of measuring. Prints nothing.
 //!
 //! ```text
-//!   execution ── per program ──> recorder (counts and times operations) ──> PhaseRun
+//!   execution ── per program ──> recorder (counts and times operations) ──> PhaseResult
 //!   overhead: the cost of measuring, by the same path
 //! ```
 //!

@@ -10,7 +10,7 @@ use stats::{Calibration, OwnCost};
 use units::{Host, Nanos};
 use workload::{Handle, Issue, Op, OpKind, Phase, Recorder, Steps, Tally, Unit};
 
-use crate::execution::{self, Part, PhaseRun};
+use crate::execution::{self, PhaseResult, ProgramResult};
 use crate::recorder::Timed;
 
 /// The number of operations that are timed to find the cost of timing: they take about a millisecond.
@@ -22,11 +22,11 @@ const TRIAL: Duration = Duration::from_millis(1);
 const TRIALS: usize = 3;
 
 /// The cost of one measurement, and our own share of the time and of the CPU time of phases that ran on real targets.
-/// `nothing` is the clock floor; `timed` is true if single operations were timed.
+/// `clock_floor` is the clock floor; `timed` is true if single operations were timed.
 pub fn calibration<'a>(
-    nothing: Nanos,
+    clock_floor: Nanos,
     timed: bool,
-    phases: impl Iterator<Item = (&'a Phase, Vec<&'a PhaseRun>)>,
+    phases: impl Iterator<Item = (&'a Phase, Vec<&'a PhaseResult>)>,
 ) -> Calibration {
     let per_op_ns = timed.then(per_op_ns);
     let mut all = Sums::default();
@@ -44,7 +44,7 @@ pub fn calibration<'a>(
     let own =
         OwnCost { ns_per_op: known.own / known.operations as f64, cpu_percent: 100.0 * known.own / known.cpu.0 as f64 };
     Calibration {
-        clock_ns: nothing.0,
+        clock_ns: clock_floor.0,
         per_op_ns,
         tool_percent: per_op_ns.filter(|_| all.elapsed > Nanos::ZERO).map(share),
         own: (known.operations > 0 && known.cpu > Nanos::ZERO).then_some(own),
@@ -61,7 +61,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, part: &Part) {
+    fn add(&mut self, part: &ProgramResult) {
         self.operations += part.tally.ops.iter().sum::<u64>();
         self.elapsed += part.durable.unwrap_or(part.returned);
         self.cpu += part.cpu.total;
@@ -101,12 +101,12 @@ pub fn own_ns(phase: &Phase, timed: bool) -> Option<f64> {
 /// The cost in nanoseconds of timing an operation that takes no time: two readings of the clock, and the histogram. The
 /// cost of counting is subtracted, because counting is always necessary.
 fn per_op_ns() -> f64 {
-    let timed = listened_to(Timed::new(Unit::of(OpKind::Read)));
-    let counted = listened_to(Tally::default());
+    let timed = record_calls(Timed::new(Unit::of(OpKind::Read)));
+    let counted = record_calls(Tally::default());
     timed.saturating_sub(counted).0 as f64 / f64::from(OPERATIONS)
 }
 
-fn listened_to<R: Recorder<Host>>(mut recorder: R) -> Nanos {
+fn record_calls<R: Recorder<Host>>(mut recorder: R) -> Nanos {
     let op = Op::Read { handle: Handle::new(0), length: 4096 };
     let began = now();
     for _ in 0..OPERATIONS {

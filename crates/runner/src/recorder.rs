@@ -22,17 +22,17 @@ pub struct Timed<C> {
     /// The time after which no unit begins.
     within: Option<Nanos>,
     /// The end of the current interval; never, if no stream has begun.
-    turn: Moment<C>,
+    interval_end: Moment<C>,
     /// The end of the time given by `within`.
     ends: Moment<C>,
     /// The earlier of both: nothing needs to be checked before.
-    look: Moment<C>,
+    next_check: Moment<C>,
     has_enough: bool,
 }
 
 /// The operations of a program, and the durations of its units of work.
 #[derive(Clone, Debug)]
-pub struct Heard {
+pub struct Records {
     /// The operations.
     pub tally: Tally,
     /// The duration of each unit.
@@ -56,9 +56,9 @@ impl<C> Timed<C> {
             singles: singles(unit),
             began: None,
             within: None,
-            turn: Moment::at(NEVER),
+            interval_end: Moment::at(NEVER),
             ends: Moment::at(NEVER),
-            look: Moment::at(NEVER),
+            next_check: Moment::at(NEVER),
             has_enough: false,
         }
     }
@@ -69,31 +69,31 @@ impl<C> Timed<C> {
     }
 
     /// All records of one stream, or of several at the same time, that ended at this moment.
-    pub fn heard(mut self, ended: Moment<C>) -> Heard {
-        if ended >= self.turn {
-            self.turn(ended);
+    pub fn finish(mut self, ended: Moment<C>) -> Records {
+        if ended >= self.interval_end {
+            self.end_interval(ended);
         }
         self.latencies.add(&self.current);
-        Heard { tally: self.tally, latencies: self.latencies, intervals: self.intervals }
+        Records { tally: self.tally, latencies: self.latencies, intervals: self.intervals }
     }
 
     /// Handles the end of an interval, or of the whole time.
     #[cold]
     #[inline(never)]
-    fn turn(&mut self, now: Moment<C>) {
+    fn end_interval(&mut self, now: Moment<C>) {
         let moved = |tally: &Tally| tally.bytes_read + tally.bytes_written;
-        while now >= self.turn {
+        while now >= self.interval_end {
             if self.intervals.len() == MOST_INTERVALS {
-                self.turn = Moment::at(NEVER);
+                self.interval_end = Moment::at(NEVER);
                 break;
             }
             self.intervals.push(Interval::of(&self.current, moved(&self.tally) - self.bytes));
             self.latencies.add(&self.current);
             self.current.clear();
             self.bytes = moved(&self.tally);
-            self.turn = self.turn + INTERVAL;
+            self.interval_end = self.interval_end + INTERVAL;
         }
-        self.look = self.turn.min(self.ends);
+        self.next_check = self.interval_end.min(self.ends);
     }
 
     /// Records an operation that is not a unit of its own. Separate from `record`, which must be fast for single units.
@@ -104,8 +104,8 @@ impl<C> Timed<C> {
         if self.began.is_none() && kind == self.unit.first {
             self.began = Some(issued);
         }
-        if returned >= self.look {
-            self.turn(returned);
+        if returned >= self.next_check {
+            self.end_interval(returned);
         }
         Recorder::<C>::record(&mut self.tally, &op, issued, returned, outcome);
         if kind == self.unit.last
@@ -128,9 +128,9 @@ impl<C> Recorder<C> for Timed<C> {
     const TIMED: bool = true;
 
     fn begin(&mut self, began: Moment<C>) {
-        self.turn = began + INTERVAL;
+        self.interval_end = began + INTERVAL;
         self.ends = self.within.map_or(self.ends, |time| began + time);
-        self.look = self.turn.min(self.ends);
+        self.next_check = self.interval_end.min(self.ends);
     }
 
     // Inlined into the loop of the world, where the kind of the operation is often known.
@@ -139,8 +139,8 @@ impl<C> Recorder<C> for Timed<C> {
         if self.singles & (1 << op.kind() as u32) == 0 {
             return self.record_part(*op, issued, returned, outcome);
         }
-        if returned >= self.look {
-            self.turn(returned);
+        if returned >= self.next_check {
+            self.end_interval(returned);
             self.has_enough = returned >= self.ends;
         }
         Recorder::<C>::record(&mut self.tally, op, issued, returned, outcome);
@@ -181,11 +181,11 @@ mod tests {
         recorder.begin(at(100));
         recorder.record(&Op::Syncfs, at(100), at(105), Ok(0));
         record_reads(&mut recorder, &[(105, 110), (110, 349), (349, 900), (900, 901)]);
-        let heard = recorder.heard(at(901));
+        let records = recorder.finish(at(901));
         let told: Vec<(u64, u64, Option<u64>)> =
-            heard.intervals.iter().map(|one| (one.ops, one.bytes, one.max)).collect();
+            records.intervals.iter().map(|one| (one.ops, one.bytes, one.max)).collect();
         assert_eq!(told, [(2, 1024, Some(239_000_000)), (0, 0, None), (0, 0, None)]);
-        assert_eq!((heard.latencies.count(), heard.latencies.longest()), (4, Some(551_000_000)));
+        assert_eq!((records.latencies.count(), records.latencies.longest()), (4, Some(551_000_000)));
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
         let mut recorder: Timed<Virtual> = Timed::new(Unit::either(OpKind::Read, OpKind::Write));
         record_reads(&mut recorder, &[(0, 3)]);
         recorder.record(&Op::Write { handle: Handle::new(0), length: 512 }, at(3), at(10), Ok(512));
-        let heard = recorder.heard(at(10));
-        assert_eq!((heard.latencies.count(), heard.latencies.longest()), (2, Some(7_000_000)));
+        let records = recorder.finish(at(10));
+        assert_eq!((records.latencies.count(), records.latencies.longest()), (2, Some(7_000_000)));
     }
 }

@@ -123,7 +123,7 @@ fn times(span: Nanos, count: u32) -> Nanos {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use runner::execution::{Claim, How};
+    use runner::execution::{ClaimedClock, MeasureOptions};
 
     use workload::programs::book::{self, Sync};
 
@@ -146,7 +146,7 @@ mod tests {
             rounds,
             memory: None,
             before: crate::plan::Before::Nothing,
-            how: How { claim: Claim::Returned, timed: false },
+            options: MeasureOptions { claim: ClaimedClock::Returned, timed: false },
             methods: kernel::EvictionMethods::default(),
             seed: 1,
             zeros: false,

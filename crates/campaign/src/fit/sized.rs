@@ -46,7 +46,9 @@ pub fn make_fit(
             let world = worlds.open(plan, &alternative.targets, targets, stop)?;
             let rows: Vec<(Sizes, &Row)> = trials.iter().map(|(sizes, all)| (*sizes, &all[index].row)).collect();
             // A program that fails here fails again when it is measured. That failure is reported.
-            sizing::price(&rows, began, |row| world.perform(&row.program, plan.how, &targets[target].name, notify).ok())
+            sizing::price(&rows, began, |row| {
+                world.perform(&row.program, plan.options, &targets[target].name, notify).ok()
+            })
         } else {
             None
         };

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use runner::execution::Performance;
+use runner::execution::ExecutionResult;
 use units::{Bytes, Nanos};
 
 use crate::fit::budget::{self, Cost, Dial, Fitted, Item, Limits, Sample, Sizes, fit};
@@ -163,7 +163,7 @@ pub fn tried<'a>(rows: impl Iterator<Item = &'a Row>) -> u64 {
 pub fn price(
     trials: &[(Sizes, &Row)],
     began: Instant,
-    mut perform: impl FnMut(&Row) -> Option<Performance>,
+    mut perform: impl FnMut(&Row) -> Option<ExecutionResult>,
 ) -> Option<Cost> {
     let dial = trials.first().and_then(|(_, row)| row.dial.filter(|_| row.is_tried))?;
     let mut samples: Vec<Sample> = Vec::new();
@@ -177,11 +177,11 @@ pub fn price(
                 continue;
             }
         }
-        let Some(performance) = perform(row) else { break };
-        let all = performance.lasted.as_secs_f64();
-        let Some(phase) = performance.phases.first().filter(|_| performance.stopped.is_none()) else { break };
-        let phases = performance.phases.iter().map(|phase| phase.durable().unwrap_or(phase.returned()));
-        let work = (performance.prepared_in + phases.sum()).as_secs_f64();
+        let Some(result) = perform(row) else { break };
+        let all = result.lasted.as_secs_f64();
+        let Some(phase) = result.phases.first().filter(|_| result.stopped.is_none()) else { break };
+        let phases = result.phases.iter().map(|phase| phase.durable().unwrap_or(phase.returned()));
+        let work = (result.prepared_in + phases.sum()).as_secs_f64();
         let (timed, operations) = match dial.is_timed() {
             true => (phase.returned().as_secs_f64(), row.program.phases[0].unit.done(&phase.tally())),
             false => (0.0, 0),

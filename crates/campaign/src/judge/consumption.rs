@@ -1,6 +1,6 @@
 //! The consumption of a phase: converts the observations of the runner for `stats::judge::limits`.
 
-use runner::execution::{Part, PhaseRun};
+use runner::execution::{PhaseResult, ProgramResult};
 use stats::ClockKind;
 use stats::judge::limits::{Consumption, DeviceWork, allowance, held_back};
 use units::Nanos;
@@ -11,7 +11,7 @@ pub const PAGE: u64 = 4096;
 
 /// Sums up the kept rounds of a phase. A simulated machine knows exactly how long its device was busy, and throttles
 /// nothing.
-pub fn gather(runs: &[&PhaseRun], phase: &Phase, clock: ClockKind, is_simulated: bool) -> Consumption {
+pub fn gather(runs: &[&PhaseResult], phase: &Phase, clock: ClockKind, is_simulated: bool) -> Consumption {
     let parts = || runs.iter().flat_map(|run| &run.parts);
     let elapsed = parts().map(|part| elapsed(part, clock)).sum();
     let seen = |see: fn(&Counters) -> Option<Nanos>| sum(runs.iter().map(|run| see(&run.counters)));
@@ -51,7 +51,7 @@ fn depth(phase: &Phase) -> u32 {
     }
 }
 
-fn elapsed(part: &Part, clock: ClockKind) -> Nanos {
+fn elapsed(part: &ProgramResult, clock: ClockKind) -> Nanos {
     match clock {
         ClockKind::Returned => part.returned,
         ClockKind::DataDurable => part.data_durable.unwrap_or(part.returned),
@@ -65,7 +65,7 @@ fn sum(mut parts: impl Iterator<Item = Option<Nanos>>) -> Option<Nanos> {
 }
 
 /// The work of the lowest devices in all rounds; `None` if no device is visible.
-fn device(runs: &[&PhaseRun], is_simulated: bool) -> Option<DeviceWork> {
+fn device(runs: &[&PhaseResult], is_simulated: bool) -> Option<DeviceWork> {
     if !runs.iter().any(|run| !run.counters.layers.is_empty()) {
         return None;
     }
@@ -88,7 +88,7 @@ fn device(runs: &[&PhaseRun], is_simulated: bool) -> Option<DeviceWork> {
     Some(all)
 }
 
-fn held(run: &PhaseRun) -> Option<Nanos> {
+fn held(run: &PhaseResult) -> Option<Nanos> {
     let dirtiness = run.dirtiness?;
     let blocked = sum(run.parts.iter().map(|part| part.blocked_in_calls));
     let fetched = run.counters.accounts?.fetched;
@@ -97,7 +97,7 @@ fn held(run: &PhaseRun) -> Option<Nanos> {
 
 /// The share of the bytes moved by the devices that was not fetched for the programs. Only valid for phases without
 /// writes: a file system's writes for the program cannot be told from its writes for others.
-fn foreign(runs: &[&PhaseRun]) -> Option<f64> {
+fn foreign(runs: &[&PhaseResult]) -> Option<f64> {
     let mut fetched = 0;
     let mut moved = 0;
     for run in runs {
@@ -109,7 +109,7 @@ fn foreign(runs: &[&PhaseRun]) -> Option<f64> {
 
 /// The share of the fetched bytes that had been in the page cache shortly before (refaults). `None` if little of the
 /// data read was fetched.
-fn refaulted(runs: &[&PhaseRun]) -> Option<f64> {
+fn refaulted(runs: &[&PhaseResult]) -> Option<f64> {
     let mut pages = 0;
     let mut fetched = 0;
     for run in runs {
@@ -121,7 +121,7 @@ fn refaulted(runs: &[&PhaseRun]) -> Option<f64> {
 }
 
 /// The used share of the tightest limit on the devices directly under the programs.
-fn allowed(runs: &[&PhaseRun], clock: ClockKind) -> Option<f64> {
+fn allowed(runs: &[&PhaseResult], clock: ClockKind) -> Option<f64> {
     let mut done = [0; 4];
     let mut wall = Nanos::ZERO;
     for run in runs {
@@ -140,7 +140,7 @@ fn allowed(runs: &[&PhaseRun], clock: ClockKind) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use runner::execution::{Claim, How, perform};
+    use runner::execution::{ClaimedClock, MeasureOptions, perform};
     use simulator::Machine;
     use stats::judge::limits::{limited_by, owners};
     use workload::programs::mckusick::Classic;
@@ -151,8 +151,9 @@ mod tests {
     fn simulated(classic: Classic, programs: usize) -> Consumption {
         let mut machine = Machine::named("flat", programs).expect("the simplest machine");
         let program = classic.program(1 << 20);
-        let Ok(performance) = perform(&mut machine, &program, How { claim: Claim::Returned, timed: false });
-        gather(&[&performance.phases[0]], &program.phases[0], ClockKind::Returned, true)
+        let Ok(result) =
+            perform(&mut machine, &program, MeasureOptions { claim: ClaimedClock::Returned, timed: false });
+        gather(&[&result.phases[0]], &program.phases[0], ClockKind::Returned, true)
     }
 
     #[test]

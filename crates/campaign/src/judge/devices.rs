@@ -1,7 +1,7 @@
 //! Marks about caches and devices: whether reads came from the device, and writes reached it. Every kept round is
 //! judged, and the worst one makes the mark.
 
-use runner::execution::PhaseRun;
+use runner::execution::PhaseResult;
 use stats::RateBase;
 use stats::judge::marks::caches::Wanted;
 use stats::judge::marks::{Mark, caches, contents, durability};
@@ -21,12 +21,12 @@ pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
 }
 
 /// The mark of the round with the lowest value.
-fn lowest(case: &Case, judge: impl Fn(&PhaseRun) -> Option<Mark>) -> Option<Mark> {
+fn lowest(case: &Case, judge: impl Fn(&PhaseResult) -> Option<Mark>) -> Option<Mark> {
     case.runs.iter().filter_map(|run| judge(run)).min_by(|a, b| value(a).total_cmp(&value(b)))
 }
 
 /// The mark of the round with the highest value.
-fn highest(case: &Case, judge: impl Fn(&PhaseRun) -> Option<Mark>) -> Option<Mark> {
+fn highest(case: &Case, judge: impl Fn(&PhaseResult) -> Option<Mark>) -> Option<Mark> {
     case.runs.iter().filter_map(|run| judge(run)).max_by(|a, b| value(a).total_cmp(&value(b)))
 }
 
@@ -41,23 +41,23 @@ fn reads_device(case: &Case) -> bool {
 
 /// Bytes that the programs read from the device: the smaller of two counters. The account of the process excludes reads
 /// by others. The counter of the device excludes bytes that a layer between them had cached.
-fn fetched(run: &PhaseRun) -> Option<u64> {
+fn fetched(run: &PhaseResult) -> Option<u64> {
     Some(run.counters.device?.read.min(run.counters.accounts?.fetched))
 }
 
 /// The mark of files that are partly holes.
-fn with_holes(run: &PhaseRun) -> Option<Mark> {
+fn with_holes(run: &PhaseResult) -> Option<Mark> {
     run.allocation.and_then(|allocation| contents::hole(allocation.empty, allocation.bytes))
 }
 
 /// True if the device read less because its files are compressed. At least some bytes must have come from the device.
-fn is_compressed(run: &PhaseRun) -> bool {
+fn is_compressed(run: &PhaseResult) -> bool {
     fetched(run).is_some_and(|bytes| bytes > 0)
         && run.allocation.is_some_and(|allocation| contents::is_compressed(allocation.compressed, allocation.bytes))
 }
 
 /// The bytes that the device had to read. With direct I/O, repeated reads go to the device, too.
-fn wanted(case: &Case, run: &PhaseRun) -> Wanted {
+fn wanted(case: &Case, run: &PhaseResult) -> Wanted {
     let read = run.tally().bytes_read;
     match run.first_reads.filter(|first| *first < read && !case.direct) {
         Some(first) => Wanted::First(first),
@@ -66,13 +66,13 @@ fn wanted(case: &Case, run: &PhaseRun) -> Wanted {
 }
 
 /// The mark if the device read less than that.
-fn missed(case: &Case, run: &PhaseRun) -> Option<Mark> {
+fn missed(case: &Case, run: &PhaseResult) -> Option<Mark> {
     caches::cache(fetched(run)?, wanted(case, run))
 }
 
 /// Holes and compression explain missing reads without a cache.
 fn from_cache(case: &Case) -> Option<Mark> {
-    let from = |run: &PhaseRun| missed(case, run).filter(|_| with_holes(run).is_none() && !is_compressed(run));
+    let from = |run: &PhaseResult| missed(case, run).filter(|_| with_holes(run).is_none() && !is_compressed(run));
     if reads_device(case) { lowest(case, from) } else { None }
 }
 
@@ -82,7 +82,7 @@ fn from_below(case: &Case) -> Option<Mark> {
 
 /// The first device of a stack that read less than the one above it. The search ends at a level with several devices,
 /// because it is unknown which of them should have read.
-fn from_lower_cache(run: &PhaseRun) -> Option<Mark> {
+fn from_lower_cache(run: &PhaseResult) -> Option<Mark> {
     let only = |depth| {
         let mut layers = run.counters.at(depth);
         layers.next().filter(|_| layers.next().is_none())
@@ -96,8 +96,8 @@ fn unwritten(case: &Case) -> Option<Mark> {
     if !case.is_durable() || !case.phase.changes() {
         return None;
     }
-    let own = |run: &PhaseRun| run.unwritten.and_then(|left| durability::dirty(left.pages, left.of));
-    let below = |run: &&PhaseRun| (run.grown.map(|pages| pages * PAGE), run.tally().bytes_written);
+    let own = |run: &PhaseResult| run.unwritten.and_then(|left| durability::dirty(left.pages, left.of));
+    let below = |run: &&PhaseResult| (run.grown.map(|pages| pages * PAGE), run.tally().bytes_written);
     let below = || durability::dirty_below_always(&case.runs.iter().map(below).collect::<Vec<_>>());
     highest(case, own).or_else(below)
 }
@@ -114,7 +114,7 @@ fn unflushed(case: &Case) -> Option<Mark> {
 }
 
 /// The first level of the stack whose write caches were flushed less often than the programs waited for a flush.
-fn no_flush(run: &PhaseRun) -> Option<Mark> {
+fn no_flush(run: &PhaseResult) -> Option<Mark> {
     let tally = run.tally();
     let programs = run.parts.len().max(1) as u64;
     let calls = (tally.count(OpKind::Fsync) + tally.count(OpKind::Fdatasync)) / programs;
@@ -144,11 +144,11 @@ fn empty(case: &Case) -> Option<Mark> {
 }
 
 fn compressed(case: &Case) -> Option<Mark> {
-    let written = |run: &PhaseRun| contents::compress(run.counters.device?.written, run.tally().bytes_written);
+    let written = |run: &PhaseResult| contents::compress(run.counters.device?.written, run.tally().bytes_written);
     if case.is_durable() {
         return if writes_over_again(case) { None } else { lowest(case, written) };
     }
-    let read = |run: &PhaseRun| {
+    let read = |run: &PhaseResult| {
         missed(case, run).filter(|_| is_compressed(run))?;
         Some(contents::compress_read(fetched(run)?, wanted(case, run).bytes()))
     };
@@ -157,7 +157,7 @@ fn compressed(case: &Case) -> Option<Mark> {
 
 /// True if blocks in the page cache may be overwritten before writeback, so that the device gets them only once.
 fn writes_over_again(case: &Case) -> bool {
-    let at_random = |run: &&PhaseRun| run.tally().count(OpKind::WriteAt) > 0;
+    let at_random = |run: &&PhaseResult| run.tally().count(OpKind::WriteAt) > 0;
     !case.direct && case.base == RateBase::Ops && case.runs.iter().any(at_random)
 }
 
@@ -166,7 +166,7 @@ fn amplified(case: &Case) -> Option<Mark> {
     if !case.is_durable() {
         return None;
     }
-    let times = |run: &PhaseRun| {
+    let times = |run: &PhaseResult| {
         let tally = run.tally();
         contents::amplify(run.counters.device?.written, tally.bytes_written, calls_in_order(&tally))
     };

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use kernel::observe::host::processors;
-use runner::execution::{Performance, PhaseRun};
+use runner::execution::{ExecutionResult, PhaseResult};
 use stats::judge::marks::{Mark, clock, place, rounds};
 use stats::judge::noise::{Disturbance, Window, disturbances, environment, of_run, stand_out};
 use stats::{Cell, Noise, ParameterValue, Provenance, Round};
@@ -24,7 +24,7 @@ pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
 /// The mark if the shortest round was too short for the clock.
 fn of_clock(case: &Case) -> Option<Mark> {
     let shortest = case.rounds.iter().map(|round| round.elapsed_s(case.clock)).min_by(f64::total_cmp)?;
-    clock::short(shortest, case.nothing?)
+    clock::short(shortest, case.clock_floor?)
 }
 
 /// Marks about the storage of the targets. An image always matters, memory only if the cell claims a device.
@@ -37,7 +37,7 @@ fn of_place(case: &Case) -> impl Iterator<Item = Mark> {
 
 /// Adds the worst disturbance of this phase to every round. A cell gets this mark only if it stands out: on a busy
 /// machine, every round is noisy.
-pub fn mark_rounds(rounds: &mut [Round], runs: &[&PhaseRun], phase: &Phase) {
+pub fn mark_rounds(rounds: &mut [Round], runs: &[&PhaseResult], phase: &Phase) {
     let Some(cpus) = processors() else { return };
     for (round, run) in rounds.iter_mut().zip(runs) {
         let (before, during) = windows(run, phase, cpus);
@@ -55,8 +55,8 @@ pub fn noise(plan: &Plan, targets: &[Target], histories: &[History], cells: &mut
     for (alternative, history) in plan.alternatives.iter().zip(histories) {
         let is_real = !are_simulated(&alternative.targets, targets);
         for (index, phase) in alternative.row.program.phases.iter().enumerate() {
-            let run = |(round, performance): (u32, &Performance)| {
-                let run: &PhaseRun = performance.phases.get(index)?;
+            let run = |(round, result): (u32, &ExecutionResult)| {
+                let run: &PhaseResult = result.phases.get(index)?;
                 Some((round, windows(run, phase, cpus)))
             };
             let seen: Vec<(u32, (Window, Window))> =

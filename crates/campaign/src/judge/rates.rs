@@ -1,7 +1,7 @@
 //! Marks about a rate over time: whether it became steady, changed its level, or was throttled from outside.
 
 use kernel::observe::temperature::{AT_LIMIT, HEAT};
-use runner::execution::PhaseRun;
+use runner::execution::PhaseResult;
 use stats::inference::steady::Settling;
 use stats::judge::marks::{Mark, level};
 use stats::{RateBase, Round};
@@ -53,7 +53,7 @@ fn by_group(case: &Case) -> Option<Mark> {
     let device = runs.last()?.counters.at(0).next()?.name.clone();
     let elapsed: f64 = runs.iter().map(|run| run.counters.elapsed.as_secs_f64()).sum();
     let per_second = |count: fn(&Layer) -> u64| {
-        let here = |run: &&PhaseRun| run.counters.at(0).map(count).sum::<u64>();
+        let here = |run: &&PhaseResult| run.counters.at(0).map(count).sum::<u64>();
         if elapsed > 0.0 { runs.iter().map(here).sum::<u64>() as f64 / elapsed } else { 0.0 }
     };
     let all: [Counted; 4] = [

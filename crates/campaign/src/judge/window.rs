@@ -1,6 +1,6 @@
 //! Converts the observations of the machine around a phase into windows for `stats::judge::noise`.
 
-use runner::execution::{Part, PhaseRun};
+use runner::execution::{PhaseResult, ProgramResult};
 use stats::judge::noise::Window;
 use units::Nanos;
 use workload::{Counters, Issue, Phase, Steps};
@@ -12,12 +12,12 @@ use crate::judge::consumption::PAGE;
 const METADATA: u64 = 1 << 20;
 
 /// The window before the phase, in which nothing of ours ran, and the window of the phase, on `cpus` processors.
-pub fn windows(run: &PhaseRun, phase: &Phase, cpus: u32) -> (Window, Window) {
+pub fn windows(run: &PhaseResult, phase: &Phase, cpus: u32) -> (Window, Window) {
     let quiescence = &run.quiescence;
     let before = Window { overslept: quiescence.overslept, ..seen(&quiescence.counters, Nanos::ZERO, cpus) };
     let counters = &run.counters;
     let ran = run.parts.iter().map(|part| part.cpu.total).sum();
-    let ready: Option<Nanos> = run.parts.iter().map(|part: &Part| part.ready).sum();
+    let ready: Option<Nanos> = run.parts.iter().map(|part: &ProgramResult| part.ready).sum();
     let seen = seen(counters, counters.workers.unwrap_or_default(), cpus);
     let during = Window {
         own_bytes: own_bytes(run, phase),
@@ -64,7 +64,7 @@ fn lowest_bytes(counters: &Counters) -> Option<u64> {
 ///
 /// 1. on an image, which only this run uses, everything that its loop device moved;
 /// 2. if nothing is written, the bytes fetched for the programs, and a little that the file system writes.
-fn own_bytes(run: &PhaseRun, phase: &Phase) -> Option<u64> {
+fn own_bytes(run: &PhaseResult, phase: &Phase) -> Option<u64> {
     let counters = &run.counters;
     let mut tops = counters.layers.iter().filter(|layer| layer.depth == 0).peekable();
     let is_image = tops.peek().is_some() && tops.all(|layer| layer.name.starts_with("loop"));

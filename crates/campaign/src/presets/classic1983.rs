@@ -3,7 +3,7 @@
 //! disk. Memory has grown since: here it is limited, and the file is large in comparison. `--size 8MiB` gives the
 //! original size.
 
-use runner::execution::{Claim, How};
+use runner::execution::{ClaimedClock, MeasureOptions};
 use units::Bytes;
 use workload::programs::mckusick::BYTES_1983;
 
@@ -23,7 +23,7 @@ pub const PRESET: Preset = Preset {
     memory: Some(MEMORY),
     sizing: Sizing::Fixed,
     before: Before::Make,
-    how: How { claim: Claim::Returned, timed: false },
+    options: MeasureOptions { claim: ClaimedClock::Returned, timed: false },
     rows: Some(rows),
     findings: super::none,
 };

@@ -1,7 +1,7 @@
 //! `-- COMMAND`: a command of the user replaces the preset. `run` does not know this preset, because it needs a
 //! command.
 
-use runner::execution::{Claim, How};
+use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::digits::significant;
 use stats::figures::summary::RateUnit;
 use stats::{Cell, ClockKind, Round};
@@ -28,7 +28,7 @@ pub const PRESET: Preset = Preset {
     memory: None,
     sizing: Sizing::Fixed,
     before: Before::Nothing,
-    how: How { claim: Claim::Durable, timed: false },
+    options: MeasureOptions { claim: ClaimedClock::Durable, timed: false },
     rows: None,
     findings,
 };

@@ -1,7 +1,7 @@
 //! The long-term rates of a block device, as SNIA measures them (Solid State Storage Performance Test Specification
 //! 2.0.1): rounds of a fixed time until the rate is steady. The device is only read, or overwritten completely.
 
-use runner::execution::{Claim, How};
+use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::figures::summary::RateUnit;
 use stats::figures::summary::rate_of;
 use stats::inference::steady;
@@ -26,7 +26,7 @@ pub const PRESET: Preset = Preset {
     memory: None,
     sizing: Sizing::Fixed,
     before: Before::Nothing,
-    how: How { claim: Claim::Durable, timed: true },
+    options: MeasureOptions { claim: ClaimedClock::Durable, timed: true },
     rows: Some(rows),
     findings,
 };

@@ -1,7 +1,7 @@
 //! `diskperf io`: one workload of the user. `run` does not know this preset, because it needs a workload.
 
 use jobs::{LoadError, ROUNDS, SIZE};
-use runner::execution::{Claim, How};
+use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::{Cell, Latency, LatencyKind};
 use units::{Bytes, Nanos};
 use workload::programs::load::{Load, Pattern};
@@ -25,7 +25,7 @@ pub const fn preset(name: &'static str, about: &'static str) -> Preset {
         memory: None,
         sizing: Sizing::Fixed,
         before: Before::Nothing,
-        how: How { claim: Claim::Durable, timed: true },
+        options: MeasureOptions { claim: ClaimedClock::Durable, timed: true },
         rows: None,
         findings,
     }

@@ -3,7 +3,7 @@
 
 mod answers;
 
-use runner::execution::{Claim, How};
+use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::figures::summary::RateUnit;
 use units::Bytes;
 use workload::programs::lab;
@@ -24,7 +24,7 @@ pub const PRESET: Preset = Preset {
     memory: None,
     sizing: Sizing::Fixed,
     before: Before::Nothing,
-    how: How { claim: Claim::Durable, timed: false },
+    options: MeasureOptions { claim: ClaimedClock::Durable, timed: false },
     rows: Some(rows),
     findings: answers::answers,
 };

@@ -14,7 +14,7 @@ pub mod vaxmix;
 use kernel::message;
 use kernel::observe::block_source::Storage;
 use kernel::sys::name::Shown;
-use runner::execution::How;
+use runner::execution::MeasureOptions;
 use serde::{Deserialize, Serialize};
 use stats::Cell;
 use stats::figures::summary::RateUnit;
@@ -62,7 +62,7 @@ pub struct Preset {
     /// The renewal of file systems of ours before every execution.
     pub before: Before,
     /// The clock that its programs claim, and whether single operations are timed.
-    pub how: How,
+    pub options: MeasureOptions,
     /// Its tests on a target; `None` if the user gives the tests.
     pub rows: Option<Rows>,
     /// Sentences computed from its results.

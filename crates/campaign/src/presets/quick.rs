@@ -1,6 +1,6 @@
 //! The main preset: first figures about the user's storage, in well under a minute.
 
-use runner::execution::{Claim, How};
+use runner::execution::{ClaimedClock, MeasureOptions};
 use units::Nanos;
 use workload::programs::mckusick::Classic;
 use workload::programs::{book, lab, modern};
@@ -22,7 +22,7 @@ pub const PRESET: Preset = Preset {
     memory: None,
     sizing: Sizing::FitTime { usual: Nanos::from_secs(60) },
     before: Before::Nothing,
-    how: How { claim: Claim::Durable, timed: true },
+    options: MeasureOptions { claim: ClaimedClock::Durable, timed: true },
     rows: Some(rows),
     findings: super::none,
 };

@@ -1,6 +1,6 @@
 //! Every test once, at its smallest size: shows that diskperf works, not how fast anything is.
 
-use runner::execution::{Claim, How};
+use runner::execution::{ClaimedClock, MeasureOptions};
 use units::Bytes;
 use workload::Mix;
 use workload::programs::vaxmix::VaxMix;
@@ -20,7 +20,7 @@ pub const PRESET: Preset = Preset {
     memory: None,
     sizing: Sizing::Fixed,
     before: Before::Nothing,
-    how: How { claim: Claim::Durable, timed: true },
+    options: MeasureOptions { claim: ClaimedClock::Durable, timed: true },
     rows: Some(rows),
     findings: super::none,
 };

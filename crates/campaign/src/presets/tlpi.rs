@@ -3,7 +3,7 @@
 //! The findings follow the book's own reading of its tables: the cost of a call, the speed of copying in the CPU, and
 //! the rate of the disk.
 
-use runner::execution::{Claim, How};
+use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::digits::significant;
 use stats::figures::execution::Execution;
 use stats::inference::fit::{self, DiskRate, SweepRow};
@@ -30,7 +30,7 @@ pub const PRESET: Preset = Preset {
     memory: None,
     sizing: Sizing::Thin,
     before: Before::Mount,
-    how: How { claim: Claim::Returned, timed: false },
+    options: MeasureOptions { claim: ClaimedClock::Returned, timed: false },
     rows: Some(rows),
     findings,
 };

@@ -2,7 +2,7 @@
 //! transactions per second, and the four programs of the paper. The mixes are ours; the user can give another, or
 //! derive one from a trace.
 
-use runner::execution::{Claim, How};
+use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::Cell;
 use units::{Bytes, Nanos};
 use workload::programs::mckusick::BYTES_1983;
@@ -26,7 +26,7 @@ pub const PRESET: Preset = Preset {
     memory: None,
     sizing: Sizing::Fixed,
     before: Before::Nothing,
-    how: How { claim: Claim::Durable, timed: true },
+    options: MeasureOptions { claim: ClaimedClock::Durable, timed: true },
     rows: Some(rows),
     findings,
 };

@@ -38,7 +38,7 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, CampaignErr
             Before::Make if environment.wear.is_some() => Before::Mount,
             before => before,
         },
-        how: preset.how,
+        options: preset.options,
         methods: EvictionMethods { given: environment.is_cold(), drop_caches: environment.drop_caches },
         seed: environment.seed,
         zeros: environment.zeros,

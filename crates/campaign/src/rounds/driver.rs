@@ -1,6 +1,6 @@
 //! Carries out a campaign: asks for the next step, has a site perform it, keeps the results, and tells an observer.
 
-use runner::execution::{Broken, Performance};
+use runner::execution::{ExecutionResult, WorldFailure};
 use units::Nanos;
 
 use super::deadline::Clock;
@@ -11,7 +11,7 @@ use crate::executions::History;
 use crate::signals::Stop;
 
 /// Result of one execution; `None` if it did not take place.
-pub type Performed = Option<Result<Performance, Broken<Box<CampaignError>>>>;
+pub type Performed = Option<Result<ExecutionResult, WorldFailure<Box<CampaignError>>>>;
 
 /// Place where alternatives are performed: the worlds of a run, machines that were just switched on, or a mock.
 pub trait Site {
@@ -141,7 +141,7 @@ mod tests {
     use std::cell::Cell;
     use std::sync::atomic::Ordering;
 
-    use runner::execution::Stopped;
+    use runner::execution::ProgramFailure;
     use workload::{Failure, Op, Reason};
 
     use super::*;
@@ -203,17 +203,17 @@ mod tests {
     }
 
     fn succeeded(_: Turn) -> Performed {
-        Some(Ok(Performance { lasted: S(1), ..Performance::default() }))
+        Some(Ok(ExecutionResult { lasted: S(1), ..ExecutionResult::default() }))
     }
 
     fn stopped(reason: Reason) -> Performed {
         let failure = Failure { op: Op::Run { command: 0 }, reason };
-        let stopped = Some(Stopped { program: 0, phase: None, failure });
-        Some(Ok(Performance { stopped, lasted: S(1), ..Performance::default() }))
+        let stopped = Some(ProgramFailure { program: 0, phase: None, failure });
+        Some(Ok(ExecutionResult { stopped, lasted: S(1), ..ExecutionResult::default() }))
     }
 
     fn world_failure() -> Performed {
-        Some(Err(Broken { phase: None, fault: Box::new(CampaignError::Held) }))
+        Some(Err(WorldFailure { phase: None, fault: Box::new(CampaignError::Held) }))
     }
 
     type Ran = (Outcome, Vec<(u32, usize)>, Notes);
@@ -330,7 +330,7 @@ mod tests {
             let mut histories = vec![History::default(); 2];
             for &(round, alternative) in &performed[..finished] {
                 let turn = Turn { alternative, round, position: 1 };
-                histories[alternative].add(turn, false, Performance::default());
+                histories[alternative].add(turn, false, ExecutionResult::default());
             }
             let (outcome, rest, notes) = run(&rules(3), &Stop::default(), histories, &succeeded);
             assert_eq!((&rest[..], notes.ended.len()), (&performed[finished..], 6));

@@ -1,6 +1,6 @@
 //! The worlds of a run as the site of a campaign.
 
-use runner::execution::Broken;
+use runner::execution::WorldFailure;
 use units::Nanos;
 
 use super::Turn;
@@ -53,11 +53,13 @@ impl<'a> WorldSite<'a> {
         Some(match &row.raw {
             Some(raw) => {
                 let world = AnyWorld::on_device(plan, &program, &worlds.node(raw, busy[0]), stop);
-                world.map_err(Broken::from).and_then(|mut world| world.perform(&program, plan.how, target, notify))
+                world
+                    .map_err(WorldFailure::from)
+                    .and_then(|mut world| world.perform(&program, plan.options, target, notify))
             }
             None => {
-                let world = worlds.open(plan, busy, targets, stop).map_err(Broken::from);
-                world.and_then(|world| world.perform(&program, plan.how, target, notify))
+                let world = worlds.open(plan, busy, targets, stop).map_err(WorldFailure::from);
+                world.and_then(|world| world.perform(&program, plan.options, target, notify))
             }
         })
     }

@@ -28,7 +28,7 @@ use campaign::targets::{Target, are_simulated, names};
 use campaign::worlds::{self, AnyWorld, Worlds};
 use kernel::PrivateMounts;
 use kernel::sys::name::Shown;
-use runner::execution::PhaseRun;
+use runner::execution::PhaseResult;
 use runner::overhead;
 use stats::TargetInfo;
 use stats::inference::ratio_test::LEAST_PAIRS;
@@ -236,9 +236,9 @@ fn measure(
         notify(Event::Comparing(&results.targets));
     }
     let conductor = goal.map(|goal| Conductor::new(goal, (plan, rounds), (targets, &results.targets)));
-    let nothing = nothing(plan, targets, &mut worlds, stop)?;
+    let clock_floor = clock_floor(plan, targets, &mut worlds, stop)?;
     let histories = session.load(plan)?;
-    let scene = Scene { plan, targets, infos: &results.targets, nothing };
+    let scene = Scene { plan, targets, infos: &results.targets, clock_floor };
     if decided.is_none() && !stop.requested() {
         let (info, cells) = (session.info(Some(plan), targets, results), all_cells(scene, &histories));
         session.keeper.iter_mut().for_each(|keeper| keeper.decide(plan, info.clone(), cells.clone(), notify));
@@ -256,7 +256,7 @@ fn measure(
         notify(Event::RoundsLeftOut { ran, planned: plan.rounds });
     }
     results.interrupted = interrupted;
-    conclude_rounds((plan, targets), &outcome.histories, nothing, results);
+    conclude_rounds((plan, targets), &outcome.histories, clock_floor, results);
     results.findings = (request.workload.preset().findings)(&results.cells);
     if let Some(conductor) = conductor {
         plan.rounds = ran;
@@ -317,10 +317,10 @@ fn too_short(plan: &Plan, why: Why) -> Result<(), Error> {
 fn conclude_rounds(
     (plan, targets): (&Plan, &[Target]),
     histories: &[History],
-    nothing: Option<Nanos>,
+    clock_floor: Option<Nanos>,
     results: &mut Results,
 ) {
-    let scene = Scene { plan, targets, infos: &results.targets, nothing };
+    let scene = Scene { plan, targets, infos: &results.targets, clock_floor };
     let of_all = plan.alternatives.iter().zip(histories);
     results
         .problems
@@ -329,8 +329,9 @@ fn conclude_rounds(
     results.noise = judge::machine::noise(plan, targets, histories, &mut cells);
     judge::machine::order(&mut cells);
     cells.iter_mut().for_each(|cell| cell.marks.sort_by_key(|mark| mark.code));
-    results.calibration =
-        nothing.map(|nothing| overhead::calibration(nothing, plan.how.timed, real_phases(plan, targets, histories)));
+    results.calibration = clock_floor.map(|clock_floor| {
+        overhead::calibration(clock_floor, plan.options.timed, real_phases(plan, targets, histories))
+    });
     cells.extend(published::cells(plan.preset));
     results.cells = cells;
 }
@@ -340,7 +341,7 @@ fn real_phases<'a>(
     plan: &'a Plan,
     targets: &'a [Target],
     histories: &'a [History],
-) -> impl Iterator<Item = (&'a Phase, Vec<&'a PhaseRun>)> {
+) -> impl Iterator<Item = (&'a Phase, Vec<&'a PhaseResult>)> {
     let is_real = |alternative: &Alternative| !are_simulated(&alternative.targets, targets);
     let real = plan.alternatives.iter().zip(histories).filter(move |(alternative, _)| is_real(alternative));
     real.flat_map(|(alternative, history)| {
@@ -350,10 +351,15 @@ fn real_phases<'a>(
 }
 
 /// The clock floor of a real target: the time of an empty stream. `None` if there is no real target.
-fn nothing(plan: &Plan, targets: &[Target], worlds: &mut Worlds, stop: &Stop) -> Result<Option<Nanos>, CampaignError> {
+fn clock_floor(
+    plan: &Plan,
+    targets: &[Target],
+    worlds: &mut Worlds,
+    stop: &Stop,
+) -> Result<Option<Nanos>, CampaignError> {
     let is_real = |alternative: &&Alternative| !are_simulated(&alternative.targets, targets);
     match plan.alternatives.iter().find(is_real) {
-        Some(alternative) => worlds.open(plan, &alternative.targets, targets, stop)?.nothing(),
+        Some(alternative) => worlds.open(plan, &alternative.targets, targets, stop)?.clock_floor(),
         None => Ok(None),
     }
 }

@@ -20,7 +20,7 @@ use kernel::provision::queue_tuning::TuningFault;
 use kernel::{ImageFault, PathFault};
 use machines::MachineFault;
 use powercut::{PowerCutError, VerifyFault};
-use runner::execution::Broken;
+use runner::execution::WorldFailure;
 use store::StoreError;
 use units::{Bytes, Exit};
 
@@ -121,5 +121,5 @@ through!(
     JobError,
     LoadError,
     kernel::Fault,
-    Broken<kernel::Fault>
+    WorldFailure<kernel::Fault>
 );

@@ -39,7 +39,7 @@ pub fn of_machines(preset: &'static Preset, phases: u32, seed: u64, alternatives
         rounds: phases,
         memory: None,
         before: Before::Nothing,
-        how: preset.how,
+        options: preset.options,
         methods: EvictionMethods::default(),
         seed,
         zeros: false,
@@ -91,7 +91,7 @@ pub fn perform_all(
     };
     let Outcome { histories, .. } = driver.run(vec![History::default(); plan.alternatives.len()]);
     notify(Event::Finished);
-    let scene = Scene { plan, targets, infos, nothing: None };
+    let scene = Scene { plan, targets, infos, clock_floor: None };
     let all = plan.alternatives.iter().zip(&histories);
     let problems = all.filter_map(|(alternative, history)| results::problem(targets, alternative, history));
     (all_cells(scene, &histories), problems.collect())
@@ -103,7 +103,7 @@ pub fn draw(path: &Path, plan: &Plan, targets: &[Target], stop: &Stop) -> Result
     let Alternative { targets: busy, row } = &plan.alternatives[first];
     let target = &targets[busy[0]];
     let chance = Chance { seed: plan.seed, phase: 0, phases: plan.rounds };
-    let marks = perform::timeline(target, busy.len(), &row.program, plan.how, chance, stop);
+    let marks = perform::timeline(target, busy.len(), &row.program, plan.options, chance, stop);
     let drives = if busy.len() == 1 { "1 drive".to_owned() } else { format!("{} drives", busy.len()) };
     let file_system = target.file_system().unwrap_or_default();
     let turn =

@@ -1,6 +1,6 @@
 //! One program on a simulated machine that was just switched on.
 
-use runner::execution::{self, How, Performance};
+use runner::execution::{self, ExecutionResult, MeasureOptions};
 use simulator::{Chance, Computer, Mark};
 use workload::Program;
 
@@ -9,20 +9,34 @@ use campaign::targets::{Simulated, Target};
 
 /// Runs the program once, on this number of drives; `stop` ends it early. Its files were made long ago, so that the
 /// platters are at a random position when the first phase begins. Panics if the machine was not checked before.
-pub fn once(target: &Target, drives: usize, program: &Program, how: How, chance: Chance, stop: &Stop) -> Performance {
-    let Ok(performance) = match ready(target, drives, program, chance, stop) {
-        Ok(mut computer) => execution::perform_prepared(&mut *computer, program, how),
+pub fn once(
+    target: &Target,
+    drives: usize,
+    program: &Program,
+    options: MeasureOptions,
+    chance: Chance,
+    stop: &Stop,
+) -> ExecutionResult {
+    let Ok(result) = match ready(target, drives, program, chance, stop) {
+        Ok(mut computer) => execution::perform_prepared(&mut *computer, program, options),
         // Run it again with time passing, which shows what failed.
-        Err(mut fresh) => execution::perform(&mut *fresh, program, how),
+        Err(mut fresh) => execution::perform(&mut *fresh, program, options),
     };
-    performance
+    result
 }
 
 /// The marks of all parts while the program runs once.
-pub fn timeline(target: &Target, drives: usize, program: &Program, how: How, chance: Chance, stop: &Stop) -> Vec<Mark> {
+pub fn timeline(
+    target: &Target,
+    drives: usize,
+    program: &Program,
+    options: MeasureOptions,
+    chance: Chance,
+    stop: &Stop,
+) -> Vec<Mark> {
     let mut computer = ready(target, drives, program, chance, stop).unwrap_or_else(|fresh| fresh);
     computer.keep_timeline();
-    let Ok(_) = execution::perform_prepared(&mut *computer, program, how);
+    let Ok(_) = execution::perform_prepared(&mut *computer, program, options);
     computer.take_timeline()
 }
 
@@ -51,7 +65,7 @@ fn ready(
 #[cfg(test)]
 mod tests {
     use machines::Machine;
-    use runner::execution::Claim;
+    use runner::execution::ClaimedClock;
     use simulator::Experiment;
     use workload::programs::mckusick::Classic;
     use workload::{Name, Stream};
@@ -70,8 +84,8 @@ mod tests {
             let file_system = &description.file_systems[0];
             for (classic, drives) in [(Classic::Read8192, 2), (Classic::Write4096, 1), (Classic::Rewrite8192, 2)] {
                 let chance = Chance { phase: 1, phases: 3, ..Chance::default() };
-                let how = How { claim: Claim::Returned, timed: false };
-                let performance = once(&target, drives, &classic.program(bytes), how, chance, &Stop::default());
+                let options = MeasureOptions { claim: ClaimedClock::Returned, timed: false };
+                let result = once(&target, drives, &classic.program(bytes), options, chance, &Stop::default());
                 let (prepare, steps) = (classic.program(bytes).prepare, classic.steps(Name::root(0), bytes));
                 let experiment = Experiment {
                     description: &description,
@@ -85,7 +99,7 @@ mod tests {
                 };
                 let outcome =
                     experiment.prepare().and_then(|prepared| prepared.run(chance)).expect("a machine that is tested");
-                let returned: Vec<_> = performance.phases[0].parts.iter().map(|part| part.returned).collect();
+                let returned: Vec<_> = result.phases[0].parts.iter().map(|part| part.returned).collect();
                 let expected: Vec<_> = outcome.programs.iter().map(|time| time.elapsed).collect();
                 assert_eq!(returned, expected, "{} on {} of {}", classic.name(), drives, machine.name);
             }

@@ -10,7 +10,7 @@ use campaign::rounds::Turn;
 use campaign::rounds::driver::{Performed, Site};
 use campaign::signals::Stop;
 use campaign::targets::Target;
-use runner::execution::Performance;
+use runner::execution::ExecutionResult;
 use simulator::Chance;
 use workload::Reason;
 
@@ -37,10 +37,10 @@ impl<'a> FreshMachines<'a> {
         FreshMachines { plan, targets, threads, stop }
     }
 
-    fn perform_one(&self, Turn { alternative, round, .. }: Turn) -> Performance {
+    fn perform_one(&self, Turn { alternative, round, .. }: Turn) -> ExecutionResult {
         let Alternative { targets: busy, row } = &self.plan.alternatives[alternative];
         let chance = Chance { seed: self.plan.seed, phase: round - 1, phases: self.plan.rounds };
-        perform::once(&self.targets[busy[0]], busy.len(), &row.program, self.plan.how, chance, self.stop)
+        perform::once(&self.targets[busy[0]], busy.len(), &row.program, self.plan.options, chance, self.stop)
     }
 }
 

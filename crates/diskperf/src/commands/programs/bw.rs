@@ -10,7 +10,7 @@ use kernel::observe::block_source::Storage;
 use kernel::sys::name::Shown;
 use kernel::{PathFault, Posix, Station};
 use report::layouts::lab::{self as lines, Best};
-use runner::execution::{self, Claim, How};
+use runner::execution::{self, ClaimedClock, MeasureOptions};
 use units::{Bytes, Exit};
 use workload::Program;
 use workload::programs::lab as programs;
@@ -177,9 +177,10 @@ fn time(arguments: &BwArguments, tests: &Tests) -> Result<Exit, Error> {
         let amount = program.phases[0].amount;
         let what = if arguments.bandwidth { Bytes(amount).to_string() } else { format!("{amount} reads") };
         voice.doing(&format!("reading {what} ({} of {})", index + 1, tests.programs.len()));
-        let performance = execution::perform(&mut world, program, How { claim: Claim::Returned, timed: false })?;
-        (stopped, was_suspended) = (performance.stopped, performance.was_suspended);
-        let Some(run) = performance.phases.first() else { break };
+        let result =
+            execution::perform(&mut world, program, MeasureOptions { claim: ClaimedClock::Returned, timed: false })?;
+        (stopped, was_suspended) = (result.stopped, result.was_suspended);
+        let Some(run) = result.phases.first() else { break };
         let seconds = run.returned().as_secs_f64();
         if arguments.bandwidth {
             let megabytes = amount / Bytes::mib(1).0;
