@@ -12,8 +12,8 @@ use stats::{Aged, Cell, Conditioned, Remark, TargetInfo};
 use store::StoreError;
 use units::{Bytes, Nanos};
 
-use crate::fit::budget::Fitted;
 use crate::fit::forecast::Forecast;
+use crate::fit::sizes::Fitted;
 use crate::plan::Plan;
 use crate::rounds::Standing;
 

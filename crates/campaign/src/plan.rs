@@ -10,8 +10,8 @@ use stats::figures::summary::RateUnit;
 use units::{Bytes, Nanos, Prng};
 use workload::{Base, Issue, Op, OpKind, Parameter, Phase, Program, Step, Steps};
 
-use crate::fit::budget::{Dial, Limits, Sizes};
-use crate::fit::trials::{Trials, Work};
+use crate::fit::sizes::{Dial, Limits, Sizes};
+use crate::fit::unit_costs::{Trials, Work};
 use crate::request::schedule::Schedule;
 
 /// The plan of a run.
@@ -332,7 +332,7 @@ pub fn writes(program: &Program) -> u64 {
 #[cfg(test)]
 mod tests {
     use runner::execution::ClaimedClock;
-    use workload::programs::mckusick::Classic;
+    use workload::programs::classic1983::Classic;
 
     use super::*;
     use crate::presets::MIB_PER_SECOND;

@@ -21,7 +21,7 @@ use store::{Ending, Execution, Left, NewRun, Progress, RunState, Store, StoreErr
 
 use crate::events::{Event, Remarks};
 use crate::executions::History;
-use crate::fit::budget::Sizes;
+use crate::fit::sizes::Sizes;
 use crate::plan::Plan;
 use crate::rounds::Turn;
 use crate::targets::{Site, Target};

@@ -1,6 +1,7 @@
 //! Targets: parses their arguments on the command line, and checks that they exist.
 
 pub mod aging;
+pub mod aging_spec;
 mod device;
 mod keys;
 pub mod memory;
@@ -9,7 +10,6 @@ pub mod prepared;
 pub mod scan;
 pub mod scratch_fs;
 mod simulated;
-pub mod wear;
 pub mod whole_devices;
 
 use std::ffi::OsString;
@@ -32,10 +32,10 @@ use units::Bytes;
 
 use crate::error::CampaignError;
 
+pub use aging_spec::Wear;
 pub use device::{Conditioning, DeviceArgument, LEAST_DEVICE, Overwriting};
 pub use keys::{ImageArgument, VolumeArgument};
 pub use simulated::{Described, Simulated};
-pub use wear::Wear;
 
 /// Begins the queue settings at the end of a target argument.
 const TUNE: &str = ",tune=";

@@ -17,7 +17,7 @@ use workload::{Failure, Op, Program, Reason};
 
 use crate::error::CampaignError;
 use crate::events::Event;
-use crate::fit::trials::Trial;
+use crate::fit::unit_costs::Trial;
 use crate::plan::{Alternative, Before, Plan, Raw};
 use crate::rounds::deadline::since;
 use crate::signals::Stop;

@@ -98,7 +98,7 @@ fn fitted(setup: &Setup) -> Result<Vec<Constant>, MachineFault> {
 
 #[cfg(test)]
 mod tests {
-    use workload::programs::mckusick::Classic;
+    use workload::programs::classic1983::Classic;
 
     use super::*;
 

@@ -4,7 +4,7 @@
 //! these tests cannot tell, whatever the paper says.
 
 use machines::{Machine, MachineFault};
-use workload::programs::mckusick::Classic::{self, Read8192, Write4096, Write8192};
+use workload::programs::classic1983::Classic::{self, Read8192, Write4096, Write8192};
 
 use crate::laboratory::{FILE_BYTES, Figure, PHASES, SATURATED, Setup, measure};
 use crate::published::RATES;

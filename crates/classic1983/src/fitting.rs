@@ -3,7 +3,7 @@
 use machines::{Kind, Machine, Place};
 use simulator::Description;
 use stats::compare::replication::Simulated;
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 
 use crate::columns::Column;
 use crate::laboratory::{FILE_BYTES, Test, each, over_phases};

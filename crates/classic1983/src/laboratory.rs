@@ -12,8 +12,8 @@ use machines::{Machine, MachineFault};
 use simulator::description::Invalid;
 use simulator::{Activity, Cause, Chance, Description, Experiment, Outcome, ProgramTime};
 use stats::compare::replication::Simulated;
-use workload::programs::lab::LargeFile;
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
+use workload::programs::lfs::LargeFile;
 use workload::{Access, Handle, Mode, Name, Op, Placing, Stream};
 
 /// Number of starting positions of the platters.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use machines::MachineFault;
 use stats::compare::replication::{Comparison, Simulated, error_percent};
 use stats::{Cell, Document, Provenance};
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 
 use crate::columns::Column;
 use crate::laboratory::{FILE_BYTES, Setup, measure};

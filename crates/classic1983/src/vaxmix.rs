@@ -13,7 +13,7 @@ use simulator::{Outcome, ProgramTime};
 use stats::compare::replication::{Approaches, Estimate, Ratio, Transactions};
 use stats::figures::summary::mean_and_half_width;
 use workload::Mix;
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 use workload::programs::vaxmix::{SIMULATED_FILE, VaxMix};
 
 use crate::columns::Column;

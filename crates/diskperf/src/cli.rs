@@ -1,5 +1,6 @@
 //! The command line: commands, options, and the help that teaches them.
 
+pub mod aging;
 mod alone;
 pub mod examples;
 pub mod mentions;
@@ -10,7 +11,6 @@ mod requests;
 pub mod run;
 pub mod simulate;
 pub mod values;
-pub mod wear;
 mod wrong;
 
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use kernel::sys::name::Shown;
 use report::plain;
 use units::Exit;
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 
 use crate::commands;
 use crate::commands::choose::ChooseArguments;

@@ -12,7 +12,7 @@ use kernel::{PathFault, Posix, Station, Workspace};
 use report::layouts::lab::{Digits, FLUSH_FILE};
 use runner::execution::{self, ClaimedClock, MeasureOptions, Milestone, PhaseResult, ProgramFailure};
 use units::{Bytes, Exit, Nanos};
-use workload::programs::lab::FLUSH;
+use workload::programs::lfs::FLUSH;
 use workload::{CacheState, Phase, Program, Reason, Unproven};
 
 use crate::error::Error;

@@ -26,7 +26,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use units::{Bytes, Exit};
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 
 pub use campaign::targets::Simulated;
 use error::{Error, LEAST_STACK};

@@ -10,7 +10,7 @@ use runner::execution::{ClaimedClock, ExecutionResult, MeasureOptions, perform};
 use simulator::{Chance, Machine};
 use units::{Moment, Nanos};
 use workload::programs::vaxmix::VaxMix;
-use workload::programs::{aging, book, lab, mckusick, modern};
+use workload::programs::{aging, classic1983, lfs, modern, tlpi};
 use workload::{
     Access, Aging, Base, Body, Directory, Durability, HANDLES, Handle, Issue, Layout, Mode, Name, Op, OpKind, Order,
     Overlap, Places, Placing, Program, Reason, Recorder, Stream, Tally, TreeCounts, World,
@@ -51,27 +51,27 @@ fn described(name: &str) -> Machine {
 /// Small versions of all programs, in every form that changes their operations.
 fn programs() -> Vec<Program> {
     let mut programs: Vec<Program> =
-        mckusick::Classic::ALL.into_iter().map(|classic| classic.program(96 * 1024)).collect();
+        classic1983::Classic::ALL.into_iter().map(|classic| classic.program(96 * 1024)).collect();
     for layout in [Layout::One, Layout::Consecutive(3), Layout::Modulo(3)] {
         for (order, sync) in [
-            (Order::Creation, lab::SmallSync::None),
-            (Order::Random, lab::SmallSync::Phase),
-            (Order::Creation, lab::SmallSync::File),
+            (Order::Creation, lfs::SmallSync::None),
+            (Order::Random, lfs::SmallSync::Phase),
+            (Order::Creation, lfs::SmallSync::File),
         ] {
-            let small = lab::SmallFiles { layout, order, sync, ..lab::SmallFiles::new(10, 700) };
+            let small = lfs::SmallFiles { layout, order, sync, ..lfs::SmallFiles::new(10, 700) };
             programs.push(small.program());
         }
     }
     for placing in [Placing::Permutation, Placing::Replacement, Placing::Stride(11)] {
-        programs.push(lab::LargeFile { placing, ..lab::LargeFile::new(64 * 1024) }.program());
+        programs.push(lfs::LargeFile { placing, ..lfs::LargeFile::new(64 * 1024) }.program());
     }
     let flush = Some(128 * 1024);
-    programs.push(lab::SmallFiles { flush, ..lab::SmallFiles::new(10, 700) }.program());
-    programs.push(lab::LargeFile { flush, ..lab::LargeFile::new(64 * 1024) }.program());
-    for sync in [book::Sync::None, book::Sync::Osync, book::Sync::Dsync, book::Sync::Fsync] {
+    programs.push(lfs::SmallFiles { flush, ..lfs::SmallFiles::new(10, 700) }.program());
+    programs.push(lfs::LargeFile { flush, ..lfs::LargeFile::new(64 * 1024) }.program());
+    for sync in [tlpi::Sync::None, tlpi::Sync::Osync, tlpi::Sync::Dsync, tlpi::Sync::Fsync] {
         for buffer in [1, 7, 4096, 100_000] {
-            programs.push(book::copy(1_001, buffer, sync));
-            programs.push(book::write(1_001, buffer, sync));
+            programs.push(tlpi::copy(1_001, buffer, sync));
+            programs.push(tlpi::write(1_001, buffer, sync));
         }
     }
     programs.push(modern::random_read(64 * 1024, 4096, 9, 1));
@@ -219,7 +219,7 @@ fn a_time_limit_ends_a_phase_between_two_units() {
 
 #[test]
 fn a_program_leaves_an_empty_folder_and_can_be_repeated() {
-    let program = lab::SmallFiles::new(10, 100).program();
+    let program = lfs::SmallFiles::new(10, 100).program();
     let mut world = kernel(program.largest_call);
     for _ in 0..2 {
         let result = perform(&mut world, &program, MeasureOptions { claim: ClaimedClock::Returned, timed: true })
@@ -249,7 +249,7 @@ fn simulated_times_are_reproducible() {
 /// and 0.4 us per byte, and the first access to a file is one seek of 10 ms.
 #[test]
 fn the_flat_disk_has_the_times_computed_by_hand() {
-    let program = mckusick::Classic::Write8192.program(16 * 1024);
+    let program = classic1983::Classic::Write8192.program(16 * 1024);
     let Ok(result) = perform(&mut machine(), &program, MeasureOptions { claim: ClaimedClock::Returned, timed: true });
     let call = 500_000 + 8192 * 400;
     let expected = 500_000 + 10_000_000 + 2 * (call + 8_192_000);
@@ -259,7 +259,7 @@ fn the_flat_disk_has_the_times_computed_by_hand() {
 
 #[test]
 fn concurrent_programs_have_the_same_effects_as_alone() {
-    let program = mckusick::Classic::Write8192.program(256 * 1024);
+    let program = classic1983::Classic::Write8192.program(256 * 1024);
     let steps = &program.phases[0].steps;
     let written = |tallies: &[Tally; 2]| tallies.each_ref().map(|tally| tally.bytes_written);
 
@@ -282,7 +282,7 @@ fn written_files_contain_their_stamps() {
     let file = workspace.path().join("f0");
     let station = Station { workspace: Some(workspace), given: Vec::new() };
     let mut world = Posix::new(vec![station], 8192, 9, Arc::default()).expect("the kernel's world");
-    let program = mckusick::Classic::Write8192.program(64 * 1024);
+    let program = classic1983::Classic::Write8192.program(64 * 1024);
     let mut tally = Tally::default();
     world.run(&mut [program.phases[0].steps.clone()], std::slice::from_mut(&mut tally)).expect("the kernel's world");
     let bytes = std::fs::read(file).expect("the file");
@@ -300,7 +300,7 @@ fn a_stop_request_ends_a_program_at_the_next_op() {
     let mut world = kernel_with(1, 8192, true);
     let result = perform(
         &mut world,
-        &mckusick::Classic::Write8192.program(8192),
+        &classic1983::Classic::Write8192.program(8192),
         MeasureOptions { claim: ClaimedClock::Returned, timed: false },
     );
     let stopped = result.expect("the kernel's world").stopped.expect("an early end");

@@ -10,8 +10,8 @@ use std::thread;
 use common::{BYTES, in_mounts_of_its_own, run, tool, world_in};
 use kernel::Posix;
 use testkit::skip;
-use workload::programs::book;
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
+use workload::programs::tlpi;
 use workload::{Cache, CacheState, Counters, Directory, Name, Op, Stream, World};
 
 /// Runs a stream and returns the change of the counters.
@@ -157,7 +157,7 @@ fn an_exhausted_cpu_quota_is_counted() {
     let mut world = world_in(&std::env::temp_dir());
     run(&mut world, write());
     // Half a million calls: enough to use up the quota of several periods on any machine.
-    let copy = book::copy_steps(Name::root(0), Name::root(1), 16, BYTES, book::Sync::None);
+    let copy = tlpi::copy_steps(Name::root(0), Name::root(1), 16, BYTES, tlpi::Sync::None);
     let seen = counters(&mut world, copy);
     drop(share);
     assert!(seen.quota.cpu.expect("the share's account").0 > 0, "{:?}", seen.quota);

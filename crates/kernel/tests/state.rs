@@ -14,7 +14,7 @@ use common::{BYTES, in_mounts_of_its_own, run, tool, world_in};
 use kernel::guard::Given;
 use kernel::{EvictionMethods, Posix};
 use testkit::skip;
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 use workload::{Cache, CacheState, Directory, Name, Op, Residency, Stream, Unproven, World};
 
 /// Number of pages of the file.
@@ -87,7 +87,7 @@ fn all_of_many_files_are_evicted() {
         return skip!("in the temporary folder, {why}");
     }
     let mut world = world_in(&parent);
-    let program = workload::programs::lab::SmallFiles::new(500, 5000).program();
+    let program = workload::programs::lfs::SmallFiles::new(500, 5000).program();
     run(&mut world, program.prepare.clone());
     run(&mut world, program.phases[0].steps.clone());
     assert_eq!(world.set_cache_state(Cache::Cold).expect("a state"), CacheState::Cold);

@@ -19,8 +19,8 @@ use kernel::{Posix, Station, Workspace};
 use runner::execution::{ClaimedClock, MeasureOptions, PhaseResult, perform};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use units::Nanos;
-use workload::programs::lab::{SmallFiles, SmallSync};
-use workload::programs::mckusick::{BYTES_1983, Classic};
+use workload::programs::classic1983::{BYTES_1983, Classic};
+use workload::programs::lfs::{SmallFiles, SmallSync};
 use workload::{Layout, Program, Tally, TreeCounts, World};
 
 /// Pairs in a real measurement: an odd number, so that the median is one of them.

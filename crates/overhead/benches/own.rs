@@ -24,7 +24,7 @@ use serde_json::json;
 use stats::Latencies;
 use stats::figures::summary::median;
 use units::{Nanos, Prng};
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 use workload::{Access, Body, Directory, Handle, Name, Op, OpKind, Phase, Places, Stream, Unit};
 
 /// Blocks of the file, and bytes per read. The file has one megabyte, which stays in a fast CPU cache, so that calls

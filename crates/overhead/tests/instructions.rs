@@ -18,7 +18,7 @@ use std::sync::Arc;
 use kernel::{Posix, Station, Workspace};
 use runner::recorder::Timed;
 use rustix::fs::{Mode, OFlags};
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 use workload::{
     Access, Body, CachePadded, Handle, Issue, Name, Op, OpKind, Overlap, Places, Stream, Tally, Unit, World,
 };

@@ -121,7 +121,7 @@ fn record_calls<R: Recorder<Host>>(mut recorder: R) -> Nanos {
 #[cfg(test)]
 mod tests {
     use workload::Overlap;
-    use workload::programs::mckusick::Classic;
+    use workload::programs::classic1983::Classic;
 
     use super::*;
 

@@ -106,7 +106,7 @@ fn word(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use workload::programs::mckusick::Classic;
+    use workload::programs::classic1983::Classic;
     use workload::{Tally, World};
 
     use super::*;

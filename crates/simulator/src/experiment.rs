@@ -131,7 +131,7 @@ fn nanos(span: Nanos) -> u128 {
 /// Experiments for tests.
 #[cfg(test)]
 pub(crate) mod samples {
-    use workload::programs::mckusick::Classic;
+    use workload::programs::classic1983::Classic;
     use workload::{Name, Stream};
 
     use super::{Experiment, Outcome};

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::needs::Condition;
 use super::prices::Price;
-use super::uses::Use;
+use super::requirements::Condition;
+use super::weights::Use;
 
 /// The goal of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,13 +1,13 @@
 //! The goal of a comparison of targets: margin, use, needs and prices. Decides whether the results so far answer it,
 //! and draws the conclusion. Runs nothing.
 
-mod conductor;
 mod goal;
 mod matching;
-mod needs;
 mod prices;
+mod requirements;
 mod stages;
-mod uses;
+mod stop_rule;
+mod weights;
 
 use stats::compare::stages::steps;
 use stats::compare::target_comparison::{Compared, Row, Weighed, compare, every_two, rows};
@@ -19,13 +19,13 @@ use crate::error::CampaignError;
 use crate::plan::Plan;
 use crate::rounds::Standing;
 
-pub use conductor::Conductor;
 pub use goal::Goal;
 pub use matching::matching;
-pub use needs::{Condition, parse_conditions};
 pub use prices::{Price, parse_price};
+pub use requirements::{Condition, parse_conditions};
 pub use stages::{announcement, stages};
-pub use uses::{Use, parse_use};
+pub use stop_rule::Conductor;
+pub use weights::{Use, parse_use};
 
 /// Default time limit of a comparison of real targets.
 pub const USUAL: Nanos = Nanos::from_secs(300);

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use units::Nanos;
 
 use super::duration::about;
-use super::trials::Prices;
+use super::unit_costs::Prices;
 use crate::plan::{Alternative, Plan};
 
 /// For longer plans, the longest tests are named.
@@ -125,10 +125,10 @@ mod tests {
     use proptest::prelude::*;
     use runner::execution::{ClaimedClock, MeasureOptions};
 
-    use workload::programs::book::{self, Sync};
+    use workload::programs::tlpi::{self, Sync};
 
     use super::*;
-    use crate::fit::trials::Work;
+    use crate::fit::unit_costs::Work;
     use crate::plan::{PlannedSizing, Row};
     use crate::presets::MIB_PER_SECOND;
     use crate::request::schedule::Schedule;
@@ -137,7 +137,7 @@ mod tests {
     fn plan(seconds: &[u64], rounds: u32, budget: Option<Nanos>) -> (Plan, Forecast) {
         let row = |seconds: &u64| {
             let work = Work { calls: *seconds, ..Work::default() };
-            let program = book::copy(*seconds, 1, Sync::None);
+            let program = tlpi::copy(*seconds, 1, Sync::None);
             Alternative { targets: vec![0], row: Row::new(program, MIB_PER_SECOND).doing(work) }
         };
         let plan = Plan {

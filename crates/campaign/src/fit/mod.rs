@@ -1,8 +1,8 @@
 //! Sizes that fit into a time and a number of bytes.
 
-pub mod budget;
 pub mod duration;
+pub mod fitting;
 pub mod forecast;
-pub mod sized;
-pub mod sizing;
-pub mod trials;
+pub mod size_trials;
+pub mod sizes;
+pub mod unit_costs;

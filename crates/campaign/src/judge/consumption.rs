@@ -143,7 +143,7 @@ mod tests {
     use runner::execution::{ClaimedClock, MeasureOptions, perform};
     use simulator::Machine;
     use stats::judge::limits::{limited_by, owners};
-    use workload::programs::mckusick::Classic;
+    use workload::programs::classic1983::Classic;
 
     use super::*;
 

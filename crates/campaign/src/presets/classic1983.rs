@@ -5,7 +5,7 @@
 
 use runner::execution::{ClaimedClock, MeasureOptions};
 use units::Bytes;
-use workload::programs::mckusick::BYTES_1983;
+use workload::programs::classic1983::BYTES_1983;
 
 use super::{KBYTES_PER_SEC, Preset, Settings, Sizing};
 use crate::error::CampaignError;

@@ -6,7 +6,7 @@ mod answers;
 use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::figures::summary::RateUnit;
 use units::Bytes;
-use workload::programs::lab;
+use workload::programs::lfs;
 
 use super::{FILES_PER_SEC, Preset, SECTOR, Settings, Sizing, raw_device};
 use crate::error::CampaignError;
@@ -45,9 +45,9 @@ const SMALL: (u32, u32) = (10_000, 1024);
 const READS: u32 = 1024;
 
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
-    let size = settings.size_in_calls(LARGE, u64::from(lab::LARGE_CALL))?;
-    let small = lab::SmallFiles::new(SMALL.0, SMALL.1);
-    let large = lab::LargeFile { seed: settings.seed, ..lab::LargeFile::new(size) };
+    let size = settings.size_in_calls(LARGE, u64::from(lfs::LARGE_CALL))?;
+    let small = lfs::SmallFiles::new(SMALL.0, SMALL.1);
+    let large = lfs::LargeFile { seed: settings.seed, ..lfs::LargeFile::new(size) };
     let mut rows: Vec<Row> = raw(target, size, settings.seed).into();
     rows.push(Row::new(small.program(), FILES_PER_SEC));
     rows.push(Row::new(large.program(), MB_PER_SEC));
@@ -70,8 +70,8 @@ fn raw(target: &Target, bytes: u64, seed: u64) -> [Row; 2] {
         None => (mib, SECTOR, 1, true),
     };
     let programs = [
-        (lab::raw_bandwidth(mib, direct), MB_PER_SEC),
-        (lab::raw_latency(READS, block, blocks, direct, seed), READS_PER_SEC),
+        (lfs::raw_bandwidth(mib, direct), MB_PER_SEC),
+        (lfs::raw_latency(READS, block, blocks, direct, seed), READS_PER_SEC),
     ];
     programs.map(|(program, unit)| Row { omitted: omitted.clone(), raw: raw.clone(), ..Row::new(program, unit) })
 }

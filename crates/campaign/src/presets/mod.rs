@@ -19,12 +19,12 @@ use serde::{Deserialize, Serialize};
 use stats::Cell;
 use stats::figures::summary::RateUnit;
 use units::{Bytes, Nanos};
+use workload::programs::classic1983::Classic;
 use workload::programs::load;
-use workload::programs::mckusick::Classic;
 use workload::programs::modern;
 
 use crate::error::CampaignError;
-use crate::fit::budget::Sizes;
+use crate::fit::sizes::Sizes;
 use crate::plan::{Before, Raw, Row};
 use crate::request::schedule::Schedule;
 use crate::targets::{Site, Target};

@@ -2,12 +2,12 @@
 
 use runner::execution::{ClaimedClock, MeasureOptions};
 use units::Nanos;
-use workload::programs::mckusick::Classic;
-use workload::programs::{book, lab, modern};
+use workload::programs::classic1983::Classic;
+use workload::programs::{lfs, modern, tlpi};
 
 use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing};
 use crate::error::CampaignError;
-use crate::fit::budget::Dial;
+use crate::fit::sizes::Dial;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::targets::Target;
@@ -48,12 +48,12 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError>
     let classic = super::classic(target, sizes.large, MIB_PER_SECOND).map(|row| row.going_by(Dial::Large));
     let commit = Row::new(modern::commit(sizes.records, BLOCK), OPS_PER_SEC).going_by(Dial::Records);
     let layout = workload::Layout::Consecutive(DIRECTORIES);
-    let small = lab::SmallFiles { layout, ..lab::SmallFiles::new(sizes.files, SMALL) };
+    let small = lfs::SmallFiles { layout, ..lfs::SmallFiles::new(sizes.files, SMALL) };
     let small = Row::new(small.program(), FILES_PER_SEC).going_by(Dial::Files);
     // The bytes of write_4096 cost the same as those of write_8192.
     let classic = classic.map(|row| if row.program.name == Classic::Write4096.name() { row.untried() } else { row });
     let copies = COPY_BUFFERS.map(|buffer| {
-        let program = book::copy(sizes.copied, buffer, book::Sync::None);
+        let program = tlpi::copy(sizes.copied, buffer, tlpi::Sync::None);
         let row = Row::new(program, MIB_PER_SECOND).going_by(Dial::Copied);
         // Only small buffers cost more than their bytes.
         if buffer < BLOCK { row } else { row.untried() }

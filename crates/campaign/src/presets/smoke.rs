@@ -4,7 +4,7 @@ use runner::execution::{ClaimedClock, MeasureOptions};
 use units::Bytes;
 use workload::Mix;
 use workload::programs::vaxmix::VaxMix;
-use workload::programs::{book, lab, modern};
+use workload::programs::{lfs, modern, tlpi};
 
 use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing};
 use crate::error::CampaignError;
@@ -29,8 +29,8 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError>
     let size = settings.size_in_calls(Bytes::kib(256), 8192)?;
     let random = super::random_read(target, size, 4096, 20, settings.seed);
     let classic = super::classic(target, size, MIB_PER_SECOND);
-    let small = lab::SmallFiles { layout: workload::Layout::Consecutive(4), ..lab::SmallFiles::new(40, 1024) };
-    let large = lab::LargeFile { seed: settings.seed, ..lab::LargeFile::new(size) };
+    let small = lfs::SmallFiles { layout: workload::Layout::Consecutive(4), ..lfs::SmallFiles::new(40, 1024) };
+    let large = lfs::LargeFile { seed: settings.seed, ..lfs::LargeFile::new(size) };
     let mix = VaxMix { name: "local_mix", mix: Mix::local(), bytes: size, accesses: 40, seed: settings.seed };
     let rest = [
         random,
@@ -38,9 +38,9 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError>
         Row::new(small.program(), FILES_PER_SEC),
         Row::new(large.program(), MIB_PER_SECOND),
         Row::new(mix.program(), OPS_PER_SEC),
-        Row::new(book::copy(10_000, 16, book::Sync::None), MIB_PER_SECOND),
-        Row::new(book::copy(size, 4096, book::Sync::Fsync), MIB_PER_SECOND),
-        Row::new(book::write(1_000, 256, book::Sync::Osync), MIB_PER_SECOND),
+        Row::new(tlpi::copy(10_000, 16, tlpi::Sync::None), MIB_PER_SECOND),
+        Row::new(tlpi::copy(size, 4096, tlpi::Sync::Fsync), MIB_PER_SECOND),
+        Row::new(tlpi::write(1_000, 256, tlpi::Sync::Osync), MIB_PER_SECOND),
     ];
     Ok(classic.into_iter().chain(rest).collect())
 }

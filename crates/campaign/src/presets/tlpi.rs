@@ -9,11 +9,11 @@ use stats::figures::execution::Execution;
 use stats::inference::fit::{self, DiskRate, SweepRow};
 use stats::{Cell, Provenance};
 use units::{Bytes, Nanos};
-use workload::programs::book::{self, COPY_BUFFERS, COPY_BYTES, Sync, WRITE_BUFFERS, WRITE_BYTES};
+use workload::programs::tlpi::{self, COPY_BUFFERS, COPY_BYTES, Sync, WRITE_BUFFERS, WRITE_BYTES};
 
 use super::{MB_PER_SECOND, Preset, Settings, Sizing};
 use crate::error::CampaignError;
-use crate::fit::trials::Work;
+use crate::fit::unit_costs::Work;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::targets::Target;
@@ -55,13 +55,13 @@ fn rows(settings: &Settings, _: &Target) -> Result<Vec<Row>, CampaignError> {
 
 fn copy(bytes: u64, buffer: u32, sync: Sync) -> Row {
     let work = Work { calls: 2 * (bytes / u64::from(buffer) + 1), bytes, sync_writes: 0 };
-    Row::new(book::copy(bytes, buffer, sync), MB_PER_SECOND).doing(work)
+    Row::new(tlpi::copy(bytes, buffer, sync), MB_PER_SECOND).doing(work)
 }
 
 fn write(bytes: u64, buffer: u32, sync: Sync) -> Row {
     let calls = bytes.div_ceil(u64::from(buffer));
     let sync_writes = if matches!(sync, Sync::Osync | Sync::Dsync) { calls } else { 0 };
-    Row::new(book::write(bytes, buffer, sync), MB_PER_SECOND).doing(Work { calls, bytes, sync_writes })
+    Row::new(tlpi::write(bytes, buffer, sync), MB_PER_SECOND).doing(Work { calls, bytes, sync_writes })
 }
 
 /// A few sentences for each target, including the book's own machine.

@@ -5,7 +5,7 @@
 use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::Cell;
 use units::{Bytes, Nanos};
-use workload::programs::mckusick::BYTES_1983;
+use workload::programs::classic1983::BYTES_1983;
 use workload::programs::vaxmix::{SIMULATED_FILE, VaxMix};
 use workload::{Mix, Program};
 

@@ -1,7 +1,7 @@
 //! Figures from publications, as cells, which the same code prints and interprets next to measured ones. The figures
 //! are as printed, never corrected. An average has no single rounds.
 
-mod lab;
+mod lfs;
 mod tlpi;
 
 use stats::Cell;
@@ -9,7 +9,7 @@ use stats::Cell;
 /// The published figures of this preset's programs.
 pub fn cells(preset: &str) -> Vec<Cell> {
     match preset {
-        "lfs" => lab::cells(),
+        "lfs" => lfs::cells(),
         "tlpi" => tlpi::cells(),
         _ => Vec::new(),
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use stats::{CacheState, Cell, ClockKind, CpuPercent, ParameterValue, Provenance, Rate, RateBase, State};
-use workload::programs::book::{COPY_BUFFERS, COPY_BYTES, WRITE_BYTES};
+use workload::programs::tlpi::{COPY_BUFFERS, COPY_BYTES, WRITE_BYTES};
 
 use crate::presets::MB_PER_SECOND;
 

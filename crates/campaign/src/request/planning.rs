@@ -7,8 +7,8 @@ use super::resolved::Resolved;
 use super::{RunRequest, Together};
 use crate::choose;
 use crate::error::CampaignError;
-use crate::fit::budget::{Limits, Sizes};
-use crate::fit::sizing::{self, Wishes};
+use crate::fit::size_trials::{self, Wishes};
+use crate::fit::sizes::{Limits, Sizes};
 use crate::plan::{Alternative, Before, Fit, Plan, PlannedSizing, Row};
 use crate::presets::{Preset, Settings, Sizing};
 use crate::targets::{Site, Target};
@@ -57,19 +57,19 @@ fn fit_time(resolved: &Resolved, targets: &[Target], usual: Nanos) -> Result<(Ve
     let large = |size| settings(request, targets, Sizes::LARGEST).size_in_calls(size, 8192);
     let large = request.size.map(large).transpose()?;
     let wishes = Wishes { large, budget: budget(request, targets), usual, rounds: request.schedule.rounds() };
-    let limits = sizing::limits(&wishes, targets);
+    let limits = size_trials::limits(&wishes, targets);
     let rows = |sizes| alternatives(resolved, targets, sizes);
     let mut tried = 0;
     // Trials write too. Every target runs the same rows.
-    for sizes in sizing::trials(&limits) {
+    for sizes in size_trials::trials(&limits) {
         let all = rows(sizes)?;
-        let on = |target| sizing::tried(all.iter().filter(|row| row.targets == [target]).map(|row| &row.row));
+        let on = |target| size_trials::tried(all.iter().filter(|row| row.targets == [target]).map(|row| &row.row));
         tried += (0..targets.len()).map(on).max().unwrap_or(0);
     }
     let limits = Limits { written: limits.written.map(|written| written.saturating_sub(tried)), ..limits };
     // Only the bytes written are known yet, not the time.
     let untimed = Limits { time: None, ..limits };
-    let (fitting, fitted) = sizing::fitted(&untimed, targets, &Vec::new(), &rows)?;
+    let (fitting, fitted) = size_trials::fitted(&untimed, targets, &Vec::new(), &rows)?;
     Ok((fitting, Fit { limits: Limits { largest: fitted.sizes, ..limits }, sizes: None, tried }))
 }
 

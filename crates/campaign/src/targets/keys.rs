@@ -8,7 +8,7 @@ use kernel::sys::name::original;
 use kernel::{ImageSpec, VolumeSpec};
 use units::Bytes;
 
-use super::wear::Wear;
+use super::aging_spec::Wear;
 use crate::error::CampaignError;
 
 /// The keys of an image.

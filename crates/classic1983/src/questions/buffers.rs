@@ -1,7 +1,7 @@
 //! Q3: the buffer size that a controller needs.
 
 use machines::MachineFault;
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 
 use super::{Answer, Question, rate, row};
 use crate::certainty::spread;

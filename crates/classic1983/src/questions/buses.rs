@@ -1,7 +1,7 @@
 //! Q2: the effects of controller and bus on the speed of a subsystem.
 
 use machines::MachineFault;
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 
 use super::{Answer, Question, gain, rate, row};
 use crate::certainty::spread;

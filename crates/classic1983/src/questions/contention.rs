@@ -2,7 +2,7 @@
 
 use machines::MachineFault;
 use simulator::Cause;
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 
 use super::{Answer, Question, row};
 use crate::certainty::spread;

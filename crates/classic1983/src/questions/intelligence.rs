@@ -1,7 +1,7 @@
 //! Q5: does the intelligence of a controller make it slower?
 
 use machines::MachineFault;
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 
 use super::{Answer, Question, gain, rate, row};
 use crate::certainty::spread;

@@ -1,7 +1,7 @@
 //! Q6: idle time of a drive around each read of a new map, with one queue and with two.
 
 use machines::MachineFault;
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 
 use super::{Answer, Question, gain, rate, row};
 use crate::certainty::spread;

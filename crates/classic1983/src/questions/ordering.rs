@@ -1,7 +1,7 @@
 //! Q4: should the system or the controller order requests?
 
 use machines::MachineFault;
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 
 use super::{Answer, Question, rate, row};
 use crate::certainty::spread;

@@ -1,7 +1,7 @@
 //! Q1: the parts that matter most to each test.
 
 use machines::{MachineFault, RESOURCES, Resource};
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 
 use super::{Answer, Question, gain, row};
 use crate::certainty::spread;

@@ -1,7 +1,7 @@
 //! Q8: the best rotational delay between the blocks of a file.
 
 use machines::MachineFault;
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 
 use super::{Answer, Question, gain, rate, row};
 use crate::certainty::spread;

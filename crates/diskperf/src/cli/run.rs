@@ -14,8 +14,8 @@ use units::{Bytes, Nanos};
 
 use super::own_command::CommandArguments;
 use super::values::{Data, MOST_ROUNDS, What, WhatParser, parse_bytes, parse_memory, parse_round_time, parse_time};
+use crate::cli::aging::WearArguments;
 use crate::cli::mix::MixArguments;
-use crate::cli::wear::WearArguments;
 use crate::documents::job_files;
 use crate::documents::stored::KeepArguments;
 use crate::error::{ArgumentError, Error};

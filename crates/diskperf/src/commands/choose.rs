@@ -10,9 +10,9 @@ use clap::Args;
 use stats::inference::ratio_test::LEAST_PAIRS;
 use units::{Bytes, Nanos};
 
+use crate::cli::aging::WearArguments;
 use crate::cli::own_command::CommandArguments;
 use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_margin, parse_time};
-use crate::cli::wear::WearArguments;
 use crate::documents::stored::KeepArguments;
 use crate::error::{ArgumentError, Error};
 use crate::ui::consent::ConsentArguments;

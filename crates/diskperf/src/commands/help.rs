@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
     use crate::cli;
-    use campaign::fit::budget::Sizes;
+    use campaign::fit::sizes::Sizes;
     use campaign::presets::{self, Settings};
     use campaign::published;
     use campaign::targets::Target;

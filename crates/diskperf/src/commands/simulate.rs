@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 
 use campaign::error::CampaignError;
 use campaign::events::Event;
-use campaign::fit::budget::Sizes;
+use campaign::fit::sizes::Sizes;
 use campaign::plan::{Alternative, Plan, Row};
 use campaign::presets::Settings;
 use campaign::published;

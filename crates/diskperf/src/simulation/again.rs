@@ -2,7 +2,7 @@
 //! of its machine a tenth faster.
 
 use campaign::events::Event;
-use campaign::fit::budget::Sizes;
+use campaign::fit::sizes::Sizes;
 use campaign::plan::{Alternative, Row};
 use campaign::presets::{self, Preset, Settings};
 use campaign::request::resolved::Tests;

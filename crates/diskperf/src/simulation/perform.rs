@@ -67,7 +67,7 @@ mod tests {
     use machines::Machine;
     use runner::execution::ClaimedClock;
     use simulator::Experiment;
-    use workload::programs::mckusick::Classic;
+    use workload::programs::classic1983::Classic;
     use workload::{Name, Stream};
 
     use super::*;

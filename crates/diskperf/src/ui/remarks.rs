@@ -3,7 +3,7 @@
 use campaign::choose;
 use campaign::events::Event;
 use campaign::fit::duration::about;
-use campaign::fit::sizing;
+use campaign::fit::size_trials;
 use kernel::provision::queue_tuning;
 use kernel::sys::name::Shown;
 use stats::{Remark, RemarkKind};
@@ -95,7 +95,7 @@ fn processes(count: u32) -> String {
 /// Sentences about events before and after the rounds.
 fn of_preparation(event: &Event) -> Option<String> {
     Some(match event {
-        Event::Fitted { fitted, plan } => sizing::announcement(plan, fitted),
+        Event::Fitted { fitted, plan } => size_trials::announcement(plan, fitted),
         Event::Aging { target, fill, churns, bytes } => {
             let changed = if *churns > 0 { format!(" and changed {churns} times") } else { String::new() };
             format!("{target} is filled to {fill} %{changed}: {bytes} are written to it, once")

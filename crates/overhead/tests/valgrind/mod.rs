@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use workload::programs::mckusick::BYTES_1983;
+use workload::programs::classic1983::BYTES_1983;
 
 /// The environment variable that tells a test which runs itself again which half to run.
 pub const CHILD: &str = "DISKPERF_INSTRUCTIONS_CHILD";

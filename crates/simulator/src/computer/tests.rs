@@ -7,7 +7,7 @@ use core::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use units::Nanos;
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 use workload::{Access, Body, Handle, Mode, Name, Op, Reason, Stream, Tally, World};
 
 use crate::computer::patience::Patience;

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use units::{Moment, Nanos, Virtual};
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 use workload::{Name, Stream, Tally, World};
 
 use super::{Fault, plant};

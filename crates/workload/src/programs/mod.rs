@@ -2,13 +2,13 @@
 //! [`Program`](crate::Program).
 
 pub mod aging;
-pub mod book;
+pub mod classic1983;
 pub mod command;
 pub mod device;
-pub mod lab;
+pub mod lfs;
 pub mod load;
-pub mod mckusick;
 pub mod modern;
+pub mod tlpi;
 pub mod vaxmix;
 
 use alloc::vec;

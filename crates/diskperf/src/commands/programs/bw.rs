@@ -13,7 +13,7 @@ use report::layouts::lab::{self as lines, Best};
 use runner::execution::{self, ClaimedClock, MeasureOptions};
 use units::{Bytes, Exit};
 use workload::Program;
-use workload::programs::lab as programs;
+use workload::programs::lfs as programs;
 
 use crate::documents::user_files;
 use crate::error::{Error, LabError};

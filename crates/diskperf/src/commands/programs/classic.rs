@@ -11,7 +11,7 @@ use kernel::guard::Given;
 use kernel::observe::mount::free_bytes;
 use kernel::{PathFault, Posix};
 use units::{Bytes, Exit};
-use workload::programs::mckusick::{BYTES_1983, Classic};
+use workload::programs::classic1983::{BYTES_1983, Classic};
 use workload::{Name, Tally, World};
 
 use crate::documents::user_files;

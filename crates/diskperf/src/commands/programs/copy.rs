@@ -15,7 +15,7 @@ use kernel::sys::name::Shown;
 use kernel::{PathFault, Posix, message};
 use stats::figures::execution::SPLIT_NEEDS_S;
 use units::{Bytes, Exit, Nanos, per_second};
-use workload::programs::book::{self, Sync};
+use workload::programs::tlpi::{self, Sync};
 use workload::{Failure, Name, Op, OpKind, Reason, Span, Tally, World};
 
 use crate::documents::user_files;
@@ -89,7 +89,7 @@ pub fn run(arguments: &CopyArguments) -> Result<Exit, Error> {
     let mut world = Posix::on_given(given, arguments.buffer, stop.flag())?;
     world.heed_holding(stop.held());
     let (old, new) = (Name::given(0), Name::given(1));
-    let steps = book::copy_whole(old, new, arguments.buffer, copying.bytes, arguments.sync.into());
+    let steps = tlpi::copy_whole(old, new, arguments.buffer, copying.bytes, arguments.sync.into());
     let mut tally = Tally::default();
     let span = world.run(&mut [steps], std::slice::from_mut(&mut tally))?.swap_remove(0);
     match tally.failure {
@@ -149,7 +149,7 @@ fn give_up(copying: Copying, failure: Failure, tally: &Tally, world: &Posix) -> 
     let was_opened = tally.count(OpKind::Create) > 0;
     let left = match (was_opened, is_made) {
         (false, _) => format!("{} was not touched", new.shown()),
-        (true, true) if !world.has_open(book::NEW, &new) => {
+        (true, true) if !world.has_open(tlpi::NEW, &new) => {
             format!("{} stays: it may be another file than the copy", new.shown())
         }
         (true, true) => match fs::remove_file(&new) {
@@ -167,7 +167,7 @@ fn give_up(copying: Copying, failure: Failure, tally: &Tally, world: &Posix) -> 
         (Reason::Short(_), op) if op.kind() == OpKind::Read => {
             LabError::Changed { path: old, bytes: Bytes(bytes) }.into()
         }
-        (_, Op::Open { .. } | Op::Read { .. } | Op::ReadTail { .. } | Op::Close { handle: book::OLD }) => {
+        (_, Op::Open { .. } | Op::Read { .. } | Op::ReadTail { .. } | Op::Close { handle: tlpi::OLD }) => {
             CampaignError::Op { path: old, failure }.into()
         }
         _ => CampaignError::Op { path: new, failure }.into(),

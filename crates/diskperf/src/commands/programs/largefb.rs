@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use report::layouts::lab as lines;
 use units::{Bytes, Exit};
 use workload::Placing;
-use workload::programs::lab::{LARGE_CALL, LargeFile};
+use workload::programs::lfs::{LARGE_CALL, LargeFile};
 
 use crate::error::{Error, LabError};
 use crate::lab::{self, Benchmark, FlushArguments};

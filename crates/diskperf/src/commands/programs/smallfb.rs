@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use report::layouts::lab as lines;
 use units::{Bytes, Exit};
-use workload::programs::lab::{SmallFiles, SmallSync};
+use workload::programs::lfs::{SmallFiles, SmallSync};
 use workload::{Layout, Order};
 
 use crate::error::{Error, LabError};

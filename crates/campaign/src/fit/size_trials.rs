@@ -6,8 +6,8 @@ use std::time::Instant;
 use runner::execution::ExecutionResult;
 use units::{Bytes, Nanos};
 
-use crate::fit::budget::{self, Cost, Dial, Fitted, Item, Limits, Sample, Sizes, fit};
 use crate::fit::duration::about;
+use crate::fit::sizes::{self, Cost, Dial, Fitted, Item, Limits, Sample, Sizes, fit};
 use crate::plan::{self, Alternative, Plan, Row};
 use crate::targets::{Site, Target};
 
@@ -199,7 +199,7 @@ pub fn complete(rows: &[&Row], sizes: &Sizes, costs: &[Option<Cost>]) -> Vec<Cos
         let moved = plan::writes(&row.program) / dial.amount(sizes).max(1) + u64::from(reads);
         (dial, moved.max(1), *cost)
     });
-    budget::complete(&rows.collect::<Vec<_>>())
+    sizes::complete(&rows.collect::<Vec<_>>())
 }
 
 /// The limits that remain after the trials.

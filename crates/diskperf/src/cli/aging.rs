@@ -3,7 +3,7 @@
 use clap::Args;
 
 use campaign::targets::Wear;
-use campaign::targets::wear::parse_fill;
+use campaign::targets::aging_spec::parse_fill;
 
 /// Limit of `--age`: a day on a slow disk. Guess.
 const MOST_CHURNS: u32 = 1_000_000;

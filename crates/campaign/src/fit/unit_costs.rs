@@ -2,7 +2,7 @@
 
 use units::Nanos;
 use workload::Program;
-use workload::programs::book::{self, Sync};
+use workload::programs::tlpi::{self, Sync};
 
 /// The work of one execution of a program, as far as it takes time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,9 +76,9 @@ impl Trials {
     /// The programs for small calls, bytes and synchronous writes, in this order.
     pub fn programs(&self) -> [Program; 3] {
         [
-            book::copy(Trials::PAIRS.min(self.bytes), 1, Sync::None),
-            book::copy(self.bytes, 64 * 1024, Sync::None),
-            book::write(Trials::SYNC_WRITES.min(self.bytes), 1, Sync::Osync),
+            tlpi::copy(Trials::PAIRS.min(self.bytes), 1, Sync::None),
+            tlpi::copy(self.bytes, 64 * 1024, Sync::None),
+            tlpi::write(Trials::SYNC_WRITES.min(self.bytes), 1, Sync::Osync),
         ]
     }
 

@@ -8,9 +8,9 @@ use units::Nanos;
 use crate::error::CampaignError;
 use crate::events::Event;
 use crate::executions::History;
-use crate::fit::budget::{Cost, Limits, Sizes};
 use crate::fit::duration::about;
-use crate::fit::sizing::{self, Costs};
+use crate::fit::size_trials::{self, Costs};
+use crate::fit::sizes::{Cost, Limits, Sizes};
 use crate::plan::{Alternative, Plan, Row};
 use crate::request::planning::alternatives;
 use crate::request::resolved::Resolved;
@@ -31,7 +31,7 @@ pub fn make_fit(
     notify: &mut dyn FnMut(Event),
 ) -> Result<Option<Deadline>, CampaignError> {
     let Some(time) = limits.time else { return Ok(None) };
-    let trials = sizing::trials(limits).into_iter();
+    let trials = size_trials::trials(limits).into_iter();
     let trials = trials.map(|sizes| Ok((sizes, alternatives(resolved, targets, sizes)?)));
     let trials: Vec<(Sizes, Vec<Alternative>)> = trials.collect::<Result<_, CampaignError>>()?;
     let mut tried: Vec<(Vec<&Row>, Vec<Option<Cost>>)> = vec![Default::default(); targets.len()];
@@ -46,7 +46,7 @@ pub fn make_fit(
             let world = worlds.open(plan, &alternative.targets, targets, stop)?;
             let rows: Vec<(Sizes, &Row)> = trials.iter().map(|(sizes, all)| (*sizes, &all[index].row)).collect();
             // A program that fails here fails again when it is measured. That failure is reported.
-            sizing::price(&rows, began, |row| {
+            size_trials::price(&rows, began, |row| {
                 world.perform(&row.program, plan.options, &targets[target].name, notify).ok()
             })
         } else {
@@ -55,19 +55,19 @@ pub fn make_fit(
         tried[target].0.push(&trials[0].1[index].row);
         tried[target].1.push(cost);
     }
-    let costs: Costs = tried.iter().map(|(rows, costs)| sizing::complete(rows, &smallest, costs)).collect();
+    let costs: Costs = tried.iter().map(|(rows, costs)| size_trials::complete(rows, &smallest, costs)).collect();
     if stop.requested() {
         return Ok(None);
     }
-    let left = sizing::left(limits, clock().saturating_sub(started));
+    let left = size_trials::left(limits, clock().saturating_sub(started));
     let rows = |sizes| alternatives(resolved, targets, sizes);
-    let (mut fitting, mut fitted) = sizing::fitted(&left, targets, &costs, &rows)?;
+    let (mut fitting, mut fitted) = size_trials::fitted(&left, targets, &costs, &rows)?;
     // A comparison leaves out no test for lack of time. It first reduces the rounds to the minimum, and then fails.
     if plan.schedule.goal().is_some() && fitted.needed.is_some() {
         let least = Limits { rounds: plan.schedule.least_to_decide(), ..left };
-        (fitting, fitted) = sizing::fitted(&least, targets, &costs, &rows)?;
+        (fitting, fitted) = size_trials::fitted(&least, targets, &costs, &rows)?;
         if let Some(needs) = fitted.needed {
-            let needs = sizing::with_room(needs) + clock().saturating_sub(started);
+            let needs = size_trials::with_room(needs) + clock().saturating_sub(started);
             return Err(CampaignError::ShortBudget { budget: time, needs, pairs: LEAST_PAIRS });
         }
         plan.rounds = least.rounds;
