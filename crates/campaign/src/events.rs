@@ -15,7 +15,7 @@ use units::{Bytes, Nanos};
 use crate::fit::forecast::Forecast;
 use crate::fit::sizes::Fitted;
 use crate::plan::Plan;
-use crate::rounds::Standing;
+use crate::rounds::Convergence;
 
 /// An event of a run.
 #[derive(Debug)]
@@ -31,8 +31,8 @@ pub enum Event<'a> {
     DeviceReadTakes { device: &'a str, identity: &'a str, rest: Nanos },
     /// The run begins.
     Started(&'a Plan),
-    /// A round begins. `rounds` is the expected number, and `standing` the progress of a comparison.
-    RoundStarted { round: u32, rounds: u32, standing: Option<Standing> },
+    /// A round begins. `rounds` is the expected number, and `convergence` the progress of a comparison.
+    RoundStarted { round: u32, rounds: u32, convergence: Option<Convergence> },
     /// An alternative of the plan begins: a program, on a target.
     ProgramStarted { index: usize, program: &'static str, target: &'a str },
     /// An execution of an alternative ended, failed, or is left out.

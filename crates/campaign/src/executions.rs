@@ -9,15 +9,15 @@ use crate::rounds::Turn;
 
 /// One program's executions on one target.
 #[derive(Clone, Debug, Default)]
-pub struct History {
+pub struct Executions {
     pub(crate) runs: Vec<Execution>,
     /// The failure around the program that ended it, if there was one.
-    broken: Option<Void>,
+    broken: Option<Failure>,
 }
 
 /// The reason why a program's cells are void.
 #[derive(Clone, Debug)]
-pub struct Void {
+pub struct Failure {
     /// The index of the failed program; `None` if the failure concerns all.
     pub(crate) program: Option<usize>,
     /// The index of the failed phase; `None` if the preparation failed.
@@ -34,7 +34,7 @@ pub(crate) struct Execution {
     pub(crate) result: ExecutionResult,
 }
 
-impl History {
+impl Executions {
     /// Adds an execution. Its results do not count if it is discarded.
     pub fn add(&mut self, Turn { round, position, .. }: Turn, discarded: bool, result: ExecutionResult) {
         self.runs.push(Execution { round, position, discarded, result });
@@ -43,7 +43,7 @@ impl History {
     /// Voids the whole history: something that the program needs failed, such as its file system.
     pub fn break_off(&mut self, broken: &WorldFailure<Box<CampaignError>>) {
         let (message, hint) = (broken.fault.to_string(), broken.fault.hint());
-        self.broken.get_or_insert(Void { program: None, phase: broken.phase, message, hint });
+        self.broken.get_or_insert(Failure { program: None, phase: broken.phase, message, hint });
     }
 
     /// True if it never ran.
@@ -73,14 +73,14 @@ impl History {
     }
 
     /// The failure of the program, if any. A request to stop is not a failure: finished executions remain valid.
-    pub fn failure(&self) -> Option<Void> {
+    pub fn failure(&self) -> Option<Failure> {
         let mut stopped = self.runs.iter().filter_map(|run| Some((run.result.stopped?, &run.result.output)));
         let failed = stopped.find(|(stopped, _)| stopped.failure.reason != Reason::Interrupted);
-        let failed = failed.map(|(stopped, said)| Void {
+        let failed = failed.map(|(stopped, output)| Failure {
             program: Some(stopped.program),
             phase: stopped.phase,
-            message: match said {
-                Some(said) => format!("{}{SAID}{said}", stopped.failure),
+            message: match output {
+                Some(output) => format!("{}{SAID}{output}", stopped.failure),
                 None => stopped.failure.to_string(),
             },
             hint: stopped.failure.hint().map(str::to_owned),

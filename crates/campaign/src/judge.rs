@@ -18,7 +18,7 @@ use workload::{MachineSettings, Phase};
 use crate::plan::Plan;
 
 /// A cell to be judged: its claims, and the observations in the rounds that count.
-pub struct Case<'a> {
+pub struct CellFacts<'a> {
     /// The plan of the run.
     pub plan: &'a Plan,
     /// The phase that ran.
@@ -59,7 +59,7 @@ pub struct Case<'a> {
     pub runs: &'a [&'a PhaseResult],
 }
 
-impl Case<'_> {
+impl CellFacts<'_> {
     /// True if the cell claims that data are on a device: only then it claims another clock than the first one.
     fn is_durable(&self) -> bool {
         self.clock != ClockKind::Returned
@@ -67,20 +67,21 @@ impl Case<'_> {
 }
 
 /// The marks of a cell. A failed cell has only the mark of its error, and one that was not measured has none.
-pub fn marks(case: &Case) -> Vec<Mark> {
-    if let Some(failure) = &case.failure {
+pub fn marks(facts: &CellFacts) -> Vec<Mark> {
+    if let Some(failure) = &facts.failure {
         return vec![Mark { code: MarkCode::Error, value: None, text: failure.clone() }];
     }
-    if !case.measured {
+    if !facts.measured {
         return Vec::new();
     }
-    devices::marks(case).chain(rates::marks(case)).chain(of_rounds(case)).chain(machine::marks(case)).collect()
+    devices::marks(facts).chain(rates::marks(facts)).chain(of_rounds(facts)).chain(machine::marks(facts)).collect()
 }
 
 /// Marks about the rounds themselves.
-fn of_rounds(case: &Case) -> impl Iterator<Item = Mark> {
-    let rates = case.rounds.iter().filter_map(|round| summary::round_rate(round, case.together, case.base, case.clock));
-    let schedule = &case.plan.schedule;
+fn of_rounds(facts: &CellFacts) -> impl Iterator<Item = Mark> {
+    let rates =
+        facts.rounds.iter().filter_map(|round| summary::round_rate(round, facts.together, facts.base, facts.clock));
+    let schedule = &facts.plan.schedule;
     let few = rounds::few(&rates.collect::<Vec<f64>>(), schedule.promised(), schedule.must_agree());
-    few.into_iter().chain(case.overlap.and_then(rounds::uneven))
+    few.into_iter().chain(facts.overlap.and_then(rounds::uneven))
 }

@@ -10,7 +10,7 @@ use stats::figures::summary::RateUnit;
 use units::{Bytes, Nanos, Prng};
 use workload::{Base, Issue, Op, OpKind, Parameter, Phase, Program, Step, Steps};
 
-use crate::fit::sizes::{Dial, Limits, Sizes};
+use crate::fit::sizes::{Limits, SizeKind, Sizes};
 use crate::fit::unit_costs::{Trials, Work};
 use crate::request::schedule::Schedule;
 
@@ -133,7 +133,7 @@ pub struct Row {
     /// Its work, if known. A plan is forecast if the work of all its rows is known.
     pub work: Option<Work>,
     /// The size that is chosen to fit, if one is.
-    pub dial: Option<Dial>,
+    pub size_kind: Option<SizeKind>,
     /// The number of copies that run on a target at the same time.
     pub jobs: u32,
     /// True if it has its own trials. Otherwise, its cost is estimated from the trials of other rows.
@@ -143,7 +143,7 @@ pub struct Row {
 impl Row {
     /// A row for a program that is run.
     pub fn new(program: Program, unit: RateUnit) -> Row {
-        Row { program, unit, omitted: None, raw: None, work: None, dial: None, jobs: 1, is_tried: true }
+        Row { program, unit, omitted: None, raw: None, work: None, size_kind: None, jobs: 1, is_tried: true }
     }
 
     /// This row with its work.
@@ -152,8 +152,8 @@ impl Row {
     }
 
     /// This row with the size that is chosen to fit.
-    pub fn going_by(self, dial: Dial) -> Row {
-        Row { dial: Some(dial), ..self }
+    pub fn going_by(self, size_kind: SizeKind) -> Row {
+        Row { size_kind: Some(size_kind), ..self }
     }
 
     /// This row without trials.

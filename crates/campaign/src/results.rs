@@ -14,15 +14,15 @@ use stats::{
 use units::{Nanos, fnv1a};
 use workload::{Base, Issue, OpKind, Phase, Setting, Steps, Tally, TreeCounts, Unproven};
 
-use crate::executions::{Execution, History, Void};
+use crate::executions::{Execution, Executions, Failure};
 use crate::judge::consumption::gather;
-use crate::judge::{self, Case};
+use crate::judge::{self, CellFacts};
 use crate::plan::{Alternative, Plan};
 use crate::targets::{Simulated, Target};
 
 /// The facts that all cells of a run share.
 #[derive(Clone, Copy, Debug)]
-pub struct Scene<'a> {
+pub struct RunContext<'a> {
     /// The plan of the run.
     pub plan: &'a Plan,
     /// Its targets.
@@ -34,29 +34,29 @@ pub struct Scene<'a> {
 }
 
 /// One cell for every phase of a program on its targets.
-pub fn cells(scene: Scene, alternative: &Alternative, history: &History) -> Vec<Cell> {
+pub fn cells(context: RunContext, alternative: &Alternative, executions: &Executions) -> Vec<Cell> {
     let phases = alternative.row.program.phases.iter().enumerate();
-    phases.map(|(index, phase)| cell(scene, alternative, history, index, phase)).collect()
+    phases.map(|(index, phase)| cell(context, alternative, executions, index, phase)).collect()
 }
 
 /// The cells of all alternatives, in order.
-pub fn all_cells(scene: Scene, histories: &[History]) -> Vec<Cell> {
-    let all = scene.plan.alternatives.iter().zip(histories);
-    all.flat_map(|(alternative, history)| cells(scene, alternative, history)).collect()
+pub fn all_cells(context: RunContext, executions: &[Executions]) -> Vec<Cell> {
+    let all = context.plan.alternatives.iter().zip(executions);
+    all.flat_map(|(alternative, executions)| cells(context, alternative, executions)).collect()
 }
 
 /// True if all rates of the program are steady, or will not be measured.
-pub fn is_settled(plan: &Plan, alternative: &Alternative, history: &History) -> bool {
+pub fn is_settled(plan: &Plan, alternative: &Alternative, executions: &Executions) -> bool {
     let together = alternative.busy().len() > 1;
     let is_steady = |(index, phase): (usize, &Phase)| {
-        let (_, rounds) = measured_rounds(history, index, phase);
+        let (_, rounds) = measured_rounds(executions, index, phase);
         matches!(
             steady::settling(&rates(&rounds, together, base(phase), clock(plan, phase))),
             steady::Settling::Since(..)
         )
     };
     alternative.row.omitted.is_some()
-        || history.failure().is_some()
+        || executions.failure().is_some()
         || alternative.row.program.phases.iter().enumerate().all(is_steady)
 }
 
@@ -96,19 +96,19 @@ fn steadiness(settling: Option<steady::Settling>, rounds: usize, simulated: bool
 }
 
 /// The problem to report if the program failed, once per program.
-pub fn problem(targets: &[Target], alternative: &Alternative, history: &History) -> Option<Problem> {
-    let void = history.failure()?;
+pub fn problem(targets: &[Target], alternative: &Alternative, executions: &Executions) -> Option<Problem> {
+    let failure = executions.failure()?;
     let program = &alternative.row.program;
     let names = || joined(alternative.targets.iter().map(|&index| targets[index].name.as_str()));
     Some(Problem {
-        target: Some(void.program.map_or_else(names, |index| targets[alternative.targets[index]].name.clone())),
+        target: Some(failure.program.map_or_else(names, |index| targets[alternative.targets[index]].name.clone())),
         program: Some(program.name.to_owned()),
-        phase: void.phase.map(|index| program.phases[index].name.to_owned()),
-        message: match void.phase {
-            Some(_) => void.message,
-            None => while_prepared(&void.message),
+        phase: failure.phase.map(|index| program.phases[index].name.to_owned()),
+        message: match failure.phase {
+            Some(_) => failure.message,
+            None => while_prepared(&failure.message),
         },
-        hint: void.hint,
+        hint: failure.hint,
     })
 }
 
@@ -116,14 +116,14 @@ fn while_prepared(message: &str) -> String {
     format!("while it was prepared: {message}")
 }
 
-fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize, phase: &Phase) -> Cell {
-    let plan = scene.plan;
+fn cell(context: RunContext, alternative: &Alternative, executions: &Executions, index: usize, phase: &Phase) -> Cell {
+    let plan = context.plan;
     let busy = alternative.busy();
-    let targets: &[&Target] = &busy.iter().map(|&index| &scene.targets[index]).collect::<Vec<_>>();
+    let targets: &[&Target] = &busy.iter().map(|&index| &context.targets[index]).collect::<Vec<_>>();
     let simulated = targets.iter().all(|target| target.is_simulated());
     let row = &alternative.row;
     let (clock, base) = (clock(plan, phase), base(phase));
-    let (runs, mut rounds) = measured_rounds(history, index, phase);
+    let (runs, mut rounds) = measured_rounds(executions, index, phase);
     if plan.schedule.is_until_steady() {
         // Rounds before the last window only led to the steady state.
         let before = rounds.len().saturating_sub(steady::WINDOW);
@@ -137,7 +137,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
     let kept: Vec<&Round> = rounds.iter().filter(|round| !round.discarded).collect();
     let kept_runs: Vec<&PhaseResult> =
         runs.into_iter().zip(&rounds).filter(|(_, round)| !round.discarded).map(|(run, _)| run).collect();
-    let reason = reason(row.omitted.as_deref(), history, index, kept.len());
+    let reason = reason(row.omitted.as_deref(), executions, index, kept.len());
     let measured = reason.is_none();
 
     let is_null = phase.steps.issue() == Issue::Null;
@@ -145,7 +145,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
     let (cache, cache_reason) = cache(&kept_runs);
     let together = targets.len() > 1;
     let overlap = kept.iter().filter(|_| together).filter_map(|round| round.overlap(clock)).min_by(f64::total_cmp);
-    let case = Case {
+    let facts = CellFacts {
         plan,
         phase,
         clock,
@@ -154,13 +154,13 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         direct,
         simulated: simulated || is_null,
         places: targets.iter().filter_map(|target| target.place()).collect(),
-        failure: history.failure().map(|_| reason.clone().unwrap_or_default()),
+        failure: executions.failure().map(|_| reason.clone().unwrap_or_default()),
         measured,
         overlap,
         together,
-        infos: &busy.iter().filter_map(|&index| scene.infos.get(index)).collect::<Vec<_>>(),
-        clock_floor: scene.clock_floor.filter(|_| !simulated),
-        settings: &history
+        infos: &busy.iter().filter_map(|&index| context.infos.get(index)).collect::<Vec<_>>(),
+        clock_floor: context.clock_floor.filter(|_| !simulated),
+        settings: &executions
             .kept()
             .flat_map(|(round, result)| result.settings.iter().map(move |settings| (round, settings)))
             .collect::<Vec<_>>(),
@@ -169,7 +169,7 @@ fn cell(scene: Scene, alternative: &Alternative, history: &History, index: usize
         rounds: &kept,
         runs: &kept_runs,
     };
-    let marks = judge::marks(&case);
+    let marks = judge::marks(&facts);
     let kept = || kept.iter().copied();
     let used = gather(&kept_runs, phase, clock, simulated);
     let from_device = (cache == CacheState::Cold || direct) && measured && !simulated && reads(&kept_runs);
@@ -246,11 +246,11 @@ fn reads(runs: &[&PhaseResult]) -> bool {
 }
 
 /// The reason why the cell is n.m.; `None` if it is measured.
-fn reason(omitted: Option<&str>, history: &History, index: usize, kept: usize) -> Option<String> {
+fn reason(omitted: Option<&str>, executions: &Executions, index: usize, kept: usize) -> Option<String> {
     if let Some(omitted) = omitted {
         return Some(omitted.to_owned());
     }
-    if let Some(Void { phase, message, .. }) = history.failure() {
+    if let Some(Failure { phase, message, .. }) = executions.failure() {
         return Some(match phase {
             Some(phase) if phase > index => format!("the program failed later: {message}"),
             Some(phase) if phase < index => format!("the program failed before: {message}"),
@@ -262,12 +262,12 @@ fn reason(omitted: Option<&str>, history: &History, index: usize, kept: usize) -
 }
 
 /// The executions of a phase that have a time, with their rounds.
-fn measured_rounds<'a>(history: &'a History, index: usize, phase: &Phase) -> (Vec<&'a PhaseResult>, Vec<Round>) {
+fn measured_rounds<'a>(executions: &'a Executions, index: usize, phase: &Phase) -> (Vec<&'a PhaseResult>, Vec<Round>) {
     let measured = |run: &'a Execution| {
         let done = run.result.phases.get(index)?;
         Some((done, round(run, done, phase)?))
     };
-    history.runs.iter().filter_map(measured).unzip()
+    executions.runs.iter().filter_map(measured).unzip()
 }
 
 fn round(run: &Execution, done: &PhaseResult, phase: &Phase) -> Option<Round> {

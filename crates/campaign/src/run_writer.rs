@@ -20,7 +20,7 @@ use stats::{Cell, Document, RunInfo, StoreInfo};
 use store::{Ending, Execution, Left, NewRun, Progress, RunState, Store, StoreError};
 
 use crate::events::{Event, Remarks};
-use crate::executions::History;
+use crate::executions::Executions;
 use crate::fit::sizes::Sizes;
 use crate::plan::Plan;
 use crate::rounds::Turn;
@@ -78,7 +78,7 @@ pub struct Command<'a> {
 
 /// Writes one run to a store.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct RunWriter {
     store: Store,
     holder: String,
     /// The description of the run, as far as known.
@@ -97,7 +97,7 @@ pub struct Keeper {
     remarks: Remarks,
 }
 
-impl Keeper {
+impl RunWriter {
     /// Stores a new run.
     pub fn begin(
         mut store: Store,
@@ -105,41 +105,41 @@ impl Keeper {
         targets: &[Target],
         info: RunInfo,
         cells: &[Cell],
-    ) -> Result<Keeper, StoreError> {
+    ) -> Result<RunWriter, StoreError> {
         let holder = ProcessIdentity::this().to_string();
         let before = written_by_this_process();
         let Command { words, folder, request } = command;
         let new = NewRun { command: words, folder, request, plan: "", info: &info, cells, holder: &holder };
         let run = store.begin(&new)?;
-        Ok(Keeper::new(store, run, holder, targets, info).counting(before))
+        Ok(RunWriter::new(store, run, holder, targets, info).counting(before))
     }
 
     /// Stores a finished run. A simulated run is stored this way, because simulating it again is faster than resuming
     /// it.
     pub fn store(store: Store, command: Command, targets: &[Target], document: &Document) -> Result<(), StoreError> {
-        let keeper = Keeper::begin(store, command, targets, document.run.clone(), &document.cells)?;
-        keeper.end(RunState::Finished, document)
+        let writer = RunWriter::begin(store, command, targets, document.run.clone(), &document.cells)?;
+        writer.end(RunState::Finished, document)
     }
 
     /// Takes over a run whose process is gone.
-    pub fn go_on(mut store: Store, run: String, left: &Left, targets: &[Target]) -> Result<Keeper, StoreError> {
+    pub fn resume(mut store: Store, run: String, left: &Left, targets: &[Target]) -> Result<RunWriter, StoreError> {
         let holder = ProcessIdentity::this().to_string();
         let before = written_by_this_process();
         store.claim(&run, &left.holder, &holder)?;
-        let mut keeper = Keeper::new(store, run, holder, targets, left.info.clone()).counting(before);
-        keeper.began.1 = left.info.elapsed_s;
-        keeper.decided.clone_from(&left.plan);
+        let mut writer = RunWriter::new(store, run, holder, targets, left.info.clone()).counting(before);
+        writer.began.1 = left.info.elapsed_s;
+        writer.decided.clone_from(&left.plan);
         if let Some(stored) = &left.info.store {
-            keeper.stored.written_bytes =
-                keeper.stored.written_bytes.zip(stored.written_bytes).map(|(now, before)| now + before);
+            writer.stored.written_bytes =
+                writer.stored.written_bytes.zip(stored.written_bytes).map(|(now, before)| now + before);
         }
-        Ok(keeper)
+        Ok(writer)
     }
 
-    fn new(store: Store, run: String, holder: String, targets: &[Target], info: RunInfo) -> Keeper {
+    fn new(store: Store, run: String, holder: String, targets: &[Target], info: RunInfo) -> RunWriter {
         let path = store.path().shown().to_string();
         let under_test = under_test(store.path(), targets);
-        Keeper {
+        RunWriter {
             store,
             holder,
             info,
@@ -154,7 +154,7 @@ impl Keeper {
     }
 
     /// Stores these remarks whenever it writes from now on.
-    pub fn with(mut self, remarks: &Remarks) -> Keeper {
+    pub fn with(mut self, remarks: &Remarks) -> RunWriter {
         self.remarks = remarks.clone();
         self
     }
@@ -186,11 +186,11 @@ impl Keeper {
     /// index of the first of these cells in the document.
     pub fn keep(
         &mut self,
-        (alternative, history): (usize, &History),
+        (alternative, executions): (usize, &Executions),
         (first, cells): (usize, Vec<Cell>),
         notify: &mut dyn FnMut(Event),
     ) {
-        let Some((round, position, performance)) = history.last_finished() else { return };
+        let Some((round, position, performance)) = executions.last_finished() else { return };
         let performance = serde_json::to_string(performance).expect("plain data");
         self.executions.push(Execution { alternative, round, position, performance });
         // These cells replace those of an earlier execution that could not be stored.
@@ -243,7 +243,7 @@ impl Keeper {
         self.store.end(&self.stored.run, &self.holder, &ending)
     }
 
-    fn counting(mut self, before: Option<u64>) -> Keeper {
+    fn counting(mut self, before: Option<u64>) -> RunWriter {
         self.count(before);
         self
     }

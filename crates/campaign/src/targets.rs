@@ -32,7 +32,7 @@ use units::Bytes;
 
 use crate::error::CampaignError;
 
-pub use aging_spec::Wear;
+pub use aging_spec::AgingSpec;
 pub use device::{Conditioning, DeviceArgument, LEAST_DEVICE, Overwriting};
 pub use keys::{ImageArgument, VolumeArgument};
 pub use simulated::{Described, Simulated};
@@ -164,7 +164,7 @@ pub struct Target {
     /// Settings of its device's queue while it is measured.
     pub tuning: Vec<Setting>,
     /// The aging of its file system before the first round, if requested.
-    pub wear: Option<Wear>,
+    pub aging: Option<AgingSpec>,
 }
 
 /// The place of a target.
@@ -240,7 +240,7 @@ impl Target {
                 Site::Simulated(simulated)
             }
         };
-        Ok(Target { name: argument.name.clone(), typed: typed.clone(), site, tuning, wear: None })
+        Ok(Target { name: argument.name.clone(), typed: typed.clone(), site, tuning, aging: None })
     }
 
     /// Resolves all arguments. Returns an error if two have the same name or overwrite the same device.
@@ -432,7 +432,7 @@ pub fn names(busy: &[usize], targets: &[Target]) -> String {
 impl Target {
     /// Returns an error if a file system of `bytes` bytes, filled as requested, leaves less than `needed`.
     fn check_wear(&self, bytes: Bytes, needed: Bytes) -> Result<(), CampaignError> {
-        self.wear.map_or(Ok(()), |wear| wear.check((bytes, wear.left(bytes)), needed))
+        self.aging.map_or(Ok(()), |aging| aging.check((bytes, aging.room(bytes)), needed))
     }
 }
 

@@ -21,7 +21,7 @@ use crate::fit::unit_costs::Trial;
 use crate::plan::{Alternative, Before, Plan, Raw};
 use crate::rounds::deadline::since;
 use crate::signals::Stop;
-use crate::targets::prepared::{Ground, Renewal};
+use crate::targets::prepared::{PreparedTarget, Renewal};
 use crate::targets::{Target, are_simulated};
 
 /// Longest wait for idle devices before each phase, in runs that must fit into a time and in runs until a steady rate.
@@ -43,15 +43,15 @@ pub enum AnyWorld {
 /// The path at which a target's file system was kept; `None` if none was made for the target.
 pub type Kept = Result<Option<PathBuf>, CampaignError>;
 
-/// All worlds of a run, each with the indices of its targets, and the ground of every target.
+/// All worlds of a run, each with the indices of its targets, and the prepared state of every target.
 pub struct Worlds {
-    // Before the grounds, because fields are dropped in order: programs leave a ground before it is removed.
+    // Before the targets, because fields are dropped in order: programs leave a target before it is removed.
     worlds: Vec<(Vec<usize>, AnyWorld)>,
-    grounds: Vec<Ground>,
+    prepared_targets: Vec<PreparedTarget>,
 }
 
 impl Worlds {
-    /// Prepares the grounds of the targets, and opens the worlds of the plan. The label becomes part of the names of
+    /// Prepares the targets, and opens the worlds of the plan. The label becomes part of the names of
     /// private folders. `left` are devices that this process already holds for targets.
     pub fn prepare(
         plan: &Plan,
@@ -60,13 +60,13 @@ impl Worlds {
         stop: &Stop,
         notify: &mut dyn FnMut(Event),
     ) -> Result<Worlds, CampaignError> {
-        let mut worlds = Worlds { worlds: Vec::new(), grounds: Vec::new() };
+        let mut worlds = Worlds { worlds: Vec::new(), prepared_targets: Vec::new() };
         let data = (plan.seed, plan.zeros);
         for (index, target) in targets.iter().enumerate() {
             let held = left.extract_if(.., |vacated| target.is_made_on(&vacated.node())).next();
             let vacated = worlds.vacate_for(index, targets)?.or(held);
-            let ground = Ground::prepare((target, vacated), plan.space(index), data, label, stop, notify)?;
-            worlds.grounds.push(ground);
+            let prepared = PreparedTarget::prepare((target, vacated), plan.space(index), data, label, stop, notify)?;
+            worlds.prepared_targets.push(prepared);
         }
         for alternative in &plan.alternatives {
             worlds.open(plan, &alternative.targets, targets, stop)?;
@@ -76,20 +76,22 @@ impl Worlds {
 
     /// The description of each target, with its renewal before every execution.
     pub fn infos(&self, plan: &Plan) -> Vec<TargetInfo> {
-        let info =
-            |ground: &Ground| TargetInfo { before_each: ground.before_each(plan.before), ..ground.info().clone() };
-        self.grounds.iter().map(info).collect()
+        let info = |prepared: &PreparedTarget| TargetInfo {
+            before_each: prepared.before_each(plan.before),
+            ..prepared.info().clone()
+        };
+        self.prepared_targets.iter().map(info).collect()
     }
 
     /// The device node for `raw` under a target.
     pub fn node(&self, raw: &Raw, target: usize) -> PathBuf {
         match raw {
             Raw::Node(node) => node.clone(),
-            Raw::OfImage => self.grounds[target].node().expect("an image was made for the target"),
+            Raw::OfImage => self.prepared_targets[target].node().expect("an image was made for the target"),
         }
     }
 
-    /// Returns the world for these targets. Opens it, and prepares their grounds again, if needed.
+    /// Returns the world for these targets. Opens it, and prepares its targets again, if needed.
     pub fn open(
         &mut self,
         plan: &Plan,
@@ -99,13 +101,13 @@ impl Worlds {
     ) -> Result<&mut AnyWorld, CampaignError> {
         for &index in busy {
             let vacated = self.vacate_for(index, targets)?;
-            self.grounds[index].occupy((&targets[index], vacated), plan.space(index), stop)?;
+            self.prepared_targets[index].occupy((&targets[index], vacated), plan.space(index), stop)?;
         }
         let known = self.worlds.iter().position(|(those, _)| those == busy);
         let index = match known {
             Some(index) => index,
             None => {
-                self.worlds.push((busy.to_vec(), AnyWorld::open(plan, busy, targets, &self.grounds, stop)?));
+                self.worlds.push((busy.to_vec(), AnyWorld::open(plan, busy, targets, &self.prepared_targets, stop)?));
                 self.worlds.len() - 1
             }
         };
@@ -116,13 +118,13 @@ impl Worlds {
     fn vacate_for(&mut self, index: usize, targets: &[Target]) -> Result<Option<Vacated>, CampaignError> {
         let mut vacated = None;
         let is_rival = |other: &usize| *other != index && targets[*other].overwrites_the_same(&targets[index]);
-        let rivals: Vec<usize> = (0..self.grounds.len()).filter(is_rival).collect();
+        let rivals: Vec<usize> = (0..self.prepared_targets.len()).filter(is_rival).collect();
         for &rival in &rivals {
             let (leaving, staying) =
                 mem::take(&mut self.worlds).into_iter().partition(|(busy, _)| busy.contains(&rival));
             self.worlds = staying;
             leave(leaving)?;
-            vacated = self.grounds[rival].vacate()?.or(vacated);
+            vacated = self.prepared_targets[rival].vacate()?.or(vacated);
         }
         Ok(vacated)
     }
@@ -130,14 +132,14 @@ impl Worlds {
     /// Removes everything that was made for the targets. Returns the first error.
     pub fn finish(self) -> Result<(), CampaignError> {
         let left = leave(self.worlds);
-        self.grounds.into_iter().map(Ground::finish).fold(left, Result::and)
+        self.prepared_targets.into_iter().map(PreparedTarget::finish).fold(left, Result::and)
     }
 
     /// Keeps the file systems that were made. Returns whether all programs could leave, and for each target the path of
     /// its file system. An error for one target does not affect the others.
     pub fn keep(self, targets: &[Target]) -> (Result<(), CampaignError>, Vec<Kept>) {
         let left = leave(self.worlds);
-        let kept = self.grounds.into_iter().zip(targets).map(|(ground, target)| ground.keep(target));
+        let kept = self.prepared_targets.into_iter().zip(targets).map(|(prepared, target)| prepared.keep(target));
         (left, kept.collect())
     }
 }
@@ -169,13 +171,13 @@ pub fn check_memory(plan: &Plan, targets: &[Target]) -> Result<(), CampaignError
 }
 
 impl AnyWorld {
-    /// Opens the world for these targets. The grounds of real targets must be prepared. Returns an error if the targets
+    /// Opens the world for these targets. Real targets must be prepared. Returns an error if the targets
     /// cannot be measured at the same time: real and simulated ones, or different machines.
     pub fn open(
         plan: &Plan,
         busy: &[usize],
         targets: &[Target],
-        grounds: &[Ground],
+        prepared_targets: &[PreparedTarget],
         stop: &Stop,
     ) -> Result<AnyWorld, CampaignError> {
         // Several programs on a target have a private folder each, but the target is checked, tuned and renewed once.
@@ -191,7 +193,7 @@ impl AnyWorld {
             machine.heed(stop.flag());
             return Ok(AnyWorld::Simulated(Box::new(machine)));
         }
-        let stations = busy.iter().map(|&index| grounds[index].station());
+        let stations = busy.iter().map(|&index| prepared_targets[index].station());
         let stations = stations.collect::<Result<Vec<Station>, CampaignError>>()?;
         let largest_call = busy.iter().map(|&index| plan.largest_call(index)).max().unwrap_or(0);
         let mut world = Posix::new(stations, largest_call, plan.seed, stop.flag())?;
@@ -210,18 +212,18 @@ impl AnyWorld {
             world.give_commands(&plan.commands);
         }
         for (program, &index) in busy.iter().enumerate() {
-            if let Some(raw) = grounds[index].raw() {
+            if let Some(raw) = prepared_targets[index].raw() {
                 world.overwrite(program, raw);
             }
             // The image cannot be unmounted while programs of another world use it too.
             let is_alone = plan.is_always_alone(index) || plan.before != Before::Nothing;
-            if let Some(remount) = grounds[index].remount().filter(|_| is_alone) {
+            if let Some(remount) = prepared_targets[index].remount().filter(|_| is_alone) {
                 world.remount_by(program, remount);
             }
         }
-        let tunings = different.iter().filter_map(|&index| grounds[index].tuning().cloned()).collect();
+        let tunings = different.iter().filter_map(|&index| prepared_targets[index].tuning().cloned()).collect();
         let renewals: Vec<Renewal> =
-            different.iter().filter_map(|&index| grounds[index].renewal(plan.before)).collect();
+            different.iter().filter_map(|&index| prepared_targets[index].renewal(plan.before)).collect();
         if !renewals.is_empty() {
             world.leave();
         }

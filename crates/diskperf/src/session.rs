@@ -5,13 +5,13 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use campaign::error::CampaignError;
 use campaign::events::{Event, Remarks};
-use campaign::executions::History;
+use campaign::executions::Executions;
 use campaign::plan::Plan;
 use campaign::request::planning::alternatives;
 use campaign::request::resolved::Resolved;
 use campaign::request::{RunRequest, Workload};
-use campaign::results::{Scene, all_cells};
-use campaign::run_writer::{Command, Decided, Keeper, finished_executions};
+use campaign::results::{RunContext, all_cells};
+use campaign::run_writer::{Command, Decided, RunWriter, finished_executions};
 use campaign::targets::prepared;
 use campaign::targets::{Site, Target, TargetArgument, TargetKind};
 use kernel::guard::GuardFault;
@@ -132,7 +132,7 @@ pub struct Session<'a> {
     /// The stored state of a resumed run, with its finished executions.
     left: Option<Left>,
     /// Writes the run to the database, if it is stored.
-    pub keeper: Option<Keeper>,
+    pub writer: Option<RunWriter>,
     /// Devices on which an earlier process of the run left a file system, held until they are used.
     pub vacated: Vec<Vacated>,
     /// Doubts about the run's devices, because of an earlier process of the run.
@@ -145,7 +145,7 @@ impl<'a> Session<'a> {
     /// A call that begins now.
     pub fn new(resolved: &'a Resolved, call: &'a Call) -> Session<'a> {
         let (vacated, earlier, remarks) = (Vec::new(), Earlier::default(), Remarks::default());
-        Session { resolved, call, started: now(), left: None, keeper: None, vacated, earlier, remarks }
+        Session { resolved, call, started: now(), left: None, writer: None, vacated, earlier, remarks }
     }
 
     /// The description of the run, as far as it is known.
@@ -170,9 +170,9 @@ impl<'a> Session<'a> {
             }
         }
         info.remarks = self.remarks.all();
-        if let Some(keeper) = &self.keeper {
-            info.elapsed_s = keeper.elapsed_s();
-            info.store = Some(keeper.info().clone());
+        if let Some(writer) = &self.writer {
+            info.elapsed_s = writer.elapsed_s();
+            info.store = Some(writer.info().clone());
         }
         info
     }
@@ -187,7 +187,7 @@ impl<'a> Session<'a> {
         // Tests that were left out may run now.
         let kept = left.info.remarks.iter().filter(|remark| remark.kind != RemarkKind::LeftOut);
         kept.for_each(|remark| self.remarks.add(remark.clone()));
-        self.keeper = Some(Keeper::go_on(store, run.clone(), &left, targets)?.with(&self.remarks));
+        self.writer = Some(RunWriter::resume(store, run.clone(), &left, targets)?.with(&self.remarks));
         self.earlier.has_overwritten = !left.plan.is_empty() || !left.executions.is_empty();
         self.earlier.is_restarted = began_before_restart(&left);
         self.left = Some(left);
@@ -254,25 +254,25 @@ impl<'a> Session<'a> {
 
     /// Stores a new run before anything is made for it.
     pub fn keep(&mut self, plan: &Plan, targets: &[Target]) -> Result<(), Error> {
-        if self.keeper.is_some() {
+        if self.writer.is_some() {
             return Ok(());
         }
         let Some(store) = self.call.store.to_write()? else { return Ok(()) };
         let here = std::env::current_dir().map_err(|_| PathFault::Missing(".".into()))?;
         let info = self.info(Some(plan), targets, &Results::default());
         // The description of the test directory follows once that is created.
-        let scene = Scene { plan, targets, infos: &[], clock_floor: None };
-        let cells = all_cells(scene, &vec![History::default(); plan.alternatives.len()]);
+        let context = RunContext { plan, targets, infos: &[], clock_floor: None };
+        let cells = all_cells(context, &vec![Executions::default(); plan.alternatives.len()]);
         let stored = Stored { request: self.resolved.request.clone(), output: self.call.output.clone() };
         let request = stored.to_text();
         let command = Command { words: self.call.words, folder: &here, request: Some(&request) };
-        self.keeper = Some(Keeper::begin(store, command, targets, info, &cells)?.with(&self.remarks));
+        self.writer = Some(RunWriter::begin(store, command, targets, info, &cells)?.with(&self.remarks));
         Ok(())
     }
 
     /// The part of private folders' names that identifies the run.
     pub fn label(&self) -> Option<&str> {
-        self.keeper.as_ref().map(Keeper::run)
+        self.writer.as_ref().map(RunWriter::run)
     }
 
     /// The decisions of a resumed run; `None` if it was ended before them.
@@ -291,14 +291,14 @@ impl<'a> Session<'a> {
     }
 
     /// The finished executions of earlier processes, for each alternative.
-    pub fn load(&self, plan: &Plan) -> Result<Vec<History>, Error> {
-        let mut histories = vec![History::default(); plan.alternatives.len()];
-        let Some(left) = &self.left else { return Ok(histories) };
+    pub fn load(&self, plan: &Plan) -> Result<Vec<Executions>, Error> {
+        let mut executions = vec![Executions::default(); plan.alternatives.len()];
+        let Some(left) = &self.left else { return Ok(executions) };
         for (turn, performance) in finished_executions(left).ok_or_else(|| self.elsewhere())? {
-            let history = histories.get_mut(turn.alternative).ok_or_else(|| self.elsewhere())?;
-            history.add(turn, plan.discards(turn.round), performance);
+            let executions = executions.get_mut(turn.alternative).ok_or_else(|| self.elsewhere())?;
+            executions.add(turn, plan.discards(turn.round), performance);
         }
-        Ok(histories)
+        Ok(executions)
     }
 
     /// The error for a plan and results that cannot be resumed here.
@@ -315,17 +315,17 @@ impl<'a> Session<'a> {
     /// Stores the final state of the run. If that fails, the failure is added to the run's problems. A killed run stays
     /// killed if its devices are refused: its holder shows whether the machine was restarted since.
     pub fn end(&mut self, document: &mut Document, ended: &Result<(), Error>) -> Result<(), Error> {
-        let Some(keeper) = self.keeper.take() else { return Ok(()) };
+        let Some(writer) = self.writer.take() else { return Ok(()) };
         let killed = self.left.as_ref().filter(|left| left.state == RunState::Running);
         if let (Some(left), Err(Error::Runs(RunsError::Occupied { .. }))) = (killed, ended) {
-            return Ok(keeper.give_back(&left.holder)?);
+            return Ok(writer.give_back(&left.holder)?);
         }
         let state = match document {
             Document { run: RunInfo { interrupted: true, .. }, .. } => RunState::Interrupted,
             Document { errors, .. } if !errors.is_empty() => RunState::Failed,
             _ => RunState::Finished,
         };
-        keeper.end(state, document).map_err(|error| {
+        writer.end(state, document).map_err(|error| {
             let error = Error::from(error);
             document.errors.push(problem(&error));
             error

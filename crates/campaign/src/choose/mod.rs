@@ -17,14 +17,14 @@ use workload::Base;
 
 use crate::error::CampaignError;
 use crate::plan::Plan;
-use crate::rounds::Standing;
+use crate::rounds::Convergence;
 
 pub use goal::Goal;
 pub use matching::matching;
 pub use prices::{Price, parse_price};
 pub use requirements::{Condition, parse_conditions};
 pub use stages::{announcement, stages};
-pub use stop_rule::Conductor;
+pub use stop_rule::StopRule;
 pub use weights::{Use, parse_use};
 
 /// Default time limit of a comparison of real targets.
@@ -40,7 +40,7 @@ impl Goal {
     }
 
     /// The progress of the comparison with these cells.
-    pub fn standing(&self, cells: &[Cell], names: &[&str]) -> Standing {
+    pub fn convergence(&self, cells: &[Cell], names: &[&str]) -> Convergence {
         let all = self.compare(&rows(cells, names), names.len());
         let needed = |one: &Compared| {
             let needed = one.pairs.needed(one.judged.estimate.confidence, self.margin)?;
@@ -49,7 +49,7 @@ impl Goal {
         };
         let open = || all.iter().filter(|one| !one.judged.is_narrow);
         let more = open().map(needed).try_fold(0, |most, needed| Some(most.max(needed?)));
-        Standing { decided: all.len() - open().count(), all: all.len(), more }
+        Convergence { decided: all.len() - open().count(), all: all.len(), more }
     }
 
     /// The answer of the comparison, with its stages if it has any. `round_s` is the mean time of a round in seconds.

@@ -19,12 +19,13 @@ pub struct Condition {
     /// The word for its programs.
     pub program: String,
     /// The required figure.
-    pub what: What,
+    #[serde(rename = "what")]
+    pub figure: RequiredFigure,
 }
 
 /// The required figure of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum What {
+pub enum RequiredFigure {
     /// Minimum number of bytes per second.
     BytesPerSecond(f64),
     /// Minimum number of files per second.
@@ -54,10 +55,10 @@ fn condition(typed: &str) -> Result<Condition, String> {
         let (_, part) = PERCENTILES.iter().find(|(percentile, _)| *percentile == word)?;
         Some((name, *part))
     });
-    let (program, what) = match (percentile, at_least) {
+    let (program, figure) = match (percentile, at_least) {
         (Some((program, part)), false) => {
             let time = value.parse::<Nanos>().map_err(|error| format!("{typed}: {error}"))?;
-            (program, What::Within(part, time))
+            (program, RequiredFigure::Within(part, time))
         }
         (None, true) => {
             (name, rate(value).ok_or_else(|| format!("{value:?} is not a rate such as 200MiB/s or 500/s"))?)
@@ -68,27 +69,27 @@ fn condition(typed: &str) -> Result<Condition, String> {
     if program.is_empty() {
         Err(form())
     } else {
-        Ok(Condition { typed: typed.to_owned(), program: program.to_owned(), what })
+        Ok(Condition { typed: typed.to_owned(), program: program.to_owned(), figure })
     }
 }
 
 /// Parses `200MiB/s`, `200 MB/s`, `500/s`, `500ops/s` or `500 files/sec`.
-fn rate(text: &str) -> Option<What> {
+fn rate(text: &str) -> Option<RequiredFigure> {
     let amount = text.strip_suffix("/s").or_else(|| text.strip_suffix("/sec"))?.trim();
     let end = amount.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(amount.len());
     let (number, unit) = amount.split_at(end);
     let number = number.parse::<f64>().ok().filter(|number| *number > 0.0)?;
     Some(match unit.trim() {
-        "files" => What::FilesPerSecond(number),
-        "" | "ops" | "commits" | "reads" | "calls" => What::UnitsPerSecond(number),
-        _ => What::BytesPerSecond(amount.parse::<Bytes>().ok()?.0 as f64),
+        "files" => RequiredFigure::FilesPerSecond(number),
+        "" | "ops" | "commits" | "reads" | "calls" => RequiredFigure::UnitsPerSecond(number),
+        _ => RequiredFigure::BytesPerSecond(amount.parse::<Bytes>().ok()?.0 as f64),
     })
 }
 
 impl Condition {
     /// True if a program that counts this can meet the requirement at all.
     pub fn can_be_asked(&self, base: Base) -> bool {
-        !matches!(self.what, What::FilesPerSecond(_)) || base == Base::Files
+        !matches!(self.figure, RequiredFigure::FilesPerSecond(_)) || base == Base::Files
     }
 
     /// Judges each target: it must meet the requirement in all rows that the word matches.
@@ -125,8 +126,8 @@ impl Condition {
 
     /// The figure and its verdict, without regard to warnings.
     fn met_as_labelled(&self, cell: &Cell) -> Option<(String, Option<bool>)> {
-        let least = match self.what {
-            What::Within(part, time) => {
+        let least = match self.figure {
+            RequiredFigure::Within(part, time) => {
                 let latency = cell.latency_ns?;
                 let nanos = match part {
                     500 => Some(latency.p50),
@@ -137,16 +138,18 @@ impl Condition {
                 }?;
                 return Some((Nanos(nanos).to_string(), Some(nanos <= time.0)));
             }
-            What::BytesPerSecond(least) | What::UnitsPerSecond(least) | What::FilesPerSecond(least) => least,
+            RequiredFigure::BytesPerSecond(least)
+            | RequiredFigure::UnitsPerSecond(least)
+            | RequiredFigure::FilesPerSecond(least) => least,
         };
         let rate = cell.rate.as_ref()?;
         // The rounds have both bytes and units of work, so each rate can be converted into the other.
         let (bytes, ops) = cell.kept().fold((0, 0), |(bytes, ops), round| (bytes + round.bytes, ops + round.ops));
         let bytes_each = (ops > 0 && bytes > 0).then(|| bytes as f64 / ops as f64);
-        let scale = match (self.what, rate.base) {
-            (What::BytesPerSecond(_), RateBase::Files | RateBase::Ops) => bytes_each?,
-            (What::UnitsPerSecond(_), RateBase::Bytes) => 1.0 / bytes_each?,
-            (What::FilesPerSecond(_), RateBase::Bytes | RateBase::Ops) => return None,
+        let scale = match (self.figure, rate.base) {
+            (RequiredFigure::BytesPerSecond(_), RateBase::Files | RateBase::Ops) => bytes_each?,
+            (RequiredFigure::UnitsPerSecond(_), RateBase::Bytes) => 1.0 / bytes_each?,
+            (RequiredFigure::FilesPerSecond(_), RateBase::Bytes | RateBase::Ops) => return None,
             _ => 1.0,
         };
         let (low, high) = (rate.low.unwrap_or(rate.per_second) * scale, rate.high.unwrap_or(rate.per_second) * scale);
@@ -155,8 +158,8 @@ impl Condition {
             (_, true) => Some(false),
             _ => None,
         };
-        let measured = match self.what {
-            What::BytesPerSecond(_) => {
+        let measured = match self.figure {
+            RequiredFigure::BytesPerSecond(_) => {
                 format!("{} MiB/s", significant(rate.per_second * scale / f64::from(1 << 20), 3))
             }
             _ if rate.base == RateBase::Bytes => format!("{} calls/s", significant(rate.per_second * scale, 3)),
@@ -174,14 +177,15 @@ mod tests {
     fn rates_need_minima_and_times_maxima() {
         let conditions = parse_conditions("read>=200MiB/s, commit.p99<=5ms,commit>=500/s,smallfb>=9files/s");
         let conditions = conditions.expect("conditions");
-        let what: Vec<(&str, What)> = conditions.iter().map(|one| (one.program.as_str(), one.what)).collect();
+        let figures: Vec<(&str, RequiredFigure)> =
+            conditions.iter().map(|one| (one.program.as_str(), one.figure)).collect();
         let expected = [
-            ("read", What::BytesPerSecond(200.0 * f64::from(1 << 20))),
-            ("commit", What::Within(990, Nanos::from_millis(5))),
-            ("commit", What::UnitsPerSecond(500.0)),
-            ("smallfb", What::FilesPerSecond(9.0)),
+            ("read", RequiredFigure::BytesPerSecond(200.0 * f64::from(1 << 20))),
+            ("commit", RequiredFigure::Within(990, Nanos::from_millis(5))),
+            ("commit", RequiredFigure::UnitsPerSecond(500.0)),
+            ("smallfb", RequiredFigure::FilesPerSecond(9.0)),
         ];
-        assert_eq!(what, expected);
+        assert_eq!(figures, expected);
         let asked = |base: Base| conditions.iter().map(|one| one.can_be_asked(base)).collect::<Vec<bool>>();
         assert_eq!((asked(Base::Bytes), asked(Base::Files)), (vec![true, true, true, false], vec![true; 4]));
         for refused in [

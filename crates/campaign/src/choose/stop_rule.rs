@@ -1,11 +1,11 @@
-//! The progress of a comparison, for the decision about another round.
+//! The rule that ends the rounds of a comparison: the decision about another round.
 
 use stats::{Cell, Choice, Stage, TargetInfo};
 use units::Nanos;
 
 use super::{Goal, stages};
 use crate::plan::Plan;
-use crate::rounds::Standing;
+use crate::rounds::Convergence;
 use crate::targets::Target;
 
 /// Maximum rounds of a comparison. Usually its budget or the decision ends it long before.
@@ -16,31 +16,31 @@ const MOST_ROUNDS: u32 = 10_000;
 const MOST_SIMULATED: u32 = 100;
 
 /// The goal of a comparison on the targets of a run.
-pub struct Conductor<'a> {
+pub struct StopRule<'a> {
     goal: &'a Goal,
     infos: Vec<TargetInfo>,
     /// The change from each target to the next, if they are stages.
     stages: Vec<Stage>,
 }
 
-impl<'a> Conductor<'a> {
-    /// Makes the conductor, and sets the rounds of the plan to the useful maximum, or to `most`.
+impl<'a> StopRule<'a> {
+    /// Makes the rule, and sets the rounds of the plan to the useful maximum, or to `most`.
     pub fn new(
         goal: &'a Goal,
         (plan, most): (&mut Plan, Option<u32>),
         (targets, infos): (&[Target], &[TargetInfo]),
-    ) -> Conductor<'a> {
+    ) -> StopRule<'a> {
         // The discarded round comes in addition, even if the user requested only the six that decide.
         let usual = if plan.budget.is_some() { MOST_ROUNDS } else { MOST_SIMULATED };
         plan.rounds = most.unwrap_or(usual).max(plan.schedule.least_to_decide());
         let stages = if goal.in_stages { stages(targets) } else { Vec::new() };
-        Conductor { goal, infos: infos.to_vec(), stages }
+        StopRule { goal, infos: infos.to_vec(), stages }
     }
 
     /// The progress of the comparison with these results.
-    pub fn standing(&self, cells: &[Cell]) -> Standing {
+    pub fn convergence(&self, cells: &[Cell]) -> Convergence {
         let names: Vec<&str> = self.infos.iter().map(|info| info.name.as_str()).collect();
-        self.goal.standing(cells, &names)
+        self.goal.convergence(cells, &names)
     }
 
     /// The answer, with the mean time of a round if there was one.

@@ -62,9 +62,9 @@ impl Use {
     pub fn weighed(&self, rows: &[Row]) -> Weighed {
         let mut weights = vec![0.0; rows.len()];
         for (word, weight) in &self.weights {
-            let meant = meant(word, rows);
-            for place in &meant {
-                weights[*place] += weight / meant.len() as f64;
+            let measured_rows = measured_rows(word, rows);
+            for place in &measured_rows {
+                weights[*place] += weight / measured_rows.len() as f64;
             }
         }
         Weighed { name: self.name.clone(), weights, missing: self.missing(rows) }
@@ -72,12 +72,12 @@ impl Use {
 
     /// Words without a test that was measured on every target, with their weights.
     pub fn missing(&self, rows: &[Row]) -> Vec<(String, f64)> {
-        self.weights.iter().filter(|(word, _)| meant(word, rows).is_empty()).cloned().collect()
+        self.weights.iter().filter(|(word, _)| measured_rows(word, rows).is_empty()).cloned().collect()
     }
 }
 
 /// The rows that a word matches and that have a rate on every target.
-fn meant(word: &str, rows: &[Row]) -> Vec<usize> {
+fn measured_rows(word: &str, rows: &[Row]) -> Vec<usize> {
     let is_measured = |row: &Row| row.cells.iter().all(|cell| cell.is_some_and(|cell| cell.rate.is_some()));
     matching(word, &keys(rows)).into_iter().filter(|place| is_measured(&rows[*place])).collect()
 }

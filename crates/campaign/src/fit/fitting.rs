@@ -7,7 +7,7 @@ use units::Nanos;
 
 use crate::error::CampaignError;
 use crate::events::Event;
-use crate::executions::History;
+use crate::executions::Executions;
 use crate::fit::duration::about;
 use crate::fit::size_trials::{self, Costs};
 use crate::fit::sizes::{Cost, Limits, Sizes};
@@ -82,10 +82,10 @@ pub fn make_fit(
 }
 
 /// Sets the reason of rows that were never run because the time was over.
-pub fn say_what_was_left_out(plan: &mut Plan, limits: &Limits, histories: &[History]) {
+pub fn say_what_was_left_out(plan: &mut Plan, limits: &Limits, executions: &[Executions]) {
     let Some(time) = limits.time else { return };
-    for (alternative, history) in plan.alternatives.iter_mut().zip(histories) {
-        if history.is_empty() && alternative.row.omitted.is_none() {
+    for (alternative, executions) in plan.alternatives.iter_mut().zip(executions) {
+        if executions.is_empty() && alternative.row.omitted.is_none() {
             alternative.row.omitted = Some(format!("the {} were over before it came to its turn", about(time)));
         }
     }

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use units::Nanos;
 
 use super::duration::about;
-use super::unit_costs::Prices;
+use super::unit_costs::UnitCosts;
 use crate::plan::{Alternative, Plan};
 
 /// For longer plans, the longest tests are named.
@@ -32,12 +32,12 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// The forecast for a plan, with the prices of each target. `None` unless the work of every row is known.
-    pub fn of(plan: &Plan, prices: &[Prices]) -> Option<Forecast> {
+    /// The forecast for a plan, with the unit costs of each target. `None` unless the work of every row is known.
+    pub fn of(plan: &Plan, unit_costs: &[UnitCosts]) -> Option<Forecast> {
         // Targets that run at the same time share the machine: at worst, each waits for the others.
         let cost = |alternative: &Alternative| {
             let work = alternative.row.work?;
-            Some(alternative.targets.iter().map(|&target| prices[target].cost(&work)).sum())
+            Some(alternative.targets.iter().map(|&target| unit_costs[target].cost(&work)).sum())
         };
         let costs = plan.alternatives.iter().map(cost).collect::<Option<_>>()?;
         Some(Forecast { costs, rounds: plan.rounds })
@@ -155,8 +155,8 @@ mod tests {
             commands: std::sync::Arc::default(),
             alternatives: seconds.iter().map(row).collect(),
         };
-        let prices = Prices { execution: 0.0, call: 1.0, byte: 0.0, sync_write: 0.0 };
-        let forecast = Forecast::of(&plan, &[prices]).expect("every row says what it does");
+        let unit_costs = UnitCosts { execution: 0.0, call: 1.0, byte: 0.0, sync_write: 0.0 };
+        let forecast = Forecast::of(&plan, &[unit_costs]).expect("every row says what it does");
         (plan, forecast)
     }
 

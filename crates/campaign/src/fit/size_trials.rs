@@ -7,7 +7,7 @@ use runner::execution::ExecutionResult;
 use units::{Bytes, Nanos};
 
 use crate::fit::duration::about;
-use crate::fit::sizes::{self, Cost, Dial, Fitted, Item, Limits, Sample, Sizes, fit};
+use crate::fit::sizes::{self, Cost, Fitted, Item, Limits, Sample, SizeKind, Sizes, fit};
 use crate::plan::{self, Alternative, Plan, Row};
 use crate::targets::{Site, Target};
 
@@ -92,7 +92,7 @@ pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
 
 /// The part of a file system of `bytes` bytes that aging leaves free.
 fn beside(target: &Target, bytes: u64) -> u64 {
-    target.wear.map_or(bytes, |wear| wear.left(Bytes(bytes)).0)
+    target.aging.map_or(bytes, |aging| aging.room(Bytes(bytes)).0)
 }
 
 fn power_of_two(most: u64) -> u64 {
@@ -112,7 +112,7 @@ fn items(alternatives: &[Alternative], targets: &[Target], costs: &Costs, sizes:
         let list = if let [target] = busy[..] { target } else { targets.len() };
         let index = next[list];
         next[list] += 1;
-        let dial = row.dial.unwrap_or(Dial::Large);
+        let size_kind = row.size_kind.unwrap_or(SizeKind::Large);
         let known = |target: &usize| costs.get(*target)?.get(index).copied();
         let sum = busy.iter().filter_map(known).fold(Cost::default(), |sum, cost| Cost {
             fixed: sum.fixed + cost.fixed,
@@ -121,12 +121,12 @@ fn items(alternatives: &[Alternative], targets: &[Target], costs: &Costs, sizes:
             is_bound: sum.is_bound || cost.is_bound,
         });
         let writes = match written_to {
-            Some(target) if busy.contains(&target) => plan::writes(&row.program) / dial.amount(sizes).max(1),
+            Some(target) if busy.contains(&target) => plan::writes(&row.program) / size_kind.amount(sizes).max(1),
             _ => 0,
         };
         let is_run = row.omitted.is_none();
         let operations = if is_run { row.program.phases[0].amount } else { 0 };
-        Item { dial, cost: if is_run { sum } else { Cost::default() }, operations, writes, omitted: false }
+        Item { size_kind, cost: if is_run { sum } else { Cost::default() }, operations, writes, omitted: false }
     });
     items.collect()
 }
@@ -165,10 +165,10 @@ pub fn price(
     began: Instant,
     mut perform: impl FnMut(&Row) -> Option<ExecutionResult>,
 ) -> Option<Cost> {
-    let dial = trials.first().and_then(|(_, row)| row.dial.filter(|_| row.is_tried))?;
+    let size_kind = trials.first().and_then(|(_, row)| row.size_kind.filter(|_| row.is_tried))?;
     let mut samples: Vec<Sample> = Vec::new();
     for (number, (sizes, row)) in trials.iter().enumerate() {
-        let amount = dial.amount(sizes);
+        let amount = size_kind.amount(sizes);
         if let Some(before) = samples.last() {
             if before.work > QUICK[number - 1] || began.elapsed().as_secs_f64() > IN_ALL {
                 break;
@@ -182,22 +182,22 @@ pub fn price(
         let Some(phase) = result.phases.first().filter(|_| result.stopped.is_none()) else { break };
         let phases = result.phases.iter().map(|phase| phase.durable().unwrap_or(phase.returned()));
         let work = (result.prepared_in + phases.sum()).as_secs_f64();
-        let (timed, operations) = match dial.is_timed() {
+        let (timed, operations) = match size_kind.is_timed() {
             true => (phase.returned().as_secs_f64(), row.program.phases[0].unit.done(&phase.tally())),
             false => (0.0, 0),
         };
         samples.push(Sample { amount, all, work, timed, operations });
     }
-    Cost::of(dial, &samples)
+    Cost::of(size_kind, &samples)
 }
 
 /// The cost of every row of a target, from its trials.
 pub fn complete(rows: &[&Row], sizes: &Sizes, costs: &[Option<Cost>]) -> Vec<Cost> {
     let rows = rows.iter().zip(costs).map(|(row, cost)| {
-        let dial = row.dial.unwrap_or(Dial::Large);
-        let reads = row.program.phases.iter().any(|phase| phase.unit.first.reads() && !dial.is_timed());
-        let moved = plan::writes(&row.program) / dial.amount(sizes).max(1) + u64::from(reads);
-        (dial, moved.max(1), *cost)
+        let size_kind = row.size_kind.unwrap_or(SizeKind::Large);
+        let reads = row.program.phases.iter().any(|phase| phase.unit.first.reads() && !size_kind.is_timed());
+        let moved = plan::writes(&row.program) / size_kind.amount(sizes).max(1) + u64::from(reads);
+        (size_kind, moved.max(1), *cost)
     });
     sizes::complete(&rows.collect::<Vec<_>>())
 }

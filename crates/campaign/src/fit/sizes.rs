@@ -81,7 +81,7 @@ impl Sizes {
 
 /// The size that the cost of a row depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dial {
+pub enum SizeKind {
     /// A large file, sequential.
     Large,
     /// A large file, random, for a time.
@@ -95,32 +95,33 @@ pub enum Dial {
 }
 
 /// The sizes that are halved together.
-const GROUPS: [&[Dial]; 4] = [&[Dial::Large, Dial::Spots], &[Dial::Files], &[Dial::Copied], &[Dial::Records]];
+const GROUPS: [&[SizeKind]; 4] =
+    [&[SizeKind::Large, SizeKind::Spots], &[SizeKind::Files], &[SizeKind::Copied], &[SizeKind::Records]];
 
-impl Dial {
+impl SizeKind {
     /// The size, in the unit that the cost grows with.
     pub fn amount(self, sizes: &Sizes) -> u64 {
         match self {
-            Dial::Large => sizes.large,
-            Dial::Spots => sizes.spots(),
-            Dial::Files => u64::from(sizes.files),
-            Dial::Copied => sizes.copied,
-            Dial::Records => u64::from(sizes.records),
+            SizeKind::Large => sizes.large,
+            SizeKind::Spots => sizes.spots(),
+            SizeKind::Files => u64::from(sizes.files),
+            SizeKind::Copied => sizes.copied,
+            SizeKind::Records => u64::from(sizes.records),
         }
     }
 
     /// True if the row runs for a time.
     pub fn is_timed(self) -> bool {
-        matches!(self, Dial::Spots | Dial::Records)
+        matches!(self, SizeKind::Spots | SizeKind::Records)
     }
 
     fn halved(self, sizes: &Sizes) -> Sizes {
         let mut half = *sizes;
         match self {
-            Dial::Large | Dial::Spots => half.large /= 2,
-            Dial::Files => half.files /= 2,
-            Dial::Copied => half.copied /= 2,
-            Dial::Records => half.records /= 2,
+            SizeKind::Large | SizeKind::Spots => half.large /= 2,
+            SizeKind::Files => half.files /= 2,
+            SizeKind::Copied => half.copied /= 2,
+            SizeKind::Records => half.records /= 2,
         }
         half
     }
@@ -157,13 +158,13 @@ pub struct Sample {
 impl Cost {
     /// The cost of a row from its trials, the smallest first. One trial cannot tell what grows with the size, so all
     /// work is assumed to grow. `None` without trials.
-    pub fn of(dial: Dial, trials: &[Sample]) -> Option<Cost> {
+    pub fn of(size_kind: SizeKind, trials: &[Sample]) -> Option<Cost> {
         let (first, last) = (trials.first()?, trials.last()?);
         let operation = if last.operations > 0 { last.timed / last.operations as f64 } else { 0.0 };
         // The waiting time is nearly the same in all trials, and sometimes longer.
         let waiting = trials.iter().map(|trial| (trial.all - trial.work).max(0.0)).fold(f64::MAX, f64::min);
         let sized = |sample: &Sample| (sample.work - sample.timed).max(0.0);
-        if dial == Dial::Records {
+        if size_kind == SizeKind::Records {
             return Some(Cost { fixed: waiting + sized(last), each: 0.0, operation, is_bound: false });
         }
         let each = match trials {
@@ -176,10 +177,10 @@ impl Cost {
     }
 
     /// Seconds of an execution at these sizes. A timed row does at most `operations` operations.
-    fn at(&self, dial: Dial, sizes: &Sizes, operations: u64) -> f64 {
+    fn at(&self, size_kind: SizeKind, sizes: &Sizes, operations: u64) -> f64 {
         let timed =
-            if dial.is_timed() { sizes.random.as_secs_f64().min(self.operation * operations as f64) } else { 0.0 };
-        self.fixed + self.each * dial.amount(sizes) as f64 + timed
+            if size_kind.is_timed() { sizes.random.as_secs_f64().min(self.operation * operations as f64) } else { 0.0 };
+        self.fixed + self.each * size_kind.amount(sizes) as f64 + timed
     }
 }
 
@@ -189,21 +190,23 @@ impl Cost {
 /// The cost per byte is the median of the rows that move bytes and have several trials; without such rows, the lowest
 /// bound. It is used for rows without trials or with one. For all others it is the minimum, because a trial is so short
 /// that noise may hide the cost.
-pub fn complete(rows: &[(Dial, u64, Option<Cost>)]) -> Vec<Cost> {
-    let moves_bytes = |dial: Dial| matches!(dial, Dial::Large | Dial::Spots | Dial::Copied);
-    let tried = || rows.iter().filter_map(|(dial, moved, cost)| Some((*dial, *moved, (*cost)?)));
+pub fn complete(rows: &[(SizeKind, u64, Option<Cost>)]) -> Vec<Cost> {
+    let moves_bytes = |size_kind: SizeKind| matches!(size_kind, SizeKind::Large | SizeKind::Spots | SizeKind::Copied);
+    let tried = || rows.iter().filter_map(|(size_kind, moved, cost)| Some((*size_kind, *moved, (*cost)?)));
     // The tried copies cost CPU time, which does not grow with the bytes alone.
     let bytes = |is_bound: bool| {
-        let told = tried()
-            .filter(move |(dial, _, cost)| moves_bytes(*dial) && *dial != Dial::Copied && cost.is_bound == is_bound);
+        let told = tried().filter(move |(size_kind, _, cost)| {
+            moves_bytes(*size_kind) && *size_kind != SizeKind::Copied && cost.is_bound == is_bound
+        });
         told.map(|(_, moved, cost)| cost.each / moved as f64)
     };
     let byte = median(bytes(false)).or_else(|| bytes(true).min_by(f64::total_cmp)).unwrap_or(0.0);
-    let fixed = median(tried().filter(|(dial, ..)| moves_bytes(*dial)).map(|(.., cost)| cost.fixed)).unwrap_or(0.0);
-    let complete = |(dial, moved, cost): &(Dial, u64, Option<Cost>)| {
-        let least = if moves_bytes(*dial) { byte * *moved as f64 } else { 0.0 };
+    let fixed =
+        median(tried().filter(|(size_kind, ..)| moves_bytes(*size_kind)).map(|(.., cost)| cost.fixed)).unwrap_or(0.0);
+    let complete = |(size_kind, moved, cost): &(SizeKind, u64, Option<Cost>)| {
+        let least = if moves_bytes(*size_kind) { byte * *moved as f64 } else { 0.0 };
         let cost = cost.unwrap_or(Cost { fixed, each: least, ..Cost::default() });
-        let each = if cost.is_bound && moves_bytes(*dial) { least } else { cost.each.max(least) };
+        let each = if cost.is_bound && moves_bytes(*size_kind) { least } else { cost.each.max(least) };
         Cost { each, ..cost }
     };
     rows.iter().map(complete).collect()
@@ -217,7 +220,7 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Item {
     /// The size that its cost depends on.
-    pub dial: Dial,
+    pub size_kind: SizeKind,
     /// The cost of an execution.
     pub cost: Cost,
     /// The maximum number of operations of a timed row.
@@ -230,11 +233,11 @@ pub struct Item {
 
 impl Item {
     fn seconds(&self, sizes: &Sizes, rounds: u32) -> f64 {
-        if self.omitted { 0.0 } else { self.cost.at(self.dial, sizes, self.operations) * f64::from(rounds) }
+        if self.omitted { 0.0 } else { self.cost.at(self.size_kind, sizes, self.operations) * f64::from(rounds) }
     }
 
     fn written(&self, sizes: &Sizes, rounds: u32) -> u64 {
-        if self.omitted { 0 } else { self.writes * self.dial.amount(sizes) * u64::from(rounds) }
+        if self.omitted { 0 } else { self.writes * self.size_kind.amount(sizes) * u64::from(rounds) }
     }
 
     /// The reason for leaving it out.
@@ -319,18 +322,18 @@ fn shrink(items: &[Item], limits: &Limits) -> Sizes {
     let mut sizes = limits.largest;
     // 2.
     while let Some(excess) = excess(items, &sizes, limits) {
-        let weight = |group: &[Dial]| -> f64 {
-            let members = items.iter().filter(|item| !item.omitted && group.contains(&item.dial));
+        let weight = |group: &[SizeKind]| -> f64 {
+            let members = items.iter().filter(|item| !item.omitted && group.contains(&item.size_kind));
             members
                 .map(|item| match excess {
-                    Excess::Written => (item.writes * item.dial.amount(&sizes)) as f64,
-                    Excess::Time => item.cost.each * item.dial.amount(&sizes) as f64,
+                    Excess::Written => (item.writes * item.size_kind.amount(&sizes)) as f64,
+                    Excess::Time => item.cost.each * item.size_kind.amount(&sizes) as f64,
                 })
                 .sum()
         };
-        let can_shrink = |group: &&&[Dial]| {
-            let dial = group[0];
-            weight(group) > 0.0 && dial.amount(&sizes) / 2 >= dial.amount(&limits.smallest).max(1)
+        let can_shrink = |group: &&&[SizeKind]| {
+            let size_kind = group[0];
+            weight(group) > 0.0 && size_kind.amount(&sizes) / 2 >= size_kind.amount(&limits.smallest).max(1)
         };
         let heaviest = GROUPS.iter().filter(can_shrink).max_by(|a, b| weight(a).total_cmp(&weight(b)));
         let Some(group) = heaviest else { break };
@@ -369,34 +372,35 @@ mod tests {
     use super::*;
 
     /// The rows of `quick`, and the bytes that each writes per unit of its size.
-    const ROWS: [(Dial, u64); 10] = [
-        (Dial::Large, 1),
-        (Dial::Large, 1),
-        (Dial::Large, 1),
-        (Dial::Large, 2),
-        (Dial::Spots, 1),
-        (Dial::Records, 4096),
-        (Dial::Files, 4096),
-        (Dial::Copied, 2),
-        (Dial::Copied, 2),
-        (Dial::Copied, 2),
+    const ROWS: [(SizeKind, u64); 10] = [
+        (SizeKind::Large, 1),
+        (SizeKind::Large, 1),
+        (SizeKind::Large, 1),
+        (SizeKind::Large, 2),
+        (SizeKind::Spots, 1),
+        (SizeKind::Records, 4096),
+        (SizeKind::Files, 4096),
+        (SizeKind::Copied, 2),
+        (SizeKind::Copied, 2),
+        (SizeKind::Copied, 2),
     ];
 
-    fn items(cost: impl Fn(Dial) -> Cost) -> Vec<Item> {
-        let item = |(dial, writes)| Item { dial, cost: cost(dial), operations: 10_000, writes, omitted: false };
+    fn items(cost: impl Fn(SizeKind) -> Cost) -> Vec<Item> {
+        let item =
+            |(size_kind, writes)| Item { size_kind, cost: cost(size_kind), operations: 10_000, writes, omitted: false };
         ROWS.map(item).into()
     }
 
     /// The rows on a disk with this number of bytes and of operations per second.
     fn disk(bytes: f64, operations: f64) -> Vec<Item> {
-        items(|dial| Cost {
+        items(|size_kind| Cost {
             fixed: 0.05,
-            each: match dial {
-                Dial::Files => 3.0 / operations,
-                Dial::Records => 0.0,
-                Dial::Large | Dial::Spots | Dial::Copied => 2.0 / bytes,
+            each: match size_kind {
+                SizeKind::Files => 3.0 / operations,
+                SizeKind::Records => 0.0,
+                SizeKind::Large | SizeKind::Spots | SizeKind::Copied => 2.0 / bytes,
             },
-            operation: if dial.is_timed() { 1.0 / operations } else { 0.0 },
+            operation: if size_kind.is_timed() { 1.0 / operations } else { 0.0 },
             is_bound: false,
         })
     }
@@ -431,7 +435,8 @@ mod tests {
 
     #[test]
     fn omitted_rows_name_the_time_they_need() {
-        let slow = |dial| Cost { fixed: if dial == Dial::Files { 30.0 } else { 0.01 }, ..Cost::default() };
+        let slow =
+            |size_kind| Cost { fixed: if size_kind == SizeKind::Files { 30.0 } else { 0.01 }, ..Cost::default() };
         let fitted = fit(&items(slow), &limits(Some(45_000), None));
         let reasons: Vec<&str> = fitted.omitted.iter().flatten().map(String::as_str).collect();
         assert_eq!(reasons, ["needs about 3 min of the 45 s that are left"]);
@@ -446,18 +451,18 @@ mod tests {
     #[test]
     fn trials_separate_fixed_costs_from_growing_ones() {
         let sample = |amount, all, work| Sample { amount, all, work, timed: 0.0, operations: 0 };
-        let cost = |trials: &[Sample]| Cost::of(Dial::Large, trials).expect("there are trials");
+        let cost = |trials: &[Sample]| Cost::of(SizeKind::Large, trials).expect("there are trials");
         let two = cost(&[sample(100, 0.35, 0.02), sample(1100, 0.09, 0.05)]);
         assert!((two.each - 0.03 / 1000.0).abs() < 1e-12 && (two.fixed - (0.04 + 0.017)).abs() < 1e-9, "{two:?}");
         // With one trial, all work may grow with the size.
         let one = cost(&[sample(100, 0.35, 0.2)]);
         assert!((one.each - 0.002).abs() < 1e-12 && (one.fixed - 0.15).abs() < 1e-9, "{one:?}");
-        assert_eq!(Cost::of(Dial::Large, &[]), None);
+        assert_eq!(Cost::of(SizeKind::Large, &[]), None);
         // A timed row costs its time, or less if its operations are finished sooner.
         let commits = Sample { amount: 16, all: 0.25, work: 0.2, timed: 0.16, operations: 16 };
-        let cost = Cost::of(Dial::Records, &[commits]).expect("a trial");
-        assert!((cost.at(Dial::Records, &Sizes::LARGEST, 1024) - 1.09).abs() < 1e-9, "{cost:?}");
-        assert!((cost.at(Dial::Records, &Sizes::LARGEST, 20) - 0.29).abs() < 1e-9, "{cost:?}");
+        let cost = Cost::of(SizeKind::Records, &[commits]).expect("a trial");
+        assert!((cost.at(SizeKind::Records, &Sizes::LARGEST, 1024) - 1.09).abs() < 1e-9, "{cost:?}");
+        assert!((cost.at(SizeKind::Records, &Sizes::LARGEST, 20) - 0.29).abs() < 1e-9, "{cost:?}");
     }
 
     #[test]
@@ -465,21 +470,21 @@ mod tests {
         let cost = |each| Some(Cost { fixed: 0.1, each, ..Cost::default() });
         let bound = |each| Some(Cost { fixed: 0.1, each, is_bound: true, ..Cost::default() });
         let rows = [
-            (Dial::Large, 2, cost(4e-9)),
-            (Dial::Large, 1, cost(2e-9)),
+            (SizeKind::Large, 2, cost(4e-9)),
+            (SizeKind::Large, 1, cost(2e-9)),
             // Noise has hidden the cost of this row.
-            (Dial::Large, 2, cost(0.0)),
+            (SizeKind::Large, 2, cost(0.0)),
             // One trial, slow because the machine was busy.
-            (Dial::Large, 1, bound(5e-6)),
-            (Dial::Copied, 3, cost(4e-8)),
-            (Dial::Copied, 3, None),
-            (Dial::Files, 4096, cost(1e-3)),
+            (SizeKind::Large, 1, bound(5e-6)),
+            (SizeKind::Copied, 3, cost(4e-8)),
+            (SizeKind::Copied, 3, None),
+            (SizeKind::Files, 4096, cost(1e-3)),
         ];
         let each: Vec<u64> = complete(&rows).iter().map(|cost| (cost.each * 1e9).round() as u64).collect();
         assert_eq!(each, [4, 2, 4, 2, 40, 6, 1_000_000]);
         assert_eq!(complete(&rows)[5].fixed, 0.1);
         // If all rows have one trial, the lowest bound is the best estimate.
-        let rows = [(Dial::Large, 1, bound(5e-6)), (Dial::Large, 2, bound(6e-8)), (Dial::Copied, 3, None)];
+        let rows = [(SizeKind::Large, 1, bound(5e-6)), (SizeKind::Large, 2, bound(6e-8)), (SizeKind::Copied, 3, None)];
         let each: Vec<u64> = complete(&rows).iter().map(|cost| (cost.each * 1e9).round() as u64).collect();
         assert_eq!(each, [30, 60, 90]);
     }

@@ -17,7 +17,7 @@ pub struct Work {
 
 /// The cost of that work on a target, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Prices {
+pub struct UnitCosts {
     /// Per execution: preparing, counting and cleaning up.
     pub execution: f64,
     /// Per read or write, without its bytes.
@@ -28,10 +28,10 @@ pub struct Prices {
     pub sync_write: f64,
 }
 
-impl Prices {
+impl UnitCosts {
     /// A guess for `--dry-run`, which writes nothing: a disk of a few hundred MB/s, with a millisecond for a
     /// synchronous write.
-    pub const GUESSED: Prices = Prices { execution: 0.02, call: 0.4e-6, byte: 5e-9, sync_write: 1e-3 };
+    pub const GUESSED: UnitCosts = UnitCosts { execution: 0.02, call: 0.4e-6, byte: 5e-9, sync_write: 1e-3 };
 
     /// The time of an execution.
     pub fn cost(&self, work: &Work) -> Nanos {
@@ -50,7 +50,7 @@ pub struct Trial {
     pub calls: Nanos,
 }
 
-/// The programs that measure prices: ten thousand pairs of small calls, a few million bytes, a few synchronous writes.
+/// The programs that measure unit costs: ten thousand pairs of small calls, a few million bytes, a few synchronous writes.
 /// They need no more space than the programs of the forecast.
 #[derive(Clone, Debug)]
 pub struct Trials {
@@ -84,7 +84,7 @@ impl Trials {
 
     /// Runs the trials with `perform`, which returns `None` if a program does not reach its end. Then the result is
     /// `None`, too.
-    pub fn prices(&self, mut perform: impl FnMut(&Program) -> Option<Trial>) -> Option<Prices> {
+    pub fn unit_costs(&self, mut perform: impl FnMut(&Program) -> Option<Trial>) -> Option<UnitCosts> {
         let mut quickest = [None; 3];
         for _ in 0..Trials::EXECUTIONS {
             for (quickest, program) in quickest.iter_mut().zip(self.programs()) {
@@ -97,11 +97,11 @@ impl Trials {
         Some(self.priced(calls, bytes, sync_writes))
     }
 
-    /// Computes the prices from the trials.
-    fn priced(&self, calls: Trial, bytes: Trial, sync_writes: Trial) -> Prices {
+    /// Computes the unit costs from the trials.
+    fn priced(&self, calls: Trial, bytes: Trial, sync_writes: Trial) -> UnitCosts {
         let per = |time: Nanos, amount: u64| time.as_secs_f64() / amount as f64;
         let execution = calls.all.saturating_sub(calls.calls);
-        Prices {
+        UnitCosts {
             execution: execution.as_secs_f64(),
             call: per(calls.calls, 2 * (Trials::PAIRS.min(self.bytes) + 1)),
             byte: per(bytes.all.saturating_sub(execution).max(bytes.calls), self.bytes),
@@ -116,21 +116,21 @@ mod tests {
 
     #[test]
     fn cost_is_the_sum_of_calls_bytes_and_sync_waits() {
-        let prices = Prices { execution: 0.5, call: 1e-6, byte: 1e-9, sync_write: 1e-3 };
+        let unit_costs = UnitCosts { execution: 0.5, call: 1e-6, byte: 1e-9, sync_write: 1e-3 };
         let work = Work { calls: 2_000_000, bytes: 100_000_000, sync_writes: 400 };
-        assert_eq!(prices.cost(&work), Nanos::from_millis(500 + 2_000 + 100 + 400));
-        assert_eq!(prices.cost(&Work::default()), Nanos::from_millis(500));
+        assert_eq!(unit_costs.cost(&work), Nanos::from_millis(500 + 2_000 + 100 + 400));
+        assert_eq!(unit_costs.cost(&Work::default()), Nanos::from_millis(500));
     }
 
     #[test]
     fn prices_follow_from_trials() {
         let trials = Trials { bytes: 1_000_000 };
         let trial = |all, calls| Trial { all: Nanos::from_millis(all), calls: Nanos::from_millis(calls) };
-        let prices = trials.priced(trial(30, 20), trial(60, 2), trial(50, 24));
-        assert!((prices.execution - 0.010).abs() < 1e-12);
-        assert!((prices.call - 0.020 / 20_002.0).abs() < 1e-12);
-        assert!((prices.byte - 50e-9).abs() < 1e-15);
-        assert!((prices.sync_write - 0.002).abs() < 1e-12);
+        let unit_costs = trials.priced(trial(30, 20), trial(60, 2), trial(50, 24));
+        assert!((unit_costs.execution - 0.010).abs() < 1e-12);
+        assert!((unit_costs.call - 0.020 / 20_002.0).abs() < 1e-12);
+        assert!((unit_costs.byte - 50e-9).abs() < 1e-15);
+        assert!((unit_costs.sync_write - 0.002).abs() < 1e-12);
         // If the preparation took longer than the whole execution, only the calls are known.
         assert!((trials.priced(trial(30, 20), trial(5, 2), trial(50, 24)).byte - 2e-9).abs() < 1e-15);
     }
@@ -139,14 +139,14 @@ mod tests {
     fn the_faster_execution_counts_and_a_failure_ends_trials() {
         let trials = Trials::of([Work { bytes: 100, ..Work::default() }].into_iter());
         let mut spans = [40, 50, 60, 30, 70, 40].into_iter();
-        let prices = trials.prices(|program| {
+        let unit_costs = trials.unit_costs(|program| {
             assert!(program.space <= 200, "no more room than what is forecast");
             let calls = Nanos::from_millis(spans.next().expect("two executions of three"));
             Some(Trial { all: calls, calls })
         });
-        let prices = prices.expect("all ended");
-        assert!((prices.call - 0.030 / 202.0).abs() < 1e-12, "{prices:?}");
-        assert!((prices.byte - 0.050 / 100.0).abs() < 1e-12, "{prices:?}");
-        assert!(trials.prices(|_| None).is_none());
+        let unit_costs = unit_costs.expect("all ended");
+        assert!((unit_costs.call - 0.030 / 202.0).abs() < 1e-12, "{unit_costs:?}");
+        assert!((unit_costs.byte - 0.050 / 100.0).abs() < 1e-12, "{unit_costs:?}");
+        assert!(trials.unit_costs(|_| None).is_none());
     }
 }

@@ -7,27 +7,27 @@ use stats::judge::marks::caches::Wanted;
 use stats::judge::marks::{Mark, caches, contents, durability};
 use workload::{Layer, OpKind, Tally, WriteCache};
 
-use super::Case;
+use super::CellFacts;
 use crate::judge::consumption::PAGE;
 
 /// The marks of a cell, in their order. A simulated device needs no check.
-pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
-    let judges: &[fn(&Case) -> Option<Mark>] = if case.simulated {
+pub fn marks(facts: &CellFacts) -> impl Iterator<Item = Mark> {
+    let judges: &[fn(&CellFacts) -> Option<Mark>] = if facts.simulated {
         &[]
     } else {
         &[from_cache, from_below, unwritten, unflushed, empty, compressed, amplified, untouched]
     };
-    judges.iter().filter_map(|judge| judge(case))
+    judges.iter().filter_map(|judge| judge(facts))
 }
 
 /// The mark of the round with the lowest value.
-fn lowest(case: &Case, judge: impl Fn(&PhaseResult) -> Option<Mark>) -> Option<Mark> {
-    case.runs.iter().filter_map(|run| judge(run)).min_by(|a, b| value(a).total_cmp(&value(b)))
+fn lowest(facts: &CellFacts, judge: impl Fn(&PhaseResult) -> Option<Mark>) -> Option<Mark> {
+    facts.runs.iter().filter_map(|run| judge(run)).min_by(|a, b| value(a).total_cmp(&value(b)))
 }
 
 /// The mark of the round with the highest value.
-fn highest(case: &Case, judge: impl Fn(&PhaseResult) -> Option<Mark>) -> Option<Mark> {
-    case.runs.iter().filter_map(|run| judge(run)).max_by(|a, b| value(a).total_cmp(&value(b)))
+fn highest(facts: &CellFacts, judge: impl Fn(&PhaseResult) -> Option<Mark>) -> Option<Mark> {
+    facts.runs.iter().filter_map(|run| judge(run)).max_by(|a, b| value(a).total_cmp(&value(b)))
 }
 
 fn value(mark: &Mark) -> f64 {
@@ -35,8 +35,8 @@ fn value(mark: &Mark) -> f64 {
 }
 
 /// True if the cell claims that reads came from the device.
-fn reads_device(case: &Case) -> bool {
-    case.cold || case.direct
+fn reads_device(facts: &CellFacts) -> bool {
+    facts.cold || facts.direct
 }
 
 /// Bytes that the programs read from the device: the smaller of two counters. The account of the process excludes reads
@@ -57,27 +57,27 @@ fn is_compressed(run: &PhaseResult) -> bool {
 }
 
 /// The bytes that the device had to read. With direct I/O, repeated reads go to the device, too.
-fn wanted(case: &Case, run: &PhaseResult) -> Wanted {
+fn wanted(facts: &CellFacts, run: &PhaseResult) -> Wanted {
     let read = run.tally().bytes_read;
-    match run.first_reads.filter(|first| *first < read && !case.direct) {
+    match run.first_reads.filter(|first| *first < read && !facts.direct) {
         Some(first) => Wanted::First(first),
         None => Wanted::All(read),
     }
 }
 
 /// The mark if the device read less than that.
-fn missed(case: &Case, run: &PhaseResult) -> Option<Mark> {
-    caches::cache(fetched(run)?, wanted(case, run))
+fn missed(facts: &CellFacts, run: &PhaseResult) -> Option<Mark> {
+    caches::cache(fetched(run)?, wanted(facts, run))
 }
 
 /// Holes and compression explain missing reads without a cache.
-fn from_cache(case: &Case) -> Option<Mark> {
-    let from = |run: &PhaseResult| missed(case, run).filter(|_| with_holes(run).is_none() && !is_compressed(run));
-    if reads_device(case) { lowest(case, from) } else { None }
+fn from_cache(facts: &CellFacts) -> Option<Mark> {
+    let from = |run: &PhaseResult| missed(facts, run).filter(|_| with_holes(run).is_none() && !is_compressed(run));
+    if reads_device(facts) { lowest(facts, from) } else { None }
 }
 
-fn from_below(case: &Case) -> Option<Mark> {
-    if reads_device(case) { lowest(case, from_lower_cache) } else { None }
+fn from_below(facts: &CellFacts) -> Option<Mark> {
+    if reads_device(facts) { lowest(facts, from_lower_cache) } else { None }
 }
 
 /// The first device of a stack that read less than the one above it. The search ends at a level with several devices,
@@ -92,22 +92,22 @@ fn from_lower_cache(run: &PhaseResult) -> Option<Mark> {
     })
 }
 
-fn unwritten(case: &Case) -> Option<Mark> {
-    if !case.is_durable() || !case.phase.changes() {
+fn unwritten(facts: &CellFacts) -> Option<Mark> {
+    if !facts.is_durable() || !facts.phase.changes() {
         return None;
     }
     let own = |run: &PhaseResult| run.unwritten.and_then(|left| durability::dirty(left.pages, left.of));
     let below = |run: &&PhaseResult| (run.grown.map(|pages| pages * PAGE), run.tally().bytes_written);
-    let below = || durability::dirty_below_always(&case.runs.iter().map(below).collect::<Vec<_>>());
-    highest(case, own).or_else(below)
+    let below = || durability::dirty_below_always(&facts.runs.iter().map(below).collect::<Vec<_>>());
+    highest(facts, own).or_else(below)
 }
 
-fn unflushed(case: &Case) -> Option<Mark> {
-    if !case.is_durable() {
+fn unflushed(facts: &CellFacts) -> Option<Mark> {
+    if !facts.is_durable() {
         return None;
     }
-    lowest(case, no_flush).or_else(|| {
-        case.places.iter().find_map(|place| {
+    lowest(facts, no_flush).or_else(|| {
+        facts.places.iter().find_map(|place| {
             durability::noflush_by_mount(place.file_system.as_deref().unwrap_or_default(), &place.mount_options)
         })
     })
@@ -139,50 +139,50 @@ fn no_flush(run: &PhaseResult) -> Option<Mark> {
     })
 }
 
-fn empty(case: &Case) -> Option<Mark> {
-    highest(case, with_holes)
+fn empty(facts: &CellFacts) -> Option<Mark> {
+    highest(facts, with_holes)
 }
 
-fn compressed(case: &Case) -> Option<Mark> {
+fn compressed(facts: &CellFacts) -> Option<Mark> {
     let written = |run: &PhaseResult| contents::compress(run.counters.device?.written, run.tally().bytes_written);
-    if case.is_durable() {
-        return if writes_over_again(case) { None } else { lowest(case, written) };
+    if facts.is_durable() {
+        return if writes_over_again(facts) { None } else { lowest(facts, written) };
     }
     let read = |run: &PhaseResult| {
-        missed(case, run).filter(|_| is_compressed(run))?;
-        Some(contents::compress_read(fetched(run)?, wanted(case, run).bytes()))
+        missed(facts, run).filter(|_| is_compressed(run))?;
+        Some(contents::compress_read(fetched(run)?, wanted(facts, run).bytes()))
     };
-    if reads_device(case) { lowest(case, read) } else { None }
+    if reads_device(facts) { lowest(facts, read) } else { None }
 }
 
 /// True if blocks in the page cache may be overwritten before writeback, so that the device gets them only once.
-fn writes_over_again(case: &Case) -> bool {
+fn writes_over_again(facts: &CellFacts) -> bool {
     let at_random = |run: &&PhaseResult| run.tally().count(OpKind::WriteAt) > 0;
-    !case.direct && case.base == RateBase::Ops && case.runs.iter().any(at_random)
+    !facts.direct && facts.base == RateBase::Ops && facts.runs.iter().any(at_random)
 }
 
 /// Only if all rounds show it, because other programs write to the device, too.
-fn amplified(case: &Case) -> Option<Mark> {
-    if !case.is_durable() {
+fn amplified(facts: &CellFacts) -> Option<Mark> {
+    if !facts.is_durable() {
         return None;
     }
     let times = |run: &PhaseResult| {
         let tally = run.tally();
         contents::amplify(run.counters.device?.written, tally.bytes_written, calls_in_order(&tally))
     };
-    let marks: Option<Vec<Mark>> = case.runs.iter().map(|run| times(run)).collect();
+    let marks: Option<Vec<Mark>> = facts.runs.iter().map(|run| times(run)).collect();
     marks?.into_iter().min_by(|a, b| value(a).total_cmp(&value(b)))
 }
 
 /// The mark of a command that did not use the device: the device moved nothing, or not the bytes in the command's own
 /// account. The work of a command is unknown. Other programs may use the device, too, unless its file system is ours.
-fn untouched(case: &Case) -> Option<Mark> {
-    if case.phase.unit.first != OpKind::Run {
+fn untouched(facts: &CellFacts) -> Option<Mark> {
+    if facts.phase.unit.first != OpKind::Run {
         return None;
     }
-    let is_ours = case.places.is_empty();
-    let moved = case.runs.iter().map(|run| run.counters.device.map(|device| device.read + device.written));
-    let own = case.runs.iter().map(|run| run.counters.accounts.map(|own| own.fetched + own.dirtied));
+    let is_ours = facts.places.is_empty();
+    let moved = facts.runs.iter().map(|run| run.counters.device.map(|device| device.read + device.written));
+    let own = facts.runs.iter().map(|run| run.counters.accounts.map(|own| own.fetched + own.dirtied));
     contents::untouched(moved.sum::<Option<u64>>()?, own.sum::<Option<u64>>().filter(|_| !is_ours))
 }
 

@@ -10,28 +10,28 @@ use stats::judge::noise::{Disturbance, Window, disturbances, environment, of_run
 use stats::{Cell, Noise, ParameterValue, Provenance, Round};
 use workload::Phase;
 
-use super::Case;
+use super::CellFacts;
 use super::window::windows;
-use crate::executions::History;
+use crate::executions::Executions;
 use crate::plan::Plan;
 use crate::targets::{Target, are_simulated};
 
 /// The marks that follow from one cell alone.
-pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
-    of_clock(case).into_iter().chain(of_place(case)).chain(place::env(case.settings.iter().copied()))
+pub fn marks(facts: &CellFacts) -> impl Iterator<Item = Mark> {
+    of_clock(facts).into_iter().chain(of_place(facts)).chain(place::env(facts.settings.iter().copied()))
 }
 
 /// The mark if the shortest round was too short for the clock.
-fn of_clock(case: &Case) -> Option<Mark> {
-    let shortest = case.rounds.iter().map(|round| round.elapsed_s(case.clock)).min_by(f64::total_cmp)?;
-    clock::short(shortest, case.clock_floor?)
+fn of_clock(facts: &CellFacts) -> Option<Mark> {
+    let shortest = facts.rounds.iter().map(|round| round.elapsed_s(facts.clock)).min_by(f64::total_cmp)?;
+    clock::short(shortest, facts.clock_floor?)
 }
 
 /// Marks about the storage of the targets. An image always matters, memory only if the cell claims a device.
-fn of_place(case: &Case) -> impl Iterator<Item = Mark> {
-    let claims_device = case.is_durable() || case.cold;
-    let nested = case.infos.iter().find_map(|info| info.nested_in.as_deref()).map(place::nested);
-    let in_memory = case.infos.iter().find_map(|info| info.in_memory.as_deref()).filter(|_| claims_device);
+fn of_place(facts: &CellFacts) -> impl Iterator<Item = Mark> {
+    let claims_device = facts.is_durable() || facts.cold;
+    let nested = facts.infos.iter().find_map(|info| info.nested_in.as_deref()).map(place::nested);
+    let in_memory = facts.infos.iter().find_map(|info| info.in_memory.as_deref()).filter(|_| claims_device);
     nested.into_iter().chain(in_memory.map(place::memory))
 }
 
@@ -47,12 +47,12 @@ pub fn mark_rounds(rounds: &mut [Round], runs: &[&PhaseResult], phase: &Phase) {
 
 /// Sets the environment of every real cell, marks cells that were disturbed more than the rest, and returns the noise
 /// of the run. `cells` are those of the plan's alternatives, in order.
-pub fn noise(plan: &Plan, targets: &[Target], histories: &[History], cells: &mut [Cell]) -> Option<Noise> {
+pub fn noise(plan: &Plan, targets: &[Target], executions: &[Executions], cells: &mut [Cell]) -> Option<Noise> {
     let cpus = processors()?;
     let mut of_rounds: BTreeMap<u32, Vec<(Window, Window)>> = BTreeMap::new();
     let mut of_cells: Vec<(usize, Vec<Disturbance>)> = Vec::new();
     let mut cell = 0;
-    for (alternative, history) in plan.alternatives.iter().zip(histories) {
+    for (alternative, executions) in plan.alternatives.iter().zip(executions) {
         let is_real = !are_simulated(&alternative.targets, targets);
         for (index, phase) in alternative.row.program.phases.iter().enumerate() {
             let run = |(round, result): (u32, &ExecutionResult)| {
@@ -60,7 +60,7 @@ pub fn noise(plan: &Plan, targets: &[Target], histories: &[History], cells: &mut
                 Some((round, windows(run, phase, cpus)))
             };
             let seen: Vec<(u32, (Window, Window))> =
-                if is_real { history.kept().filter_map(run).collect() } else { Vec::new() };
+                if is_real { executions.kept().filter_map(run).collect() } else { Vec::new() };
             if let Some((before, during)) = sum(seen.iter().map(|(_, windows)| *windows)) {
                 cells[cell].state.environment = environment(&before, &during);
                 if cells[cell].measured {

@@ -8,35 +8,35 @@ use stats::{RateBase, Round};
 use units::Bytes;
 use workload::{IoLimits, Layer};
 
-use super::Case;
+use super::CellFacts;
 
 /// The marks of a cell. A simulated device is never throttled.
-pub fn marks(case: &Case) -> impl Iterator<Item = Mark> {
-    let of_settling = match case.settling {
+pub fn marks(facts: &CellFacts) -> impl Iterator<Item = Mark> {
+    let of_settling = match facts.settling {
         Some(Settling::Since(_, spread) | Settling::Not(spread)) => level::unsteady(&spread),
         Some(Settling::TooFew) | None => None,
     };
-    let step = case.settling.and_then(|_| of_level(case));
-    let held = if case.simulated { None } else { by_group(case).or_else(|| by_heat(case)) };
+    let step = facts.settling.and_then(|_| of_level(facts));
+    let held = if facts.simulated { None } else { by_group(facts).or_else(|| by_heat(facts)) };
     of_settling.into_iter().chain(step).chain(held)
 }
 
 /// The mark of a change of level. Reads are judged in all rounds, because they need no time to become steady. Writes
 /// are judged in the rounds that count, because the rounds before only led to the steady state.
-fn of_level(case: &Case) -> Option<Mark> {
-    let is_judged = |round: &&Round| !case.phase.changes() || !round.discarded;
-    let amount = |interval: &stats::Interval| match case.base {
+fn of_level(facts: &CellFacts) -> Option<Mark> {
+    let is_judged = |round: &&Round| !facts.phase.changes() || !round.discarded;
+    let amount = |interval: &stats::Interval| match facts.base {
         RateBase::Bytes => interval.bytes,
         RateBase::Files | RateBase::Ops => interval.ops,
     };
     let mut series: Vec<f64> = Vec::new();
     let mut rounds: Vec<u32> = Vec::new();
-    for round in case.all_rounds.iter().filter(is_judged) {
+    for round in facts.all_rounds.iter().filter(is_judged) {
         series.extend(stats::inference::level::windows(&round.intervals, amount));
         rounds.resize(series.len(), round.round);
     }
     let step = stats::inference::level::step(&series)?;
-    let in_words = |value: f64| match case.base {
+    let in_words = |value: f64| match facts.base {
         RateBase::Bytes => format!("{}/s", Bytes(value as u64)),
         RateBase::Files | RateBase::Ops => format!("{value:.0} a second"),
     };
@@ -47,8 +47,8 @@ fn of_level(case: &Case) -> Option<Mark> {
 type Counted = (&'static str, Option<u64>, fn(&Layer) -> u64);
 
 /// The mark if all kept rounds together reached a limit of the control group.
-fn by_group(case: &Case) -> Option<Mark> {
-    let runs = case.runs;
+fn by_group(facts: &CellFacts) -> Option<Mark> {
+    let runs = facts.runs;
     let limits: IoLimits = runs.last()?.counters.quota.io;
     let device = runs.last()?.counters.at(0).next()?.name.clone();
     let elapsed: f64 = runs.iter().map(|run| run.counters.elapsed.as_secs_f64()).sum();
@@ -69,8 +69,8 @@ fn by_group(case: &Case) -> Option<Mark> {
 }
 
 /// The mark if a device was at its temperature limit before or after a round.
-fn by_heat(case: &Case) -> Option<Mark> {
-    let hot = case.settings.iter().flat_map(|(_, settings)| settings.iter());
+fn by_heat(facts: &CellFacts) -> Option<Mark> {
+    let hot = facts.settings.iter().flat_map(|(_, settings)| settings.iter());
     let mut hot = hot.filter_map(|(name, value)| name.strip_prefix(HEAT).filter(|_| value == AT_LIMIT));
     let device = hot.next()?;
     Some(level::throttle_by_heat(device, 1 + hot.filter(|other| *other == device).count()))

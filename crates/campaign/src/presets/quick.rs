@@ -7,7 +7,7 @@ use workload::programs::{lfs, modern, tlpi};
 
 use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing};
 use crate::error::CampaignError;
-use crate::fit::sizes::Dial;
+use crate::fit::sizes::SizeKind;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::targets::Target;
@@ -42,19 +42,19 @@ const READS: u32 = 10_000;
 
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
     let sizes = settings.sizes;
-    let random = super::random_read(target, sizes.spots(), BLOCK, READS, settings.seed).going_by(Dial::Spots);
+    let random = super::random_read(target, sizes.spots(), BLOCK, READS, settings.seed).going_by(SizeKind::Spots);
     let deep = super::random_read_deep(target, sizes.spots(), BLOCK, (READS, DEPTH), settings.seed);
-    let deep = deep.going_by(Dial::Spots);
-    let classic = super::classic(target, sizes.large, MIB_PER_SECOND).map(|row| row.going_by(Dial::Large));
-    let commit = Row::new(modern::commit(sizes.records, BLOCK), OPS_PER_SEC).going_by(Dial::Records);
+    let deep = deep.going_by(SizeKind::Spots);
+    let classic = super::classic(target, sizes.large, MIB_PER_SECOND).map(|row| row.going_by(SizeKind::Large));
+    let commit = Row::new(modern::commit(sizes.records, BLOCK), OPS_PER_SEC).going_by(SizeKind::Records);
     let layout = workload::Layout::Consecutive(DIRECTORIES);
     let small = lfs::SmallFiles { layout, ..lfs::SmallFiles::new(sizes.files, SMALL) };
-    let small = Row::new(small.program(), FILES_PER_SEC).going_by(Dial::Files);
+    let small = Row::new(small.program(), FILES_PER_SEC).going_by(SizeKind::Files);
     // The bytes of write_4096 cost the same as those of write_8192.
     let classic = classic.map(|row| if row.program.name == Classic::Write4096.name() { row.untried() } else { row });
     let copies = COPY_BUFFERS.map(|buffer| {
         let program = tlpi::copy(sizes.copied, buffer, tlpi::Sync::None);
-        let row = Row::new(program, MIB_PER_SECOND).going_by(Dial::Copied);
+        let row = Row::new(program, MIB_PER_SECOND).going_by(SizeKind::Copied);
         // Only small buffers cost more than their bytes.
         if buffer < BLOCK { row } else { row.untried() }
     });

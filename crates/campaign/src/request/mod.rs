@@ -22,7 +22,7 @@ use workload::{Cache, Mix};
 
 use crate::choose::USUAL;
 use crate::presets::{self, Preset, Sizing};
-use crate::targets::Wear;
+use crate::targets::AgingSpec;
 use crate::targets::{Conditioning, TargetArgument};
 use consent::Consent;
 use schedule::Schedule;
@@ -128,7 +128,8 @@ pub struct Environment {
     /// The seed of all random orders.
     pub seed: u64,
     /// The aging of file systems of ours before the first round.
-    pub wear: Option<Wear>,
+    #[serde(rename = "wear")]
+    pub aging: Option<AgingSpec>,
 }
 
 /// The state of the page cache that the user wants before every phase.
@@ -166,7 +167,7 @@ impl RunRequest {
                 drop_caches: false,
                 zeros: false,
                 seed: SEED,
-                wear: None,
+                aging: None,
             },
             keep: false,
             consent: Consent::default(),

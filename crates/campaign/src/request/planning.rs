@@ -35,7 +35,7 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, CampaignErr
         // In a comparison, each target is in the same state before each test.
         before: match if goal.is_some() { Before::Make } else { preset.before } {
             // Filling an aged file system again would take too long.
-            Before::Make if environment.wear.is_some() => Before::Mount,
+            Before::Make if environment.aging.is_some() => Before::Mount,
             before => before,
         },
         options: preset.options,

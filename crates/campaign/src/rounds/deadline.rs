@@ -35,7 +35,7 @@ impl Deadline {
     }
 
     /// The time left until everything is stopped.
-    pub fn left(self, now: Nanos) -> Nanos {
+    pub fn until_stop(self, now: Nanos) -> Nanos {
         Nanos(self.time.0 / 6 * 7).saturating_sub(self.spent(now))
     }
 
@@ -63,7 +63,10 @@ mod tests {
         let holds = |spent: u64, span| deadline.holds(S(100 + spent), S(span));
         assert!(holds(50, 10) && holds(60, 6) && holds(66, 0));
         assert!(!holds(50, 17) && !holds(67, 0));
-        assert_eq!((deadline.left(S(100)), deadline.left(S(170)), deadline.left(S(500))), (S(70), S(0), S(0)));
+        assert_eq!(
+            (deadline.until_stop(S(100)), deadline.until_stop(S(170)), deadline.until_stop(S(500))),
+            (S(70), S(0), S(0))
+        );
         assert_eq!((deadline.rest(S(100)), deadline.rest(S(130)), deadline.rest(S(161))), (S(60), S(30), S(0)));
         assert!(deadline.fits(S(130), S(30)) && !deadline.fits(S(130), S(31)));
     }

@@ -7,7 +7,7 @@ use super::deadline::Clock;
 use super::{Ended, Findings, Rules, State, Step, Turn, Why, next_step};
 use crate::error::CampaignError;
 use crate::events::Event;
-use crate::executions::History;
+use crate::executions::Executions;
 use crate::signals::Stop;
 
 /// Result of one execution; `None` if it did not take place.
@@ -25,10 +25,10 @@ pub trait Observer {
     fn notify(&mut self, event: Event);
 
     /// Takes notice of an execution that is left out because it would end too late.
-    fn left_out(&mut self, _turn: Turn, _history: &History) {}
+    fn left_out(&mut self, _turn: Turn, _history: &Executions) {}
 
     /// Takes notice of a result, which was added to the history of its alternative.
-    fn performed(&mut self, _turn: Turn, _history: &History) {}
+    fn performed(&mut self, _turn: Turn, _history: &Executions) {}
 }
 
 impl<F: FnMut(Event)> Observer for F {
@@ -48,7 +48,7 @@ pub struct Driver<'a> {
     /// Its clock.
     pub clock: Clock<'a>,
     /// Judgement of the results so far. Not asked of a campaign that performs all of its rounds.
-    pub judge: &'a dyn Fn(&[History]) -> Findings,
+    pub judge: &'a dyn Fn(&[Executions]) -> Findings,
     /// Its observer.
     pub observer: &'a mut dyn Observer,
 }
@@ -57,7 +57,7 @@ pub struct Driver<'a> {
 #[derive(Debug)]
 pub struct Outcome {
     /// The executions of each alternative.
-    pub histories: Vec<History>,
+    pub executions: Vec<Executions>,
     /// The reason for its end.
     pub why: Why,
     /// The mean time of its rounds; `None` if this process performed no round.
@@ -66,38 +66,38 @@ pub struct Outcome {
 
 impl Driver<'_> {
     /// Performs the executions that are left: all, or those that an earlier process has not finished.
-    pub fn run(mut self, mut histories: Vec<History>) -> Outcome {
-        let mut state = State::new(histories.len(), (self.clock)());
-        for (alternative, history) in histories.iter().enumerate() {
-            history.performed_in().for_each(|round| state.resume(alternative, round));
+    pub fn run(mut self, mut executions: Vec<Executions>) -> Outcome {
+        let mut state = State::new(executions.len(), (self.clock)());
+        for (alternative, executions) in executions.iter().enumerate() {
+            executions.performed_in().for_each(|round| state.resume(alternative, round));
         }
         loop {
             if self.stop.requested() {
                 state.stop();
             }
             match next_step(self.rules, &state, (self.clock)()) {
-                Step::Judge => state.judged((self.judge)(&histories)),
+                Step::Judge => state.judged((self.judge)(&executions)),
                 Step::Round { round, rounds } => {
-                    self.observer.notify(Event::RoundStarted { round, rounds, standing: state.standing() });
+                    self.observer.notify(Event::RoundStarted { round, rounds, convergence: state.convergence() });
                     state.begin(round);
                 }
                 Step::Skip(turn) => {
                     if state.is_left(turn) {
-                        self.observer.left_out(turn, &histories[turn.alternative]);
+                        self.observer.left_out(turn, &executions[turn.alternative]);
                     }
                     self.observer.notify(Event::ProgramEnded { index: turn.alternative });
                     state.skip();
                 }
-                Step::Perform(turns) => self.perform(&turns, &mut state, &mut histories),
+                Step::Perform(turns) => self.perform(&turns, &mut state, &mut executions),
                 Step::End(why) => {
                     let mean_round = state.mean_round((self.clock)());
-                    return Outcome { histories, why, mean_round };
+                    return Outcome { executions, why, mean_round };
                 }
             }
         }
     }
 
-    fn perform(&mut self, turns: &[Turn], state: &mut State, histories: &mut [History]) {
+    fn perform(&mut self, turns: &[Turn], state: &mut State, executions: &mut [Executions]) {
         let began = (self.clock)();
         let all = self.site.perform(turns, &mut |event| self.observer.notify(event));
         assert_eq!(all.len(), turns.len(), "a site returns a result of every execution");
@@ -105,34 +105,34 @@ impl Driver<'_> {
             state.uncount((self.clock)().saturating_sub(began));
         }
         for (&turn, performed) in turns.iter().zip(all) {
-            let history = &mut histories[turn.alternative];
-            match self.add(turn, performed, history) {
+            let executions = &mut executions[turn.alternative];
+            match self.add(turn, performed, executions) {
                 None => state.give_up(turn),
                 Some(ended) => {
                     state.add(turn, ended);
-                    self.observer.performed(turn, history);
+                    self.observer.performed(turn, executions);
                 }
             }
         }
     }
 
     /// Adds a result to its history. Returns `None` if there is no result.
-    fn add(&self, turn: Turn, performed: Performed, history: &mut History) -> Option<Ended> {
+    fn add(&self, turn: Turn, performed: Performed, executions: &mut Executions) -> Option<Ended> {
         let lasted = match performed? {
             Ok(performance) => {
                 let lasted = performance.lasted;
                 let performance = if self.stop.requested() { performance.broken_off() } else { performance };
-                history.add(turn, self.rules.discards(turn.round), performance);
+                executions.add(turn, self.rules.discards(turn.round), performance);
                 lasted
             }
             // Ctrl-C reaches mkfs too. The end of the time does not.
             Err(_) if self.stop.requested() && !self.stop.is_late() => return None,
             Err(broken) => {
-                history.break_off(&broken);
+                executions.break_off(&broken);
                 Nanos::ZERO
             }
         };
-        Some(Ended { lasted, is_void: history.failure().is_some() })
+        Some(Ended { lasted, is_void: executions.failure().is_some() })
     }
 }
 
@@ -196,8 +196,8 @@ mod tests {
             }
         }
 
-        fn performed(&mut self, turn: Turn, history: &History) {
-            assert!(history.performed_in().any(|round| round == turn.round) || history.failure().is_some());
+        fn performed(&mut self, turn: Turn, executions: &Executions) {
+            assert!(executions.performed_in().any(|round| round == turn.round) || executions.failure().is_some());
             self.results.push(turn);
         }
     }
@@ -218,23 +218,23 @@ mod tests {
 
     type Ran = (Outcome, Vec<(u32, usize)>, Notes);
 
-    fn run(rules: &Rules, stop: &Stop, histories: Vec<History>, result: &dyn Fn(Turn) -> Performed) -> Ran {
+    fn run(rules: &Rules, stop: &Stop, executions: Vec<Executions>, result: &dyn Fn(Turn) -> Performed) -> Ran {
         let time = Cell::new(0);
         let mut site = Mock { time: &time, result, performed: Vec::new() };
         let mut notes = Notes::default();
-        let judge = |histories: &[History]| Findings::Steady(histories[0].rounds() == 3);
+        let judge = |executions: &[Executions]| Findings::Steady(executions[0].rounds() == 3);
         let (clock, observer) = (&|| S(time.get()), &mut notes);
         let driver = Driver { rules, site: &mut site, stop, clock, judge: &judge, observer };
-        let outcome = driver.run(histories);
+        let outcome = driver.run(executions);
         (outcome, site.performed, notes)
     }
 
     fn from_the_start(rules: &Rules, result: &dyn Fn(Turn) -> Performed) -> Ran {
-        run(rules, &Stop::default(), vec![History::default(); 2], result)
+        run(rules, &Stop::default(), vec![Executions::default(); 2], result)
     }
 
-    fn kept_rounds(history: &History) -> Vec<u32> {
-        history.kept().map(|(round, _)| round).collect()
+    fn kept_rounds(executions: &Executions) -> Vec<u32> {
+        executions.kept().map(|(round, _)| round).collect()
     }
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
         let (outcome, performed, notes) = from_the_start(&rules, &succeeded);
         assert_eq!(performed, [(1, 1), (1, 0), (2, 0), (2, 1), (3, 1), (3, 0)]);
         assert_eq!((outcome.why, outcome.mean_round), (Why::AllRounds, Some(S(2))));
-        assert_eq!(outcome.histories.iter().map(kept_rounds).collect::<Vec<_>>(), [[2, 3], [2, 3]]);
+        assert_eq!(outcome.executions.iter().map(kept_rounds).collect::<Vec<_>>(), [[2, 3], [2, 3]]);
         assert_eq!((notes.rounds, notes.ended), (vec![(1, 3), (2, 3), (3, 3)], vec![1, 0, 0, 1, 1, 0]));
         assert_eq!(notes.results.iter().map(|turn| turn.position).collect::<Vec<_>>(), [1, 2, 1, 2, 1, 2]);
     }
@@ -272,7 +272,7 @@ mod tests {
         for result in [&full as &dyn Fn(Turn) -> Performed, &gone] {
             let (outcome, performed, notes) = from_the_start(&rules(3), result);
             assert_eq!(performed, [(1, 1), (1, 0), (2, 1), (3, 1)]);
-            assert!(outcome.histories[0].failure().is_some() && outcome.histories[1].failure().is_none());
+            assert!(outcome.executions[0].failure().is_some() && outcome.executions[1].failure().is_none());
             // Progress includes executions that no longer take place.
             assert_eq!((notes.ended.len(), notes.results.len()), (6, 4));
         }
@@ -290,7 +290,7 @@ mod tests {
             stop.flag().store(true, Ordering::Relaxed);
             result()
         };
-        run(&rules(3), &stop, vec![History::default(); 2], &stopping)
+        run(&rules(3), &stop, vec![Executions::default(); 2], &stopping)
     }
 
     #[test]
@@ -299,9 +299,9 @@ mod tests {
         for result in [|| stopped(Reason::Interrupted), || stopped(Reason::Signal), world_failure, || None] {
             let (outcome, performed, _) = stopped_at_the_third(result);
             assert_eq!((outcome.why, performed), (Why::Stopped, vec![(1, 1), (1, 0), (2, 0)]));
-            assert!(outcome.histories.iter().all(|history| history.failure().is_none()));
+            assert!(outcome.executions.iter().all(|executions| executions.failure().is_none()));
             // The round before is finished.
-            assert!(outcome.histories[1].last_finished().is_some_and(|(round, ..)| round == 1));
+            assert!(outcome.executions[1].last_finished().is_some_and(|(round, ..)| round == 1));
         }
     }
 
@@ -318,23 +318,23 @@ mod tests {
             }
             world_failure()
         };
-        let (outcome, performed, _) = run(&rules(3), &stop, vec![History::default(); 2], &late);
+        let (outcome, performed, _) = run(&rules(3), &stop, vec![Executions::default(); 2], &late);
         assert_eq!((outcome.why, performed.len()), (Why::Stopped, 3));
-        assert!(outcome.histories[0].failure().is_some());
+        assert!(outcome.executions[0].failure().is_some());
     }
 
     #[test]
     fn a_resumed_campaign_performs_only_unfinished_executions() {
         let (whole, performed, _) = from_the_start(&rules(3), &succeeded);
         for finished in 0..=performed.len() {
-            let mut histories = vec![History::default(); 2];
+            let mut executions = vec![Executions::default(); 2];
             for &(round, alternative) in &performed[..finished] {
                 let turn = Turn { alternative, round, position: 1 };
-                histories[alternative].add(turn, false, ExecutionResult::default());
+                executions[alternative].add(turn, false, ExecutionResult::default());
             }
-            let (outcome, rest, notes) = run(&rules(3), &Stop::default(), histories, &succeeded);
+            let (outcome, rest, notes) = run(&rules(3), &Stop::default(), executions, &succeeded);
             assert_eq!((&rest[..], notes.ended.len()), (&performed[finished..], 6));
-            let rounds = |outcome: &Outcome| outcome.histories.iter().map(kept_rounds).collect::<Vec<_>>();
+            let rounds = |outcome: &Outcome| outcome.executions.iter().map(kept_rounds).collect::<Vec<_>>();
             assert_eq!(rounds(&outcome), rounds(&whole));
         }
     }
@@ -346,6 +346,6 @@ mod tests {
         let (outcome, performed, notes) = from_the_start(&Rules { order, ..rules(3) }, &without);
         assert_eq!(performed, [(1, 1), (2, 1), (3, 1), (1, 0), (2, 0), (3, 0)]);
         assert_eq!((outcome.why, notes.results.len(), notes.rounds.len()), (Why::AllRounds, 4, 0));
-        assert_eq!(outcome.histories.iter().map(kept_rounds).collect::<Vec<_>>(), [[1, 3], [1, 3]]);
+        assert_eq!(outcome.executions.iter().map(kept_rounds).collect::<Vec<_>>(), [[1, 3], [1, 3]]);
     }
 }

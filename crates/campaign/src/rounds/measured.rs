@@ -8,13 +8,13 @@ use super::deadline::{Clock, Deadline};
 use super::driver::{Driver, Observer, Outcome};
 use super::world_site::WorldSite;
 use super::{Findings, Limit, Order, Rules, Turn, Until};
-use crate::choose::Conductor;
+use crate::choose::StopRule;
 use crate::error::CampaignError;
 use crate::events::Event;
-use crate::executions::History;
+use crate::executions::Executions;
 use crate::plan::Alternative;
-use crate::results::{self, Scene, all_cells};
-use crate::run_writer::Keeper;
+use crate::results::{self, RunContext, all_cells};
+use crate::run_writer::RunWriter;
 use crate::signals::Stop;
 use crate::targets::{Target, are_simulated, names};
 use crate::worlds::Worlds;
@@ -22,9 +22,9 @@ use crate::worlds::Worlds;
 /// The rounds of a plan. A failure voids the cells of its own test and target only.
 pub struct Rounds<'a> {
     /// The plan and its targets.
-    pub scene: Scene<'a>,
+    pub context: RunContext<'a>,
     /// Goal of a comparison.
-    pub conductor: Option<&'a Conductor<'a>>,
+    pub stop_rule: Option<&'a StopRule<'a>>,
     /// Request to stop.
     pub stop: &'a Stop,
     /// The time.
@@ -38,37 +38,37 @@ impl Rounds<'_> {
     pub fn run(
         &self,
         worlds: &mut Worlds,
-        keeper: &mut Option<Keeper>,
-        histories: Vec<History>,
+        writer: &mut Option<RunWriter>,
+        executions: Vec<Executions>,
         notify: &mut dyn FnMut(Event),
     ) -> Result<Outcome, CampaignError> {
-        let Rounds { scene, stop, clock, deadline, .. } = *self;
-        let order = |round| scene.plan.order(round);
+        let Rounds { context, stop, clock, deadline, .. } = *self;
+        let order = |round| context.plan.order(round);
         let driver = Driver {
             rules: &self.rules(&order),
-            site: &mut WorldSite::new((scene.plan, scene.targets), worlds, (stop, clock), deadline)?,
+            site: &mut WorldSite::new((context.plan, context.targets), worlds, (stop, clock), deadline)?,
             stop,
             clock,
-            judge: &|histories| self.judge(histories),
+            judge: &|executions| self.judge(executions),
             observer: &mut Recorder {
-                scene,
-                all: all_cells(scene, &histories),
-                keeper,
+                context,
+                all: all_cells(context, &executions),
+                writer,
                 notify,
                 left_out: BTreeSet::new(),
             },
         };
-        Ok(driver.run(histories))
+        Ok(driver.run(executions))
     }
 
     fn rules<'a>(&self, order: &'a dyn Fn(u32) -> Vec<usize>) -> Rules<'a> {
-        let Scene { plan, targets, .. } = self.scene;
+        let RunContext { plan, targets, .. } = self.context;
         let has_real = !targets.iter().all(Target::is_simulated);
         let is_untimed = |alternative: &Alternative| has_real && are_simulated(&alternative.targets, targets);
         Rules {
             rounds: plan.rounds,
             discard_first: plan.discards(1),
-            until: match self.conductor {
+            until: match self.stop_rule {
                 Some(_) => Until::Decided { least: plan.schedule.least_to_decide() },
                 None if plan.schedule.is_until_steady() => Until::Steady,
                 None => Until::Rounds,
@@ -79,13 +79,13 @@ impl Rounds<'_> {
         }
     }
 
-    fn judge(&self, histories: &[History]) -> Findings {
-        let Scene { plan, .. } = self.scene;
-        match self.conductor {
-            Some(conductor) => Findings::Decided(conductor.standing(&all_cells(self.scene, histories))),
+    fn judge(&self, executions: &[Executions]) -> Findings {
+        let RunContext { plan, .. } = self.context;
+        match self.stop_rule {
+            Some(stop_rule) => Findings::Decided(stop_rule.convergence(&all_cells(self.context, executions))),
             None => {
-                let mut all = plan.alternatives.iter().zip(histories);
-                Findings::Steady(all.all(|(one, history)| results::is_settled(plan, one, history)))
+                let mut all = plan.alternatives.iter().zip(executions);
+                Findings::Steady(all.all(|(one, executions)| results::is_settled(plan, one, executions)))
             }
         }
     }
@@ -93,10 +93,10 @@ impl Rounds<'_> {
 
 /// Stores every execution before the next one begins, and reports the first figures.
 struct Recorder<'a> {
-    scene: Scene<'a>,
+    context: RunContext<'a>,
     /// All cells of the run. The report of the first figures needs their names.
     all: Vec<Cell>,
-    keeper: &'a mut Option<Keeper>,
+    writer: &'a mut Option<RunWriter>,
     notify: &'a mut dyn FnMut(Event),
     /// Alternatives whose left-out executions were reported.
     left_out: BTreeSet<usize>,
@@ -107,23 +107,23 @@ impl Observer for Recorder<'_> {
         (self.notify)(event);
     }
 
-    fn left_out(&mut self, turn: Turn, history: &History) {
+    fn left_out(&mut self, turn: Turn, executions: &Executions) {
         // The cell of a program that was never executed has the reason.
-        if !history.is_empty() && self.left_out.insert(turn.alternative) {
-            let Alternative { targets, row } = &self.scene.plan.alternatives[turn.alternative];
-            let target = names(targets, self.scene.targets);
+        if !executions.is_empty() && self.left_out.insert(turn.alternative) {
+            let Alternative { targets, row } = &self.context.plan.alternatives[turn.alternative];
+            let target = names(targets, self.context.targets);
             (self.notify)(Event::ExecutionsLeftOut { target: &target, program: row.program.name });
         }
     }
 
-    fn performed(&mut self, turn: Turn, history: &History) {
-        let (plan, index) = (self.scene.plan, turn.alternative);
-        if self.keeper.is_none() && turn.round > 1 {
+    fn performed(&mut self, turn: Turn, executions: &Executions) {
+        let (plan, index) = (self.context.plan, turn.alternative);
+        if self.writer.is_none() && turn.round > 1 {
             return;
         }
-        let cells = results::cells(self.scene, &plan.alternatives[index], history);
-        if let Some(keeper) = self.keeper {
-            keeper.keep((index, history), (plan.first_cell(index), cells.clone()), self.notify);
+        let cells = results::cells(self.context, &plan.alternatives[index], executions);
+        if let Some(writer) = self.writer {
+            writer.keep((index, executions), (plan.first_cell(index), cells.clone()), self.notify);
         }
         if turn.round == 1 {
             (self.notify)(Event::FirstFigures { cells: &cells, all: &self.all });

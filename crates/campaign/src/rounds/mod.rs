@@ -75,7 +75,7 @@ pub enum Why {
 
 /// The progress of a comparison of targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct Convergence {
     /// Comparisons that more rounds would not change.
     pub decided: usize,
     /// All comparisons.
@@ -84,7 +84,7 @@ pub struct Standing {
     pub more: Option<u32>,
 }
 
-impl Standing {
+impl Convergence {
     /// True if another round is useless. Before anything was compared, this is unknown, and false is returned.
     pub fn is_over(&self) -> bool {
         self.all > 0 && self.decided == self.all
@@ -97,7 +97,7 @@ pub enum Findings {
     /// True if every rate is steady.
     Steady(bool),
     /// The progress of the comparison.
-    Decided(Standing),
+    Decided(Convergence),
 }
 
 /// The condition that ends a campaign before its last round.
@@ -234,11 +234,13 @@ fn between_rounds(rules: &Rules, state: &State, order: &[usize], now: Nanos) -> 
     match (rules.until, state.findings) {
         (Until::Steady | Until::Decided { .. }, None) => return Step::Judge,
         (Until::Steady, Some(Findings::Steady(true))) => return Step::End(Why::Steady),
-        (Until::Decided { .. }, Some(Findings::Decided(standing))) if standing.is_over() => {
+        (Until::Decided { .. }, Some(Findings::Decided(convergence))) if convergence.is_over() => {
             return Step::End(Why::Decided);
         }
         // One of two targets cannot run the tests: more rounds would not change that.
-        (Until::Decided { least }, Some(Findings::Decided(standing))) if standing.all == 0 && state.round >= least => {
+        (Until::Decided { least }, Some(Findings::Decided(convergence)))
+            if convergence.all == 0 && state.round >= least =>
+        {
             return Step::End(Why::NothingLeft);
         }
         _ => {}
@@ -304,11 +306,11 @@ impl Rules<'_> {
     /// The expected number of rounds, including the next one. The spread of the results demands a number, and the time
     /// limits it.
     fn foretold(&self, state: &State, now: Nanos) -> u32 {
-        let (Until::Decided { least }, Some(Findings::Decided(standing))) = (self.until, state.findings) else {
+        let (Until::Decided { least }, Some(Findings::Decided(convergence))) = (self.until, state.findings) else {
             return self.rounds;
         };
         let before = state.round;
-        let wanted = standing.more.map_or(self.rounds, |more| before.saturating_add(more));
+        let wanted = convergence.more.map_or(self.rounds, |more| before.saturating_add(more));
         // The first pair exists after the second round.
         let wanted = if before < 2 { least } else { wanted.max(least).min(self.rounds) };
         let allowed = self.rounds_left(state, now).map_or(wanted, |left| before.saturating_add(left));
@@ -372,9 +374,9 @@ impl State {
     }
 
     /// The progress of the comparison after the last round; `None` if there is no comparison.
-    pub fn standing(&self) -> Option<Standing> {
+    pub fn convergence(&self) -> Option<Convergence> {
         match self.findings {
-            Some(Findings::Decided(standing)) => Some(standing),
+            Some(Findings::Decided(convergence)) => Some(convergence),
             _ => None,
         }
     }

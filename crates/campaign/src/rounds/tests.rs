@@ -192,38 +192,38 @@ fn comparison(rounds: u32, limit: Option<Limit>) -> Rules<'static> {
     Rules { rounds, discard_first: false, until, limit, order, untimed: vec![false] }
 }
 
-fn standing(decided: usize, all: usize, more: Option<u32>) -> Findings {
-    Findings::Decided(Standing { decided, all, more })
+fn convergence(decided: usize, all: usize, more: Option<u32>) -> Findings {
+    Findings::Decided(Convergence { decided, all, more })
 }
 
 #[test]
 fn a_comparison_without_pairs_ends_after_the_least_rounds() {
     let mut play = Play::new(comparison(10_000, None));
-    play.findings = standing(0, 0, None);
+    play.findings = convergence(0, 0, None);
     assert_eq!((play.play_on(), play.performed.len()), (Why::NothingLeft, 6));
 }
 
 #[test]
 fn a_campaign_ends_once_its_comparison_is_decided() {
     let mut play = Play::new(comparison(10_000, None));
-    play.findings = standing(0, 0, None);
+    play.findings = convergence(0, 0, None);
     play.until_performed(2);
-    play.findings = standing(1, 3, Some(9));
+    play.findings = convergence(1, 3, Some(9));
     play.until_performed(7);
-    play.findings = standing(2, 3, Some(1));
+    play.findings = convergence(2, 3, Some(1));
     play.until_performed(8);
-    play.findings = standing(3, 3, None);
+    play.findings = convergence(3, 3, None);
     assert_eq!((play.play_on(), play.performed.len()), (Why::Decided, 8));
     // At least six; later as many as the spread demands.
     assert_eq!(play.foretold, [6, 6, 11, 12, 13, 14, 15, 8]);
     // Before anything was compared, the comparison is not decided.
-    assert!(!Standing { decided: 0, all: 0, more: None }.is_over());
+    assert!(!Convergence { decided: 0, all: 0, more: None }.is_over());
 }
 
 #[test]
 fn the_time_bounds_the_expected_rounds() {
     let mut play = Play::new(comparison(10_000, Some(Limit::Budget(S(8)))));
-    play.findings = standing(0, 1, Some(500));
+    play.findings = convergence(0, 1, Some(500));
     assert_eq!((play.play_on(), play.performed.len()), (Why::TimeOver, 8));
     assert_eq!(play.foretold, [6, 6, 8, 8, 8, 8, 8, 8]);
 }
@@ -231,12 +231,12 @@ fn the_time_bounds_the_expected_rounds() {
 #[test]
 fn a_budget_too_short_to_decide_is_reported_after_one_round() {
     let mut play = Play::new(comparison(10_000, Some(Limit::Budget(S(5)))));
-    play.findings = standing(0, 1, None);
+    play.findings = convergence(0, 1, None);
     assert_eq!(play.play_on(), Why::TooShort { needs: S(6) });
     assert_eq!(play.performed.len(), 1);
     // With a deadline, the workloads were already made small enough.
     let mut play = Play::new(comparison(10_000, Some(Limit::Deadline(Deadline::new(S(7), S(5))))));
-    play.findings = standing(0, 1, None);
+    play.findings = convergence(0, 1, None);
     assert_eq!(play.play_on(), Why::TimeOver);
 }
 
@@ -246,7 +246,7 @@ fn a_comparison_with_enough_rounds_ends_within_its_time() {
     let over = |rounds| {
         let mut play = Play::new(comparison(10_000, Some(Limit::Deadline(Deadline::new(S(7), S(rounds))))));
         play.lasts = &|_| Nanos::from_millis(1_080);
-        play.findings = standing(0, 1, None);
+        play.findings = convergence(0, 1, None);
         assert_eq!(play.play_on(), Why::TimeOver);
         play.performed.len()
     };

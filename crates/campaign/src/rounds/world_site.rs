@@ -40,7 +40,7 @@ impl<'a> WorldSite<'a> {
         deadline: Option<Deadline>,
     ) -> Result<WorldSite<'a>, CampaignError> {
         let late = |deadline: Deadline| {
-            let timer = stop.after(deadline.left(clock()))?;
+            let timer = stop.after(deadline.until_stop(clock()))?;
             Ok::<Late, CampaignError>(Late { deadline, timer, clock, simulated: Nanos::ZERO })
         };
         Ok(WorldSite { plan, targets, worlds, stop, late: deadline.map(late).transpose()? })
@@ -96,6 +96,6 @@ impl Late<'_> {
     fn go_on(&mut self, paused: Nanos) {
         let now = (self.clock)();
         self.simulated += now.saturating_sub(paused);
-        self.timer.set(Some(self.deadline.left(now.saturating_sub(self.simulated))));
+        self.timer.set(Some(self.deadline.until_stop(now.saturating_sub(self.simulated))));
     }
 }

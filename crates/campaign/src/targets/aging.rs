@@ -14,14 +14,14 @@ use crate::error::CampaignError;
 use crate::events::Event;
 use crate::rounds::deadline::since;
 use crate::signals::Stop;
-use crate::targets::{Site, Target, Wear};
+use crate::targets::{AgingSpec, Site, Target};
 
 /// The largest file is 1/1024 of the file system, within these bounds in bytes, so that there are always some thousand
 /// files. Chosen.
 const PART: u64 = 1024;
 const LARGEST: (u64, u64) = (256 << 10, 64 << 20);
 
-impl Wear {
+impl AgingSpec {
     /// Ages all targets; refuses if one is not a file system of our own, or would have to be filled again and again.
     pub fn ask_of(self, targets: &mut [Target]) -> Result<(), CampaignError> {
         for (index, target) in targets.iter().enumerate() {
@@ -42,9 +42,9 @@ impl Wear {
             }
         }
         for target in targets {
-            target.wear = Some(self);
+            target.aging = Some(self);
             if let Site::Image { image, .. } = &mut target.site {
-                image.wear = Some(self);
+                image.aging = Some(self);
             }
         }
         Ok(())
@@ -66,7 +66,7 @@ impl Wear {
         let aging = Aging { level, churns: self.churns, largest: largest(place.total_bytes), seed: self.seed };
         let Program { prepare, mut phases, largest_call, .. } = programs::aging::aging(aging);
         let age = phases.remove(0);
-        let Wear { fill, churns, .. } = self;
+        let AgingSpec { fill, churns, .. } = self;
         notify(Event::Aging { target: &target.name, fill, churns, bytes: Bytes(age.amount) });
         let began = Instant::now();
         let station = Station { workspace: Some(Workspace::inside(path)?), given: Vec::new() };

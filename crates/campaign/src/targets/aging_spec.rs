@@ -14,7 +14,7 @@ const FILLS: std::ops::RangeInclusive<u32> = 5..=90;
 /// The aging of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wear {
+pub struct AgingSpec {
     /// The level it is filled to, in percent.
     pub fill: u32,
     /// The number of changes.
@@ -30,15 +30,15 @@ pub fn parse_fill(text: &str) -> Result<u32, String> {
     percent.filter(|percent| FILLS.contains(percent)).ok_or_else(wrong)
 }
 
-impl Wear {
+impl AgingSpec {
     /// The requested aging; `None` if neither value is given.
-    pub fn of(fill: Option<u32>, churns: Option<u32>, seed: u64) -> Option<Wear> {
+    pub fn of(fill: Option<u32>, churns: Option<u32>, seed: u64) -> Option<AgingSpec> {
         fill.or(churns)?;
-        Some(Wear { fill: fill.unwrap_or(USUAL), churns: churns.unwrap_or(0), seed })
+        Some(AgingSpec { fill: fill.unwrap_or(USUAL), churns: churns.unwrap_or(0), seed })
     }
 
     /// The bytes of a file system that are left for the tests.
-    pub fn left(self, bytes: Bytes) -> Bytes {
+    pub fn room(self, bytes: Bytes) -> Bytes {
         Bytes((u128::from(bytes.0) * u128::from(100 - self.fill) / 100) as u64)
     }
 
@@ -66,7 +66,7 @@ impl Wear {
 
     /// Bytes of files that fill a file system of `bytes` bytes to the level, if `used` are in use.
     pub fn level(self, bytes: u64, used: u64) -> u64 {
-        bytes.saturating_sub(self.left(Bytes(bytes)).0).saturating_sub(used)
+        bytes.saturating_sub(self.room(Bytes(bytes)).0).saturating_sub(used)
     }
 }
 
@@ -74,7 +74,7 @@ impl Wear {
 mod tests {
     use super::*;
 
-    const WEAR: Wear = Wear { fill: 70, churns: 10, seed: 7 };
+    const WEAR: AgingSpec = AgingSpec { fill: 70, churns: 10, seed: 7 };
 
     #[test]
     fn a_share_is_percent() {
@@ -86,15 +86,15 @@ mod tests {
 
     #[test]
     fn churned_file_systems_are_filled_by_default() {
-        assert_eq!(Wear::of(None, None, 7), None);
-        assert_eq!(Wear::of(None, Some(10), 7), Some(WEAR));
-        assert_eq!(Wear::of(Some(30), None, 7), Some(Wear { fill: 30, churns: 0, seed: 7 }));
+        assert_eq!(AgingSpec::of(None, None, 7), None);
+        assert_eq!(AgingSpec::of(None, Some(10), 7), Some(WEAR));
+        assert_eq!(AgingSpec::of(Some(30), None, 7), Some(AgingSpec { fill: 30, churns: 0, seed: 7 }));
     }
 
     #[test]
     fn programs_get_the_remaining_space() {
-        assert_eq!(WEAR.left(Bytes(1000)), Bytes(300));
-        assert_eq!(WEAR.left(Bytes(WEAR.with_room(300 << 20))), Bytes(300 << 20));
+        assert_eq!(WEAR.room(Bytes(1000)), Bytes(300));
+        assert_eq!(WEAR.room(Bytes(WEAR.with_room(300 << 20))), Bytes(300 << 20));
         assert_eq!(WEAR.with_room(u64::MAX), u64::MAX);
         // What mkfs took is part of the level.
         assert_eq!((WEAR.level(1000, 50), WEAR.level(1000, 800)), (650, 0));

@@ -8,7 +8,7 @@ use kernel::sys::name::original;
 use kernel::{ImageSpec, VolumeSpec};
 use units::Bytes;
 
-use super::aging_spec::Wear;
+use super::aging_spec::AgingSpec;
 use crate::error::CampaignError;
 
 /// The keys of an image.
@@ -31,14 +31,14 @@ pub struct ImageArgument {
     /// The size, if given.
     pub size: Option<Bytes>,
     /// The aging before the first round, if requested.
-    pub wear: Option<Wear>,
+    pub aging: Option<AgingSpec>,
 }
 
 impl ImageArgument {
     /// The image for programs that need `needed` bytes. Its size is the given one, or else twice `needed`. If it is
     /// aged, at least a quarter more than `needed` stays free.
     pub fn spec(&self, needed: u64) -> ImageSpec {
-        let filled = self.wear.map_or(0, |wear| wear.with_room(needed.saturating_add(needed / 4)));
+        let filled = self.aging.map_or(0, |aging| aging.with_room(needed.saturating_add(needed / 4)));
         let usual = || {
             Bytes(needed.saturating_mul(2).max(filled).max(SIZE.0).checked_next_multiple_of(STEP.0).unwrap_or(u64::MAX))
         };
@@ -86,7 +86,7 @@ pub fn image(text: &str, typed: &str) -> Result<(ImageArgument, Vec<Setting>), C
         mount_options: volume.mount_options,
         mkfs_options: volume.mkfs_options,
     };
-    Ok((ImageArgument { spec, size, wear: None }, tuning))
+    Ok((ImageArgument { spec, size, aging: None }, tuning))
 }
 
 /// Reads `FSTYPE[,key=value]...@DEVICE`. Returns the file system, the device and its queue settings. `typed` is the

@@ -1,4 +1,4 @@
-//! The ground of a target while it is measured: the directory, or the file system that was created for it, and the
+//! A target while it is measured: the directory, or the file system that was created for it, and the
 //! tuned queue.
 
 use std::io;
@@ -20,16 +20,16 @@ use crate::plan::Before;
 use crate::signals::Stop;
 use crate::targets::precondition::condition;
 use crate::targets::scan::Reading;
-use crate::targets::scratch_fs::Made;
+use crate::targets::scratch_fs::ScratchFs;
 use crate::targets::{Site, Target, VolumeArgument};
 
 /// Remounts or re-creates a file system. No program may use it.
 pub type Renewal = Box<dyn FnMut() -> Result<(), CampaignError> + Send>;
 
 /// Preparations for a target. Dropping them restores the former state: images are removed, devices are erased.
-pub struct Ground {
+pub struct PreparedTarget {
     site: Site,
-    made: Option<Arc<Mutex<Made>>>,
+    scratch_fs: Option<Arc<Mutex<ScratchFs>>>,
     /// The device that programs overwrite, if the guard allowed that.
     raw: Option<Arc<RawDevice>>,
     tuning: Option<Tuning>,
@@ -38,7 +38,7 @@ pub struct Ground {
     label: Option<String>,
 }
 
-impl Ground {
+impl PreparedTarget {
     /// Creates what the target needs, and tries the queue settings once. The programs need `needed` bytes. The data
     /// that condition a device follow from the seed, or are zeros. `vacated` is the device if another target of this
     /// run has left it.
@@ -49,8 +49,8 @@ impl Ground {
         label: Option<&str>,
         stop: &Stop,
         notify: &mut dyn FnMut(Event),
-    ) -> Result<Ground, CampaignError> {
-        let mut made = match &target.site {
+    ) -> Result<PreparedTarget, CampaignError> {
+        let mut scratch_fs = match &target.site {
             Site::Image { image, .. } => Some(make(&image.spec(needed), needed, stop, &mut |bytes, of| {
                 notify(Event::ImageWritten { target: &target.name, bytes, of });
             })?),
@@ -73,33 +73,33 @@ impl Ground {
             Ok(Arc::new(raw))
         });
         let raw = raw.transpose()?;
-        let tuning = plan_tuning(target, made.as_ref(), label)?;
+        let tuning = plan_tuning(target, scratch_fs.as_ref(), label)?;
         if let Some(tuning) = &tuning {
             tuning.apply().and_then(Tuned::restore)?;
         }
-        let aged = match (target.wear, &mut made) {
-            (Some(wear), Some(made)) => {
+        let aged = match (target.aging, &mut scratch_fs) {
+            (Some(aging), Some(scratch_fs)) => {
                 let needed = Bytes(needed.saturating_add(needed / 20));
-                let aged = wear.apply((target, made.path()), needed, stop, notify)?;
+                let aged = aging.apply((target, scratch_fs.path()), needed, stop, notify)?;
                 // Some file systems reserve blocks for growing files until they are remounted: xfs a tenth of them.
-                made.remount()?;
+                scratch_fs.remount()?;
                 Some(aged)
             }
             _ => None,
         };
-        let info = TargetInfo { conditioned, aged, ..info(target, made.as_ref())? };
-        let made = made.map(|made| Arc::new(Mutex::new(made)));
-        Ok(Ground { site: target.site.clone(), made, raw, tuning, info, label: label.map(str::to_owned) })
+        let info = TargetInfo { conditioned, aged, ..info(target, scratch_fs.as_ref())? };
+        let scratch_fs = scratch_fs.map(|scratch_fs| Arc::new(Mutex::new(scratch_fs)));
+        Ok(PreparedTarget { site: target.site.clone(), scratch_fs, raw, tuning, info, label: label.map(str::to_owned) })
     }
 
     /// Removes the file system from its device, so that another target can use the device. No program may use it any
     /// more. The description of the target stays.
     pub fn vacate(&mut self) -> Result<Option<Vacated>, CampaignError> {
-        Ok(self.made.take().map_or(Ok(None), |made| unshared(made).vacate())?)
+        Ok(self.scratch_fs.take().map_or(Ok(None), |scratch_fs| unshared(scratch_fs).vacate())?)
     }
 
-    /// Creates the file system again after [`Ground::vacate`]. `vacated` is the device if another target has just left
-    /// it.
+    /// Creates the file system again after [`PreparedTarget::vacate`]. `vacated` is the device if another target has
+    /// just left it.
     pub fn occupy(
         &mut self,
         (target, vacated): (&Target, Option<Vacated>),
@@ -107,16 +107,16 @@ impl Ground {
         stop: &Stop,
     ) -> Result<(), CampaignError> {
         let Site::Volume(volume) = &self.site else { return Ok(()) };
-        if self.made.is_some() {
+        if self.scratch_fs.is_some() {
             return Ok(());
         }
         let label = self.label.as_deref();
-        let made = match vacated {
+        let scratch_fs = match vacated {
             Some(vacated) => make_on_vacated(volume, vacated, needed, label)?,
             None => make_on_device((&target.name, label), &looked_at_again(volume, None)?, needed, stop, &mut |_| {})?,
         };
-        self.tuning = plan_tuning(target, Some(&made), label)?;
-        self.made = Some(Arc::new(Mutex::new(made)));
+        self.tuning = plan_tuning(target, Some(&scratch_fs), label)?;
+        self.scratch_fs = Some(Arc::new(Mutex::new(scratch_fs)));
         Ok(())
     }
 
@@ -127,8 +127,8 @@ impl Ground {
             None => Workspace::inside(path),
         };
         let mut station = Station::default();
-        match (&self.site, &self.made) {
-            (_, Some(made)) => station.workspace = Some(inside(locked(made).path())?),
+        match (&self.site, &self.scratch_fs) {
+            (_, Some(scratch_fs)) => station.workspace = Some(inside(locked(scratch_fs).path())?),
             (Site::Directory { path, .. }, _) => station.workspace = Some(inside(path)?),
             (Site::File { path, .. }, _) => station.given.push(path.clone()),
             (Site::Device(device), _) => station.given.push(device.path.clone()),
@@ -144,17 +144,17 @@ impl Ground {
 
     /// Remounts the file system; `None` if diskperf did not create it.
     pub fn remount(&self) -> Option<Remount> {
-        let made = Arc::clone(self.made.as_ref()?);
-        Some(Box::new(move || locked(&made).remount().map_err(io::Error::other)))
+        let scratch_fs = Arc::clone(self.scratch_fs.as_ref()?);
+        Some(Box::new(move || locked(&scratch_fs).remount().map_err(io::Error::other)))
     }
 
     /// The renewal before every execution; `None` if diskperf did not create the file system.
     pub fn renewal(&self, before: Before) -> Option<Renewal> {
-        let made = Arc::clone(self.made.as_ref()?);
+        let scratch_fs = Arc::clone(self.scratch_fs.as_ref()?);
         match before {
             Before::Nothing => None,
-            Before::Mount => Some(Box::new(move || Ok(locked(&made).remount()?))),
-            Before::Make => Some(Box::new(move || Ok(locked(&made).fresh()?))),
+            Before::Mount => Some(Box::new(move || Ok(locked(&scratch_fs).remount()?))),
+            Before::Make => Some(Box::new(move || Ok(locked(&scratch_fs).fresh()?))),
         }
     }
 
@@ -172,7 +172,7 @@ impl Ground {
 
     /// The device node of the file system that was created for the target.
     pub fn node(&self) -> Option<PathBuf> {
-        self.made.as_ref().map(|made| locked(made).device().node())
+        self.scratch_fs.as_ref().map(|scratch_fs| locked(scratch_fs).device().node())
     }
 
     /// The queue settings, if there are any.
@@ -187,23 +187,23 @@ impl Ground {
 
     /// Keeps the file system that was created, and returns its path. No program may use it any more.
     pub fn keep(self, target: &Target) -> Result<Option<PathBuf>, CampaignError> {
-        let Some(made) = self.into_made() else { return Ok(None) };
-        Ok(Some(made.keep(&kept_name(target))?))
+        let Some(scratch_fs) = self.into_scratch_fs() else { return Ok(None) };
+        Ok(Some(scratch_fs.keep(&kept_name(target))?))
     }
 
     /// Removes what was created, and returns the error if that fails. No program may use it any more.
     pub fn finish(self) -> Result<(), CampaignError> {
-        Ok(self.into_made().map_or(Ok(()), Made::finish)?)
+        Ok(self.into_scratch_fs().map_or(Ok(()), ScratchFs::finish)?)
     }
 
-    fn into_made(self) -> Option<Made> {
-        self.made.map(unshared)
+    fn into_scratch_fs(self) -> Option<ScratchFs> {
+        self.scratch_fs.map(unshared)
     }
 }
 
-fn unshared(made: Arc<Mutex<Made>>) -> Made {
-    let made = Arc::into_inner(made).expect("whoever made it anew or mounted it anew is gone");
-    made.into_inner().unwrap_or_else(PoisonError::into_inner)
+fn unshared(scratch_fs: Arc<Mutex<ScratchFs>>) -> ScratchFs {
+    let scratch_fs = Arc::into_inner(scratch_fs).expect("whoever made it anew or mounted it anew is gone");
+    scratch_fs.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The device of a target that another target of this run, or an earlier process of the run, has used. Returns an error
@@ -218,12 +218,17 @@ pub fn looked_at_again(volume: &VolumeArgument, held: Option<&Vacated>) -> Resul
 }
 
 /// Ignores a poisoned lock: a panic elsewhere does not damage the file system.
-fn locked(made: &Mutex<Made>) -> MutexGuard<'_, Made> {
-    made.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked(scratch_fs: &Mutex<ScratchFs>) -> MutexGuard<'_, ScratchFs> {
+    scratch_fs.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Creates an image with room for `needed` bytes.
-fn make(spec: &ImageSpec, needed: u64, stop: &Stop, progress: &mut dyn FnMut(u64, u64)) -> Result<Made, CampaignError> {
+fn make(
+    spec: &ImageSpec,
+    needed: u64,
+    stop: &Stop,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<ScratchFs, CampaignError> {
     let of = spec.file_bytes().0;
     let image = Image::make(spec, &PrivateMounts::enter()?, |bytes| {
         progress(bytes, of);
@@ -234,7 +239,7 @@ fn make(spec: &ImageSpec, needed: u64, stop: &Stop, progress: &mut dyn FnMut(u64
     if free < needed {
         return Err(CampaignError::SmallImage { size: Bytes(free), needed: Bytes(needed) });
     }
-    Ok(Made::Image(Box::new(image)))
+    Ok(ScratchFs::Image(Box::new(image)))
 }
 
 /// Creates a file system with room for `needed` bytes on a device. Without --destroy-data the whole device is read
@@ -245,14 +250,14 @@ fn make_on_device(
     needed: u64,
     stop: &Stop,
     notify: &mut dyn FnMut(Event),
-) -> Result<Made, CampaignError> {
+) -> Result<ScratchFs, CampaignError> {
     let VolumeArgument { spec, inspected, permission } = argument;
     let mut reading = Reading::of(inspected);
-    let mut told = |bytes, of| {
+    let mut progress = |bytes, of| {
         reading.goes_on(target, bytes, of, notify);
         if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let volume = Volume::make(spec, inspected, permission, (&PrivateMounts::enter()?, label), &mut told)?;
+    let volume = Volume::make(spec, inspected, permission, (&PrivateMounts::enter()?, label), &mut progress)?;
     with_room(volume, needed)
 }
 
@@ -262,24 +267,28 @@ fn make_on_vacated(
     vacated: Vacated,
     needed: u64,
     label: Option<&str>,
-) -> Result<Made, CampaignError> {
+) -> Result<ScratchFs, CampaignError> {
     with_room(Volume::make_on(&argument.spec, vacated, (&PrivateMounts::enter()?, label))?, needed)
 }
 
-fn with_room(volume: Volume, needed: u64) -> Result<Made, CampaignError> {
+fn with_room(volume: Volume, needed: u64) -> Result<ScratchFs, CampaignError> {
     let free = look(volume.path())?.free_bytes;
     let needed = needed.saturating_add(needed / 20);
     if free < needed {
         return Err(PathFault::NoRoom { path: volume.device().node(), free: Bytes(free), needed: Bytes(needed) }.into());
     }
-    Ok(Made::Volume(Box::new(volume)))
+    Ok(ScratchFs::Volume(Box::new(volume)))
 }
 
-fn plan_tuning(target: &Target, made: Option<&Made>, label: Option<&str>) -> Result<Option<Tuning>, CampaignError> {
+fn plan_tuning(
+    target: &Target,
+    scratch_fs: Option<&ScratchFs>,
+    label: Option<&str>,
+) -> Result<Option<Tuning>, CampaignError> {
     if target.tuning.is_empty() {
         return Ok(None);
     }
-    match made.map(Made::device).or_else(|| target.device()) {
+    match scratch_fs.map(ScratchFs::device).or_else(|| target.device()) {
         Some(device) => Ok(Some(Tuning::plan(device, &target.tuning)?.labelled(label))),
         None => {
             let why = "no device with settings is visible".to_owned();
@@ -306,12 +315,13 @@ fn kept_name(target: &Target) -> String {
     }
 }
 
-/// The description of a target for the document. `made` is the file system that was created for it, if already done.
-pub fn info(target: &Target, made: Option<&Made>) -> Result<TargetInfo, CampaignError> {
-    let ground = made.map(|made| look(made.path())).transpose()?;
-    let place = ground.as_ref().or(target.place());
+/// The description of a target for the document. `scratch_fs` is the file system that was created for it, if already
+/// done.
+pub fn info(target: &Target, scratch_fs: Option<&ScratchFs>) -> Result<TargetInfo, CampaignError> {
+    let place = scratch_fs.map(|scratch_fs| look(scratch_fs.path())).transpose()?;
+    let place = place.as_ref().or(target.place());
     let device = place.and_then(|place| place.device.as_ref()).or_else(|| target.device());
-    let image = made.and_then(Made::image).map(|image| -> Result<ImageInfo, CampaignError> {
+    let image = scratch_fs.and_then(ScratchFs::image).map(|image| -> Result<ImageInfo, CampaignError> {
         Ok(ImageInfo {
             bytes: image.bytes().0,
             block_bytes: image.block()?.0,

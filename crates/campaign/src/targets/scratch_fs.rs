@@ -6,59 +6,59 @@ use kernel::observe::block_device::Device;
 use kernel::{Image, ImageFault, Vacated, Volume};
 
 /// A file system that diskperf created. Dropping it removes the image, or erases the device.
-pub enum Made {
+pub enum ScratchFs {
     /// On an image.
     Image(Box<Image>),
     /// On a device.
     Volume(Box<Volume>),
 }
 
-impl Made {
+impl ScratchFs {
     /// The mount point.
     pub fn path(&self) -> &Path {
         match self {
-            Made::Image(image) => image.path(),
-            Made::Volume(volume) => volume.path(),
+            ScratchFs::Image(image) => image.path(),
+            ScratchFs::Volume(volume) => volume.path(),
         }
     }
 
     /// The device under it.
     pub fn device(&self) -> &Device {
         match self {
-            Made::Image(image) => image.device(),
-            Made::Volume(volume) => volume.device(),
+            ScratchFs::Image(image) => image.device(),
+            ScratchFs::Volume(volume) => volume.device(),
         }
     }
 
     /// The image; `None` if the file system is on a device.
     pub fn image(&self) -> Option<&Image> {
         match self {
-            Made::Image(image) => Some(image),
-            Made::Volume(_) => None,
+            ScratchFs::Image(image) => Some(image),
+            ScratchFs::Volume(_) => None,
         }
     }
 
     /// Re-creates the file system. No file in it may be open.
     pub fn fresh(&mut self) -> Result<(), ImageFault> {
         match self {
-            Made::Image(image) => image.fresh(),
-            Made::Volume(volume) => volume.fresh(),
+            ScratchFs::Image(image) => image.fresh(),
+            ScratchFs::Volume(volume) => volume.fresh(),
         }
     }
 
     /// Unmounts it and mounts it again. No file in it may be open.
     pub fn remount(&mut self) -> Result<(), ImageFault> {
         match self {
-            Made::Image(image) => image.remount(),
-            Made::Volume(volume) => volume.remount(),
+            ScratchFs::Image(image) => image.remount(),
+            ScratchFs::Volume(volume) => volume.remount(),
         }
     }
 
     /// Keeps the file system: an image as a file named `name`, a device as it is. Returns the path.
     pub fn keep(self, name: &str) -> Result<PathBuf, ImageFault> {
         match self {
-            Made::Image(image) => image.keep(name),
-            Made::Volume(volume) => {
+            ScratchFs::Image(image) => image.keep(name),
+            ScratchFs::Volume(volume) => {
                 let node = volume.device().node();
                 volume.keep().map(|()| node)
             }
@@ -69,8 +69,8 @@ impl Made {
     /// image.
     pub fn vacate(self) -> Result<Option<Vacated>, ImageFault> {
         match self {
-            Made::Image(_) => Ok(None),
-            Made::Volume(volume) => volume.vacate().map(Some),
+            ScratchFs::Image(_) => Ok(None),
+            ScratchFs::Volume(volume) => volume.vacate().map(Some),
         }
     }
 
@@ -78,8 +78,8 @@ impl Made {
     pub fn finish(self) -> Result<(), ImageFault> {
         match self {
             // Dropping the image removes it.
-            Made::Image(_) => Ok(()),
-            Made::Volume(volume) => volume.finish(),
+            ScratchFs::Image(_) => Ok(()),
+            ScratchFs::Volume(volume) => volume.finish(),
         }
     }
 }

@@ -38,7 +38,7 @@ pub fn check(workload: &Workload, targets: &mut [Target]) -> Result<(), Campaign
 }
 
 /// Converts the error of a target into one that fits the preset.
-pub fn meant(error: CampaignError, preset: &Preset) -> CampaignError {
+pub fn for_preset(error: CampaignError, preset: &Preset) -> CampaignError {
     match error {
         CampaignError::Path(PathFault::NotADirectory(path)) if preset.is_of_devices() => {
             CampaignError::NoDevice(path.shown().to_string())

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use campaign::targets::Wear;
+use campaign::targets::AgingSpec;
 use campaign::targets::aging_spec::parse_fill;
 
 /// Limit of `--age`: a day on a slow disk. Guess.
@@ -10,7 +10,7 @@ const MOST_CHURNS: u32 = 1_000_000;
 
 /// The options of aging.
 #[derive(Clone, Copy, Debug, Default, Args)]
-pub struct WearArguments {
+pub struct AgingArguments {
     /// Fill the file systems of image: and new: to this level before the first round, as in 70%, with incompressible
     /// files of mixed sizes [default: not filled]. The files stay during the tests. Presets that would re-create the
     /// file system before each test remount it instead.
@@ -24,9 +24,9 @@ pub struct WearArguments {
     age: Option<u32>,
 }
 
-impl WearArguments {
+impl AgingArguments {
     /// The aging that the options ask for, if any.
-    pub fn wear(self, seed: u64) -> Option<Wear> {
-        Wear::of(self.fill, self.age, seed)
+    pub fn aging(self, seed: u64) -> Option<AgingSpec> {
+        AgingSpec::of(self.fill, self.age, seed)
     }
 }

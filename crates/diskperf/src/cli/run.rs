@@ -14,7 +14,7 @@ use units::{Bytes, Nanos};
 
 use super::own_command::CommandArguments;
 use super::values::{Data, MOST_ROUNDS, What, WhatParser, parse_bytes, parse_memory, parse_round_time, parse_time};
-use crate::cli::aging::WearArguments;
+use crate::cli::aging::AgingArguments;
 use crate::cli::mix::MixArguments;
 use crate::documents::job_files;
 use crate::documents::stored::KeepArguments;
@@ -88,7 +88,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "TIMES", allow_negative_numbers = true, requires = "write")]
     precondition: Option<Conditioning>,
     #[command(flatten)]
-    wear: WearArguments,
+    aging: AgingArguments,
     /// Seed of every random order [default: 1].
     #[arg(long)]
     seed: Option<u64>,
@@ -165,7 +165,7 @@ impl RunArguments {
                 drop_caches: self.drop_caches,
                 zeros: self.data == Data::Zeros,
                 seed,
-                wear: self.wear.wear(seed),
+                aging: self.aging.aging(seed),
             },
             keep: self.keep,
             consent: self.consent.consent(),

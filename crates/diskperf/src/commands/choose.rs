@@ -10,7 +10,7 @@ use clap::Args;
 use stats::inference::ratio_test::LEAST_PAIRS;
 use units::{Bytes, Nanos};
 
-use crate::cli::aging::WearArguments;
+use crate::cli::aging::AgingArguments;
 use crate::cli::own_command::CommandArguments;
 use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_margin, parse_time};
 use crate::documents::stored::KeepArguments;
@@ -62,7 +62,7 @@ pub struct ChooseArguments {
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
     size: Option<Bytes>,
     #[command(flatten)]
-    wear: WearArguments,
+    aging: AgingArguments,
     /// Seed of every random order [default: 1].
     #[arg(long)]
     seed: Option<u64>,
@@ -117,7 +117,7 @@ impl ChooseArguments {
                 memory: new.environment.memory.filter(|_| self.size.is_none()),
                 cache: self.cold.then_some(CacheWish::Cold),
                 seed,
-                wear: self.wear.wear(seed),
+                aging: self.aging.aging(seed),
                 ..new.environment
             },
             consent: self.consent.consent(),

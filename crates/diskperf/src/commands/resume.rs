@@ -77,7 +77,7 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
     match resolved {
         Ok((resolved, output)) => {
             let call = Call { words: &words, store: &KeepArguments::default(), output, dry_run: false };
-            run::go_on(&resolved, &call, resumed)
+            run::resume(&resolved, &call, resumed)
         }
         Err(error) => {
             // 4

@@ -4,20 +4,20 @@ use std::ffi::OsString;
 use std::mem;
 use std::time::Instant;
 
-use campaign::choose::{self, Conductor};
+use campaign::choose::{self, StopRule};
 use campaign::error::CampaignError;
 use campaign::events::Event;
-use campaign::executions::History;
+use campaign::executions::Executions;
 use campaign::fit::fitting::{make_fit, say_what_was_left_out};
 use campaign::fit::forecast::Forecast;
-use campaign::fit::unit_costs::Prices;
+use campaign::fit::unit_costs::UnitCosts;
 use campaign::judge;
 use campaign::plan::{Alternative, Plan};
 use campaign::presets;
 use campaign::published;
 use campaign::request::resolved::{Resolved, Tests};
 use campaign::request::{Workload, planning};
-use campaign::results::{self, Scene, all_cells};
+use campaign::results::{self, RunContext, all_cells};
 use campaign::rounds::Why;
 use campaign::rounds::deadline::{Clock, Deadline, since};
 use campaign::rounds::measured::Rounds;
@@ -58,7 +58,7 @@ pub fn refuse(shown: &OutputArguments<RunFormat>, words: &[OsString], error: Err
 }
 
 /// Continues a stored run.
-pub fn go_on(resolved: &Resolved, call: &Call, resumed: Resumed) -> Result<Exit, Error> {
+pub fn resume(resolved: &Resolved, call: &Call, resumed: Resumed) -> Result<Exit, Error> {
     go(resolved, call, Some(resumed))
 }
 
@@ -107,7 +107,7 @@ fn carry_out(
         }
         (Err(error), resumed) => {
             resumed.into_iter().for_each(|resumed| resumed.abandon(notify));
-            let error = whole_devices::meant(error, request.workload.preset());
+            let error = whole_devices::for_preset(error, request.workload.preset());
             return Err(match &resolved.tests {
                 Tests::Job(job) => presets::job::at_targets(job, error),
                 _ => error,
@@ -119,8 +119,8 @@ fn carry_out(
         notify(Event::WorkloadLimited(warning));
     }
     whole_devices::check(&request.workload, targets)?;
-    if let Some(wear) = request.environment.wear {
-        wear.ask_of(targets)?;
+    if let Some(aging) = request.environment.aging {
+        aging.ask_of(targets)?;
     }
     session.keep_conditioned(targets);
     let is_made = targets.iter().any(Target::is_made);
@@ -157,25 +157,25 @@ fn carry_out(
     let clock = || since(started);
     let ended = measure(session, &mut plan, targets, (&stop, &clock), results, notify);
     // After an error before the first cell, there is nothing to show but the error.
-    if ended.is_ok() || !results.cells.is_empty() || session.keeper.is_some() {
+    if ended.is_ok() || !results.cells.is_empty() || session.writer.is_some() {
         *planned = Some(plan);
     }
     ended.map(Some)
 }
 
 /// Prints the tests in order, and those that would be left out. Writes nothing. Simulated machines run the trials all
-/// the same; for directories, the prices are guessed.
+/// the same; for directories, the unit costs are guessed.
 fn dry_run(plan: &mut Plan, targets: &[Target], notify: &mut dyn FnMut(Event)) -> Result<(), Error> {
     if let Some(trials) = plan.trials() {
         let price = |(index, target): (usize, &Target)| {
             if !target.is_simulated() {
-                return Ok(Some(Prices::GUESSED));
+                return Ok(Some(UnitCosts::GUESSED));
             }
             let mut world = AnyWorld::open(plan, &[index], targets, &[], &Stop::default())?;
-            Ok(trials.prices(|program| world.time(program, &target.name, notify)))
+            Ok(trials.unit_costs(|program| world.time(program, &target.name, notify)))
         };
-        let prices = targets.iter().enumerate().map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
-        forecast(plan, prices, notify);
+        let unit_costs = targets.iter().enumerate().map(price).collect::<Result<Option<Vec<UnitCosts>>, Error>>()?;
+        forecast(plan, unit_costs, notify);
         if !targets.iter().all(Target::is_simulated) {
             output::remark("(a guess: --dry-run does not measure the storage)");
         }
@@ -192,8 +192,8 @@ fn dry_run(plan: &mut Plan, targets: &[Target], notify: &mut dyn FnMut(Event)) -
 }
 
 /// Makes the plan fit its budget, and reports how long it takes, if that is known.
-fn forecast(plan: &mut Plan, prices: Option<Vec<Prices>>, notify: &mut dyn FnMut(Event)) {
-    if let Some(forecast) = prices.and_then(|prices| Forecast::of(plan, &prices)) {
+fn forecast(plan: &mut Plan, unit_costs: Option<Vec<UnitCosts>>, notify: &mut dyn FnMut(Event)) {
+    if let Some(forecast) = unit_costs.and_then(|unit_costs| Forecast::of(plan, &unit_costs)) {
         forecast.thin(plan);
         notify(Event::Forecast { forecast: &forecast, plan });
     }
@@ -235,32 +235,32 @@ fn measure(
     if goal.is_some() {
         notify(Event::Comparing(&results.targets));
     }
-    let conductor = goal.map(|goal| Conductor::new(goal, (plan, rounds), (targets, &results.targets)));
+    let stop_rule = goal.map(|goal| StopRule::new(goal, (plan, rounds), (targets, &results.targets)));
     let clock_floor = clock_floor(plan, targets, &mut worlds, stop)?;
-    let histories = session.load(plan)?;
-    let scene = Scene { plan, targets, infos: &results.targets, clock_floor };
+    let executions = session.load(plan)?;
+    let context = RunContext { plan, targets, infos: &results.targets, clock_floor };
     if decided.is_none() && !stop.requested() {
-        let (info, cells) = (session.info(Some(plan), targets, results), all_cells(scene, &histories));
-        session.keeper.iter_mut().for_each(|keeper| keeper.decide(plan, info.clone(), cells.clone(), notify));
+        let (info, cells) = (session.info(Some(plan), targets, results), all_cells(context, &executions));
+        session.writer.iter_mut().for_each(|writer| writer.decide(plan, info.clone(), cells.clone(), notify));
     }
     notify(Event::Started(plan));
-    let rounds = Rounds { scene, conductor: conductor.as_ref(), stop, clock, deadline };
-    let outcome = rounds.run(&mut worlds, &mut session.keeper, histories, notify)?;
+    let rounds = Rounds { context, stop_rule: stop_rule.as_ref(), stop, clock, deadline };
+    let outcome = rounds.run(&mut worlds, &mut session.writer, executions, notify)?;
     let interrupted = stop.requested() && !stop.is_late();
     if let (Some(limits), false) = (plan.limits(), interrupted) {
-        say_what_was_left_out(plan, &limits, &outcome.histories);
+        say_what_was_left_out(plan, &limits, &outcome.executions);
     }
-    let ran = outcome.histories.iter().map(History::rounds).max().unwrap_or(0);
+    let ran = outcome.executions.iter().map(Executions::rounds).max().unwrap_or(0);
     let is_over = outcome.why == Why::TimeOver || stop.is_late();
-    if is_over && conductor.is_none() && ran < plan.rounds {
+    if is_over && stop_rule.is_none() && ran < plan.rounds {
         notify(Event::RoundsLeftOut { ran, planned: plan.rounds });
     }
     results.interrupted = interrupted;
-    conclude_rounds((plan, targets), &outcome.histories, clock_floor, results);
+    conclude_rounds((plan, targets), &outcome.executions, clock_floor, results);
     results.findings = (request.workload.preset().findings)(&results.cells);
-    if let Some(conductor) = conductor {
+    if let Some(stop_rule) = stop_rule {
         plan.rounds = ran;
-        let mut choice = conductor.choice(&results.cells, outcome.mean_round);
+        let mut choice = stop_rule.choice(&results.cells, outcome.mean_round);
         if matches!(request.workload, Workload::Command(_)) {
             choice.remarks.extend(results.findings.iter().cloned());
         }
@@ -290,10 +290,10 @@ fn fit(
     if let Some(trials) = plan.trials() {
         let price = |index: usize| {
             let world = worlds.open(plan, &[index], targets, stop)?;
-            Ok(trials.prices(|program| world.time(program, &targets[index].name, notify)))
+            Ok(trials.unit_costs(|program| world.time(program, &targets[index].name, notify)))
         };
-        let prices = (0..targets.len()).map(price).collect::<Result<Option<Vec<Prices>>, Error>>()?;
-        forecast(plan, prices, notify);
+        let unit_costs = (0..targets.len()).map(price).collect::<Result<Option<Vec<UnitCosts>>, Error>>()?;
+        forecast(plan, unit_costs, notify);
     }
     match plan.limits() {
         Some(limits) => {
@@ -316,21 +316,21 @@ fn too_short(plan: &Plan, why: Why) -> Result<(), Error> {
 /// Adds the cells, the failures, and the noise and calibration of the machine.
 fn conclude_rounds(
     (plan, targets): (&Plan, &[Target]),
-    histories: &[History],
+    executions: &[Executions],
     clock_floor: Option<Nanos>,
     results: &mut Results,
 ) {
-    let scene = Scene { plan, targets, infos: &results.targets, clock_floor };
-    let of_all = plan.alternatives.iter().zip(histories);
+    let context = RunContext { plan, targets, infos: &results.targets, clock_floor };
+    let of_all = plan.alternatives.iter().zip(executions);
     results
         .problems
-        .extend(of_all.filter_map(|(alternative, history)| results::problem(targets, alternative, history)));
-    let mut cells = all_cells(scene, histories);
-    results.noise = judge::machine::noise(plan, targets, histories, &mut cells);
+        .extend(of_all.filter_map(|(alternative, executions)| results::problem(targets, alternative, executions)));
+    let mut cells = all_cells(context, executions);
+    results.noise = judge::machine::noise(plan, targets, executions, &mut cells);
     judge::machine::order(&mut cells);
     cells.iter_mut().for_each(|cell| cell.marks.sort_by_key(|mark| mark.code));
     results.calibration = clock_floor.map(|clock_floor| {
-        overhead::calibration(clock_floor, plan.options.timed, real_phases(plan, targets, histories))
+        overhead::calibration(clock_floor, plan.options.timed, real_phases(plan, targets, executions))
     });
     cells.extend(published::cells(plan.preset));
     results.cells = cells;
@@ -340,13 +340,15 @@ fn conclude_rounds(
 fn real_phases<'a>(
     plan: &'a Plan,
     targets: &'a [Target],
-    histories: &'a [History],
+    executions: &'a [Executions],
 ) -> impl Iterator<Item = (&'a Phase, Vec<&'a PhaseResult>)> {
     let is_real = |alternative: &Alternative| !are_simulated(&alternative.targets, targets);
-    let real = plan.alternatives.iter().zip(histories).filter(move |(alternative, _)| is_real(alternative));
-    real.flat_map(|(alternative, history)| {
+    let real = plan.alternatives.iter().zip(executions).filter(move |(alternative, _)| is_real(alternative));
+    real.flat_map(|(alternative, executions)| {
         let phases = alternative.row.program.phases.iter().enumerate();
-        phases.map(move |(index, phase)| (phase, history.kept().filter_map(|(_, run)| run.phases.get(index)).collect()))
+        phases.map(move |(index, phase)| {
+            (phase, executions.kept().filter_map(|(_, run)| run.phases.get(index)).collect())
+        })
     })
 }
 

@@ -11,7 +11,7 @@ use campaign::plan::{Alternative, Plan, Row};
 use campaign::presets::Settings;
 use campaign::published;
 use campaign::request::resolved::Tests;
-use campaign::run_writer::{Command, Keeper};
+use campaign::run_writer::{Command, RunWriter};
 use campaign::signals::Stop;
 use campaign::targets::{Described, Simulated, Site, Target};
 use kernel::PathFault;
@@ -76,7 +76,7 @@ fn keep(
         Some(store) => {
             let here = env::current_dir().map_err(|_| PathFault::Missing(".".into()))?;
             let command = Command { words, folder: &here, request: None };
-            Ok(Keeper::store(store, command, targets, document)?)
+            Ok(RunWriter::store(store, command, targets, document)?)
         }
         None => Ok(()),
     };
@@ -115,7 +115,7 @@ fn carry_out(
             let simulated = Simulated::Described(Box::new(described));
             let site = Site::Simulated(simulated.clone());
             let target =
-                Target { name: machine.name.clone(), typed: name.to_owned(), site, tuning: Vec::new(), wear: None };
+                Target { name: machine.name.clone(), typed: name.to_owned(), site, tuning: Vec::new(), aging: None };
             let first = targets.len();
             for row in rows(arguments, &tests, &target)? {
                 if row.omitted.is_none() {

@@ -179,5 +179,5 @@ fn is_of(cell: &Cell, row: &Row) -> bool {
 fn target(described: Described) -> Target {
     let name = described.machine.name.clone();
     let site = Site::Simulated(Simulated::Described(Box::new(described)));
-    Target { name: name.clone(), typed: name, site, tuning: Vec::new(), wear: None }
+    Target { name: name.clone(), typed: name, site, tuning: Vec::new(), aging: None }
 }

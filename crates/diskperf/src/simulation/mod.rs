@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use campaign::events::Event;
-use campaign::executions::History;
+use campaign::executions::Executions;
 use campaign::plan::{Alternative, Before, Plan, PlannedSizing};
 use campaign::presets::Preset;
 use campaign::request::schedule::Schedule;
-use campaign::results::{self, Scene, all_cells};
+use campaign::results::{self, RunContext, all_cells};
 use campaign::rounds::deadline::since;
 use campaign::rounds::driver::{Driver, Outcome};
 use campaign::rounds::{Findings, Order, Rules, Until};
@@ -89,12 +89,12 @@ pub fn perform_all(
         judge: &|_| Findings::Steady(false),
         observer: &mut |event: Event| notify(event),
     };
-    let Outcome { histories, .. } = driver.run(vec![History::default(); plan.alternatives.len()]);
+    let Outcome { executions, .. } = driver.run(vec![Executions::default(); plan.alternatives.len()]);
     notify(Event::Finished);
-    let scene = Scene { plan, targets, infos, clock_floor: None };
-    let all = plan.alternatives.iter().zip(&histories);
-    let problems = all.filter_map(|(alternative, history)| results::problem(targets, alternative, history));
-    (all_cells(scene, &histories), problems.collect())
+    let context = RunContext { plan, targets, infos, clock_floor: None };
+    let all = plan.alternatives.iter().zip(&executions);
+    let problems = all.filter_map(|(alternative, executions)| results::problem(targets, alternative, executions));
+    (all_cells(context, &executions), problems.collect())
 }
 
 /// Draws the timeline of the first run, and returns its title.

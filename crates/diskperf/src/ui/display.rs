@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use campaign::events::Event;
 use campaign::fit::duration::about;
-use campaign::rounds::Standing;
+use campaign::rounds::Convergence;
 use campaign::rounds::deadline::since;
 use units::{Bytes, Nanos};
 
@@ -63,14 +63,17 @@ impl Display {
                 }
             }
             Event::Started(plan) => (self.began, self.progress) = (Instant::now(), Progress::of(plan)),
-            Event::RoundStarted { round, rounds, standing } => {
+            Event::RoundStarted { round, rounds, convergence } => {
                 self.progress.expects((rounds + 1).saturating_sub(*round));
-                self.round = match standing {
+                self.round = match convergence {
                     None => format!("round {round} of {rounds}: "),
                     // Nothing was compared yet.
-                    Some(Standing { all: 0, .. }) => format!("round {round} of about {rounds}: "),
-                    Some(standing) => {
-                        format!("round {round} of about {rounds}, {} of {} decided: ", standing.decided, standing.all)
+                    Some(Convergence { all: 0, .. }) => format!("round {round} of about {rounds}: "),
+                    Some(convergence) => {
+                        format!(
+                            "round {round} of about {rounds}, {} of {} decided: ",
+                            convergence.decided, convergence.all
+                        )
                     }
                 };
             }

@@ -135,7 +135,7 @@ impl CacheProbe {
             CacheProbe::Blind if read_through(file, TEST_BYTES, &|| false).is_ok() && is_warm(Probe::Cachestat) => {
                 CacheProbe::Through(Probe::Cachestat)
             }
-            sight => sight,
+            probe => probe,
         }
     }
 
