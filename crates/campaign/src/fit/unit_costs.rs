@@ -50,8 +50,8 @@ pub struct Trial {
     pub calls: Nanos,
 }
 
-/// The programs that measure unit costs: ten thousand pairs of small calls, a few million bytes, a few synchronous writes.
-/// They need no more space than the programs of the forecast.
+/// The programs that measure unit costs: ten thousand pairs of small calls, a few million bytes, a few synchronous
+/// writes. They need no more space than the programs of the forecast.
 #[derive(Clone, Debug)]
 pub struct Trials {
     bytes: u64,
