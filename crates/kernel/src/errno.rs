@@ -40,15 +40,15 @@ pub(crate) fn of_open(errno: Errno, flags: OFlags) -> Reason {
     }
 }
 
-/// Returns the reason why a read or write of `length` bytes failed, at `io` or, if that is `None`, at the file
+/// Returns the reason why a read or write of `length` bytes failed, at `offset` or, if that is `None`, at the file
 /// offset. The buffer's alignment is not checked: our buffers begin on a page, or on a block of the call's own size.
 #[cold]
 #[inline(never)]
-pub(crate) fn of_transfer(errno: Errno, file: impl AsFd, io: Option<u64>, length: u32) -> Reason {
+pub(crate) fn of_transfer(errno: Errno, file: impl AsFd, offset: Option<u64>, length: u32) -> Reason {
     match reason(errno) {
         Reason::Invalid => {
-            let io = io.or_else(|| rustix::fs::tell(&file).ok()).unwrap_or(0);
-            invalid(file.as_fd(), io, length)
+            let offset = offset.or_else(|| rustix::fs::tell(&file).ok()).unwrap_or(0);
+            invalid(file.as_fd(), offset, length)
         }
         reason => reason,
     }
@@ -67,10 +67,10 @@ pub(crate) fn of_ring(reason: Reason, file: RawFd, io: PositionedIo) -> Reason {
 }
 
 /// Returns [`Reason::Unaligned`] for direct I/O that is not aligned, else [`Reason::Invalid`].
-fn invalid(file: BorrowedFd, io: u64, length: u32) -> Reason {
+fn invalid(file: BorrowedFd, offset: u64, length: u32) -> Reason {
     let is_aligned = || {
         let block = block(file);
-        io.is_multiple_of(block) && u64::from(length).is_multiple_of(block)
+        offset.is_multiple_of(block) && u64::from(length).is_multiple_of(block)
     };
     if is_direct(file) && !is_aligned() { Reason::Unaligned } else { Reason::Invalid }
 }

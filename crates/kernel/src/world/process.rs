@@ -219,12 +219,12 @@ impl Process {
         room(&mut self.scratch, length)
     }
 
-    /// Passes the next payload for `place` to `bring`, which writes it.
+    /// Passes the next payload for `io` to `bring`, which writes it.
     #[inline(always)]
-    pub(crate) fn with_data(&mut self, place: PositionedIo, bring: impl FnOnce(&[u8])) -> Result<(), Reason> {
-        let file = open_file(&mut self.files, place.handle)?;
-        let mut draw = self.ring.draw(place.length);
-        bring(draw.next(file.identity, place.offset));
+    pub(crate) fn with_data(&mut self, io: PositionedIo, bring: impl FnOnce(&[u8])) -> Result<(), Reason> {
+        let file = open_file(&mut self.files, io.handle)?;
+        let mut draw = self.ring.draw(io.length);
+        bring(draw.next(file.identity, io.offset));
         Ok(())
     }
 

@@ -231,7 +231,7 @@ impl Varied {
     }
 }
 
-/// The offset of the block of this length that contains `permute`, or of the last whole block if the file ends in that
+/// The offset of the block of this length that contains `place`, or of the last whole block if the file ends in that
 /// one.
 #[inline]
 fn around(place: u64, length: u32, bytes: u64) -> u64 {
