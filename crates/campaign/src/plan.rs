@@ -89,7 +89,7 @@ pub struct Alternative {
 
 impl Alternative {
     /// A row on these targets, with the number of programs per target that the row has.
-    pub fn on(targets: &[usize], row: Row) -> Alternative {
+    pub fn for_targets(targets: &[usize], row: Row) -> Alternative {
         let jobs = row.jobs.max(1) as usize;
         Alternative { targets: targets.iter().flat_map(|&target| iter::repeat_n(target, jobs)).collect(), row }
     }

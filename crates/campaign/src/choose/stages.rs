@@ -95,16 +95,16 @@ fn traits(target: &Target) -> Vec<Trait> {
         Site::Directory { path, place } => {
             let mut traits = vec![asked("path", format!("in {}", path.shown()))];
             traits.extend(place.file_system.iter().map(|name| asked(FILE_SYSTEM, name.clone())));
-            traits.extend(place.device.as_ref().map(on));
+            traits.extend(place.device.as_ref().map(device_trait));
             let found = |option: &String| Trait { within: Some(FILE_SYSTEM), is_asked: false, ..mounted(option) };
             traits.extend(place.mount_options.iter().map(found));
             traits
         }
         Site::File { path, place, .. } => {
-            let device = place.device.as_ref().map(on);
-            [at(path)].into_iter().chain(device).collect()
+            let device = place.device.as_ref().map(device_trait);
+            [path_trait(path)].into_iter().chain(device).collect()
         }
-        Site::Device(device) => vec![at(&device.path)],
+        Site::Device(device) => vec![path_trait(&device.path)],
         Site::Image { image, .. } => {
             let spec = image.spec(0);
             let mut traits = vec![asked(FILE_SYSTEM, spec.file_system)];
@@ -142,11 +142,11 @@ fn asked(key: &str, word: String) -> Trait {
     Trait { key: key.to_owned(), word, within: None, is_asked: true }
 }
 
-fn at(path: &Path) -> Trait {
+fn path_trait(path: &Path) -> Trait {
     asked("path", path.shown().to_string())
 }
 
-fn on(device: &Device) -> Trait {
+fn device_trait(device: &Device) -> Trait {
     asked("device", format!("device {}", device.name))
 }
 

@@ -59,8 +59,8 @@ pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
     let room = targets.iter().filter_map(|target| match &target.site {
         Site::Directory { place, .. } => Some(place.free_bytes / 10 * 9),
         // A third: on a small image, the file system needs much for its log and tables.
-        Site::Image { image, .. } => image.size.map(|size| beside(target, size.0) / 3),
-        Site::Volume(volume) => Some(beside(target, volume.inspected.bytes()) / 3),
+        Site::Image { image, .. } => image.size.map(|size| usable_bytes(target, size.0) / 3),
+        Site::Volume(volume) => Some(usable_bytes(target, volume.inspected.bytes()) / 3),
         Site::Device(_) | Site::File { .. } | Site::Simulated { .. } => None,
     });
     let room = room.min().unwrap_or(u64::MAX);
@@ -91,7 +91,7 @@ pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
 }
 
 /// The part of a file system of `bytes` bytes that aging leaves free.
-fn beside(target: &Target, bytes: u64) -> u64 {
+fn usable_bytes(target: &Target, bytes: u64) -> u64 {
     target.aging.map_or(bytes, |aging| aging.room(Bytes(bytes)).0)
 }
 

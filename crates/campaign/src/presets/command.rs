@@ -50,10 +50,10 @@ pub fn rows(command: Command, settings: &Settings, target: &Target) -> Result<Ve
 /// Sentences for what the table does not show: the shortest and the longest run, the CPU time of a run, and the
 /// device's work.
 fn findings(cells: &[Cell]) -> Vec<String> {
-    cells.iter().filter(|cell| cell.measured).filter_map(told).collect()
+    cells.iter().filter(|cell| cell.measured).filter_map(finding).collect()
 }
 
-fn told(cell: &Cell) -> Option<String> {
+fn finding(cell: &Cell) -> Option<String> {
     let kept: Vec<&Round> = cell.kept().collect();
     let runs = kept.len() as f64;
     if kept.is_empty() {

@@ -90,7 +90,7 @@ fn program(name: &'static str, mix: Mix, bytes: u64, is_simulated: bool, seed: u
 }
 
 /// The target, and the number of targets if several are measured at the same time.
-fn on(cell: &Cell) -> String {
+fn target_label(cell: &Cell) -> String {
     match cell.targets {
         1 => cell.target.clone(),
         several => format!("{}, {several} at once", cell.target),
@@ -110,7 +110,7 @@ fn findings(cells: &[Cell]) -> Vec<String> {
         (uniform_rate > 0.0).then(|| {
             format!(
                 "{}: with locality {:.2} times the transactions of uniform places, {} a second after {}.",
-                on(uniform),
+                target_label(uniform),
                 local_rate / uniform_rate,
                 stats::digits::significant(local_rate, 3),
                 stats::digits::significant(uniform_rate, 3)

@@ -129,7 +129,7 @@ pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Re
             let files = rows.iter_mut().filter(is_meant);
             files.flat_map(|row| &mut row.program.phases).for_each(|phase| phase.cache = cache);
         }
-        alternatives.extend(rows.into_iter().map(|row| Alternative::on(&[target], row)));
+        alternatives.extend(rows.into_iter().map(|row| Alternative::for_targets(&[target], row)));
     }
     if is_together(request, targets) {
         let all: Vec<usize> = (0..targets.len()).collect();
@@ -142,7 +142,7 @@ pub fn alternatives(resolved: &Resolved, targets: &[Target], sizes: Sizes) -> Re
                 None => together.push(row.clone()),
             }
         }
-        alternatives.extend(together.into_iter().map(|row| Alternative::on(&all, row)));
+        alternatives.extend(together.into_iter().map(|row| Alternative::for_targets(&all, row)));
     }
     Ok(alternatives)
 }

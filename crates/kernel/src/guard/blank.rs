@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use super::backing_file::{self, BackingFile};
 use super::signatures::Signature;
 use super::write_detection::{Change, WriteState};
-use super::{again, forget};
+use super::{forget, reopen};
 use crate::observe::block_device::Device;
 use crate::sys::payload::Pages;
 
@@ -46,7 +46,7 @@ pub(super) enum Found {
 ///   3. reads bypass the page cache, which may be stale and is needed by other programs. They go from the first byte to
 ///      the last, and end at the first byte that is not zero;
 ///   4. the ways must be unchanged at the end: no program wrote during the reading.
-pub(super) fn look(held: &File, device: &Device, bytes: u64, progress: Watch) -> io::Result<Found> {
+pub(super) fn search(held: &File, device: &Device, bytes: u64, progress: Watch) -> io::Result<Found> {
     let seen = || {
         held.sync_all()?;
         Ok::<_, io::Error>(WriteState::capture(device))
@@ -97,7 +97,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn of(held: &File) -> io::Result<Reader<'_>> {
-        let direct = again(held, OFlags::RDONLY | OFlags::DIRECT).ok();
+        let direct = reopen(held, OFlags::RDONLY | OFlags::DIRECT).ok();
         Ok(Reader { held, direct, pages: Pages::zeroed(PIECE).map_err(io::Error::other)? })
     }
 
@@ -170,7 +170,7 @@ mod tests {
         let stat = ("stat", "10 0 80 3 20 0 160 4 0 5 6\n");
         let looked = |name: &str, files: &[(&str, &str)]| {
             let device = recorded.add(&format!("virtual/{name}"), &format!("1:{}", name.len()), files);
-            look(&file, &device, 8 << 20, &mut |_, _| panic!("it is read")).expect("readable")
+            search(&file, &device, 8 << 20, &mut |_, _| panic!("it is read")).expect("readable")
         };
         assert_eq!(looked("a", &[stat, ("queue/iostats", "1\n")]), Found::Uncounted);
         assert_eq!(looked("bb", &[stat, ("queue/iostats", "0\n")]), Found::Uncounted);

@@ -14,7 +14,8 @@ use rustix::fs::OFlags;
 use super::blank::{self, Found, Watch};
 use super::signatures::{self, OfFile, Signature};
 use super::{
-    DiskMark, GuardFault, Inspected, Permission, Reason, again, forget, forget_partitions, look, open, sequence,
+    DiskMark, GuardFault, Inspected, Permission, Reason, forget, forget_partitions, inspect_open, open, reopen,
+    sequence,
 };
 use crate::observe::block_device::Device;
 use crate::observe::mount;
@@ -108,7 +109,7 @@ impl Cleared {
         let unreadable = |source| GuardFault::Unreadable { device: path.clone(), source };
         // 1.
         let kept = open(path, OFlags::RDONLY).map_err(unreadable)?;
-        let now = look(path, &kept, false)?;
+        let now = inspect_open(path, &kept, false)?;
         if (now.number, now.sequence) != (inspected.number, inspected.sequence) {
             return Err(GuardFault::Changed(path.clone(), "another device has its name"));
         }
@@ -121,17 +122,17 @@ impl Cleared {
         };
         check(&now)?;
         // 3.
-        let claim = again(&kept, OFlags::RDWR | OFlags::EXCL).map_err(|source| match source.raw_os_error() {
+        let claim = reopen(&kept, OFlags::RDWR | OFlags::EXCL).map_err(|source| match source.raw_os_error() {
             Some(libc::EBUSY) => {
                 let (device, reasons) = (now.described(), vec![Reason::Claimed]);
                 GuardFault::Refused { device, reasons, identity: now.identity() }
             }
             _ => GuardFault::Failed { action: "open", device: node.clone(), source },
         })?;
-        check(&look(path, &claim, true)?)?;
+        check(&inspect_open(path, &claim, true)?)?;
         // 4.
         if *permission == Permission::None {
-            let found = blank::look(&claim, &now.device, now.bytes, progress);
+            let found = blank::search(&claim, &now.device, now.bytes, progress);
             let refused = |reason| {
                 let (device, reasons) = (now.described(), vec![reason]);
                 Err(GuardFault::Refused { device, reasons, identity: now.identity() })
@@ -147,7 +148,7 @@ impl Cleared {
                 Found::Stopped => return Err(GuardFault::Stopped(node)),
             }
             // 5.
-            check(&look(path, &claim, true)?)?;
+            check(&inspect_open(path, &claim, true)?)?;
         }
         let (number, sequence, bytes) = (now.number, now.sequence, now.bytes);
         let held = Held { number, sequence, bytes, kept, claim: Some(claim) };
@@ -163,7 +164,7 @@ impl Cleared {
         let Holding::Other(Held { claim: Some(claim), .. }) = &self.holding else {
             return Err(GuardFault::Changed(self.node(), "it is not held exclusively"));
         };
-        let mut inspected = look(&self.node(), claim, true)?;
+        let mut inspected = inspect_open(&self.node(), claim, true)?;
         inspected.reasons.retain(|reason| !matches!(reason, Reason::Holds(signature) if signature.is_unknown()));
         Ok(inspected)
     }
@@ -244,7 +245,7 @@ impl Cleared {
         self.verify().map_err(io::Error::other)?;
         match &self.holding {
             Holding::Own { .. } => open(&self.node(), flags),
-            Holding::Other(held) => again(&held.kept, flags),
+            Holding::Other(held) => reopen(&held.kept, flags),
         }
     }
 
@@ -286,7 +287,7 @@ impl Cleared {
         if let Holding::Other(held) = &mut self.holding
             && held.claim.is_none()
         {
-            let claim = again(&held.kept, OFlags::RDWR | OFlags::EXCL);
+            let claim = reopen(&held.kept, OFlags::RDWR | OFlags::EXCL);
             held.claim = Some(claim.map_err(|source| GuardFault::Failed { action: "hold", device: node, source })?);
         }
         Ok(())
@@ -339,7 +340,7 @@ impl Cleared {
 /// reports it.
 fn wait_until_free(kept: &File) {
     let began = Instant::now();
-    let is_busy = || again(kept, OFlags::RDONLY | OFlags::EXCL).is_err_and(|error| is_busy(&error));
+    let is_busy = || reopen(kept, OFlags::RDONLY | OFlags::EXCL).is_err_and(|error| is_busy(&error));
     while is_busy() && began.elapsed() < PATIENCE {
         thread::sleep(Duration::from_millis(1));
     }
@@ -373,7 +374,7 @@ mod tests {
             cleared.release().expect("nothing has changed");
             cleared.claim().expect("it is free");
             let released = cleared.release_and(|kept| {
-                let other = again(kept, OFlags::RDWR | OFlags::EXCL).expect("it is free");
+                let other = reopen(kept, OFlags::RDWR | OFlags::EXCL).expect("it is free");
                 other.write_all_at(bytes, at).and_then(|()| other.sync_all()).expect("written");
             });
             assert!(matches!(released, Err(GuardFault::Changed(..))), "{at}: {released:?}");

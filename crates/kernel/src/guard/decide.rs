@@ -224,7 +224,7 @@ fn uses(relative: &Related, all: &[Related], machine: &Machine) -> Vec<Use> {
     }
     if relative.shares {
         let holders = holders.iter().filter(|holder| !is_between(holder));
-        uses.extend(holders.map(|holder| Use::Held(called(holder, machine))));
+        uses.extend(holders.map(|holder| Use::Held(display_name(holder, machine))));
         let loops = machine.blocks.iter().filter(|other| other.backing == Some(Backing::Device(*number)));
         uses.extend(loops.filter(|other| !is_between(&other.name)).map(|other| Use::Loop(other.name.clone())));
     }
@@ -232,7 +232,7 @@ fn uses(relative: &Related, all: &[Related], machine: &Machine) -> Vec<Use> {
 }
 
 /// Returns a holder's name, with the name that was given to a mapped device.
-fn called(holder: &str, machine: &Machine) -> String {
+fn display_name(holder: &str, machine: &Machine) -> String {
     let block = machine.blocks.iter().find(|block| block.name == holder);
     match block.and_then(|block| block.called.as_deref()) {
         Some(called) => format!("{holder} ({called})"),

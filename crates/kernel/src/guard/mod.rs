@@ -111,7 +111,7 @@ pub fn inspect(path: &Path) -> Result<Inspected, GuardFault> {
         return Err(GuardFault::NotADevice(path.to_owned()));
     };
     match open(path, OFlags::RDONLY) {
-        Ok(file) => look(path, &file, false),
+        Ok(file) => inspect_open(path, &file, false),
         Err(source) => Err(in_use(device, metadata.rdev()).unwrap_or_else(|| unreadable(source))),
     }
 }
@@ -291,7 +291,7 @@ pub fn shown_by(file: &Path) -> Vec<String> {
 
 /// Inspects an open device. `is_ours` says that this process has it open exclusively. If not, and if there is no other
 /// reason not to overwrite it, tries to open it exclusively.
-fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault> {
+fn inspect_open(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault> {
     let unreadable = |source| GuardFault::Unreadable { device: path.to_owned(), source };
     let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.file_type().is_block_device() {
@@ -324,7 +324,7 @@ fn look(path: &Path, file: &File, is_ours: bool) -> Result<Inspected, GuardFault
         reasons = decide::reasons(&facts, &machine);
     }
     if !is_ours && reasons.iter().all(Reason::can_be_lifted) {
-        facts.is_claimed = Some(match again(file, OFlags::RDONLY | OFlags::EXCL) {
+        facts.is_claimed = Some(match reopen(file, OFlags::RDONLY | OFlags::EXCL) {
             Ok(_) => false,
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) => true,
             Err(source) => return Err(unreadable(source)),
@@ -354,7 +354,7 @@ fn open(path: &Path, flags: OFlags) -> io::Result<File> {
 }
 
 /// Opens an open file again, even if its name leads to another file now.
-fn again(file: &File, flags: OFlags) -> io::Result<File> {
+fn reopen(file: &File, flags: OFlags) -> io::Result<File> {
     open(&mount::through(file), flags)
 }
 

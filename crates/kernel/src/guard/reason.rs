@@ -217,17 +217,25 @@ impl fmt::Display for Reason {
                 Use::FileOpen(program) => write!(f, "{what} shows a file that is open for writing in {program}"),
             },
             Reason::UnseenFile { what, file_system } => {
-                write!(f, "{what} shows a file on {}, which may be in use under another name", on(file_system))
+                write!(
+                    f,
+                    "{what} shows a file on {}, which may be in use under another name",
+                    printable_name(file_system)
+                )
             }
             Reason::MayShow { device, is_part: true, file_system } => {
                 write!(
                     f,
                     "{device} shows a part of a file, which may be a part of it: that file is on {}",
-                    on(file_system)
+                    printable_name(file_system)
                 )
             }
             Reason::MayShow { device, is_part: false, file_system } => {
-                write!(f, "{device} is as large and may show the same bytes: its file is on {}", on(file_system))
+                write!(
+                    f,
+                    "{device} is as large and may show the same bytes: its file is on {}",
+                    printable_name(file_system)
+                )
             }
             Reason::HiddenProcesses(1) => {
                 write!(f, "1 process does not show whether it has the device open for writing")
@@ -273,7 +281,7 @@ impl fmt::Display for Relative {
 }
 
 /// Returns the name of a file system without control characters. A FUSE server may have chosen it.
-fn on(file_system: &str) -> String {
+fn printable_name(file_system: &str) -> String {
     plain_text(file_system)
 }
 

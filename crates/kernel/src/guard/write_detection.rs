@@ -1,5 +1,5 @@
-//! Detects writes of other programs to a device between two looks at it: through the device itself, through the disk of
-//! a partition, or to the file or device behind a loop device.
+//! Detects writes of other programs to a device between two states of it: through the device itself, through the disk
+//! of a partition, or to the file or device behind a loop device.
 //!
 //! Not detected: writes to the disk below the file system of a file; writes through a mapping of a file on tmpfs or
 //! ramfs, which do not update the file's times; writes through another name of a file whose name in /sys was removed;
@@ -25,7 +25,7 @@ const SAMPLES: usize = 100;
 /// Pause between two samples.
 const BETWEEN: Duration = Duration::from_millis(1);
 
-/// Maximum number of looks at a file until its times are old enough. Guess; one wait is enough for a file that no
+/// Maximum number of inspections of a file until its times are old enough. Guess; one wait is enough for a file that no
 /// program writes to.
 const LOOKS: usize = 5;
 
@@ -69,7 +69,7 @@ struct FileState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WriteState(Vec<WritePath>);
 
-/// The events between two looks.
+/// The change between two states.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// No program wrote to the device.
@@ -118,7 +118,7 @@ impl WriteState {
         WriteState(ways)
     }
 
-    /// Compares this look with a later one:
+    /// Compares this state with a later one:
     ///   1. if a way cannot be seen in either, nothing is proved;
     ///   2. any difference is a write, except fewer blocks of a file.
     pub(super) fn change_until(&self, later: &WriteState) -> Change {
@@ -133,7 +133,7 @@ impl WriteState {
 }
 
 impl WritePath {
-    /// Returns true if nothing was written by this way between the two looks.
+    /// Returns true if nothing was written by this way between the two states.
     fn is_unwritten(&self, later: &WritePath) -> bool {
         match (self, later) {
             (WritePath::File(Some(before)), WritePath::File(Some(later))) => before.is_unwritten(later),
@@ -329,8 +329,8 @@ mod tests {
         let own = recorded.add("pci/sda/sda1", "8:1", &[("stat", &stat(10)), ("partition", "1\n")]);
         recorded.add("pci/sda/sda2", "8:2", &[("stat", &stat(20)), ("partition", "2\n")]);
         let write = |device: &str, sectors| recorded.write(&format!("devices/pci/{device}/stat"), &stat(sectors));
-        let look = || WriteState::capture_with(&own, &|disk| disk.name == "sda");
-        let before = look();
+        let state = || WriteState::capture_with(&own, &|disk| disk.name == "sda");
+        let before = state();
         let partitions = vec!["sda1".to_owned(), "sda2".to_owned()];
         let expected = [
             WritePath::Device { name: "sda1".to_owned(), written: Some(10 * 512) },
@@ -339,15 +339,15 @@ mod tests {
         assert_eq!(before.0, expected);
         write("sda", 108);
         write("sda/sda2", 28);
-        assert_eq!(before.change_until(&look()), Change::Nothing, "eight sectors of the neighbour");
+        assert_eq!(before.change_until(&state()), Change::Nothing, "eight sectors of the neighbour");
         write("sda", 109);
-        assert_eq!(before.change_until(&look()), Change::Written, "a sector of no partition");
+        assert_eq!(before.change_until(&state()), Change::Written, "a sector of no partition");
         write("sda/sda1", 11);
-        assert_eq!(before.change_until(&look()), Change::Written, "a sector of its own");
+        assert_eq!(before.change_until(&state()), Change::Written, "a sector of its own");
         let unflushed = WriteState::capture_with(&own, &|_| false);
         assert_eq!(before.change_until(&unflushed), Change::Unseen("its disk sda".to_owned()));
         recorded.write("devices/pci/sda/queue/iostats", "0\n");
-        assert_eq!(before.change_until(&look()), Change::Uncounted);
+        assert_eq!(before.change_until(&state()), Change::Uncounted);
     }
 
     #[test]

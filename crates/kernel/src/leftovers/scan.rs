@@ -141,7 +141,7 @@ pub fn find(directory: &Path) -> io::Result<Scan> {
         let (path, kind) = (directory.join(entry.file_name()), entry.file_type()?);
         let expected = if kind.is_dir() { Kind::Folder } else { Kind::Image };
         if (kind.is_dir() || kind.is_file()) && kind_of(&entry.file_name()) == Some(expected) {
-            match look(&path, expected) {
+            match inspect(&path, expected) {
                 Some(left) => scan.leftovers.push(left),
                 None => scan.untagged.extend(Untagged::at(&path)),
             }
@@ -154,7 +154,7 @@ pub fn find(directory: &Path) -> io::Result<Scan> {
 
 /// Returns the leftover at this path, if it has a tag of ours.
 pub fn at(path: &Path) -> Option<Leftover> {
-    look(path, kind_of(path.file_name()?)?)
+    inspect(path, kind_of(path.file_name()?)?)
 }
 
 /// Returns true if the folder at this path has a tag of this machine that was written since the last boot.
@@ -173,7 +173,7 @@ pub(crate) fn has_any_tag(path: &Path) -> bool {
 
 /// Removes a folder with our tag. Fails if its process may still run.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
-    let left = look(path, Kind::Folder).filter(|left| left.owner == Owner::Ended);
+    let left = inspect(path, Kind::Folder).filter(|left| left.owner == Owner::Ended);
     left.ok_or_else(|| io::Error::other("it has no tag of a diskperf that is no more"))?.remove()
 }
 
@@ -243,7 +243,7 @@ pub fn kind_of(name: &OsStr) -> Option<Kind> {
     is_image.then_some(Kind::Image)
 }
 
-fn look(path: &Path, kind: Kind) -> Option<Leftover> {
+fn inspect(path: &Path, kind: Kind) -> Option<Leftover> {
     let (inode, pid, owner) = judge(open(path, kind)?.as_fd())?;
     Some(Leftover { path: path.to_owned(), kind, pid, owner, inode })
 }

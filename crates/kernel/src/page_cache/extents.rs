@@ -59,8 +59,8 @@ pub(crate) fn allocation(programs: &[Program]) -> Result<Option<Allocation>, Fau
         let own = program.workspace.as_ref().map(|workspace| workspace.files()).transpose()?;
         for path in own.iter().flatten().chain(&program.given) {
             // A device has no extent map. As far as diskperf can see, it is fully written.
-            let seen =
-                page_cache::open(path).and_then(|file| if file.metadata()?.is_file() { look(&file) } else { Ok(None) });
+            let seen = page_cache::open(path)
+                .and_then(|file| if file.metadata()?.is_file() { allocation_of(&file) } else { Ok(None) });
             match seen {
                 Ok(Some(allocation)) => sum.add(allocation),
                 Ok(None) | Err(_) => return Ok(None),
@@ -71,7 +71,7 @@ pub(crate) fn allocation(programs: &[Program]) -> Result<Option<Allocation>, Fau
 }
 
 /// The allocation of one file.
-fn look(file: &File) -> io::Result<Option<Allocation>> {
+fn allocation_of(file: &File) -> io::Result<Option<Allocation>> {
     let bytes = file.metadata()?.len();
     match extents(file, bytes) {
         Ok(extents) => Ok(Some(sum_up(bytes, &extents))),
@@ -185,10 +185,10 @@ mod tests {
         file.write_all_at(&[1; 65_536], 1 << 20).expect("a write");
         file.set_len(4 << 20).expect("a hole");
         let empty = (4 << 20) - 65_536;
-        assert_eq!(look(&file).expect("seen"), Some(Allocation { bytes: 4 << 20, empty, compressed: 0 }));
+        assert_eq!(allocation_of(&file).expect("seen"), Some(Allocation { bytes: 4 << 20, empty, compressed: 0 }));
         assert_eq!(holes(&file, 4 << 20).expect("seen"), empty);
         let mut whole = tempfile::tempfile().expect("a file");
         whole.write_all(&[1; 10_000]).expect("a write");
-        assert_eq!(look(&whole).expect("seen"), Some(Allocation { bytes: 10_000, empty: 0, compressed: 0 }));
+        assert_eq!(allocation_of(&whole).expect("seen"), Some(Allocation { bytes: 10_000, empty: 0, compressed: 0 }));
     }
 }

@@ -73,7 +73,7 @@ pub(crate) fn unwritten(programs: &mut [Program]) -> Result<Option<Residency>, F
             return Ok(None);
         }
         for path in workspace.files()? {
-            match open(&path).and_then(|file| Probe::Cachestat.look(&file)) {
+            match open(&path).and_then(|file| Probe::Cachestat.count(&file)) {
                 Ok(FilePages { of, unwritten: Some(pages), .. }) => sum.add(Residency { pages, of }),
                 Ok(_) | Err(_) => return Ok(None),
             }
@@ -256,7 +256,7 @@ fn visit(path: &Path, probe: CacheProbe, action: FileAction, stop: &dyn Fn() -> 
         FileAction::Warm => read_through(&file, u64::MAX, stop)?,
     }
     match probe {
-        CacheProbe::Through(probe) => probe.look(&file),
+        CacheProbe::Through(probe) => probe.count(&file),
         CacheProbe::MemoryOnly => Probe::all_of(&file),
         CacheProbe::Blind => Ok(FilePages::default()),
     }

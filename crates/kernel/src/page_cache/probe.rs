@@ -67,8 +67,8 @@ pub(crate) struct FilePages {
 
 impl Probe {
     /// Probes an open file.
-    pub(crate) fn look(self, file: &File) -> io::Result<FilePages> {
-        self.look_at_first(u64::MAX, file)
+    pub(crate) fn count(self, file: &File) -> io::Result<FilePages> {
+        self.count_first(u64::MAX, file)
     }
 
     /// The page counts of a file that is always fully resident.
@@ -77,7 +77,7 @@ impl Probe {
         Ok(FilePages { of, resident: of, unwritten: None })
     }
 
-    fn look_at_first(self, limit: u64, file: &File) -> io::Result<FilePages> {
+    fn count_first(self, limit: u64, file: &File) -> io::Result<FilePages> {
         let bytes = length(file)?.min(limit);
         let of = bytes.div_ceil(page_size());
         if of == 0 {
@@ -102,14 +102,14 @@ impl Probe {
     fn is_true_of(self, file: &File) -> io::Result<bool> {
         file.sync_all()?;
         read_through(file, TEST_BYTES, &|| false)?;
-        let warm = self.look_at_first(TEST_BYTES, file)?;
+        let warm = self.count_first(TEST_BYTES, file)?;
         if warm.of == 0 || warm.resident < warm.of {
             return Ok(false);
         }
         // Twice: at the first advice, the kernel may still hold pages for a moment.
         for _ in 0..2 {
             remove_from_memory(file)?;
-            if self.look_at_first(TEST_BYTES, file)?.resident == 0 {
+            if self.count_first(TEST_BYTES, file)?.resident == 0 {
                 return Ok(true);
             }
         }
@@ -130,7 +130,7 @@ impl CacheProbe {
     /// Tests the probes on a file that other programs may hold in memory. cachestat has never been seen to count too
     /// many pages. So if it saw the file warm, pages that remain after eviction are held by another program.
     pub(crate) fn tested_on_given(file: &File) -> CacheProbe {
-        let is_warm = |probe: Probe| probe.look_at_first(TEST_BYTES, file).is_ok_and(|seen| seen.resident == seen.of);
+        let is_warm = |probe: Probe| probe.count_first(TEST_BYTES, file).is_ok_and(|seen| seen.resident == seen.of);
         match CacheProbe::tested_on(file) {
             CacheProbe::Blind if read_through(file, TEST_BYTES, &|| false).is_ok() && is_warm(Probe::Cachestat) => {
                 CacheProbe::Through(Probe::Cachestat)
@@ -159,7 +159,7 @@ impl CacheProbe {
 /// leaves memory.
 pub(crate) fn sees_unwritten(mut file: File) -> bool {
     let wrote = file.write_all(&[0x5a; TEST_BYTES as usize]);
-    let looked = wrote.and_then(|()| Probe::Cachestat.look(&file));
+    let looked = wrote.and_then(|()| Probe::Cachestat.count(&file));
     looked.is_ok_and(|pages| pages.unwritten == Some(pages.of))
 }
 

@@ -54,12 +54,12 @@ impl Patience {
     }
 }
 
-/// Writes back the programs' file systems, then waits until the machine is idle. `look` reads the machine's counters,
-/// which become part of the result for the last window.
+/// Writes back the programs' file systems, then waits until the machine is idle. `snapshot` reads the machine's
+/// counters, which become part of the result for the last window.
 pub(crate) fn quiesce(
     programs: &[Program],
     moved: &dyn Fn() -> Option<DeviceBytes>,
-    look: &dyn Fn() -> Snapshot,
+    snapshot: &dyn Fn() -> Snapshot,
     patience: &mut Patience,
     stop: &dyn Fn() -> bool,
 ) -> Quiescence {
@@ -67,7 +67,7 @@ pub(crate) fn quiesce(
     super::write_out(programs, false);
     let waiting_since = now();
     loop {
-        let machine = look();
+        let machine = snapshot();
         let (before, window) = (moved(), now());
         let overslept = nap();
         let foreign = moved().zip(before).map(|(after, before)| per_second(after.since(&before), now().since(window)));
@@ -75,7 +75,7 @@ pub(crate) fn quiesce(
         let reached = is_calm(unwritten, foreign);
         if reached || stop() || now().since(waiting_since) >= patience.now {
             patience.learn(reached);
-            let counters = look().since(&machine);
+            let counters = snapshot().since(&machine);
             return Quiescence { reached, waited: now().since(began), unwritten, foreign, counters, overslept };
         }
     }

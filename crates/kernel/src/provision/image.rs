@@ -2,7 +2,7 @@
 //! only this process sees it.
 //!
 //! ```text
-//!   directory ── UnnamedFile ── Cleared (loop device) ── Standing: Mkfs ── Mounted in PrivateMounts ── path()
+//!   directory ── UnnamedFile ── Cleared (loop device) ── MountedFs: Mkfs ── Mounted in PrivateMounts ── path()
 //! ```
 //!
 //! Each layer holds the one before it. The kernel removes all of them when the process ends, however it ends.

@@ -224,7 +224,7 @@ fn failed(action: &'static str, source: io::Error) -> ImageFault {
 
 /// Bytes in the write cache of the device on this file. `None` if the kernel does not report it.
 fn unflushed(file: &File) -> Option<u64> {
-    let pages = Probe::Cachestat.look(file).ok()?.unwritten?;
+    let pages = Probe::Cachestat.count(file).ok()?.unwritten?;
     Some(pages * rustix::param::page_size() as u64)
 }
 

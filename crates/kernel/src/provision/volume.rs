@@ -82,7 +82,7 @@ impl Volume {
         let mut cleared = Cleared::acquire_watched(inspected, permission, progress)?;
         // 3.
         cleared.erase()?;
-        Volume::on(mounted_fs, (&spec.file_system, run), Vacated { cleared, bytes, was_blank })
+        Volume::create(mounted_fs, (&spec.file_system, run), Vacated { cleared, bytes, was_blank })
     }
 
     /// Makes a file system on a device that another volume of this process has just left and that was held since
@@ -94,10 +94,10 @@ impl Volume {
     ) -> Result<Volume, ImageFault> {
         spec.check_size(vacated.bytes)?;
         let mounted_fs = MountedFs::new(spec, mounts)?;
-        Volume::on(mounted_fs, (&spec.file_system, run), vacated)
+        Volume::create(mounted_fs, (&spec.file_system, run), vacated)
     }
 
-    fn on(
+    fn create(
         mounted_fs: MountedFs,
         (file_system, run): (&str, Option<&str>),
         vacated: Vacated,

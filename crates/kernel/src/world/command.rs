@@ -349,7 +349,7 @@ impl Started {
     /// has ended.
     fn wait_a_little(&mut self, stderr: &mut Tail) -> bool {
         let nap = if self.handle.is_some() { NAP_MS } else { BLIND_NAP_MS };
-        let [ended, speaks] = self.look(nap);
+        let [ended, speaks] = self.poll(nap);
         if speaks {
             self.listen(stderr);
         }
@@ -358,7 +358,7 @@ impl Started {
 
     /// Polls its process descriptor and its standard error for `timeout_ms` milliseconds. Returns which of them are
     /// ready.
-    fn look(&self, timeout_ms: i32) -> [bool; 2] {
+    fn poll(&self, timeout_ms: i32) -> [bool; 2] {
         // A negative descriptor is ignored (poll(2)).
         let entry = |fd: Option<i32>| libc::pollfd { fd: fd.unwrap_or(-1), events: libc::POLLIN, revents: 0 };
         let (handle, errors) =
@@ -388,7 +388,7 @@ impl Started {
     /// Keeps the remaining bytes of its standard error.
     fn listen_to_the_end(&mut self, stderr: &mut Tail) {
         for _ in 0..LAST_READS {
-            if !self.look(0)[1] {
+            if !self.poll(0)[1] {
                 break;
             }
             self.listen(stderr);

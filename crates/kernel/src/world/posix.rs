@@ -60,7 +60,7 @@ impl Posix {
     /// Creates one program without a folder, which works on the user's files with one buffer of the size of its
     /// calls. No device is watched: finding it takes longer than such a program runs.
     pub fn on_given(given: Vec<Given>, largest_call: u32, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
-        Ok(Posix::of(vec![Program::on(None, given, 0, largest_call, 0)?], stop))
+        Ok(Posix::of(vec![Program::with_files(None, given, 0, largest_call, 0)?], stop))
     }
 
     /// True if a name leads to the file that the first program has open under the handle. Links are not followed.

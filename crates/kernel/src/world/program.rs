@@ -47,11 +47,11 @@ impl Program {
     pub(crate) fn at(station: Station, ring_bytes: u32, largest_call: u32, seed: u64) -> Result<Program, Fault> {
         let Station { workspace, given } = station;
         let given = given.into_iter().map(Given::Read).collect();
-        Program::on(workspace, given, ring_bytes, largest_call, seed)
+        Program::with_files(workspace, given, ring_bytes, largest_call, seed)
     }
 
     /// As `at`, but the given files may be writable.
-    pub(crate) fn on(
+    pub(crate) fn with_files(
         workspace: Option<Workspace>,
         given: Vec<Given>,
         ring_bytes: u32,

@@ -141,12 +141,12 @@ impl Load {
         };
         let largest_call = self.sizes.largest().max(PREPARING_CALL);
         let space = if self.queue == Queue::Null { 0 } else { bytes };
-        Program { prepare, space, largest_call, ..self.on(Name::root(0), bytes, seed) }
+        Program { prepare, space, largest_call, ..self.program_on(Name::root(0), bytes, seed) }
     }
 
     /// The program on a file of `bytes` bytes that the user gave.
     pub fn given(&self, bytes: u64, seed: u64) -> Program {
-        self.on(Name::given(0), bytes, seed)
+        self.program_on(Name::given(0), bytes, seed)
     }
 
     /// Returns whether the whole file must exist beforehand. With a stride, it would otherwise have holes.
@@ -154,7 +154,7 @@ impl Load {
         self.pattern.needs_file() || self.stride.is_some()
     }
 
-    fn on(&self, name: Name, bytes: u64, seed: u64) -> Program {
+    fn program_on(&self, name: Name, bytes: u64, seed: u64) -> Program {
         let pattern = self.pattern;
         let smallest = self.sizes.smallest();
         let blocks = bytes / u64::from(smallest);
@@ -348,8 +348,8 @@ mod tests {
             let program = Load { pattern, ..LOAD }.program(1 << 20, 1);
             assert_eq!(program.phases[0].changes(), changes, "{}", program.name);
             assert_eq!(program.prepare.cuts().is_some(), prepares, "{}", program.name);
-            let nowhere = Load { pattern, queue: Queue::Null, ..LOAD }.program(1 << 20, 1);
-            assert!(nowhere.prepare.is_empty() && !nowhere.phases[0].changes(), "{}", program.name);
+            let null = Load { pattern, queue: Queue::Null, ..LOAD }.program(1 << 20, 1);
+            assert!(null.prepare.is_empty() && !null.phases[0].changes(), "{}", program.name);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Counters before and after a measurement: of the programs, of every device under them, of the machine.
 //!
 //! ```text
-//!   Snapshot::before ... the measurement ... Snapshot::after ──> since ──> Witness
+//!   Snapshot::before ... the measurement ... Snapshot::after ──> since ──> Counters
 //!      ├── process.rs   bytes charged to this process, time waiting for a processor
 //!      ├── machine.rs   processors, pressure, page cache
 //!      ├── cgroups.rs   limits and counters of this thread's control groups
@@ -92,7 +92,7 @@ struct Rest {
     at: Moment<Host>,
     process: Nanos,
     machine: Machine,
-    layers: Vec<Seen>,
+    layers: Vec<DeviceState>,
     accounts: Option<Accounts>,
     cpu_quota: Option<Nanos>,
     io_limits: IoLimits,
@@ -100,7 +100,7 @@ struct Rest {
 }
 
 /// The counters of a device below the programs at one moment. `depth` is the number of devices above it.
-struct Seen {
+struct DeviceState {
     name: String,
     depth: u32,
     used: Option<DeviceUse>,
@@ -108,9 +108,9 @@ struct Seen {
     is_file: bool,
 }
 
-impl Seen {
-    fn look((device, depth): &(Device, u32)) -> Seen {
-        Seen {
+impl DeviceState {
+    fn read((device, depth): &(Device, u32)) -> DeviceState {
+        DeviceState {
             name: device.name.clone(),
             depth: *depth,
             used: device.used(),
@@ -155,7 +155,7 @@ impl Rest {
             at,
             process,
             machine: Machine::read(source),
-            layers: devices.iter().map(Seen::look).collect(),
+            layers: devices.iter().map(DeviceState::read).collect(),
             accounts: process::accounts(source),
             cpu_quota: groups.cpu_throttled(),
             io_limits: groups.io_limits(devices),
@@ -192,7 +192,7 @@ impl Rest {
 }
 
 /// The activity of one device since `before`. Returns `None` if the device was not there before.
-fn layer_since(now: &Seen, before: &Rest) -> Option<Layer> {
+fn layer_since(now: &DeviceState, before: &Rest) -> Option<Layer> {
     let earlier = before.layers.iter().find(|earlier| earlier.name == now.name)?;
     Some(Layer {
         name: now.name.clone(),

@@ -117,7 +117,7 @@ pub fn left_volumes(
     is_wanted: impl Fn(&Path) -> bool,
 ) -> io::Result<Vec<Result<LeftoverVolume, (PathBuf, GuardFault)>>> {
     let noted = noted(|noted| is_wanted(&node_of(&noted.device)))?;
-    Ok(noted.into_iter().filter_map(|noted| look(noted).transpose()).collect())
+    Ok(noted.into_iter().filter_map(|noted| inspect_volume(noted).transpose()).collect())
 }
 
 /// As [`left_volumes`], for the file systems that killed processes made for this stored run. Returns those that were
@@ -139,7 +139,7 @@ pub fn left_volumes_of(
         }
         let began = Instant::now();
         loop {
-            let volume = look(noted.clone()).transpose();
+            let volume = inspect_volume(noted.clone()).transpose();
             let is_in_use = matches!(&volume, Some(Ok(volume)) if volume.has_tag() && volume.is_in_use());
             if is_in_use && began.elapsed() < PATIENCE {
                 thread::sleep(BETWEEN);
@@ -253,7 +253,7 @@ fn noted(is_wanted: impl Fn(&Noted) -> bool) -> io::Result<Vec<Noted>> {
     Ok(noted)
 }
 
-fn look(noted: Noted) -> Result<Option<LeftoverVolume>, (PathBuf, GuardFault)> {
+fn inspect_volume(noted: Noted) -> Result<Option<LeftoverVolume>, (PathBuf, GuardFault)> {
     let Noted { device, mark, file_system, uuids, state, owner, .. } = noted;
     let (pid, is_kept) = (owner.pid, state == State::Kept);
     let lives = owner.lives();
