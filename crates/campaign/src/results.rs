@@ -89,7 +89,7 @@ fn steadiness(settling: Option<steady::Settling>, rounds: usize, simulated: bool
     match settling {
         Some(steady::Settling::Since(..)) => (Steadiness::Steady, None),
         Some(steady::Settling::Not(_)) => (Steadiness::Transient, None),
-        Some(steady::Settling::TooFew) => (Steadiness::NotMeasured, stats::judge::marks::level::too_few(rounds)),
+        Some(steady::Settling::TooFew) => (Steadiness::NotMeasured, stats::judge::marks::steadiness::too_few(rounds)),
         None if simulated => (Steadiness::NotMeasured, None),
         None => (Steadiness::NotMeasured, Some("only the preset device goes on until a rate is steady".to_owned())),
     }

@@ -15,10 +15,10 @@
 
 mod delete;
 mod error;
-mod id;
 mod open;
 mod place;
 mod read;
+mod run_id;
 mod schema;
 mod sealed;
 mod write;

@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::open::Store;
 use crate::sealed::Sealed;
 use crate::write::{Execution, split};
-use crate::{RunState, id};
+use crate::{RunState, run_id};
 
 /// A run in the list of runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -222,7 +222,7 @@ fn sealed_if_any(row: &Row, column: usize) -> rusqlite::Result<Option<Sealed>> {
 }
 
 fn unknown(typed: &str, names: &[String]) -> StoreError {
-    StoreError::UnknownRun { typed: typed.to_owned(), near: id::near(typed, names) }
+    StoreError::UnknownRun { typed: typed.to_owned(), near: run_id::near(typed, names) }
 }
 
 #[cfg(test)]

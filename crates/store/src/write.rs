@@ -11,7 +11,7 @@ use stats::{Cell, Problem, RunInfo};
 use crate::error::StoreError;
 use crate::open::Store;
 use crate::sealed::Sealed;
-use crate::{RunState, id};
+use crate::{RunState, run_id};
 
 /// The data of a run before its first round.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +84,8 @@ impl Store {
     pub fn begin(&mut self, run: &NewRun) -> Result<String, StoreError> {
         let path = self.path.clone();
         let draw = || {
-            id::draw(run.info.started_unix_s).map_err(|source| StoreError::io("draw a random name for", &path, source))
+            run_id::draw(run.info.started_unix_s)
+                .map_err(|source| StoreError::io("draw a random name for", &path, source))
         };
         self.change(|change| {
             let mut name = draw()?;

@@ -3,7 +3,7 @@
 use kernel::observe::temperature::{AT_LIMIT, HEAT};
 use runner::execution::PhaseResult;
 use stats::inference::steady::Settling;
-use stats::judge::marks::{Mark, level};
+use stats::judge::marks::{Mark, steadiness};
 use stats::{RateBase, Round};
 use units::Bytes;
 use workload::{IoLimits, Layer};
@@ -13,7 +13,7 @@ use super::CellFacts;
 /// The marks of a cell. A simulated device is never throttled.
 pub fn marks(facts: &CellFacts) -> impl Iterator<Item = Mark> {
     let of_settling = match facts.settling {
-        Some(Settling::Since(_, spread) | Settling::Not(spread)) => level::unsteady(&spread),
+        Some(Settling::Since(_, spread) | Settling::Not(spread)) => steadiness::unsteady(&spread),
         Some(Settling::TooFew) | None => None,
     };
     let step = facts.settling.and_then(|_| of_level(facts));
@@ -32,15 +32,15 @@ fn of_level(facts: &CellFacts) -> Option<Mark> {
     let mut series: Vec<f64> = Vec::new();
     let mut rounds: Vec<u32> = Vec::new();
     for round in facts.all_rounds.iter().filter(is_judged) {
-        series.extend(stats::inference::level::windows(&round.intervals, amount));
+        series.extend(stats::inference::change_point::windows(&round.intervals, amount));
         rounds.resize(series.len(), round.round);
     }
-    let step = stats::inference::level::step(&series)?;
+    let step = stats::inference::change_point::step(&series)?;
     let in_words = |value: f64| match facts.base {
         RateBase::Bytes => format!("{}/s", Bytes(value as u64)),
         RateBase::Files | RateBase::Ops => format!("{value:.0} a second"),
     };
-    Some(level::step(&step, in_words, rounds[step.at]))
+    Some(steadiness::step(&step, in_words, rounds[step.at]))
 }
 
 /// The name of a limit, the amount allowed per second, and the counter of a device that it limits.
@@ -63,9 +63,9 @@ fn by_group(facts: &CellFacts) -> Option<Mark> {
         ("writes", limits.writes, |layer| layer.used.writes),
     ];
     let set = all.iter().filter_map(|(what, allowed, count)| {
-        Some(level::GroupLimit { what, device: &device, allowed: (*allowed)?, done: per_second(*count) })
+        Some(steadiness::GroupLimit { what, device: &device, allowed: (*allowed)?, done: per_second(*count) })
     });
-    level::throttle_by_group(&set.collect::<Vec<_>>())
+    steadiness::throttle_by_group(&set.collect::<Vec<_>>())
 }
 
 /// The mark if a device was at its temperature limit before or after a round.
@@ -73,5 +73,5 @@ fn by_heat(facts: &CellFacts) -> Option<Mark> {
     let hot = facts.settings.iter().flat_map(|(_, settings)| settings.iter());
     let mut hot = hot.filter_map(|(name, value)| name.strip_prefix(HEAT).filter(|_| value == AT_LIMIT));
     let device = hot.next()?;
-    Some(level::throttle_by_heat(device, 1 + hot.filter(|other| *other == device).count()))
+    Some(steadiness::throttle_by_heat(device, 1 + hot.filter(|other| *other == device).count()))
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
-use stats::inference::level::{step, windows};
+use stats::inference::change_point::{step, windows};
 use testkit::disk::{Disk, Mounted};
 use testkit::group::{Group, run_in};
 use testkit::{Ended, need_disk, skip, soon, use_tool};
@@ -51,7 +51,7 @@ fn reads_limited(disk: &Disk, mib: u64) -> Result<Group, String> {
 const LIMIT: &str = "blkio.throttle.read_bps_device";
 
 /// Asserts that the cell's state and its marks agree, and that it has the mark of a step if its own figures show one.
-/// `stats::inference::level` makes the decision.
+/// `stats::inference::change_point` makes the decision.
 fn is_consistent(cell: &Value) {
     match cell["state"]["steadiness"].as_str() {
         Some("steady") => assert_eq!(mark(cell, "unsteady"), None, "{cell:#}"),

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-use super::file_systems;
+use super::trusted_file_systems;
 use crate::observe::block_device::Device;
 use crate::observe::block_stack;
 use crate::observe::mount;
@@ -39,7 +39,7 @@ impl BackingFile {
         let Some(shown) = loop_device::attached_to(device) else { return BackingFile::Hidden };
         let Backing::File { device, inode } = shown.backing else { return BackingFile::Hidden };
         // Files on other file systems are not opened: opening a file on a network may block for ever.
-        if !mount::file_system_at(&path).is_some_and(|name| file_systems::tells_files(&name)) {
+        if !mount::file_system_at(&path).is_some_and(|name| trusted_file_systems::tells_files(&name)) {
             return BackingFile::Hidden;
         }
         let opened = read_limited::open(&path).and_then(|file| Ok((file.metadata()?, file)));
@@ -47,7 +47,8 @@ impl BackingFile {
         if !metadata.is_file() || (metadata.dev(), metadata.ino()) != (device, inode) {
             return BackingFile::Hidden;
         }
-        let tells = rustix::fs::fstatfs(&file).is_ok_and(|stat| file_systems::with_magic_tells_holes(stat.f_type));
+        let tells =
+            rustix::fs::fstatfs(&file).is_ok_and(|stat| trusted_file_systems::with_magic_tells_holes(stat.f_type));
         let offset = (tells && !shown.is_encrypted).then_some(shown.window.offset);
         BackingFile::File { file, offset }
     }
@@ -89,7 +90,7 @@ mod tests {
         let path = scratch.path().join("file");
         let file = File::create_new(&path).expect("a file");
         file.set_len(8 << 20).expect("its size");
-        if !mount::file_system_at(&path).is_some_and(|name| file_systems::tells_files(&name)) {
+        if !mount::file_system_at(&path).is_some_and(|name| trusted_file_systems::tells_files(&name)) {
             return testkit::skip!("temporary files are on a file system that does not tell its holes");
         }
         rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 4 << 20, 2 << 20).expect("reserved");

@@ -11,8 +11,8 @@ use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::ambiguous_files::{self, FileEnd, SECTOR};
-use super::file_systems;
 use super::machine::Machine;
+use super::trusted_file_systems;
 use crate::observe::block_device::{Device, number_in};
 use crate::observe::block_stack::folders;
 use crate::observe::mount::through;
@@ -121,7 +121,7 @@ pub fn may_show_file(file: impl AsFd) -> io::Result<Vec<String>> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || bytes < SECTOR {
         return Ok(Vec::new());
     }
-    let is_unseen = !file_systems::with_magic_tells_files(rustix::fs::fstatfs(&file)?.f_type);
+    let is_unseen = !trusted_file_systems::with_magic_tells_files(rustix::fs::fstatfs(&file)?.f_type);
     let machine = Machine::of_loops();
     let shown = ambiguous_files::may_show(&machine, Some(FileEnd::of_file(bytes)), is_unseen);
     Ok(shown.into_iter().map(|(block, _)| block.name.clone()).collect())

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use procfs::process::MountInfo;
 use rustix::fs::MemfdFlags;
 
-use super::file_systems;
+use super::trusted_file_systems;
 use super::writers::{self, Writers};
 use crate::observe::block_device::{Device, Number, number_in};
 use crate::observe::block_stack::{self, folders};
@@ -169,8 +169,8 @@ impl Machine {
 /// gone.
 fn file_bytes(path: &Path, backing: Option<&Backing>) -> Option<u64> {
     let file_system = mount::file_system_at(path)?;
-    let tells_files = file_systems::tells_files(&file_system);
-    if !tells_files && !file_systems::is_stacked(&file_system) {
+    let tells_files = trusted_file_systems::tells_files(&file_system);
+    if !tells_files && !trusted_file_systems::is_stacked(&file_system) {
         return None;
     }
     let metadata = path.metadata().ok().filter(fs::Metadata::is_file)?;
@@ -231,13 +231,13 @@ impl Hosts<'_> {
             .map(|mount| mount.fs_type.as_str())
             .collect();
         // 1.
-        if let Some(odd) = mounted.iter().find(|name| !file_systems::tells_files(name)) {
+        if let Some(odd) = mounted.iter().find(|name| !trusted_file_systems::tells_files(name)) {
             return Some((*odd).to_owned());
         }
         let is_alive = || {
             let on = blocks.iter().find(|one| one.number == number);
             let known = self.alive.iter().filter(|(_, name)| on.is_some_and(|on| on.name == *name));
-            known.into_iter().any(|(file_system, _)| file_systems::tells_files(file_system))
+            known.into_iter().any(|(file_system, _)| trusted_file_systems::tells_files(file_system))
         };
         // 2., 3., 4.
         let is_told = !mounted.is_empty()
@@ -245,14 +245,14 @@ impl Hosts<'_> {
             || is_alive()
             || self.is_on_btrfs(block, device);
         // 5.
-        (!is_told).then(|| file_systems::UNKNOWN.to_owned())
+        (!is_told).then(|| trusted_file_systems::UNKNOWN.to_owned())
     }
 
     fn unseen_by_name(&self, block: &Block) -> Option<String> {
-        let unknown = || Some(file_systems::UNKNOWN.to_owned());
+        let unknown = || Some(trusted_file_systems::UNKNOWN.to_owned());
         let (Some(file), Some(namespace)) = (&block.file, self.mount_namespaces.first()) else { return unknown() };
         match namespace.mount_of(file).map(|mount| mount.fs_type.as_str()) {
-            Some(name) if !file_systems::tells_files(name) => Some(name.to_owned()),
+            Some(name) if !trusted_file_systems::tells_files(name) => Some(name.to_owned()),
             Some(_) if (self.sources.file_bytes)(file, None).is_some() => None,
             _ => unknown(),
         }

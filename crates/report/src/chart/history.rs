@@ -1,125 +1,268 @@
-//! Several runs in one chart: for each test of one preset that they have in common, the rate of every run as a ratio to
-//! the rate of the first run.
+//! Tests over all stored runs: a line for each, as ratios to its first run.
+//!
+//! Policy:
+//!   1. every run has the same width, whatever time passed between two;
+//!   2. the band within the margin of the first run is shaded;
+//!   3. a run that is proven faster or slower than the run before it is marked, and listed below the plot area;
+//!   4. a chart has as many lines as there are colours; further tests have further charts.
 
-use stats::{Cell, Document};
+use std::collections::BTreeMap;
 
-use super::figures::{self, Names};
-use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
-use super::rates::MOST_BARS;
+use stats::MarkCode;
+use stats::compare::history::{History, Past, Time};
+use units::Civil;
+
+use super::figures::{self, class};
+use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, upright};
 use super::ratios::{labels, scale_of};
+use super::scale::Scale;
 use super::svg::{Along, Path, Shape, Svg};
-use super::words::shared;
-use super::{Chart, NARROW, Subject};
-use crate::names::{CellNames, grouped};
+use super::words;
+use super::words::Anchor;
+use super::{Chart, NARROW, Subject, budget};
+use crate::compare::history::{step, tests};
+use crate::compare::verdict::percent;
+use crate::{numbers, plain};
 
-/// The height of a strip with one dot, in pixels.
-const STRIP: f64 = 12.0;
-/// From a test to the next, in pixels.
-const BETWEEN: f64 = 6.0;
-/// Intervals farther than this from 1 end at the edge.
-const FURTHEST: f64 = 8.0;
+/// The most lines of a chart: as many as there are colours.
+const MOST_LINES: usize = 6;
+/// The most charts: the tables show the other tests.
+const MOST_CHARTS: usize = 6;
+/// The most dots of a line. Each dot has its own tooltip, and a line of more runs has no room for them.
+const MOST_DOTS: usize = 60;
+/// The most steps that are named below a chart.
+const MOST_NAMED: usize = 8;
+/// The height of the plot area, in pixels.
+const GROUND: f64 = 200.0;
+/// The height of the row of step marks, in pixels.
+const MARKS: f64 = 14.0;
+/// The least distance between two labels of the vertical axis, in pixels.
+const APART: f64 = 15.0;
+/// Ratios and intervals farther than this from 1 end at the edge.
+const FURTHEST: f64 = 32.0;
 
-/// A result, and its rate divided by that of the first run.
+/// Returns a chart for every six tests.
+pub(super) fn charts(history: &History) -> Vec<Chart> {
+    let names = tests(history);
+    let all: Vec<(String, &Past)> = names.into_iter().zip(&history.series).filter(|(_, past)| is_drawn(past)).collect();
+    let count = all.chunks(MOST_LINES).len();
+    let charts = all.chunks(MOST_LINES).take(MOST_CHARTS).enumerate().map(|(place, tests)| {
+        let part = if count > 1 { format!(", part {} of {count}", place + 1) } else { String::new() };
+        Drawing::of(tests, history.margin).chart(&part)
+    });
+    budget::within(charts.collect())
+}
+
+/// True if any run of the test has a rate.
+fn is_drawn(past: &Past) -> bool {
+    past.runs.iter().any(|time| rate(time).is_some())
+}
+
+fn rate(time: &Time) -> Option<f64> {
+    time.rate.as_ref().map(|rate| rate.per_second).filter(|rate| rate.is_finite() && *rate > 0.0)
+}
+
+/// A run on a line.
 struct Dot<'a> {
-    cell: &'a Cell,
+    time: &'a Time,
+    place: usize,
     ratio: f64,
     ends: Option<(f64, f64)>,
 }
 
-/// Returns a chart of a document whose targets are runs; `None` if no two runs share a test.
-pub(super) fn chart(document: &Document) -> Option<Chart> {
-    let names = Names::of(document, false);
-    let cell_names = CellNames::of(&document.cells);
-    let named = document.cells.iter().map(|cell| ((cell.preset.as_str(), cell_names.name(cell)), cell));
-    let mut rows: Vec<(String, Vec<Dot>)> = grouped(named)
-        .into_iter()
-        .map(|((_, name), cells)| (if is_same(&cells) { name } else { name + DIFFERENT }, dots(&cells)))
-        .filter(|(_, dots)| dots.len() > 1)
-        .collect();
-    let all = rows.iter().map(|(_, dots)| dots.len()).sum::<usize>();
-    // Only whole tests are shown, and always the first one, however many runs it has.
-    let mut shown = 0;
-    let fits = |(_, dots): &&(String, Vec<Dot>)| {
-        let with = shown + dots.len();
-        let fits = shown == 0 || with <= MOST_BARS;
-        shown = if fits { with } else { shown };
-        fits
-    };
-    let count = rows.iter().take_while(fits).count();
-    rows.truncate(count);
-    if rows.is_empty() {
-        return None;
+/// A run that differs from the run before it.
+struct Marked {
+    place: usize,
+    words: String,
+}
+
+/// The tests of a chart, and the runs along its axis.
+struct Drawing<'a> {
+    margin: f64,
+    /// The identifiers of the runs, the oldest first.
+    runs: Vec<&'a str>,
+    lines: Vec<(&'a str, Vec<Dot<'a>>)>,
+    marked: Vec<Marked>,
+    scale: Scale,
+}
+
+impl<'a> Drawing<'a> {
+    fn of(tests: &'a [(String, &'a Past)], margin: f64) -> Drawing<'a> {
+        let times = tests.iter().flat_map(|(_, past)| &past.runs);
+        let began: BTreeMap<&str, f64> = times.map(|time| (time.run.as_str(), time.started_unix_s)).collect();
+        let mut runs: Vec<&str> = began.keys().copied().collect();
+        runs.sort_by(|one, other| began[one].total_cmp(&began[other]));
+        let places: BTreeMap<&str, usize> = runs.iter().enumerate().map(|(place, run)| (*run, place)).collect();
+        let lines: Vec<(&str, Vec<Dot>)> =
+            tests.iter().map(|(name, past)| (name.as_str(), dots(past, &places))).collect();
+        let marked = lines.iter().flat_map(|(name, dots)| dots.iter().filter_map(|dot| marked(name, dot))).collect();
+        let within = |ratio: f64| ratio.clamp(1.0 / FURTHEST, FURTHEST);
+        let ratios = lines.iter().flat_map(|(_, dots)| dots).flat_map(|dot| {
+            let ends = dot.ends.map_or([dot.ratio; 2], |(low, high)| [low, high]);
+            [dot.ratio, ends[0], ends[1]].map(within)
+        });
+        let scale = scale_of(ratios, 1.0 + margin);
+        Drawing { margin, runs, lines, marked, scale }
     }
-    let shared = shared(rows.iter_mut().map(|(name, _)| name));
-    let within = |ratio: f64| ratio.clamp(1.0 / FURTHEST, FURTHEST);
-    let ratios = rows
-        .iter()
-        .flat_map(|(_, dots)| dots)
-        .flat_map(|dot| [Some(dot.ratio), dot.ends.map(|ends| within(ends.0)), dot.ends.map(|ends| within(ends.1))]);
-    let scale = scale_of(ratios.flatten(), 1.0 + stats::inference::ratio_test::MARGIN);
-    let height = |name: &str, dots: &[Dot]| Heading::of(name).height() + dots.len() as f64 * (LINE + STRIP) + BETWEEN;
-    let foot = rows.iter().map(|(name, dots)| height(name, dots)).sum::<f64>();
-    let mut svg = Svg::default();
-    along(&mut svg, labels(&scale), NARROW, 0.0, foot);
-    svg.upright("one", scale.share(1.0), 0.0, foot);
-    let (mut y, mut told) = (0.0, Vec::new());
-    for (name, dots) in &rows {
-        let heading = Heading::of(name);
-        heading.draw(&mut svg, y);
-        y += heading.height();
-        for Dot { cell, ratio, ends } in dots {
-            let said = figures::said(cell);
-            told.push(format!("{name} in {} {said}", cell.target));
-            svg.open_series(&names.class(&cell.target), &names.series(&cell.target), &figures::tip(cell, name));
-            both_sides(&mut svg, y, &cell.target, &said);
-            y += LINE;
-            let middle = STRIP / 2.0 - 1.0;
-            let line = ends.map_or_else(Path::default, |(low, high)| {
-                Path::default().to(scale.share(low), middle).line(scale.share(high), middle)
-            });
-            svg.stretched(y, STRIP, &[("interval", line)]);
-            let shape = Shape::Circle { hollow: cell.is_suspect() };
-            svg.shape("", shape, Along::Share(scale.share(*ratio)), y + middle, "");
+
+    /// Returns the middle of a run's width, as a share of the chart's width.
+    fn share(&self, place: usize) -> f64 {
+        (place as f64 + 0.5) / self.runs.len() as f64
+    }
+
+    fn chart(&self, part: &str) -> Chart {
+        let top = LINE + if self.marked.is_empty() { 0.0 } else { MARKS } + 8.0;
+        let foot = top + GROUND;
+        let mut svg = Svg::default();
+        svg.text("tick", Along::Pixels(-LEFT), 11.0, Anchor::Start, "rate divided by that of the first run");
+        self.ground(&mut svg, top, foot);
+        for (place, (name, dots)) in self.lines.iter().enumerate() {
+            let series = if self.lines.len() > 1 { plain::line(name).into_owned() } else { String::new() };
+            svg.open_series(&class(place), &series, "");
+            self.line(&mut svg, name, dots, top);
             svg.close("g");
-            y += STRIP;
         }
-        y += BETWEEN;
+        let height = self.captions(&mut svg, foot + AXIS + 6.0);
+        let told: Vec<String> = self.lines.iter().map(|(name, dots)| told(name, dots)).collect();
+        let is_one = self.lines.len() == 1;
+        let of = if is_one { format!(": {}", self.lines[0].0) } else { String::new() };
+        let frame = Frame {
+            subject: Subject::Rates,
+            title: format!("Rate over {}{of}{part}", counted(self.runs.len(), "run")),
+            series: if is_one {
+                Vec::new()
+            } else {
+                self.lines.iter().map(|(name, _)| plain::line(name).into_owned()).collect()
+            },
+            told: figures::told("Lines over the runs", &told),
+        };
+        frame.upright(svg, height)
     }
-    let left_out = figures::left_out(all, shown);
-    let frame = Frame {
-        subject: Subject::Rates,
-        title: format!("Rate of each run divided by that of the first{shared}{left_out}"),
-        series: names.all(),
-        told: figures::told("Rates with their 95 % intervals", &told),
-    };
-    Some(frame.rows(svg, foot + AXIS))
+
+    /// Draws the band of the margin, both axes, and marks at the runs that differ from the run before.
+    fn ground(&self, svg: &mut Svg, top: f64, foot: f64) {
+        let y = |ratio: f64| top + GROUND * (1.0 - self.scale.share(ratio));
+        let [upper, lower] = [1.0 + self.margin, 1.0 / (1.0 + self.margin)].map(y);
+        svg.rect("band", 0.0, 1.0, upper, lower - upper, "");
+        upright(svg, spread(&self.scale), top, foot);
+        svg.level("one", 0.0, 1.0, y(1.0));
+        let mut order: Vec<usize> = vec![self.runs.len() - 1, 0];
+        order.extend(self.marked.iter().map(|marked| marked.place));
+        order.extend(0..self.runs.len());
+        let mut seen = vec![false; self.runs.len()];
+        order.retain(|place| !std::mem::replace(&mut seen[*place], true));
+        let names = order.into_iter().map(|place| (self.share(place), short(self.runs[place]).to_owned()));
+        for label in words::apart(names, NARROW_GROUND) {
+            svg.label(&label, foot + 15.0);
+        }
+        svg.level("axis", 0.0, 1.0, foot);
+        let mut of_runs: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+        self.marked.iter().for_each(|marked| of_runs.entry(marked.place).or_default().push(&marked.words));
+        for (place, steps) in of_runs {
+            let at = self.share(place);
+            svg.upright("happened", at, LINE + MARKS / 2.0, foot);
+            svg.shape("event", Shape::Diamond, Along::Share(at), LINE + MARKS / 2.0, &steps.join("; "));
+        }
+    }
+
+    /// Draws a line, with an interval and a dot for each run.
+    fn line(&self, svg: &mut Svg, name: &str, dots: &[Dot], top: f64) {
+        let y = |ratio: f64| GROUND * (1.0 - self.scale.share(ratio));
+        let path = dots.iter().enumerate().fold(Path::default(), |path, (index, dot)| {
+            let (x, y) = (self.share(dot.place), y(dot.ratio));
+            if index == 0 { path.to(x, y) } else { path.line(x, y) }
+        });
+        svg.stretched(top, GROUND, &[("line", path)]);
+        for dot in dots.iter().filter(|dot| dots.len() <= MOST_DOTS || dot.time.is_step()) {
+            let x = self.share(dot.place);
+            if let Some((low, high)) = dot.ends {
+                svg.upright("interval", x, top + y(high), top + y(low));
+            }
+            let shape = Shape::Circle { hollow: is_suspect(dot.time) };
+            svg.shape("", shape, Along::Share(x), top + y(dot.ratio), &tip(name, dot.time));
+        }
+    }
+
+    /// Draws the meaning of the band, and the steps in words. Returns the height of the drawing.
+    fn captions(&self, svg: &mut Svg, from: f64) -> f64 {
+        let mut y = from;
+        let mut note = |svg: &mut Svg, left: f64, text: &str| {
+            for line in words::lines(text, NARROW - 20.0) {
+                svg.text("label", Along::Pixels(left - LEFT), y + 12.0, Anchor::Start, &line);
+                y += LINE;
+            }
+            y
+        };
+        let mut next = note(svg, 0.0, &format!("shaded: within {} of the first run", percent(self.margin)));
+        for marked in self.marked.iter().take(MOST_NAMED) {
+            svg.shape("event", Shape::Diamond, Along::Pixels(6.0 - LEFT), next + 8.0, "");
+            next = note(svg, 16.0, &marked.words);
+        }
+        if let Some(more) = self.marked.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+            next = note(svg, 16.0, &format!("and {more} more in the tables"));
+        }
+        next + 4.0
+    }
 }
 
-/// Added to the name of a test whose results have different settings.
-const DIFFERENT: &str = " (settings differ)";
-
-/// Settings that describe the target of a test, not its work.
-const SURROUNDINGS: [&str; 2] = ["file_system", "tune"];
-
-/// True if all cells have the same settings, [`SURROUNDINGS`] excepted.
-fn is_same(cells: &[&Cell]) -> bool {
-    let settings = |cell: &'_ Cell| {
-        let own = cell.parameters.iter().filter(|(key, _)| !SURROUNDINGS.contains(&key.as_str()));
-        own.map(|(key, value)| (key.clone(), value.clone())).collect::<Vec<_>>()
+/// Returns a dot for each run in which the test has a rate.
+fn dots<'a>(past: &'a Past, places: &BTreeMap<&str, usize>) -> Vec<Dot<'a>> {
+    let first = past.runs.iter().find_map(rate).unwrap_or(1.0);
+    let dot = |time: &'a Time| {
+        let ends = time.rate.as_ref().and_then(|rate| rate.low.zip(rate.high));
+        Some(Dot {
+            time,
+            place: *places.get(time.run.as_str())?,
+            ratio: rate(time)? / first,
+            ends: ends.map(|(low, high)| (low / first, high / first)),
+        })
     };
-    cells.windows(2).all(|two| settings(two[0]) == settings(two[1]))
+    past.runs.iter().filter_map(dot).collect()
 }
 
-/// Returns the results of one test that count the same unit, as ratios to the first one.
-fn dots<'a>(cells: &[&'a Cell]) -> Vec<Dot<'a>> {
-    let Some(first) = cells.iter().find_map(|cell| cell.rate.as_ref()).filter(|rate| rate.per_second > 0.0) else {
-        return Vec::new();
-    };
-    let dot = |cell: &&'a Cell| {
-        let rate = cell.rate.as_ref().filter(|rate| rate.base == first.base)?;
-        let ratio = |per_second: f64| per_second / first.per_second;
-        let ends = rate.low.zip(rate.high).map(|(low, high)| (ratio(low), ratio(high)));
-        Some(Dot { cell, ratio: ratio(rate.per_second), ends })
-    };
-    cells.iter().filter_map(dot).collect()
+fn is_suspect(time: &Time) -> bool {
+    time.marks.iter().any(|mark| *mark != MarkCode::Nested)
+}
+
+fn marked(name: &str, dot: &Dot) -> Option<Marked> {
+    let found = dot.time.step.filter(|_| dot.time.is_step())?;
+    let words = format!("{} in {}: {}", name, short(&dot.time.run), step(&found));
+    Some(Marked { place: dot.place, words })
+}
+
+/// `read_8192 in k3pv-261121, 2026-11-21 10:02 UTC: 704 MiB/s; same`
+fn tip(name: &str, time: &Time) -> String {
+    let star = if is_suspect(time) { "*" } else { "" };
+    let figure = time.rate.as_ref().map_or_else(|| "n.m.".to_owned(), numbers::figure);
+    let found = time.step.as_ref().map_or_else(String::new, |found| format!("; {}", step(found)));
+    format!("{name} in {}, {} UTC: {figure}{star}{found}", time.run, Civil::from_unix(time.started_unix_s))
+}
+
+/// `read_8192 1,610 MiB/s in the first of 3 runs, 1,200 MiB/s in the last`
+fn told(name: &str, dots: &[Dot]) -> String {
+    let figure =
+        |dot: Option<&Dot>| dot.and_then(|dot| dot.time.rate.as_ref()).map_or_else(String::new, numbers::figure);
+    let runs = counted(dots.len(), "run");
+    format!("{name} {} in the first of {runs}, {} in the last", figure(dots.first()), figure(dots.last()))
+}
+
+/// Returns the first part of an identifier, which commands accept for the whole: the rest is the date.
+fn short(run: &str) -> &str {
+    run.split_once('-').map_or(run, |(beginning, _)| beginning)
+}
+
+fn counted(count: usize, word: &str) -> String {
+    if count == 1 { format!("one {word}") } else { format!("{count} {word}s") }
+}
+
+/// Returns labels that do not touch, from the foot; 1 comes before all others.
+fn spread(scale: &Scale) -> Vec<(f64, String)> {
+    let mut kept: Vec<(f64, String)> = Vec::new();
+    for (share, label) in labels(scale) {
+        if kept.iter().all(|(other, _)| GROUND * (share - other).abs() >= APART) {
+            kept.push((share, label));
+        }
+    }
+    kept.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    kept
 }

@@ -18,11 +18,11 @@ mod frame;
 mod history;
 mod latencies;
 mod over_time;
-mod past;
 mod published;
 mod rates;
 mod ratios;
 mod scale;
+mod side_by_side;
 mod stacks;
 mod standalone;
 mod svg;
@@ -117,12 +117,12 @@ pub fn charts(document: &Document) -> Vec<Chart> {
 
 /// Returns one chart with the rates of several runs, which are the targets of this document.
 pub(crate) fn runs(document: &Document) -> Option<Chart> {
-    history::chart(document)
+    side_by_side::chart(document)
 }
 
 /// Returns the tests over all stored runs in one chart, or in several if there are more tests than colours.
-pub fn past(history: &History) -> Vec<Chart> {
-    past::charts(history)
+pub fn history(history: &History) -> Vec<Chart> {
+    history::charts(history)
 }
 
 /// Returns a chart for each table and file system of 1983, with the printed and the simulated figures.

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::digits::significant;
 use stats::figures::summary::rate_of;
-use stats::inference::level;
+use stats::inference::change_point;
 use stats::{Cell, ClockKind, Document, INTERVAL, MarkCode, Provenance, RateBase, Round};
 
 use super::figures::{self, Names};
@@ -282,10 +282,10 @@ impl Program<'_> {
         let mut places: Vec<(u32, usize)> = Vec::new();
         for round in self.rounds(cell) {
             let first = windows.len();
-            windows.extend(level::windows(&round.intervals, |interval| amount(cell, interval)));
+            windows.extend(change_point::windows(&round.intervals, |interval| amount(cell, interval)));
             places.extend((first..windows.len()).map(|place| (round.round, 2 * (place - first))));
         }
-        places.get(level::step(&windows)?.at).copied()
+        places.get(change_point::step(&windows)?.at).copied()
     }
 
     /// Returns the position of a mark: the time in the round if it is known, or else the middle of the round.

@@ -6,11 +6,11 @@
 
 mod cards;
 mod figures;
+mod history;
 mod key;
 mod lead;
 mod matrix;
 mod parts;
-mod past;
 mod raw;
 mod replicated;
 mod run;
@@ -63,7 +63,7 @@ pub enum Found<'a> {
 impl Other<'_> {
     fn title(&self) -> String {
         match self.found {
-            Found::History(history) => past::title(history),
+            Found::History(history) => history::title(history),
             Found::Verification(verification) => verified::title(verification),
         }
     }
@@ -71,7 +71,7 @@ impl Other<'_> {
     /// Returns the section. The tables of a history are left out if the page has no room for them.
     fn section(&self, title: &str, place: parts::Place, has_tables: bool) -> Markup {
         match self.found {
-            Found::History(history) => past::section(history, title, place, has_tables),
+            Found::History(history) => history::section(history, title, place, has_tables),
             Found::Verification(verification) => verified::section(verification, title, place),
         }
     }

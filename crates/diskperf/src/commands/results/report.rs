@@ -110,7 +110,7 @@ impl Other {
 
     fn charts(&self) -> Vec<Chart> {
         match &self.found {
-            OtherFound::History(history) => chart::past(history),
+            OtherFound::History(history) => chart::history(history),
             OtherFound::Verification(_) => Vec::new(),
         }
     }

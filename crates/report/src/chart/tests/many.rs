@@ -91,7 +91,7 @@ fn history(series: Vec<Past>) -> History {
 #[test]
 fn a_history_is_one_chart_with_its_steps_marked() {
     let rates = [Some(800), Some(800), None, Some(400), Some(400)];
-    let [chart] = &crate::chart::past(&history(vec![past("read", "a", &rates)]))[..] else { panic!("one chart") };
+    let [chart] = &crate::chart::history(&history(vec![past("read", "a", &rates)]))[..] else { panic!("one chart") };
     let checked = read(chart);
     assert_eq!(checked.of_class("line").count(), 1);
     let tips = checked.of_class("tip").map(|tip| attribute(tip, "data-tip"));
@@ -105,16 +105,16 @@ fn a_history_is_one_chart_with_its_steps_marked() {
 #[test]
 fn seven_tests_have_two_charts_and_a_test_without_rates_has_none() {
     let named = |place: usize| past(&format!("test {place}"), "a", &[Some(800), Some(800)]);
-    let charts = crate::chart::past(&history((0..7).map(named).collect()));
+    let charts = crate::chart::history(&history((0..7).map(named).collect()));
     assert_eq!(charts.iter().map(|chart| chart.series.len()).collect::<Vec<_>>(), [6, 0]);
     charts.iter().for_each(|chart| drop(read(chart)));
-    assert_eq!(crate::chart::past(&history(vec![past("read", "a", &[None, None])])), []);
+    assert_eq!(crate::chart::history(&history(vec![past("read", "a", &[None, None])])), []);
 }
 
 #[test]
 fn a_history_of_a_thousand_runs_stays_small() {
     let rates: Vec<Option<u64>> = (0..1000).map(|place| Some(if place < 500 { 800 } else { 400 })).collect();
-    for chart in crate::chart::past(&history(vec![past("read", "a", &rates)])) {
+    for chart in crate::chart::history(&history(vec![past("read", "a", &rates)])) {
         assert!(chart.svg.len() < 60_000, "{}", chart.svg.len());
         assert_eq!(read(&chart).of_class("happened").count(), 1);
     }

@@ -7,9 +7,9 @@ pub mod caches;
 pub mod clock;
 pub mod contents;
 pub mod durability;
-pub mod level;
 pub mod place;
 pub mod rounds;
+pub mod steadiness;
 
 use std::collections::BTreeSet;
 

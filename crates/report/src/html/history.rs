@@ -32,7 +32,7 @@ pub fn section(history: &History, title: &str, place: Place, has_tables: bool) -
             (place.title(title))
             (lead(history, &names))
             (span(history))
-            @let charts = chart::past(history);
+            @let charts = chart::history(history);
             @if !charts.is_empty() {
                 div class="charts" { @for chart in &charts { (figure(chart)) } }
             }

@@ -1,7 +1,7 @@
 //! Judges a rate over time: rates that are not steady, rates that changed their level, throttled rates.
 
 use super::{Mark, MarkCode};
-use crate::inference::level::{LEVEL_WINDOW, Step};
+use crate::inference::change_point::{LEVEL_WINDOW, Step};
 use crate::inference::steady::{EXCURSION, MOST_ROUNDS, RANGE, Spread};
 
 /// Returns a mark if the last rounds of a rate differ too much to be steady.
