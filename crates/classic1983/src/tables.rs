@@ -77,7 +77,7 @@ fn published_of(cell: &Cell, machine: &str) -> Option<Comparison> {
         simulated,
         error_percent: error_percent(published, simulated),
         cpu_percent_judged: None,
-        limited_by: cell.limited_by.as_ref().map_or_else(String::new, |limit| limit.what.clone()),
+        limited_by: cell.limited_by.as_ref().map_or_else(String::new, |limit| limit.what.name().to_owned()),
         judges: published.measured && !published.suspect,
         twins: Vec::new(),
     })

@@ -39,7 +39,7 @@ fn columns<'a>() -> Vec<Field<Row<'a>>> {
         ("flushes", |(cell, _)| number(cell.io.map(|io| io.flushes))),
         ("cache", |(cell, _)| cache(cell.state.cache).to_owned()),
         ("clock", |(cell, _)| clock(cell.state.clock).to_owned()),
-        ("limited_by", |(cell, _)| field(cell.limited_by.as_ref().map_or("", |limit| &limit.what))),
+        ("limited_by", |(cell, _)| field(cell.limited_by.as_ref().map_or("", |limit| limit.what.name()))),
         ("marks", |(cell, _)| marks(cell.marks.iter().map(|mark| mark.code))),
         ("effect", |(cell, _)| field(cell.effect.as_deref().unwrap_or_default())),
     ];

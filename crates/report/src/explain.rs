@@ -16,7 +16,7 @@ use crate::grid::Field;
 use crate::names::CellNames;
 use crate::numbers::figure;
 use crate::page::Page;
-use crate::words::{self, owner as owner_in_words};
+use crate::words::owner as owner_in_words;
 use crate::wrap::wrapped;
 use crate::{header, plain};
 
@@ -283,8 +283,7 @@ fn sentence(cell: &Cell) -> String {
         return format!("n.m.: {}", plain::brief(cell.reason.as_deref().unwrap_or("no reason recorded")));
     }
     match &cell.limited_by {
-        Some(limit) if limit.what == "n.m." => format!("bottleneck: n.m. ({})", limit.evidence),
-        Some(limit) => format!("bottleneck: {} ({})", words::limit(&limit.what), limit.evidence),
+        Some(limit) => format!("bottleneck: {} ({})", limit.what.title(), limit.evidence),
         None => "bottleneck: n.m.".to_owned(),
     }
 }
@@ -323,7 +322,7 @@ pub fn csv(cells: &[&Cell]) -> String {
     let own: [Field<(&Cell, Option<Part>)>; 4] = [
         ("owner", |(_, part)| field(part.as_ref().map_or("", |part| &part.owner))),
         ("nanoseconds", |(_, part)| number(part.as_ref().map(|part| part.nanos))),
-        ("limited_by", |(cell, _)| limit(cell).map_or_else(|| "n.m.".to_owned(), |limit| field(&limit.what))),
+        ("limited_by", |(cell, _)| limit(cell).map_or_else(|| "n.m.".to_owned(), |limit| limit.what.name().to_owned())),
         ("evidence", |(cell, _)| {
             field(limit(cell).map_or_else(|| cell.reason.as_deref().unwrap_or_default(), |limit| &limit.evidence))
         }),

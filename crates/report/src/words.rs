@@ -3,17 +3,6 @@
 
 use stats::{CacheState, Cell, ClockKind, LatencyKind, ParameterValue};
 
-/// The name of a bottleneck, as the column `bottleneck` prints it.
-pub(crate) fn limit(code: &str) -> &str {
-    match code {
-        "cpu" => "CPU",
-        "latency" => "queue depth 1",
-        "dirty throttle" => "dirty throttling",
-        "quota" => "cgroup limit",
-        other => other,
-    }
-}
-
 /// The name of a part of the time breakdown.
 pub(crate) fn owner(code: &str) -> String {
     match code {

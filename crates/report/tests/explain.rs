@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use report::Page;
 use report::explain::{csv, markdown, table};
 use stats::{
-    CacheState, Cell, ClockKind, CpuSeconds, Document, LimitedBy, Mark, MarkCode, ParameterValue, Provenance, Rate,
-    RateBase, Round, RunInfo, SCHEMA, State,
+    Bottleneck, CacheState, Cell, ClockKind, CpuSeconds, Document, LimitedBy, Mark, MarkCode, ParameterValue,
+    Provenance, Rate, RateBase, Round, RunInfo, SCHEMA, State,
 };
 
 fn round(returned_s: f64) -> Round {
@@ -52,7 +52,7 @@ fn cell() -> Cell {
             ("system", 300_000_000),
             ("user", 100_000_000),
         ]),
-        limited_by: Some(LimitedBy { what: "device".to_owned(), evidence: "60 % waiting for vda".to_owned() }),
+        limited_by: Some(LimitedBy { what: Bottleneck::Device, evidence: "60 % waiting for vda".to_owned() }),
         state: State { cache: CacheState::Cold, ..State::unknown(ClockKind::Returned) },
         marks: vec![Mark { code: MarkCode::Few, value: None, text: "2 rounds of 5".to_owned() }],
         ..Cell::named(Provenance::Measured, "quick", "read_8192", "read", "here")
@@ -135,7 +135,7 @@ fn unmeasured_cells_have_a_reason_and_no_bars() {
 
 #[test]
 fn unknown_bottlenecks_are_printed_as_not_measured() {
-    let limit = LimitedBy { what: "n.m.".to_owned(), evidence: "60 % unexplained".to_owned() };
+    let limit = LimitedBy { what: Bottleneck::NotMeasured, evidence: "60 % unexplained".to_owned() };
     assert!(explained(Cell { limited_by: Some(limit), ..cell() }).contains("bottleneck: n.m. (60 % unexplained)"));
     assert!(explained(Cell { limited_by: None, ..cell() }).contains("bottleneck: n.m.\n"));
 }

@@ -17,9 +17,10 @@ pub use figures::breakdown::{Breakdown, Faster, ProgramTime, ResourceTime};
 pub use inference::verdict::{Estimate, Verdict};
 pub use judge::marks::{Mark, MarkCode};
 pub use name::Name;
+pub use results::bottleneck::{Bottleneck, LimitedBy};
 pub use results::cell::{
-    CacheState, Cell, CpuPercent, Environment, Io, LimitedBy, LowerCache, ParameterValue, Provenance, Rate, RateBase,
-    State, Steadiness,
+    CacheState, Cell, CpuPercent, Environment, Io, LowerCache, ParameterValue, Provenance, Rate, RateBase, State,
+    Steadiness,
 };
 pub use results::checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
 pub use results::clock::ClockKind;

@@ -142,6 +142,7 @@ fn allowed(runs: &[&PhaseResult], clock: ClockKind) -> Option<f64> {
 mod tests {
     use runner::execution::{ClaimedClock, MeasureOptions, perform};
     use simulator::Machine;
+    use stats::Bottleneck;
     use stats::judge::limits::{limited_by, owners};
     use workload::programs::classic1983::Classic;
 
@@ -166,7 +167,7 @@ mod tests {
                 assert_eq!(owners.named().values().sum::<u64>(), used.elapsed.0);
                 // Each program also waits for the seeks of the other one.
                 assert_eq!(owners.device_queue > Nanos::ZERO, programs == 2);
-                assert_eq!(limited_by(&used).what, "device");
+                assert_eq!(limited_by(&used).what, Bottleneck::Device);
             }
         }
     }

@@ -353,6 +353,17 @@ fn runs_without_common_tests_are_refused_and_not_overwritten() {
 }
 
 #[test]
+fn unknown_bottlenecks_are_refused() {
+    let cli = Cli::new();
+    write_run(&cli, "then.json", &[(READ, around(1.0, 5))], |document| {
+        document["cells"][0]["limited_by"] = json!({"what": "sp\u{1b}ell", "evidence": ""});
+    });
+    let refused = printed(&cli, &["compare", "then.json", "then.json"], 2);
+    assert_contains(&refused.err, &["then.json", "unknown variant `sp", "`dirty throttle`"]);
+    assert!(!refused.err.contains('\u{1b}'), "{}", refused.err);
+}
+
+#[test]
 fn control_characters_in_names_of_runs_are_not_printed() {
     let cli = Cli::new();
     let evil = "a\u{1b}[2J\nb\u{202e}";
@@ -363,7 +374,6 @@ fn control_characters_in_names_of_runs_are_not_printed() {
         document["run"]["targets"][0]["name"] = json!(evil);
         document["run"]["targets"][0]["mount_options"] = json!([evil]);
         document["cells"][0]["target"] = json!(evil);
-        document["cells"][0]["limited_by"]["what"] = json!(evil);
     });
     for format in ["table", "markdown", "csv", "json"] {
         let text = printed(&cli, &["compare", "then.json", "now.json", "--format", format], 0).out;

@@ -12,7 +12,6 @@ use super::parts::Place;
 use crate::chart::colour;
 use crate::layouts::rows;
 use crate::names::{CellNames, different, grouped};
-use crate::words;
 
 /// A card: its title, and the results in it.
 struct Card<'a> {
@@ -108,7 +107,7 @@ impl Card<'_> {
             p { (half(cell)) }
             @if let Some(times) = times { p { (percentiles(times)) } }
             @if let Some(limit) = &cell.limited_by {
-                p { "bottleneck " b { (words::limit(&limit.what)) } " (" (limit.evidence) ")" }
+                p { "bottleneck " b { (limit.what.title()) } " (" (limit.evidence) ")" }
             }
         }
     }

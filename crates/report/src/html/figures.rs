@@ -161,9 +161,9 @@ fn words(document: &Document) -> Markup {
     let mut owners: BTreeSet<&str> = BTreeSet::new();
     for cell in &document.cells {
         let state = state(cell);
-        let limit = cell.limited_by.as_ref().map_or("", |limit| limit.what.as_str());
+        let limit = cell.limited_by.as_ref().and_then(|limit| Topic::Limit.entry(limit.what.name()));
         let state = Topic::State.entry(state).or_else(|| Topic::Clock.entry(&state.replace(' ', "-")));
-        for entry in [state, Topic::Limit.entry(limit)].into_iter().flatten() {
+        for entry in [state, limit].into_iter().flatten() {
             if !words.iter().any(|known| known.word == entry.word) {
                 words.push(entry);
             }

@@ -266,7 +266,7 @@ fn latencies(cell: &Cell, is_mixed: bool) -> String {
 
 /// Returns the bottleneck; empty if it is unknown.
 fn limit(cell: &Cell) -> String {
-    cell.limited_by.as_ref().map_or_else(String::new, |limit| words::limit(&limit.what).to_owned())
+    cell.limited_by.as_ref().map_or_else(String::new, |limit| limit.what.title().to_owned())
 }
 
 /// Returns the rate until the last call returned, in the unit of the rate that includes the sync.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use units::Nanos;
 
-use crate::results::cell::LimitedBy;
+use crate::results::bottleneck::{Bottleneck, LimitedBy};
 
 /// The resources that a phase used, over the clock of its cell and all kept rounds. `None` means that a value was not
 /// observed; zero means that nothing was used.
@@ -265,55 +265,6 @@ pub fn allowance(done_and_limits: &[(u64, Option<u64>)], elapsed: Nanos) -> Opti
     done_and_limits.iter().filter_map(share).filter(|share| share.is_finite()).reduce(f64::max)
 }
 
-/// The reasons that can keep a rate from being higher.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// Computing, or waiting for a processor.
-    Cpu,
-    /// The device cannot do more.
-    Device,
-    /// One request at a time: the device could serve more in parallel.
-    Latency,
-    /// Flushes, which make data durable.
-    Flush,
-    /// Throttling, because too many dirty pages are unwritten.
-    DirtyThrottle,
-    /// A quota that was set on the CPU or on a device.
-    Quota,
-    /// Data that were read before did not stay in memory.
-    Memory,
-    /// Unknown.
-    NotMeasured,
-}
-
-impl Limit {
-    /// All limits.
-    pub const ALL: [Limit; 8] = [
-        Limit::Cpu,
-        Limit::Device,
-        Limit::Latency,
-        Limit::Flush,
-        Limit::DirtyThrottle,
-        Limit::Quota,
-        Limit::Memory,
-        Limit::NotMeasured,
-    ];
-
-    /// The name that is printed.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Limit::Cpu => "cpu",
-            Limit::Device => "device",
-            Limit::Latency => "latency",
-            Limit::Flush => "flush",
-            Limit::DirtyThrottle => "dirty throttle",
-            Limit::Quota => "quota",
-            Limit::Memory => "memory",
-            Limit::NotMeasured => "n.m.",
-        }
-    }
-}
-
 /// Below this elapsed time no share is known: the clocks of both quantities are exact, but start and stop cost time
 /// (`summary::CPU_NEEDS_S`).
 const LEAST: Nanos = Nanos::from_millis(100);
@@ -360,31 +311,31 @@ const SMALL: u64 = 32 * 1024;
 ///   7. Otherwise the limit is unknown.
 pub fn limited_by(used: &Consumption) -> LimitedBy {
     let owners = owners(used);
-    let (limit, evidence) = decide(used, &owners);
-    LimitedBy { what: limit.name().to_owned(), evidence }
+    let (what, evidence) = decide(used, &owners);
+    LimitedBy { what, evidence }
 }
 
-fn decide(used: &Consumption, owners: &Owners) -> (Limit, String) {
+fn decide(used: &Consumption, owners: &Owners) -> (Bottleneck, String) {
     let share = |nanos: Nanos| nanos.0 as f64 / used.elapsed.0 as f64;
     let computing = share(owners.user + owners.system);
     let device = share(owners.device());
     // 1
     if used.elapsed < LEAST {
-        return (Limit::NotMeasured, format!("only {} in total", used.elapsed));
+        return (Bottleneck::NotMeasured, format!("only {} in total", used.elapsed));
     }
     if used.several {
-        return (Limit::NotMeasured, "several processes at once".to_owned());
+        return (Bottleneck::NotMeasured, "several processes at once".to_owned());
     }
     // 2
     let quota = share(used.quota.unwrap_or_default().min(owners.quota));
     if quota >= FELT && computing + quota + share(owners.ready) >= MAJORITY {
         return (
-            Limit::Quota,
+            Bottleneck::Quota,
             format!("{} throttled by the CPU quota, {} computing", percent(quota), percent(computing)),
         );
     }
     if let Some(allowance) = used.allowance.filter(|_| is_used_up(used)) {
-        return (Limit::Quota, format!("{} of the device's cgroup limit used", percent(allowance)));
+        return (Bottleneck::Quota, format!("{} of the device's cgroup limit used", percent(allowance)));
     }
     // 3
     let refaulted = share_of(used.refaulted);
@@ -393,23 +344,23 @@ fn decide(used: &Consumption, owners: &Owners) -> (Limit, String) {
     if refaulted >= MAJORITY && is_felt {
         let refaulted = percent(refaulted);
         return (
-            Limit::Memory,
+            Bottleneck::Memory,
             format!("{refaulted} of the bytes read had been in the page cache, {}", waiting(device)),
         );
     }
     if refaulted.max(starved) >= MAJORITY / 2.0 {
         let (refaulted, starved) = (percent(refaulted), percent(starved));
         let why = format!("{refaulted} of the bytes read had been in the page cache, memory pressure {starved}");
-        return (Limit::NotMeasured, why);
+        return (Bottleneck::NotMeasured, why);
     }
     // 4
     let flush = share(owners.flush);
     if flush >= MAJORITY {
-        return (Limit::Flush, format!("{} waiting for flushes", percent(flush)));
+        return (Bottleneck::Flush, format!("{} waiting for flushes", percent(flush)));
     }
     let throttled = share(owners.dirty_throttling);
     if throttled >= MAJORITY {
-        return (Limit::DirtyThrottle, format!("{} held back from writing", percent(throttled)));
+        return (Bottleneck::DirtyThrottle, format!("{} held back from writing", percent(throttled)));
     }
     // 5
     let busy = used.device.as_ref().map_or(0.0, |device| device.busy.0 as f64 / window(used).0 as f64).min(1.0);
@@ -418,21 +369,21 @@ fn decide(used: &Consumption, owners: &Owners) -> (Limit, String) {
     let is_saturated = busy >= SATURATED && device + flush >= MAJORITY / 2.0;
     if computing >= SATURATED || (!is_saturated && (computing >= MAJORITY || computing + ready >= SATURATED)) {
         let waited = if ready >= 0.01 { format!(", {} runnable", percent(ready)) } else { String::new() };
-        return (Limit::Cpu, format!("{} computing{waited}", percent(computing)));
+        return (Bottleneck::Cpu, format!("{} computing{waited}", percent(computing)));
     }
     // 6
     if let Some(work) = &used.device
         && (device + flush >= MAJORITY || is_saturated)
     {
         if flush >= CLEARLY * device && device + flush >= MAJORITY {
-            return (Limit::Flush, format!("{} waiting for flushes", percent(flush)));
+            return (Bottleneck::Flush, format!("{} waiting for flushes", percent(flush)));
         }
         if device >= CLEARLY * flush {
             return device_or_latency(used, owners, work, busy);
         }
     }
     // 7
-    (Limit::NotMeasured, largest(used, owners))
+    (Bottleneck::NotMeasured, largest(used, owners))
 }
 
 /// Distinguishes a device that cannot do more from a device that had only one request at a time.
@@ -441,7 +392,7 @@ fn decide(used: &Consumption, owners: &Owners) -> (Limit, String) {
 ///   3. Small sequential reads of one program at queue depth 1, with or without read-ahead: latency.
 ///   4. Large requests are limited by the transfer, and several requests in flight use the device fully.
 ///   5. Writes are issued by kernel threads, any number at a time: the device.
-fn device_or_latency(used: &Consumption, owners: &Owners, work: &DeviceWork, busy: f64) -> (Limit, String) {
+fn device_or_latency(used: &Consumption, owners: &Owners, work: &DeviceWork, busy: f64) -> (Bottleneck, String) {
     let share = (owners.device() + owners.flush).0 as f64 / used.elapsed.0 as f64;
     let size = work.bytes / work.requests.max(1);
     let at_once = work.requests_time.0 as f64 / owners.device().0.max(1) as f64;
@@ -459,21 +410,21 @@ fn device_or_latency(used: &Consumption, owners: &Owners, work: &DeviceWork, bus
     );
     // 1
     if work.one_at_a_time {
-        return (Limit::Device, format!("{} busy, {} for it{others}", percent(busy), waiting(share)));
+        return (Bottleneck::Device, format!("{} busy, {} for it{others}", percent(busy), waiting(share)));
     }
     // 2
     if is_crowded {
-        return (if busy >= SATURATED { Limit::Device } else { Limit::NotMeasured }, figures);
+        return (if busy >= SATURATED { Bottleneck::Device } else { Bottleneck::NotMeasured }, figures);
     }
     let is_lone_reader = !used.writes && used.programs == 1 && used.depth == 1;
     let limit = match () {
         // 3
-        () if is_lone_reader && size <= SMALL && at_once <= READ_AHEAD => Limit::Latency,
+        () if is_lone_reader && size <= SMALL && at_once <= READ_AHEAD => Bottleneck::Latency,
         // 4
-        () if size >= LARGE || (at_once >= OVERLAPPING && busy >= MAJORITY) => Limit::Device,
+        () if size >= LARGE || (at_once >= OVERLAPPING && busy >= MAJORITY) => Bottleneck::Device,
         // 5
-        () if used.writes => Limit::Device,
-        () => Limit::NotMeasured,
+        () if used.writes => Bottleneck::Device,
+        () => Bottleneck::NotMeasured,
     };
     (limit, figures)
 }

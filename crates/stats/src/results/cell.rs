@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::figures::breakdown::Breakdown;
 use crate::judge::marks::{Mark, MarkCode};
 use crate::name::Name;
+use crate::results::bottleneck::LimitedBy;
 use crate::results::clock::ClockKind;
 use crate::results::latency::Latency;
 use crate::results::round::Round;
@@ -225,16 +226,6 @@ pub struct Io {
     pub device_written_at_return: u64,
     /// Number of flushes by the device, for all programs.
     pub flushes: u64,
-}
-
-/// The bottleneck of a result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LimitedBy {
-    /// `cpu`, `device`, ...
-    pub what: String,
-    /// The figures that show it.
-    pub evidence: String,
 }
 
 /// Circumstances that a figure claims.

@@ -1,5 +1,6 @@
 //! The results of a run: documents, cells, rounds, and the latencies of single operations.
 
+pub mod bottleneck;
 pub mod cell;
 pub mod checkup;
 pub mod clock;

@@ -4,10 +4,11 @@ use super::*;
 use crate::compare::fixtures::cell;
 use crate::compare::stages::steps;
 use crate::judge::marks::Mark;
-use crate::results::cell::{Io, LimitedBy};
+use crate::results::bottleneck::{Bottleneck, LimitedBy};
+use crate::results::cell::Io;
 
-fn limited(cell: Cell, what: &str, flushes: u64, device_written: u64) -> Cell {
-    let limited_by = Some(LimitedBy { what: what.to_owned(), evidence: String::new() });
+fn limited(cell: Cell, what: Bottleneck, flushes: u64, device_written: u64) -> Cell {
+    let limited_by = Some(LimitedBy { what, evidence: String::new() });
     let io = Io { program_bytes: Some(1), device_read: 0, device_written, device_written_at_return: 0, flushes };
     Cell { limited_by, io: Some(io), ..cell }
 }
@@ -148,20 +149,20 @@ fn the_device_tells_why_where_it_is_waited_for() {
     let [mut a, b] = ["ext4", "xfs"].map(|name| cell(name, "commit", &[100; 6]));
     let slower = |cell: &mut Cell| cell.rate.iter_mut().for_each(|rate| rate.per_second /= 2.0);
     slower(&mut a);
-    let [one, other] = [limited(a.clone(), "flush", 1200, 1), limited(b.clone(), "flush", 600, 1)];
+    let [one, other] = [limited(a.clone(), Bottleneck::Flush, 1200, 1), limited(b.clone(), Bottleneck::Flush, 600, 1)];
     assert_eq!(why(&one, &other).as_deref(), Some("ext4: 2.0 flushes per commit, xfs: 1.0"));
     // The numbers of flushes are almost equal, the bytes differ.
     let bytes = 600 * 4096;
-    let [one, other] = [limited(a.clone(), "device", 600, 2 * bytes), limited(b.clone(), "device", 600, bytes)];
+    let [one, other] = [limited(a.clone(), Bottleneck::Device, 600, 2 * bytes), limited(b.clone(), Bottleneck::Device, 600, bytes)];
     assert_eq!(why(&one, &other).as_deref(), Some("ext4: 2.0 bytes written per byte, xfs: 1.0"));
-    let [one, other] = [limited(a.clone(), "cpu", 1200, 1), limited(b.clone(), "device", 1150, 1)];
+    let [one, other] = [limited(a.clone(), Bottleneck::Cpu, 1200, 1), limited(b.clone(), Bottleneck::Device, 1150, 1)];
     assert_eq!(why(&one, &other).as_deref(), Some("ext4: CPU-bound, xfs: device-bound"));
     // The faster one flushes and writes more: the reason is the bottlenecks.
-    let [one, other] = [limited(a.clone(), "cpu", 600, bytes), limited(b.clone(), "flush", 1200, 2 * bytes)];
+    let [one, other] = [limited(a.clone(), Bottleneck::Cpu, 600, bytes), limited(b.clone(), Bottleneck::Flush, 1200, 2 * bytes)];
     assert_eq!(why(&one, &other).as_deref(), Some("ext4: CPU-bound, xfs: flush-bound"));
     assert_eq!(why(&other, &one).as_deref(), Some("xfs: flush-bound, ext4: CPU-bound"));
     // Both are CPU-bound, and the slower one uses more CPU time. 600 calls each.
-    let [mut one, mut other] = [limited(a.clone(), "cpu", 0, 0), limited(b.clone(), "cpu", 0, 0)];
+    let [mut one, mut other] = [limited(a.clone(), Bottleneck::Cpu, 0, 0), limited(b.clone(), Bottleneck::Cpu, 0, 0)];
     one.rate.clone_from(&b.rate);
     slower(&mut other);
     let timed = |cell: Cell, nanos: u64| Cell {
@@ -173,6 +174,6 @@ fn the_device_tells_why_where_it_is_waited_for() {
     // The faster one uses more CPU time, which is not a reason.
     assert_eq!(why(&timed(one.clone(), 1_200_000), &timed(other, 600_000)), None);
     // A bottleneck of both is not a reason.
-    assert_eq!(why(&one, &limited(b.clone(), "cpu", 0, 0)), None);
+    assert_eq!(why(&one, &limited(b.clone(), Bottleneck::Cpu, 0, 0)), None);
     assert_eq!(why(&a, &b), None);
 }

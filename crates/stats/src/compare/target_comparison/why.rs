@@ -7,7 +7,8 @@ use units::Nanos;
 use crate::compare::reason::Reason;
 use crate::compare::target_comparison::Row;
 use crate::judge::marks::MarkCode;
-use crate::results::cell::Cell;
+use crate::results::bottleneck::Bottleneck;
+use crate::results::cell::{Cell, RateBase};
 
 /// Returns the warnings that keep these rows from deciding between two targets. Both targets must have measured a row.
 pub(super) fn warned<'a>(rows: impl Iterator<Item = &'a Row<'a>>, [first, second]: [usize; 2]) -> Option<Reason> {
@@ -40,10 +41,11 @@ pub(super) fn why(first: &Cell, second: &Cell) -> Option<String> {
 
 /// Returns the reason why one cell is faster, as `why` does, with these names for the cells.
 pub fn why_of(names: [&str; 2], first: &Cell, second: &Cell) -> Option<String> {
-    let limits = [first, second].map(|cell| cell.limited_by.as_ref().map(|limit| limit.what.as_str()));
+    let limits = [first, second].map(|cell| cell.limited_by.as_ref().map(|limit| limit.what));
     let said = |one: String, other: String| format!("{}: {one}, {}: {other}", names[0], names[1]);
+    let waits = |limit: &Bottleneck| matches!(limit, Bottleneck::Flush | Bottleneck::Device | Bottleneck::Latency);
     // 1
-    if limits.iter().flatten().any(|limit| matches!(*limit, "flush" | "device" | "latency")) {
+    if limits.iter().flatten().any(waits) {
         let unit = unit(first);
         if let Some([one, other]) = slower_does_more(first, second, flushes_per_unit) {
             return Some(said(format!("{} flushes per {unit}", figure(one)), figure(other)));
@@ -55,27 +57,13 @@ pub fn why_of(names: [&str; 2], first: &Cell, second: &Cell) -> Option<String> {
     // 2
     match limits {
         // 3
-        [Some("cpu"), Some("cpu")] => slower_does_more(first, second, cpu_per_unit)
+        [Some(Bottleneck::Cpu), Some(Bottleneck::Cpu)] => slower_does_more(first, second, cpu_per_unit)
             .map(|work| work.map(|nanos| Nanos(nanos.round() as u64)))
             .map(|[one, other]| said(format!("{one} CPU per {}", unit(first)), other.to_string())),
         // A bottleneck of both does not explain why one is faster.
         [Some(one), Some(other)] if one == other => None,
-        [Some(one), Some(other)] => Some(said(bound(one).to_owned(), bound(other).to_owned())),
+        [Some(one), Some(other)] => Some(said(one.adjective().to_owned(), other.adjective().to_owned())),
         _ => None,
-    }
-}
-
-/// Returns a limit as an adjective.
-fn bound(limit: &str) -> &str {
-    match limit {
-        "cpu" => "CPU-bound",
-        "device" => "device-bound",
-        "flush" => "flush-bound",
-        "memory" => "memory-bound",
-        "latency" => "queue depth 1",
-        "dirty throttle" => "dirty throttling",
-        "quota" => "cgroup limit",
-        other => other,
     }
 }
 
@@ -107,7 +95,7 @@ fn figure(value: f64) -> String {
 fn unit(cell: &Cell) -> &'static str {
     match (cell.program.as_str(), cell.rate.as_ref().map(|rate| rate.base)) {
         ("commit", _) => "commit",
-        (_, Some(crate::results::cell::RateBase::Files)) => "file",
+        (_, Some(RateBase::Files)) => "file",
         _ => "call",
     }
 }
