@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use machines::MachineFault;
 use stats::compare::replication::{Comparison, Simulated, error_percent};
-use stats::{Cell, Document, Provenance};
+use stats::{Cell, Document, TargetInfo};
 use workload::programs::classic1983::Classic;
 
 use crate::columns::Column;
@@ -50,8 +50,7 @@ pub fn published_beside(document: &Document) -> Vec<Comparison> {
 /// Returns the simulated machine: the target as given, without its own name or `sim:`.
 fn machine<'a>(document: &'a Document, cell: &'a Cell) -> &'a str {
     let info = document.run.targets.iter().find(|info| info.name == cell.target);
-    let given = info.map_or(cell.target.as_str(), |info| info.argument.as_str());
-    let own = given.strip_prefix(&cell.target).and_then(|given| given.strip_prefix('=')).unwrap_or(given);
+    let own = info.map_or(cell.target.as_str(), TargetInfo::own_argument);
     own.strip_prefix("sim:").unwrap_or(own)
 }
 
@@ -61,7 +60,7 @@ fn published_of(cell: &Cell, machine: &str) -> Option<Comparison> {
         && cell.number("file_bytes") == Some(FILE_BYTES);
     let half = FILE_SYSTEMS.iter().position(|name| cell.word("file_system") == Some(name))?;
     let test = TESTS.iter().position(|name| *name == cell.program)?;
-    if cell.provenance != Provenance::Simulated || !is_as_it_stands || !(1..=2).contains(&cell.targets) {
+    if !cell.is_simulated() || !is_as_it_stands || !(1..=2).contains(&cell.targets) {
         return None;
     }
     let published = column.table.figure(half, test, column.index, cell.targets as usize);

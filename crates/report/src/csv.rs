@@ -1,6 +1,6 @@
 //! Cells in CSV (RFC 4180) for other programs: a row per cell. An empty field is `n.m.`.
 
-use stats::{CacheState, Cell, ClockKind, Document, MarkCode, Provenance, RateBase, RunInfo};
+use stats::{CacheState, Cell, ClockKind, Document, MarkCode, RateBase, RunInfo};
 
 use crate::grid::{Field, texts};
 
@@ -49,7 +49,7 @@ fn columns<'a>() -> Vec<Field<Row<'a>>> {
 /// Returns the columns that identify a cell in its run.
 pub(crate) fn key<'a, T>() -> [Field<(&'a Cell, T)>; 6] {
     [
-        ("provenance", |(cell, _)| provenance(cell.provenance).to_owned()),
+        ("provenance", |(cell, _)| cell.provenance.name().to_owned()),
         ("preset", |(cell, _)| field(&cell.preset)),
         ("program", |(cell, _)| field(&cell.program)),
         ("phase", |(cell, _)| field(&cell.phase)),
@@ -101,14 +101,6 @@ pub(crate) fn number<N: ToString>(number: Option<N>) -> String {
 /// Returns the codes of warnings, separated by spaces.
 pub(crate) fn marks(codes: impl Iterator<Item = MarkCode>) -> String {
     codes.map(MarkCode::name).collect::<Vec<&str>>().join(" ")
-}
-
-fn provenance(provenance: Provenance) -> &'static str {
-    match provenance {
-        Provenance::Measured => "measured",
-        Provenance::Simulated => "simulated",
-        Provenance::Published => "published",
-    }
 }
 
 fn base(base: RateBase) -> &'static str {

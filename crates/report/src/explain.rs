@@ -150,7 +150,7 @@ fn explained(names: &CellNames, cell: &Cell, layout: Layout) -> String {
 /// Returns the name, the rate, the clock and the number of rounds.
 fn heading(names: &CellNames, cell: &Cell) -> String {
     let mut text = name(names, cell);
-    if cell.provenance == Provenance::Simulated {
+    if cell.is_simulated() {
         text += ", simulated";
     }
     let Some(rate) = &cell.rate else { return text };

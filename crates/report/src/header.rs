@@ -46,7 +46,7 @@ pub fn lines(document: &Document) -> String {
 
 fn target(target: &TargetInfo) -> String {
     let mut line = target.name.clone();
-    let own = target.argument.strip_prefix(&format!("{}=", target.name)).unwrap_or(&target.argument);
+    let own = target.own_argument();
     if own != target.name {
         line += &format!("  {own}");
     }

@@ -120,10 +120,10 @@ fn without_words(document: &mut Document) {
 
 /// The path in the argument of a target; `None` for simulated machines, images, `.`, `..` and `/`.
 fn typed_path(target: &TargetInfo) -> Option<String> {
-    let own = target.argument.strip_prefix(&format!("{}=", target.name)).unwrap_or(&target.argument);
+    let own = target.own_argument();
     let own = own.split(",tune=").next().unwrap_or(own);
     let own = own.strip_prefix("file:").unwrap_or(own);
-    let is_path = !own.starts_with("sim:") && !own.starts_with("image:") && ![".", "..", "/"].contains(&own);
+    let is_path = !target.is_simulated() && !own.starts_with("image:") && ![".", "..", "/"].contains(&own);
     is_path.then(|| own.to_owned())
 }
 

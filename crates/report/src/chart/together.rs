@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use stats::digits::significant;
 use stats::inference::bounds::{self, Bounds, Solo};
-use stats::{Cell, Document, ParameterValue, Provenance};
+use stats::{Cell, Document, ParameterValue};
 
 use super::figures::{self, class};
 use super::frame::{AXIS, Frame, Heading, LINE, along};
@@ -64,13 +64,8 @@ impl<'a> Alone<'a> {
 
 /// Returns the identity of a cell's program; `None` if the cell has no rate.
 fn identity(cell: &Cell) -> Option<Identity<'_>> {
-    let provenance = match cell.provenance {
-        Provenance::Measured => "measured",
-        Provenance::Simulated => "simulated",
-        Provenance::Published => "published",
-    };
     let unit = &cell.rate.as_ref()?.unit;
-    Some(([&cell.program, &cell.phase, &cell.preset, provenance, unit], settings(cell).collect()))
+    Some(([&cell.program, &cell.phase, &cell.preset, cell.provenance.name(), unit], settings(cell).collect()))
 }
 
 impl<'a> Both<'a> {
@@ -90,10 +85,7 @@ impl<'a> Both<'a> {
             Some(Solo { rate: cell.rate.as_ref()?.value, cpu_percent })
         };
         let solos: Vec<Solo> = alone.iter().map(solo).collect::<Option<_>>()?;
-        let processors = match together.provenance {
-            Provenance::Simulated => 1.0,
-            Provenance::Measured | Provenance::Published => every.document.run.cpus as f64,
-        };
+        let processors = if together.is_simulated() { 1.0 } else { every.document.run.cpus as f64 };
         Some(Both { together, alone, bounds: bounds::bounds(&solos, processors) })
     }
 }
@@ -106,7 +98,7 @@ const MOST: usize = 64;
 
 /// Returns the settings that identify a program, without the number of drives and the file system on them.
 fn settings(cell: &Cell) -> impl Iterator<Item = (&String, &stats::ParameterValue)> {
-    let is_simulated = cell.provenance == Provenance::Simulated;
+    let is_simulated = cell.is_simulated();
     cell.parameters.iter().filter(move |(key, _)| *key != "drives" && (is_simulated || *key != "file_system"))
 }
 

@@ -61,8 +61,7 @@ fn key(labels: &[String], names: &[&str]) -> String {
 /// Returns the questions that a short run cannot answer: aging, reliability, support. The fill level of file systems is
 /// printed if it is known.
 pub(crate) fn not_asked(targets: &[TargetInfo]) -> String {
-    let made =
-        |info: &&TargetInfo| info.before_each.is_some() && info.aged.is_none() && !info.argument.contains("sim:");
+    let made = |info: &&TargetInfo| info.before_each.is_some() && info.aged.is_none() && !info.is_simulated();
     let fresh: Vec<&str> = targets.iter().filter(made).map(|info| info.name.as_str()).collect();
     let found = targets.iter().filter(|info| !made(info)).filter_map(|info| Some((&info.name, info.fill_percent?)));
     let found: Vec<String> = found.map(|(name, fill)| format!("{name} {fill:.0} % full")).collect();

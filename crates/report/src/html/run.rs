@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 use stats::digits::significant;
-use stats::{Choice, Document, Provenance, RunInfo};
+use stats::{Cell, Choice, Document, Provenance, RunInfo};
 use units::Civil;
 
 use super::cards::cards;
@@ -48,7 +48,7 @@ pub fn title(document: &Document) -> String {
     if let Some(choice) = choice {
         return if choice.stages.is_empty() { format!("{}?", listed("or")) } else { names.join(", then ") };
     }
-    let is_simulated = document.cells.iter().any(|cell| cell.provenance == Provenance::Simulated)
+    let is_simulated = document.cells.iter().any(Cell::is_simulated)
         && document.cells.iter().all(|cell| cell.provenance != Provenance::Measured);
     let simulated = if is_simulated { ", simulated" } else { "" };
     format!("{} on {}{simulated}", preset.as_deref().unwrap_or("A run"), listed("and"))

@@ -72,10 +72,7 @@ fn bound(document: &Document, program: &str) -> Option<String> {
             Some(Solo { rate: cell.rate.as_ref()?.value, cpu_percent: cell.cpu_percent.map(|cpu| cpu.process) })
         })
         .collect();
-    let processors = match together.provenance {
-        Provenance::Simulated => 1.0,
-        Provenance::Measured | Provenance::Published => document.run.cpus as f64,
-    };
+    let processors = if together.is_simulated() { 1.0 } else { document.run.cpus as f64 };
     let bounds = bounds::bounds(&alone?, processors);
     let cpu = bounds.cpu.map_or_else(|| "n.m.".to_owned(), |cpu| significant(cpu, 3));
     Some(format!(

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::environment::{self, Change};
-use crate::compare::run_comparison::{Likeness, Naming, found, identity, is_simulated, judge_found};
+use crate::compare::run_comparison::{Likeness, Naming, found, identity, judge_found};
 use crate::inference::ratio_test::Judged;
 use crate::inference::verdict::{Estimate, Verdict};
 use crate::judge::marks::MarkCode;
@@ -152,7 +152,7 @@ pub fn history(samples: &[Sample], margin: f64, limit: usize, naming: Naming) ->
         program: latest_cell.program.clone(),
         phase: latest_cell.phase.clone(),
         target: samples.last().map_or_else(String::new, |sample| sample.place.clone()),
-        simulated: samples.iter().all(|sample| is_simulated(&sample.cell)),
+        simulated: samples.iter().all(|sample| sample.cell.is_simulated()),
         runs: times(samples, margin, limit),
     };
     let series = series.iter().zip(&latest).map(past).collect();
@@ -199,7 +199,7 @@ fn time(sample: &Sample, (before, measured): (Option<&Sample>, Option<&Sample>),
 }
 
 fn around(then: &Sample, now: &Sample) -> Vec<Change> {
-    let is_real = [then, now].iter().any(|sample| !is_simulated(&sample.cell));
+    let is_real = [then, now].iter().any(|sample| !sample.cell.is_simulated());
     let mut changes = if is_real { environment::machine(&then.info, &now.info) } else { Vec::new() };
     // If several targets were busy at once, the cell belongs to no single target.
     let [one, other] =

@@ -197,7 +197,7 @@ pub fn compare(then: (&str, &Document), now: (&str, &Document), margin: f64, nam
     };
     let named: Vec<(String, &Cell, &Cell)> = pairs.iter().map(|(then, now)| (names_now(now), *then, *now)).collect();
     // 5
-    let is_real = pairs.iter().any(|(then, now)| !(is_simulated(then) && is_simulated(now)));
+    let is_real = pairs.iter().any(|(then, now)| !(then.is_simulated() && now.is_simulated()));
     let environment = around(&first.run, &second.run, &named);
     let changed = environment::suspicion(&environment);
     let has_order = is_real && !is_same_run(&first.run, &second.run);
@@ -240,10 +240,10 @@ fn lone(cell: &Cell, name: String) -> Lone {
 
 /// Returns the differences between the environments of two runs. Simulated cells do not depend on the host machine.
 fn around(then: &RunInfo, now: &RunInfo, pairs: &[(String, &Cell, &Cell)]) -> Vec<Change> {
-    let is_real = |(_, then, now): &(String, &Cell, &Cell)| [then, now].iter().any(|cell| !is_simulated(cell));
+    let is_real = |(_, then, now): &(String, &Cell, &Cell)| [then, now].iter().any(|cell| !cell.is_simulated());
     let mut changes = if pairs.iter().any(is_real) { environment::machine(then, now) } else { Vec::new() };
     changes.extend(environment::run(then, now));
-    if pairs.iter().any(|(_, then, now)| is_simulated(then) || is_simulated(now)) {
+    if pairs.iter().any(|(_, then, now)| then.is_simulated() || now.is_simulated()) {
         changes.extend(environment::seed(then, now));
     }
     for (one, other) in same_targets(then, now) {
@@ -353,7 +353,7 @@ pub fn found(then: &Cell, now: &Cell, is_one_seed: bool) -> Option<Found> {
     let series = [then, now].map(|cell| rates(cell, base).collect::<Series>());
     now.rate.as_ref()?;
     // 4
-    let are_simulated = is_simulated(then) && is_simulated(now);
+    let are_simulated = then.is_simulated() && now.is_simulated();
     let is_exact = is_one_seed && are_simulated && series.iter().all(Series::is_constant);
     let estimate = series[0].against(&series[1])?;
     let estimate = if is_exact { estimate.without_chance() } else { estimate };
@@ -371,11 +371,6 @@ pub fn judge_found(all: &[Option<Found>], margin: f64) -> Vec<Option<Judged>> {
         None => None,
     };
     all.iter().map(one).collect()
-}
-
-/// True if the cell was simulated.
-pub fn is_simulated(cell: &Cell) -> bool {
-    cell.provenance == Provenance::Simulated
 }
 
 fn rates(cell: &Cell, base: RateBase) -> impl Iterator<Item = f64> {

@@ -104,6 +104,11 @@ impl Cell {
         (&self.preset, &self.program, &self.phase, &self.target, &self.parameters)
     }
 
+    /// True if a simulated machine computed the figure.
+    pub fn is_simulated(&self) -> bool {
+        self.provenance == Provenance::Simulated
+    }
+
     /// Returns the rounds that are not discarded.
     pub fn kept(&self) -> impl Iterator<Item = &Round> {
         self.rounds.iter().filter(|round| !round.discarded)
@@ -142,6 +147,17 @@ pub enum Provenance {
     Simulated,
     /// Taken from a publication.
     Published,
+}
+
+impl Provenance {
+    /// The name in JSON and CSV.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Provenance::Measured => "measured",
+            Provenance::Simulated => "simulated",
+            Provenance::Published => "published",
+        }
+    }
 }
 
 /// The value of a setting.

@@ -192,6 +192,18 @@ pub struct TargetInfo {
     pub before_each: Option<String>,
 }
 
+impl TargetInfo {
+    /// The target as it was typed, without its name.
+    pub fn own_argument(&self) -> &str {
+        self.argument.strip_prefix(&self.name).and_then(|rest| rest.strip_prefix('=')).unwrap_or(&self.argument)
+    }
+
+    /// True for a simulated machine.
+    pub fn is_simulated(&self) -> bool {
+        self.own_argument().starts_with("sim:")
+    }
+}
+
 /// Aging of a file system before the measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
