@@ -1,6 +1,8 @@
 //! The system calls of 4.2BSD as a state machine: `rwip`, `bread`, `breada`, `bawrite`, `bdwrite`, `alloc` and
 //! `getblk`.
 
+use core::ops::ControlFlow::{self, Break, Continue};
+
 use workload::Reason;
 
 use units::Nanos;
@@ -12,6 +14,9 @@ use crate::faults::{self, Fault};
 use crate::fs::ffs::Extent;
 use crate::namespace::FileId;
 use crate::process::{Channel, Demand, Progress, Request};
+
+/// Outcome of a step: the process continues with its next step, or demands something first.
+type Flow<T = ()> = ControlFlow<Demand, T>;
 
 impl Computer {
     /// Advances a process to its next demand. First submits a request whose processor time has been spent.
@@ -25,47 +30,47 @@ impl Computer {
                 Request::Write { file, .. } => self.step_write(process, file),
                 Request::Nothing | Request::Fails(_) | Request::Sync => self.step_other(process),
             };
-            if let Err(demand) = step {
+            if let Break(demand) = step {
                 return demand;
             }
         }
     }
 
-    fn go(&mut self, process: Process, progress: Progress) -> Result<(), Demand> {
+    fn go(&mut self, process: Process, progress: Progress) -> Flow {
         self.procs[process].call.progress = progress;
-        Ok(())
+        Continue(())
     }
 
-    fn spend(&mut self, process: Process, cause: Cause, work: Nanos, then: Progress) -> Result<(), Demand> {
+    fn spend(&mut self, process: Process, cause: Cause, work: Nanos, then: Progress) -> Flow {
         self.procs[process].call.progress = then;
-        Err(Demand::Spend(cause, work))
+        Break(Demand::Spend(cause, work))
     }
 
     /// Steps of a call that moves no data of its own.
-    fn step_other(&mut self, process: Process) -> Result<(), Demand> {
+    fn step_other(&mut self, process: Process) -> Flow {
         let call = &self.procs[process].call;
         match (call.progress, call.request) {
             (Progress::Enter, _) => self.spend(process, Cause::Call, self.kernel.call, Progress::NextBlock),
-            (_, Request::Fails(reason)) => Err(Demand::Return(Err(reason))),
+            (_, Request::Fails(reason)) => Break(Demand::Return(Err(reason))),
             (_, Request::Sync) => self.flush(process, 0),
-            _ => Err(Demand::Return(Ok(0))),
+            _ => Break(Demand::Return(Ok(0))),
         }
     }
 
     /// Starts the write of each dirty buffer of the process's drive, and waits until all are written.
-    fn flush(&mut self, process: Process, bytes: u32) -> Result<(), Demand> {
+    fn flush(&mut self, process: Process, bytes: u32) -> Flow {
         let drive = self.procs[process].drive;
         if let Some(buffer) = self.cache.first_dirty_on(drive) {
-            return Err(self.start(process, buffer, State::Writing));
+            return Break(self.start(process, buffer, State::Writing));
         }
         match self.cache.first_writing_on(drive) {
-            Some(buffer) => Err(Demand::Sleep(Channel::Buffer(buffer))),
-            None => Err(Demand::Return(Ok(bytes))),
+            Some(buffer) => Break(Demand::Sleep(Channel::Buffer(buffer))),
+            None => Break(Demand::Return(Ok(bytes))),
         }
     }
 
     /// Steps of a read: block after block, each with read-ahead of the next block.
-    fn step_read(&mut self, process: Process, file: FileId) -> Result<(), Demand> {
+    fn step_read(&mut self, process: Process, file: FileId) -> Flow {
         let call = self.procs[process].call;
         match call.progress {
             Progress::Enter => self.spend(process, Cause::Call, self.kernel.call, Progress::NextBlock),
@@ -97,7 +102,7 @@ impl Computer {
                 let extent = self.place(process, file, call.block).expect("a block that was asked for");
                 let Some(buffer) = self.find(process, extent) else { return self.go(process, Progress::AskFor) };
                 if self.cache.is_on_its_way(buffer) {
-                    return Err(Demand::Sleep(Channel::Buffer(buffer)));
+                    return Break(Demand::Sleep(Channel::Buffer(buffer)));
                 }
                 self.cache.touch(buffer);
                 self.procs[process].last_read = Some((file, call.block));
@@ -115,46 +120,46 @@ impl Computer {
     }
 
     /// Starts the read of a block that is not in memory. If it must wait for a buffer, it continues at `again`.
-    fn ask(&mut self, process: Process, extent: Extent, again: Progress) -> Result<(), Demand> {
+    fn ask(&mut self, process: Process, extent: Extent, again: Progress) -> Flow {
         if self.find(process, extent).is_some() {
-            return Ok(());
+            return Continue(());
         }
         let then = core::mem::replace(&mut self.procs[process].call.progress, again);
         let buffer = self.buffer_for(process, extent)?;
         self.procs[process].call.progress = then;
-        Err(self.start(process, buffer, State::Reading))
+        Break(self.start(process, buffer, State::Reading))
     }
 
     /// Starts read-ahead of the next block, if
     ///   1. the block before this one was the last that was read;
     ///   2. the next block is under the same indirect block, as read-ahead does not read another one;
     ///   3. a buffer is free.
-    fn ask_ahead(&mut self, process: Process, file: FileId) -> Result<(), Demand> {
+    fn ask_ahead(&mut self, process: Process, file: FileId) -> Flow {
         let (block, drive) = (self.procs[process].call.block, self.procs[process].drive);
         // 1
         if block == 0 || self.procs[process].last_read != Some((file, block - 1)) {
-            return Ok(());
+            return Continue(());
         }
         // 2
         let next = if faults::is_planted(Fault::ReadAheadOfTwo) { block + 2 } else { block + 1 };
         let file_system = &self.file_systems[drive];
-        let Some(extent) = file_system.place(file, next) else { return Ok(()) };
+        let Some(extent) = file_system.place(file, next) else { return Continue(()) };
         if !file_system.lead_alike(block, next) {
-            return Ok(());
+            return Continue(());
         }
         // 3
         match self.cache.victim() {
             Victim::Free(_) if self.find(process, extent).is_none() => {
                 let buffer = self.buffer_for(process, extent)?;
-                Err(self.start(process, buffer, State::Reading))
+                Break(self.start(process, buffer, State::Reading))
             }
-            _ => Ok(()),
+            _ => Continue(()),
         }
     }
 
     /// Steps of a write, block after block. A new block is allocated and cleared first. A block written to its end is
     /// sent to the drive at once; a partly written block stays in memory.
-    fn step_write(&mut self, process: Process, file: FileId) -> Result<(), Demand> {
+    fn step_write(&mut self, process: Process, file: FileId) -> Flow {
         let call = self.procs[process].call;
         match call.progress {
             Progress::Enter => self.spend(process, Cause::Call, self.kernel.call, Progress::NextBlock),
@@ -176,7 +181,7 @@ impl Computer {
             Progress::NewIndirect => self.new_indirect(process, file),
             Progress::AwaitIndirect(buffer) => {
                 if self.cache.state(buffer) == State::Writing {
-                    return Err(Demand::Sleep(Channel::Buffer(buffer)));
+                    return Break(Demand::Sleep(Channel::Buffer(buffer)));
                 }
                 self.go(process, Progress::NewIndirect)
             }
@@ -209,17 +214,17 @@ impl Computer {
                 self.procs[process].call.progress = Progress::NextBlock;
                 if call.within + call.bytes < self.block_bytes(process) {
                     self.cache.touch(call.buffer);
-                    return Ok(());
+                    return Continue(());
                 }
                 self.cache.use_up(call.buffer);
-                Err(self.start(process, call.buffer, State::Writing))
+                Break(self.start(process, call.buffer, State::Writing))
             }
             _ => unreachable!("{:?} is no state of a write", call.progress),
         }
     }
 
     /// Allocates space for the data of this write, if there is none yet.
-    fn choose(&mut self, process: Process, file: FileId) -> Result<(), Demand> {
+    fn choose(&mut self, process: Process, file: FileId) -> Flow {
         let call = self.procs[process].call;
         let drive = self.procs[process].drive;
         let block_bytes = self.block_bytes(process);
@@ -237,7 +242,7 @@ impl Computer {
             }
             match file_system.allocate(file, block, bytes) {
                 Ok(new) => allocated = Some((new, before.is_none())),
-                Err(_) => return Err(Demand::Return(Err(Reason::NoSpace))),
+                Err(_) => return Break(Demand::Return(Err(Reason::NoSpace))),
             }
             if let Some(before) = before
                 && let Some(after) = file_system.place(file, block)
@@ -265,7 +270,7 @@ impl Computer {
     }
 
     /// Writes a new indirect block, and waits. Otherwise a block on the drive could point to a missing one.
-    fn new_indirect(&mut self, process: Process, file: FileId) -> Result<(), Demand> {
+    fn new_indirect(&mut self, process: Process, file: FileId) -> Flow {
         let Some(extent) = self.procs[process].call.indirect.first() else {
             let drive = self.procs[process].drive;
             self.procs[process].call.indirect = self.file_systems[drive].indirect(file, self.procs[process].call.block);
@@ -276,17 +281,17 @@ impl Computer {
         let call = &mut self.procs[process].call;
         call.indirect.take_first();
         call.progress = Progress::AwaitIndirect(buffer);
-        Err(self.start(process, buffer, State::Writing))
+        Break(self.start(process, buffer, State::Writing))
     }
 
     /// Gets the buffer of the block to write. A block that is overwritten completely is not read first.
-    fn get_buffer(&mut self, process: Process, file: FileId) -> Result<(), Demand> {
+    fn get_buffer(&mut self, process: Process, file: FileId) -> Flow {
         let call = self.procs[process].call;
         let extent = self.place(process, file, call.block).expect("a block that is written");
         let whole = call.within == 0 && call.bytes >= u32::from(extent.sectors) * crate::description::SECTOR_BYTES;
         let buffer = match self.find(process, extent) {
             Some(buffer) if self.cache.is_on_its_way(buffer) => {
-                return Err(Demand::Sleep(Channel::Buffer(buffer)));
+                return Break(Demand::Sleep(Channel::Buffer(buffer)));
             }
             Some(buffer) => {
                 self.cache.touch(buffer);
@@ -300,60 +305,60 @@ impl Computer {
     }
 
     /// Moves on to the next block of the call, or returns.
-    fn next_block(&mut self, process: Process) -> Result<(), Demand> {
+    fn next_block(&mut self, process: Process) -> Flow {
         let block_bytes = self.block_bytes(process);
         let call = &mut self.procs[process].call;
         let (Request::Read { offset, bytes, .. } | Request::Write { offset, bytes, .. }) = call.request else {
-            return Err(Demand::Return(Ok(0)));
+            return Break(Demand::Return(Ok(0)));
         };
         if call.done == bytes {
-            return Err(Demand::Return(Ok(bytes)));
+            return Break(Demand::Return(Ok(bytes)));
         }
         let at = offset + u64::from(call.done);
         call.block = (at / u64::from(block_bytes)) as u32;
         call.within = (at % u64::from(block_bytes)) as u32;
         call.bytes = (bytes - call.done).min(block_bytes - call.within);
-        Ok(())
+        Continue(())
     }
 
-    fn copy(&mut self, process: Process, bytes: u32, then: Progress) -> Result<(), Demand> {
+    fn copy(&mut self, process: Process, bytes: u32, then: Progress) -> Flow {
         let work = Nanos(self.kernel.copy_per_kib.0 * u64::from(bytes) / 1024);
         self.spend(process, Cause::Copy, work, then)
     }
 
     /// Ensures that the indirect blocks of the call are in memory.
-    fn fetch_indirect(&mut self, process: Process) -> Result<(), Demand> {
+    fn fetch_indirect(&mut self, process: Process) -> Flow {
         while let Some(extent) = self.procs[process].call.indirect.first() {
             self.fetch(process, extent)?;
             self.procs[process].call.indirect.take_first();
         }
-        Ok(())
+        Continue(())
     }
 
     /// Ensures that a block is in memory, and returns its buffer.
-    fn fetch(&mut self, process: Process, extent: Extent) -> Result<BufferId, Demand> {
+    fn fetch(&mut self, process: Process, extent: Extent) -> Flow<BufferId> {
         match self.find(process, extent) {
-            Some(buffer) if self.cache.is_on_its_way(buffer) => Err(Demand::Sleep(Channel::Buffer(buffer))),
+            Some(buffer) if self.cache.is_on_its_way(buffer) => Break(Demand::Sleep(Channel::Buffer(buffer))),
             Some(buffer) => {
                 self.cache.touch(buffer);
-                Ok(buffer)
+                Continue(buffer)
             }
             None => {
                 let buffer = self.buffer_for(process, extent)?;
-                Err(self.start(process, buffer, State::Reading))
+                Break(self.start(process, buffer, State::Reading))
             }
         }
     }
 
     /// Returns a buffer for a block that is not in memory. If the next buffer is dirty, starts its write instead.
-    fn buffer_for(&mut self, process: Process, extent: Extent) -> Result<BufferId, Demand> {
+    fn buffer_for(&mut self, process: Process, extent: Extent) -> Flow<BufferId> {
         match self.cache.victim() {
             Victim::Free(buffer) => {
                 self.cache.give(buffer, BlockKey::new(self.procs[process].drive, extent.sector), extent.sectors);
-                Ok(buffer)
+                Continue(buffer)
             }
-            Victim::Dirty(buffer) => Err(self.start(process, buffer, State::Writing)),
-            Victim::None => Err(Demand::Sleep(Channel::AnyBuffer)),
+            Victim::Dirty(buffer) => Break(self.start(process, buffer, State::Writing)),
+            Victim::None => Break(Demand::Sleep(Channel::AnyBuffer)),
         }
     }
 
