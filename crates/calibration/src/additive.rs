@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 
 use classic1983::fitting::Cell;
+use classic1983::published::{FileSystem, rows};
 
 use crate::linear;
 use crate::loss::mean;
@@ -64,8 +65,8 @@ impl Factors {
         let machines: BTreeSet<&str> = cells.iter().map(|cell| cell.machine).collect();
         Factors {
             own: own.into_iter().map(|one| column(cells, |cell| (cell.machine, cell.drives) == one)).collect(),
-            tests: (1..4).map(|test| column(cells, |cell| cell.test == test)).collect(),
-            half: column(cells, |cell| cell.half == 1),
+            tests: rows().take(4).skip(1).map(|(_, test)| column(cells, |cell| cell.test == test)).collect(),
+            half: column(cells, |cell| cell.file_system == FileSystem::Block4K),
             machines: machines.into_iter().map(|machine| column(cells, |cell| cell.machine == machine)).collect(),
         }
     }
@@ -127,8 +128,8 @@ mod tests {
             cell.kbytes_per_sec = (5.0
                 + machine / 10.0
                 + cell.drives as f64 / 7.0
-                + cell.half as f64 * 0.3
-                + [0.0, 0.2, -0.1, 0.4][cell.test])
+                + f64::from(cell.file_system as u8) * 0.3
+                + [0.0, 0.2, -0.1, 0.4][cell.test as usize])
                 .exp();
         }
         assert!(declared(&cells, 0) < 1e-3 && chosen(&cells, 0) < 1e-3);

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use classic1983::fitting::{Cell, Machines};
+use classic1983::published::FileSystem;
 use stats::compare::replication::{Errors, Simulated};
 
 use crate::additive;
@@ -182,8 +183,8 @@ fn worst(cells: &[Cell], simulated: &[Simulated], count: usize) -> String {
         format!(
             "  {:<34}{} {:<12} {} {:>5.0} -> {:>5.0} {:>+6.1} %\n",
             cell.machine,
-            cell.file_system(),
-            cell.program(),
+            cell.file_system.name(),
+            cell.test.name(),
             cell.drives,
             cell.kbytes_per_sec,
             one.kbytes_per_sec,
@@ -199,7 +200,7 @@ type Split = (&'static str, fn(&Cell) -> bool);
 /// The splits for validation. Settings are not fitted again: they were chosen before.
 const SPLITS: [Split; 4] = [
     ("one drive -> two", |cell| cell.drives == 1),
-    ("8K -> 4K", |cell| cell.half == 0),
+    ("8K -> 4K", |cell| cell.file_system == FileSystem::Block8K),
     ("VAX-11/780 -> VAX-11/750", |cell| cell.machine.starts_with("vax780")),
     ("VAX-11/750 -> VAX-11/780", |cell| cell.machine.starts_with("vax750")),
 ];

@@ -106,7 +106,7 @@ impl<'a> Search<'a> {
             let mut hasher = DefaultHasher::new();
             (machine, phases).hash(&mut hasher);
             for cell in self.cells.iter().filter(|cell| cell.machine == machine) {
-                (cell.half, cell.test, cell.drives).hash(&mut hasher);
+                (cell.file_system, cell.test, cell.drives).hash(&mut hasher);
             }
             changes.iter().filter(reaches).for_each(|change| (&change.field, &change.value).hash(&mut hasher));
             hasher.finish()

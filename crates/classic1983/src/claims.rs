@@ -4,10 +4,13 @@
 //! these tests cannot tell, whatever the paper says.
 
 use machines::{Machine, MachineFault};
+use stats::compare::replication::Published;
 use workload::programs::classic1983::Classic::{self, Read8192, Write4096, Write8192};
 
+use crate::columns::Column;
 use crate::laboratory::{FILE_BYTES, Figure, PHASES, SATURATED, Setup, measure};
-use crate::published::RATES;
+use crate::published::Case;
+use crate::published::FileSystem::{Block4K, Block8K};
 
 /// The verdict about a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,9 +127,19 @@ fn both(setup: &Setup, changes: &[&str]) -> Result<(Figure, Figure), MachineFaul
     Ok((figures[0], figures[1]))
 }
 
-/// Returns a printed rate: table, half, test, configuration, drives.
-fn printed(table: usize, half: usize, test: usize, configuration: usize, drives: usize) -> f64 {
-    RATES[table].figure(half, test, configuration, drives).kbytes_per_sec.map_or(f64::NAN, f64::from)
+/// Returns the printed figure of a machine.
+fn figure(machine: &str, case: Case) -> Published {
+    Column::judging(machine).map(|column| column.figure(case)).unwrap_or_default()
+}
+
+/// Returns the printed rate of a machine with blocks of 8 Kbytes.
+fn printed(machine: &str, test: Classic, drives: usize) -> f64 {
+    rate(machine, Case { file_system: Block8K, test, drives })
+}
+
+/// Returns the printed rate of a machine.
+fn rate(machine: &str, case: Case) -> f64 {
+    figure(machine, case).kbytes_per_sec.map_or(f64::NAN, f64::from)
 }
 
 /// Formats `320 -> 440`.
@@ -136,24 +149,25 @@ fn arrow(from: f64, to: f64) -> String {
 
 /// Returns all tests on these numbers of drives, with blocks of 8 Kbytes and of 4.
 fn all_tests(machine: &'static str, drives: &[usize]) -> Vec<Setup> {
-    let halves = [0, 1].into_iter();
-    let tests = halves.flat_map(|half| Classic::ALL.map(|test| (half, test)));
-    tests.flat_map(|(half, test)| drives.iter().map(move |&drives| Setup::of(machine, half, test, drives))).collect()
+    let cases = Case::all().filter(|case| drives.contains(&case.drives));
+    cases.map(|case| Setup::of_case(machine, case)).collect()
+}
+
+/// True for the tests that write a new file.
+fn is_new(test: Classic) -> bool {
+    matches!(test, Write4096 | Write8192)
 }
 
 fn writes_take_the_750s_cpu() -> Result<Claim, MachineFault> {
-    let is_new = |test: Classic| matches!(test, Write4096 | Write8192);
     let mut setups = all_tests(SC750, &[1, 2]);
     setups.extend(all_tests(UDA750, &[1, 2]));
     setups.retain(|setup| is_new(setup.test.classic().unwrap_or(Read8192)));
     let busy = measure(&setups)?.iter().filter(|figure| figure.simulated.cpu_percent >= SATURATED).count();
     let mut in_print = 0;
-    for half in 0..2 {
-        for (configuration, drives) in [(0, 1), (0, 2), (1, 1), (1, 2)] {
-            for test in [1, 2] {
-                let share = RATES[0].figure(half, test, configuration, drives).cpu_percent;
-                in_print += usize::from(share.is_some_and(|share| f64::from(share) >= SATURATED));
-            }
+    for case in Case::all().filter(|case| is_new(case.test)) {
+        for machine in [SC750, UDA750] {
+            let share = figure(machine, case).cpu_percent;
+            in_print += usize::from(share.is_some_and(|share| f64::from(share) >= SATURATED));
         }
     }
     Ok(claim(
@@ -166,7 +180,7 @@ fn writes_take_the_750s_cpu() -> Result<Claim, MachineFault> {
 }
 
 fn writes_saturate_earlier() -> Result<Claim, MachineFault> {
-    let figures = measure(&[Setup::of(SC750, 0, Read8192, 2), Setup::of(SC750, 0, Write8192, 2)])?;
+    let figures = measure(&[Setup::of(SC750, Block8K, Read8192, 2), Setup::of(SC750, Block8K, Write8192, 2)])?;
     // If a processor is not saturated, extrapolate to the rate at which it would be, with the same CPU time per Kbyte.
     let full = |rate: f64, share: f64| rate * 100.0 / share;
     let both = |[read, write]: [(f64, f64); 2]| {
@@ -180,8 +194,9 @@ fn writes_saturate_earlier() -> Result<Claim, MachineFault> {
             write.1
         )
     };
-    let share = |test: usize| RATES[0].figure(0, test, 0, 2).cpu_percent.map_or(f64::NAN, f64::from);
-    let in_print = [0, 2].map(|test| (printed(0, 0, test, 0, 2), share(test)));
+    let case = |test| Case { file_system: Block8K, test, drives: 2 };
+    let share = |test| figure(SC750, case(test)).cpu_percent.map_or(f64::NAN, f64::from);
+    let in_print = [Read8192, Write8192].map(|test| (printed(SC750, test, 2), share(test)));
     let simulated = [0, 1].map(|index: usize| (figures[index].rate(), figures[index].simulated.cpu_percent));
     let [read, write] = simulated;
     Ok(claim(
@@ -195,7 +210,7 @@ fn writes_saturate_earlier() -> Result<Claim, MachineFault> {
 }
 
 fn uda_contends_more() -> Result<Claim, MachineFault> {
-    let figures = measure(&[Setup::of(SC750, 0, Write4096, 1), Setup::of(UDA750, 0, Write4096, 1)])?;
+    let figures = measure(&[Setup::of(SC750, Block8K, Write4096, 1), Setup::of(UDA750, Block8K, Write4096, 1)])?;
     let slowed = |figure: &Figure| figure.cpu_in(simulator::Cause::Slowed) / figure.rate();
     let us = |figure: &Figure| format!("{:.0} us", 1e6 * slowed(figure));
     Ok(claim(
@@ -208,35 +223,35 @@ fn uda_contends_more() -> Result<Claim, MachineFault> {
 }
 
 fn delay_explains_two_drives() -> Result<Claim, MachineFault> {
-    let setup = Setup::of(SC780, 0, Read8192, 2);
+    let setup = Setup::of(SC780, Block8K, Read8192, 2);
     let longer = (5..=8).map(|delay| setup.with(format!("file_system.rotational_delay={delay}ms")));
     let rates = measure(&longer.collect::<Vec<Setup>>())?.into_iter().map(|figure| figure.rate());
     let (own, best) = (one(&setup)?.rate(), rates.fold(0.0, f64::max));
     Ok(claim(
         5,
         "Two drives on the SC780 are slower than one, because the rotational delay is too short.",
-        format!("read_8192 {} with one, {} with two", printed(1, 0, 0, 0, 1), printed(1, 0, 0, 0, 2)),
+        format!("read_8192 {} with one, {} with two", printed(SC780, Read8192, 1), printed(SC780, Read8192, 2)),
         format!("two drives, 4 ms -> the best of 5 to 8 ms: {}", arrow(own, best)),
         raises(own, best),
     ))
 }
 
 fn memory_explains_the_780() -> Result<Claim, MachineFault> {
-    let (small, large) = both(&Setup::of(SC780, 0, Read8192, 1).with("cpu.memory=2MiB"), &["cpu.memory=8MiB"])?;
+    let (small, large) = both(&Setup::of(SC780, Block8K, Read8192, 1).with("cpu.memory=2MiB"), &["cpu.memory=8MiB"])?;
     Ok(claim(
         5,
         "The 11/780 is faster because its larger memory holds a larger cache.",
-        format!("read_8192 {}", arrow(printed(3, 0, 0, 0, 1), printed(3, 0, 0, 1, 1))),
+        format!("read_8192 {}", arrow(printed(SC750, Read8192, 1), printed(SC780, Read8192, 1))),
         format!("the 11/780 with 2 -> 8 MiB: {}", arrow(small.rate(), large.rate())),
         raises(small.rate(), large.rate()),
     ))
 }
 
 fn allocation_explains_the_780() -> Result<Claim, MachineFault> {
-    let own = Setup::of(SC750, 0, Write4096, 1);
+    let own = Setup::of(SC750, Block8K, Write4096, 1);
     let small = own.load()?;
     let number = |machine: &Machine, field: &str| machine.value(field).map_or(f64::NAN, |(value, _)| value);
-    let slower = number(&small, "cpu.code") / number(&Setup::of(SC780, 0, Write4096, 1).load()?, "cpu.code");
+    let slower = number(&small, "cpu.code") / number(&Setup::of(SC780, Block8K, Write4096, 1).load()?, "cpu.code");
     let (allocate, unit) = small.value("kernel.block_allocate").unwrap_or((f64::NAN, String::new()));
     let quick = small.finely("kernel.block_allocate", allocate / slower, &unit);
     let (slow, fast) = both(&own, &[&quick])?;
@@ -244,7 +259,7 @@ fn allocation_explains_the_780() -> Result<Claim, MachineFault> {
     Ok(claim(
         5,
         "The 11/780 writes new files faster because its processor allocates blocks faster.",
-        format!("write_4096 {}", arrow(printed(3, 0, 1, 0, 1), printed(3, 0, 1, 1, 1))),
+        format!("write_4096 {}", arrow(printed(SC750, Write4096, 1), printed(SC780, Write4096, 1))),
         format!(
             "the 11/750 with the allocation speed of the 11/780: {}; with its whole processor {}",
             arrow(slow.rate(), fast.rate()),
@@ -255,7 +270,7 @@ fn allocation_explains_the_780() -> Result<Claim, MachineFault> {
 }
 
 fn small_lead_loses_turns() -> Result<Claim, MachineFault> {
-    let setups = [BAD_LEAD, EARLY].map(|machine| Setup::of(machine, 0, Read8192, 1));
+    let setups = [BAD_LEAD, EARLY].map(|machine| Setup::of(machine, Block8K, Read8192, 1));
     let figures = measure(&setups)?;
     let description = setups[0].describe()?;
     let blocks = FILE_BYTES as f64 / f64::from(description.file_systems[0].block_bytes);
@@ -266,7 +281,7 @@ fn small_lead_loses_turns() -> Result<Claim, MachineFault> {
     Ok(claim(
         5,
         "A search lead that is too short costs an extra revolution between seek and transfer.",
-        format!("read_8192 {}", arrow(printed(4, 0, 0, 0, 1), printed(4, 0, 0, 1, 1))),
+        format!("read_8192 {}", arrow(printed(BAD_LEAD, Read8192, 1), printed(EARLY, Read8192, 1))),
         format!(
             "{}; lost revolutions per block: {:.2} -> {:.2}",
             arrow(figures[0].rate(), figures[1].rate()),
@@ -298,7 +313,7 @@ fn earlier_arbitration_helps() -> Result<Claim, MachineFault> {
 
 fn more_delay_was_needed() -> Result<Claim, MachineFault> {
     // Compare the gain of a longer delay with late bus grants and with grants in time.
-    let small: Vec<Setup> = all_tests(EARLY, &[1]).into_iter().filter(|setup| setup.half == 1).collect();
+    let small: Vec<Setup> = all_tests(EARLY, &[1]).into_iter().filter(|setup| setup.file_system == Block4K).collect();
     let gain = |bus: &[&str]| -> Result<(f64, f64), MachineFault> {
         let with = |delay: &str| -> Result<f64, MachineFault> {
             let setups = small.iter().map(|setup| bus.iter().fold(setup.with(delay), |setup, bus| setup.with(*bus)));
@@ -329,7 +344,7 @@ fn more_delay_was_needed() -> Result<Claim, MachineFault> {
 
 fn contention_needed_it() -> Result<Claim, MachineFault> {
     // The need from the previous claim. All tests, because writes move data while the processor works.
-    let tests: Vec<Setup> = all_tests(EARLY, &[1]).into_iter().filter(|setup| setup.half == 1).collect();
+    let tests: Vec<Setup> = all_tests(EARLY, &[1]).into_iter().filter(|setup| setup.file_system == Block4K).collect();
     let with = |changes: &[&str]| -> Result<Vec<Figure>, MachineFault> {
         let changed = tests.iter().map(|setup| changes.iter().fold(setup.clone(), |setup, change| setup.with(*change)));
         measure(&changed.collect::<Vec<Setup>>())
@@ -374,7 +389,7 @@ fn bandwidth_is_adequate() -> Result<Claim, MachineFault> {
 }
 
 fn buffers_smooth_slow_buses() -> Result<Claim, MachineFault> {
-    let (own, small) = both(&Setup::of(UDA780, 0, Read8192, 2), &["controller.buffer_sectors=16"])?;
+    let (own, small) = both(&Setup::of(UDA780, Block8K, Read8192, 2), &["controller.buffer_sectors=16"])?;
     Ok(claim(
         6,
         "Buffering smooths the effects of a slow and busy bus.",
@@ -389,12 +404,7 @@ const SIMILAR: f64 = 0.67;
 
 fn uda_keeps_up() -> Result<Claim, MachineFault> {
     let (uda, sc) = (mean(&measure(&all_tests(UDA750, &[1, 2]))?), mean(&measure(&all_tests(SC750, &[1, 2]))?));
-    let mut sums = [0.0, 0.0];
-    for (configuration, sum) in sums.iter_mut().enumerate() {
-        for (half, test) in (0..2).flat_map(|half| (0..4).map(move |test| (half, test))) {
-            *sum += printed(0, half, test, configuration, 1) + printed(0, half, test, configuration, 2);
-        }
-    }
+    let sums = [SC750, UDA750].map(|machine| Case::all().map(|case| rate(machine, case)).sum::<f64>());
     Ok(claim(
         6,
         "On the slow UNIBUS, the UDA50 is about as fast as controllers on the faster busses.",
@@ -405,11 +415,11 @@ fn uda_keeps_up() -> Result<Claim, MachineFault> {
 }
 
 fn fast_buses_need_no_buffer() -> Result<Claim, MachineFault> {
-    let (one, many) = both(&Setup::of(SC780, 0, Read8192, 1), &["controller.buffer_sectors=64"])?;
+    let (one, many) = both(&Setup::of(SC780, Block8K, Read8192, 1), &["controller.buffer_sectors=64"])?;
     Ok(claim(
         6,
         "On a fast bus, one sector of buffer is enough.",
-        format!("the SC780 reads {} with one", printed(1, 0, 0, 0, 1)),
+        format!("the SC780 reads {} with one", printed(SC780, Read8192, 1)),
         format!("1 -> 64 sectors: {}", arrow(one.rate(), many.rate())),
         verdict(many.rate() / one.rate() - 1.0 < SAME),
     ))
@@ -418,7 +428,7 @@ fn fast_buses_need_no_buffer() -> Result<Claim, MachineFault> {
 fn intelligence_hinders() -> Result<Claim, MachineFault> {
     let mut tests = Vec::new();
     for drives in [1, 2] {
-        tests.extend(Classic::ALL.map(|test| Setup::of(UDA780, 0, test, drives)));
+        tests.extend(Classic::ALL.map(|test| Setup::of(UDA780, Block8K, test, drives)));
     }
     // With the same buffer size as the UDA50; otherwise the experiment would judge the buffer.
     let plain = tests.iter().map(|setup| setup.with("controller=sc780").with("controller.buffer_sectors=52"));
@@ -448,7 +458,7 @@ fn intelligence_hinders() -> Result<Claim, MachineFault> {
 const SHARES_APART: f64 = 4.0;
 
 fn drivers_cost_the_same() -> Result<Claim, MachineFault> {
-    let figures = measure(&[Setup::of(SC780, 0, Read8192, 1), Setup::of(UDA780, 0, Read8192, 1)])?;
+    let figures = measure(&[Setup::of(SC780, Block8K, Read8192, 1), Setup::of(UDA780, Block8K, Read8192, 1)])?;
     let share = |figure: &Figure| {
         100.0 * (figure.processor_in(simulator::Cause::Start) + figure.processor_in(simulator::Cause::Interrupt))
     };
@@ -464,16 +474,13 @@ fn drivers_cost_the_same() -> Result<Claim, MachineFault> {
 
 fn reads_go_first() -> Result<Claim, MachineFault> {
     // For the tests that both read and write: which queue order is closer to the measurements?
-    let tests = (0..2).flat_map(|half| [1, 2].map(|test| (half, test)));
-    let cells: Vec<(usize, usize, usize)> =
-        tests.flat_map(|(half, test)| [1, 2].map(|drives| (half, test, drives))).collect();
-    let setup = |&(half, test, drives): &(usize, usize, usize)| Setup::of(SC780, half, Classic::ALL[test], drives);
+    let cells: Vec<Case> = Case::all().filter(|case| is_new(case.test)).collect();
+    let setup = |case: &Case| Setup::of_case(SC780, *case);
     let one = measure(&cells.iter().map(setup).collect::<Vec<Setup>>())?;
     let two = measure(&cells.iter().map(|cell| setup(cell).with(READS_FIRST)).collect::<Vec<Setup>>())?;
     let error = |figures: &[Figure]| {
-        let errors = cells.iter().zip(figures).map(|(&(half, test, drives), figure)| {
-            100.0 * (figure.rate() / printed(1, half, test, 0, drives) - 1.0).abs()
-        });
+        let errors =
+            cells.iter().zip(figures).map(|(case, figure)| 100.0 * (figure.rate() / rate(SC780, *case) - 1.0).abs());
         errors.sum::<f64>() / cells.len() as f64
     };
     let differ = one.iter().zip(&two).filter(|(one, two)| (two.rate() / one.rate() - 1.0).abs() > SAME).count();
@@ -498,7 +505,7 @@ fn reads_go_first() -> Result<Claim, MachineFault> {
 }
 
 fn reads_first_helps_writers() -> Result<Claim, MachineFault> {
-    let (one, two) = both(&Setup::of(SC780, 0, Write8192, 1), &[READS_FIRST])?;
+    let (one, two) = both(&Setup::of(SC780, Block8K, Write8192, 1), &[READS_FIRST])?;
     Ok(claim(
         6,
         "Serving reads first helps with large new files: maps are read while blocks are written.",
@@ -509,7 +516,7 @@ fn reads_first_helps_writers() -> Result<Claim, MachineFault> {
 }
 
 fn one_queue_idles_the_disk() -> Result<Claim, MachineFault> {
-    let (own, first) = both(&Setup::of(UDA780, 0, Write8192, 1), &["controller.order=reads-first"])?;
+    let (own, first) = both(&Setup::of(UDA780, Block8K, Write8192, 1), &["controller.order=reads-first"])?;
     let [idle, idle_first] = [&own, &first].map(|figure| figure.idle_around_a_read().unwrap_or(f64::NAN));
     Ok(claim(
         6,
@@ -524,15 +531,15 @@ fn one_queue_idles_the_disk() -> Result<Claim, MachineFault> {
 }
 
 fn simultaneous_transfers_help() -> Result<Claim, MachineFault> {
-    let setups = [UDA780, SC780].map(|machine| [1, 2].map(|drives| Setup::of(machine, 0, Read8192, drives)));
+    let setups = [UDA780, SC780].map(|machine| [1, 2].map(|drives| Setup::of(machine, Block8K, Read8192, drives)));
     let figures = measure(&setups.concat())?;
     let ratio = |pair: &[Figure]| pair[1].rate() / pair[0].rate();
     let (uda, sc) = (ratio(&figures[..2]), ratio(&figures[2..]));
-    let in_print = |configuration| printed(1, 0, 0, configuration, 2) / printed(1, 0, 0, configuration, 1);
+    let in_print = |machine| printed(machine, Read8192, 2) / printed(machine, Read8192, 1);
     Ok(claim(
         6,
         "Two drives gain much more on the UDA50, because it can transfer from two drives at once.",
-        format!("two drives over one, read_8192: {:.2} against {:.2}", in_print(1), in_print(0)),
+        format!("two drives over one, read_8192: {:.2} against {:.2}", in_print(UDA780), in_print(SC780)),
         format!("{uda:.2} against {sc:.2}"),
         verdict(uda > 1.0 + SAME && uda > sc + SAME),
     ))

@@ -1,6 +1,8 @@
 //! Maps each column of the published tables to a simulated machine.
 
-use crate::published::{RATES, RateTable};
+use stats::compare::replication::Published;
+
+use crate::published::{Case, RATES, RateTable};
 
 /// The machine of each column, by its name under `machines/`, in the order of the tables.
 const MACHINES: [&[&str]; 5] = [
@@ -30,6 +32,16 @@ impl Column {
         })
     }
 
+    /// The column of a machine whose cells judge the simulation; `None` if the paper did not measure the machine.
+    pub fn judging(machine: &str) -> Option<Column> {
+        Column::all().find(|column| column.machine == machine)
+    }
+
+    /// Returns the figure of an experiment.
+    pub fn figure(self, Case { file_system, test, drives }: Case) -> Published {
+        self.table.row(file_system, test)[2 * self.index + drives - 1]
+    }
+
     /// The paper's name for it.
     pub fn configuration(self) -> &'static str {
         self.table.configurations[self.index]
@@ -38,7 +50,7 @@ impl Column {
     /// True if its cells judge the simulation: those of the first two tables, and the stages of the last table that no
     /// other table prints. The other columns repeat them.
     pub fn judges(self) -> bool {
-        !Column::all().take_while(|other| !self.is(other)).any(|before| before.machine == self.machine)
+        Column::judging(self.machine).is_some_and(|first| self.is(&first))
     }
 
     /// The other columns that print the same measurements.
@@ -81,9 +93,8 @@ mod tests {
         let mut shares = 0;
         for column in Column::all().filter(|column| column.judges()) {
             for twin in column.twins() {
-                for (half, test, drives) in cells() {
-                    let here = column.table.figure(half, test, column.index, drives);
-                    let there = twin.table.figure(half, test, twin.index, drives);
+                for case in Case::all() {
+                    let [here, there] = [column, twin].map(|column| column.figure(case));
                     rates += usize::from(here.kbytes_per_sec != there.kbytes_per_sec);
                     shares += usize::from(here.cpu_percent != there.cpu_percent);
                     assert!(here == there || column.machine == "vax750-uda50");
@@ -91,9 +102,5 @@ mod tests {
             }
         }
         assert_eq!((rates, shares), (7, 4));
-    }
-
-    fn cells() -> impl Iterator<Item = (usize, usize, usize)> {
-        (0..2).flat_map(|half| (0..4).flat_map(move |test| (1..=2).map(move |drives| (half, test, drives))))
     }
 }

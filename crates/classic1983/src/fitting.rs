@@ -7,7 +7,7 @@ use workload::programs::classic1983::Classic;
 
 use crate::columns::Column;
 use crate::laboratory::{FILE_BYTES, Test, each, over_phases};
-use crate::published::{FILE_SYSTEMS, TESTS};
+use crate::published::{Case, FileSystem};
 
 /// A cell that judges the simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,10 +18,10 @@ pub struct Cell {
     pub configuration: &'static str,
     /// The simulated machine.
     pub machine: &'static str,
-    /// The file system: 0 has blocks of 8 Kbytes, 1 of 4.
-    pub half: usize,
-    /// Index of the test, in the order of the tables.
-    pub test: usize,
+    /// The file system.
+    pub file_system: FileSystem,
+    /// The test.
+    pub test: Classic,
     /// Number of drives.
     pub drives: usize,
     /// Rate in Kbytes per second, as printed.
@@ -35,41 +35,25 @@ impl Cell {
     pub fn all() -> Vec<Cell> {
         let mut cells = Vec::new();
         for column in Column::all().filter(|column| column.judges()) {
-            for half in 0..FILE_SYSTEMS.len() {
-                for test in 0..TESTS.len() {
-                    for drives in 1..=2 {
-                        let published = column.table.figure(half, test, column.index, drives);
-                        let judge = column.judge_of_cpu(drives);
-                        let cpu = judge.table.figure(half, test, judge.index, drives).cpu_percent;
-                        let Some(rate) = published.kbytes_per_sec.filter(|_| published.measured && !published.suspect)
-                        else {
-                            continue;
-                        };
-                        cells.push(Cell {
-                            table: column.table.id,
-                            configuration: column.configuration(),
-                            machine: column.machine,
-                            half,
-                            test,
-                            drives,
-                            kbytes_per_sec: rate.into(),
-                            cpu_percent: cpu.map(f64::from),
-                        });
-                    }
-                }
+            for case in Case::all() {
+                let published = column.figure(case);
+                let cpu = column.judge_of_cpu(case.drives).figure(case).cpu_percent;
+                let Some(rate) = published.kbytes_per_sec.filter(|_| published.measured && !published.suspect) else {
+                    continue;
+                };
+                cells.push(Cell {
+                    table: column.table.id,
+                    configuration: column.configuration(),
+                    machine: column.machine,
+                    file_system: case.file_system,
+                    test: case.test,
+                    drives: case.drives,
+                    kbytes_per_sec: rate.into(),
+                    cpu_percent: cpu.map(f64::from),
+                });
             }
         }
         cells
-    }
-
-    /// The paper's name for its file system.
-    pub fn file_system(&self) -> &'static str {
-        FILE_SYSTEMS[self.half]
-    }
-
-    /// The name of the test.
-    pub fn program(&self) -> &'static str {
-        TESTS[self.test]
     }
 }
 
@@ -114,9 +98,8 @@ impl Machines {
         let descriptions = self.0.iter().map(describe).collect::<Result<Vec<Description>, String>>()?;
         let simulated = each(cells, |cell| {
             let description = descriptions.iter().find(|description| description.name == cell.machine);
-            let classic = Classic::named(cell.program()).expect("the tests of the paper are the programs");
             let description = description.expect("every column has a machine");
-            let figure = over_phases(description, cell.half, cell.drives, Test::Classic(classic), phases);
+            let figure = over_phases(description, cell.file_system, cell.drives, Test::Classic(cell.test), phases);
             figure.map(|figure| figure.simulated).map_err(|invalid| format!("{}: {invalid}", cell.machine))
         });
         simulated.into_iter().collect()

@@ -16,6 +16,8 @@ use workload::programs::classic1983::Classic;
 use workload::programs::lfs::LargeFile;
 use workload::{Access, Handle, Mode, Name, Op, Placing, Stream};
 
+use crate::published::{Case, FileSystem};
+
 /// Number of starting positions of the platters.
 pub const PHASES: u32 = 10;
 
@@ -34,6 +36,15 @@ pub(crate) struct Streams {
     pub(crate) before: Stream,
     /// The measured steps.
     pub(crate) steps: Stream,
+}
+
+impl Streams {
+    /// Returns the experiment with one program on one drive, and a file of the usual size.
+    pub(crate) fn experiment<'a>(&'a self, description: &'a Description, file_system: FileSystem) -> Experiment<'a> {
+        let Streams { files, before, steps } = self;
+        let file_system = &description.file_systems[file_system as usize];
+        Experiment { description, file_system, drives: 1, streams: 1, files, before, steps, bytes: FILE_BYTES }
+    }
 }
 
 /// A test.
@@ -111,8 +122,8 @@ pub struct Setup {
     pub machine: &'static str,
     /// Settings, as `--set` takes them.
     pub changes: Vec<String>,
-    /// The file system: 0 has blocks of 8 Kbytes, 1 of 4.
-    pub half: usize,
+    /// The file system.
+    pub file_system: FileSystem,
     /// Number of drives.
     pub drives: usize,
     /// The test.
@@ -121,8 +132,13 @@ pub struct Setup {
 
 impl Setup {
     /// Returns the setup with the machine unchanged.
-    pub fn of(machine: &'static str, half: usize, test: Classic, drives: usize) -> Setup {
-        Setup { machine, changes: Vec::new(), half, drives, test: Test::Classic(test) }
+    pub fn of(machine: &'static str, file_system: FileSystem, test: Classic, drives: usize) -> Setup {
+        Setup { machine, changes: Vec::new(), file_system, drives, test: Test::Classic(test) }
+    }
+
+    /// Returns the setup of an experiment of the paper, with the machine unchanged.
+    pub fn of_case(machine: &'static str, Case { file_system, test, drives }: Case) -> Setup {
+        Setup::of(machine, file_system, test, drives)
     }
 
     /// Returns the setup with one more setting.
@@ -232,19 +248,20 @@ pub fn each<T: Sync, A: Send>(all: &[T], ask: impl Fn(&T) -> A + Sync) -> Vec<A>
 fn figure(setup: &Setup) -> Result<Figure, MachineFault> {
     let machine = setup.load()?;
     let description = machine.describe(setup.drives as u32, FILE_BYTES)?;
-    over_phases(&description, setup.half, setup.drives, setup.test, PHASES)
+    over_phases(&description, setup.file_system, setup.drives, setup.test, PHASES)
         .map_err(|invalid| machine.impossible(&invalid, None))
 }
 
 /// Returns the mean over `phases` starting positions of the platters.
 pub fn over_phases(
     description: &Description,
-    half: usize,
+    file_system: FileSystem,
     drives: usize,
     test: Test,
     phases: u32,
 ) -> Result<Figure, Invalid> {
-    let outcomes = outcomes((description, half), (drives, 1), &test.streams(), FILE_BYTES, phases)?;
+    let streams = test.streams();
+    let outcomes = outcomes(Experiment { drives, ..streams.experiment(description, file_system) }, phases)?;
     let (mut rate, mut cpu) = (0, 0);
     let mut time = ProgramTime::default();
     let mut spent = [0; Activity::COUNT];
@@ -272,17 +289,8 @@ pub fn over_phases(
     Ok(Figure { simulated, time, processor, elapsed, drives: spent, around_reads })
 }
 
-/// Runs the streams from each of `phases` starting positions of the platters, on `drives` drives with `streams`
-/// programs on each.
-pub(crate) fn outcomes(
-    (description, half): (&Description, usize),
-    (drives, streams): (usize, usize),
-    Streams { files, before, steps }: &Streams,
-    bytes: u64,
-    phases: u32,
-) -> Result<Vec<Outcome>, Invalid> {
-    let file_system = &description.file_systems[half];
-    let experiment = Experiment { description, file_system, drives, streams, files, before, steps, bytes };
+/// Runs the experiment from each of `phases` starting positions of the platters.
+pub(crate) fn outcomes(experiment: Experiment, phases: u32) -> Result<Vec<Outcome>, Invalid> {
     let prepared = experiment.prepare()?;
     (0..phases).map(|phase| prepared.run(Chance { phase, phases, ..Chance::default() })).collect()
 }

@@ -2,6 +2,7 @@
 //! Some measurements are in several tables. If those differ, both are kept.
 
 use stats::compare::replication::Published;
+use workload::programs::mckusick::Classic;
 
 /// A table of rates, as printed: the same four tests on two file systems.
 #[derive(Debug)]
@@ -12,15 +13,54 @@ pub struct RateTable {
     pub title: &'static str,
     /// The headings of its column pairs (one drive, two drives). A line break is written as ` / `.
     pub configurations: &'static [&'static str],
-    /// One row per test: first with blocks of 8 Kbytes, then with blocks of 4.
+    /// One row per test, for each file system.
     rows: [[&'static str; 4]; 2],
 }
 
-/// The file systems, in the order of a table's halves: block size and fragment size.
-pub const FILE_SYSTEMS: [&str; 2] = ["8K/1K", "4K/1K"];
+/// A file system of the paper, in the order of a table's rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FileSystem {
+    /// Blocks of 8 Kbytes.
+    Block8K,
+    /// Blocks of 4 Kbytes.
+    Block4K,
+}
 
-/// The tests, in the order of a half's rows.
-pub const TESTS: [&str; 4] = ["read_8192", "write_4096", "write_8192", "rewrite_8192"];
+impl FileSystem {
+    /// Both, in the order of a table's rows.
+    pub const ALL: [FileSystem; 2] = [FileSystem::Block8K, FileSystem::Block4K];
+
+    /// Block size and fragment size.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FileSystem::Block8K => "8K/1K",
+            FileSystem::Block4K => "4K/1K",
+        }
+    }
+}
+
+/// The rows of a table, in order.
+pub fn rows() -> impl Iterator<Item = (FileSystem, Classic)> {
+    FileSystem::ALL.into_iter().flat_map(|file_system| Classic::ALL.map(|test| (file_system, test)))
+}
+
+/// An experiment of the paper, on any machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Case {
+    /// The file system.
+    pub file_system: FileSystem,
+    /// The test.
+    pub test: Classic,
+    /// Number of drives: 1 or 2.
+    pub drives: usize,
+}
+
+impl Case {
+    /// All experiments on a machine, row by row.
+    pub fn all() -> impl Iterator<Item = Case> {
+        rows().flat_map(|(file_system, test)| [1, 2].map(|drives| Case { file_system, test, drives }))
+    }
+}
 
 /// Footnote of the mark `*` after a figure.
 pub const FOOTNOTE: &str = "* the operation of the hardware was suspect during these tests.";
@@ -174,10 +214,9 @@ pub const DRIVES: [DriveTable; 2] = [
 ];
 
 impl RateTable {
-    /// Returns the figure of a cell. `half` is 0 or 1, `drives` is 1 or 2.
-    pub fn figure(&self, half: usize, test: usize, configuration: usize, drives: usize) -> Published {
-        let row = figures(self.rows[half][test]);
-        row[2 * configuration + drives - 1]
+    /// Returns the figures of a row: for each configuration, with one drive and with two.
+    pub(crate) fn row(&self, file_system: FileSystem, test: Classic) -> Vec<Published> {
+        figures(self.rows[file_system as usize][test as usize])
     }
 }
 
@@ -230,12 +269,12 @@ mod tests {
 
     #[test]
     fn a_figure_is_found_where_it_is_printed() {
-        let suspect = RATES[1].figure(0, 3, 1, 2);
+        let suspect = RATES[1].row(FileSystem::Block8K, Classic::Rewrite8192)[3];
         assert_eq!(
             (suspect.kbytes_per_sec, suspect.cpu_percent, suspect.suspect, suspect.measured),
             (Some(180), Some(52), true, true)
         );
-        assert_eq!(RATES[4].figure(1, 0, 1, 1).cpu_percent, None);
-        assert_eq!(RATES[4].figure(1, 0, 1, 2), Published::default());
+        let [one, two] = [2, 3].map(|index| RATES[4].row(FileSystem::Block4K, Classic::Read8192)[index]);
+        assert_eq!((one.kbytes_per_sec, one.cpu_percent, two), (Some(280), None, Published::default()));
     }
 }

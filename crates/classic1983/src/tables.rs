@@ -1,6 +1,6 @@
 //! The tables of Kridle & McKusick 1983 next to the simulated ones.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use machines::MachineFault;
 use stats::compare::replication::{Comparison, Simulated, error_percent};
@@ -9,10 +9,10 @@ use workload::programs::classic1983::Classic;
 
 use crate::columns::Column;
 use crate::laboratory::{FILE_BYTES, Setup, measure};
-use crate::published::{FILE_SYSTEMS, RATES, TESTS};
+use crate::published::{Case, FileSystem, RATES, rows};
 
-/// Machine, half of the tables, test, number of drives. Simulated once for all columns that print it.
-type Experiment = (&'static str, usize, usize, usize);
+/// An experiment on a machine. It is simulated once for all columns that print it.
+type Experiment = (&'static str, Case);
 
 /// A simulated figure and its bottleneck.
 type Outcome = (Simulated, &'static str);
@@ -20,10 +20,7 @@ type Outcome = (Simulated, &'static str);
 /// Compares all cells of these tables, in printed order, and their twins in other tables.
 pub fn comparisons(tables: &[&str]) -> Result<Vec<Comparison>, MachineFault> {
     let experiments = experiments(tables);
-    let setup = |&(machine, half, test, drives): &Experiment| {
-        let test = Classic::named(TESTS[test]).expect("the tests of the paper are the programs");
-        Setup::of(machine, half, test, drives)
-    };
+    let setup = |(machine, case): &Experiment| Setup::of_case(machine, *case);
     let figures = measure(&experiments.iter().map(setup).collect::<Vec<Setup>>())?;
     let outcomes = figures.iter().map(|figure| (figure.simulated, figure.limit()));
     Ok(beside(&experiments.into_iter().zip(outcomes).collect()))
@@ -36,9 +33,7 @@ fn experiments(tables: &[&str]) -> Vec<Experiment> {
         Column::all()
             .filter(|column| column.judges() && (is_printed(column) || column.twins().any(|twin| is_printed(&twin))))
     };
-    let tests = |half| (0..TESTS.len()).flat_map(move |test| (1..=2).map(move |drives| (half, test, drives)));
-    let cells = (0..FILE_SYSTEMS.len()).flat_map(tests);
-    cells.flat_map(|(half, test, drives)| columns().map(move |column| (column.machine, half, test, drives))).collect()
+    Case::all().flat_map(|case| columns().map(move |column| (column.machine, case))).collect()
 }
 
 /// Returns the paper's figures for the cells of a stored run that simulated one of its machines without any changed
@@ -55,20 +50,20 @@ fn machine<'a>(document: &'a Document, cell: &'a Cell) -> &'a str {
 }
 
 fn published_of(cell: &Cell, machine: &str) -> Option<Comparison> {
-    let column = Column::all().find(|column| column.machine == machine && column.judges())?;
+    let column = Column::judging(machine)?;
     let is_as_it_stands = cell.parameters.keys().all(|key| OF_EVERY_CELL.contains(&key.as_str()))
         && cell.number("file_bytes") == Some(FILE_BYTES);
-    let half = FILE_SYSTEMS.iter().position(|name| cell.word("file_system") == Some(name))?;
-    let test = TESTS.iter().position(|name| *name == cell.program)?;
+    let file_system = FileSystem::ALL.into_iter().find(|known| cell.word("file_system") == Some(known.name()))?;
+    let test = Classic::named(&cell.program)?;
     if !cell.is_simulated() || !is_as_it_stands || !(1..=2).contains(&cell.targets) {
         return None;
     }
-    let published = column.table.figure(half, test, column.index, cell.targets as usize);
+    let published = column.figure(Case { file_system, test, drives: cell.targets as usize });
     let simulated =
         Simulated { kbytes_per_sec: cell.rate.as_ref()?.per_second / 1024.0, cpu_percent: cell.cpu_percent?.process };
     Some(Comparison {
         table: column.table.id.to_owned(),
-        file_system: FILE_SYSTEMS[half].to_owned(),
+        file_system: file_system.name().to_owned(),
         configuration: column.configuration().to_owned(),
         drives: cell.targets,
         test: cell.program.clone(),
@@ -86,34 +81,30 @@ fn published_of(cell: &Cell, machine: &str) -> Option<Comparison> {
 const OF_EVERY_CELL: [&str; 5] = ["buffer_bytes", "drives", "engine", "file_bytes", "file_system"];
 
 /// Combines all printed figures with the simulated ones.
-fn beside(outcomes: &BTreeMap<Experiment, Outcome>) -> Vec<Comparison> {
+fn beside(outcomes: &HashMap<Experiment, Outcome>) -> Vec<Comparison> {
     let mut cells = Vec::new();
     for table in &RATES {
-        for (half, file_system) in FILE_SYSTEMS.iter().enumerate() {
-            for (test, name) in TESTS.iter().enumerate() {
-                for column in Column::all().filter(|column| column.table.id == table.id) {
-                    for drives in 1..=2 {
-                        let Some(&(simulated, limited_by)) = outcomes.get(&(column.machine, half, test, drives)) else {
-                            continue;
-                        };
-                        let published = table.figure(half, test, column.index, drives);
-                        let judge = column.judge_of_cpu(drives);
-                        let judged = judge.table.figure(half, test, judge.index, drives).cpu_percent;
-                        cells.push(Comparison {
-                            table: table.id.to_owned(),
-                            file_system: (*file_system).to_owned(),
-                            configuration: column.configuration().to_owned(),
-                            drives: drives as u32,
-                            test: (*name).to_owned(),
-                            published,
-                            simulated,
-                            error_percent: error_percent(published, simulated),
-                            cpu_percent_judged: judged.filter(|_| judged != published.cpu_percent),
-                            limited_by: limited_by.to_owned(),
-                            judges: column.judges() && published.measured && !published.suspect,
-                            twins: column.twins().map(|twin| twin.table.id.to_owned()).collect(),
-                        });
-                    }
+        for (file_system, test) in rows() {
+            for column in Column::all().filter(|column| column.table.id == table.id) {
+                for drives in 1..=2 {
+                    let case = Case { file_system, test, drives };
+                    let Some(&(simulated, limited_by)) = outcomes.get(&(column.machine, case)) else { continue };
+                    let published = column.figure(case);
+                    let judged = column.judge_of_cpu(drives).figure(case).cpu_percent;
+                    cells.push(Comparison {
+                        table: table.id.to_owned(),
+                        file_system: file_system.name().to_owned(),
+                        configuration: column.configuration().to_owned(),
+                        drives: drives as u32,
+                        test: test.name().to_owned(),
+                        published,
+                        simulated,
+                        error_percent: error_percent(published, simulated),
+                        cpu_percent_judged: judged.filter(|_| judged != published.cpu_percent),
+                        limited_by: limited_by.to_owned(),
+                        judges: column.judges() && published.measured && !published.suspect,
+                        twins: column.twins().map(|twin| twin.table.id.to_owned()).collect(),
+                    });
                 }
             }
         }
@@ -129,7 +120,7 @@ mod tests {
     #[test]
     fn each_measurement_of_the_paper_judges_one_cell() {
         let simulated = Simulated { kbytes_per_sec: 1.0, cpu_percent: 1.0 };
-        let of = |tables: &[&str]| -> BTreeMap<Experiment, Outcome> {
+        let of = |tables: &[&str]| -> HashMap<Experiment, Outcome> {
             experiments(tables).into_iter().map(|experiment| (experiment, (simulated, "cpu"))).collect()
         };
         let outcomes = of(&RATES.each_ref().map(|table| table.id));

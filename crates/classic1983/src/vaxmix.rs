@@ -9,7 +9,7 @@
 //! under `machines/` were fitted to tests with sequential files, which give the UDA50 nothing to order.
 
 use machines::{Machine, MachineFault};
-use simulator::{Outcome, ProgramTime};
+use simulator::{Experiment, Outcome, ProgramTime};
 use stats::compare::replication::{Approaches, Estimate, Ratio, Transactions};
 use stats::figures::summary::mean_and_half_width;
 use workload::Mix;
@@ -18,6 +18,7 @@ use workload::programs::vaxmix::{SIMULATED_FILE, VaxMix};
 
 use crate::columns::Column;
 use crate::laboratory::{FILE_BYTES, Streams, Test, each, limit, outcomes};
+use crate::published::FileSystem;
 
 /// An approach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +122,8 @@ impl Row {
         let machine = self.machine(machine)?;
         let run = |streams: &Streams, bytes: u64| -> Result<Vec<Outcome>, MachineFault> {
             let description = machine.describe(self.drives as u32, bytes * self.streams as u64)?;
-            outcomes((&description, 0), (self.drives, self.streams), streams, bytes, phases)
+            let experiment = streams.experiment(&description, FileSystem::Block8K);
+            outcomes(Experiment { drives: self.drives, streams: self.streams, bytes, ..experiment }, phases)
                 .map_err(|invalid| machine.impossible(&invalid, None))
         };
         let Some(mix) = self.approach.mix() else {
@@ -395,7 +397,7 @@ mod tests {
     /// The direct approach is the mean of the four rates that the tables print.
     #[test]
     fn the_direct_approach_matches_the_printed_tables() {
-        let setups = Classic::ALL.map(|test| Setup::of(SC, 0, test, 1));
+        let setups = Classic::ALL.map(|test| Setup::of(SC, FileSystem::Block8K, test, 1));
         let printed: f64 = measure(&setups).expect("a machine").iter().map(Figure::rate).sum();
         let own = row(Approach::Direct, 1, true).measure((SC, ""), PHASES).expect("a machine");
         let (mean, values) = (Interval::of(&own.values).mean, own.values.len());

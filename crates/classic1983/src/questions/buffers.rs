@@ -6,6 +6,7 @@ use workload::programs::classic1983::Classic;
 use super::{Answer, Question, rate, row};
 use crate::certainty::spread;
 use crate::laboratory::{Setup, measure};
+use crate::published::FileSystem;
 
 pub const QUESTION: Question = Question {
     id: "Q3",
@@ -22,7 +23,7 @@ const BUSES: [(&str, u32); 4] = [("unibus", 0), ("unibus", 30), ("sbi", 0), ("sb
 const TESTS: [Classic; 2] = [Classic::Read8192, Classic::Rewrite8192];
 
 fn setup(bus: (&str, u32), sectors: u32, test: Classic) -> Setup {
-    Setup::of("vax780-sc780", 0, test, 1)
+    Setup::of("vax780-sc780", FileSystem::Block8K, test, 1)
         .with(format!("bus={}", bus.0))
         .with(format!("bus.other_traffic={}percent", bus.1))
         .with(format!("controller.buffer_sectors={sectors}"))

@@ -7,6 +7,7 @@ use workload::programs::classic1983::Classic;
 use super::{Answer, Question, row};
 use crate::certainty::spread;
 use crate::laboratory::{FILE_BYTES, Figure, PHASES, Setup, measure};
+use crate::published::FileSystem;
 
 pub const QUESTION: Question = Question {
     id: "Q7",
@@ -25,7 +26,9 @@ const CASES: [(&str, &str, &[&str]); 4] = [
 
 fn setup((controller, _, changes): (&str, &str, &[&str])) -> Setup {
     let machine = if controller == "SC750" { "vax750-sc750" } else { "vax750-uda50" };
-    changes.iter().fold(Setup::of(machine, 0, Classic::Read8192, 1), |setup, change| setup.with(*change))
+    changes
+        .iter()
+        .fold(Setup::of(machine, FileSystem::Block8K, Classic::Read8192, 1), |setup, change| setup.with(*change))
 }
 
 /// Returns the processor time per Kbyte, in microseconds: slowdown by transfers, and interrupts with driver.

@@ -6,6 +6,7 @@ use workload::programs::classic1983::Classic;
 use super::{Answer, Question, gain, rate, row};
 use crate::certainty::spread;
 use crate::laboratory::{Setup, measure};
+use crate::published::FileSystem;
 
 pub const QUESTION: Question = Question {
     id: "Q5",
@@ -30,7 +31,9 @@ const STEPS: [(&str, &[&str]); 4] = [
 ];
 
 fn setup(changes: &[&str], test: Classic, drives: usize) -> Setup {
-    changes.iter().fold(Setup::of("vax780-uda50", 0, test, drives), |setup, change| setup.with(*change))
+    changes
+        .iter()
+        .fold(Setup::of("vax780-uda50", FileSystem::Block8K, test, drives), |setup, change| setup.with(*change))
 }
 
 fn experiment() -> Result<Answer, MachineFault> {

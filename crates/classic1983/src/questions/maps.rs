@@ -6,6 +6,7 @@ use workload::programs::classic1983::Classic;
 use super::{Answer, Question, gain, rate, row};
 use crate::certainty::spread;
 use crate::laboratory::{FILE_BYTES, Figure, PHASES, Setup, measure};
+use crate::published::FileSystem::{self, Block4K, Block8K};
 
 pub const QUESTION: Question = Question {
     id: "Q6",
@@ -28,8 +29,11 @@ const CASES: [(&str, &str, &str); 6] = [
 /// Number of new maps that a file of eight megabytes needs: the header of every cylinder group in which it has blocks.
 /// Its first blocks are in one group. It moves to another group with each indirect block, and after every 256 blocks of
 /// one (4.2BSD mkfs.c and ffs_alloc.c).
-fn maps(half: usize) -> u64 {
-    let block = [8192, 4096][half];
+fn maps(file_system: FileSystem) -> u64 {
+    let block = match file_system {
+        Block8K => 8192,
+        Block4K => 4096,
+    };
     1 + (FILE_BYTES / block - 12).div_ceil(256)
 }
 
@@ -44,11 +48,11 @@ fn idle(figure: &Figure) -> String {
 }
 
 fn experiment() -> Result<Answer, MachineFault> {
-    let setup = |(machine, _, queue): (&'static str, &str, &str), half, drives| {
-        Setup::of(machine, half, Classic::Write8192, drives).with(queue)
+    let setup = |(machine, _, queue): (&'static str, &str, &str), file_system, drives| {
+        Setup::of(machine, file_system, Classic::Write8192, drives).with(queue)
     };
-    let columns = [(0, 1), (1, 1), (0, 2)];
-    let setups = CASES.iter().flat_map(|case| columns.map(|(half, drives)| setup(*case, half, drives)));
+    let columns = [(Block8K, 1), (Block4K, 1), (Block8K, 2)];
+    let setups = CASES.iter().flat_map(|case| columns.map(|(file_system, drives)| setup(*case, file_system, drives)));
     let figures = measure(&setups.collect::<Vec<Setup>>())?;
     let mut rows = Vec::new();
     for ((machine, queue, _), figures) in CASES.iter().zip(figures.chunks(columns.len())) {
@@ -59,8 +63,9 @@ fn experiment() -> Result<Answer, MachineFault> {
         }
         rows.push(cells);
     }
-    let effect =
-        spread(&[setup(CASES[2], 0, 1), setup(CASES[4], 0, 1)], |figures| figures[1].rate() / figures[0].rate())?;
+    let effect = spread(&[setup(CASES[2], Block8K, 1), setup(CASES[4], Block8K, 1)], |figures| {
+        figures[1].rate() / figures[0].rate()
+    })?;
     let change = gain(figures[0].rate(), figures[columns.len()].rate());
     Ok(Answer {
         headings: row(["machine", "order", "8K x1", "idle", "4K x1", "idle", "8K x2", "idle"]),
@@ -71,8 +76,8 @@ fn experiment() -> Result<Answer, MachineFault> {
              file of eight megabytes needs {} maps, in smaller blocks {}. Around each map read, a drive of the UDA50 \
              is idle for {} in order of arrival, for {} with reads first.",
             100.0 * (effect.value - 1.0),
-            maps(0),
-            maps(1),
+            maps(Block8K),
+            maps(Block4K),
             idle(&figures[2 * columns.len()]),
             idle(&figures[4 * columns.len()]),
         ),
@@ -87,11 +92,11 @@ mod tests {
     /// Four additional groups with blocks of 8 Kbytes, eight with blocks of 4.
     #[test]
     fn every_cylinder_group_has_a_map_that_is_read() {
-        assert_eq!([0, 1].map(maps), [5, 9]);
-        for half in 0..2 {
-            let setup = Setup::of("vax780-sc780", half, Classic::Write8192, 1);
+        assert_eq!(FileSystem::ALL.map(maps), [5, 9]);
+        for file_system in FileSystem::ALL {
+            let setup = Setup::of("vax780-sc780", file_system, Classic::Write8192, 1);
             let figures = measure(&[setup]).expect("a machine");
-            assert!(reads(&figures[0], 1) >= maps(half) as f64, "{:?}", figures[0].around_reads);
+            assert!(reads(&figures[0], 1) >= maps(file_system) as f64, "{:?}", figures[0].around_reads);
         }
     }
 }

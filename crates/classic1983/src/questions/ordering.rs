@@ -6,6 +6,7 @@ use workload::programs::classic1983::Classic;
 use super::{Answer, Question, rate, row};
 use crate::certainty::spread;
 use crate::laboratory::{Setup, Test, measure};
+use crate::published::FileSystem;
 
 pub const QUESTION: Question = Question {
     id: "Q4",
@@ -27,11 +28,9 @@ const CASES: [(&str, &str, &str); 5] = [
 const TESTS: [Test; 4] =
     [Test::Classic(Classic::Read8192), Test::Classic(Classic::Write8192), Test::RandomReads, Test::RandomWrites];
 
-/// Blocks of 4 Kbytes, the size of the random tests.
-const HALF: usize = 1;
-
+/// The setup with blocks of 4 Kbytes, the size of the random tests.
 fn setup((_, queue, order): (&str, &str, &str), test: Test, drives: usize) -> Setup {
-    Setup { test, ..Setup::of("vax780-uda50", HALF, Classic::Read8192, drives) }
+    Setup { test, ..Setup::of("vax780-uda50", FileSystem::Block4K, Classic::Read8192, drives) }
         .with(format!("controller.queue={queue}"))
         .with(format!("controller.order={order}"))
 }

@@ -6,6 +6,7 @@ use workload::programs::classic1983::Classic;
 use super::{Answer, Question, gain, rate, row};
 use crate::certainty::spread;
 use crate::laboratory::{Setup, measure};
+use crate::published::Case;
 
 pub const QUESTION: Question = Question {
     id: "Q8",
@@ -22,29 +23,24 @@ const MACHINE: &str = "vax780-sc780";
 /// Reads and rewrites, which transfer one block directly after another.
 const TESTS: [Classic; 2] = [Classic::Read8192, Classic::Rewrite8192];
 
-fn setup(half: usize, test: Classic, drives: usize, delay: u32) -> Setup {
-    Setup::of(MACHINE, half, test, drives).with(format!("file_system.rotational_delay={delay}ms"))
+fn setup(case: Case, delay: u32) -> Setup {
+    Setup::of_case(MACHINE, case).with(format!("file_system.rotational_delay={delay}ms"))
 }
 
 fn experiment() -> Result<Answer, MachineFault> {
-    let columns: Vec<(usize, Classic, usize)> = [0, 1]
-        .into_iter()
-        .flat_map(|half| TESTS.map(|test| [1, 2].map(|drives| (half, test, drives))))
-        .flatten()
-        .collect();
-    let setups =
-        DELAYS.flat_map(|delay| columns.iter().map(move |&(half, test, drives)| setup(half, test, drives, delay)));
+    let columns: Vec<Case> = Case::all().filter(|case| TESTS.contains(&case.test)).collect();
+    let setups = DELAYS.flat_map(|delay| columns.iter().map(move |case| setup(*case, delay)));
     let figures = measure(&setups.collect::<Vec<Setup>>())?;
     let mut headings = row(["ms"]);
-    headings.extend(columns.iter().map(|(half, test, drives)| {
-        format!("{} {} x{drives}", if *half == 0 { "8K" } else { "4K" }, test.name().trim_end_matches("_8192"))
+    headings.extend(columns.iter().map(|Case { file_system, test, drives }| {
+        format!("{} {} x{drives}", &file_system.name()[..2], test.name().trim_end_matches("_8192"))
     }));
     let mut rows = Vec::new();
     for (delay, figures) in DELAYS.zip(figures.chunks(columns.len())) {
         rows.push([delay.to_string()].into_iter().chain(figures.iter().map(|figure| rate(figure.rate()))).collect());
     }
     // Ratio of both drives to one alone, at four and at eight milliseconds, for reads of large blocks.
-    let pair = |delay| [1, 2].map(|drives| setup(0, Classic::Read8192, drives, delay));
+    let pair = |delay| [0, 1].map(|column| setup(columns[column], delay));
     let [one, two] = pair(4);
     let [far_one, far_two] = pair(8);
     let helped = spread(&[one, two, far_one, far_two], |figures| {
