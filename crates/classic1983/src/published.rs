@@ -2,7 +2,7 @@
 //! Some measurements are in several tables. If those differ, both are kept.
 
 use stats::compare::replication::Published;
-use workload::programs::mckusick::Classic;
+use workload::programs::classic1983::Classic;
 
 /// A table of rates, as printed: the same four tests on two file systems.
 #[derive(Debug)]

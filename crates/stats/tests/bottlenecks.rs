@@ -4,7 +4,9 @@
 
 use proptest::prelude::*;
 use stats::Bottleneck;
-use stats::judge::limits::{Consumption, DeviceWork, Owners, allowance, held_back, limited_by, owners, where_it_went};
+use stats::judge::limits::{
+    Consumption, DeviceWork, Owners, Writeback, allowance, held_back, limited_by, owners, where_it_went,
+};
 use units::Nanos;
 
 const fn ms(millis: u64) -> Nanos {
@@ -73,13 +75,16 @@ fn ops_throttle() -> Consumption {
     Consumption { elapsed: ms(2503), system: ms(20), allowance, device: disk(8, 66, 512, 4096), ..reader() }
 }
 
+/// A test that only writes, with more dirty pages than the kernel allows.
+const WRITEBACK: Writeback = Writeback { dirty_pages: 2100, free_run: 1536, read_bytes: 0, written_bytes: 32 << 20 };
+
 /// A dirty limit of 8 MiB on a slow device: the limit is exceeded, and the program blocks in write.
 fn dirty_limit() -> Consumption {
     Consumption {
         elapsed: ms(1296),
         system: ms(25),
         ready: Some(ms(39)),
-        held_back: held_back(Some(ms(1232)), (2100, 1536), (0, 32 << 20)),
+        held_back: held_back(Some(ms(1232)), WRITEBACK),
         device: disk(104, 561, 160, 200_216),
         ..writer()
     }
@@ -328,12 +333,13 @@ fn read_only_programs_have_no_flush_time() {
 #[test]
 fn dirty_throttling_is_known_only_at_the_extremes() {
     let blocked = Some(ms(700));
-    assert_eq!(held_back(blocked, (100, 1000), (0, 1 << 20)), Some(Nanos::ZERO));
-    assert_eq!(held_back(blocked, (1000, 1000), (0, 1 << 20)), blocked);
-    assert_eq!(held_back(blocked, (800, 1000), (0, 1 << 20)), None);
+    let with = |dirty_pages| Writeback { dirty_pages, ..WRITEBACK };
+    assert_eq!(held_back(blocked, with(150)), Some(Nanos::ZERO));
+    assert_eq!(held_back(blocked, with(1536)), blocked);
+    assert_eq!(held_back(blocked, with(1200)), None);
     // It also read, so the reason for its waiting is unknown.
-    assert_eq!(held_back(blocked, (1000, 1000), (1 << 20, 1 << 20)), None);
-    assert_eq!(held_back(None, (1000, 1000), (0, 1 << 20)), None);
+    assert_eq!(held_back(blocked, Writeback { read_bytes: 32 << 20, ..WRITEBACK }), None);
+    assert_eq!(held_back(None, WRITEBACK), None);
 }
 
 #[test]

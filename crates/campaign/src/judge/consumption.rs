@@ -2,7 +2,7 @@
 
 use runner::execution::{PhaseResult, ProgramResult};
 use stats::ClockKind;
-use stats::judge::limits::{Consumption, DeviceWork, allowance, held_back};
+use stats::judge::limits::{Consumption, DeviceWork, Writeback, allowance, held_back};
 use units::Nanos;
 use workload::{Counters, Issue, Layer, OpKind, Phase, Steps};
 
@@ -91,8 +91,13 @@ fn device(runs: &[&PhaseResult], is_simulated: bool) -> Option<DeviceWork> {
 fn held(run: &PhaseResult) -> Option<Nanos> {
     let dirtiness = run.dirtiness?;
     let blocked = sum(run.parts.iter().map(|part| part.blocked_in_calls));
-    let fetched = run.counters.accounts?.fetched;
-    held_back(blocked, (dirtiness.pages, dirtiness.free_run), (fetched, run.tally().bytes_written))
+    let phase = Writeback {
+        dirty_pages: dirtiness.pages,
+        free_run: dirtiness.free_run,
+        read_bytes: run.counters.accounts?.fetched,
+        written_bytes: run.tally().bytes_written,
+    };
+    held_back(blocked, phase)
 }
 
 /// The share of the bytes moved by the devices that was not fetched for the programs. Only valid for phases without

@@ -3,7 +3,7 @@
 
 use runner::execution::PhaseResult;
 use stats::RateBase;
-use stats::judge::marks::caches::Wanted;
+use stats::judge::marks::caches::{Reads, Wanted};
 use stats::judge::marks::{Mark, caches, contents, durability};
 use workload::{Layer, OpKind, Tally, WriteCache};
 
@@ -87,9 +87,12 @@ fn from_lower_cache(run: &PhaseResult) -> Option<Mark> {
         let mut layers = run.counters.at(depth);
         layers.next().filter(|_| layers.next().is_none())
     };
-    (0..).map_while(|depth| only(depth).zip(only(depth + 1))).find_map(|(above, below): (&Layer, &Layer)| {
-        caches::lower(below.used.moved.read, above.used.moved.read, (&above.name, &below.name))
-    })
+    let levels = (0..).map_while(|depth| only(depth).zip(only(depth + 1)));
+    levels.map(|(above, below)| [above, below].map(reads)).find_map(|[above, below]| caches::lower(above, below))
+}
+
+fn reads(layer: &Layer) -> Reads<'_> {
+    Reads { device: &layer.name, bytes: layer.used.moved.read }
 }
 
 fn unwritten(facts: &CellFacts) -> Option<Mark> {

@@ -240,19 +240,25 @@ fn share_of(share: Option<f64>) -> f64 {
 /// over its limit when the last call returned, this is all the time that the programs were blocked in their calls. If
 /// the machine was below half of the limit, it is zero. In between, or if the programs also waited for reads, it is
 /// unknown (`None`).
-///
-/// `unwritten` is the number of dirty pages; up to `free_run` dirty pages, the kernel throttles no program. `fetched`
-/// is the number of bytes read during the phase, `written` the number of bytes written.
-pub fn held_back(
-    blocked_in_calls: Option<Nanos>,
-    (unwritten, free_run): (u64, u64),
-    (fetched, written): (u64, u64),
-) -> Option<Nanos> {
-    if unwritten < free_run / 2 {
+pub fn held_back(blocked_in_calls: Option<Nanos>, phase: Writeback) -> Option<Nanos> {
+    if phase.dirty_pages < phase.free_run / 2 {
         return Some(Nanos::ZERO);
     }
-    let only_writes = fetched as f64 <= SOME_METADATA * written as f64;
-    blocked_in_calls.filter(|_| unwritten >= free_run && only_writes)
+    let only_writes = phase.read_bytes as f64 <= SOME_METADATA * phase.written_bytes as f64;
+    blocked_in_calls.filter(|_| phase.dirty_pages >= phase.free_run && only_writes)
+}
+
+/// Dirty pages after the last call of a phase, and the bytes that the phase moved.
+#[derive(Clone, Copy, Debug)]
+pub struct Writeback {
+    /// Number of dirty pages.
+    pub dirty_pages: u64,
+    /// Up to this number of dirty pages, the kernel throttles no program.
+    pub free_run: u64,
+    /// Number of bytes read.
+    pub read_bytes: u64,
+    /// Number of bytes written.
+    pub written_bytes: u64,
 }
 
 /// Bytes that a write-only program may read, as a share of the bytes it writes: metadata of names and block locations.

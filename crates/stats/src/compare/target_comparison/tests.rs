@@ -153,12 +153,14 @@ fn the_device_tells_why_where_it_is_waited_for() {
     assert_eq!(why(&one, &other).as_deref(), Some("ext4: 2.0 flushes per commit, xfs: 1.0"));
     // The numbers of flushes are almost equal, the bytes differ.
     let bytes = 600 * 4096;
-    let [one, other] = [limited(a.clone(), Bottleneck::Device, 600, 2 * bytes), limited(b.clone(), Bottleneck::Device, 600, bytes)];
+    let [one, other] =
+        [limited(a.clone(), Bottleneck::Device, 600, 2 * bytes), limited(b.clone(), Bottleneck::Device, 600, bytes)];
     assert_eq!(why(&one, &other).as_deref(), Some("ext4: 2.0 bytes written per byte, xfs: 1.0"));
     let [one, other] = [limited(a.clone(), Bottleneck::Cpu, 1200, 1), limited(b.clone(), Bottleneck::Device, 1150, 1)];
     assert_eq!(why(&one, &other).as_deref(), Some("ext4: CPU-bound, xfs: device-bound"));
     // The faster one flushes and writes more: the reason is the bottlenecks.
-    let [one, other] = [limited(a.clone(), Bottleneck::Cpu, 600, bytes), limited(b.clone(), Bottleneck::Flush, 1200, 2 * bytes)];
+    let [one, other] =
+        [limited(a.clone(), Bottleneck::Cpu, 600, bytes), limited(b.clone(), Bottleneck::Flush, 1200, 2 * bytes)];
     assert_eq!(why(&one, &other).as_deref(), Some("ext4: CPU-bound, xfs: flush-bound"));
     assert_eq!(why(&other, &one).as_deref(), Some("xfs: flush-bound, ext4: CPU-bound"));
     // Both are CPU-bound, and the slower one uses more CPU time. 600 calls each.

@@ -43,16 +43,26 @@ pub fn cache(fetched: u64, wanted: Wanted) -> Option<Mark> {
     })
 }
 
-/// Returns a mark if the device `under` a stacked device read far fewer bytes (`below`) than the device itself
-/// (`above`).
-pub fn lower(below: u64, above: u64, (device, under): (&str, &str)) -> Option<Mark> {
-    let share = below as f64 / above as f64;
-    (above > 0 && share < FROM_DEVICE).then(|| Mark {
+/// The bytes that a device read.
+#[derive(Clone, Copy, Debug)]
+pub struct Reads<'a> {
+    /// Name of the device.
+    pub device: &'a str,
+    /// Number of bytes.
+    pub bytes: u64,
+}
+
+/// Returns a mark if the device below a stacked device read far fewer bytes than the stacked device itself.
+pub fn lower(above: Reads, below: Reads) -> Option<Mark> {
+    let share = below.bytes as f64 / above.bytes as f64;
+    (above.bytes > 0 && share < FROM_DEVICE).then(|| Mark {
         code: MarkCode::Lower,
         value: Some(share),
         text: format!(
-            "{} of the bytes that {device} read came from {under} below it, the rest from a cache between them",
-            percent(share)
+            "{} of the bytes that {} read came from {} below it, the rest from a cache between them",
+            percent(share),
+            above.device,
+            below.device
         ),
     })
 }
@@ -84,10 +94,10 @@ mod tests {
 
     #[test]
     fn what_a_device_reads_must_come_from_below() {
-        let names = ("loop0", "vda");
-        assert_eq!(lower(0, 0, names), None);
-        assert_eq!(lower(100, 100, names), None);
-        let mark = lower(0, 100, names).expect("a mark");
+        let [above, below] = ["loop0", "vda"].map(|device| move |bytes| Reads { device, bytes });
+        assert_eq!(lower(above(0), below(0)), None);
+        assert_eq!(lower(above(100), below(100)), None);
+        let mark = lower(above(100), below(0)).expect("a mark");
         assert_eq!(mark.code, MarkCode::Lower);
         assert!(mark.text.starts_with("0 % of the bytes that loop0 read came from vda"), "{}", mark.text);
     }
