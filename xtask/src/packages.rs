@@ -46,7 +46,6 @@ pub fn provide() -> Result<(), String> {
 /// The packages of the missing tools, each once.
 fn missing(has: impl Fn(&str) -> bool) -> Vec<&'static str> {
     let mut packages: Vec<&str> = NEEDED.iter().filter(|(tool, _)| !has(tool)).map(|(_, package)| *package).collect();
-    packages.sort_unstable();
     packages.dedup();
     packages
 }
