@@ -203,16 +203,18 @@ fn fuzz_documents() {
         };
         let again: Document = serde_json::from_str(&layout::json(&document)).expect("it is one");
         assert!(again == document, "it is another when it is read again");
-        let shown = document::plain(&document);
+        let (shown, presentation) = (document::plain(&document), document::presentation(&document));
         let mut cells: Vec<&Cell> = shown.cells.iter().collect();
         let mut said = String::new();
         for page in [Page::ENDLESS, Page { columns: Some(40) }] {
-            said += &report::table(&shown, page);
-            said += &explain::table(&shown, &cells, page);
+            said += &report::table(&shown, presentation, page);
+            said += &explain::table(&shown, presentation, &cells, page);
         }
-        said += &(report::markdown("run", &shown) + &explain::markdown(&shown, &cells) + &explain::csv(&cells));
+        said += &(report::markdown("run", &shown, presentation)
+            + &explain::markdown(&shown, &cells)
+            + &explain::csv(&cells));
         cells.retain(|cell| explain::can_be_explained(cell));
-        said += &(explain::table(&shown, &cells, Page::ENDLESS) + &report::csv::lines("run", &shown));
+        said += &(explain::table(&shown, presentation, &cells, Page::ENDLESS) + &report::csv::lines("run", &shown));
         said += &page_of(&document, &shown);
         said += &compared(&original, &shown);
         assert!(!said.contains(|c: char| c.is_control() && c != '\n'), "a terminal obeys {said:?}");
@@ -276,11 +278,12 @@ fn fuzz_values_of_documents() {
         }
         let Ok(document) = document::fuzzed(changed.to_string().as_bytes()) else { return "none".to_owned() };
         let cells: Vec<&Cell> = document.cells.iter().filter(|cell| explain::can_be_explained(cell)).collect();
+        let presentation = document::presentation(&document);
         for page in [Page::ENDLESS, Page { columns: Some(30) }] {
-            report::table(&document, page);
-            explain::table(&document, &cells, page);
+            report::table(&document, presentation, page);
+            explain::table(&document, presentation, &cells, page);
         }
-        report::markdown("run", &document);
+        report::markdown("run", &document, presentation);
         page_of(&document, &document);
         report::csv::lines("run", &document);
         explain::markdown(&document, &cells);

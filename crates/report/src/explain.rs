@@ -16,6 +16,7 @@ use crate::grid::Field;
 use crate::names::CellNames;
 use crate::numbers::figure;
 use crate::page::Page;
+use crate::presentation::Presentation;
 use crate::words::owner as owner_in_words;
 use crate::wrap::wrapped;
 use crate::{header, plain};
@@ -77,12 +78,12 @@ pub fn can_be_explained(cell: &Cell) -> bool {
 }
 
 /// Returns the chosen cells of a document as text, one after the other.
-pub fn table(document: &Document, cells: &[&Cell], page: Page) -> String {
+pub fn table(document: &Document, presentation: Presentation, cells: &[&Cell], page: Page) -> String {
     let meanings = longest_meaning(cells);
     let layout = Layout::of(page, meanings);
     let names = CellNames::of(&document.cells);
     let texts: Vec<String> = cells.iter().map(|cell| explained(&names, cell, layout)).collect();
-    let mut text = header::lines(document) + "\n" + &texts.join("\n") + &hidden(&names, cells);
+    let mut text = header::lines(document, presentation.layout) + "\n" + &texts.join("\n") + &hidden(&names, cells);
     if let (Some(columns), false) = (page.columns, layout.has_meanings) {
         text += &format!("\n{columns} columns: left out: the meaning of each part. diskperf help owners lists them\n");
     }

@@ -12,14 +12,14 @@ use crate::layouts::device::conditioned;
 use crate::names::{CellNames, different, grouped};
 use crate::numbers::half_width;
 use crate::plain;
+use crate::presentation::Layout;
 
 /// A line per target, and one about the machine.
-pub fn lines(document: &Document) -> String {
+pub fn lines(document: &Document, layout: Layout) -> String {
     let run = &document.run;
-    let is_of_devices = run.preset.as_deref() == Some("device");
     let is_unknown = |cell: &&Cell| cell.state.lower_cache == Some(LowerCache::NotMeasured);
     let unknown: BTreeSet<&str> = document.cells.iter().filter(is_unknown).map(|cell| cell.target.as_str()).collect();
-    let of = |info: &TargetInfo| target(info) + &if is_of_devices { device(info) } else { String::new() };
+    let of = |info: &TargetInfo| target(info) + &if layout == Layout::Device { device(info) } else { String::new() };
     let mut lines: Vec<String> = run.targets.iter().map(of).collect();
     // The cache below the OS is probed only for reads that came from the device.
     let unknown: Vec<&str> =

@@ -16,6 +16,7 @@ mod names;
 mod numbers;
 mod page;
 pub mod plain;
+mod presentation;
 pub mod runs;
 mod shell;
 pub mod verification;
@@ -32,27 +33,28 @@ pub use markdown::markdown;
 pub use names::cell_names;
 pub use numbers::RUNS;
 pub use page::Page;
+pub use presentation::{Group, Layout, Presentation, Question};
 use stats::Document;
 pub use words::unit;
 
 /// The table of a run, in the layout of its preset. The machine is above it, the warnings are below it. A narrow page
 /// breaks lines, and names the columns that it leaves out.
-pub fn table(document: &Document, page: Page) -> String {
+pub fn table(document: &Document, presentation: Presentation, page: Page) -> String {
     if let Some(choice) = &document.run.choice {
-        return target_comparison::table(document, choice, page);
+        return target_comparison::table(document, choice, presentation.layout, page);
     }
-    let body = match document.run.preset.as_deref() {
-        Some("classic1983") if document.run.phases.is_some() => simulated::table(document, page),
-        Some("classic1983") => paper::table(document, page),
-        Some("device") => device::table(document, page),
-        Some("lfs") => lfs::table(document, page),
-        Some("tlpi") => book::table(document, page),
-        _ => rows::table(document, page),
+    let body = match presentation.layout {
+        Layout::Plain | Layout::Trial => rows::table(document, presentation, page),
+        Layout::Device => device::table(document, page),
+        Layout::Classic1983 if document.run.phases.is_some() => simulated::table(document, page),
+        Layout::Classic1983 => paper::table(document, page),
+        Layout::Lfs => lfs::table(document, page),
+        Layout::Tlpi => book::table(document, page),
     };
     let mut below = format!("\n{}{}", rows::legend(&document.cells), header::not_measured(&body));
     for finding in &document.run.findings {
         below += &format!("{finding}\n");
     }
     below += &header::footnotes(document);
-    wrap::wrapped(&header::lines(document), page) + "\n" + &body + &wrap::wrapped(&below, page)
+    wrap::wrapped(&header::lines(document, presentation.layout), page) + "\n" + &body + &wrap::wrapped(&below, page)
 }

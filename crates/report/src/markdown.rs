@@ -6,11 +6,12 @@ use crate::compare::target_comparison;
 use crate::escape::escaped;
 use crate::grid::Grid;
 use crate::layouts::rows::{Rows, legend};
+use crate::presentation::Presentation;
 use crate::{header, shell};
 
 /// Returns the run under a heading: findings, a table, its warnings. A folded part has the machine, the command, and
 /// all figures if the table above has others.
-pub fn markdown(name: &str, document: &Document) -> String {
+pub fn markdown(name: &str, document: &Document, presentation: Presentation) -> String {
     let run = &document.run;
     let mut text = format!("## {}\n\n", escaped(name));
     let found = match &run.choice {
@@ -40,7 +41,7 @@ pub fn markdown(name: &str, document: &Document) -> String {
         text += &format!("- {}\n", escaped(line));
     }
     text += "\n<details><summary>Machine, figures, command</summary>\n\n";
-    for line in header::lines(document).lines() {
+    for line in header::lines(document, presentation.layout).lines() {
         text += &format!("- {}\n", escaped(line));
     }
     if run.choice.is_some() && !all.is_empty() {

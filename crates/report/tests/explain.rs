@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use report::Page;
 use report::explain::{csv, markdown, table};
+use report::{Page, Presentation};
 use stats::{
     Bottleneck, CacheState, Cell, ClockKind, CpuSeconds, Document, LimitedBy, Mark, MarkCode, ParameterValue,
     Provenance, Rate, RateBase, Round, RunInfo, SCHEMA, State,
@@ -81,7 +81,7 @@ fn document(cells: Vec<Cell>) -> Document {
 
 fn explained(cell: Cell) -> String {
     let document = document(vec![cell]);
-    table(&document, &document.cells.iter().collect::<Vec<_>>(), Page::ENDLESS)
+    table(&document, Presentation::PLAIN, &document.cells.iter().collect::<Vec<_>>(), Page::ENDLESS)
 }
 
 #[test]

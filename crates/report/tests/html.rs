@@ -5,8 +5,18 @@ use std::collections::BTreeSet;
 use report::glossary::Topic;
 use report::html::{Detail, LARGEST, Run, page};
 use report::plain;
+use report::{Group, Layout, Presentation, Question};
 use stats::compare::replication::{Comparison, PAPER_SCHEMA, PaperDocument, Published, Simulated};
 use stats::{Cell, Document, Mark, MarkCode};
+
+/// Two groups of the tests of `quick`; the others have groups of their own.
+const PRESENTATION: Presentation = Presentation {
+    layout: Layout::Plain,
+    groups: &[
+        Group { question: Question::Sequential, programs: &["read_8192", "write_4096", "write_8192", "rewrite_8192"] },
+        Group { question: Question::SingleBlocks, programs: &["randread", "commit"] },
+    ],
+};
 
 /// A run of `quick` on a real disk, as the documentation shows it.
 fn quick() -> Document {
@@ -49,7 +59,7 @@ fn page_of(documents: &[&Document]) -> String {
     let runs: Vec<Run> = documents
         .iter()
         .zip(&closures)
-        .map(|(document, json)| Run { name: "k3pv-261121", document, published: &[], json })
+        .map(|(document, json)| Run { name: "k3pv-261121", document, presentation: PRESENTATION, published: &[], json })
         .collect();
     page(&runs, &[], None)
 }
@@ -305,7 +315,11 @@ fn names_are_escaped_in_the_page() {
     shown = serde_json::from_str(&text.replace(&quoted(NAME), &quoted(&escaped))).expect("a document");
     let page = {
         let json = |detail| json(&document, detail);
-        page(&[Run { name: "a\"<b>'", document: &shown, published: &[], json: &json }], &[], None)
+        page(
+            &[Run { name: "a\"<b>'", document: &shown, presentation: PRESENTATION, published: &[], json: &json }],
+            &[],
+            None,
+        )
     };
     let text = text_of(&page);
     for forbidden in ["<img", "alert(1)</script>", "<b>'", "\u{1b}"] {
@@ -394,6 +408,6 @@ fn programs_that_share_a_warning_are_named_up_to_a_number() {
         Cell { program, marks, ..document.cells[0].clone() }
     };
     document.cells = (0..40).map(marked).collect();
-    let text = report::table(&document, report::Page::ENDLESS);
+    let text = report::table(&document, PRESENTATION, report::Page::ENDLESS);
     assert!(text.contains("job31 and 8 more)") && !text.contains("job32,"), "{text}");
 }

@@ -2,7 +2,7 @@
 
 use report::glossary::Topic;
 use report::html::{Run, page};
-use report::{Page, markdown, table};
+use report::{Page, Presentation, markdown, table};
 use stats::{Document, Remark, RemarkKind};
 
 /// A recorded run, and one that compares targets.
@@ -17,21 +17,33 @@ fn remark(kind: RemarkKind, program: Option<&str>, text: &str) -> Remark {
 
 /// The page without the document that it contains for other programs.
 fn shown_page(document: &Document) -> String {
-    page(&[Run { name: "run", document, published: &[], json: &|_| "{}".to_owned() }], &[], None)
+    page(
+        &[Run { name: "run", document, presentation: Presentation::PLAIN, published: &[], json: &|_| "{}".to_owned() }],
+        &[],
+        None,
+    )
 }
 
 #[test]
 fn a_remark_is_shown_once_in_text_markdown_and_html() {
     for mut document in recorded() {
         assert!(document.run.remarks.is_empty(), "a run of before has none");
-        let before = [table(&document, Page::ENDLESS), markdown("run", &document), shown_page(&document)];
+        let before = [
+            table(&document, Presentation::PLAIN, Page::ENDLESS),
+            markdown("run", &document, Presentation::PLAIN),
+            shown_page(&document),
+        ];
         let text = "left 2 processes running";
         document.run.remarks = ["make", "tar"]
             .map(|program| remark(RemarkKind::ProcessesLeft, Some(program), text))
             .into_iter()
             .chain([remark(RemarkKind::MemoryNotLimited, None, "no control group")])
             .collect();
-        let after = [table(&document, Page::ENDLESS), markdown("run", &document), shown_page(&document)];
+        let after = [
+            table(&document, Presentation::PLAIN, Page::ENDLESS),
+            markdown("run", &document, Presentation::PLAIN),
+            shown_page(&document),
+        ];
         let says = Topic::Remark.entry(RemarkKind::ProcessesLeft.name()).expect("it is explained").says;
         for (before, after) in before.iter().zip(&after) {
             assert!(!before.contains(text));
@@ -52,7 +64,7 @@ fn a_remark_names_its_target_if_there_are_several() {
     document.run.remarks =
         vec![Remark { target: Some(target.clone()), ..remark(kind, Some("commit"), "a signal paused it") }];
     let line = format!("{}: a signal paused it (commit on {target})", kind.name());
-    assert_eq!(table(&document, Page::ENDLESS).matches(&line).count(), 1);
+    assert_eq!(table(&document, Presentation::PLAIN, Page::ENDLESS).matches(&line).count(), 1);
 }
 
 #[test]

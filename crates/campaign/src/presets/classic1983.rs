@@ -3,11 +3,13 @@
 //! disk. Memory has grown since: here it is limited, and the file is large in comparison. `--size 8MiB` gives the
 //! original size.
 
+use report::glossary::Entry;
+use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
 use units::Bytes;
 use workload::programs::classic1983::BYTES_1983;
 
-use super::{KBYTES_PER_SEC, Preset, Settings, Sizing};
+use super::{KBYTES_PER_SEC, Preset, Settings, Sizing, groups};
 use crate::error::CampaignError;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
@@ -26,6 +28,17 @@ pub const PRESET: Preset = Preset {
     options: MeasureOptions { claim: ClaimedClock::Returned, timed: false },
     rows: Some(rows),
     findings: super::none,
+    presentation: Presentation { layout: Layout::Classic1983, groups: &[groups::SEQUENTIAL] },
+    entry: Some(Entry {
+        word: "classic1983",
+        also: &["1983", "classic"],
+        brief: "the four programs of Kridle & McKusick 1983",
+        says: "The paper's four programs and its table: Kbytes/sec and CPU until the last call returned. Three rounds, \
+               the first discarded. Several targets are measured alone and all at once.",
+        when: "The file is 20 times the memory of the run, which diskperf limits to 64 MiB if it can. In 1983, the \
+               file was twice the memory.",
+        advice: "--size 8MiB uses the original file size, which fits into every cache of today.",
+    }),
 };
 
 /// The memory limit of a run, for its page cache. Small compared with the bytes that disks move per second, and enough

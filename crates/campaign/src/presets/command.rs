@@ -1,6 +1,7 @@
 //! `-- COMMAND`: a command of the user replaces the preset. `run` does not know this preset, because it needs a
 //! command.
 
+use report::Presentation;
 use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::digits::significant;
 use stats::figures::summary::RateUnit;
@@ -31,6 +32,8 @@ pub const PRESET: Preset = Preset {
     options: MeasureOptions { claim: ClaimedClock::Durable, timed: false },
     rows: None,
     findings,
+    presentation: Presentation::PLAIN,
+    entry: None,
 };
 
 /// The command on a target.

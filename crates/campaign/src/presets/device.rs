@@ -1,6 +1,8 @@
 //! The long-term rates of a block device, as SNIA measures them (Solid State Storage Performance Test Specification
 //! 2.0.1): rounds of a fixed time until the rate is steady. The device is only read, or overwritten completely.
 
+use report::glossary::Entry;
+use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::figures::summary::RateUnit;
 use stats::figures::summary::rate_of;
@@ -10,7 +12,7 @@ use units::{Bytes, Nanos};
 use workload::Program;
 use workload::programs::{device, load};
 
-use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, raw_device};
+use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, groups, raw_device};
 use crate::error::CampaignError;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
@@ -29,6 +31,18 @@ pub const PRESET: Preset = Preset {
     options: MeasureOptions { claim: ClaimedClock::Durable, timed: true },
     rows: Some(rows),
     findings,
+    presentation: Presentation { layout: Layout::Device, groups: &[groups::SINGLE_BLOCKS, groups::WRITING] },
+    entry: Some(Entry {
+        word: "device",
+        also: &["SNIA"],
+        brief: "the steady rate of a block device",
+        says: "Sequential and random reads with O_DIRECT, at queue depths 1 and 32. Rounds of a fixed time follow \
+               until the rate is steady, at most 25. The table shows the steady rate, and that of the first round.",
+        when: "diskperf only reads DEVICE. With --write it overwrites all of it, as the SNIA specifies: discard, write \
+               it twice sequentially, and measure writes too.",
+        advice: "Reading a device needs root. --write needs --destroy-data and --confirm, and refuses a device in use. \
+                 --time and --precondition make it shorter.",
+    }),
 };
 
 /// Default time of a test in a round. The specification takes a minute; ten seconds are longer than a burst allowance

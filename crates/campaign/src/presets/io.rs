@@ -1,12 +1,13 @@
 //! `diskperf io`: one workload of the user. `run` does not know this preset, because it needs a workload.
 
 use jobs::{LoadError, ROUNDS, SIZE};
+use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::{Cell, Latency, LatencyKind};
 use units::{Bytes, Nanos};
 use workload::programs::load::{Load, Pattern};
 
-use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, too_small};
+use super::{MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, groups, too_small};
 use crate::error::CampaignError;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
@@ -28,6 +29,8 @@ pub const fn preset(name: &'static str, about: &'static str) -> Preset {
         options: MeasureOptions { claim: ClaimedClock::Durable, timed: true },
         rows: None,
         findings,
+        presentation: Presentation { layout: Layout::Plain, groups: groups::ALL },
+        entry: None,
     }
 }
 

@@ -3,12 +3,14 @@
 
 mod answers;
 
+use report::glossary::Entry;
+use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::figures::summary::RateUnit;
 use units::Bytes;
 use workload::programs::lfs;
 
-use super::{FILES_PER_SEC, Preset, SECTOR, Settings, Sizing, raw_device};
+use super::{FILES_PER_SEC, Preset, SECTOR, Settings, Sizing, groups, raw_device};
 use crate::error::CampaignError;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
@@ -27,6 +29,16 @@ pub const PRESET: Preset = Preset {
     options: MeasureOptions { claim: ClaimedClock::Durable, timed: false },
     rows: Some(rows),
     findings: answers::answers,
+    presentation: Presentation { layout: Layout::Lfs, groups: &[groups::SMALL_FILES, groups::LARGE_FILE] },
+    entry: Some(Entry {
+        word: "lfs",
+        also: &[],
+        brief: "a course lab of about 2002: raw device, small files, one large file",
+        says: "bw, smallfb and largefb with the sizes of the lab, and answers to its four questions, next to the \
+               published figures.",
+        when: "Three rounds by default.",
+        advice: "Run it as root for the rows of the raw device.",
+    }),
 };
 
 /// `MB/sec` of `bw`. The lab does not define its MB; its `largefb` takes 2^20 bytes for one.

@@ -3,6 +3,7 @@
 mod classic1983;
 pub mod command;
 pub mod device;
+mod groups;
 pub mod io;
 pub mod job;
 mod lfs;
@@ -14,6 +15,8 @@ pub mod vaxmix;
 use kernel::message;
 use kernel::observe::block_source::Storage;
 use kernel::sys::name::Shown;
+use report::Presentation;
+use report::glossary::{Entry, Glossary};
 use runner::execution::MeasureOptions;
 use serde::{Deserialize, Serialize};
 use stats::Cell;
@@ -67,6 +70,10 @@ pub struct Preset {
     pub rows: Option<Rows>,
     /// Sentences computed from its results.
     pub findings: fn(&[Cell]) -> Vec<String>,
+    /// The presentation of its results.
+    pub presentation: Presentation,
+    /// Its entry in the glossary; `None` if `run` does not know it.
+    pub entry: Option<Entry>,
 }
 
 /// The sizing of a run's tests.
@@ -224,8 +231,8 @@ pub static JOB: &Preset = &job::PRESET;
 /// The preset that measures whole devices.
 pub const DEVICE: &Preset = &device::PRESET;
 
-/// All presets of this build.
-pub const ALL: [&Preset; 7] = [
+/// The presets of `run`, in the order of the help. A new one is a file and a line here.
+pub const ALL: &[&Preset] = &[
     &quick::PRESET,
     &classic1983::PRESET,
     &lfs::PRESET,
@@ -234,3 +241,31 @@ pub const ALL: [&Preset; 7] = [
     &device::PRESET,
     &smoke::PRESET,
 ];
+
+/// The glossary, with the entries of these presets.
+pub const GLOSSARY: Glossary = Glossary::new(&entries());
+
+const fn entries() -> [Entry; ALL.len()] {
+    let mut entries = [entry(ALL[0]); ALL.len()];
+    let mut index = 0;
+    while index < ALL.len() {
+        entries[index] = entry(ALL[index]);
+        index += 1;
+    }
+    entries
+}
+
+/// The entry of a preset. A preset of the list without one does not compile.
+const fn entry(preset: &Preset) -> Entry {
+    preset.entry.expect("a preset of `run` has a glossary entry")
+}
+
+/// The preset of this name, among those that results may name.
+fn named(name: &str) -> Option<&'static Preset> {
+    ALL.iter().copied().chain([LOAD, JOB, COMMAND]).find(|preset| preset.name == name)
+}
+
+/// The presentation of results of this preset. A preset of another build has the plain table with all groups.
+pub fn presentation(preset: Option<&str>) -> Presentation {
+    preset.and_then(named).unwrap_or(LOAD).presentation
+}

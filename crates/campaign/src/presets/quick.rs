@@ -1,11 +1,13 @@
 //! The main preset: first figures about the user's storage, in well under a minute.
 
+use report::glossary::Entry;
+use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
 use units::Nanos;
 use workload::programs::classic1983::Classic;
 use workload::programs::{lfs, modern, tlpi};
 
-use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing};
+use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, groups};
 use crate::error::CampaignError;
 use crate::fit::sizes::SizeKind;
 use crate::plan::{Before, Row};
@@ -25,6 +27,20 @@ pub const PRESET: Preset = Preset {
     options: MeasureOptions { claim: ClaimedClock::Durable, timed: true },
     rows: Some(rows),
     findings: super::none,
+    presentation: Presentation {
+        layout: Layout::Plain,
+        groups: &[groups::SEQUENTIAL, groups::SINGLE_BLOCKS, groups::SMALL_FILES, groups::COPYING],
+    },
+    entry: Some(Entry {
+        word: "quick",
+        also: &["main job"],
+        brief: "the usual questions about storage, within a minute",
+        says: "Sequential reads, writes and rewrites of large files, random reads, commits, small files, and copies \
+               with three buffer sizes. Five rounds. Rates of writes include the final sync.",
+        when: "The default: diskperf PATH means diskperf run quick PATH.",
+        advice: "Start with it. File sizes fit into one minute, 4 GiB and a fiftieth of the free space; --size or a \
+                 longer --budget lifts these limits.",
+    }),
 };
 
 const COPY_BUFFERS: [u32; 3] = [64, 4096, 65536];

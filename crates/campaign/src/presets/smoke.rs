@@ -1,12 +1,14 @@
 //! Every test once, at its smallest size: shows that diskperf works, not how fast anything is.
 
+use report::glossary::Entry;
+use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
 use units::Bytes;
 use workload::Mix;
 use workload::programs::vaxmix::VaxMix;
 use workload::programs::{lfs, modern, tlpi};
 
-use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing};
+use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, groups};
 use crate::error::CampaignError;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
@@ -23,6 +25,15 @@ pub const PRESET: Preset = Preset {
     options: MeasureOptions { claim: ClaimedClock::Durable, timed: true },
     rows: Some(rows),
     findings: super::none,
+    presentation: Presentation { layout: Layout::Trial, groups: groups::ALL },
+    entry: Some(Entry {
+        word: "smoke",
+        also: &[],
+        brief: "every test at its smallest size",
+        says: "Shows that all tests work here. Its figures mean nothing.",
+        when: "It takes a few seconds and a few megabytes.",
+        advice: "Use it to try diskperf, and to look at the JSON.",
+    }),
 };
 
 fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {

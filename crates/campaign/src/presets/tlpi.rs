@@ -3,6 +3,8 @@
 //! The findings follow the book's own reading of its tables: the cost of a call, the speed of copying in the CPU, and
 //! the rate of the disk.
 
+use report::glossary::Entry;
+use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::digits::significant;
 use stats::figures::execution::Execution;
@@ -11,7 +13,7 @@ use stats::{Cell, Provenance};
 use units::{Bytes, Nanos};
 use workload::programs::tlpi::{self, COPY_BUFFERS, COPY_BYTES, Sync, WRITE_BUFFERS, WRITE_BYTES};
 
-use super::{MB_PER_SECOND, Preset, Settings, Sizing};
+use super::{MB_PER_SECOND, Preset, Settings, Sizing, groups};
 use crate::error::CampaignError;
 use crate::fit::unit_costs::Work;
 use crate::plan::{Before, Row};
@@ -33,6 +35,16 @@ pub const PRESET: Preset = Preset {
     options: MeasureOptions { claim: ClaimedClock::Returned, timed: false },
     rows: Some(rows),
     findings,
+    presentation: Presentation { layout: Layout::Tlpi, groups: &[groups::COPYING, groups::WRITING] },
+    entry: Some(Entry {
+        word: "tlpi",
+        also: &[],
+        brief: "the buffer sizes of Kerrisk, The Linux Programming Interface, 2010",
+        says: "Tables 13-1 and 13-3: 100 million bytes copied through buffers from one byte on, and written with and \
+               without O_SYNC. It computes the cost of a call and of a byte.",
+        when: "Before it starts, it prints how long it will take; one-byte buffers take long.",
+        advice: "--budget 5min leaves out the slowest rows, as n.m.",
+    }),
 };
 
 /// The copied file is this many times as large as the written one, as in the book.

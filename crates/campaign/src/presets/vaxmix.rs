@@ -2,6 +2,8 @@
 //! transactions per second, and the four programs of the paper. The mixes are ours; the user can give another, or
 //! derive one from a trace.
 
+use report::glossary::Entry;
+use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::Cell;
 use units::{Bytes, Nanos};
@@ -9,7 +11,7 @@ use workload::programs::classic1983::BYTES_1983;
 use workload::programs::vaxmix::{SIMULATED_FILE, VaxMix};
 use workload::{Mix, Program};
 
-use super::{KBYTES_PER_SEC, OPS_PER_SEC, Preset, Settings, Sizing};
+use super::{KBYTES_PER_SEC, OPS_PER_SEC, Preset, Settings, Sizing, groups};
 use crate::error::CampaignError;
 use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
@@ -29,6 +31,19 @@ pub const PRESET: Preset = Preset {
     options: MeasureOptions { claim: ClaimedClock::Durable, timed: true },
     rows: Some(rows),
     findings,
+    presentation: Presentation { layout: Layout::Plain, groups: &[groups::SEQUENTIAL, groups::MIX] },
+    entry: Some(Entry {
+        word: "vaxmix",
+        also: &["mix", "transactions"],
+        brief: "transactions per second of a mix of accesses, next to the programs of 1983",
+        says: "The four programs of 1983, and then accesses of several sizes to one file, two thirds of them reads. \
+               Their places are uniform (uniform_mix) or have locality (local_mix). Kridle & McKusick 1983 give no \
+               parameters of DEC's \"vax mix\"; these are ours.",
+        when: "Accesses follow one another, which gives the highest rate. A mix with a rate is repeated at that rate \
+               (paced_mix), to measure response times.",
+        advice: "--mix sets another mix, --from-trace derives one from a block trace. diskperf paper vaxmix shows \
+                 whether the ranking of the controllers of 1983 depends on the method.",
+    }),
 };
 
 /// The file on a real target: larger than the caches of drives, and written in about a second.

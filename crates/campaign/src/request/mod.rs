@@ -234,7 +234,7 @@ mod by_name {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static Preset, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let preset = presets::ALL.into_iter().find(|preset| preset.name == name);
+        let preset = presets::ALL.iter().copied().find(|preset| preset.name == name);
         preset.ok_or_else(|| D::Error::custom(format!("no preset {name}")))
     }
 }

@@ -1,6 +1,7 @@
 //! Finds the tasks, commands and glossary words whose help mentions a word that is not a topic.
 
-use report::glossary::{self, Entry, Topic};
+use campaign::presets::GLOSSARY;
+use report::glossary::{self, Entry};
 
 use super::examples::{TASKS, Task};
 
@@ -17,7 +18,7 @@ pub fn of(words: &str, command: &clap::Command) -> Vec<String> {
     let tasks = TASKS.iter().filter(|task| has(task.question) || has(task.command)).map(told);
     let commands = command.get_subcommands().filter(|known| has(&helped(known)));
     let commands = commands.map(|known| format!("diskperf help {}", known.get_name()));
-    let entries = Topic::ALL.into_iter().flat_map(Topic::entries).filter(|entry| has(&explained(entry)));
+    let entries = GLOSSARY.all().map(|(_, entry)| entry).filter(|entry| has(&explained(entry)));
     let entries = entries.map(|entry| format!("diskperf help {}", entry.word));
     tasks.take(MOST[0]).chain(commands.take(MOST[1])).chain(entries.take(MOST[2])).collect()
 }

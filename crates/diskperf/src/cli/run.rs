@@ -236,7 +236,7 @@ impl RunArguments {
     /// The first target, if it is the name of a preset and no such path exists.
     fn preset_for_target(&self) -> Option<&'static str> {
         let first = &self.targets.first()?.typed;
-        let name = presets::ALL.into_iter().map(|preset| preset.name).find(|name| name == first)?;
+        let name = presets::ALL.iter().map(|preset| preset.name).find(|name| name == first)?;
         (!Path::new(name).exists()).then_some(name)
     }
 }

@@ -90,13 +90,13 @@ impl TypedValueParser for PresetParser {
         argument: Option<&clap::Arg>,
         value: &OsStr,
     ) -> Result<Self::Value, clap::Error> {
-        let names = clap::builder::PossibleValuesParser::new(presets::ALL.map(|preset| preset.name));
+        let names = clap::builder::PossibleValuesParser::new(presets::ALL.iter().map(|preset| preset.name));
         let name = names.parse_ref(command, argument, value)?;
-        Ok(presets::ALL.into_iter().find(|preset| preset.name == name).expect("one of the possible values"))
+        Ok(presets::ALL.iter().copied().find(|preset| preset.name == name).expect("one of the possible values"))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(presets::ALL.into_iter().map(|preset| PossibleValue::new(preset.name).help(preset.about))))
+        Some(Box::new(presets::ALL.iter().map(|preset| PossibleValue::new(preset.name).help(preset.about))))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `diskperf help [WORD]...`: the first screen, the list of commands, the help of a command, or the meaning of a word.
 
+use campaign::presets::GLOSSARY;
 use report::Page;
 use report::glossary::{self, Topic};
 use report::wrap::{hanging, wrapped};
@@ -56,8 +57,8 @@ fn explained(words: &[String], word: &str, command: &clap::Command) -> Result<St
     if let Some(help) = long_help(words, command) {
         return Ok(help);
     }
-    let mut texts: Vec<String> = Topic::named(word).map(|topic| glossary::list(topic, page)).into_iter().collect();
-    texts.extend(glossary::find(word).into_iter().map(|(topic, entry)| glossary::text(topic, entry, page)));
+    let mut texts: Vec<String> = Topic::named(word).map(|topic| GLOSSARY.list(topic, page)).into_iter().collect();
+    texts.extend(GLOSSARY.find(word).into_iter().map(|(topic, entry)| glossary::text(topic, entry, page)));
     if texts.is_empty() {
         return Err(ArgumentError::UnknownWord {
             word: word.to_owned(),
@@ -114,7 +115,7 @@ fn long_help(words: &[String], command: &clap::Command) -> Option<String> {
 /// Commands and words with a similar spelling.
 fn near(word: &str, command: &clap::Command) -> Vec<String> {
     let commands = mentions::near_commands(word, command).into_iter();
-    let mut near: Vec<String> = commands.chain(glossary::near(word).into_iter().map(str::to_owned)).collect();
+    let mut near: Vec<String> = commands.chain(GLOSSARY.near(word).into_iter().map(str::to_owned)).collect();
     near.dedup();
     near
 }
@@ -137,7 +138,7 @@ pub fn first_screen(page: Page, command: &clap::Command) -> String {
     text +=
         &hanging(page, "  help programs", INDENT, &format!("{}: {}", PROGRAMS.0.to_lowercase(), PROGRAMS.1.join(", ")));
     text += "\nTargets\n";
-    for entry in Topic::Target.entries() {
+    for entry in GLOSSARY.entries(Topic::Target) {
         text += &hanging(page, &format!("  {}", entry.word), INDENT, entry.brief);
     }
     text += "\nWords\n";
@@ -145,7 +146,7 @@ pub fn first_screen(page: Page, command: &clap::Command) -> String {
     let topics = Topic::ALL.map(Topic::plural).join(", ");
     text += &hanging(page, "  help LIST", INDENT, &format!("one of: {topics}"));
     let exits: Vec<String> =
-        Topic::Exit.entries().iter().map(|entry| format!("{} {}", entry.word, short(entry.brief))).collect();
+        GLOSSARY.entries(Topic::Exit).iter().map(|entry| format!("{} {}", entry.word, short(entry.brief))).collect();
     text += "\nExit status\n";
     text += &hanging(page, "", 2, &exits.join(", "));
     // `-h` and `--help` print the same here.
@@ -176,7 +177,7 @@ mod tests {
 
     /// The whole text of the glossary.
     fn glossary_text() -> String {
-        let entries = Topic::ALL.into_iter().flat_map(|topic| topic.entries());
+        let entries = GLOSSARY.all().map(|(_, entry)| entry);
         entries.map(|entry| [entry.brief, entry.says, entry.when, entry.advice].join("\n") + "\n").collect()
     }
 
@@ -205,8 +206,8 @@ mod tests {
 
     #[test]
     fn exactly_the_presets_are_explained() {
-        let mut words: Vec<&str> = Topic::Preset.entries().iter().map(|entry| entry.word).collect();
-        let mut names = presets::ALL.map(|preset| preset.name).to_vec();
+        let mut words: Vec<&str> = GLOSSARY.entries(Topic::Preset).iter().map(|entry| entry.word).collect();
+        let mut names: Vec<&str> = presets::ALL.iter().map(|preset| preset.name).collect();
         words.sort_unstable();
         names.sort_unstable();
         assert_eq!(words, names);
@@ -248,7 +249,7 @@ mod tests {
         }
         assert!(units.len() > 5, "{units:?}");
         for unit in units {
-            assert!(glossary::find(&unit).iter().any(|(topic, _)| *topic == Topic::Unit), "{unit}");
+            assert!(GLOSSARY.find(&unit).iter().any(|(topic, _)| *topic == Topic::Unit), "{unit}");
         }
     }
 
@@ -257,6 +258,43 @@ mod tests {
         for exit in Exit::ALL {
             assert!(Topic::Exit.entry(&(exit as u8).to_string()).is_some(), "{exit:?}");
         }
-        assert_eq!(Topic::Exit.entries().len(), Exit::ALL.len());
+        assert_eq!(GLOSSARY.entries(Topic::Exit).len(), Exit::ALL.len());
+    }
+
+    #[test]
+    fn entries_are_complete_and_words_unique_in_their_topic() {
+        for topic in Topic::ALL {
+            let mut seen = BTreeSet::new();
+            for entry in GLOSSARY.entries(topic) {
+                for text in [entry.brief, entry.says, entry.when, entry.advice] {
+                    assert!(!text.trim().is_empty(), "{}", entry.word);
+                    assert!(!text.contains("  "), "{}: {text}", entry.word);
+                }
+                // Next to a bar there is less room.
+                let room = if topic == Topic::Owner { 32 } else { 80 };
+                assert!(entry.brief.len() <= room, "{}: {}", entry.word, entry.brief);
+                assert!(seen.insert(entry.word), "{} stands twice among {}", entry.word, topic.plural());
+                assert!(GLOSSARY.find(entry.word).contains(&(topic, entry)));
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_wrapped_without_losing_words() {
+        for topic in Topic::ALL {
+            for entry in GLOSSARY.entries(topic) {
+                let text = glossary::text(topic, entry, Page::ENDLESS);
+                assert!(
+                    text.lines().skip_while(|line| !line.starts_with("  means")).all(|line| line.chars().count() <= 80),
+                    "{text}"
+                );
+                let flowed: Vec<&str> = text.split_whitespace().collect();
+                let flowed = flowed.join(" ");
+                for part in [entry.says, entry.when, entry.advice] {
+                    let part: Vec<&str> = part.split_whitespace().collect();
+                    assert!(flowed.contains(&part.join(" ")), "{text}");
+                }
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use campaign::presets::GLOSSARY;
 use clap::Args;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
@@ -103,7 +104,7 @@ fn section(roff: &mut Roff, topic: Topic) {
     let heading = if topic == Topic::Exit { topic.singular() } else { topic.plural() };
     roff.control("SH", [heading.to_uppercase().as_str()]);
     roff.text([roman(topic.about())]);
-    for entry in topic.entries() {
+    for entry in GLOSSARY.entries(topic) {
         roff.control("TP", []);
         roff.text([bold(entry.word)]);
         roff.text([roman(format!("{}. {} ", capital(entry.brief), entry.says))]);

@@ -6,7 +6,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use campaign::presets;
 use kernel::sys::name::Shown;
+use report::Presentation;
 use report::plain::{escape, is_command, line};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -116,6 +118,11 @@ fn read(path: &Path) -> Result<Document, Error> {
 
 fn name_of(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.shown().to_string() }
+}
+
+/// The presentation of a document, which its preset chooses.
+pub fn presentation(document: &Document) -> Presentation {
+    presets::presentation(document.run.preset.as_deref())
 }
 
 /// The document for people: control characters are escaped in all of its words.

@@ -156,7 +156,7 @@ fn rebuild(run: &RunInfo, cell: &Cell) -> Result<Rebuilt, String> {
     let file_system = machine.parts(Kind::FileSystem).position(|part| part.is_called(wanted));
     let file_system = file_system.ok_or_else(|| format!("its machine has no file system {wanted}"))?;
     let described = Described { machine, file_system, settings };
-    let preset = presets::ALL.into_iter().find(|preset| preset.name == cell.preset);
+    let preset = presets::ALL.iter().copied().find(|preset| preset.name == cell.preset);
     let preset = preset.ok_or_else(|| format!("there is no preset {}", cell.preset))?;
     let target = target(described.clone());
     let sizes = [None, cell.number("file_bytes").map(Bytes)];

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use stats::Document;
 use units::name;
 
-use crate::documents::document::plain;
+use crate::documents::document::{plain, presentation};
 use crate::error::Error;
 use crate::ui::output;
 
@@ -77,9 +77,9 @@ impl OutputArguments<RunFormat> {
         };
         match self.layout() {
             RunFormat::Json => json(document),
-            RunFormat::Table => report::table(&plain(document), self.page()),
+            RunFormat::Table => report::table(&plain(document), presentation(document), self.page()),
             RunFormat::Csv => report::csv::heading() + &report::csv::lines(&name(), &plain(document)),
-            RunFormat::Markdown => report::markdown(&name(), &plain(document)),
+            RunFormat::Markdown => report::markdown(&name(), &plain(document), presentation(document)),
         }
     }
 }

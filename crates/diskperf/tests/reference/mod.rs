@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use campaign::presets::GLOSSARY;
 use report::glossary::{Entry, Topic};
 
 use super::{Ground, first_difference};
@@ -60,7 +61,7 @@ fn words_page() -> String {
     );
     for topic in Topic::ALL {
         page += &format!("\n## {}\n", topic.plural());
-        page.extend(topic.entries().iter().map(explained));
+        page.extend(GLOSSARY.entries(topic).iter().map(explained));
     }
     page
 }

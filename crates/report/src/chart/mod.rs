@@ -37,6 +37,8 @@ use stats::Document;
 use stats::compare::history::History;
 use stats::compare::replication::Comparison;
 
+use crate::presentation::Layout;
+
 pub(crate) use figures::class as colour;
 pub(crate) use ratios::Axis;
 pub use standalone::standalone;
@@ -101,18 +103,18 @@ pub const NARROW: f64 = 264.0;
 pub const MOST_BYTES: usize = 150_000;
 
 /// Returns the charts of a document, in the order of [`Subject`].
-pub fn charts(document: &Document) -> Vec<Chart> {
+pub fn charts(document: &Document, layout: Layout) -> Vec<Chart> {
     let subjects = [
-        rates::charts,
-        ratios::charts,
-        over_time::charts,
-        latencies::charts,
-        together::charts,
-        stacks::charts,
-        sweep::charts,
-        published::charts,
+        rates::charts(document),
+        ratios::charts(document),
+        over_time::charts(document, layout),
+        latencies::charts(document),
+        together::charts(document),
+        stacks::charts(document),
+        sweep::charts(document),
+        published::charts(document),
     ];
-    budget::within(subjects.into_iter().flat_map(|charts| charts(document)).collect())
+    budget::within(subjects.into_iter().flatten().collect())
 }
 
 /// Returns one chart with the rates of several runs, which are the targets of this document.

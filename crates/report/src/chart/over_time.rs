@@ -28,6 +28,7 @@ use super::words::{self, fitted};
 use super::{Chart, NARROW, Subject};
 use crate::names::{CellNames, grouped};
 use crate::numbers::{RUNS, time_each};
+use crate::presentation::Layout;
 
 /// The most charts of a document, so that the page stays small.
 const MOST_CHARTS: usize = 6;
@@ -68,11 +69,11 @@ struct Program<'a> {
 }
 
 /// Returns a chart for each program that took long enough.
-pub(super) fn charts(document: &Document) -> Vec<Chart> {
+pub(super) fn charts(document: &Document, layout: Layout) -> Vec<Chart> {
     let names = Names::of(document, false);
     let is_drawn = |cell: &&Cell| !cell.together && cell.rate.is_some() && cell.provenance != Provenance::Published;
     // 2.
-    let has_all_rounds = document.run.preset.as_deref() == Some("device");
+    let has_all_rounds = layout == Layout::Device;
     let cell_names = CellNames::of(&document.cells);
     let drawn = grouped(document.cells.iter().filter(is_drawn).map(|cell| (cell_names.name(cell), cell)));
     let mut programs: Vec<Program> =

@@ -12,6 +12,7 @@ use crate::layouts::rows;
 use crate::names::CellNames;
 use crate::numbers::figure as figure_of;
 use crate::page::Page;
+use crate::presentation::Layout;
 use crate::why::{labelled, reason};
 use crate::wrap::wrapped;
 use stats::compare::target_comparison::{Price, Row, Winner, every_two};
@@ -19,7 +20,7 @@ use stats::digits::significant;
 use stats::{Cell, Choice, Comparison, Document, Need, TargetInfo, Verdict};
 
 /// The verdict, the machine, a row per test, and the warnings. Long target names become letters in the table.
-pub fn table(document: &Document, choice: &Choice, page: Page) -> String {
+pub fn table(document: &Document, choice: &Choice, layout: Layout, page: Page) -> String {
     let names = names(document);
     let (grid, key) = match labels(&names) {
         Some(labels) if choice.stages.is_empty() => (of_every_two(document, choice, &labels), key(&labels, &names)),
@@ -32,7 +33,7 @@ pub fn table(document: &Document, choice: &Choice, page: Page) -> String {
     below += &format!("{}\n", not_asked(&document.run.targets));
     [
         wrapped(&verdict(document, choice), page),
-        wrapped(&(header::lines(document) + &key), page),
+        wrapped(&(header::lines(document, layout) + &key), page),
         grid,
         wrapped(&below, page),
     ]

@@ -13,7 +13,6 @@ mod limits;
 mod machine_parts;
 mod marks;
 mod owners;
-mod presets;
 mod remarks;
 mod states;
 mod targets;
@@ -158,8 +157,8 @@ impl Topic {
         }
     }
 
-    /// The entries of the topic.
-    pub const fn entries(self) -> &'static [Entry] {
+    /// The entries of the topic that this crate has: all but those of presets.
+    const fn own_entries(self) -> &'static [Entry] {
         match self {
             Topic::Mark => marks::ENTRIES,
             Topic::Unit => units::ENTRIES,
@@ -168,7 +167,7 @@ impl Topic {
             Topic::Limit => limits::ENTRIES,
             Topic::Owner => owners::ENTRIES,
             Topic::Remark => remarks::ENTRIES,
-            Topic::Preset => presets::ENTRIES,
+            Topic::Preset => &[],
             Topic::Target => targets::ENTRIES,
             Topic::Key => keys::ENTRIES,
             Topic::MachinePart => machine_parts::ENTRIES,
@@ -179,9 +178,9 @@ impl Topic {
         }
     }
 
-    /// Returns the entry of a word of the topic, spelled as it is printed.
+    /// Returns the entry of a word of the topic, spelled as it is printed. It does not know presets.
     pub fn entry(self, word: &str) -> Option<&'static Entry> {
-        self.entries().iter().find(|entry| entry.word == word)
+        self.own_entries().iter().find(|entry| entry.word == word)
     }
 
     /// Other names of the topic's list: the JSON keys.
@@ -205,23 +204,58 @@ impl Topic {
     }
 }
 
-/// Returns every meaning of a word, in any spelling.
-pub fn find(word: &str) -> Vec<(Topic, &'static Entry)> {
-    let wanted = plain(word);
-    all().filter(|(_, entry)| spellings(entry).any(|spelling| plain(spelling) == wanted)).collect()
+/// All entries: those of this crate, and those of the presets, which their own files have.
+#[derive(Clone, Copy, Debug)]
+pub struct Glossary {
+    presets: &'static [Entry],
 }
 
-/// Returns the words with the most similar spelling, the nearest first.
-pub fn near(word: &str) -> Vec<&'static str> {
-    let mut near: Vec<(usize, &'static str)> = all()
-        .filter_map(|(_, entry)| {
-            let close = spellings(entry).filter(|spelling| is_close(spelling, word));
-            Some((close.map(|spelling| distance(spelling, word)).min()?, entry.word))
-        })
-        .collect();
-    near.sort_unstable();
-    near.dedup_by_key(|(_, word)| *word);
-    near.into_iter().map(|(_, word)| word).take(NEAR).collect()
+impl Glossary {
+    /// The glossary with these entries of presets.
+    pub const fn new(presets: &'static [Entry]) -> Glossary {
+        Glossary { presets }
+    }
+
+    /// The entries of a topic.
+    pub const fn entries(self, topic: Topic) -> &'static [Entry] {
+        match topic {
+            Topic::Preset => self.presets,
+            other => other.own_entries(),
+        }
+    }
+
+    /// All entries, with their topics.
+    pub fn all(self) -> impl Iterator<Item = (Topic, &'static Entry)> {
+        Topic::ALL.into_iter().flat_map(move |topic| self.entries(topic).iter().map(move |entry| (topic, entry)))
+    }
+
+    /// Returns every meaning of a word, in any spelling.
+    pub fn find(self, word: &str) -> Vec<(Topic, &'static Entry)> {
+        let wanted = plain(word);
+        self.all().filter(|(_, entry)| spellings(entry).any(|spelling| plain(spelling) == wanted)).collect()
+    }
+
+    /// Returns the words with the most similar spelling, the nearest first.
+    pub fn near(self, word: &str) -> Vec<&'static str> {
+        let mut near: Vec<(usize, &'static str)> = self
+            .all()
+            .filter_map(|(_, entry)| {
+                let close = spellings(entry).filter(|spelling| is_close(spelling, word));
+                Some((close.map(|spelling| distance(spelling, word)).min()?, entry.word))
+            })
+            .collect();
+        near.sort_unstable();
+        near.dedup_by_key(|(_, word)| *word);
+        near.into_iter().map(|(_, word)| word).take(NEAR).collect()
+    }
+
+    /// Returns all words of a topic, one line each.
+    pub fn list(self, topic: Topic, page: Page) -> String {
+        let entries = self.entries(topic);
+        let width = entries.iter().map(|entry| entry.word.chars().count()).max().unwrap_or(0);
+        let line = |entry: &Entry| hanging(page, &format!("  {}", entry.word), width + 4, entry.brief);
+        wrapped(&format!("{}\n", topic.about()), page) + &entries.iter().map(line).collect::<String>()
+    }
 }
 
 /// True if `typed` may be a misspelling of `known`. Both begin with the same letter, and at most one letter in three is
@@ -245,10 +279,6 @@ const LEAST: usize = 3;
 /// The most similar words that are offered.
 const NEAR: usize = 4;
 
-fn all() -> impl Iterator<Item = (Topic, &'static Entry)> {
-    Topic::ALL.into_iter().flat_map(|topic| topic.entries().iter().map(move |entry| (topic, entry)))
-}
-
 fn spellings(entry: &'static Entry) -> impl Iterator<Item = &'static str> {
     std::iter::once(entry.word).chain(entry.also.iter().copied())
 }
@@ -266,13 +296,6 @@ pub fn text(topic: Topic, entry: &Entry, page: Page) -> String {
         text += &hanging(page, &format!("  {label}"), INDENT, words);
     }
     text
-}
-
-/// Returns all words of a topic, one line each.
-pub fn list(topic: Topic, page: Page) -> String {
-    let width = topic.entries().iter().map(|entry| entry.word.chars().count()).max().unwrap_or(0);
-    let line = |entry: &Entry| hanging(page, &format!("  {}", entry.word), width + 4, entry.brief);
-    wrapped(&format!("{}\n", topic.about()), page) + &topic.entries().iter().map(line).collect::<String>()
 }
 
 /// The column at which the text after a label begins.

@@ -12,6 +12,7 @@ use super::parts::Place;
 use crate::chart::colour;
 use crate::layouts::rows;
 use crate::names::{CellNames, different, grouped};
+use crate::presentation::Presentation;
 
 /// A card: its title, and the results in it.
 struct Card<'a> {
@@ -28,12 +29,12 @@ const MOST: usize = 6;
 const LEAST: usize = 3;
 
 /// Returns the cards; empty if nothing was measured.
-pub fn cards(document: &Document, place: Place) -> Markup {
+pub fn cards(document: &Document, presentation: Presentation, place: Place) -> Markup {
     let is_own = |cell: &&Cell| cell.rate.is_some() && !cell.together && cell.provenance != Provenance::Published;
     let own: Vec<&Cell> = document.cells.iter().filter(is_own).collect();
     let mut cards = usual(&own);
     if cards.len() < LEAST {
-        cards = any(document, &own);
+        cards = any(document, presentation, &own);
     }
     let names = different(document.run.targets.iter().map(|target| target.name.as_str()));
     html! {
@@ -64,11 +65,11 @@ fn usual<'a>(cells: &[&'a Cell]) -> Vec<Card<'a>> {
 }
 
 /// Returns a card for each result if there are few, else for the first result of each kind if there are several kinds.
-fn any<'a>(document: &'a Document, own: &[&'a Cell]) -> Vec<Card<'a>> {
+fn any<'a>(document: &'a Document, presentation: Presentation, own: &[&'a Cell]) -> Vec<Card<'a>> {
     let names = CellNames::of(&document.cells);
     let mut named = grouped(own.iter().map(|cell| (names.name(cell), *cell)));
     if named.len() > MOST {
-        let groups = rows::groups(&document.cells);
+        let groups = rows::groups(&document.cells, presentation);
         let firsts: BTreeSet<String> =
             groups.iter().filter_map(|(_, cells)| Some(names.name(cells.first()?))).collect();
         named.retain(|(name, _)| groups.len() > 1 && firsts.contains(name));

@@ -10,13 +10,14 @@ use crate::glossary::{Entry, Topic};
 use crate::grid::{Column, Field, texts};
 use crate::header;
 use crate::layouts::rows::{Row, Rows, groups, state};
+use crate::presentation::Presentation;
 
 /// Returns a row for each cell, in the order and with the words of the terminal table, followed by its warnings. The
 /// rate is the first column, so that a phone shows it. A name is printed once for all targets of a test.
-pub fn table(document: &Document, place: Place) -> Markup {
+pub fn table(document: &Document, presentation: Presentation, place: Place) -> Markup {
     let rows = Rows::of(document);
     let columns = rows.columns();
-    let bodies: Vec<(String, Vec<Texts>)> = groups(&document.cells)
+    let bodies: Vec<(String, Vec<Texts>)> = groups(&document.cells, presentation)
         .into_iter()
         .map(|(title, cells)| (title, cells.into_iter().map(|cell| (cell, row(&rows, &columns, cell))).collect()))
         .collect();

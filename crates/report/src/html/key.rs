@@ -7,6 +7,7 @@ use stats::{Comparison, Document, Mark};
 
 use crate::chart::colour;
 use crate::header;
+use crate::presentation::Layout;
 
 /// The longest name that tables and charts print, in characters. Six columns of it fit on a laptop. A choice.
 const LONGEST: usize = 14;
@@ -54,9 +55,9 @@ impl<'a> Keyed<'a> {
     }
 
     /// A line for each target, with its colour and letter if there are several; then the machine.
-    pub fn lines(&self) -> Markup {
+    pub fn lines(&self, layout: Layout) -> Markup {
         let targets = &self.original.run.targets;
-        let lines = header::lines(self.original);
+        let lines = header::lines(self.original, layout);
         let line = |(place, line): (usize, &str)| {
             let name = targets.get(place).map(|target| target.name.as_str()).filter(|name| line.starts_with(name));
             html! {

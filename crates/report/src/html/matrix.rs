@@ -14,6 +14,7 @@ use crate::chart::{Axis, colour};
 use crate::compare::target_comparison;
 use crate::layouts::rows::{groups, rate, state};
 use crate::names::{CellNames, different, grouped};
+use crate::presentation::Presentation;
 use crate::why::{NO_CAUSE, reason};
 
 /// The data that all rows of the table share.
@@ -34,14 +35,14 @@ struct Test<'a> {
 }
 
 /// Returns the table of a choice that has no stages.
-pub fn matrix(keyed: &Keyed, choice: &Choice, place: Place) -> Markup {
+pub fn matrix(keyed: &Keyed, choice: &Choice, presentation: Presentation, place: Place) -> Markup {
     let document = keyed.document();
     let names: Vec<&str> = document.run.targets.iter().map(|target| target.name.as_str()).collect();
     let of_use: Vec<&Comparison> = choice.purpose.iter().flat_map(|purpose| &purpose.comparisons).collect();
     let all: Vec<&Comparison> = choice.comparisons.iter().chain(of_use.iter().copied()).collect();
     let axis = Axis::of(&all, choice.margin);
     let matrix = Matrix { choice, names, axis, place };
-    let tests = matrix.tests(document);
+    let tests = matrix.tests(document, presentation);
     let groups = grouped(tests.into_iter().map(|test| (test.group.clone(), test)));
     html! {
         div class="wide" role="region" aria-label="Comparison of all tests" tabindex="0" {
@@ -72,13 +73,13 @@ pub fn matrix(keyed: &Keyed, choice: &Choice, place: Place) -> Markup {
 
 impl<'a> Matrix<'a> {
     /// Returns the tests, in the order of the table of all figures.
-    fn tests(&self, document: &'a Document) -> Vec<Test<'a>> {
+    fn tests(&self, document: &'a Document, presentation: Presentation) -> Vec<Test<'a>> {
         let cell_names = CellNames::of(&document.cells);
         let mut of_tests: BTreeMap<&str, Vec<&Comparison>> = BTreeMap::new();
         for pair in &self.choice.comparisons {
             of_tests.entry(&pair.program).or_default().push(pair);
         }
-        let groups = groups(&document.cells);
+        let groups = groups(&document.cells, presentation);
         let titles: BTreeMap<String, (usize, &str)> = groups
             .iter()
             .enumerate()

@@ -26,6 +26,7 @@ use stats::{Document, Verification};
 use units::Civil;
 
 use crate::chart;
+use crate::presentation::Presentation;
 
 /// A run to be shown on the page.
 #[derive(Clone, Copy)]
@@ -34,6 +35,8 @@ pub struct Run<'a> {
     pub name: &'a str,
     /// The measured document, without terminal control characters, as for every table.
     pub document: &'a Document,
+    /// The presentation of its preset.
+    pub presentation: Presentation,
     /// The published figures with the simulated ones, if the run simulated a machine of the paper without changes.
     pub published: &'a [stats::compare::replication::Comparison],
     /// Returns the document as JSON, in the given detail.

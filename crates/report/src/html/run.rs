@@ -20,6 +20,7 @@ use crate::layouts::lfs;
 use crate::layouts::paper;
 use crate::layouts::simulated;
 use crate::page::Page;
+use crate::presentation::{Layout, Presentation};
 use crate::{header, shell};
 
 /// The titles of the charts of each subject, in the order of the page.
@@ -58,29 +59,29 @@ pub fn title(document: &Document) -> String {
 pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup {
     let keyed = Keyed::of(run.document);
     let document = keyed.document();
-    let all = chart::charts(document);
+    let all = chart::charts(document, run.presentation.layout);
     let is_lettered = place.is_one && keyed.is_lettered() && document.run.choice.is_some();
     let title = if is_lettered { &self::title(document) } else { title };
     html! {
         section id={ "r" (place.number) } {
             (place.title(title))
-            (verdict(document, &all, place))
-            (keyed.lines())
+            (verdict(document, run.presentation, &all, place))
+            (keyed.lines(run.presentation.layout))
             p class="when" { (when(run)) }
-            @if let Some(choice) = &document.run.choice { (compared(&keyed, choice, &all, place)) }
+            @if let Some(choice) = &document.run.choice { (compared(&keyed, choice, run.presentation, &all, place)) }
             // The curves of a sweep show at a glance what its table shows in many rows, so they come first.
             (subjects(&all, place, |subject| subject == Subject::Sweep))
-            @if document.run.choice.is_none() { (table_of(document, place)) }
+            @if document.run.choice.is_none() { (table_of(document, run.presentation, place)) }
             (subjects(&all, place, |subject| subject != Subject::Sweep))
             @if !run.published.is_empty() {
                 (place.heading("Published beside simulated"))
                 (replicated::tables(run.published))
             }
-            @if document.run.choice.is_some() { (table_of(document, place)) }
-            @if let Some(layout) = layout(run.document) {
+            @if document.run.choice.is_some() { (table_of(document, run.presentation, place)) }
+            @if let Some(table) = source_table(run.document, run.presentation.layout) {
                 details {
                     summary { "As its source prints it" }
-                    (wide("As its source prints it", html! { pre { (layout) } }))
+                    (wide("As its source prints it", html! { pre { (table) } }))
                 }
             }
             (place.heading("Notes"))
@@ -109,21 +110,21 @@ fn subjects(all: &[Chart], place: Place, is_meant: impl Fn(Subject) -> bool) -> 
 }
 
 /// Returns the table of all figures.
-fn table_of(document: &Document, place: Place) -> Markup {
+fn table_of(document: &Document, presentation: Presentation, place: Place) -> Markup {
     html! {
         @if !document.cells.is_empty() {
             (place.heading("All figures"))
-            (figures::table(document, place))
+            (figures::table(document, presentation, place))
         }
     }
 }
 
 /// Returns a comparison: for stages the table of 1983 and a chart of each step, else one table; then the reasons.
-fn compared(keyed: &Keyed, choice: &Choice, all: &[Chart], place: Place) -> Markup {
+fn compared(keyed: &Keyed, choice: &Choice, presentation: Presentation, all: &[Chart], place: Place) -> Markup {
     let document = keyed.document();
     html! {
         (place.heading("Comparison"))
-        @if choice.stages.is_empty() { (matrix(keyed, choice, place)) }
+        @if choice.stages.is_empty() { (matrix(keyed, choice, presentation, place)) }
         @else {
             (table("Comparison", &target_comparison::page_grid(document, choice)))
             (charts(all, Subject::Choice))
@@ -139,7 +140,7 @@ fn compared(keyed: &Keyed, choice: &Choice, all: &[Chart], place: Place) -> Mark
 
 /// Returns the answer: a sentence for a choice, else the key figures and the sentences of the preset. A note about an
 /// interruption is above it, errors are below it.
-fn verdict(document: &Document, all: &[Chart], place: Place) -> Markup {
+fn verdict(document: &Document, presentation: Presentation, all: &[Chart], place: Place) -> Markup {
     let run = &document.run;
     let is_swept = all.iter().any(|chart| chart.subject == Subject::Sweep);
     let is_together = document.cells.iter().any(|cell| cell.together);
@@ -149,7 +150,7 @@ fn verdict(document: &Document, all: &[Chart], place: Place) -> Markup {
         }
         @if let Some(choice) = &run.choice {
             (lead(document, choice))
-        } @else if run.preset.as_deref() == Some("smoke") {
+        } @else if presentation.layout == Layout::Trial {
             @if document.errors.is_empty() && !run.interrupted {
                 p class="lead" {
                     "Each test ran at its smallest size: they work here. How fast they are was not measured."
@@ -162,7 +163,7 @@ fn verdict(document: &Document, all: &[Chart], place: Place) -> Markup {
                     " " code { "diskperf choose" } " tells which is faster."
                 }
             }
-            @if !is_swept { (cards(document, place)) }
+            @if !is_swept { (cards(document, presentation, place)) }
             @for line in run.findings.iter().flat_map(|finding| finding.lines()) {
                 p class=[line.starts_with(' ').then_some("why")] { (line.trim_start()) }
             }
@@ -191,15 +192,15 @@ fn when(run: &Run) -> String {
 }
 
 /// Returns the table of a preset that reproduces a publication, in the layout of that publication.
-fn layout(document: &Document) -> Option<String> {
-    Some(match document.run.preset.as_deref()? {
-        _ if document.run.choice.is_some() => return None,
-        "classic1983" if document.run.phases.is_some() => simulated::table(document, Page::ENDLESS),
-        "classic1983" => paper::table(document, Page::ENDLESS),
-        "lfs" => lfs::table(document, Page::ENDLESS),
-        "tlpi" => book::table(document, Page::ENDLESS),
-        _ => return None,
-    })
+fn source_table(document: &Document, layout: Layout) -> Option<String> {
+    match layout {
+        _ if document.run.choice.is_some() => None,
+        Layout::Plain | Layout::Trial | Layout::Device => None,
+        Layout::Classic1983 if document.run.phases.is_some() => Some(simulated::table(document, Page::ENDLESS)),
+        Layout::Classic1983 => Some(paper::table(document, Page::ENDLESS)),
+        Layout::Lfs => Some(lfs::table(document, Page::ENDLESS)),
+        Layout::Tlpi => Some(book::table(document, Page::ENDLESS)),
+    }
 }
 
 /// Returns the command that repeats the run, and the job file if there was one.

@@ -10,6 +10,7 @@ use crate::grid::{Column, Field, Grid, texts};
 use crate::names::{CellNames, different, grouped};
 use crate::numbers::{self, RUNS, figure, supported_digits, time_each};
 use crate::page::Page;
+use crate::presentation::{Presentation, Question};
 use crate::words;
 
 pub(crate) use crate::words::condition as state;
@@ -74,14 +75,14 @@ impl<'a> Rows<'a> {
 }
 
 /// Returns a row per cell, under a title per question, in the order of the run. Targets of the same test are adjacent.
-pub fn table(document: &Document, page: Page) -> String {
+pub(crate) fn table(document: &Document, presentation: Presentation, page: Page) -> String {
     let rows = Rows::of(document);
     let columns = rows.columns();
     let mut grid = Grid::filled(&columns, []).leading(rows.leading());
-    let questions = questions(&document.cells);
-    for (question, cells) in &questions {
-        if questions.len() > 1 {
-            grid.title(title(*question, cells));
+    let groups = by_subject(&document.cells, presentation);
+    for (subject, cells) in &groups {
+        if groups.len() > 1 {
+            grid.title(title(*subject, cells));
         }
         let mut before = String::new();
         for cell in cells {
@@ -127,61 +128,34 @@ fn explained(program: &str, cells: &[Cell]) -> Option<String> {
 }
 
 /// Returns the cells in the order of the table, in groups with a title each.
-pub(crate) fn groups(cells: &[Cell]) -> Vec<(String, Vec<&Cell>)> {
-    questions(cells).into_iter().map(|(question, cells)| (title(question, &cells), cells)).collect()
+pub(crate) fn groups(cells: &[Cell], presentation: Presentation) -> Vec<(String, Vec<&Cell>)> {
+    let groups = by_subject(cells, presentation).into_iter();
+    groups.map(|(subject, cells)| (title(subject, &cells), cells)).collect()
 }
 
-/// The question that a group of rows answers.
+/// The subject of a group of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Question<'a> {
-    /// Sequential I/O on large files.
-    InOrder,
-    /// Random reads and commits.
-    OneBlock,
-    /// Creating, reading and deleting small files.
-    SmallFiles,
-    /// Sequential and random I/O on one large file.
-    LargeFile,
-    /// Copying with buffers of several sizes.
-    Copying,
-    /// Writing with buffers of several sizes.
-    Writing,
-    /// Accesses drawn from a mix.
-    Mix,
-    /// Any other program, under its own name.
-    Other(&'a str),
+enum Subject<'a> {
+    /// Programs that answer the same question.
+    Question(Question),
+    /// One program, under its own name.
+    Program(&'a str),
 }
 
-impl Question<'_> {
-    fn of(cell: &Cell) -> Question<'_> {
-        match cell.program.as_str() {
-            // A command of the user may have any name.
-            own if cell.preset == "command" => Question::Other(own),
-            "read_8192" | "write_4096" | "write_8192" | "rewrite_8192" => Question::InOrder,
-            "randread" | "commit" => Question::OneBlock,
-            "smallfb" => Question::SmallFiles,
-            "largefb" => Question::LargeFile,
-            "copy" => Question::Copying,
-            "write" => Question::Writing,
-            "uniform_mix" | "local_mix" | "given_mix" | "paced_mix" => Question::Mix,
-            other => Question::Other(other),
-        }
-    }
-}
-
-/// Groups the cells by question, in the order of first appearance. Cells of the same name are adjacent in a group.
-fn questions(cells: &[Cell]) -> Vec<(Question<'_>, Vec<&Cell>)> {
+/// Groups the cells by subject, in the order of first appearance. Cells of the same name are adjacent in a group.
+fn by_subject(cells: &[Cell], presentation: Presentation) -> Vec<(Subject<'_>, Vec<&Cell>)> {
     let names = CellNames::of(cells);
-    let mut questions = grouped(cells.iter().map(|cell| (Question::of(cell), cell)));
-    for (_, cells) in &mut questions {
+    let subject = |cell: &'_ Cell| presentation.question(&cell.program).map(Subject::Question);
+    let mut groups = grouped(cells.iter().map(|cell| (subject(cell).unwrap_or(Subject::Program(&cell.program)), cell)));
+    for (_, cells) in &mut groups {
         let by_name = grouped(cells.iter().map(|cell| (names.name(cell), *cell)));
         *cells = by_name.into_iter().flat_map(|(_, cells)| cells).collect();
     }
-    questions
+    groups
 }
 
-/// Returns the title of a question, with the sizes that all its rows share.
-fn title(question: Question, cells: &[&Cell]) -> String {
+/// Returns the title of a group, with the sizes that all its rows share.
+fn title(subject: Subject, cells: &[&Cell]) -> String {
     let common = |name: &str| {
         let mut numbers = cells.iter().map(|cell| cell.number(name));
         let first = numbers.next()??;
@@ -192,11 +166,15 @@ fn title(question: Question, cells: &[&Cell]) -> String {
         let detail = detail.map_or_else(String::new, |detail| format!(", {detail}"));
         format!("{words}{detail}")
     };
+    let question = match subject {
+        Subject::Question(question) => question,
+        Subject::Program(program) => return program.to_owned(),
+    };
     match question {
-        Question::InOrder => {
+        Question::Sequential => {
             with("sequential I/O", file.map(|bytes| format!("files of {bytes}, calls as named in bytes")))
         }
-        Question::OneBlock => "random I/O and commits".to_owned(),
+        Question::SingleBlocks => "random I/O and commits".to_owned(),
         Question::SmallFiles => {
             let files = common("files").zip(file).map(|(files, bytes)| format!("{} of {bytes}", whole(files)));
             with("small files", files)
@@ -205,7 +183,6 @@ fn title(question: Question, cells: &[&Cell]) -> String {
         Question::Copying => with("copying a file", file),
         Question::Writing => with("writing a file", file),
         Question::Mix => with("accesses drawn from a mix", file),
-        Question::Other(program) => program.to_owned(),
     }
 }
 

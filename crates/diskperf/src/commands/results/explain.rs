@@ -73,7 +73,9 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
     }
     let chosen: Vec<&Cell> = chosen.iter().collect();
     let text = match layout {
-        Explanation::Table => explain::table(&document, &chosen, arguments.output.page()),
+        Explanation::Table => {
+            explain::table(&document, document::presentation(&document), &chosen, arguments.output.page())
+        }
         Explanation::Markdown => explain::markdown(&document, &chosen),
         Explanation::Csv => explain::csv(&chosen),
         Explanation::Json => {

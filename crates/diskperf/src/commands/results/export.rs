@@ -6,7 +6,7 @@ use jobs::{Source, fio};
 use stats::Document;
 use units::Exit;
 
-use crate::documents::document::plain;
+use crate::documents::document::{plain, presentation};
 use crate::documents::job_files;
 use crate::documents::redact::anonymous;
 use crate::documents::stored::StoreArguments;
@@ -100,8 +100,8 @@ fn text(layout: Exported, runs: &[(String, Document)]) -> String {
             report::csv::heading() + &lines.collect::<String>()
         }
         (Exported::Markdown, runs) => {
-            let pages: Vec<String> = runs.iter().map(|(name, run)| report::markdown(name, &plain(run))).collect();
-            pages.join("\n")
+            let pages = runs.iter().map(|(name, run)| report::markdown(name, &plain(run), presentation(run)));
+            pages.collect::<Vec<String>>().join("\n")
         }
     }
 }

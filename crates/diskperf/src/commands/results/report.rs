@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use classic1983::published_beside;
 use kernel::sys::name::Shown;
+use report::Presentation;
 use report::chart::{self, Chart, Subject};
 use report::html::{self, Detail, Found};
 use report::plain::line;
 use serde::Serialize;
 use stats::compare::history::History;
-use stats::compare::replication::PaperDocument;
+use stats::compare::replication::{Comparison, PaperDocument};
 use stats::{Document, Verification};
 use store::LAST;
 use units::{Bytes, Exit};
@@ -79,6 +80,14 @@ impl Reported {
 
     fn shown(&self) -> &Document {
         self.plain.as_ref().unwrap_or(&self.document)
+    }
+
+    fn presentation(&self) -> Presentation {
+        document::presentation(&self.document)
+    }
+
+    fn on_page<'a>(&'a self, published: &'a [Comparison], json: &'a dyn Fn(Detail) -> String) -> html::Run<'a> {
+        html::Run { name: &self.name, document: self.shown(), presentation: self.presentation(), published, json }
     }
 }
 
@@ -150,7 +159,8 @@ impl Inputs {
     }
 
     fn markdown(&self, has_paper: bool) -> Result<String, Error> {
-        let mut texts: Vec<String> = self.runs.iter().map(|run| report::markdown(&run.name, run.shown())).collect();
+        let text = |run: &Reported| report::markdown(&run.name, run.shown(), run.presentation());
+        let mut texts: Vec<String> = self.runs.iter().map(text).collect();
         texts.extend(self.others.iter().map(Other::markdown));
         if has_paper {
             texts.push(format!("```text\n{}```\n", paper::all_text()?));
@@ -204,12 +214,8 @@ fn page(inputs: &Inputs) -> String {
     let Inputs { runs, others, paper } = inputs;
     let published: Vec<_> = runs.iter().map(|run| published_beside(run.shown())).collect();
     let json: Vec<_> = runs.iter().map(|run| |detail| embedded(&run.document, detail)).collect();
-    let runs: Vec<html::Run> = runs
-        .iter()
-        .zip(&published)
-        .zip(&json)
-        .map(|((run, published), json)| html::Run { name: &run.name, document: run.shown(), published, json })
-        .collect();
+    let runs: Vec<html::Run> =
+        runs.iter().zip(&published).zip(&json).map(|((run, published), json)| run.on_page(published, json)).collect();
     let others: Vec<html::Other> = others.iter().map(Other::on_page).collect();
     html::page(&runs, &others, paper.as_ref())
 }
@@ -264,7 +270,10 @@ fn draw(inputs: &Inputs, folder: &Path, read: &[PathBuf]) -> Result<(), Error> {
         }
         known => known.is_some(),
     };
-    let of_run = |run: &Reported| [chart::charts(run.shown()), chart::paper(&published_beside(run.shown()))].concat();
+    let of_run = |run: &Reported| {
+        let charts = chart::charts(run.shown(), run.presentation().layout);
+        [charts, chart::paper(&published_beside(run.shown()))].concat()
+    };
     let mut sets: Vec<Vec<Chart>> = inputs.runs.iter().map(of_run).collect();
     sets.extend(inputs.others.iter().map(Other::charts));
     sets.extend(inputs.paper.as_ref().map(|paper| chart::paper(&paper.cells)));

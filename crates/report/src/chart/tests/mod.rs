@@ -10,14 +10,19 @@ use proptest::prelude::*;
 use stats::compare::replication::{self, Published, Simulated};
 use stats::{Breakdown, Cell, Document, LatencyKind, MarkCode, ParameterValue, ProgramTime, Provenance, Verdict};
 
-use super::{Chart, Subject, charts, paper, standalone};
+use super::{Chart, Subject, over_time, paper, standalone};
 use crate::compare::fixtures::{choice, comparison, pair};
+use crate::presentation::Layout;
 use checked::{Checked, attribute, checked};
 use example::{cell, document, mark, missing};
 
 fn read(chart: &Chart) -> Checked {
     checked(&standalone(chart)).unwrap_or_else(|error| panic!("{error}: {}", standalone(chart)));
     checked(&chart.svg).unwrap_or_else(|error| panic!("{error}: {}", chart.svg))
+}
+
+fn charts(document: &Document) -> Vec<Chart> {
+    super::charts(document, Layout::Plain)
 }
 
 fn of(document: &Document, subject: Subject) -> Vec<Chart> {
@@ -331,11 +336,14 @@ fn a_short_program_has_no_chart_over_time() {
 fn rounds_that_do_not_count_are_drawn_of_a_device_only() {
     let mut device = document(vec![cell("write", "sdb", &[8000, 1600, 1600])]);
     device.cells[0].rounds[0].discarded = true;
-    let count = |document: &Document| only(document, Subject::OverTime).1.count("hit");
-    assert_eq!(count(&device), 2);
-    device.run.preset = Some("device".to_owned());
-    assert_eq!(count(&device), 3);
-    assert_eq!(only(&device, Subject::OverTime).1.count("band"), 1);
+    let drawn = |layout: Layout| {
+        let charts = over_time::charts(&device, layout);
+        assert_eq!(charts.len(), 1, "{charts:#?}");
+        read(&charts[0])
+    };
+    assert_eq!(drawn(Layout::Plain).count("hit"), 2);
+    assert_eq!(drawn(Layout::Device).count("hit"), 3);
+    assert_eq!(drawn(Layout::Device).count("band"), 1);
 }
 
 #[test]
