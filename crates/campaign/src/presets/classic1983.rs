@@ -27,6 +27,7 @@ pub const PRESET: Preset = Preset {
     before: Before::Make,
     options: MeasureOptions { claim: ClaimedClock::Returned, timed: false },
     rows: Some(rows),
+    published: super::unpublished,
     findings: super::none,
     presentation: Presentation { layout: Layout::Classic1983, groups: &[groups::SEQUENTIAL] },
     entry: Some(Entry {

@@ -31,6 +31,7 @@ pub const PRESET: Preset = Preset {
     before: Before::Nothing,
     options: MeasureOptions { claim: ClaimedClock::Durable, timed: false },
     rows: None,
+    published: super::unpublished,
     findings,
     presentation: Presentation::PLAIN,
     entry: None,

@@ -28,6 +28,7 @@ pub const fn preset(name: &'static str, about: &'static str) -> Preset {
         before: Before::Nothing,
         options: MeasureOptions { claim: ClaimedClock::Durable, timed: true },
         rows: None,
+        published: super::unpublished,
         findings,
         presentation: Presentation { layout: Layout::Plain, groups: groups::ALL },
         entry: None,

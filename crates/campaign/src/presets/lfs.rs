@@ -13,6 +13,7 @@ use workload::programs::lfs;
 use super::{FILES_PER_SEC, Preset, SECTOR, Settings, Sizing, groups, raw_device};
 use crate::error::CampaignError;
 use crate::plan::{Before, Row};
+use crate::published::lfs as published;
 use crate::request::schedule::Schedule;
 use crate::targets::Target;
 
@@ -28,6 +29,7 @@ pub const PRESET: Preset = Preset {
     before: Before::Nothing,
     options: MeasureOptions { claim: ClaimedClock::Durable, timed: false },
     rows: Some(rows),
+    published: published::cells,
     findings: answers::answers,
     presentation: Presentation { layout: Layout::Lfs, groups: &[groups::SMALL_FILES, groups::LARGE_FILE] },
     entry: Some(Entry {

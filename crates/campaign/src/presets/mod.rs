@@ -35,9 +35,6 @@ use crate::targets::{Site, Target};
 /// Binary megabytes per second.
 pub const MIB_PER_SECOND: RateUnit = RateUnit { name: "MiB/s", size: 1_048_576.0 };
 
-/// Megabytes per second as the book counts them: a million bytes.
-pub const MB_PER_SECOND: RateUnit = RateUnit { name: "MB/s", size: 1e6 };
-
 /// Kbytes/sec of Kridle & McKusick 1983: K is 1024, the only reading that fits their byte counts.
 pub const KBYTES_PER_SEC: RateUnit = RateUnit { name: "Kbytes/sec", size: 1024.0 };
 
@@ -68,7 +65,9 @@ pub struct Preset {
     pub options: MeasureOptions,
     /// Its tests on a target; `None` if the user gives the tests.
     pub rows: Option<Rows>,
-    /// Sentences computed from its results.
+    /// The published figures of its tests.
+    pub published: fn() -> Vec<Cell>,
+    /// Sentences computed from its results, and from the published figures.
     pub findings: fn(&[Cell]) -> Vec<String>,
     /// The presentation of its results.
     pub presentation: Presentation,
@@ -90,6 +89,11 @@ pub enum Sizing {
     /// The preset or the user gives the sizes. The slowest tests, then rounds, are left out until the rest fits into
     /// --budget.
     Thin,
+}
+
+/// The published figures of a preset without any.
+fn unpublished() -> Vec<Cell> {
+    Vec::new()
 }
 
 /// A preset without findings.

@@ -26,6 +26,7 @@ pub const PRESET: Preset = Preset {
     before: Before::Nothing,
     options: MeasureOptions { claim: ClaimedClock::Durable, timed: true },
     rows: Some(rows),
+    published: super::unpublished,
     findings: super::none,
     presentation: Presentation {
         layout: Layout::Plain,

@@ -13,10 +13,11 @@ use stats::{Cell, Provenance};
 use units::{Bytes, Nanos};
 use workload::programs::tlpi::{self, COPY_BUFFERS, COPY_BYTES, Sync, WRITE_BUFFERS, WRITE_BYTES};
 
-use super::{MB_PER_SECOND, Preset, Settings, Sizing, groups};
+use super::{Preset, Settings, Sizing, groups};
 use crate::error::CampaignError;
 use crate::fit::unit_costs::Work;
 use crate::plan::{Before, Row};
+use crate::published::tlpi::{self as published, MB_PER_SECOND};
 use crate::request::schedule::Schedule;
 use crate::targets::Target;
 
@@ -34,6 +35,7 @@ pub const PRESET: Preset = Preset {
     before: Before::Mount,
     options: MeasureOptions { claim: ClaimedClock::Returned, timed: false },
     rows: Some(rows),
+    published: published::cells,
     findings,
     presentation: Presentation { layout: Layout::Tlpi, groups: &[groups::COPYING, groups::WRITING] },
     entry: Some(Entry {
@@ -193,11 +195,10 @@ fn rate(bytes_per_s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::published;
 
     #[test]
     fn the_published_table_gives_the_conclusions_of_the_book() {
-        let findings = findings(&published::cells("tlpi"));
+        let findings = findings(&published::cells());
         assert_eq!(
             findings,
             [

@@ -30,6 +30,7 @@ pub const PRESET: Preset = Preset {
     before: Before::Nothing,
     options: MeasureOptions { claim: ClaimedClock::Durable, timed: true },
     rows: Some(rows),
+    published: super::unpublished,
     findings,
     presentation: Presentation { layout: Layout::Plain, groups: &[groups::SEQUENTIAL, groups::MIX] },
     entry: Some(Entry {

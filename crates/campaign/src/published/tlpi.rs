@@ -4,10 +4,12 @@
 
 use std::collections::BTreeMap;
 
+use stats::figures::summary::RateUnit;
 use stats::{CacheState, Cell, ClockKind, CpuPercent, ParameterValue, Provenance, Rate, RateBase, State};
 use workload::programs::tlpi::{COPY_BUFFERS, COPY_BYTES, WRITE_BYTES};
 
-use crate::presets::MB_PER_SECOND;
+/// Megabytes per second as the book counts them: a million bytes.
+pub const MB_PER_SECOND: RateUnit = RateUnit { name: "MB/s", size: 1e6 };
 
 const TARGET: &str = "TLPI 2010 (ext2, Linux 2.6.30)";
 

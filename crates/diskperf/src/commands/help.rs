@@ -172,7 +172,6 @@ mod tests {
     use crate::cli;
     use campaign::fit::sizes::Sizes;
     use campaign::presets::{self, Settings};
-    use campaign::published;
     use campaign::targets::Target;
 
     /// The whole text of the glossary.
@@ -224,7 +223,7 @@ mod tests {
                 let rows = preset.rows(&settings, target).expect("the preset's own size");
                 units.extend(rows.iter().map(|row| row.unit.name.to_owned()));
             }
-            let published = published::cells(preset.name).into_iter();
+            let published = (preset.published)().into_iter();
             units.extend(published.filter_map(|cell| cell.rate).map(|rate| rate.unit));
         }
         assert!(units.len() > 5, "{units:?}");

@@ -14,7 +14,6 @@ use campaign::fit::unit_costs::UnitCosts;
 use campaign::judge;
 use campaign::plan::{Alternative, Plan};
 use campaign::presets;
-use campaign::published;
 use campaign::request::resolved::{Resolved, Tests};
 use campaign::request::{Workload, planning};
 use campaign::results::{self, RunContext, all_cells};
@@ -257,7 +256,9 @@ fn measure(
     }
     results.interrupted = interrupted;
     conclude_rounds((plan, targets), &outcome.executions, clock_floor, results);
-    results.findings = (request.workload.preset().findings)(&results.cells);
+    let preset = request.workload.preset();
+    results.cells.extend((preset.published)());
+    results.findings = (preset.findings)(&results.cells);
     if let Some(stop_rule) = stop_rule {
         plan.rounds = ran;
         let mut choice = stop_rule.choice(&results.cells, outcome.mean_round);
@@ -332,7 +333,6 @@ fn conclude_rounds(
     results.calibration = clock_floor.map(|clock_floor| {
         overhead::calibration(clock_floor, plan.options.timed, real_phases(plan, targets, executions))
     });
-    cells.extend(published::cells(plan.preset));
     results.cells = cells;
 }
 

@@ -9,7 +9,6 @@ use campaign::events::Event;
 use campaign::fit::sizes::Sizes;
 use campaign::plan::{Alternative, Plan, Row};
 use campaign::presets::Settings;
-use campaign::published;
 use campaign::request::resolved::Tests;
 use campaign::run_writer::{Command, RunWriter};
 use campaign::signals::Stop;
@@ -148,7 +147,7 @@ fn carry_out(
         let title = draw(path, plan, targets.0, &stop)?;
         output::remark(&format!("drew {title}, into {}", path.shown()));
     }
-    results.cells.extend(published::cells(preset.name));
+    results.cells.extend((preset.published)());
     results.findings = (preset.findings)(&results.cells);
     Ok(())
 }

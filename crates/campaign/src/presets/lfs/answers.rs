@@ -257,7 +257,7 @@ mod tests {
         let here = lab();
         let there = lab().into_iter().map(|cell| Cell { target: "sim:flat".to_owned(), ..cell });
         let mut cells: Vec<Cell> = here.into_iter().chain(there).collect();
-        cells.extend(crate::published::cells("lfs"));
+        cells.extend(crate::published::lfs::cells());
         let answers = answers(&cells);
         assert_eq!(answers.len(), 8);
         assert!(answers[0].starts_with("(a) file system over raw, .: of"));
