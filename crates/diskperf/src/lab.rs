@@ -16,7 +16,7 @@ use workload::programs::lfs::FLUSH;
 use workload::{CacheState, Phase, Program, Reason, Unproven};
 
 use crate::error::Error;
-use crate::ui::consent::{self, YesArguments};
+use crate::ui::consent;
 use crate::ui::output;
 use crate::ui::status::StatusLine;
 
@@ -110,12 +110,12 @@ pub struct Benchmark<'a> {
 }
 
 /// Refuses a benchmark that does not fit into the current directory. Asks if a benchmark is rarely meant to run there.
-pub fn check_room(bytes: u64, files: u64, said: &YesArguments) -> Result<(), Error> {
+pub fn check_room(bytes: u64, files: u64, is_agreed: bool) -> Result<(), Error> {
     let Ok(argument) = HERE.parse();
     let here = Target::resolve(&argument)?;
     here.check_room(bytes)?;
     if let Site::Directory { path, place } = &here.site {
-        consent::ask_place(said, path, place)?;
+        consent::ask_place(is_agreed, path, place)?;
     }
     match &here.site {
         Site::Directory { path, place } if place.free_files.is_some_and(|free| free < files) => {

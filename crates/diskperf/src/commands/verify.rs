@@ -61,11 +61,11 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Error> {
     let target = Target::resolve(&arguments.target)?;
     match (&target.site, arguments.write, &arguments.check) {
         (Site::Image { image, host }, false, None) => {
-            consent::ask_place(&arguments.place, image.directory(), host)?;
+            consent::ask_place(arguments.place.yes, image.directory(), host)?;
             let (seed, rounds) = (arguments.seed.unwrap_or(1), arguments.rounds);
             image::run(&target, image, (seed, rounds), &arguments.output)
         }
-        (Site::Directory { path, place }, true, None) => steps::write(path, place, arguments.seed, &arguments.place),
+        (Site::Directory { path, place }, true, None) => steps::write(path, place, arguments.seed, arguments.place.yes),
         (Site::Directory { path, .. }, false, Some(log)) => {
             steps::check(&target, path, (log, arguments.lost_folder), &arguments.output)
         }

@@ -136,12 +136,11 @@ impl Earlier {
 /// that is resumed does not cover a device that others may have written to since (`earlier`): it must be blank.
 pub fn ask(said: &Consent, targets: &mut [Target], is_plan: bool, earlier: &Earlier) -> Result<(), Error> {
     let mut given = said.confirm.clone();
-    let place_said = YesArguments { yes: said.yes };
     for target in targets.iter_mut() {
         match &mut target.site {
             // 1.
-            Site::Directory { path, place } if !is_plan => ask_place(&place_said, path, place)?,
-            Site::Image { image, host } if !is_plan => ask_place(&place_said, image.directory(), host)?,
+            Site::Directory { path, place } if !is_plan => ask_place(said.yes, path, place)?,
+            Site::Image { image, host } if !is_plan => ask_place(said.yes, image.directory(), host)?,
             // 2. and 3.
             Site::Volume(volume) => {
                 if !said.destroy_data || earlier.is_new(&volume.inspected) || !volume.inspected.needs_permission() {
@@ -181,9 +180,9 @@ pub fn ask(said: &Consent, targets: &mut [Target], is_plan: bool, earlier: &Earl
     Ok(())
 }
 
-/// Asks whether to write to this directory, if a benchmark is rarely meant to run there.
-pub fn ask_place(said: &YesArguments, path: &Path, place: &Place) -> Result<(), Error> {
-    let Some(why) = rarely_meant(path, place.file_system.as_deref()).filter(|_| !said.yes) else { return Ok(()) };
+/// Asks whether to write to this directory, if a benchmark is rarely meant to run there, unless the answer is given.
+pub fn ask_place(is_agreed: bool, path: &Path, place: &Place) -> Result<(), Error> {
+    let Some(why) = rarely_meant(path, place.file_system.as_deref()).filter(|_| !is_agreed) else { return Ok(()) };
     if agrees(&format!("{} {why}; write there? [y/N] ", path.shown())) {
         return Ok(());
     }

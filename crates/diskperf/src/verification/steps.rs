@@ -17,7 +17,7 @@ use units::{Bytes, Exit, Prng};
 
 use super::{conclude, document, power_cut, text_of};
 use crate::error::{Error, VerifyError};
-use crate::ui::consent::{self, YesArguments};
+use crate::ui::consent;
 use crate::ui::layout::OutputArguments;
 use crate::ui::output;
 use crate::ui::shell;
@@ -26,7 +26,7 @@ use crate::ui::shell;
 const LABEL: &str = "verify";
 
 /// Writes in a private folder, and prints the acknowledged records, until the power is cut or a signal stops it.
-pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments) -> Result<Exit, Error> {
+pub fn write(path: &Path, place: &Place, seed: Option<u64>, is_agreed: bool) -> Result<Exit, Error> {
     if place.in_memory.is_some() {
         return Err(VerifyError::NothingLasts(path.to_owned()).into());
     }
@@ -35,7 +35,7 @@ pub fn write(path: &Path, place: &Place, seed: Option<u64>, said: &YesArguments)
         return Err(PathFault::NoRoom { path: path.to_owned(), free, needed }.into());
     }
     lies_elsewhere(path)?;
-    consent::ask_place(said, path, place)?;
+    consent::ask_place(is_agreed, path, place)?;
     let stop = Stop::on_signals()?;
     let folder = Workspace::labelled(path, LABEL)?;
     let failed = |source| VerifyFault::Writers { path: path.to_owned(), source };

@@ -76,7 +76,7 @@ impl LargefbArguments {
 
 pub fn run(arguments: &LargefbArguments) -> Result<Exit, Error> {
     let large = arguments.settings()?;
-    lab::check_room(large.space(), 2, &arguments.place)?;
+    lab::check_room(large.space(), 2, arguments.place.yes)?;
     if !matches!(large.placing, Placing::Stride(_)) {
         crate::ui::output::remark(&format!("seed {}", large.seed));
     }

@@ -122,7 +122,7 @@ impl SmallfbArguments {
 
 pub fn run(arguments: &SmallfbArguments) -> Result<Exit, Error> {
     let small = arguments.settings()?;
-    lab::check_room(small.space(), u64::from(small.files) + u64::from(arguments.directories) + 1, &arguments.place)?;
+    lab::check_room(small.space(), u64::from(small.files) + u64::from(arguments.directories) + 1, arguments.place.yes)?;
     if arguments.order == OrderChoice::Random {
         crate::ui::output::remark(&format!("seed {}", small.seed));
     }
