@@ -8,7 +8,7 @@ use kernel::EvictionMethods;
 use runner::execution::MeasureOptions;
 use stats::figures::summary::RateUnit;
 use units::{Bytes, Nanos, Prng};
-use workload::{Base, Issue, Op, OpKind, Parameter, Phase, Program, Step, Steps};
+use workload::{Issue, Op, OpKind, Parameter, Phase, Program, RateBase, Step, Steps};
 
 use crate::fit::sizes::{Limits, SizeKind, Sizes};
 use crate::fit::unit_costs::{Trials, Work};
@@ -285,7 +285,7 @@ impl Plan {
         let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
         let mut endless = here.flat_map(|alternative| &alternative.row.program.phases).filter(|phase| {
             let over_and_over = phase.unit.first == OpKind::WriteAt || phase.unit.also == Some(OpKind::WriteAt);
-            phase.changes() && phase.base == Base::Ops && over_and_over
+            phase.changes() && phase.base == RateBase::Ops && over_and_over
         });
         match endless.find_map(|phase| phase.within) {
             Some(time) => format!("as much as it can in {time} a round"),
@@ -320,10 +320,10 @@ pub fn writes(program: &Program) -> u64 {
         }
     }
     let work = program.phases.iter().map(|phase| match (phase.base, phase.unit.first) {
-        (Base::Bytes, _) if phase.changes() => phase.amount,
+        (RateBase::Bytes, _) if phase.changes() => phase.amount,
         // Phases that create files or append records write all of the program's space. Its other phases write next to
         // nothing.
-        (Base::Files, OpKind::Create) | (Base::Ops, OpKind::Write) => program.space,
+        (RateBase::Files, OpKind::Create) | (RateBase::Ops, OpKind::Write) => program.space,
         _ => 0,
     });
     prepared + work.sum::<u64>()

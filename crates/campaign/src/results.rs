@@ -8,11 +8,10 @@ use stats::inference::steady;
 use stats::judge::limits;
 use stats::{
     Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latencies, Latency, LatencyKind, LowerCache,
-    MarkCode, ParameterValue, Problem, ProgramTime, Provenance, RateBase, ResourceTime, Round, RoundPart, State,
-    Steadiness, TargetInfo,
+    MarkCode, ParameterValue, Problem, Provenance, RateBase, Round, RoundPart, State, Steadiness, TargetInfo,
 };
 use units::{Nanos, fnv1a};
-use workload::{Base, Issue, OpKind, Phase, Setting, Steps, Tally, TreeCounts, Unproven};
+use workload::{Issue, OpKind, Phase, Steps, Tally, TreeCounts, Unproven};
 
 use crate::executions::{Execution, Executions, Failure};
 use crate::judge::consumption::gather;
@@ -51,7 +50,7 @@ pub fn is_settled(plan: &Plan, alternative: &Alternative, executions: &Execution
     let is_steady = |(index, phase): (usize, &Phase)| {
         let (_, rounds) = measured_rounds(executions, index, phase);
         matches!(
-            steady::settling(&rates(&rounds, together, base(phase), clock(plan, phase))),
+            steady::settling(&rates(&rounds, together, phase.base, clock(plan, phase))),
             steady::Settling::Since(..)
         )
     };
@@ -72,15 +71,6 @@ fn clock(plan: &Plan, phase: &Phase) -> ClockKind {
         // Each unit of the phase's work ends with fdatasync.
         _ if phase.unit.last == OpKind::Fdatasync => ClockKind::DataDurable,
         ClaimedClock::Durable | ClaimedClock::Returned => ClockKind::Returned,
-    }
-}
-
-/// The quantity that the phase's rate counts.
-fn base(phase: &Phase) -> RateBase {
-    match phase.base {
-        Base::Bytes => RateBase::Bytes,
-        Base::Files => RateBase::Files,
-        Base::Ops => RateBase::Ops,
     }
 }
 
@@ -122,7 +112,7 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
     let targets: &[&Target] = &busy.iter().map(|&index| &context.targets[index]).collect::<Vec<_>>();
     let simulated = targets.iter().all(|target| target.is_simulated());
     let row = &alternative.row;
-    let (clock, base) = (clock(plan, phase), base(phase));
+    let (clock, base) = (clock(plan, phase), phase.base);
     let (runs, mut rounds) = measured_rounds(executions, index, phase);
     if plan.schedule.is_until_steady() {
         // Rounds before the last window only led to the steady state.
@@ -217,8 +207,8 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
 /// True if the phase did all of its work, and was not ended by its time limit.
 fn is_whole(run: &PhaseResult, phase: &Phase) -> bool {
     let done = |tally: &Tally| match phase.base {
-        Base::Bytes => moved(tally, phase),
-        Base::Files | Base::Ops => phase.unit.done(tally),
+        RateBase::Bytes => moved(tally, phase),
+        RateBase::Files | RateBase::Ops => phase.unit.done(tally),
     };
     phase.within.is_none() || run.parts.iter().all(|part| done(&part.tally) == phase.amount)
 }
@@ -325,18 +315,9 @@ fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
     different.join("+")
 }
 
-/// A program's setting as a parameter of a cell.
-pub fn value_of(setting: &Setting) -> ParameterValue {
-    match setting {
-        Setting::Number(number) => ParameterValue::Number(*number),
-        Setting::Word(word) => ParameterValue::Word(word.clone()),
-        Setting::Flag(flag) => ParameterValue::Flag(*flag),
-    }
-}
-
 fn parameters(plan: &Plan, alternative: &Alternative, targets: &[&Target]) -> BTreeMap<String, ParameterValue> {
     let parameters = &alternative.row.program.parameters;
-    let settings = parameters.iter().map(|parameter| (parameter.name.to_owned(), value_of(&parameter.value)));
+    let settings = parameters.iter().map(|parameter| (parameter.name.to_owned(), parameter.value.clone()));
     let engine = match alternative.row.program.phases.first().map(|phase| phase.steps.issue()) {
         Some(Issue::Async(overlap)) if overlap.polled => "sqpoll",
         Some(Issue::Async(_)) => "uring",
@@ -386,29 +367,9 @@ fn io(runs: &[&PhaseResult], phase: &Phase) -> Option<Io> {
 
 /// The simulated machine's division of the time, over all kept rounds; `None` if a round lacks it.
 fn breakdown(runs: &[&PhaseResult]) -> Option<Breakdown> {
-    let nanos = |times: &BTreeMap<String, Nanos>| times.iter().map(|(name, time)| (name.clone(), time.0)).collect();
     let mut all = Breakdown::default();
     for run in runs {
-        let seen = run.counters.breakdown.as_ref()?;
-        all.add(Breakdown {
-            resources: seen
-                .resources
-                .iter()
-                .map(|one| ResourceTime {
-                    resource: one.resource.clone(),
-                    elapsed: one.elapsed.0,
-                    busy: nanos(&one.busy),
-                    blocked: nanos(&one.blocked),
-                    idle: one.idle.0,
-                })
-                .collect(),
-            programs: seen
-                .programs
-                .iter()
-                .map(|one| ProgramTime { elapsed: one.elapsed.0, owners: nanos(&one.owners) })
-                .collect(),
-            ..Breakdown::default()
-        });
+        all.add(run.counters.breakdown.as_ref()?);
     }
     (!runs.is_empty()).then_some(all)
 }

@@ -12,8 +12,8 @@ use units::{Moment, Nanos};
 use workload::programs::vaxmix::VaxMix;
 use workload::programs::{aging, classic1983, lfs, modern, tlpi};
 use workload::{
-    Access, Aging, Base, Body, Directory, Durability, HANDLES, Handle, Issue, Layout, Mode, Name, Op, OpKind, Order,
-    Overlap, Places, Placing, Program, Reason, Recorder, Stream, Tally, TreeCounts, World,
+    Access, Aging, Body, Directory, Durability, HANDLES, Handle, Issue, Layout, Mode, Name, Op, OpKind, Order, Overlap,
+    Places, Placing, Program, RateBase, Reason, Recorder, Stream, Tally, TreeCounts, World,
 };
 
 fn kernel_with(programs: usize, largest_call: u32, stop: bool) -> Posix {
@@ -187,8 +187,8 @@ fn every_program_moves_the_amount_in_its_rate() {
             perform(&mut machine(), &program, MeasureOptions { claim: ClaimedClock::Returned, timed: true });
         for (phase, run) in program.phases.iter().zip(&result.phases) {
             let done = match phase.base {
-                Base::Bytes => run.tally().bytes_read.max(run.tally().bytes_written),
-                Base::Files | Base::Ops => phase.unit.done(&run.tally()),
+                RateBase::Bytes => run.tally().bytes_read.max(run.tally().bytes_written),
+                RateBase::Files | RateBase::Ops => phase.unit.done(&run.tally()),
             };
             assert_eq!(done, phase.amount, "{} {}", program.name, phase.name);
         }

@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use units::Nanos;
-use workload::{Breakdown, ResourceTime};
+use workload::{ResourceTime, TimeBreakdown};
 
 use crate::accounts::{Accounts, ProgramTime};
 use crate::cpu::Cause;
@@ -17,10 +17,10 @@ use crate::drive::Activity;
 type Times = BTreeMap<String, Nanos>;
 
 /// Returns the breakdown of all resources and programs.
-pub(crate) fn breakdown(accounts: &Accounts, programs: &[ProgramTime]) -> Breakdown {
+pub(crate) fn breakdown(accounts: &Accounts, programs: &[ProgramTime]) -> TimeBreakdown {
     let mut resources = Vec::from([cpu(accounts), bus(accounts), controller(accounts)]);
     resources.extend((0..accounts.drives.len()).map(|index| drive(accounts, index)));
-    Breakdown { resources, programs: programs.iter().map(program).collect() }
+    TimeBreakdown { resources, programs: programs.iter().map(program).collect() }
 }
 
 /// While the processor waits for memory it is blocked: it can do nothing else.

@@ -13,14 +13,13 @@ mod results;
 
 pub use compare::stages::Stage;
 pub use compare::target_comparison::{Choice, Comparison, Need, Purpose, TargetVerdict};
-pub use figures::breakdown::{Breakdown, Faster, ProgramTime, ResourceTime};
+pub use figures::breakdown::{Breakdown, Faster};
 pub use inference::verdict::{Estimate, Verdict};
 pub use judge::marks::{Mark, MarkCode};
 pub use name::Name;
 pub use results::bottleneck::{Bottleneck, LimitedBy};
 pub use results::cell::{
-    CacheState, Cell, CpuPercent, Environment, Io, LowerCache, ParameterValue, Provenance, Rate, RateBase, State,
-    Steadiness,
+    CacheState, Cell, CpuPercent, Environment, Io, LowerCache, Provenance, Rate, State, Steadiness,
 };
 pub use results::checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
 pub use results::clock::ClockKind;
@@ -33,3 +32,4 @@ pub use results::latency::{Latencies, Latency, LatencyKind, Times};
 pub use results::remark::{Remark, RemarkKind};
 pub use results::round::{CpuSeconds, Round, RoundPart};
 pub use results::verification::{Kept, PowerCut, VERIFICATION_SCHEMA, Verification};
+pub use workload::{ParameterValue, ProgramTime, RateBase, ResourceTime};

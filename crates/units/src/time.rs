@@ -41,6 +41,11 @@ impl Nanos {
         self.0 as f64 / 1e9
     }
 
+    /// Returns the sum, or the longest span if it is longer.
+    pub fn saturating_add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+
     /// Returns the difference, or zero if `other` is longer.
     pub fn saturating_sub(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))

@@ -5,38 +5,72 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// The breakdown by resource and by program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Breakdown {
+pub struct TimeBreakdown {
     /// The time of every resource.
     pub resources: Vec<ResourceTime>,
     /// The time of every program.
     pub programs: Vec<ProgramTime>,
 }
 
-/// The time of a resource: busy, blocked and idle add up to the elapsed time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Time of a resource: busy, blocked and idle add up to the elapsed time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ResourceTime {
-    /// `cpu`, `drive1`
+    /// `cpu`, `bus`, `controller`, `drive1`
     pub resource: String,
-    /// The whole time.
+    /// Elapsed time.
+    #[schemars(with = "u64")]
     pub elapsed: Nanos,
-    /// Time in which it worked, by cause.
+    /// Time in which the resource worked, by cause.
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub busy: BTreeMap<String, Nanos>,
-    /// Time in which it had work but had to wait, by the resource that it waited for.
+    /// Time in which the resource had work but had to wait, by the resource that it waited for.
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub blocked: BTreeMap<String, Nanos>,
-    /// Time in which it had no work.
+    /// Time in which the resource had no work.
+    #[schemars(with = "u64")]
     pub idle: Nanos,
 }
 
-/// The time of a program. The parts add up to the elapsed time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Time of a program. Its parts add up to the elapsed time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ProgramTime {
-    /// The whole time.
+    /// Elapsed time.
+    #[schemars(with = "u64")]
     pub elapsed: Nanos,
-    /// Time by state: running (by cause), asleep (by the activity of its drive), interrupted, ready, or in a pause.
+    /// Parts of the time, by owner.
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub owners: BTreeMap<String, Nanos>,
+}
+
+impl ResourceTime {
+    /// Adds the times of the same resource in another round.
+    pub fn add(&mut self, other: &ResourceTime) {
+        self.elapsed = self.elapsed.saturating_add(other.elapsed);
+        self.idle = self.idle.saturating_add(other.idle);
+        add(&mut self.busy, &other.busy);
+        add(&mut self.blocked, &other.blocked);
+    }
+}
+
+impl ProgramTime {
+    /// Adds the times of another program, or of another round.
+    pub fn add(&mut self, other: &ProgramTime) {
+        self.elapsed = self.elapsed.saturating_add(other.elapsed);
+        add(&mut self.owners, &other.owners);
+    }
+}
+
+fn add(sums: &mut BTreeMap<String, Nanos>, parts: &BTreeMap<String, Nanos>) {
+    for (name, part) in parts {
+        let sum = sums.entry(name.clone()).or_default();
+        *sum = sum.saturating_add(*part);
+    }
 }

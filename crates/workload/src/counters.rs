@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use crate::breakdown::Breakdown;
+use crate::breakdown::TimeBreakdown;
 
 /// Observations around the programs. Unless a field says otherwise, they count all processes of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub struct Counters {
     pub memory: MemoryEvents,
     /// A breakdown of the whole elapsed time, if the world knows it.
     #[serde(default)]
-    pub breakdown: Option<Breakdown>,
+    pub breakdown: Option<TimeBreakdown>,
     /// True if a program was seen to be several processes.
     #[serde(default)]
     pub several: bool,

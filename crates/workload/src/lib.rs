@@ -37,7 +37,7 @@ pub use access::places::Places;
 pub use access::schedule::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace};
 pub use access::varied::{MOST_SIZES, Sizes, Thousandths, Varied};
 pub use body::{Body, Layout, Order};
-pub use breakdown::{Breakdown, ProgramTime, ResourceTime};
+pub use breakdown::{ProgramTime, ResourceTime, TimeBreakdown};
 pub use cache::{Allocation, Cache, CacheState, Quiescence, Residency, Unproven};
 pub use cache_padded::CachePadded;
 pub use churning::{Aging, Churning};
@@ -47,7 +47,7 @@ pub use counters::{
 pub use failure::{Failure, Reason, TARGET_GONE};
 pub use first_reads::first_reads;
 pub use op::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, OpKind, PositionedIo};
-pub use program::{Base, Parameter, Phase, Program, Setting, Unit};
+pub use program::{Parameter, ParameterValue, Phase, Program, RateBase, Unit};
 pub use recorder::{Recorder, Tally};
 pub use step::{Issue, Overlap, Step, Steps};
 pub use stream::Stream;

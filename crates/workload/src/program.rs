@@ -4,6 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 use crate::cache::Cache;
@@ -66,7 +68,7 @@ pub struct Phase {
     /// Makes data and metadata durable. Empty if nothing was changed.
     pub durable: Stream,
     /// The unit of its rate.
-    pub base: Base,
+    pub base: RateBase,
     /// The maximum amount of work in the phase, in units of `base`.
     pub amount: u64,
     /// The time after which the phase starts no further unit of work, if it is limited. The amount of work is then not
@@ -118,14 +120,15 @@ impl Phase {
     }
 }
 
-/// The unit of a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Base {
-    /// Bytes per second.
+/// Unit of work that a rate counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RateBase {
+    /// Bytes.
     Bytes,
-    /// Files per second.
+    /// Files.
     Files,
-    /// Operations per second.
+    /// Operations.
     Ops,
 }
 
@@ -135,54 +138,55 @@ pub struct Parameter {
     /// `buffer_bytes`, `file_bytes`, `files`, `sync`, ...
     pub name: &'static str,
     /// Its value.
-    pub value: Setting,
+    pub value: ParameterValue,
 }
 
 /// The value of a setting.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Setting {
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ParameterValue {
+    /// Yes or no.
+    Flag(bool),
     /// A count or a size.
     Number(u64),
     /// A word.
     Word(String),
-    /// Yes or no.
-    Flag(bool),
 }
 
-impl fmt::Display for Setting {
+impl fmt::Display for ParameterValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Setting::Number(number) => number.fmt(f),
-            Setting::Word(word) => word.fmt(f),
-            Setting::Flag(flag) => flag.fmt(f),
+            ParameterValue::Number(number) => number.fmt(f),
+            ParameterValue::Word(word) => word.fmt(f),
+            ParameterValue::Flag(flag) => flag.fmt(f),
         }
     }
 }
 
-impl From<u64> for Setting {
-    fn from(number: u64) -> Setting {
-        Setting::Number(number)
+impl From<u64> for ParameterValue {
+    fn from(number: u64) -> ParameterValue {
+        ParameterValue::Number(number)
     }
 }
-impl From<u32> for Setting {
-    fn from(number: u32) -> Setting {
-        Setting::Number(u64::from(number))
+impl From<u32> for ParameterValue {
+    fn from(number: u32) -> ParameterValue {
+        ParameterValue::Number(u64::from(number))
     }
 }
-impl From<&str> for Setting {
-    fn from(word: &str) -> Setting {
-        Setting::Word(word.into())
+impl From<&str> for ParameterValue {
+    fn from(word: &str) -> ParameterValue {
+        ParameterValue::Word(word.into())
     }
 }
-impl From<bool> for Setting {
-    fn from(flag: bool) -> Setting {
-        Setting::Flag(flag)
+impl From<bool> for ParameterValue {
+    fn from(flag: bool) -> ParameterValue {
+        ParameterValue::Flag(flag)
     }
 }
 
 impl Parameter {
     /// A setting with this name and value.
-    pub fn new(name: &'static str, value: impl Into<Setting>) -> Parameter {
+    pub fn new(name: &'static str, value: impl Into<ParameterValue>) -> Parameter {
         Parameter { name, value: value.into() }
     }
 }

@@ -1,7 +1,7 @@
 //! The allowed dependencies between crates.
 //!
 //! ```text
-//!   units <- workload <- {simulator, kernel}        units <- stats <- report        all <- diskperf
+//!   units <- workload <- {simulator, kernel, stats} {units, stats} <- report        all <- diskperf
 //!   {units, workload, stats} <- store               {units, simulator, kernel} <- machines
 //!   {units, kernel} <- powercut                     {units, workload, simulator, stats, machines} <- classic1983
 //!   {units, workload, kernel, stats} <- runner      {units, workload, stats} <- jobs
@@ -21,7 +21,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("workload", &["units"]),
     ("simulator", &["units", "workload"]),
     ("kernel", &["units", "workload"]),
-    ("stats", &["units"]),
+    ("stats", &["units", "workload"]),
     ("report", &["units", "stats"]),
     ("store", &["units", "workload", "stats"]),
     ("diskperf-machines", &["units", "simulator", "kernel"]),

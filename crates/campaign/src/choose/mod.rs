@@ -14,7 +14,7 @@ use stats::compare::stages::steps;
 use stats::compare::target_comparison::{Compared, Row, Weighed, compare, every_two, rows};
 use stats::{Cell, Choice, Comparison, Purpose, Stage, TargetInfo};
 use units::Nanos;
-use workload::Base;
+use workload::RateBase;
 
 use crate::error::CampaignError;
 use crate::plan::Plan;
@@ -94,7 +94,7 @@ impl Goal {
     /// that it matches can never meet the requirement.
     pub fn check(&self, plan: &Plan) -> Result<(), CampaignError> {
         let programs = || plan.alternatives.iter().map(|alternative| &alternative.row.program);
-        let phases: Vec<((&str, &str), Base)> = programs()
+        let phases: Vec<((&str, &str), RateBase)> = programs()
             .flat_map(|program| program.phases.iter().map(|phase| ((program.name, phase.name), phase.base)))
             .collect();
         let keys: Vec<(&str, &str)> = phases.iter().map(|(key, _)| *key).collect();

@@ -6,7 +6,6 @@ use stats::compare::target_comparison::Row;
 use stats::digits::significant;
 use stats::{Cell, Need, RateBase};
 use units::{Bytes, Nanos};
-use workload::Base;
 
 use super::matching::{keys, matching};
 
@@ -88,8 +87,8 @@ fn rate(text: &str) -> Option<RequiredFigure> {
 
 impl Condition {
     /// True if a program that counts this can meet the requirement at all.
-    pub fn can_be_asked(&self, base: Base) -> bool {
-        !matches!(self.figure, RequiredFigure::FilesPerSecond(_)) || base == Base::Files
+    pub fn can_be_asked(&self, base: RateBase) -> bool {
+        !matches!(self.figure, RequiredFigure::FilesPerSecond(_)) || base == RateBase::Files
     }
 
     /// Judges each target: it must meet the requirement in all rows that the word matches.
@@ -186,8 +185,8 @@ mod tests {
             ("smallfb", RequiredFigure::FilesPerSecond(9.0)),
         ];
         assert_eq!(figures, expected);
-        let asked = |base: Base| conditions.iter().map(|one| one.can_be_asked(base)).collect::<Vec<bool>>();
-        assert_eq!((asked(Base::Bytes), asked(Base::Files)), (vec![true, true, true, false], vec![true; 4]));
+        let asked = |base: RateBase| conditions.iter().map(|one| one.can_be_asked(base)).collect::<Vec<bool>>();
+        assert_eq!((asked(RateBase::Bytes), asked(RateBase::Files)), (vec![true, true, true, false], vec![true; 4]));
         for refused in [
             "read",
             "read>=",

@@ -4,7 +4,7 @@ use machines::{Kind, Machine, MachineFault};
 use simulator::{Chance, Computer};
 use stats::ParameterValue;
 use units::Nanos;
-use workload::{Base, Durability, Issue, Mode, Op, OpKind, Phase, Program, Step, Steps};
+use workload::{Durability, Issue, Mode, Op, OpKind, Phase, Program, RateBase, Step, Steps};
 
 use crate::error::CampaignError;
 
@@ -137,7 +137,7 @@ impl Simulated {
         let Simulated::Described(described) = self else { return None };
         let name = &described.machine.name;
         // 2
-        if any(|phase| phase.base == Base::Files) {
+        if any(|phase| phase.base == RateBase::Files) {
             return Some(format!("directories and inodes take no time on {name}"));
         }
         // 3

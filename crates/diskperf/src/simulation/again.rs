@@ -6,7 +6,6 @@ use campaign::fit::sizes::Sizes;
 use campaign::plan::{Alternative, Row};
 use campaign::presets::{self, Preset, Settings};
 use campaign::request::resolved::Tests;
-use campaign::results::value_of;
 use campaign::signals::Stop;
 use campaign::targets::{Described, Simulated, Site, Target, TargetArgument, TargetKind};
 use machines::{Kind, Machine, RESOURCES};
@@ -172,7 +171,7 @@ fn rebuild(run: &RunInfo, cell: &Cell) -> Result<Rebuilt, String> {
 }
 
 fn is_of(cell: &Cell, row: &Row) -> bool {
-    let same = |parameter: &Parameter| cell.parameters.get(parameter.name) == Some(&value_of(&parameter.value));
+    let same = |parameter: &Parameter| cell.parameters.get(parameter.name) == Some(&parameter.value);
     row.program.name == cell.program && row.omitted.is_none() && row.program.parameters.iter().all(same)
 }
 

@@ -77,7 +77,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let (mut seen, mut simulated) = (Vec::new(), Vec::new());
     for cell in &document.cells {
         match (&cell.breakdown, &cell.time) {
-            (Some(breakdown), _) => simulated.extend(bar(cell, &breakdown.all_programs().owners, kind)),
+            (Some(breakdown), _) => simulated.extend(bar(cell, &breakdown.owners(), kind)),
             // A published breakdown of a sweep belongs to the chart of that sweep.
             (None, Some(time)) if cell.provenance != Provenance::Published => seen.extend(bar(cell, time, spoken)),
             _ => {}

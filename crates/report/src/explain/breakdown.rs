@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use stats::{Breakdown, ResourceTime};
+use units::Nanos;
 
 use super::{Layout, Part, bars, owner_in_words, quantum, shared_out, tenths};
 
@@ -39,14 +40,13 @@ fn meaning(owner: &str) -> &'static str {
 
 /// Returns the width of the longest meaning of a part that has any time, in characters.
 pub(super) fn longest_meaning(breakdown: &Breakdown) -> usize {
-    let owners = breakdown.all_programs().owners.into_iter().filter(|(_, nanos)| *nanos > 0);
+    let owners = breakdown.owners().into_iter().filter(|(_, nanos)| *nanos > 0);
     owners.map(|(owner, _)| meaning(&owner).chars().count()).max().unwrap_or(0)
 }
 
 /// Returns the breakdown by program, by resource, and the conclusion.
 pub(super) fn lines(breakdown: &Breakdown, layout: Layout) -> Vec<String> {
-    let mut parts: Vec<Part> =
-        breakdown.all_programs().owners.into_iter().map(|(owner, nanos)| Part { owner, nanos }).collect();
+    let mut parts: Vec<Part> = breakdown.owners().into_iter().map(|(owner, nanos)| Part { owner, nanos }).collect();
     // The largest part first; equal parts stay in alphabetical order.
     parts.sort_by_key(|part| std::cmp::Reverse(part.nanos));
     let mut lines = vec![match breakdown.programs.len() {
@@ -62,15 +62,15 @@ pub(super) fn lines(breakdown: &Breakdown, layout: Layout) -> Vec<String> {
 
 /// `  cpu  1,234.5 ms: 71.2 % busy (copy 40.1, call 3.2), 3.1 % blocked (memory 3.1), 25.7 % idle`
 fn resource(one: &ResourceTime) -> String {
-    let parts: Vec<u64> = one.busy.values().chain(one.blocked.values()).copied().chain([one.idle]).collect();
+    let parts: Vec<u64> = one.busy.values().chain(one.blocked.values()).chain([&one.idle]).map(|time| time.0).collect();
     let shares = shared_out(&parts, 1000);
     let (busy, rest) = shares.split_at(one.busy.len());
     let (blocked, idle) = rest.split_at(one.blocked.len());
-    let quantum = quantum(one.elapsed);
+    let quantum = quantum(one.elapsed.0);
     format!(
         "  {:<18} {:>12} ms: {} busy{}, {} blocked{}, {} idle",
         one.resource,
-        quantum.text(one.elapsed.div_ceil(quantum.nanos)),
+        quantum.text(one.elapsed.0.div_ceil(quantum.nanos)),
         percent(busy.iter().sum()),
         causes(&one.busy, busy),
         percent(blocked.iter().sum()),
@@ -80,7 +80,7 @@ fn resource(one: &ResourceTime) -> String {
 }
 
 /// ` (copy 40.1, call 3.2)`: the causes with a share above zero, the largest first.
-fn causes(times: &BTreeMap<String, u64>, shares: &[u64]) -> String {
+fn causes(times: &BTreeMap<String, Nanos>, shares: &[u64]) -> String {
     let mut shown: Vec<(&String, u64)> =
         times.keys().zip(shares.iter().copied()).filter(|(_, share)| *share > 0).collect();
     shown.sort_by_key(|(_, share)| std::cmp::Reverse(*share));
@@ -120,22 +120,22 @@ mod tests {
 
     use super::*;
 
-    fn times(of: &[(&str, u64)]) -> BTreeMap<String, u64> {
-        of.iter().map(|(name, nanos)| ((*name).to_owned(), *nanos)).collect()
+    fn times(of: &[(&str, u64)]) -> BTreeMap<String, Nanos> {
+        of.iter().map(|(name, nanos)| ((*name).to_owned(), Nanos(*nanos))).collect()
     }
 
     fn breakdown() -> Breakdown {
         let owners = times(&[("copy", 300_000_000), ("waiting_rotation", 700_000_000), ("pause", 0)]);
         let cpu = ResourceTime {
             resource: "cpu".to_owned(),
-            elapsed: 1_000_000_000,
+            elapsed: Nanos::from_secs(1),
             busy: times(&[("copy", 300_000_000), ("call", 1_000_000)]),
             blocked: times(&[("memory", 0)]),
-            idle: 699_000_000,
+            idle: Nanos(699_000_000),
         };
         Breakdown {
             resources: vec![cpu],
-            programs: vec![ProgramTime { elapsed: 1_000_000_000, owners }],
+            programs: vec![ProgramTime { elapsed: Nanos::from_secs(1), owners }],
             ..Breakdown::default()
         }
     }

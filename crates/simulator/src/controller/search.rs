@@ -17,6 +17,6 @@ mod tests {
         let within = |window| (0..48).filter(|&place| is_skipped(place, 48, window)).collect::<Vec<u32>>();
         assert_eq!(within(8), [40, 41, 42, 43, 44, 45, 46]);
         assert_eq!(within(3), [45, 46]);
-        assert_eq!(within(0), []);
+        assert!(within(0).is_empty());
     }
 }

@@ -12,10 +12,11 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
+use workload::ParameterValue;
 
 use crate::judge::marks::{Mark, MarkCode};
 use crate::name::Name;
-use crate::results::cell::{CacheState, Cell, ParameterValue};
+use crate::results::cell::{CacheState, Cell};
 use crate::results::clock::ClockKind;
 use crate::results::document::{Calibration, Conditioned, ImageInfo, RunInfo, TargetInfo};
 

@@ -1,6 +1,8 @@
 //! Made-up results for the tests of comparisons.
 
-use crate::results::cell::{Cell, Provenance, Rate, RateBase};
+use workload::RateBase;
+
+use crate::results::cell::{Cell, Provenance, Rate};
 use crate::results::round::Round;
 
 /// A cell whose rounds did these numbers of operations of 4 KiB, each round in one second. Without rounds it has no

@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use workload::{ParameterValue, RateBase};
 
 use crate::compare::environment::{self, Change, is_of_ground};
 use crate::compare::reason::Reason;
@@ -33,7 +34,7 @@ use crate::inference::ratio_test::{Judged, LEAST_APART, LogRatio, Series, judge_
 use crate::inference::verdict::{Estimate, Verdict};
 use crate::judge::marks::{Mark, MarkCode, codes};
 use crate::name::Name;
-use crate::results::cell::{Cell, ParameterValue, Provenance, Rate, RateBase};
+use crate::results::cell::{Cell, Provenance, Rate};
 use crate::results::document::{Document, RunInfo, TargetInfo};
 
 pub use guard::{Guarded, Outcome, Unguarded};

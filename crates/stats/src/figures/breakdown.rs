@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::Nanos;
+use workload::{ProgramTime, ResourceTime, TimeBreakdown};
 
 /// Time by resource and by program, in nanoseconds, over all kept rounds, until the claimed clock stops.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,32 +24,6 @@ pub struct Breakdown {
     pub faster_reason: Option<String>,
 }
 
-/// Time of a resource: busy, blocked and idle add up to the elapsed time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ResourceTime {
-    /// `cpu`, `bus`, `controller`, `drive1`
-    pub resource: String,
-    /// Elapsed time.
-    pub elapsed: u64,
-    /// Time in which the resource worked, by cause.
-    pub busy: BTreeMap<String, u64>,
-    /// Time in which the resource had work but had to wait, by the resource that it waited for.
-    pub blocked: BTreeMap<String, u64>,
-    /// Time in which the resource had no work.
-    pub idle: u64,
-}
-
-/// Time of a program. Its parts add up to the elapsed time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ProgramTime {
-    /// Elapsed time.
-    pub elapsed: u64,
-    /// Parts of the time, by owner.
-    pub owners: BTreeMap<String, u64>,
-}
-
 /// Gain from a faster resource.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -60,65 +36,30 @@ pub struct Faster {
     pub gain_percent: Option<f64>,
 }
 
-impl ResourceTime {
-    /// Returns the nanoseconds in which the resource worked.
-    pub fn busy(&self) -> u64 {
-        self.busy.values().copied().fold(0, u64::saturating_add)
-    }
-
-    /// Returns the nanoseconds in which the resource had work but could not do it.
-    pub fn blocked(&self) -> u64 {
-        self.blocked.values().copied().fold(0, u64::saturating_add)
-    }
-
-    /// Adds the times of the same resource in another round.
-    pub fn add(&mut self, other: &ResourceTime) {
-        self.elapsed = self.elapsed.saturating_add(other.elapsed);
-        self.idle = self.idle.saturating_add(other.idle);
-        add(&mut self.busy, &other.busy);
-        add(&mut self.blocked, &other.blocked);
-    }
-}
-
-impl ProgramTime {
-    /// Adds the times of another program, or of another round.
-    pub fn add(&mut self, other: &ProgramTime) {
-        self.elapsed = self.elapsed.saturating_add(other.elapsed);
-        add(&mut self.owners, &other.owners);
-    }
-}
-
-fn add(sums: &mut BTreeMap<String, u64>, parts: &BTreeMap<String, u64>) {
-    for (name, part) in parts {
-        let sum = sums.entry(name.clone()).or_default();
-        *sum = sum.saturating_add(*part);
-    }
-}
-
 impl Breakdown {
     /// Adds another round, with the same number of programs on the same machine.
-    pub fn add(&mut self, other: Breakdown) {
+    pub fn add(&mut self, other: &TimeBreakdown) {
         if self.programs.is_empty() {
-            *self = other;
+            (self.resources, self.programs) = (other.resources.clone(), other.programs.clone());
             return;
         }
         self.resources.iter_mut().zip(&other.resources).for_each(|(sum, part)| sum.add(part));
         self.programs.iter_mut().zip(&other.programs).for_each(|(sum, part)| sum.add(part));
     }
 
-    /// Returns the sum over all programs.
-    pub fn all_programs(&self) -> ProgramTime {
+    /// Returns the nanoseconds of all programs together, by owner.
+    pub fn owners(&self) -> BTreeMap<String, u64> {
         let mut all = ProgramTime::default();
         self.programs.iter().for_each(|program| all.add(program));
-        all
+        all.owners.into_iter().map(|(owner, time)| (owner, time.0)).collect()
     }
 
     /// Returns the owner of the largest part of the programs' time, and this part from 0 to 1. Among equal owners, the
     /// first by name wins. Returns `None` if no time has passed.
     pub fn largest_owner(&self) -> Option<(String, f64)> {
-        let all = self.all_programs();
-        let largest = all.owners.iter().rev().max_by_key(|(_, nanos)| **nanos)?;
-        (all.elapsed > 0).then(|| (largest.0.clone(), *largest.1 as f64 / all.elapsed as f64))
+        let elapsed = self.programs.iter().fold(Nanos::ZERO, |sum, program| sum.saturating_add(program.elapsed));
+        let (owner, largest) = self.owners().into_iter().rev().max_by_key(|(_, nanos)| *nanos)?;
+        (elapsed > Nanos::ZERO).then(|| (owner, largest as f64 / elapsed.0 as f64))
     }
 
     /// Returns the resources that would raise the rate if they were a tenth faster, with the gain in percent. The
@@ -139,8 +80,9 @@ mod tests {
     use super::*;
 
     fn program(owners: &[(&str, u64)]) -> ProgramTime {
-        let owners: BTreeMap<String, u64> = owners.iter().map(|(name, nanos)| ((*name).to_owned(), *nanos)).collect();
-        ProgramTime { elapsed: owners.values().sum(), owners }
+        let owners: BTreeMap<String, Nanos> =
+            owners.iter().map(|(name, nanos)| ((*name).to_owned(), Nanos(*nanos))).collect();
+        ProgramTime { elapsed: owners.values().copied().sum(), owners }
     }
 
     #[test]
@@ -150,9 +92,9 @@ mod tests {
             ..Breakdown::default()
         };
         assert_eq!(breakdown.largest_owner(), Some(("rotation".to_owned(), 0.65)));
-        breakdown.add(Breakdown {
+        breakdown.add(&TimeBreakdown {
             programs: vec![program(&[("copy", 200)]), program(&[("seek", 1)])],
-            ..Breakdown::default()
+            ..TimeBreakdown::default()
         });
         assert_eq!(breakdown.programs[0], program(&[("copy", 260), ("rotation", 40)]));
         assert_eq!(breakdown.largest_owner().map(|(owner, _)| owner).as_deref(), Some("copy"));

@@ -51,8 +51,10 @@ impl Execution {
 mod tests {
     use std::collections::BTreeMap;
 
+    use workload::{ParameterValue, RateBase};
+
     use super::*;
-    use crate::results::cell::{CpuPercent, ParameterValue, Rate, RateBase};
+    use crate::results::cell::{CpuPercent, Rate};
     use crate::results::round::{CpuSeconds, Round};
 
     fn cell(provenance: Provenance, rounds: Vec<Round>) -> Cell {

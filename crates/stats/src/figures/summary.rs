@@ -1,8 +1,9 @@
 //! Figures of a cell, computed from its rounds: means, confidence intervals, CPU shares, medians.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use workload::RateBase;
 
-use crate::results::cell::{Cell, CpuPercent, Rate, RateBase};
+use crate::results::cell::{Cell, CpuPercent, Rate};
 use crate::results::clock::ClockKind;
 use crate::results::round::Round;
 

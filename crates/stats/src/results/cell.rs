@@ -2,10 +2,10 @@
 //! tables of 1983 also print a rate without a CPU %, and print a suspect rate.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workload::{ParameterValue, RateBase};
 
 use crate::figures::breakdown::Breakdown;
 use crate::judge::marks::{Mark, MarkCode};
@@ -158,40 +158,6 @@ impl Provenance {
             Provenance::Published => "published",
         }
     }
-}
-
-/// The value of a setting.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum ParameterValue {
-    /// Yes or no.
-    Flag(bool),
-    /// A count or a size.
-    Number(u64),
-    /// A word.
-    Word(String),
-}
-
-impl fmt::Display for ParameterValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ParameterValue::Flag(flag) => flag.fmt(f),
-            ParameterValue::Number(number) => number.fmt(f),
-            ParameterValue::Word(word) => f.write_str(word),
-        }
-    }
-}
-
-/// Unit of work that a rate counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RateBase {
-    /// Bytes.
-    Bytes,
-    /// Files.
-    Files,
-    /// Operations.
-    Ops,
 }
 
 /// A rate, computed only from the kept rounds.

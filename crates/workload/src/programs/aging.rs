@@ -9,7 +9,7 @@ use crate::body::Body;
 use crate::cache::Cache;
 use crate::churning::{Aging, Churning, DIRECTORIES};
 use crate::op::{Directory, Op, OpKind};
-use crate::program::{Base, Parameter, Phase, Program, Unit};
+use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;
 
 /// A program that fills a file system and changes it: creates its directories, then runs one phase. Ends with a sync.
@@ -22,7 +22,7 @@ pub fn aging(aging: Aging) -> Program {
         steps: steps.then(vec![Op::Syncfs]),
         data: Stream::empty(),
         durable: quiet(),
-        base: Base::Bytes,
+        base: RateBase::Bytes,
         amount: aging.writes(),
         within: None,
         unit: Unit::of(OpKind::WriteAt),

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::{FILE, PREPARING_CALL, calls, create, data_durable, file_durable, open, prepared_file, quiet};
 use crate::cache::Cache;
 use crate::op::{Access, Name, Op, OpKind};
-use crate::program::{Base, Parameter, Phase, Program, Unit};
+use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;
 
 /// Bytes that each program moves in the paper: 8 x 2^20.
@@ -102,7 +102,7 @@ impl Classic {
                 steps,
                 data,
                 durable,
-                base: Base::Bytes,
+                base: RateBase::Bytes,
                 amount: bytes,
                 within: None,
                 unit,

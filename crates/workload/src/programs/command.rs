@@ -4,7 +4,7 @@ use alloc::vec;
 
 use crate::cache::Cache;
 use crate::op::{Op, OpKind};
-use crate::program::{Base, Parameter, Phase, Program, Unit};
+use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;
 
 use super::{PREPARING_CALL, quiet};
@@ -43,7 +43,7 @@ impl Command {
                 // The files that the command wrote are unknown.
                 data: Stream::empty(),
                 durable: Stream::of(vec![Op::Syncfs]),
-                base: Base::Ops,
+                base: RateBase::Ops,
                 amount: 1,
                 within: None,
                 unit: Unit::of(OpKind::Run),

@@ -10,7 +10,7 @@ use crate::access::places::Places;
 use crate::body::Body;
 use crate::cache::Cache;
 use crate::op::{Access, Mode, Name, Op, OpKind};
-use crate::program::{Base, Parameter, Phase, Program, Unit};
+use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;
 
 /// A device, and the time for which it is read or written.
@@ -29,7 +29,7 @@ impl Device {
     pub fn in_order(self, write: bool, block: u32) -> Program {
         let blocks = self.bytes / u64::from(block);
         let places = Places::in_order(write, FILE, block, blocks);
-        let amount = (Base::Bytes, blocks * u64::from(block));
+        let amount = (RateBase::Bytes, blocks * u64::from(block));
         self.program(if write { "write" } else { "read" }, write, block, places, amount)
     }
 
@@ -37,7 +37,7 @@ impl Device {
     pub fn at_random(self, write: bool, block: u32) -> Program {
         let blocks = self.bytes / u64::from(block);
         let places = Places::drawn(write, FILE, block, (u64::MAX, blocks.max(1)), self.seed);
-        self.program(if write { "randwrite" } else { "randread" }, write, block, places, (Base::Ops, u64::MAX))
+        self.program(if write { "randwrite" } else { "randread" }, write, block, places, (RateBase::Ops, u64::MAX))
     }
 
     fn program(
@@ -46,7 +46,7 @@ impl Device {
         write: bool,
         block: u32,
         places: Places,
-        (base, amount): (Base, u64),
+        (base, amount): (RateBase, u64),
     ) -> Program {
         let mode = Mode { direct: true, ..Mode::default() };
         let access = if write { Access::ReadWrite } else { Access::Read };

@@ -11,7 +11,7 @@ use crate::access::places::Places;
 use crate::body::{Body, FileAction, Files, Layout, Order};
 use crate::cache::Cache;
 use crate::op::{Access, Handle, Mode, Name, Op, OpKind};
-use crate::program::{Base, Parameter, Phase, Program, Unit};
+use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;
 
 /// The phase that reads through the flush file. It precedes each reading phase of a program with such a file, and
@@ -102,7 +102,7 @@ impl SmallFiles {
             ),
             data: Stream::empty(),
             durable,
-            base: Base::Files,
+            base: RateBase::Files,
             amount: u64::from(self.files),
             within: None,
             unit,
@@ -211,7 +211,7 @@ impl LargeFile {
             steps,
             data: Stream::empty(),
             durable: Stream::empty(),
-            base: Base::Bytes,
+            base: RateBase::Bytes,
             amount: self.bytes,
             within: None,
             unit: Unit::of(kind),
@@ -282,7 +282,7 @@ fn flushed(flush: Option<u64>, phases: Vec<Phase>) -> Vec<Phase> {
         steps: through.then(vec![Op::Close { handle }]),
         data: Stream::empty(),
         durable: Stream::empty(),
-        base: Base::Bytes,
+        base: RateBase::Bytes,
         amount: bytes,
         within: None,
         unit: Unit::of(OpKind::Read),
@@ -307,25 +307,25 @@ pub const RAW_CALL: u32 = 1 << 20;
 pub fn raw_bandwidth(mib: u64, direct: bool) -> Program {
     let bytes = mib * u64::from(RAW_CALL);
     let read = Op::Read { handle: FILE, length: RAW_CALL };
-    raw("bw -b", calls(read, RAW_CALL, bytes), Base::Bytes, bytes, RAW_CALL, direct)
+    raw("bw -b", calls(read, RAW_CALL, bytes), RateBase::Bytes, bytes, RAW_CALL, direct)
 }
 
 /// `bw -l`: `reads` reads of one block each, uniformly distributed over `blocks` blocks of the device or file that the
 /// user gave.
 pub fn raw_latency(reads: u32, block_bytes: u32, blocks: u64, direct: bool, seed: u64) -> Program {
     let places = Places::drawn(false, FILE, block_bytes, (u64::from(reads), blocks), seed);
-    let mut program = raw("bw -l", Body::Places(places), Base::Ops, u64::from(reads), block_bytes, direct);
+    let mut program = raw("bw -l", Body::Places(places), RateBase::Ops, u64::from(reads), block_bytes, direct);
     program.parameters.push(Parameter::new("seed", seed));
     program
 }
 
 /// The file is opened in the preparation, so that the phase has only reads.
-fn raw(name: &'static str, reads: Body, base: Base, amount: u64, call: u32, direct: bool) -> Program {
+fn raw(name: &'static str, reads: Body, base: RateBase, amount: u64, call: u32, direct: bool) -> Program {
     let mode = Mode { direct, ..Mode::default() };
     let given = Op::Open { name: Name::given(0), handle: FILE, access: Access::Read, mode };
     // Direct reads bypass the page cache.
     let cache = if direct { Cache::AsIs } else { Cache::Cold };
-    let unit = Unit::of(if base == Base::Ops { OpKind::ReadAt } else { OpKind::Read });
+    let unit = Unit::of(if base == RateBase::Ops { OpKind::ReadAt } else { OpKind::Read });
     Program {
         name,
         parameters: vec![

@@ -14,7 +14,7 @@ use crate::access::varied::{Sizes, Thousandths, Varied};
 use crate::body::Body;
 use crate::cache::Cache;
 use crate::op::{Access, Durability, Mode, Name, Op, OpKind};
-use crate::program::{Base, Parameter, Phase, Program, Unit};
+use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::step::{Issue, Overlap, Steps};
 use crate::stream::Stream;
 
@@ -195,7 +195,7 @@ impl Load {
                 steps,
                 data,
                 durable,
-                base: if is_in_order { Base::Bytes } else { Base::Ops },
+                base: if is_in_order { RateBase::Bytes } else { RateBase::Ops },
                 amount: match pattern {
                     Pattern::Read | Pattern::Write => blocks * u64::from(smallest),
                     Pattern::Commit => blocks,

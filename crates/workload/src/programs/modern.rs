@@ -9,7 +9,7 @@ use crate::access::places::Places;
 use crate::body::Body;
 use crate::cache::Cache;
 use crate::op::{Access, Mode, Name, Op, OpKind};
-use crate::program::{Base, Parameter, Phase, Program, Unit};
+use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;
 
 /// `randread`: `reads` blocks of a file of `bytes` bytes, each block at most once, in random order, with direct I/O.
@@ -57,7 +57,7 @@ fn reading(name: Name, bytes: u64, block: u32, reads: u32, seed: u64, places: Pl
             steps: Stream::open(opening, Body::Places(places)),
             data: Stream::empty(),
             durable: Stream::empty(),
-            base: Base::Ops,
+            base: RateBase::Ops,
             amount: u64::from(reads),
             within: None,
             unit: Unit::of(OpKind::ReadAt),
@@ -85,7 +85,7 @@ pub fn commit(commits: u32, record: u32) -> Program {
             steps: Stream::open(vec![create(Name::root(0), FILE)], body),
             data: Stream::empty(),
             durable: Stream::empty(),
-            base: Base::Ops,
+            base: RateBase::Ops,
             amount: u64::from(commits),
             within: None,
             unit: Unit::from(OpKind::Write, OpKind::Fdatasync),

@@ -8,7 +8,7 @@ use super::{PREPARING_CALL, data_durable, file_durable, open, prepared_file, qui
 use crate::body::{Body, Copying};
 use crate::cache::Cache;
 use crate::op::{Access, Durability, Handle, Mode, Name, Op, OpKind};
-use crate::program::{Base, Parameter, Phase, Program, Unit};
+use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;
 
 /// The buffer sizes of table 13-1. The table omits 2048, 8192 and 32768.
@@ -108,7 +108,7 @@ pub fn copy(bytes: u64, buffer: u32, sync: Sync) -> Program {
             steps: copy_steps(old, new, buffer, bytes, sync),
             data: data_durable(NEW),
             durable: file_durable(NEW),
-            base: Base::Bytes,
+            base: RateBase::Bytes,
             amount: bytes,
             within: None,
             unit: Unit::from(OpKind::Read, OpKind::Write),
@@ -142,7 +142,7 @@ pub fn write(bytes: u64, buffer: u32, sync: Sync) -> Program {
             steps: Stream::open(vec![create], body).then(closing),
             data: data_durable(NEW),
             durable: file_durable(NEW),
-            base: Base::Bytes,
+            base: RateBase::Bytes,
             amount: bytes,
             within: None,
             unit: Unit::of(OpKind::Write),

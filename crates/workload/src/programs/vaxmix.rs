@@ -13,7 +13,7 @@ use crate::access::schedule::{Arrivals, Pace};
 use crate::body::Body;
 use crate::cache::Cache;
 use crate::op::{Access, Mode, Name, Op, OpKind};
-use crate::program::{Base, Parameter, Phase, Program, Unit};
+use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;
 
 /// The size of the file on a simulated machine: a sixth of its drive, so that accesses seek, and 160 times the buffers
@@ -70,7 +70,7 @@ impl VaxMix {
                 steps,
                 data,
                 durable,
-                base: Base::Ops,
+                base: RateBase::Ops,
                 amount: self.accesses,
                 within: None,
                 unit: Unit::either(OpKind::ReadAt, OpKind::WriteAt),

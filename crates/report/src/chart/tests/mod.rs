@@ -4,11 +4,10 @@ mod checked;
 mod example;
 mod many;
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use stats::compare::replication::{self, Published, Simulated};
 use stats::{Breakdown, Cell, Document, LatencyKind, MarkCode, ParameterValue, ProgramTime, Provenance, Verdict};
+use units::Nanos;
 
 use super::{Chart, Subject, over_time, paper, standalone};
 use crate::compare::fixtures::{choice, comparison, pair};
@@ -57,8 +56,9 @@ fn everything(name: &str, other: &str) -> Document {
     late.latency_ns.as_mut().expect("times").kind = LatencyKind::Response;
     late.rate.as_mut().expect("a rate").unit = name.to_owned();
     let mut simulated = cell("simulated", name, &[800]);
-    let owners = BTreeMap::from([("copy".to_owned(), 7), ("waiting_seek".to_owned(), 3), (name.to_owned(), 2)]);
-    let programs = vec![ProgramTime { elapsed: 12, owners }];
+    let owners = [("copy", 7), ("waiting_seek", 3), (name, 2)];
+    let owners = owners.map(|(owner, nanos)| (owner.to_owned(), Nanos(nanos))).into();
+    let programs = vec![ProgramTime { elapsed: Nanos(12), owners }];
     simulated.breakdown = Some(Breakdown { programs, ..Breakdown::default() });
     let together = Cell { together: true, targets: 2, ..cell(other, &format!("{name}+{other}"), &[1500, 2000, 1500]) };
     let published = Cell { provenance: Provenance::Published, ..cell(other, "a paper", &[400]) };

@@ -95,7 +95,7 @@ fn figure(value: f64) -> String {
 fn unit(cell: &Cell) -> &'static str {
     match (cell.program.as_str(), cell.rate.as_ref().map(|rate| rate.base)) {
         ("commit", _) => "commit",
-        (_, Some(RateBase::Files)) => "file",
+        (_, Some(workload::RateBase::Files)) => "file",
         _ => "call",
     }
 }
