@@ -1,5 +1,6 @@
 //! Sizes that fit into a time and a number of bytes.
 
+pub mod cost;
 pub mod duration;
 pub mod fitting;
 pub mod forecast;

@@ -6,8 +6,9 @@ use std::time::Instant;
 use runner::execution::ExecutionResult;
 use units::{Bytes, Nanos};
 
+use crate::fit::cost::{self, Cost, Sample};
 use crate::fit::duration::about;
-use crate::fit::sizes::{self, Cost, Fitted, Item, Limits, Sample, SizeKind, Sizes, fit};
+use crate::fit::sizes::{Fitted, Item, Limits, SizeKind, Sizes, fit};
 use crate::plan::{self, Alternative, Plan, Row};
 use crate::targets::{Site, Target};
 
@@ -199,7 +200,7 @@ pub fn complete(rows: &[&Row], sizes: &Sizes, costs: &[Option<Cost>]) -> Vec<Cos
         let moved = plan::writes(&row.program) / size_kind.amount(sizes).max(1) + u64::from(reads);
         (size_kind, moved.max(1), *cost)
     });
-    sizes::complete(&rows.collect::<Vec<_>>())
+    cost::complete(&rows.collect::<Vec<_>>())
 }
 
 /// The limits that remain after the trials.
