@@ -8,7 +8,7 @@ use crate::compare::reason::Reason;
 use crate::compare::target_comparison::Row;
 use crate::judge::marks::MarkCode;
 use crate::results::bottleneck::Bottleneck;
-use crate::results::cell::{Cell, RateBase};
+use crate::results::cell::Cell;
 
 /// Returns the warnings that keep these rows from deciding between two targets. Both targets must have measured a row.
 pub(super) fn warned<'a>(rows: impl Iterator<Item = &'a Row<'a>>, [first, second]: [usize; 2]) -> Option<Reason> {
