@@ -12,7 +12,6 @@ use stats::{Aged, Cell, Conditioned, Remark, TargetInfo};
 use store::StoreError;
 use units::{Bytes, Nanos};
 
-use crate::fit::forecast::Forecast;
 use crate::fit::sizes::Fitted;
 use crate::plan::Plan;
 use crate::rounds::Convergence;
@@ -41,9 +40,7 @@ pub enum Event<'a> {
     FirstFigures { cells: &'a [Cell], all: &'a [Cell] },
     /// The run has ended.
     Finished,
-    /// The estimated duration of the plan, and the tests that it leaves out.
-    Forecast { forecast: &'a Forecast, plan: &'a Plan },
-    /// The sizes that fit into the time of the run.
+    /// The sizes, tests and rounds that fit into the time of the run, and its estimated duration.
     Fitted { fitted: &'a Fitted, plan: &'a Plan },
     /// The comparison begins; some of these targets may share a device.
     Comparing(&'a [TargetInfo]),

@@ -1,4 +1,4 @@
-//! Prepares the choice of sizes: finds the limits, and runs the trials that measure the cost of each row. `budget`
+//! Prepares the choice of sizes: finds the limits, and runs the trials that measure the cost of each row. `sizes`
 //! decides.
 
 use std::time::Instant;
@@ -7,9 +7,8 @@ use runner::execution::ExecutionResult;
 use units::{Bytes, Nanos};
 
 use crate::fit::cost::{self, Cost, Sample};
-use crate::fit::duration::about;
 use crate::fit::sizes::{Fitted, Item, Limits, SizeKind, Sizes, fit};
-use crate::plan::{self, Alternative, Plan, Row};
+use crate::plan::{self, Alternative, Row};
 use crate::targets::{Site, Target};
 
 /// Maximum bytes that a run writes to a target, unless the user requests more.
@@ -48,7 +47,7 @@ pub struct Wishes {
 pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
     if targets.iter().all(Target::is_simulated) {
         let sizes = Sizes { large: wishes.large.unwrap_or(Sizes::SIMULATED.large), ..Sizes::SIMULATED };
-        return Limits { time: None, written: None, largest: sizes, smallest: sizes, rounds: wishes.rounds };
+        return Limits::fixed(sizes, None, wishes.rounds);
     }
     let is_asked = wishes.large.is_some() || wishes.budget.is_some_and(|budget| budget > wishes.usual);
     let written = targets.iter().filter_map(|target| match &target.site {
@@ -82,13 +81,9 @@ pub fn limits(wishes: &Wishes, targets: &[Target]) -> Limits {
         files: largest.files.max(smallest.files),
         ..largest
     };
-    Limits {
-        time: Some(wishes.budget.unwrap_or(wishes.usual)),
-        written: written.min().filter(|_| !is_asked),
-        largest,
-        smallest,
-        rounds: wishes.rounds,
-    }
+    let time = Some(wishes.budget.unwrap_or(wishes.usual));
+    let written = written.min().filter(|_| !is_asked);
+    Limits { written, smallest, ..Limits::fixed(largest, time, wishes.rounds) }
 }
 
 /// The part of a file system of `bytes` bytes that aging leaves free.
@@ -127,7 +122,14 @@ fn items(alternatives: &[Alternative], targets: &[Target], costs: &Costs, sizes:
         };
         let is_run = row.omitted.is_none();
         let operations = if is_run { row.program.phases[0].amount } else { 0 };
-        Item { size_kind, cost: if is_run { sum } else { Cost::default() }, operations, writes, omitted: false }
+        Item {
+            size_kind,
+            cost: if is_run { sum } else { Cost::default() },
+            operations,
+            writes,
+            group: 0,
+            omitted: false,
+        }
     });
     items.collect()
 }
@@ -206,28 +208,12 @@ pub fn complete(rows: &[&Row], sizes: &Sizes, costs: &[Option<Cost>]) -> Vec<Cos
 /// The limits that remain after the trials.
 pub fn left(limits: &Limits, spent: Nanos) -> Limits {
     let left = |time: Nanos| Nanos((time.saturating_sub(spent).0 as f64 * FILLED) as u64);
-    Limits { time: limits.time.map(left), ..*limits }
+    Limits { time: limits.time.map(left), is_rest: true, ..*limits }
 }
 
 /// The time limit that a forecast of this length may just fill.
 pub fn with_room(filled: Nanos) -> Nanos {
     Nanos((filled.0 as f64 / FILLED) as u64)
-}
-
-/// The line printed before the run: `about 41 s: 5 rounds; files of 128 MiB, copies of 16 MiB, 8192 small files`, and
-/// so on.
-pub fn announcement(plan: &Plan, fitted: &Fitted) -> String {
-    let Sizes { large, copied, files, random, .. } = fitted.sizes;
-    let (running, all) = (plan.order(1).len(), plan.alternatives.len());
-    let rows = if running == all { String::new() } else { format!("{running} of {all} rows, ") };
-    let rounds = if plan.rounds == 1 { "1 round".to_owned() } else { format!("{} rounds", plan.rounds) };
-    format!(
-        "about {}: {rows}{rounds}; files of {}, copies of {}, {files} small files, {} of random reads and of commits",
-        about(fitted.time),
-        Bytes(large),
-        Bytes(copied),
-        about(random),
-    )
 }
 
 #[cfg(test)]

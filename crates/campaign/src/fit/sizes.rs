@@ -1,15 +1,15 @@
-//! Chooses the sizes of a preset's programs, so that all fit into a time and a number of bytes written. Decides only:
-//! the caller measures the cost of the rows.
+//! Chooses the sizes of a preset's programs, so that all fit into a time and a number of bytes written. For a preset
+//! whose sizes are given, it chooses rows and rounds alone. Decides only: the caller measures the cost of the rows.
 //!
 //! Policy:
 //!   1. all sizes start at their maximum, because large files are more informative than small ones;
 //!   2. while too much is written or it takes too long, the group of rows that writes or takes most is halved, down to
 //!      its minimum;
 //!   3. then timed rows get less time, down to their minimum;
-//!   4. then the most expensive row is left out, as n.m., with the time or bytes that it needs. For lack of time, one
-//!      row always stays; for lack of bytes, none.
-//!
-//! The number of rounds is never reduced: an interval of fewer than five is not informative.
+//!   4. then the most expensive row is left out, as n.m., with the time or bytes that it needs. Of two rows with the
+//!      same cost, the later one goes first. For lack of time, a minimum of rows always stays; for lack of bytes, none;
+//!   5. then the number of rounds is reduced, down to its minimum. If sizes can shrink, that is the requested number: an
+//!      interval of fewer than five rounds is not informative.
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
@@ -139,6 +139,8 @@ pub struct Item {
     pub operations: u64,
     /// Bytes that it writes per unit of its size.
     pub writes: u64,
+    /// The group of rows of which a minimum stays.
+    pub group: usize,
     /// True if it is already left out, so that it costs nothing.
     pub omitted: bool,
 }
@@ -146,6 +148,10 @@ pub struct Item {
 impl Item {
     fn seconds(&self, sizes: &Sizes, rounds: u32) -> f64 {
         if self.omitted { 0.0 } else { self.cost.at(self.size_kind, sizes, self.operations) * f64::from(rounds) }
+    }
+
+    fn time(&self, sizes: &Sizes, rounds: u32) -> Nanos {
+        Nanos((self.seconds(sizes, rounds) * 1e9) as u64)
     }
 
     fn written(&self, sizes: &Sizes, rounds: u32) -> u64 {
@@ -160,8 +166,13 @@ impl Item {
                 format!("would write {needs}, and no more than {of} are written here unless --size asks for it")
             }
             Excess::Time => {
-                let needs = Nanos((self.seconds(sizes, limits.rounds) * 1e9) as u64);
-                format!("needs about {} of the {} that are left", about(needs), about(limits.time.unwrap_or_default()))
+                let needs = about(self.time(sizes, limits.rounds));
+                let time = about(limits.time.unwrap_or_default());
+                if limits.is_rest {
+                    format!("needs about {needs} of the {time} that are left")
+                } else {
+                    format!("needs about {needs} of the budget of {time}")
+                }
             }
         }
     }
@@ -172,6 +183,8 @@ impl Item {
 pub struct Limits {
     /// Time for all rounds; `None` for no limit.
     pub time: Option<Nanos>,
+    /// True if this time is the rest of a longer one, part of which the trials have used.
+    pub is_rest: bool,
     /// Bytes that may be written in all rounds; `None` for no limit.
     pub written: Option<u64>,
     /// The maximum sizes.
@@ -180,6 +193,26 @@ pub struct Limits {
     pub smallest: Sizes,
     /// The number of rounds.
     pub rounds: u32,
+    /// The minimum number of rounds.
+    pub fewest_rounds: u32,
+    /// The minimum number of rows of each group, for lack of time.
+    pub fewest_rows: usize,
+}
+
+impl Limits {
+    /// Limits for rows of given sizes. No round is left out, and at least one row stays.
+    pub fn fixed(sizes: Sizes, time: Option<Nanos>, rounds: u32) -> Limits {
+        Limits {
+            time,
+            is_rest: false,
+            written: None,
+            largest: sizes,
+            smallest: sizes,
+            rounds,
+            fewest_rounds: rounds,
+            fewest_rows: 1,
+        }
+    }
 }
 
 /// The result of fitting.
@@ -187,9 +220,13 @@ pub struct Limits {
 pub struct Fitted {
     /// The chosen sizes.
     pub sizes: Sizes,
+    /// The number of rounds.
+    pub rounds: u32,
     /// For each row, the reason for leaving it out; `None` if it is run.
     pub omitted: Vec<Option<String>>,
-    /// The expected time.
+    /// The expected time of each row in all rounds.
+    pub times: Vec<Nanos>,
+    /// The expected time of all rows.
     pub time: Nanos,
     /// The bytes written.
     pub written: u64,
@@ -210,19 +247,31 @@ pub fn fit(items: &[Item], limits: &Limits) -> Fitted {
             needed.get_or_insert_with(|| time_of(&items, &sizes, limits.rounds));
         }
         // 4.
-        let left = items.iter().filter(|item| !item.omitted).count();
         let weight = |index: &usize| match excess {
             Excess::Written => items[*index].written(&sizes, limits.rounds) as f64,
             Excess::Time => items[*index].seconds(&sizes, limits.rounds),
         };
-        let dearest = (0..items.len()).max_by(|a, b| weight(a).total_cmp(&weight(b)));
-        let Some(index) = dearest.filter(|_| excess == Excess::Written || left > 1) else { break sizes };
+        let can_go = |index: &usize| excess == Excess::Written || peers(&items, *index) > limits.fewest_rows;
+        let dearest = (0..items.len()).filter(can_go).max_by(|a, b| weight(a).total_cmp(&weight(b)));
+        let Some(index) = dearest else { break sizes };
         omitted[index] = Some(items[index].reason(excess, &sizes, limits));
         items[index].omitted = true;
     };
-    let time = time_of(&items, &sizes, limits.rounds);
-    let written = items.iter().map(|item| item.written(&sizes, limits.rounds)).sum();
-    Fitted { sizes, omitted, time, written, needed }
+    // 5.
+    let mut rounds = limits.rounds;
+    if let (Some(Excess::Time), Some(time)) = (excess(&items, &sizes, limits), limits.time) {
+        let fitting = time.0.checked_div(time_of(&items, &sizes, 1).0).and_then(|rounds| rounds.try_into().ok());
+        rounds = rounds.min(fitting.unwrap_or(rounds).max(limits.fewest_rounds));
+    }
+    let times = items.iter().map(|item| item.time(&sizes, rounds)).collect();
+    let time = time_of(&items, &sizes, rounds);
+    let written = items.iter().map(|item| item.written(&sizes, rounds)).sum();
+    Fitted { sizes, rounds, omitted, times, time, written, needed }
+}
+
+/// The number of rows in the group of this row that are not left out.
+fn peers(items: &[Item], index: usize) -> usize {
+    items.iter().filter(|item| !item.omitted && item.group == items[index].group).count()
 }
 
 fn time_of(items: &[Item], sizes: &Sizes, rounds: u32) -> Nanos {
@@ -298,8 +347,14 @@ mod tests {
     ];
 
     fn items(cost: impl Fn(SizeKind) -> Cost) -> Vec<Item> {
-        let item =
-            |(size_kind, writes)| Item { size_kind, cost: cost(size_kind), operations: 10_000, writes, omitted: false };
+        let item = |(size_kind, writes)| Item {
+            size_kind,
+            cost: cost(size_kind),
+            operations: 10_000,
+            writes,
+            group: 0,
+            omitted: false,
+        };
         ROWS.map(item).into()
     }
 
@@ -318,13 +373,8 @@ mod tests {
     }
 
     fn limits(time: Option<u64>, written: Option<u64>) -> Limits {
-        Limits {
-            time: time.map(Nanos::from_millis),
-            written,
-            largest: Sizes::LARGEST,
-            smallest: Sizes::SMALLEST,
-            rounds: 5,
-        }
+        let fixed = Limits::fixed(Sizes::LARGEST, time.map(Nanos::from_millis), 5);
+        Limits { is_rest: true, written, smallest: Sizes::SMALLEST, ..fixed }
     }
 
     #[test]

@@ -33,11 +33,10 @@ impl UnitCosts {
     /// synchronous write.
     pub const GUESSED: UnitCosts = UnitCosts { execution: 0.02, call: 0.4e-6, byte: 5e-9, sync_write: 1e-3 };
 
-    /// The time of an execution.
-    pub fn cost(&self, work: &Work) -> Nanos {
+    /// The seconds of an execution.
+    pub fn seconds(&self, work: &Work) -> f64 {
         let parts = [(work.calls, self.call), (work.bytes, self.byte), (work.sync_writes, self.sync_write)];
-        let seconds: f64 = parts.iter().map(|(amount, price)| *amount as f64 * price).sum();
-        Nanos(((self.execution + seconds) * 1e9) as u64)
+        self.execution + parts.iter().map(|(amount, price)| *amount as f64 * price).sum::<f64>()
     }
 }
 
@@ -118,8 +117,8 @@ mod tests {
     fn cost_is_the_sum_of_calls_bytes_and_sync_waits() {
         let unit_costs = UnitCosts { execution: 0.5, call: 1e-6, byte: 1e-9, sync_write: 1e-3 };
         let work = Work { calls: 2_000_000, bytes: 100_000_000, sync_writes: 400 };
-        assert_eq!(unit_costs.cost(&work), Nanos::from_millis(500 + 2_000 + 100 + 400));
-        assert_eq!(unit_costs.cost(&Work::default()), Nanos::from_millis(500));
+        assert!((unit_costs.seconds(&work) - 3.0).abs() < 1e-12);
+        assert_eq!(unit_costs.seconds(&Work::default()), 0.5);
     }
 
     #[test]

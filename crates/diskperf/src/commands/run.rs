@@ -9,7 +9,7 @@ use campaign::error::CampaignError;
 use campaign::events::Event;
 use campaign::executions::Executions;
 use campaign::fit::fitting::{make_fit, say_what_was_left_out};
-use campaign::fit::forecast::Forecast;
+use campaign::fit::thinning::thin;
 use campaign::fit::unit_costs::UnitCosts;
 use campaign::judge;
 use campaign::plan::{Alternative, Plan};
@@ -192,9 +192,8 @@ fn dry_run(plan: &mut Plan, targets: &[Target], notify: &mut dyn FnMut(Event)) -
 
 /// Makes the plan fit its budget, and reports how long it takes, if that is known.
 fn forecast(plan: &mut Plan, unit_costs: Option<Vec<UnitCosts>>, notify: &mut dyn FnMut(Event)) {
-    if let Some(forecast) = unit_costs.and_then(|unit_costs| Forecast::of(plan, &unit_costs)) {
-        forecast.thin(plan);
-        notify(Event::Forecast { forecast: &forecast, plan });
+    if let Some(fitted) = unit_costs.and_then(|unit_costs| thin(plan, &unit_costs)) {
+        notify(Event::Fitted { fitted: &fitted, plan });
     }
 }
 

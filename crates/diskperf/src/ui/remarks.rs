@@ -2,8 +2,8 @@
 
 use campaign::choose;
 use campaign::events::Event;
+use campaign::fit::announcement::announcement;
 use campaign::fit::duration::about;
-use campaign::fit::size_trials;
 use kernel::provision::queue_tuning;
 use kernel::sys::name::Shown;
 use stats::{Remark, RemarkKind};
@@ -20,7 +20,7 @@ pub fn say(event: Event) {
 /// The sentences of an event. Most events of the progress have none.
 pub fn sentences(event: &Event) -> Vec<String> {
     match event {
-        Event::Forecast { forecast, plan } => forecast.announcement(plan).lines().map(str::to_owned).collect(),
+        Event::Fitted { fitted, plan } => announcement(plan, fitted).lines().map(str::to_owned).collect(),
         Event::Comparing(infos) => choose::shared_devices(infos),
         event => match recorded(event) {
             Some(remark) => vec![placed(&remark)],
@@ -95,7 +95,6 @@ fn processes(count: u32) -> String {
 /// Sentences about events before and after the rounds.
 fn of_preparation(event: &Event) -> Option<String> {
     Some(match event {
-        Event::Fitted { fitted, plan } => size_trials::announcement(plan, fitted),
         Event::Aging { target, fill, churns, bytes } => {
             let changed = if *churns > 0 { format!(" and changed {churns} times") } else { String::new() };
             format!("{target} is filled to {fill} %{changed}: {bytes} are written to it, once")
