@@ -3,6 +3,7 @@
 mod checked;
 mod example;
 mod many;
+mod side_by_side;
 
 use proptest::prelude::*;
 use stats::compare::replication::{self, Published, Simulated};
@@ -570,22 +571,6 @@ fn an_owner_of_time_has_one_colour_whatever_its_share() {
     let classes = class_of(100);
     assert_eq!(classes, class_of(90_000));
     assert!(classes[0] != classes[1] && classes[1] != classes[2], "{classes:?}");
-}
-
-#[test]
-fn runs_are_drawn_against_the_first_and_other_settings_are_said() {
-    let mut larger = cell("write", "second", &[1600]);
-    larger.parameters.insert("file_bytes".to_owned(), ParameterValue::Number(1 << 30));
-    let of_runs =
-        vec![cell("read", "first", &[800]), cell("read", "second", &[1600]), cell("write", "first", &[800]), larger];
-    let chart = super::runs(&document(of_runs)).expect("a chart");
-    let checked = read(&chart);
-    assert_eq!(chart.series, ["first", "second"]);
-    let at: Vec<f64> = checked.of_class("mark").map(|dot| percent(attribute(dot, "cx"))).collect();
-    assert!(at.len() == 4 && at[1] > at[0] && (at[0] - at[2]).abs() < 1e-9, "{at:?}");
-    let has = |text: &str| checked.texts.iter().any(|other| other == text);
-    assert!(has("read") && has("write (settings differ)"), "{:?}", checked.texts);
-    assert_eq!(super::runs(&document(vec![cell("read", "first", &[800])])), None);
 }
 
 #[test]
