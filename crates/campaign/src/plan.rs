@@ -192,6 +192,30 @@ impl Alternative {
 }
 
 impl Plan {
+    /// A plan of given sizes, without a limit of time or memory.
+    pub fn fixed(
+        (preset, options): (&'static str, MeasureOptions),
+        schedule: Schedule,
+        seed: u64,
+        alternatives: Vec<Alternative>,
+    ) -> Plan {
+        Plan {
+            preset,
+            rounds: schedule.rounds(),
+            schedule,
+            memory: None,
+            before: Before::Nothing,
+            options,
+            methods: EvictionMethods::default(),
+            seed,
+            zeros: false,
+            budget: None,
+            sizing: PlannedSizing::Fixed,
+            commands: Arc::default(),
+            alternatives,
+        }
+    }
+
     /// The order of a round. Each round has another random order, so that no alternative always follows the same one.
     pub fn order(&self, round: u32) -> Vec<usize> {
         let runs = |(index, alternative): (usize, &Alternative)| alternative.row.omitted.is_none().then_some(index);
@@ -339,21 +363,10 @@ mod tests {
 
     fn plan() -> Plan {
         let rows = Classic::ALL.map(|classic| Row::new(classic.program(8192), MIB_PER_SECOND));
-        Plan {
-            preset: "test",
-            schedule: Schedule::Fixed { rounds: 3, promised: 2, discard_first: true, must_agree: true },
-            rounds: 3,
-            memory: None,
-            before: Before::Nothing,
-            options: MeasureOptions { claim: ClaimedClock::Returned, timed: false },
-            methods: EvictionMethods::default(),
-            seed: 7,
-            zeros: false,
-            budget: None,
-            sizing: PlannedSizing::Fixed,
-            commands: Arc::default(),
-            alternatives: rows.into_iter().map(|row| Alternative { targets: vec![0], row }).collect(),
-        }
+        let schedule = Schedule::Fixed { rounds: 3, promised: 2, discard_first: true, must_agree: true };
+        let options = MeasureOptions { claim: ClaimedClock::Returned, timed: false };
+        let alternatives = rows.into_iter().map(|row| Alternative { targets: vec![0], row }).collect();
+        Plan::fixed(("test", options), schedule, 7, alternatives)
     }
 
     #[test]

@@ -8,6 +8,7 @@ use units::{Bytes, Nanos};
 
 use crate::fit::cost::{self, Cost, Sample};
 use crate::fit::sizes::{Fitted, Item, Limits, SizeKind, Sizes, fit};
+use crate::fit::thinning::leave_out;
 use crate::plan::{self, Alternative, Row};
 use crate::targets::{Site, Target};
 
@@ -143,9 +144,7 @@ pub fn fitted<E>(
 ) -> Result<(Vec<Alternative>, Fitted), E> {
     let fitted = fit(&items(&rows(limits.largest)?, targets, costs, &limits.largest), limits);
     let mut alternatives = rows(fitted.sizes)?;
-    for (alternative, omitted) in alternatives.iter_mut().zip(&fitted.omitted) {
-        alternative.row.omitted = alternative.row.omitted.take().or_else(|| omitted.clone());
-    }
+    leave_out(&mut alternatives, &fitted);
     Ok((alternatives, fitted))
 }
 

@@ -24,10 +24,15 @@ pub fn thin(plan: &mut Plan, unit_costs: &[UnitCosts]) -> Option<Fitted> {
     };
     let fitted = fit(&items.collect::<Option<Vec<Item>>>()?, &limits);
     plan.rounds = fitted.rounds;
-    for (alternative, omitted) in plan.alternatives.iter_mut().zip(&fitted.omitted) {
+    leave_out(&mut plan.alternatives, &fitted);
+    Some(fitted)
+}
+
+/// Sets the reason of each row that did not fit.
+pub fn leave_out(alternatives: &mut [Alternative], fitted: &Fitted) {
+    for (alternative, omitted) in alternatives.iter_mut().zip(&fitted.omitted) {
         alternative.row.omitted = alternative.row.omitted.take().or_else(|| omitted.clone());
     }
-    Some(fitted)
 }
 
 /// A row whose cost does not depend on any size. The rows of a program on a target are a group.
@@ -57,7 +62,7 @@ mod tests {
     use super::*;
     use crate::fit::announcement::announcement;
     use crate::fit::unit_costs::Work;
-    use crate::plan::{PlannedSizing, Row};
+    use crate::plan::Row;
     use crate::presets::MIB_PER_SECOND;
     use crate::request::schedule::Schedule;
 
@@ -70,21 +75,9 @@ mod tests {
             let program = tlpi::copy(*seconds, 1, Sync::None);
             Alternative { targets: vec![0], row: Row::new(program, MIB_PER_SECOND).doing(work) }
         };
-        Plan {
-            preset: "test",
-            schedule: Schedule::fixed(rounds),
-            rounds,
-            memory: None,
-            before: crate::plan::Before::Nothing,
-            options: MeasureOptions { claim: ClaimedClock::Returned, timed: false },
-            methods: kernel::EvictionMethods::default(),
-            seed: 1,
-            zeros: false,
-            budget,
-            sizing: PlannedSizing::Thin,
-            commands: std::sync::Arc::default(),
-            alternatives: seconds.iter().map(row).collect(),
-        }
+        let options = MeasureOptions { claim: ClaimedClock::Returned, timed: false };
+        let alternatives = seconds.iter().map(row).collect();
+        Plan { budget, ..Plan::fixed(("test", options), Schedule::fixed(rounds), 1, alternatives) }
     }
 
     fn thin(plan: &mut Plan) -> Fitted {

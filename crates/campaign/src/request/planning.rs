@@ -28,9 +28,6 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, CampaignErr
         }
     };
     let plan = Plan {
-        preset: preset.name,
-        schedule: schedule.clone(),
-        rounds: schedule.rounds(),
         memory: memory(request, targets),
         // In a comparison, each target is in the same state before each test.
         before: match if goal.is_some() { Before::Make } else { preset.before } {
@@ -38,14 +35,12 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, CampaignErr
             Before::Make if environment.aging.is_some() => Before::Mount,
             before => before,
         },
-        options: preset.options,
         methods: EvictionMethods { given: environment.is_cold(), drop_caches: environment.drop_caches },
-        seed: environment.seed,
         zeros: environment.zeros,
         budget: budget(request, targets),
         sizing,
         commands: tests.commands(),
-        alternatives,
+        ..Plan::fixed((preset.name, preset.options), schedule.clone(), environment.seed, alternatives)
     };
     goal.map_or(Ok(()), |goal| goal.check(&plan))?;
     Ok(plan)

@@ -9,12 +9,11 @@ pub mod timeline;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
 use campaign::events::Event;
 use campaign::executions::Executions;
-use campaign::plan::{Alternative, Before, Plan, PlannedSizing};
+use campaign::plan::{Alternative, Plan};
 use campaign::presets::Preset;
 use campaign::request::schedule::Schedule;
 use campaign::results::{self, RunContext, all_cells};
@@ -24,7 +23,6 @@ use campaign::rounds::{Findings, Order, Rules, Until};
 use campaign::signals::Stop;
 use campaign::targets::prepared;
 use campaign::targets::{Simulated, Target};
-use kernel::EvictionMethods;
 use simulator::Chance;
 use site::FreshMachines;
 use stats::{Cell, Problem, TargetInfo};
@@ -33,21 +31,7 @@ use crate::error::{ArgumentError, Error};
 
 /// A plan for machines that are switched on again for each of `phases` rotational positions.
 pub fn of_machines(preset: &'static Preset, phases: u32, seed: u64, alternatives: Vec<Alternative>) -> Plan {
-    Plan {
-        preset: preset.name,
-        schedule: Schedule::Phases(phases),
-        rounds: phases,
-        memory: None,
-        before: Before::Nothing,
-        options: preset.options,
-        methods: EvictionMethods::default(),
-        seed,
-        zeros: false,
-        budget: None,
-        sizing: PlannedSizing::Fixed,
-        commands: Arc::default(),
-        alternatives,
-    }
+    Plan::fixed((preset.name, preset.options), Schedule::Phases(phases), seed, alternatives)
 }
 
 /// The description of the machine: one for all swept values, with all its file systems.
