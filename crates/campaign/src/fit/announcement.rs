@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 
 use units::{Bytes, Nanos};
 
+use crate::fit::choice::Fitted;
 use crate::fit::duration::about;
-use crate::fit::sizes::{Fitted, Sizes};
+use crate::fit::sizes::Sizes;
 use crate::plan::Plan;
 
 /// For longer plans of given sizes, the longest tests are named.

@@ -1,6 +1,7 @@
 //! Sizes that fit into a time and a number of bytes.
 
 pub mod announcement;
+pub mod choice;
 pub mod cost;
 pub mod duration;
 pub mod fitting;

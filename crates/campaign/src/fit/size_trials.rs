@@ -1,4 +1,4 @@
-//! Prepares the choice of sizes: finds the limits, and runs the trials that measure the cost of each row. `sizes`
+//! Prepares the choice of sizes: finds the limits, and runs the trials that measure the cost of each row. `choice`
 //! decides.
 
 use std::time::Instant;
@@ -6,8 +6,9 @@ use std::time::Instant;
 use runner::execution::ExecutionResult;
 use units::{Bytes, Nanos};
 
+use crate::fit::choice::{Fitted, Item, Limits, fit};
 use crate::fit::cost::{self, Cost, Sample};
-use crate::fit::sizes::{Fitted, Item, Limits, SizeKind, Sizes, fit};
+use crate::fit::sizes::{SizeKind, Sizes};
 use crate::fit::thinning::leave_out;
 use crate::plan::{self, Alternative, Row};
 use crate::targets::{Site, Target};

@@ -1,9 +1,10 @@
-//! Leaves out rows and rounds of a plan whose sizes are given, if they take too long. The cost of a row is its work times
-//! the unit costs that quick trials measured on the target: the rows themselves may take hours. Decides only; the caller
-//! runs the trials.
+//! Leaves out rows and rounds of a plan whose sizes are given, if they take too long. The cost of a row is its work
+//! times the unit costs that quick trials measured on the target: the rows themselves may take hours. Decides only; the
+//! caller runs the trials.
 
+use super::choice::{Fitted, Item, Limits, fit};
 use super::cost::Cost;
-use super::sizes::{Fitted, Item, Limits, SizeKind, Sizes, fit};
+use super::sizes::{SizeKind, Sizes};
 use super::unit_costs::UnitCosts;
 use crate::plan::{Alternative, Plan};
 
