@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 
 use units::Prng;
 
-use crate::access::mixing::Mixing;
+use crate::access::mix::Mixing;
+use crate::access::pattern::Varied;
 use crate::access::places::Places;
-use crate::access::varied::Varied;
 use crate::churning::{Churning, GRAIN};
 use crate::op::{Access, Directory, Handle, Mode, Name, Op};
 

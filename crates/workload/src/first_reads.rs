@@ -93,10 +93,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::access::mixing::{Mix, Mixing};
+    use crate::access::mix::{Mix, Mixing};
     use crate::access::order::{Drawing, Placing};
+    use crate::access::pattern::{Sizes, Varied};
     use crate::access::places::Places;
-    use crate::access::varied::{Sizes, Varied};
     use crate::body::Body;
     use crate::op::{Access, Handle, Mode, Name};
     use crate::step::Step;

@@ -31,11 +31,11 @@ mod step;
 mod stream;
 mod world;
 
-pub use access::mixing::{BadMix, LARGEST_ACCESS, Locality, MOST_MIXED, Mix, Mixing, NEAR, WHOLE};
+pub use access::mix::{BadMix, LARGEST_ACCESS, Locality, MOST_MIXED, Mix, Mixing, NEAR, WHOLE};
 pub use access::order::{Drawing, Placing};
+pub use access::pattern::{MOST_SIZES, Sizes, Thousandths, Varied};
 pub use access::places::Places;
 pub use access::schedule::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace};
-pub use access::varied::{MOST_SIZES, Sizes, Thousandths, Varied};
 pub use body::{Body, Layout, Order};
 pub use breakdown::{ProgramTime, ResourceTime, TimeBreakdown};
 pub use cache::{Allocation, Cache, CacheState, Quiescence, Residency, Unproven};

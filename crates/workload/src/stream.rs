@@ -208,7 +208,7 @@ impl Steps for Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::mixing::{Mix, Mixing};
+    use crate::access::mix::{Mix, Mixing};
     use crate::access::places::Places;
     use crate::access::schedule::Arrivals;
     use crate::op::{Access, Mode, Name};

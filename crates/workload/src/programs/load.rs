@@ -8,9 +8,9 @@ use units::{Bytes, Nanos};
 
 use super::{FILE, PREPARING_CALL, data_durable, file_durable, prepared_file, quiet};
 use crate::access::order::Drawing;
+use crate::access::pattern::{Sizes, Thousandths, Varied};
 use crate::access::places::Places;
 use crate::access::schedule::{Arrivals, Pace};
-use crate::access::varied::{Sizes, Thousandths, Varied};
 use crate::body::Body;
 use crate::cache::Cache;
 use crate::op::{Access, Durability, Mode, Name, Op, OpKind};

@@ -8,7 +8,7 @@ use alloc::vec;
 use units::Bytes;
 
 use super::{FILE, PREPARING_CALL, data_durable, file_durable, prepared_file};
-use crate::access::mixing::{Mix, Mixing};
+use crate::access::mix::{Mix, Mixing};
 use crate::access::schedule::{Arrivals, Pace};
 use crate::body::Body;
 use crate::cache::Cache;
