@@ -13,8 +13,8 @@ use simulator::description::Invalid;
 use simulator::{Activity, Cause, Chance, Description, Experiment, Outcome, ProgramTime};
 use stats::compare::replication::Simulated;
 use workload::programs::classic1983::Classic;
-use workload::programs::lfs::LargeFile;
-use workload::{Access, Handle, Mode, Name, Op, Placing, Stream};
+use workload::programs::lfs::{LargeFile, LargeOrder};
+use workload::{Access, Handle, Mode, Name, Op, Stream};
 
 use crate::published::{Case, FileSystem};
 
@@ -87,7 +87,7 @@ impl Test {
             Test::RandomWrites => 2,
             Test::RandomReads => 3,
         };
-        let large = LargeFile { bytes: FILE_BYTES, placing: Placing::Permutation, seed: 1983, flush: None };
+        let large = LargeFile { bytes: FILE_BYTES, order: LargeOrder::Permutation, seed: 1983, flush: None };
         let mut phases = large.program().phases.into_iter().map(|phase| phase.steps);
         let written = phases.next().unwrap_or_else(Stream::empty);
         let steps = phases.nth(phase - 1).unwrap_or_else(Stream::empty);

@@ -12,8 +12,8 @@ use units::{Moment, Nanos};
 use workload::programs::vaxmix::VaxMix;
 use workload::programs::{aging, classic1983, lfs, modern, tlpi};
 use workload::{
-    Access, Aging, Body, Directory, Durability, HANDLES, Handle, Issue, Layout, Mode, Name, Op, OpKind, Order, Overlap,
-    Places, Placing, Program, RateBase, Reason, Recorder, Stream, Tally, TreeCounts, World,
+    Access, AccessPattern, Aging, Body, Directory, Durability, FileOrder, HANDLES, Handle, Issue, Layout, Mode,
+    Name, Op, OpKind, Order, Overlap, Program, RateBase, Reason, Recorder, Stream, Tally, TreeCounts, World,
 };
 
 fn kernel_with(programs: usize, largest_call: u32, stop: bool) -> Posix {
@@ -54,16 +54,16 @@ fn programs() -> Vec<Program> {
         classic1983::Classic::ALL.into_iter().map(|classic| classic.program(96 * 1024)).collect();
     for layout in [Layout::One, Layout::Consecutive(3), Layout::Modulo(3)] {
         for (order, sync) in [
-            (Order::Creation, lfs::SmallSync::None),
-            (Order::Random, lfs::SmallSync::Phase),
-            (Order::Creation, lfs::SmallSync::File),
+            (FileOrder::Creation, lfs::SmallSync::None),
+            (FileOrder::Random, lfs::SmallSync::Phase),
+            (FileOrder::Creation, lfs::SmallSync::File),
         ] {
             let small = lfs::SmallFiles { layout, order, sync, ..lfs::SmallFiles::new(10, 700) };
             programs.push(small.program());
         }
     }
-    for placing in [Placing::Permutation, Placing::Replacement, Placing::Stride(11)] {
-        programs.push(lfs::LargeFile { placing, ..lfs::LargeFile::new(64 * 1024) }.program());
+    for order in [lfs::LargeOrder::Permutation, lfs::LargeOrder::Replacement, lfs::LargeOrder::Stride(11)] {
+        programs.push(lfs::LargeFile { order, ..lfs::LargeFile::new(64 * 1024) }.program());
     }
     let flush = Some(128 * 1024);
     programs.push(lfs::SmallFiles { flush, ..lfs::SmallFiles::new(10, 700) }.program());
@@ -89,15 +89,18 @@ fn at_places() -> Vec<Stream> {
     let (file, handle, block) = (Name::root(0), Handle::new(0), 4096);
     let create = Op::Create { name: file, handle, mode: Mode::default() };
     let open = Op::Open { name: file, handle, access: Access::ReadWrite, mode: Mode::default() };
-    let laid = Places::in_order(true, handle, block, 50);
-    let mixed = Places::drawn(false, handle, block, (200, 50), 7).mixed(60, 8);
-    let written = Places::new(true, handle, block, (50, 50), Placing::Stride(7), 1);
+    let accesses = |pattern: AccessPattern, blocks: u64, count| -> Body {
+        pattern.accesses(handle, blocks * u64::from(block), count, 7).into()
+    };
+    let in_order = |write| AccessPattern::new(Order::Sequential, block, write);
+    let mixed = AccessPattern { reads: 600, ..AccessPattern::uniform(block, false) };
+    let written = AccessPattern::new(Order::Around(7), block, true);
     vec![
-        Stream::open(vec![create], Body::Places(laid)).then(vec![Op::Fsync { handle }]),
-        Stream::open(vec![open], Body::Places(mixed)).then(vec![Op::Fdatasync { handle }, Op::Close { handle }]),
-        Stream::open(vec![open], Body::Places(written)).then(vec![Op::Close { handle }, Op::Syncfs]),
+        Stream::open(vec![create], accesses(in_order(true), 50, 50)).then(vec![Op::Fsync { handle }]),
+        Stream::open(vec![open], accesses(mixed, 50, 200)).then(vec![Op::Fdatasync { handle }, Op::Close { handle }]),
+        Stream::open(vec![open], accesses(written, 50, 50)).then(vec![Op::Close { handle }, Op::Syncfs]),
         // Beyond the end of the file.
-        Stream::open(vec![open], Body::Places(Places::in_order(false, handle, block, 60))),
+        Stream::open(vec![open], accesses(in_order(false), 60, 60)),
     ]
 }
 

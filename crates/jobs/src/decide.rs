@@ -255,16 +255,18 @@ impl LoadSpec {
 }
 
 /// Several sizes with percentages that sum to 100. Otherwise the reason, and a hint.
-fn shares(blocks: &[(Size, Option<u32>)]) -> Result<Vec<(u32, u8)>, (String, &'static str)> {
+fn shares(blocks: &[(Size, Option<u32>)]) -> Result<Vec<(u32, u32)>, (String, &'static str)> {
     let example = "write one size without a percentage, or several as in --bs 4KiB:60,64KiB:40";
     if blocks.len() > MOST_SIZES {
         return Err((format!("{} sizes are more than the {MOST_SIZES} allowed", blocks.len()), example));
     }
-    let share = |(Size(size), percent): &(Size, Option<u32>)| Some((size.0 as u32, u8::try_from((*percent)?).ok()?));
-    let Some(shares) = blocks.iter().map(share).collect::<Option<Vec<(u32, u8)>>>() else {
+    let share = |(Size(size), percent): &(Size, Option<u32>)| {
+        Some((size.0 as u32, (*percent).filter(|percent| *percent <= 100)?))
+    };
+    let Some(shares) = blocks.iter().map(share).collect::<Option<Vec<(u32, u32)>>>() else {
         return Err(("each of several sizes needs a percentage from 0 to 100".to_owned(), example));
     };
-    let sum: u32 = shares.iter().map(|(_, percent)| u32::from(*percent)).sum();
+    let sum: u32 = shares.iter().map(|(_, percent)| percent).sum();
     match sum {
         100 => Ok(shares),
         _ => Err((format!("the percentages sum to {sum}, not to 100"), "change one so that they sum to 100")),

@@ -12,8 +12,8 @@ use common::{BYTES, in_mounts_of_its_own, run, tool, world_in};
 use kernel::{Posix, Station, Workspace, stamp};
 use units::{Host, Moment, Nanos};
 use workload::{
-    Access, Arrivals, Body, Handle, Issue, Mode, Name, Op, OpKind, Overlap, Pace, Places, Reason, Recorder, Stream,
-    World,
+    Access, AccessPattern, Arrivals, Body, Handle, Issue, Mode, Name, Op, OpKind, Order, Overlap, Pace, Reason,
+    Recorder, Stream, World,
 };
 
 const FILE: Handle = Handle::new(0);
@@ -35,15 +35,26 @@ fn open(access: Access) -> Op {
     Op::Open { name: Name::root(0), handle: FILE, access, mode: Mode::default() }
 }
 
+/// Sequential accesses to this number of blocks.
+fn in_order(write: bool, blocks: u64) -> Body {
+    let pattern = AccessPattern::new(Order::Sequential, BLOCK, write);
+    pattern.accesses(FILE, blocks * u64::from(BLOCK), blocks, 7).into()
+}
+
+/// `count` random accesses to a file of this number of blocks.
+fn at_random(write: bool, (count, blocks): (u64, u64)) -> Body {
+    AccessPattern::uniform(BLOCK, write).accesses(FILE, blocks * u64::from(BLOCK), count, 7).into()
+}
+
 fn writes(blocks: u64, depth: u32) -> Stream {
     let create = Op::Create { name: Name::root(0), handle: FILE, mode: Mode::default() };
-    let body = Body::Places(Places::in_order(true, FILE, BLOCK, blocks));
-    Stream::open(vec![create], body).then(vec![Op::Fdatasync { handle: FILE }]).issued(overlapping(depth))
+    Stream::open(vec![create], in_order(true, blocks))
+        .then(vec![Op::Fdatasync { handle: FILE }])
+        .issued(overlapping(depth))
 }
 
 fn reads(blocks: u64, depth: u32) -> Stream {
-    let body = Body::Places(Places::drawn(false, FILE, BLOCK, (1000, blocks), 7));
-    Stream::open(vec![open(Access::Read)], body).issued(overlapping(depth))
+    Stream::open(vec![open(Access::Read)], at_random(false, (1000, blocks))).issued(overlapping(depth))
 }
 
 /// Returns true, and prints the reason, if there is no io_uring here. Each test calls it.
@@ -147,7 +158,7 @@ fn a_failed_op_ends_the_stream_after_ops_in_flight_complete() {
     }
     let (mut world, _) = world();
     run(&mut world, writes(10, 1));
-    let beyond = Body::Places(Places::in_order(false, FILE, BLOCK, 100));
+    let beyond = in_order(false, 100);
     let stream = Stream::open(vec![open(Access::Read)], beyond).then(vec![Op::Syncfs]).issued(overlapping(4));
     let mut seen = AtOnce::default();
     run_recorded(&mut world, stream, &mut seen);
@@ -156,7 +167,7 @@ fn a_failed_op_ends_the_stream_after_ops_in_flight_complete() {
     assert_eq!(seen.outcomes.len(), 11 + failed);
     // A file that is open for reading only, and a handle without an open file.
     for (opening, expected) in [(vec![open(Access::Read)], 1), (vec![Op::Close { handle: FILE }], 1)] {
-        let body = Body::Places(Places::in_order(true, FILE, BLOCK, 1));
+        let body = in_order(true, 1);
         let mut seen = AtOnce::default();
         run_recorded(&mut world, Stream::open(opening, body).issued(overlapping(4)), &mut seen);
         let refused = seen.outcomes.iter().filter(|(_, outcome)| *outcome == Err(Reason::BadHandle)).count();
@@ -186,7 +197,7 @@ fn scheduled_ops_are_recorded_at_their_scheduled_time() {
     let (mut world, _) = world();
     run(&mut world, writes(100, 1));
     for issue in [Issue::Sync, overlapping(4)] {
-        let body = Body::Places(Places::drawn(false, FILE, BLOCK, (20, 100), 7));
+        let body = at_random(false, (20, 100));
         let stream = Stream::open(vec![open(Access::Read)], body).issued(issue);
         let mut seen = AtOnce::default();
         run_recorded(&mut world, stream.paced(Pace::new(1000, Arrivals::Constant, 1, 1)), &mut seen);
@@ -218,7 +229,7 @@ fn cancelled_scheduled_ops_are_not_recorded_in_the_future() {
         let mut world = Posix::new(vec![station], 64 * 1024, 9, Arc::clone(&stop)).expect("the kernel's world");
         run(&mut world, writes(1, 1).issued(Issue::Sync));
         // The second op is scheduled one second later.
-        let body = Body::Places(Places::drawn(true, FILE, BLOCK, (3, 1), 7));
+        let body = at_random(true, (3, 1));
         let paced = Stream::open(Vec::new(), body).issued(issue).paced(Pace::new(1, Arrivals::Constant, 1, 1));
         let mut seen = Stopping(AtOnce::default(), stop);
         run_recorded(&mut world, paced, &mut seen);

@@ -25,7 +25,7 @@ use stats::Latencies;
 use stats::figures::summary::median;
 use units::{Nanos, Prng};
 use workload::programs::classic1983::Classic;
-use workload::{Access, Body, Directory, Handle, Name, Op, OpKind, Phase, Places, Stream, Unit};
+use workload::{Access, AccessPattern, Directory, Handle, Name, Op, OpKind, Phase, Stream, Unit};
 
 /// Blocks of the file, and bytes per read. The file has one megabyte, which stays in a fast CPU cache, so that calls
 /// are cheap.
@@ -109,9 +109,9 @@ fn measure(path: &Path, pairs: usize, reads: u64) -> Vec<Sides> {
 fn phase(reads: u64) -> Phase {
     let (name, handle) = (Name { directory: Directory::GIVEN, number: 0 }, Handle::new(0));
     let opening = Op::Open { name, handle, access: Access::Read, mode: Default::default() };
-    let places = Places::drawn(false, handle, BLOCK, (reads, BLOCKS), 1);
+    let accesses = AccessPattern::uniform(BLOCK, false).accesses(handle, BLOCKS * u64::from(BLOCK), reads, 1);
     Phase {
-        steps: Stream::open(vec![opening], Body::Places(places)),
+        steps: Stream::open(vec![opening], accesses.into()),
         unit: Unit::of(OpKind::ReadAt),
         ..Classic::Read8192.program(8192).phases.remove(0)
     }

@@ -20,7 +20,7 @@ use runner::recorder::Timed;
 use rustix::fs::{Mode, OFlags};
 use workload::programs::classic1983::Classic;
 use workload::{
-    Access, Body, CachePadded, Handle, Issue, Name, Op, OpKind, Overlap, Places, Stream, Tally, Unit, World,
+    Access, AccessPattern, CachePadded, Handle, Issue, Name, Op, OpKind, Overlap, Stream, Tally, Unit, World,
 };
 
 /// Maximum instructions per call of the runner's path above the bare loop. By design: see the table of `cargo xtask
@@ -177,14 +177,14 @@ fn child_timed() {
     };
     let mut world = Posix::new((0..programs).map(station).collect(), BLOCK, 1, Arc::default()).expect("a world");
     let (name, handle) = (Name::root(0), Handle::new(0));
-    let places = Places::drawn(false, handle, BLOCK, (operations, BLOCKS), 1);
+    let accesses = AccessPattern::uniform(BLOCK, false).accesses(handle, BLOCKS * u64::from(BLOCK), operations, 1);
     let issue = match engine.as_str() {
         "uring" => Issue::Async(Overlap { depth: DEPTH, largest: BLOCK, writes: false, polled: false }),
         "null" => Issue::Null,
         _ => Issue::Sync,
     };
     let opening = Op::Open { name, handle, access: Access::Read, mode: Default::default() };
-    let steps = CachePadded(Stream::open(vec![opening], Body::Places(places)).issued(issue));
+    let steps = CachePadded(Stream::open(vec![opening], accesses.into()).issued(issue));
     let mut recorders: Vec<_> = (0..programs).map(|_| CachePadded(Timed::new(Unit::of(OpKind::ReadAt)))).collect();
     let spans = world.run(&mut vec![steps; programs], &mut recorders).expect("a run");
     for records in recorders.into_iter().zip(spans).map(|(recorder, span)| recorder.0.finish(span.ended)) {

@@ -7,9 +7,7 @@ use alloc::vec::Vec;
 
 use units::Prng;
 
-use crate::access::mix::Mixing;
-use crate::access::pattern::Varied;
-use crate::access::places::Places;
+use crate::access::pattern::Accesses;
 use crate::churning::{Churning, GRAIN};
 use crate::op::{Access, Directory, Handle, Mode, Name, Op};
 
@@ -25,12 +23,8 @@ pub enum Body {
         /// The number of calls left.
         left: u64,
     },
-    /// Positioned accesses to blocks of one size.
-    Places(Places),
-    /// Positioned accesses in a chosen order, or of several sizes.
-    Varied(Box<Varied>),
-    /// Accesses of several sizes, drawn from a mix.
-    Mix(Mixing),
+    /// Positioned accesses to one file.
+    Accesses(Accesses),
     /// Many small files.
     Files(Files),
     /// Reading one file and writing the same bytes to another.
@@ -48,15 +42,9 @@ pub enum Body {
     },
 }
 
-impl From<Places> for Body {
-    fn from(places: Places) -> Body {
-        Body::Places(places)
-    }
-}
-
-impl From<Varied> for Body {
-    fn from(varied: Varied) -> Body {
-        Body::Varied(Box::new(varied))
+impl From<Accesses> for Body {
+    fn from(accesses: Accesses) -> Body {
+        Body::Accesses(accesses)
     }
 }
 
@@ -71,9 +59,7 @@ impl Iterator for Body {
                 *left = left.checked_sub(1)?;
                 Some(*call)
             }
-            Body::Places(places) => places.next().map(Op::from),
-            Body::Varied(varied) => varied.next(),
-            Body::Mix(mixing) => mixing.next(),
+            Body::Accesses(accesses) => accesses.next().map(Op::from),
             Body::Files(files) => files.next(),
             Body::Copy(copying) => copying.next(),
             Body::Churn(churning) => churning.next(),
@@ -92,22 +78,16 @@ impl Body {
     pub(crate) fn cuts(&self) -> Option<u32> {
         match self {
             Body::Calls { call: Op::Write { length, .. }, .. } | Body::Commits { length, .. } => Some(*length),
-            Body::Places(places) if places.writes() => Some(places.length()),
-            Body::Varied(varied) if varied.writes() => Some(varied.grain()),
-            Body::Mix(mixing) => mixing.mix().cuts(),
+            Body::Accesses(accesses) => accesses.cuts(),
             Body::Churn(_) => Some(GRAIN),
-            Body::Empty | Body::Calls { .. } | Body::Places(_) | Body::Varied(_) | Body::Files(_) | Body::Copy(_) => {
-                None
-            }
+            Body::Empty | Body::Calls { .. } | Body::Files(_) | Body::Copy(_) => None,
         }
     }
 
     /// The size of the file in bytes, if some bytes may be accessed more than once; otherwise `None`.
     pub(crate) fn touches_again(&self) -> Option<u64> {
         match self {
-            Body::Places(places) => places.touches_again(),
-            Body::Varied(varied) => varied.touches_again(),
-            Body::Mix(mixing) => Some(mixing.bytes()),
+            Body::Accesses(accesses) => accesses.touches_again(),
             Body::Empty
             | Body::Calls { .. }
             | Body::Files(_)
@@ -162,7 +142,7 @@ impl Layout {
 
 /// The order in which files are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum FileOrder {
     /// The order of their creation.
     Creation,
     /// Shuffled.
@@ -195,9 +175,16 @@ pub struct Files {
 const HANDLE: Handle = Handle::new(0);
 
 impl Files {
-    pub(crate) fn new(action: FileAction, layout: Layout, files: u32, length: u32, order: Order, seed: u64) -> Files {
+    pub(crate) fn new(
+        action: FileAction,
+        layout: Layout,
+        files: u32,
+        length: u32,
+        order: FileOrder,
+        seed: u64,
+    ) -> Files {
         let mut numbers: Vec<u32> = (0..files).collect();
-        if order == Order::Random {
+        if order == FileOrder::Random {
             Prng::new(seed).shuffle(&mut numbers);
         }
         Files { action, layout, files, length, numbers: numbers.into_iter(), current: Name::root(0), stage: 0 }
@@ -268,28 +255,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::access::order::Placing;
-
-    fn offsets(placing: Placing, count: u32, of: u32) -> Vec<u64> {
-        let places = Body::Places(Places::new(false, HANDLE, 512, (count, of), placing, 7));
-        places
-            .map(|op| match op {
-                Op::ReadAt { offset, .. } => offset / 512,
-                other => panic!("not a read: {other}"),
-            })
-            .collect()
-    }
 
     proptest! {
-        #[test]
-        fn a_permutation_and_a_stride_touch_every_block_once(of in 1u32..500, stride in 1u32..50) {
-            for placing in [Placing::Permutation, Placing::Stride(stride)] {
-                let mut seen = offsets(placing, of, of);
-                seen.sort_unstable();
-                prop_assert!(seen.into_iter().eq(0..u64::from(of)));
-            }
-        }
-
         #[test]
         fn a_copy_moves_every_byte_and_reads_end_of_file(bytes in 0u64..10_000, buffer in 1u32..700) {
             let ops: Vec<Op> = Copying::new(Handle::new(0), Handle::new(1), buffer, bytes).into_ops().collect();
@@ -322,15 +289,6 @@ mod tests {
     }
 
     #[test]
-    fn drawing_with_replacement_misses_about_a_third() {
-        let mut seen = offsets(Placing::Replacement, 10_000, 10_000);
-        seen.sort_unstable();
-        seen.dedup();
-        // 1 - 1/e of the blocks are touched: 63 %.
-        assert!((6_000..6_600).contains(&seen.len()), "{}", seen.len());
-    }
-
-    #[test]
     fn files_are_in_one_or_several_directories() {
         let directories = |layout: Layout| -> Vec<u16> { (0..6).map(|n| layout.name(n, 6).directory.0).collect() };
         assert_eq!(directories(Layout::One), [0, 0, 0, 0, 0, 0]);
@@ -351,35 +309,5 @@ mod tests {
                 prop_assert_eq!(layout.touched(files), used);
             }
         }
-    }
-
-    #[test]
-    fn each_round_draws_its_own_reproducible_places() {
-        let drawn = |rounds| {
-            let mut places = Places::drawn(false, HANDLE, 512, (100, 1 << 40), 7);
-            places.skip_rounds(rounds);
-            Body::Places(places).collect::<Vec<Op>>()
-        };
-        assert_eq!(drawn(1), drawn(1));
-        let (first, second) = (drawn(0), drawn(1));
-        assert!(first.iter().all(|op| !second.contains(op)));
-    }
-
-    #[test]
-    fn a_mix_has_the_requested_share_of_reads() {
-        for reads in [0, 30, 100] {
-            let places = Places::drawn(false, HANDLE, 512, (10_000, 64), 7).mixed(reads, 8);
-            assert_eq!(places.writes(), reads < 100);
-            let read = Body::Places(places).filter(|op| matches!(op, Op::ReadAt { .. })).count();
-            assert!(read.abs_diff(usize::from(reads) * 100) < 150, "{read} of {reads} %");
-        }
-    }
-
-    #[test]
-    fn sequential_access_is_block_after_block() {
-        let body = Body::Places(Places::in_order(true, HANDLE, 512, 3));
-        assert_eq!(body.cuts(), Some(512));
-        let at = |offset| Op::WriteAt { handle: HANDLE, length: 512, offset };
-        assert_eq!(body.collect::<Vec<Op>>(), [at(0), at(512), at(1024)]);
     }
 }

@@ -93,10 +93,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::access::mix::{Mix, Mixing};
-    use crate::access::order::{Drawing, Placing};
-    use crate::access::pattern::{Sizes, Varied};
-    use crate::access::places::Places;
+    use crate::access::mix::Mix;
+    use crate::access::order::{Drawing, Order};
+    use crate::access::pattern::{AccessPattern, Accesses};
     use crate::body::Body;
     use crate::op::{Access, Handle, Mode, Name};
     use crate::step::Step;
@@ -112,43 +111,47 @@ mod tests {
         stream(Name::root(0), body)
     }
 
+    fn accesses(order: Order, block: u32, write: bool, bytes: u64) -> Accesses {
+        AccessPattern::new(order, block, write).accesses(FILE, bytes, u64::MAX, 7)
+    }
+
+    const UNIFORM: Order = Order::Drawn(Drawing::Replacement);
+
     fn of_one(stream: &Stream, done: u64) -> Option<u64> {
         first_reads(stream, [done].into_iter())
     }
 
     #[test]
     fn touching_each_block_once_reads_all_of_them_first() {
-        let places = |placing| Places::new(false, FILE, 4096, (50, 100), placing, 7);
-        let in_order = Varied::in_order(false, FILE, Sizes::all(8192), 1 << 20, 7);
+        let reads = |order| on_own_file(accesses(order, 4096, false, 100 * PAGE));
         for stream in [
-            on_own_file(places(Placing::Permutation)),
-            on_own_file(places(Placing::Stride(7))),
-            on_own_file(Places::in_order(false, FILE, 4096, 100)),
-            on_own_file(in_order),
-            on_own_file(Varied::strided(false, FILE, 4096, (1 << 20, 3))),
+            reads(Order::Shuffled),
+            reads(Order::Around(7)),
+            reads(Order::Sequential),
+            reads(Order::Strided { blocks: 3 }),
             on_own_file(Body::Calls { call: Op::Read { handle: FILE, length: 4096 }, left: 9 }),
             Stream::empty(),
         ] {
             assert_eq!(of_one(&stream, 50), None, "{stream:?}");
         }
-        assert!(of_one(&on_own_file(places(Placing::Replacement)), 50).is_some());
+        assert!(of_one(&reads(UNIFORM), 50).is_some());
     }
 
     #[test]
     fn a_page_counts_if_a_read_touched_it_first() {
         // One block, over and over.
-        let one = |write| Places::drawn(write, FILE, 8192, (100, 1), 7);
+        let one = |write| accesses(UNIFORM, 8192, write, 8192);
         assert_eq!(of_one(&on_own_file(one(false)), 100), Some(8192));
         assert_eq!(of_one(&on_own_file(one(true)), 100), Some(0));
         assert_eq!(of_one(&on_own_file(one(false)), 0), Some(0));
         // A read of a block smaller than a page reads the whole page.
-        let small = Places::drawn(false, FILE, 512, (1_000, 8), 7);
+        let small = accesses(UNIFORM, 512, false, PAGE);
         assert_eq!(of_one(&on_own_file(small), 1_000), Some(4096));
     }
 
     #[test]
     fn programs_share_pages_if_they_share_a_file() {
-        let places = || Places::drawn(false, FILE, 4096, (u64::MAX, 8), 7);
+        let places = || accesses(UNIFORM, 4096, false, 8 * PAGE);
         let all = |stream: Stream| first_reads(&stream.shared_by(3), [1_000; 3].into_iter());
         assert_eq!(all(on_own_file(places())), Some(3 * 8 * 4096));
         assert_eq!(all(stream(Name::given(0), places())), Some(8 * 4096));
@@ -159,7 +162,7 @@ mod tests {
         let bytes = MOST_PARTS * PAGE * 3;
         let touched = Touched::new(bytes);
         assert_eq!((touched.part, touched.words.len() as u64 * 64 <= MOST_PARTS), (4 * PAGE, true));
-        let stream = on_own_file(Varied::drawn(Drawing::Replacement, FILE, Sizes::all(4096), bytes, 100, 7));
+        let stream = on_own_file(accesses(UNIFORM, 4096, false, bytes));
         let read = of_one(&stream, 100).expect("a bound");
         assert!((90 * PAGE..=100 * PAGE).contains(&read), "{read}");
     }
@@ -168,17 +171,17 @@ mod tests {
         /// A model cache that never evicts, and sees every step.
         #[test]
         fn first_reads_match_a_model_cache(
-            pages in 2u64..300, done in 0u64..400, reads in 0u8..=100, seed: u64, kind in 0usize..4,
+            pages in 2u64..300, done in 0u64..400, reads in 0u16..=1000, seed: u64, kind in 0usize..4,
         ) {
             let bytes = pages * PAGE;
-            let drawn = |drawing| Varied::drawn(drawing, FILE, Sizes::all(4096), bytes, reads, seed);
-            let body = match kind {
-                0 => Body::Places(Places::drawn(false, FILE, 4096, (u64::MAX, pages), seed).mixed(reads, !seed)),
-                1 => drawn(Drawing::Zipf { thousandths: 990 }).into(),
-                2 => drawn(Drawing::Permutation).into(),
-                _ => Body::Mix(Mixing::new(Mix::local(), FILE, bytes, 1_000, seed)),
+            let drawn = |order| AccessPattern { reads, ..AccessPattern::new(order, 4096, false) };
+            let pattern = match kind {
+                0 => drawn(UNIFORM),
+                1 => drawn(Order::Drawn(Drawing::Zipf { thousandths: 990 })),
+                2 => drawn(Order::Drawn(Drawing::Permutation)),
+                _ => Mix::local().pattern(),
             };
-            let stream = on_own_file(body).synced(FILE, 3);
+            let stream = on_own_file(pattern.accesses(FILE, bytes, 1_000, seed)).synced(FILE, 3);
             let mut cache: BTreeMap<u64, bool> = BTreeMap::new();
             let places = stream.clone().filter_map(|step| match step {
                 Step::Op(Op::ReadAt { offset, length, .. }) => Some((offset, length, true)),

@@ -31,12 +31,12 @@ mod step;
 mod stream;
 mod world;
 
-pub use access::mix::{BadMix, LARGEST_ACCESS, Locality, MOST_MIXED, Mix, Mixing, NEAR, WHOLE};
-pub use access::order::{Drawing, Placing};
-pub use access::pattern::{MOST_SIZES, Sizes, Thousandths, Varied};
-pub use access::places::Places;
+pub use access::mix::{BadMix, LARGEST_ACCESS, Mix};
+pub use access::order::{Drawing, Locality, NEAR, Order, Thousandths, WHOLE};
+pub use access::pattern::{AccessPattern, Accesses};
 pub use access::schedule::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace};
-pub use body::{Body, Layout, Order};
+pub use access::sizes::{MOST_SIZES, Sizes};
+pub use body::{Body, FileOrder, Layout};
 pub use breakdown::{ProgramTime, ResourceTime, TimeBreakdown};
 pub use cache::{Allocation, Cache, CacheState, Quiescence, Residency, Unproven};
 pub use cache_padded::CachePadded;

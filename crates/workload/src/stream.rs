@@ -21,9 +21,20 @@ pub struct Stream {
     closing: vec::IntoIter<Op>,
     issue: Issue,
     pacing: Option<Box<Pacing>>,
-    /// The number of programs that run this stream at the same time, each with its own random blocks and its part of
-    /// the schedule.
-    jobs: u32,
+    programs: Programs,
+    /// True from the first step of a body without pacing on: the next accesses may start at once.
+    is_ready: bool,
+}
+
+/// The differences between the programs that run one stream at the same time.
+#[derive(Clone, Copy, Debug)]
+enum Programs {
+    /// All run the same steps.
+    Same,
+    /// Each draws other accesses, and has a schedule of its own.
+    Independent,
+    /// Each of this number of programs draws other accesses, and starts its part of the schedule.
+    Sharing(u32),
 }
 
 impl Stream {
@@ -40,7 +51,8 @@ impl Stream {
     /// A stream of these ops, followed by the body.
     pub fn open(opening: Vec<Op>, body: Body) -> Stream {
         let closing = Vec::new().into_iter();
-        Stream { opening: opening.into_iter(), body, closing, issue: Issue::Sync, pacing: None, jobs: 1 }
+        let (issue, programs) = (Issue::Sync, Programs::Same);
+        Stream { opening: opening.into_iter(), body, closing, issue, pacing: None, programs, is_ready: false }
     }
 
     /// Sets the way in which the ops are issued.
@@ -68,32 +80,32 @@ impl Stream {
 
     /// Lets `jobs` programs run the stream at the same time (see [`Stream::of_program`]).
     pub fn shared_by(self, jobs: u32) -> Stream {
-        Stream { jobs, ..self }
+        Stream { programs: if jobs > 1 { Programs::Sharing(jobs) } else { Programs::Same }, ..self }
     }
 
-    /// The stream of program `index`. Without `shared_by`, all programs run the same steps. With it, each draws
-    /// different blocks, and starts its share of the schedule. Each program of a mix has its own blocks and its own
-    /// schedule in any case.
+    /// Lets each of several programs draw its own accesses and have its own schedule (see [`Stream::of_program`]).
+    pub fn independent(self) -> Stream {
+        Stream { programs: Programs::Independent, ..self }
+    }
+
+    /// The stream of program `index`. All programs run the same steps, unless `shared_by` or `independent` was called.
+    /// Then each draws different accesses, and starts its share of the schedule, or all of its own.
     pub fn of_program(&self, index: u32) -> Stream {
         let mut stream = self.clone();
+        if matches!(self.programs, Programs::Same) {
+            return stream;
+        }
         // The upper half, so that no program draws the numbers of another round.
         let salt = u64::from(index) << 32;
-        if let Body::Mix(mixing) = &mut stream.body {
-            if index > 0 {
-                mixing.reseed(salt);
-            }
-            if let Some(pace) = stream.pacing.as_mut().and_then(|pacing| pacing.pace.as_mut()) {
-                pace.reseed(salt);
-            }
-        } else if self.jobs > 1 {
-            match &mut stream.body {
-                Body::Places(places) if index > 0 => places.reseed(salt),
-                Body::Varied(varied) if index > 0 => varied.reseed(salt, true),
-                _ => {}
-            }
-            if let Some(pace) = stream.pacing.as_mut().and_then(|pacing| pacing.pace.as_mut()) {
-                pace.reseed(salt);
-                pace.share(index % self.jobs, self.jobs);
+        if let Body::Accesses(accesses) = &mut stream.body
+            && index > 0
+        {
+            accesses.reseed(salt, true);
+        }
+        if let Some(pace) = stream.pacing.as_mut().and_then(|pacing| pacing.pace.as_mut()) {
+            pace.reseed(salt);
+            if let Programs::Sharing(jobs) = self.programs {
+                pace.share(index % jobs, jobs);
             }
         }
         stream
@@ -112,13 +124,8 @@ impl Stream {
 
     /// Advances randomly drawn places to those of a later round.
     pub(crate) fn skip_rounds(&mut self, rounds: u32) {
-        match &mut self.body {
-            Body::Places(places) => places.skip_rounds(rounds),
-            Body::Mix(mixing) => mixing.skip_rounds(rounds),
-            _ => {}
-        }
-        if let Body::Varied(varied) = &mut self.body {
-            (0..rounds).for_each(|_| varied.reseed(0, false));
+        if let Body::Accesses(accesses) = &mut self.body {
+            (0..rounds).for_each(|_| accesses.reseed(0, false));
         }
         if let Some(pace) = self.pacing.as_mut().and_then(|pacing| pacing.pace.as_mut()) {
             pace.reseed(u64::from(rounds));
@@ -159,6 +166,7 @@ impl Iterator for Stream {
         if let Some(op) = self.opening.next() {
             return Some(Step::Op(op));
         }
+        self.is_ready = self.pacing.is_none();
         let step = match &mut self.pacing {
             Some(pacing) => pacing.next(&mut self.body),
             None => self.body.next().map(Step::Op),
@@ -193,7 +201,7 @@ impl Steps for Stream {
     #[inline(always)]
     fn next_positioned(&mut self) -> Option<PositionedIo> {
         match &mut self.body {
-            Body::Places(places) if self.pacing.is_none() && self.opening.as_slice().is_empty() => places.next(),
+            Body::Accesses(accesses) if self.is_ready => accesses.next(),
             _ => None,
         }
     }
@@ -208,8 +216,8 @@ impl Steps for Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::mix::{Mix, Mixing};
-    use crate::access::places::Places;
+    use crate::access::mix::Mix;
+    use crate::access::pattern::AccessPattern;
     use crate::access::schedule::Arrivals;
     use crate::op::{Access, Mode, Name};
 
@@ -235,19 +243,27 @@ mod tests {
     #[test]
     fn places_taken_at_once_are_the_next_ones() {
         let end = Op::Close { handle: Handle::new(0) };
-        let places = Places::drawn(false, Handle::new(0), 512, (50, 1 << 40), 7).mixed(50, 8);
-        let stream = Stream::open(vec![end], Body::Places(places)).then(vec![end]);
-        let one_by_one: Vec<Step> = stream.clone().collect();
-        let mut rest = stream.clone();
-        let mut taken = Vec::new();
-        while let Some(step) = rest.next_positioned().map(|io| Step::Op(io.into())).or_else(|| rest.next()) {
-            taken.push(step);
+        for reads in [1000, 500] {
+            let pattern = AccessPattern { reads, ..AccessPattern::uniform(512, false) };
+            let accesses = pattern.accesses(Handle::new(0), 1 << 40, 50, 7);
+            let stream = Stream::open(vec![end], accesses.into()).then(vec![end]);
+            let one_by_one: Vec<Step> = stream.clone().collect();
+            let mut rest = stream.clone();
+            let (mut taken, mut at_once) = (Vec::new(), 0);
+            loop {
+                let next = rest.next_positioned().map(|io| Step::Op(io.into()));
+                at_once += usize::from(next.is_some());
+                let Some(step) = next.or_else(|| rest.next()) else { break };
+                taken.push(step);
+            }
+            assert_eq!((taken, at_once), (one_by_one, 49));
+            // `next_positioned` must not return a place that has an intended start.
+            let mut paced = stream.paced(Pace::new(1_000, Arrivals::Constant, 1, 1));
+            (0..4).for_each(|_| {
+                paced.next();
+                assert_eq!(paced.next_positioned(), None);
+            });
         }
-        assert_eq!(taken, one_by_one);
-        // `next_positioned` must not return a place that has an intended start.
-        let mut paced = stream.paced(Pace::new(1_000, Arrivals::Constant, 1, 1));
-        paced.next();
-        assert_eq!(paced.next_positioned(), None);
     }
 
     #[test]
@@ -285,8 +301,8 @@ mod tests {
 
     #[test]
     fn only_programs_sharing_a_stream_differ() {
-        let places = |of| Body::Places(Places::drawn(false, Handle::new(0), 512, (20, of), 7));
-        let one = Stream::open(Vec::new(), places(1 << 40));
+        let accesses = AccessPattern::uniform(512, false).accesses(Handle::new(0), 1 << 49, 20, 7);
+        let one = Stream::open(Vec::new(), accesses.into());
         let steps = |stream: &Stream, index| stream.of_program(index).collect::<Vec<Step>>();
         assert_eq!(steps(&one, 0), steps(&one, 1));
         let shared = one.clone().shared_by(2);
@@ -315,8 +331,8 @@ mod tests {
 
     #[test]
     fn programs_and_rounds_of_a_mix_draw_different_accesses() {
-        let mixing = Mixing::new(Mix::default(), Handle::new(0), 1 << 30, 50, 7);
-        let stream = Stream::open(Vec::new(), Body::Mix(mixing));
+        let accesses = Mix::default().pattern().accesses(Handle::new(0), 1 << 30, 50, 7);
+        let stream = Stream::open(Vec::new(), accesses.into()).independent();
         let mut all: Vec<Vec<Step>> = Vec::new();
         for round in 0..3 {
             for index in 0..3 {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use units::Bytes;
-use workload::{FASTEST, Locality, MOST_MIXED, Mix, NEAR, WHOLE};
+use workload::{FASTEST, Locality, MOST_SIZES, Mix, NEAR, WHOLE};
 
 use super::parse::{Request, SECTOR, Stage, Trace};
 
@@ -132,8 +132,8 @@ fn sizes(requests: &[Request]) -> (Vec<(u32, u32)>, u64) {
     }
     let mut sizes: Vec<(u32, u32)> = counts.into_iter().collect();
     sizes.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
-    let rare = sizes.iter().skip(MOST_MIXED).map(|&(_, count)| u64::from(count)).sum();
-    sizes.truncate(MOST_MIXED);
+    let rare = sizes.iter().skip(MOST_SIZES).map(|&(_, count)| u64::from(count)).sum();
+    sizes.truncate(MOST_SIZES);
     sizes.sort_unstable();
     (sizes.into_iter().map(|(sectors, count)| (sectors * SECTOR as u32, count)).collect(), rare)
 }
@@ -174,7 +174,7 @@ impl fmt::Display for Derived {
             }
         }
         if self.rare > 0 {
-            write!(f, "; {} have other sizes than the {MOST_MIXED} commonest", self.rare)?;
+            write!(f, "; {} have other sizes than the {MOST_SIZES} commonest", self.rare)?;
         }
         if self.is_cut {
             write!(f, "; there are more, which were not read")?;
@@ -186,7 +186,7 @@ impl fmt::Display for Derived {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use workload::{Body, Handle, Mixing, Op};
+    use workload::Handle;
 
     use super::*;
 
@@ -204,17 +204,13 @@ mod tests {
 
     /// The requests of a mix on a device, at a rate per second.
     fn requests(mix: Mix, bytes: u64, count: u64, rate: u64, seed: u64) -> Vec<Request> {
-        let ops = Body::Mix(Mixing::new(mix, Handle::new(0), bytes, count, seed)).enumerate();
-        ops.map(|(index, op)| {
-            let (offset, length, reads) = match op {
-                Op::ReadAt { offset, length, .. } => (offset, length, true),
-                Op::WriteAt { offset, length, .. } => (offset, length, false),
-                other => panic!("no access: {other}"),
-            };
-            let at = index as u64 * 1_000_000_000 / rate;
-            Request { at, sector: offset / SECTOR, sectors: length / SECTOR as u32, reads }
-        })
-        .collect()
+        let accesses = mix.pattern().accesses(Handle::new(0), bytes, count, seed).enumerate();
+        accesses
+            .map(|(index, io)| {
+                let at = index as u64 * 1_000_000_000 / rate;
+                Request { at, sector: io.offset / SECTOR, sectors: io.length / SECTOR as u32, reads: !io.write }
+            })
+            .collect()
     }
 
     proptest! {
@@ -259,7 +255,7 @@ mod tests {
             (0..count).map(move |at| Request { at, sector: 0, sectors, reads: true })
         });
         let derived = Derived::new(&trace(all.collect())).expect("a mix");
-        assert_eq!((derived.mix.sizes().len(), derived.rare), (MOST_MIXED, 7));
+        assert_eq!((derived.mix.sizes().len(), derived.rare), (MOST_SIZES, 7));
         assert!(derived.to_string().contains("; 7 have other sizes than the 16 commonest"), "{derived}");
     }
 }

@@ -1,49 +1,29 @@
 //! A mix of accesses to one file: their sizes, their share of reads, and their locality. A mix can be typed and
-//! printed, and accesses are drawn from it. This module knows no file and no clock.
+//! printed. [`Mix::pattern`] is the pattern of its accesses.
 
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-use units::{Bytes, Prng};
+use units::Bytes;
 
+use super::order::{Locality, Order, WHOLE};
+use super::pattern::AccessPattern;
 use super::schedule::FASTEST;
-use crate::op::{Handle, Op};
-
-/// The maximum number of sizes in a mix. Our choice: the distributions in traces have a few common sizes and a tail.
-pub const MOST_MIXED: usize = 16;
+use super::sizes::{MOST_SIZES, Sizes};
 
 /// The largest access. Our choice: larger than the largest request to a block device on Linux.
 pub const LARGEST_ACCESS: Bytes = Bytes::mib(64);
 
-/// The distance from the end of the last access within which the next one is near it, on either side. Our choice: eight
-/// blocks of 4.2BSD, which are in one cylinder of the drives of the time.
-pub const NEAR: Bytes = Bytes::kib(64);
-
-/// A whole, in the unit of shares: tenths of a percent.
-pub const WHOLE: u16 = 1000;
-
 /// The sizes, the share of reads and the locality of accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mix {
-    /// Bytes and weight of each size; the unused elements are zeros.
-    sizes: [(u32, u32); MOST_MIXED],
-    count: u8,
+    sizes: Sizes,
     places: Locality,
     reads: u16,
     rate: Option<u32>,
-}
-
-/// The distribution of accesses over the file. Accesses that are neither hot nor near are uniform.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Locality {
-    /// The share of accesses to the hot part, in thousandths.
-    pub hot: u16,
-    /// The size of the hot part, at the beginning of the file, in thousandths of the file.
-    pub part: u16,
-    /// The share of accesses within [`NEAR`] of the end of the access before, in thousandths.
-    pub near: u16,
 }
 
 /// An error in a mix.
@@ -80,7 +60,7 @@ impl fmt::Display for BadMix {
                 "{text:?} is not a size with a weight, as in 8KiB:40; sizes have up to {LARGEST_ACCESS}, weights are \
                  whole numbers from 1"
             ),
-            BadMix::TooManySizes => write!(f, "more than {MOST_MIXED} sizes"),
+            BadMix::TooManySizes => write!(f, "more than {MOST_SIZES} sizes"),
             BadMix::Share(text) => write!(
                 f,
                 "{text:?} is not a percentage; reads and near are percent, as in 66.7, and hot=60/10 sends 60 % of the \
@@ -104,13 +84,10 @@ impl Mix {
     /// weight is zero.
     pub fn new(sizes: &[(u32, u32)], reads: u16, places: Locality) -> Result<Mix, BadMix> {
         let text = |(bytes, weight): &(u32, u32)| alloc::format!("{}:{weight}", Size(*bytes));
-        let mut all = [(0, 0); MOST_MIXED];
         if sizes.is_empty() {
             return Err(BadMix::Size(String::new()));
         }
-        if sizes.len() > MOST_MIXED {
-            return Err(BadMix::TooManySizes);
-        }
+        let all = Sizes::weighted(sizes).ok_or(BadMix::TooManySizes)?;
         for (index, size) in sizes.iter().enumerate() {
             if size.0 == 0 || u64::from(size.0) > LARGEST_ACCESS.0 || size.1 == 0 {
                 return Err(BadMix::Size(text(size)));
@@ -118,7 +95,6 @@ impl Mix {
             if sizes[..index].iter().any(|before| before.0 == size.0) {
                 return Err(BadMix::Twice(text(size)));
             }
-            all[index] = *size;
         }
         let is_share = |share: u16| share <= WHOLE;
         if !is_share(reads) {
@@ -132,7 +108,7 @@ impl Mix {
             return Err(BadMix::Share(alloc::format!("{}/{}", Percent(hot), Percent(part))));
         }
         let part = if hot == 0 { 0 } else { part };
-        Ok(Mix { sizes: all, count: sizes.len() as u8, places: Locality { part, ..places }, reads, rate: None })
+        Ok(Mix { sizes: all, places: Locality { part, ..places }, reads, rate: None })
     }
 
     /// Sets the rate, in accesses per second, if there is to be a schedule.
@@ -142,7 +118,7 @@ impl Mix {
 
     /// Bytes and weight of each size.
     pub fn sizes(&self) -> &[(u32, u32)] {
-        &self.sizes[..usize::from(self.count)]
+        self.sizes.weights()
     }
 
     /// The locality of the accesses.
@@ -162,7 +138,7 @@ impl Mix {
 
     /// The bytes of the largest access. The file must be at least this large.
     pub fn largest(&self) -> u32 {
-        self.sizes().iter().map(|&(bytes, _)| bytes).max().unwrap_or(0)
+        self.sizes.largest()
     }
 
     /// Returns whether the mix has writes.
@@ -170,17 +146,11 @@ impl Mix {
         self.reads < WHOLE
     }
 
-    /// A length that represents all writes, for callers that need to know whether calls aligned to their own size cut
-    /// through pages. It is a length that does, or else the shortest. `None` if the mix has no writes.
-    pub(crate) fn cuts(&self) -> Option<u32> {
-        let lengths = || self.sizes().iter().map(|&(bytes, _)| bytes);
-        let crooked = lengths().find(|length| !length.is_power_of_two() && !length.is_multiple_of(PAGE));
-        self.writes().then(|| crooked.or_else(|| lengths().min())).flatten()
+    /// The pattern of the accesses.
+    pub fn pattern(&self) -> AccessPattern {
+        AccessPattern { order: Order::Local(self.places), sizes: self.sizes, reads: self.reads }
     }
 }
-
-/// The smallest page size on Linux, in bytes.
-const PAGE: u32 = 4096;
 
 /// A size as the user types it: `512B`, `8KiB`.
 struct Size(u32);
@@ -242,7 +212,7 @@ impl FromStr for Mix {
 
     fn from_str(text: &str) -> Result<Mix, BadMix> {
         let usual = Mix::default();
-        let (mut sizes, mut count) = (usual.sizes, usize::from(usual.count));
+        let mut sizes = usual.sizes().to_vec();
         let (mut reads, mut places, mut rate) = (usual.reads, Locality::default(), None);
         let mut seen: [&str; 5] = [""; 5];
         for (index, pair) in text.split(',').enumerate() {
@@ -252,7 +222,7 @@ impl FromStr for Mix {
             }
             let bad_share = || BadMix::Share(value.to_owned());
             match key {
-                "sizes" => (sizes, count) = read_sizes(value)?,
+                "sizes" => sizes = read_sizes(value)?,
                 "reads" => reads = share(value).ok_or_else(bad_share)?,
                 "near" => places.near = share(value).ok_or_else(bad_share)?,
                 "hot" => {
@@ -273,24 +243,19 @@ impl FromStr for Mix {
                 *place = key;
             }
         }
-        Ok(Mix::new(&sizes[..count], reads, places)?.at_rate(rate))
+        Ok(Mix::new(&sizes, reads, places)?.at_rate(rate))
     }
 }
 
-type Weights = ([(u32, u32); MOST_MIXED], usize);
-
-fn read_sizes(text: &str) -> Result<Weights, BadMix> {
-    let mut sizes = [(0, 0); MOST_MIXED];
-    let mut count = 0;
-    for one in text.split('+') {
+fn read_sizes(text: &str) -> Result<Vec<(u32, u32)>, BadMix> {
+    let read = |one: &str| {
         let bad = || BadMix::Size(one.to_owned());
         let (bytes, weight) = one.split_once(':').ok_or_else(bad)?;
         let bytes = bytes.parse::<Bytes>().ok().filter(|bytes| *bytes <= LARGEST_ACCESS).ok_or_else(bad)?;
         let weight = weight.parse().ok().filter(|weight| *weight > 0).ok_or_else(bad)?;
-        *sizes.get_mut(count).ok_or(BadMix::TooManySizes)? = (bytes.0 as u32, weight);
-        count += 1;
-    }
-    Ok((sizes, count))
+        Ok((bytes.0 as u32, weight))
+    };
+    text.split('+').map(read).collect()
 }
 
 /// The default mix. All values are our choice, because the paper prints no parameter of its "vax mix".
@@ -316,113 +281,22 @@ impl Mix {
     }
 }
 
-/// An iterator over accesses drawn from a mix.
-#[derive(Clone, Debug)]
-pub struct Mixing {
-    mix: Mix,
-    handle: Handle,
-    /// The size of the file.
-    bytes: u64,
-    /// The sum of the sizes' weights.
-    weights: u64,
-    prng: Prng,
-    left: u64,
-    /// The end of the last access.
-    end: u64,
-}
-
-impl Mixing {
-    /// Draws `accesses` accesses to an open file of `bytes` bytes. Panics if the largest size exceeds the file.
-    pub fn new(mix: Mix, handle: Handle, bytes: u64, accesses: u64, seed: u64) -> Mixing {
-        assert!(u64::from(mix.largest()) <= bytes, "a file of {bytes} bytes has no access of {}", mix.largest());
-        let weights = mix.sizes().iter().map(|&(_, weight)| u64::from(weight)).sum();
-        Mixing { mix, handle, bytes, weights, prng: Prng::new(seed), left: accesses, end: 0 }
-    }
-
-    /// The mix.
-    pub(crate) fn mix(&self) -> &Mix {
-        &self.mix
-    }
-
-    /// The size of the file in bytes.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Reseeds for the round after `rounds` others.
-    pub(crate) fn skip_rounds(&mut self, rounds: u32) {
-        for _ in 0..rounds {
-            self.prng = Prng::new(self.prng.next_u64());
-        }
-    }
-
-    /// Reseeds for accessor `salt` of several, so that they access different places.
-    pub(crate) fn reseed(&mut self, salt: u64) {
-        self.prng = Prng::new(self.prng.next_u64() ^ salt);
-    }
-
-    /// Draws the next access:
-    ///   1. its size, by the weights;
-    ///   2. its place: near the last access, in the hot part, or anywhere. The place is inside the file and aligned to
-    ///      the largest power of two that divides the size, like blocks and fragments;
-    ///   3. read or write.
-    pub(crate) fn next(&mut self) -> Option<Op> {
-        self.left = self.left.checked_sub(1)?;
-        // 1.
-        let mut drawn = self.prng.below(self.weights);
-        let mut length = 0;
-        for &(bytes, weight) in self.mix.sizes() {
-            length = bytes;
-            match drawn.checked_sub(u64::from(weight)) {
-                Some(rest) => drawn = rest,
-                None => break,
-            }
-        }
-        // 2.
-        let step = 1_u64 << length.trailing_zeros();
-        let places = (self.bytes - u64::from(length)) / step + 1;
-        let Locality { hot, part, near } = self.mix.places;
-        let drawn = self.prng.below(u64::from(WHOLE)) as u16;
-        let place = if drawn < near {
-            let (here, reach) = (self.end / step, NEAR.0 / step);
-            let first = here.saturating_sub(reach).min(places - 1);
-            let last = (here + reach).min(places - 1);
-            first + self.prng.below(last - first + 1)
-        } else if drawn < near + hot {
-            self.prng.below(((u128::from(places) * u128::from(part)) / u128::from(WHOLE)).max(1) as u64)
-        } else {
-            self.prng.below(places)
-        };
-        let (handle, offset) = (self.handle, place * step);
-        self.end = offset + u64::from(length);
-        // 3.
-        let reads = self.prng.below(u64::from(WHOLE)) < u64::from(self.mix.reads);
-        Some(if reads { Op::ReadAt { handle, length, offset } } else { Op::WriteAt { handle, length, offset } })
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
-
     use proptest::prelude::*;
 
     use super::*;
+    use crate::access::order::NEAR;
+    use crate::op::Handle;
 
     /// Offset, length, and true for a read.
     fn drawn(mix: Mix, bytes: u64, count: u64, seed: u64) -> Vec<(u64, u32, bool)> {
-        let mut mixing = Mixing::new(mix, Handle::new(0), bytes, count, seed);
-        core::iter::from_fn(|| mixing.next())
-            .map(|op| match op {
-                Op::ReadAt { offset, length, .. } => (offset, length, true),
-                Op::WriteAt { offset, length, .. } => (offset, length, false),
-                other => panic!("no access: {other}"),
-            })
-            .collect()
+        let accesses = mix.pattern().accesses(Handle::new(0), bytes, count, seed);
+        accesses.map(|io| (io.offset, io.length, !io.write)).collect()
     }
 
     fn mixes() -> impl Strategy<Value = Mix> {
-        let sizes = prop::collection::btree_map(1u32..=(1 << 20), 1u32..=u32::MAX, 1..=MOST_MIXED);
+        let sizes = prop::collection::btree_map(1u32..=(1 << 20), 1u32..=u32::MAX, 1..=MOST_SIZES);
         let places = (0u16..=WHOLE, 1u16..=WHOLE, 0u16..=WHOLE);
         (sizes, 0u16..=WHOLE, places, prop::option::of(1u32..=FASTEST)).prop_map(|(sizes, reads, places, rate)| {
             let (hot, part, near) = places;
@@ -454,9 +328,9 @@ mod tests {
         assert_eq!(all(7), all(7));
         assert_ne!(all(7), all(8));
         let round = |rounds| {
-            let mut mixing = Mixing::new(Mix::default(), Handle::new(0), 1 << 20, 100, 7);
-            mixing.skip_rounds(rounds);
-            core::iter::from_fn(|| mixing.next()).collect::<Vec<Op>>()
+            let mut accesses = Mix::default().pattern().accesses(Handle::new(0), 1 << 20, 100, 7);
+            (0..rounds).for_each(|_| accesses.reseed(0, false));
+            accesses.collect::<Vec<_>>()
         };
         assert!(round(0) != round(1) && round(1) != round(2));
     }
@@ -503,11 +377,5 @@ mod tests {
         for bad in ["0", "10000001", "1.5", "x"] {
             assert_eq!(why(&["rate=", bad].concat()), BadMix::Rate(bad.to_owned()));
         }
-    }
-
-    #[test]
-    #[should_panic(expected = "has no access of 8192")]
-    fn too_small_files_are_refused() {
-        Mixing::new(Mix::default(), Handle::new(0), 4096, 1, 1);
     }
 }

@@ -5,6 +5,6 @@ pub(crate) mod mix;
 pub(crate) mod order;
 pub(crate) mod pacing;
 pub(crate) mod pattern;
-pub(crate) mod places;
 pub(crate) mod schedule;
+pub(crate) mod sizes;
 pub(crate) mod zipf;

@@ -1,271 +1,235 @@
-//! Reads and writes of one file in a chosen order and of several sizes: the cases that [`Places`](crate::Places) leaves
-//! out to stay short. Memory use does not depend on the size of the file.
+//! The access pattern: order, sizes and share of reads of the accesses to one file. One type serves all programs.
+//!
+//! Design:
+//!   1. [`AccessPattern`] is plain data, and [`AccessPattern::accesses`] makes the iterator [`Accesses`] from it;
+//!   2. the constructor decides once what must be drawn. One size and one direction are not drawn. The order is a closed
+//!      enum (`OrderState`);
+//!   3. uniform accesses of one size and one direction have a path of their own, which the measured loop inlines. All
+//!      other patterns are behind one call. `uniform`, the number of accesses that are left on the short path, is also
+//!      the test for it, so the loop has one comparison for both;
+//!   4. a seed keeps its accesses: results of stored runs stay comparable. Therefore a mix of reads and writes with one
+//!      size and uniform places has a generator for each, and local patterns draw their size and direction even if there
+//!      is only one. All others draw the size, the place and the direction from one generator, in this order.
 
-use alloc::string::String;
-use core::fmt::{self, Write};
+use alloc::boxed::Box;
 
 use units::Prng;
 
-use super::feistel::Feistel;
-use super::order::{Drawing, OrderState};
-use super::zipf::Zipf;
-use crate::op::{Handle, Op};
+use super::order::{Drawing, Extent, Order, OrderState, WHOLE};
+use super::sizes::Sizes;
+use crate::op::{Handle, PositionedIo};
 
-/// The maximum number of sizes. Chosen: a mix of a database has three.
-pub const MOST_SIZES: usize = 8;
-
-/// The sizes of calls, each with its percentage.
+/// The order, the sizes and the share of reads of accesses to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Sizes {
-    shares: [(u32, u8); MOST_SIZES],
-    count: u8,
+pub struct AccessPattern {
+    /// The order of the accesses.
+    pub order: Order,
+    /// Their sizes.
+    pub sizes: Sizes,
+    /// The share of reads, in thousandths.
+    pub reads: u16,
 }
 
-impl Sizes {
-    /// One size for all calls.
-    pub const fn all(bytes: u32) -> Sizes {
-        let mut shares = [(0, 0); MOST_SIZES];
-        shares[0] = (bytes, 100);
-        Sizes { shares, count: 1 }
-    }
-
-    /// Several sizes with their percentages. `None` if the percentages do not add up to 100, if there are more than
-    /// [`MOST_SIZES`], or if a size is not a multiple of the smallest.
-    pub fn shared(shares: &[(u32, u8)]) -> Option<Sizes> {
-        let smallest = shares.iter().map(|(bytes, _)| *bytes).min().filter(|bytes| *bytes > 0)?;
-        let whole = shares.iter().all(|(bytes, _)| bytes.is_multiple_of(smallest));
-        let sum: u32 = shares.iter().map(|(_, percent)| u32::from(*percent)).sum();
-        let mut all = [(0, 0); MOST_SIZES];
-        all.get_mut(..shares.len())?.copy_from_slice(shares);
-        (whole && sum == 100).then_some(Sizes { shares: all, count: shares.len() as u8 })
-    }
-
-    /// Each size with its percentage.
-    pub fn shares(&self) -> &[(u32, u8)] {
-        &self.shares[..usize::from(self.count)]
-    }
-
-    /// The size, if there is only one.
-    pub fn only(&self) -> Option<u32> {
-        if let [(bytes, _)] = self.shares() { Some(*bytes) } else { None }
-    }
-
-    /// The smallest size. All others are multiples of it.
-    pub fn smallest(&self) -> u32 {
-        self.shares().iter().map(|(bytes, _)| *bytes).min().unwrap_or_default()
-    }
-
-    /// The largest size.
-    pub fn largest(&self) -> u32 {
-        self.shares().iter().map(|(bytes, _)| *bytes).max().unwrap_or_default()
-    }
-
-    /// The form in the key of a cell: `4096:60,65536:40`.
-    pub fn words(&self) -> String {
-        let mut words = String::new();
-        for (bytes, percent) in self.shares() {
-            let comma = if words.is_empty() { "" } else { "," };
-            let _ = write!(words, "{comma}{bytes}:{percent}");
-        }
-        words
-    }
-
-    #[inline]
-    fn draw(&self, prng: &mut Prng) -> u32 {
-        let shares = self.shares();
-        if let [(only, _)] = shares {
-            return *only;
-        }
-        let mut left = prng.below(100);
-        for (bytes, percent) in shares {
-            match left.checked_sub(u64::from(*percent)) {
-                Some(beyond) => left = beyond,
-                None => return *bytes,
-            }
-        }
-        shares[0].0
-    }
-
-    /// The largest size that does not exceed `left`.
-    fn within(&self, left: u64) -> Option<u32> {
-        self.shares().iter().map(|(bytes, _)| *bytes).filter(|bytes| u64::from(*bytes) <= left).max()
-    }
-}
-
-/// A number in thousandths, displayed as a decimal fraction: `0.99`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thousandths(pub u32);
-
-impl fmt::Display for Thousandths {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (whole, mut rest, mut digits) = (self.0 / 1000, self.0 % 1000, 3);
-        if rest == 0 {
-            return write!(f, "{whole}");
-        }
-        while rest.is_multiple_of(10) {
-            rest /= 10;
-            digits -= 1;
-        }
-        write!(f, "{whole}.{rest:0digits$}")
-    }
-}
-
-/// An iterator over reads, writes or both.
+/// An iterator over the accesses of a pattern to one file.
 #[derive(Clone, Debug)]
-pub struct Varied {
+pub struct Accesses {
     handle: Handle,
-    bytes: u64,
-    sizes: Sizes,
-    /// The percentage of reads, on average.
-    reads: u64,
-    state: OrderState,
-    /// Source of sizes, directions and places.
+    /// The size if there is only one, else the smallest one.
+    length: u32,
+    /// The direction if it is not drawn.
+    write: bool,
+    /// The accesses left that are uniform, of one size and in one direction.
+    uniform: u64,
+    /// All other accesses left.
+    left: u64,
+    /// The number of whole blocks of `length` bytes.
+    blocks: u64,
+    /// Source of places and sizes, and of directions unless they have their own.
     prng: Prng,
+    bytes: u64,
+    /// A length that represents all writes: see [`Accesses::cuts`].
+    cuts: u32,
+    order: OrderState,
+    sizes: Option<Box<DrawnSizes>>,
+    direction: Option<Direction>,
 }
 
-impl Varied {
-    /// Random accesses to a file of `bytes` bytes, without an end, with `reads` percent of reads. Panics if a block of
-    /// the largest size does not fit.
-    pub fn drawn(drawing: Drawing, handle: Handle, sizes: Sizes, bytes: u64, reads: u8, seed: u64) -> Varied {
-        assert!(bytes >= u64::from(sizes.largest()), "{bytes} bytes hold no block");
+/// Sizes that are drawn.
+#[derive(Clone, Debug)]
+struct DrawnSizes {
+    sizes: Sizes,
+    /// The sum of the weights.
+    sum: u64,
+}
+
+/// Reads and writes in random order.
+#[derive(Clone, Debug)]
+struct Direction {
+    /// The share of reads in thousandths, on average.
+    reads: u64,
+    /// The source of directions, if it is not that of the places.
+    own: Option<Prng>,
+}
+
+impl AccessPattern {
+    /// Reads only, or writes only, of one size.
+    pub const fn new(order: Order, bytes: u32, write: bool) -> AccessPattern {
+        AccessPattern { order, sizes: Sizes::all(bytes), reads: if write { 0 } else { WHOLE } }
+    }
+
+    /// Reads only, or writes only, of blocks drawn with replacement.
+    pub const fn uniform(bytes: u32, write: bool) -> AccessPattern {
+        AccessPattern::new(Order::Drawn(Drawing::Replacement), bytes, write)
+    }
+
+    /// At most `count` accesses to an open file of `bytes` bytes. Panics if a random access of the largest size does not
+    /// fit into the file.
+    pub fn accesses(&self, handle: Handle, bytes: u64, count: u64, seed: u64) -> Accesses {
+        let AccessPattern { order, sizes, reads } = *self;
+        let is_random = matches!(order, Order::Drawn(_) | Order::Local(_));
+        let largest = sizes.largest();
+        assert!(!is_random || u64::from(largest) <= bytes, "a file of {bytes} bytes has no access of {largest}");
+        let length = sizes.smallest();
+        let extent = Extent { bytes, block: length, blocks: bytes / u64::from(length) };
         let mut prng = Prng::new(seed);
-        let blocks = bytes / u64::from(sizes.smallest());
-        let state = match drawing {
-            Drawing::Replacement => OrderState::Anywhere,
-            Drawing::Permutation => OrderState::Permutation { feistel: Feistel::new(blocks, &mut prng), next: 0 },
-            Drawing::Zipf { thousandths } => {
-                OrderState::Zipf { zipf: Zipf::new(blocks, thousandths), feistel: Feistel::new(blocks, &mut prng) }
-            }
-        };
-        Varied { handle, bytes, sizes, reads: u64::from(reads), state, prng }
+        let state = order.state(extent, count, &mut prng);
+        let has_one_size = sizes.only().is_some();
+        let is_uniform = has_one_size && matches!(state, OrderState::Replacement);
+        let is_local = matches!(order, Order::Local(_));
+        let direction = (is_local || (1..WHOLE).contains(&reads)).then(|| Direction {
+            reads: reads.into(),
+            // Not the seed of the places.
+            own: is_uniform.then(|| Prng::new(!seed)),
+        });
+        let drawn = || Box::new(DrawnSizes { sizes, sum: sizes.sum() });
+        let is_short = is_uniform && direction.is_none();
+        Accesses {
+            handle,
+            length,
+            write: reads == 0,
+            uniform: if is_short { count } else { 0 },
+            left: if is_short { 0 } else { count },
+            blocks: extent.blocks,
+            prng,
+            bytes,
+            cuts: representative(&sizes),
+            order: state,
+            sizes: (is_local || !has_one_size).then(drawn),
+            direction,
+        }
     }
+}
 
-    /// Sequential accesses from the beginning of the file to its end.
-    pub fn in_order(write: bool, handle: Handle, sizes: Sizes, bytes: u64, seed: u64) -> Varied {
-        let state = OrderState::InOrder { next: 0 };
-        Varied { handle, bytes, sizes, reads: if write { 0 } else { 100 }, state, prng: Prng::new(seed) }
-    }
+/// The smallest page size on Linux, in bytes.
+const PAGE: u32 = 4096;
 
-    /// Every `stride`-th block to the end of the file, then again from the second block, and so on, until each block
-    /// was accessed once. Panics if the stride is zero.
-    pub fn strided(write: bool, handle: Handle, block: u32, (bytes, stride): (u64, u64)) -> Varied {
-        assert!(stride > 0, "a stride of nothing");
-        let state = OrderState::Strided { next: 0, lane: 0, stride };
-        let reads = if write { 0 } else { 100 };
-        Varied { handle, bytes, sizes: Sizes::all(block), reads, state, prng: Prng::new(0) }
-    }
+/// A size that leads to writes across pages, or else the smallest.
+fn representative(sizes: &Sizes) -> u32 {
+    let mut all = sizes.bytes();
+    all.find(|length| !length.is_power_of_two() && !length.is_multiple_of(PAGE)).unwrap_or(sizes.smallest())
+}
 
-    /// Returns whether some of the accesses are writes.
-    pub(crate) fn writes(&self) -> bool {
-        self.reads < 100
+impl Accesses {
+    /// A length that represents all writes, for callers that need to know whether calls aligned to their own size cut
+    /// through pages. It is a length that does, or else the shortest. `None` if no access is a write.
+    pub(crate) fn cuts(&self) -> Option<u32> {
+        let writes = self.direction.as_ref().map_or(self.write, |direction| direction.reads < u64::from(WHOLE));
+        writes.then_some(self.cuts)
     }
 
     /// The size of the file in bytes, if some bytes may be accessed more than once; otherwise `None`.
     pub(crate) fn touches_again(&self) -> Option<u64> {
-        match self.state {
-            OrderState::Anywhere | OrderState::Permutation { .. } | OrderState::Zipf { .. } => Some(self.bytes),
-            OrderState::InOrder { .. } | OrderState::Strided { .. } => None,
+        self.order.touches_again().then_some(self.bytes)
+    }
+
+    /// Reseeds for another program or round. `keeps_hot` keeps the frequent blocks, for programs that share a file.
+    pub(crate) fn reseed(&mut self, salt: u64, keeps_hot: bool) {
+        let own = self.direction.iter_mut().filter_map(|direction| direction.own.as_mut());
+        for prng in own.chain([&mut self.prng]) {
+            *prng = Prng::new(prng.next_u64() ^ salt);
         }
+        self.order.reseed(keeps_hot, &mut self.prng);
     }
 
-    /// The ends of all calls are multiples of this.
-    pub(crate) fn grain(&self) -> u32 {
-        self.sizes.smallest()
-    }
-
-    /// Reseeds for another program or round. If the file is shared, all programs keep the same frequent blocks.
-    pub(crate) fn reseed(&mut self, salt: u64, is_shared: bool) {
-        self.prng = Prng::new(self.prng.next_u64() ^ salt);
-        match &mut self.state {
-            OrderState::Permutation { feistel, .. } => *feistel = Feistel::new(feistel.count(), &mut self.prng),
-            OrderState::Zipf { feistel, .. } if !is_shared => *feistel = Feistel::new(feistel.count(), &mut self.prng),
-            OrderState::Zipf { .. }
-            | OrderState::Anywhere
-            | OrderState::InOrder { .. }
-            | OrderState::Strided { .. } => {}
-        }
-    }
-
-    pub(crate) fn next(&mut self) -> Option<Op> {
-        let Varied { handle, bytes, sizes, reads, state, prng } = self;
-        let handle = *handle;
-        let mut length = sizes.draw(prng);
-        let smallest = u64::from(sizes.smallest());
-        let offset = match state {
-            OrderState::Anywhere => prng.below(*bytes / u64::from(length)) * u64::from(length),
-            OrderState::Permutation { feistel, next } => {
-                if *next == feistel.count() {
-                    *feistel = Feistel::new(*next, prng);
-                    *next = 0;
-                }
-                *next += 1;
-                feistel.permute(*next - 1) * smallest
-            }
-            OrderState::Zipf { zipf, feistel } => {
-                let place = feistel.permute(zipf.draw(prng)) * smallest;
-                if u64::from(length) == smallest { place } else { around(place, length, *bytes) }
-            }
-            OrderState::InOrder { next } => {
-                let left = *bytes - *next;
-                if u64::from(length) > left {
-                    length = sizes.within(left)?;
-                }
-                *next += u64::from(length);
-                *next - u64::from(length)
-            }
-            OrderState::Strided { next, lane, stride } => {
-                let blocks = *bytes / smallest;
-                if *next >= blocks {
-                    *lane += 1;
-                    *next = *lane;
-                }
-                if *lane >= (*stride).min(blocks) {
-                    return None;
-                }
-                *next += *stride;
-                (*next - *stride) * smallest
-            }
-        };
-        let is_read = *reads == 100 || (*reads > 0 && prng.below(100) < *reads);
-        Some(if is_read { Op::ReadAt { handle, length, offset } } else { Op::WriteAt { handle, length, offset } })
+    /// The accesses that are not uniform.
+    #[inline(never)]
+    fn next_general(&mut self) -> Option<PositionedIo> {
+        self.left = self.left.checked_sub(1)?;
+        let Accesses { handle, length, write, blocks, bytes, ref mut prng, .. } = *self;
+        let extent = Extent { bytes, block: length, blocks };
+        let sizes = self.sizes.as_deref();
+        let length = sizes.map_or(length, |drawn| drawn.sizes.draw(drawn.sum, prng));
+        let (offset, length) = self.order.place(length, sizes.map(|drawn| &drawn.sizes), extent, prng)?;
+        let write = self.direction.as_mut().map_or(write, |direction| {
+            let prng = direction.own.as_mut().unwrap_or(prng);
+            prng.below(WHOLE.into()) >= direction.reads
+        });
+        Some(PositionedIo { handle, length, offset, write })
     }
 }
 
-/// The offset of the block of this length that contains `place`, or of the last whole block if the file ends in that
-/// one.
-#[inline]
-fn around(place: u64, length: u32, bytes: u64) -> u64 {
-    let length = u64::from(length);
-    (place / length).min(bytes / length - 1) * length
+impl Iterator for Accesses {
+    type Item = PositionedIo;
+
+    // Called in the world's measured loop.
+    #[inline(always)]
+    fn next(&mut self) -> Option<PositionedIo> {
+        let Accesses { handle, length, write, blocks, .. } = *self;
+        let Some(left) = self.uniform.checked_sub(1) else {
+            // Taken apart, so that the compiler keeps the uniform access in registers.
+            let PositionedIo { handle, length, offset, write } = self.next_general()?;
+            return Some(PositionedIo { handle, length, offset, write });
+        };
+        self.uniform = left;
+        let offset = self.prng.below(blocks) * u64::from(length);
+        Some(PositionedIo { handle, length, offset, write })
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use alloc::format;
     use alloc::vec;
     use alloc::vec::Vec;
 
     use proptest::prelude::*;
 
     use super::*;
+    use crate::access::order::Locality;
 
     const HANDLE: Handle = Handle::new(0);
     const BLOCK: u64 = 512;
 
-    /// The blocks of the first `count` reads.
-    fn touched(mut varied: Varied, count: usize) -> Vec<u64> {
-        let offset = |op| match op {
-            Op::ReadAt { offset, length: 512, .. } => offset / BLOCK,
-            other => panic!("not a read of a block: {other}"),
-        };
-        core::iter::from_fn(|| varied.next()).take(count).map(offset).collect()
+    fn reading(order: Order, blocks: u64, count: u64) -> Accesses {
+        AccessPattern::new(order, 512, false).accesses(HANDLE, blocks * BLOCK, count, 7)
     }
 
-    fn drawn(drawing: Drawing, blocks: u64) -> Varied {
-        Varied::drawn(drawing, HANDLE, Sizes::all(512), blocks * BLOCK, 100, 7)
+    /// The blocks of the first `count` reads.
+    fn touched(accesses: Accesses, count: usize) -> Vec<u64> {
+        let block = |io: PositionedIo| {
+            assert_eq!((io.length, io.write), (512, false), "{io:?}");
+            io.offset / BLOCK
+        };
+        accesses.take(count).map(block).collect()
+    }
+
+    fn drawn(drawing: Drawing, blocks: u64) -> Accesses {
+        reading(Order::Drawn(drawing), blocks, u64::MAX)
+    }
+
+    fn shared(shares: &[(u32, u32)]) -> Sizes {
+        Sizes::shared(shares).expect("sizes")
     }
 
     proptest! {
+        #[test]
+        fn a_shuffled_order_and_a_stride_touch_every_block_once(of in 1u32..500, stride in 1u32..50) {
+            for order in [Order::Shuffled, Order::Around(stride)] {
+                let mut seen = touched(reading(order, of.into(), of.into()), usize::MAX);
+                seen.sort_unstable();
+                prop_assert!(seen.into_iter().eq(0..u64::from(of)));
+            }
+        }
+
         #[test]
         fn each_pass_of_a_permutation_touches_every_block_once(blocks in 1usize..300) {
             let all = touched(drawn(Drawing::Permutation, blocks as u64), blocks * 3);
@@ -279,8 +243,7 @@ mod tests {
 
         #[test]
         fn a_stride_touches_every_block_once_at_equal_distances(blocks in 1u64..300, stride in 1u64..80) {
-            let strided = Varied::strided(false, HANDLE, 512, (blocks * BLOCK, stride));
-            let all = touched(strided, usize::MAX);
+            let all = touched(reading(Order::Strided { blocks: stride }, blocks, u64::MAX), usize::MAX);
             let far = all.windows(2).filter(|pair| pair[0] + stride == pair[1]).count() as u64;
             prop_assert_eq!(far, blocks - stride.min(blocks));
             let mut sorted = all;
@@ -290,37 +253,76 @@ mod tests {
 
         #[test]
         fn sequential_access_touches_every_byte_once_with_any_sizes(blocks in 1u64..300, seed: u64) {
-            let sizes = Sizes::shared(&[(1024, 20), (512, 50), (4096, 30)]).expect("sizes");
-            let mut varied = Varied::in_order(true, HANDLE, sizes, blocks * BLOCK, seed);
+            let sizes = shared(&[(1024, 20), (512, 50), (4096, 30)]);
+            let pattern = AccessPattern { sizes, ..AccessPattern::new(Order::Sequential, 512, true) };
             let mut end = 0;
-            while let Some(op) = varied.next() {
-                let Op::WriteAt { offset, length, .. } = op else { panic!("not a write: {op}") };
-                prop_assert_eq!(offset, end);
-                end += u64::from(length);
+            for io in pattern.accesses(HANDLE, blocks * BLOCK, u64::MAX, seed) {
+                prop_assert_eq!((io.offset, io.write), (end, true));
+                end += u64::from(io.length);
             }
             prop_assert_eq!(end, blocks * BLOCK);
         }
 
         #[test]
         fn blocks_of_all_sizes_are_aligned_and_inside_the_file(blocks in 8u64..300, theta in 1u32..2_000) {
-            let sizes = Sizes::shared(&[(512, 60), (4096, 40)]).expect("sizes");
+            let sizes = shared(&[(512, 60), (4096, 40)]);
             for drawing in [Drawing::Replacement, Drawing::Zipf { thousandths: theta }] {
-                let mut varied = Varied::drawn(drawing, HANDLE, sizes, blocks * BLOCK, 100, 3);
-                for op in (0..50).filter_map(|_| varied.next()) {
-                    let Op::ReadAt { offset, length, .. } = op else { panic!("not a read: {op}") };
-                    prop_assert!(offset.is_multiple_of(length.into()) && offset + u64::from(length) <= blocks * BLOCK);
+                let pattern = AccessPattern { order: Order::Drawn(drawing), sizes, reads: WHOLE };
+                for io in pattern.accesses(HANDLE, blocks * BLOCK, 50, 3) {
+                    let length = u64::from(io.length);
+                    prop_assert!(io.offset.is_multiple_of(length) && io.offset + length <= blocks * BLOCK);
                 }
             }
         }
     }
 
     #[test]
+    fn drawing_with_replacement_misses_about_a_third() {
+        let mut seen = touched(drawn(Drawing::Replacement, 10_000), 10_000);
+        seen.sort_unstable();
+        seen.dedup();
+        // 1 - 1/e of the blocks are touched: 63 %.
+        assert!((6_000..6_600).contains(&seen.len()), "{}", seen.len());
+    }
+
+    #[test]
+    fn each_round_draws_its_own_reproducible_places() {
+        let drawn = |rounds| {
+            let mut accesses = reading(Order::Drawn(Drawing::Replacement), 1 << 40, 100);
+            (0..rounds).for_each(|_| accesses.reseed(0, false));
+            accesses.collect::<Vec<PositionedIo>>()
+        };
+        assert_eq!(drawn(1), drawn(1));
+        let (first, second) = (drawn(0), drawn(1));
+        assert!(first.iter().all(|io| !second.contains(io)));
+    }
+
+    #[test]
+    fn the_share_of_reads_is_as_requested() {
+        for reads in [0, 300, 1000] {
+            let pattern = AccessPattern { reads, ..AccessPattern::uniform(512, false) };
+            let accesses = pattern.accesses(HANDLE, 64 * BLOCK, 10_000, 7);
+            assert_eq!(accesses.cuts().is_some(), reads < 1000);
+            let read = accesses.filter(|io| !io.write).count();
+            assert!(read.abs_diff(usize::from(reads) * 10) < 150, "{read} of {reads} in 1000");
+        }
+    }
+
+    #[test]
+    fn sequential_access_is_block_after_block() {
+        let accesses = AccessPattern::new(Order::Sequential, 512, true).accesses(HANDLE, 3 * BLOCK + 7, 9, 7);
+        assert_eq!((accesses.cuts(), accesses.touches_again()), (Some(512), None));
+        let at = |offset| PositionedIo { handle: HANDLE, length: 512, offset, write: true };
+        assert_eq!(accesses.collect::<Vec<PositionedIo>>(), [at(0), at(512), at(1024)]);
+    }
+
+    #[test]
     fn sizes_and_directions_have_the_requested_shares() {
-        let sizes = Sizes::shared(&[(4096, 60), (65536, 40)]).expect("sizes");
-        let mut varied = Varied::drawn(Drawing::Replacement, HANDLE, sizes, 1 << 30, 70, 7);
+        let sizes = shared(&[(4096, 60), (65536, 40)]);
+        let pattern = AccessPattern { sizes, reads: 700, ..AccessPattern::uniform(4096, false) };
         let mut seen = [[0u32; 2]; 2];
-        for op in (0..10_000).filter_map(|_| varied.next()) {
-            seen[usize::from(op.length() == 65536)][usize::from(op.kind().reads())] += 1;
+        for io in pattern.accesses(HANDLE, 1 << 30, 10_000, 7) {
+            seen[usize::from(io.length == 65536)][usize::from(!io.write)] += 1;
         }
         let [[small_writes, small_reads], [large_writes, large_reads]] = seen;
         assert!((5_800..6_200).contains(&(small_writes + small_reads)), "{seen:?}");
@@ -330,9 +332,9 @@ mod tests {
 
     #[test]
     fn frequent_blocks_are_scattered_and_depend_on_the_seed() {
-        let hot = |varied: Varied| {
+        let hot = |accesses: Accesses| {
             let mut seen = vec![0u32; 1_000];
-            touched(varied, 20_000).into_iter().for_each(|block| seen[block as usize] += 1);
+            touched(accesses, 20_000).into_iter().for_each(|block| seen[block as usize] += 1);
             let mut order: Vec<usize> = (0..1_000).collect();
             order.sort_by_key(|&block| core::cmp::Reverse(seen[block]));
             order.truncate(3);
@@ -341,29 +343,64 @@ mod tests {
         let zipf = drawn(Drawing::Zipf { thousandths: 1_200 }, 1_000);
         let first = hot(zipf.clone());
         assert!(first.windows(2).all(|pair| pair[0].abs_diff(pair[1]) > 1), "{first:?}");
-        let again = |is_shared| {
+        let again = |keeps_hot| {
             let mut other = zipf.clone();
-            other.reseed(1, is_shared);
+            other.reseed(1, keeps_hot);
             hot(other)
         };
         assert_eq!((again(true) == first, again(false) == first), (true, false));
     }
 
     #[test]
-    fn thousandths_are_printed_as_decimals() {
-        for (thousandths, words) in [(990, "0.99"), (1_000, "1"), (1_005, "1.005"), (200, "0.2"), (0, "0")] {
-            assert_eq!(format!("{}", Thousandths(thousandths)), words);
-        }
+    #[should_panic(expected = "has no access of 8192")]
+    fn too_small_files_are_refused() {
+        let order = Order::Local(Locality::default());
+        let _ = AccessPattern::new(order, 8192, false).accesses(HANDLE, 4096, 1, 1);
     }
 
+    /// Sums over the first 200 accesses of each pattern: of the first program, of the second, and of the second in the
+    /// third round. From the three generators that this one replaced.
     #[test]
-    fn sizes_are_multiples_of_the_smallest_and_sum_to_100_percent() {
-        assert!(Sizes::shared(&[(4096, 60), (65536, 30)]).is_none());
-        assert!(Sizes::shared(&[(4096, 60), (6000, 40)]).is_none());
-        assert!(Sizes::shared(&[]).is_none());
-        let sizes = Sizes::shared(&[(65536, 40), (4096, 60)]).expect("sizes");
-        assert_eq!((sizes.smallest(), sizes.largest(), sizes.only()), (4096, 65536, None));
-        assert_eq!(sizes.words(), "65536:40,4096:60");
-        assert_eq!(Sizes::all(512).only(), Some(512));
+    fn seeds_keep_their_accesses() {
+        let (one, two) = (Sizes::all(4096), shared(&[(4096, 60), (65536, 40)]));
+        let five = Sizes::weighted(&[(512, 10), (1024, 20), (2048, 10), (4096, 20), (8192, 40)]).expect("sizes");
+        let [uniform, permutation, zipf] =
+            [Drawing::Replacement, Drawing::Permutation, Drawing::Zipf { thousandths: 990 }].map(Order::Drawn);
+        let local = Order::Local(Locality { hot: 600, part: 100, near: 200 });
+        for (order, sizes, reads, expected) in [
+            (uniform, one, 1000, [0x7a7b_7442_e11a_f005_u64, 0x794a_f78f_f4ca_c005, 0xd202_8d76_e385_f005]),
+            (uniform, one, 0, [0x19d5_0ef2_80d5_e6ed, 0xcb54_318d_e19e_16ed, 0xd336_c8bf_2f00_e6ed]),
+            (uniform, one, 700, [0xd3a1_5933_ca5b_ebae, 0x5fbe_cb67_cd72_8e0b, 0xf727_357b_a768_efb6]),
+            (Order::Sequential, one, 0, [0x7d89_9fcf_ee55_06ed; 3]),
+            (Order::Around(10), one, 0, [0x0399_8b2e_af1e_86ed; 3]),
+            (Order::Sequential, two, 0, [0x2837_6d2f_974c_a9c5, 0xc4fd_4a20_0b44_0134, 0xf762_91b9_f0fb_6134]),
+            (Order::Strided { blocks: 9 }, one, 1000, [0xaa74_dbbd_47fd_b005; 3]),
+            (uniform, two, 700, [0xeb4c_1333_3798_46d4, 0x10f8_976d_b655_462e, 0xd117_496b_7da8_bbfe]),
+            (permutation, one, 700, [0x46ac_b9a9_e7e2_203a, 0x704a_99b2_358d_e73d, 0xd2f8_7638_d7ea_6928]),
+            (zipf, one, 1000, [0x31c9_44f8_4a8d_b005, 0xb240_f033_5059_0005, 0xa647_028f_281d_c005]),
+            (zipf, two, 700, [0x3c60_42df_67fd_5891, 0x88f3_d02d_d21c_f389, 0x417e_4bf1_1ca9_bc23]),
+            (local, five, 667, [0xf738_5e6b_7506_9959, 0xeff7_d8b2_3234_2a54, 0xa715_7017_f72a_e10d]),
+            (
+                Order::Local(Locality::default()),
+                one,
+                1000,
+                [0x99a9_3c55_3ffc_f005, 0xe523_0b6b_4270_a005, 0x6425_efc5_814b_d005],
+            ),
+        ] {
+            let first = AccessPattern { order, sizes, reads }.accesses(HANDLE, 4_096_000, 200, 7);
+            let (mut second, mut later) = (first.clone(), first.clone());
+            second.reseed(1 << 32, true);
+            (0..2).for_each(|_| later.reseed(0, false));
+            later.reseed(1 << 32, true);
+            assert_eq!([first, second, later].map(checksum), expected, "{order:?} {sizes:?} {reads}");
+        }
+        let shuffled = AccessPattern::new(Order::Shuffled, 4096, false).accesses(HANDLE, 4_096_000, 50, 7);
+        assert_eq!(checksum(shuffled), 0x4dbd_a78a_0f0f_827d);
+    }
+
+    /// The function of Fowler, Noll and Vo over offsets, lengths and directions.
+    fn checksum(accesses: Accesses) -> u64 {
+        let words = accesses.flat_map(|io| [io.offset, u64::from(io.length), u64::from(io.write)]);
+        words.fold(0xcbf2_9ce4_8422_2325, |sum, word| (sum ^ word).wrapping_mul(0x0000_0100_0000_01b3))
     }
 }

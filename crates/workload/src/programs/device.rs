@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use units::Nanos;
 
 use super::{FILE, data_durable};
-use crate::access::places::Places;
-use crate::body::Body;
+use crate::access::order::{Drawing, Order};
+use crate::access::pattern::AccessPattern;
 use crate::cache::Cache;
 use crate::op::{Access, Mode, Name, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
@@ -28,16 +28,14 @@ impl Device {
     /// Sequential reads, or writes, from the beginning of the device.
     pub fn in_order(self, write: bool, block: u32) -> Program {
         let blocks = self.bytes / u64::from(block);
-        let places = Places::in_order(write, FILE, block, blocks);
         let amount = (RateBase::Bytes, blocks * u64::from(block));
-        self.program(if write { "write" } else { "read" }, write, block, places, amount)
+        self.program(if write { "write" } else { "read" }, write, block, Order::Sequential, amount)
     }
 
     /// Reads, or writes, of random blocks from the whole device.
     pub fn at_random(self, write: bool, block: u32) -> Program {
-        let blocks = self.bytes / u64::from(block);
-        let places = Places::drawn(write, FILE, block, (u64::MAX, blocks.max(1)), self.seed);
-        self.program(if write { "randwrite" } else { "randread" }, write, block, places, (RateBase::Ops, u64::MAX))
+        let order = Order::Drawn(Drawing::Replacement);
+        self.program(if write { "randwrite" } else { "randread" }, write, block, order, (RateBase::Ops, u64::MAX))
     }
 
     fn program(
@@ -45,18 +43,20 @@ impl Device {
         name: &'static str,
         write: bool,
         block: u32,
-        places: Places,
+        order: Order,
         (base, amount): (RateBase, u64),
     ) -> Program {
         let mode = Mode { direct: true, ..Mode::default() };
         let access = if write { Access::ReadWrite } else { Access::Read };
+        let bytes = if order == Order::Sequential { self.bytes } else { self.bytes.max(block.into()) };
+        let accesses = AccessPattern::new(order, block, write).accesses(FILE, bytes, u64::MAX, self.seed);
         let opening = vec![Op::Open { name: Name::given(0), handle: FILE, access, mode }];
         // A device has no metadata to sync, only data.
         let durable = |op| if write { Stream::of(vec![op]) } else { Stream::empty() };
         let phase = Phase {
             name,
             cache: Cache::AsIs,
-            steps: Stream::open(opening, Body::Places(places)),
+            steps: Stream::open(opening, accesses.into()),
             data: if write { data_durable(FILE) } else { Stream::empty() },
             durable: durable(Op::Fsync { handle: FILE }),
             base,

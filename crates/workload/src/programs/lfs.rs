@@ -6,9 +6,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{FILE, PREPARING_CALL, calls, create, data_durable, file_durable, open};
-use crate::access::order::Placing;
-use crate::access::places::Places;
-use crate::body::{Body, FileAction, Files, Layout, Order};
+use crate::access::order::{Drawing, Order};
+use crate::access::pattern::AccessPattern;
+use crate::body::{Body, FileAction, FileOrder, Files, Layout};
 use crate::cache::Cache;
 use crate::op::{Access, Handle, Mode, Name, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
@@ -53,7 +53,7 @@ pub struct SmallFiles {
     /// The distribution over directories.
     pub layout: Layout,
     /// The order in which the files are read.
-    pub order: Order,
+    pub order: FileOrder,
     /// The points at which the program waits for durability.
     pub sync: SmallSync,
     /// The seed of a random order.
@@ -69,7 +69,7 @@ impl SmallFiles {
             files,
             bytes,
             layout: Layout::Consecutive(100),
-            order: Order::Creation,
+            order: FileOrder::Creation,
             sync: SmallSync::Phase,
             seed: 1,
             flush: None,
@@ -116,8 +116,8 @@ impl SmallFiles {
             Layout::Modulo(count) => ("modulo", count),
         };
         let order = match self.order {
-            Order::Creation => "creation",
-            Order::Random => "random",
+            FileOrder::Creation => "creation",
+            FileOrder::Random => "random",
         };
         let mut parameters = vec![
             Parameter::new("files", self.files),
@@ -139,7 +139,7 @@ impl SmallFiles {
                         "creat",
                         Cache::AsIs,
                         make,
-                        Order::Creation,
+                        FileOrder::Creation,
                         durable(),
                         Unit::from(OpKind::Create, OpKind::Close),
                     ),
@@ -155,7 +155,7 @@ impl SmallFiles {
                         "delete",
                         Cache::AsIs,
                         FileAction::Remove,
-                        Order::Creation,
+                        FileOrder::Creation,
                         durable(),
                         Unit::of(OpKind::Unlink),
                     ),
@@ -167,13 +167,34 @@ impl SmallFiles {
     }
 }
 
+/// The order in which `largefb` accesses the blocks of its file at random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LargeOrder {
+    /// Every block once, in random order.
+    Permutation,
+    /// As many random blocks as the file has, drawn with replacement: some blocks repeat, others are never accessed.
+    Replacement,
+    /// Every block once, a fixed number of blocks apart.
+    Stride(u32),
+}
+
+impl From<LargeOrder> for Order {
+    fn from(order: LargeOrder) -> Order {
+        match order {
+            LargeOrder::Permutation => Order::Shuffled,
+            LargeOrder::Replacement => Order::Drawn(Drawing::Replacement),
+            LargeOrder::Stride(blocks) => Order::Around(blocks),
+        }
+    }
+}
+
 /// `largefb`: writes and reads one large file, sequentially and at random.
 #[derive(Clone, Copy, Debug)]
 pub struct LargeFile {
     /// The file's size.
     pub bytes: u64,
-    /// The kind of random order.
-    pub placing: Placing,
+    /// The order of the random phases.
+    pub order: LargeOrder,
     /// The seed of the random order.
     pub seed: u64,
     /// Bytes of the flush file, a multiple of 64 KiB; `None` for no flush file.
@@ -186,7 +207,7 @@ pub const LARGE_CALL: u32 = 4096;
 impl LargeFile {
     /// Accesses every block once in random order.
     pub fn new(bytes: u64) -> LargeFile {
-        LargeFile { bytes, placing: Placing::Permutation, seed: 1, flush: None }
+        LargeFile { bytes, order: LargeOrder::Permutation, seed: 1, flush: None }
     }
 
     /// The maximum number of bytes in its files.
@@ -200,8 +221,9 @@ impl LargeFile {
         let blocks = u32::try_from(self.bytes / u64::from(LARGE_CALL)).expect("fewer than 2^32 blocks");
         let sequential = |opening, call| Stream::open(vec![opening], calls(call, LARGE_CALL, self.bytes));
         let random = |access, write, seed| {
-            let places = Places::new(write, FILE, LARGE_CALL, (blocks, blocks), self.placing, seed);
-            Stream::open(vec![open(file, FILE, access)], Body::Places(places))
+            let pattern = AccessPattern::new(self.order.into(), LARGE_CALL, write);
+            let accesses = pattern.accesses(FILE, self.bytes, blocks.into(), seed);
+            Stream::open(vec![open(file, FILE, access)], accesses.into())
         };
         let read = Op::Read { handle: FILE, length: LARGE_CALL };
         let write = Op::Write { handle: FILE, length: LARGE_CALL };
@@ -222,18 +244,18 @@ impl LargeFile {
             durable: file_durable(FILE),
             ..reading(name, steps, kind)
         };
-        let placing = match self.placing {
-            Placing::Permutation => "permutation",
-            Placing::Replacement => "replacement",
-            Placing::Stride(_) => "stride",
+        let random_order = match self.order {
+            LargeOrder::Permutation => "permutation",
+            LargeOrder::Replacement => "replacement",
+            LargeOrder::Stride(_) => "stride",
         };
         let mut parameters = vec![
             Parameter::new("file_bytes", self.bytes),
             Parameter::new("buffer_bytes", LARGE_CALL),
-            Parameter::new("random", placing),
+            Parameter::new("random", random_order),
             Parameter::new("seed", self.seed),
         ];
-        if let Placing::Stride(stride) = self.placing {
+        if let LargeOrder::Stride(stride) = self.order {
             parameters.push(Parameter::new("stride", stride));
         }
         parameters.extend(flush_parameter(self.flush));
@@ -313,8 +335,9 @@ pub fn raw_bandwidth(mib: u64, direct: bool) -> Program {
 /// `bw -l`: `reads` reads of one block each, uniformly distributed over `blocks` blocks of the device or file that the
 /// user gave.
 pub fn raw_latency(reads: u32, block_bytes: u32, blocks: u64, direct: bool, seed: u64) -> Program {
-    let places = Places::drawn(false, FILE, block_bytes, (u64::from(reads), blocks), seed);
-    let mut program = raw("bw -l", Body::Places(places), RateBase::Ops, u64::from(reads), block_bytes, direct);
+    let (bytes, reads) = (blocks.max(1) * u64::from(block_bytes), u64::from(reads));
+    let accesses = AccessPattern::uniform(block_bytes, false).accesses(FILE, bytes, reads, seed);
+    let mut program = raw("bw -l", accesses.into(), RateBase::Ops, reads, block_bytes, direct);
     program.parameters.push(Parameter::new("seed", seed));
     program
 }

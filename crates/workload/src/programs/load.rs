@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 use units::{Bytes, Nanos};
 
 use super::{FILE, PREPARING_CALL, data_durable, file_durable, prepared_file, quiet};
-use crate::access::order::Drawing;
-use crate::access::pattern::{Sizes, Thousandths, Varied};
-use crate::access::places::Places;
+use crate::access::order::{Drawing, Order, Thousandths, WHOLE};
+use crate::access::pattern::AccessPattern;
 use crate::access::schedule::{Arrivals, Pace};
+use crate::access::sizes::Sizes;
 use crate::body::Body;
 use crate::cache::Cache;
 use crate::op::{Access, Durability, Mode, Name, Op, OpKind};
@@ -54,6 +54,15 @@ impl Pattern {
     /// Returns whether the pattern changes the file.
     pub const fn writes(self) -> bool {
         !matches!(self, Pattern::RandomRead | Pattern::Read)
+    }
+
+    /// The share of reads, in thousandths.
+    const fn reads(self) -> u16 {
+        match self {
+            Pattern::RandomRead | Pattern::Read => WHOLE,
+            Pattern::RandomMix { reads } => reads as u16 * (WHOLE / 100),
+            Pattern::RandomWrite | Pattern::Write | Pattern::Commit => 0,
+        }
     }
 
     /// Returns whether the whole file must exist beforehand.
@@ -217,36 +226,21 @@ impl Load {
         .within(self.time)
     }
 
-    /// The repeated part. One size, random with replacement or sequential, has the fastest implementation.
+    /// The repeated part. Random accesses end only by the time limit, sequential ones with the file.
     fn body(&self, bytes: u64, seed: u64) -> Body {
-        let reads = match self.pattern {
-            Pattern::RandomRead | Pattern::Read => 100,
-            Pattern::RandomMix { reads } => reads,
-            Pattern::RandomWrite | Pattern::Write | Pattern::Commit => 0,
-        };
-        let write = reads == 0;
         let block = self.sizes.smallest();
-        let blocks = bytes / u64::from(block);
-        match (self.pattern, self.sizes.only(), self.drawing, self.stride) {
-            (Pattern::Commit, ..) => Body::Commits { handle: FILE, length: block, left: blocks * 2 },
-            (Pattern::Read | Pattern::Write, _, _, Some(stride)) => {
-                Varied::strided(write, FILE, block, (bytes, stride / u64::from(block))).into()
+        let is_in_order = matches!(self.pattern, Pattern::Read | Pattern::Write);
+        let (order, bytes) = match (self.pattern, self.stride) {
+            (Pattern::Commit, _) => {
+                return Body::Commits { handle: FILE, length: block, left: bytes / u64::from(block) * 2 };
             }
-            (Pattern::Read | Pattern::Write, Some(_), ..) => Places::in_order(write, FILE, block, blocks).into(),
-            (Pattern::Read | Pattern::Write, None, ..) => Varied::in_order(write, FILE, self.sizes, bytes, seed).into(),
-            // Random accesses end only by the time limit.
-            (_, Some(_), Drawing::Replacement, _) => {
-                let places = Places::drawn(write, FILE, block, (u64::MAX, blocks.max(1)), seed);
-                // Not the seed of the places.
-                let is_mix = matches!(self.pattern, Pattern::RandomMix { .. });
-                if is_mix { places.mixed(reads, !seed).into() } else { places.into() }
-            }
-            (_, _, drawing, _) => {
-                // A file that the user gave may be too small. Then it is not read.
-                let bytes = bytes.max(self.sizes.largest().into());
-                Varied::drawn(drawing, FILE, self.sizes, bytes, reads, seed).into()
-            }
-        }
+            (_, Some(stride)) if is_in_order => (Order::Strided { blocks: stride / u64::from(block) }, bytes),
+            _ if is_in_order => (Order::Sequential, bytes),
+            // A file that the user gave may be too small. Then it is not read.
+            _ => (Order::Drawn(self.drawing), bytes.max(self.sizes.largest().into())),
+        };
+        let pattern = AccessPattern { order, sizes: self.sizes, reads: self.pattern.reads() };
+        pattern.accesses(FILE, bytes, u64::MAX, seed).into()
     }
 
     /// Reads through the page cache begin with a cold cache, so that they reach the device.

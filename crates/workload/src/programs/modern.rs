@@ -4,8 +4,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{FILE, PREPARING_CALL, create, prepared_file, quiet};
-use crate::access::order::Placing;
-use crate::access::places::Places;
+use crate::access::order::{Drawing, Order};
+use crate::access::pattern::AccessPattern;
 use crate::body::Body;
 use crate::cache::Cache;
 use crate::op::{Access, Mode, Name, Op, OpKind};
@@ -17,12 +17,11 @@ pub fn random_read(bytes: u64, block: u32, reads: u32, seed: u64) -> Program {
     let file = Name::root(0);
     let blocks = u32::try_from(bytes / u64::from(block)).expect("fewer than 2^32 blocks");
     let reads = reads.min(blocks);
-    let places = Places::new(false, FILE, block, (reads, blocks), Placing::Permutation, seed);
     Program {
         prepare: prepared_file(file, bytes),
         space: bytes,
         largest_call: block.max(PREPARING_CALL),
-        ..reading(file, bytes, block, reads, seed, places)
+        ..reading(file, bytes, block, reads, seed, Order::Shuffled)
     }
 }
 
@@ -31,13 +30,15 @@ pub fn random_read(bytes: u64, block: u32, reads: u32, seed: u64) -> Program {
 pub fn random_read_given(bytes: u64, block: u32, reads: u32, seed: u64) -> Program {
     let blocks = bytes / u64::from(block);
     let reads = u64::from(reads).min(blocks) as u32;
-    let places = Places::drawn(false, FILE, block, (u64::from(reads), blocks), seed);
-    reading(Name::given(0), bytes, block, reads, seed, places)
+    reading(Name::given(0), bytes, block, reads, seed, Order::Drawn(Drawing::Replacement))
 }
 
-/// Reads these places of an existing file.
-fn reading(name: Name, bytes: u64, block: u32, reads: u32, seed: u64, places: Places) -> Program {
+/// Reads blocks of an existing file in this order.
+fn reading(name: Name, bytes: u64, block: u32, reads: u32, seed: u64, order: Order) -> Program {
     let mode = Mode { direct: true, ..Mode::default() };
+    // A file that the user gave may be too small. Then it is not read.
+    let extent = bytes.max(block.into());
+    let accesses = AccessPattern::new(order, block, false).accesses(FILE, extent, reads.into(), seed);
     let opening = vec![Op::Open { name, handle: FILE, access: Access::Read, mode }];
     Program {
         name: "randread",
@@ -54,7 +55,7 @@ fn reading(name: Name, bytes: u64, block: u32, reads: u32, seed: u64, places: Pl
             name: "randread",
             // Direct reads bypass the page cache.
             cache: Cache::AsIs,
-            steps: Stream::open(opening, Body::Places(places)),
+            steps: Stream::open(opening, accesses.into()),
             data: Stream::empty(),
             durable: Stream::empty(),
             base: RateBase::Ops,

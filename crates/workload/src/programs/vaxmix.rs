@@ -8,9 +8,8 @@ use alloc::vec;
 use units::Bytes;
 
 use super::{FILE, PREPARING_CALL, data_durable, file_durable, prepared_file};
-use crate::access::mix::{Mix, Mixing};
+use crate::access::mix::Mix;
 use crate::access::schedule::{Arrivals, Pace};
-use crate::body::Body;
 use crate::cache::Cache;
 use crate::op::{Access, Mode, Name, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
@@ -42,8 +41,8 @@ impl VaxMix {
         let name = Name::root(0);
         let access = if self.mix.writes() { Access::ReadWrite } else { Access::Read };
         let open = Op::Open { name, handle: FILE, access, mode: Mode::default() };
-        let body = Body::Mix(Mixing::new(self.mix, FILE, self.bytes, self.accesses, self.seed));
-        let mut steps = Stream::open(vec![open], body);
+        let accesses = self.mix.pattern().accesses(FILE, self.bytes, self.accesses, self.seed);
+        let mut steps = Stream::open(vec![open], accesses.into()).independent();
         if let Some(rate) = self.mix.rate() {
             // Not the seed of the accesses.
             steps = steps.paced(Pace::new(rate, Arrivals::Poisson, 1, !self.seed));

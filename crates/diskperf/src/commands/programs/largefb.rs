@@ -3,8 +3,7 @@
 use clap::{Args, ValueEnum};
 use report::layouts::lab as lines;
 use units::{Bytes, Exit};
-use workload::Placing;
-use workload::programs::lfs::{LARGE_CALL, LargeFile};
+use workload::programs::lfs::{LARGE_CALL, LargeFile, LargeOrder};
 
 use crate::error::{Error, LabError};
 use crate::lab::{self, Benchmark, FlushArguments};
@@ -63,21 +62,21 @@ impl LargefbArguments {
         if self.megabytes > LARGEST {
             return Err(LabError::TooLarge { megabytes: self.megabytes, most: LARGEST });
         }
-        let placing = match (self.random, self.stride) {
-            (RandomChoice::Stride, stride) => Placing::Stride(stride.unwrap_or(STRIDE)),
+        let order = match (self.random, self.stride) {
+            (RandomChoice::Stride, stride) => LargeOrder::Stride(stride.unwrap_or(STRIDE)),
             (_, Some(stride)) => return Err(LabError::NoStride(stride.to_string())),
-            (RandomChoice::Permutation, None) => Placing::Permutation,
-            (RandomChoice::Replacement, None) => Placing::Replacement,
+            (RandomChoice::Permutation, None) => LargeOrder::Permutation,
+            (RandomChoice::Replacement, None) => LargeOrder::Replacement,
         };
         let bytes = Bytes::mib(u64::from(self.megabytes)).0;
-        Ok(LargeFile { bytes, placing, seed: self.seed, flush: self.flush.bytes(None) })
+        Ok(LargeFile { bytes, order, seed: self.seed, flush: self.flush.bytes(None) })
     }
 }
 
 pub fn run(arguments: &LargefbArguments) -> Result<Exit, Error> {
     let large = arguments.settings()?;
     lab::check_room(large.space(), 2, arguments.place.yes)?;
-    if !matches!(large.placing, Placing::Stride(_)) {
+    if !matches!(large.order, LargeOrder::Stride(_)) {
         crate::ui::output::remark(&format!("seed {}", large.seed));
     }
     let digits = lab::digits(arguments.classic);

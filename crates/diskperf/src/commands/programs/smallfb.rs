@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use report::layouts::lab as lines;
 use units::{Bytes, Exit};
 use workload::programs::lfs::{SmallFiles, SmallSync};
-use workload::{Layout, Order};
+use workload::{FileOrder, Layout};
 
 use crate::error::{Error, LabError};
 use crate::lab::{self, Benchmark, FlushArguments};
@@ -106,8 +106,8 @@ impl SmallfbArguments {
                 LayoutChoice::One => Layout::One,
             },
             order: match self.order {
-                OrderChoice::Creation => Order::Creation,
-                OrderChoice::Random => Order::Random,
+                OrderChoice::Creation => FileOrder::Creation,
+                OrderChoice::Random => FileOrder::Random,
             },
             sync: match self.sync {
                 SyncChoice::None => SmallSync::None,
