@@ -137,7 +137,7 @@ where
 #[inline(never)]
 fn repeat_positioned<D, S, R>(
     engine: &mut D,
-    mut io: PositionedIo,
+    io: PositionedIo,
     stream: &mut S,
     recorder: &mut R,
     (began, stop): (Moment<Host>, &AtomicBool),
@@ -148,21 +148,21 @@ where
     R: Recorder<Host>,
 {
     let mut sink = OpSink { recorder, began, stop };
+    // Separate variables, because the compiler keeps the argument in memory.
+    let PositionedIo { mut handle, mut length, mut offset, mut write } = io;
     loop {
-        let (engine, here) = (&mut *engine, io);
+        let engine = &mut *engine;
         // Branch on read or write, so that the compiler specialises both cases.
-        let control = if io.write {
-            let op = Op::from(PositionedIo { write: true, ..io });
-            repeat(1, &op, Ok(move || engine.write_at(here)), &mut sink)
+        let control = if write {
+            let io = PositionedIo { handle, length, offset, write: true };
+            repeat(1, &Op::from(io), Ok(move || engine.write_at(io)), &mut sink)
         } else {
-            let op = Op::from(PositionedIo { write: false, ..io });
-            repeat(1, &op, Ok(move || engine.read_at(here)), &mut sink)
+            let io = PositionedIo { handle, length, offset, write: false };
+            repeat(1, &Op::from(io), Ok(move || engine.read_at(io)), &mut sink)
         };
         let LoopControl::On = control else { return control };
-        match stream.next_positioned() {
-            Some(next) => io = next,
-            None => return LoopControl::On,
-        }
+        let Some(next) = stream.next_positioned() else { return LoopControl::On };
+        PositionedIo { handle, length, offset, write } = next;
     }
 }
 
