@@ -12,8 +12,8 @@ use units::{Moment, Nanos};
 use workload::programs::vaxmix::VaxMix;
 use workload::programs::{aging, classic1983, lfs, modern, tlpi};
 use workload::{
-    Access, AccessPattern, Aging, Body, Directory, Durability, FileOrder, HANDLES, Handle, Issue, Layout, Mode,
-    Name, Op, OpKind, Order, Overlap, Program, RateBase, Reason, Recorder, Stream, Tally, TreeCounts, World,
+    Access, AccessPattern, Aging, Body, Directory, Durability, FileOrder, HANDLES, Handle, Issue, Layout, Mode, Name,
+    Op, OpKind, Order, Overlap, Program, RateBase, Reason, Recorder, Stream, Tally, TreeCounts, World,
 };
 
 fn kernel_with(programs: usize, largest_call: u32, stop: bool) -> Posix {
