@@ -2,14 +2,14 @@
 //!
 //! Design:
 //!   1. [`AccessPattern`] is plain data, and [`AccessPattern::accesses`] makes the iterator [`Accesses`] from it;
-//!   2. the constructor decides once what must be drawn. One size and one direction are not drawn. The order is a closed
-//!      enum (`OrderState`);
+//!   2. the constructor decides once what must be drawn. One size and one direction are not drawn. The order is a
+//!      closed enum (`OrderState`);
 //!   3. uniform accesses of one size and one direction have a path of their own, which the measured loop inlines. All
 //!      other patterns are behind one call. `uniform`, the number of accesses that are left on the short path, is also
 //!      the test for it, so the loop has one comparison for both;
 //!   4. a seed keeps its accesses: results of stored runs stay comparable. Therefore a mix of reads and writes with one
-//!      size and uniform places has a generator for each, and local patterns draw their size and direction even if there
-//!      is only one. All others draw the size, the place and the direction from one generator, in this order.
+//!      size and uniform places has a generator for each, and local patterns draw their size and direction even if
+//!      there is only one. All others draw the size, the place and the direction from one generator, in this order.
 
 use alloc::boxed::Box;
 
@@ -82,8 +82,8 @@ impl AccessPattern {
         AccessPattern::new(Order::Drawn(Drawing::Replacement), bytes, write)
     }
 
-    /// At most `count` accesses to an open file of `bytes` bytes. Panics if a random access of the largest size does not
-    /// fit into the file.
+    /// At most `count` accesses to an open file of `bytes` bytes. Panics if a random access of the largest size does
+    /// not fit into the file.
     pub fn accesses(&self, handle: Handle, bytes: u64, count: u64, seed: u64) -> Accesses {
         let AccessPattern { order, sizes, reads } = *self;
         let is_random = matches!(order, Order::Drawn(_) | Order::Local(_));
