@@ -126,7 +126,6 @@ impl Case<'_> {
         match self {
             // The optimised builds exist, so their tests run as in `cargo xtask test`.
             Case::Ours(_, true) => Turn::Computing,
-            Case::Ours(test, false) if test::DIST.contains(&test.name.as_str()) => Turn::Computing,
             Case::Ours(test, false) => test::turn(test),
             Case::Unprivileged(..) => Turn::Beside,
         }

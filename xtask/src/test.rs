@@ -54,14 +54,15 @@ const ALONE: [(&str, &str); 5] = [
 ];
 
 /// Test files that run with nothing next to them (3), each with the reason.
-const LAST: [(&str, &str); 2] = [
+const LAST: [(&str, &str); 3] = [
+    ("dist", "runs the program, which restores tuned queues as `cli_clean` tests it"),
     ("marks_devices", "counts what the machine's own disk does meanwhile"),
     ("marks_machine", "keeps all processors busy, and tells noise from none"),
 ];
 
 /// Test files that only compute and use no device except memory. They fill the processors while others run one at a
 /// time (2).
-const COMPUTING: [&str; 1] = ["calibration"];
+const COMPUTING: [&str; 2] = ["calibration", "commands"];
 
 /// The slowest test files, which begin first (1): if one began last, it would keep one processor busy and leave the
 /// others idle. A guess from runs of single files. The list at the end of `cargo xtask test` corrects it.
@@ -226,11 +227,14 @@ fn tests(results: &mut Results) -> Result<(), String> {
     // 1
     let beside = results.run(vec![(jobs, at_once())], builds);
     // 2
-    let mut computing = built.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let built = built.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (mut last, mut computing): (Vec<Job>, Vec<Job>) =
+        built.into_iter().partition(|job| job.name.ends_with("::dist"));
     computing.extend(results.jobs(&all, |test| turn(test) == Turn::Computing));
     let alone = results.run(vec![(results.jobs(&all, |test| turn(test) == Turn::Alone), 1), (computing, 1)], vec![]);
     // 3
-    let last = results.run(vec![(results.jobs(&all, |test| turn(test) == Turn::Last), 1)], vec![]);
+    last.extend(results.jobs(&all, |test| turn(test) == Turn::Last));
+    let last = results.run(vec![(last, 1)], vec![]);
     let mut skipped = vec![results.skipped_in(Scope::Everything, &all)];
     let unbuilt = unbuilt.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (files, skips) in [(&[INSTRUCTIONS][..], &optimised), (&DIST, &dist)] {

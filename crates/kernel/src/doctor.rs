@@ -101,7 +101,7 @@ pub struct FileSystem {
 /// Findings about a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceFound {
-    /// Its kernel name, as in /sys.
+    /// Its name, as under /dev.
     pub name: String,
     /// True if its counters can be read.
     pub counts: bool,

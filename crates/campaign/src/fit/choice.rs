@@ -144,7 +144,9 @@ pub fn fit(items: &[Item], limits: &Limits) -> Fitted {
             Excess::Written => items[*index].written(&sizes, limits.rounds) as f64,
             Excess::Time => items[*index].seconds(&sizes, limits.rounds),
         };
-        let can_go = |index: &usize| excess == Excess::Written || peers(&items, *index) > limits.fewest_rows;
+        let can_go = |index: &usize| {
+            !items[*index].omitted && (excess == Excess::Written || peers(&items, *index) > limits.fewest_rows)
+        };
         let dearest = (0..items.len()).filter(can_go).max_by(|a, b| weight(a).total_cmp(&weight(b)));
         let Some(index) = dearest else { break sizes };
         omitted[index] = Some(items[index].reason(excess, &sizes, limits));

@@ -8,7 +8,7 @@ use stats::{Cell, Document, Mark, MarkCode, Provenance, Rate};
 
 use super::words::listed;
 use crate::names::different;
-use crate::numbers::{RUNS, figure, supported_digits, time_each};
+use crate::numbers::{RUNS, figure, in_unit_of, supported_digits, time_each};
 use crate::plain;
 
 /// The most figures in the description of a chart, for readers who cannot see it; the table has the others.
@@ -137,19 +137,14 @@ pub(super) fn drawn(cell: &Cell) -> Drawn {
 
 /// Returns the interval in the unit of the rate.
 pub(super) fn interval(rate: &Rate) -> Option<(f64, f64)> {
-    Some((in_unit(rate, rate.low?), in_unit(rate, rate.high?)))
-}
-
-/// Converts an amount per second to the unit of the rate.
-pub(super) fn in_unit(rate: &Rate, per_second: f64) -> f64 {
-    per_second * rate.value / rate.per_second
+    Some((in_unit_of(rate, rate.low?), in_unit_of(rate, rate.high?)))
 }
 
 /// Returns the rate of every round that counts, in the unit of the rate.
 fn rounds(cell: &Cell) -> Vec<f64> {
     let Some(rate) = &cell.rate else { return Vec::new() };
     let of_round = |round| rate_of(cell, round, rate.base);
-    cell.kept().filter_map(of_round).map(|per_second| in_unit(rate, per_second)).collect()
+    cell.kept().filter_map(of_round).map(|per_second| in_unit_of(rate, per_second)).collect()
 }
 
 /// Returns a note if a chart shows only `most` of `all` items.

@@ -27,7 +27,7 @@ use super::words::Anchor;
 use super::words::{self, fitted};
 use super::{Chart, NARROW, Subject};
 use crate::names::{CellNames, grouped};
-use crate::numbers::{RUNS, time_each};
+use crate::numbers::{RUNS, in_unit_of, time_each};
 use crate::presentation::Layout;
 
 /// The most charts of a document, so that the page stays small.
@@ -318,7 +318,7 @@ impl Program<'_> {
                 let per_second = rate_of(cell, round, rate.base)?;
                 let figure = match rate.unit.as_str() {
                     RUNS => format!("{}/run", time_each(per_second, 3)),
-                    unit => format!("{} {unit}", significant(figures::in_unit(rate, per_second), 3)),
+                    unit => format!("{} {unit}", significant(in_unit_of(rate, per_second), 3)),
                 };
                 Some(format!("{} {figure}", cell.target))
             };
@@ -355,7 +355,7 @@ fn series(cell: &Cell, round: &Round) -> Vec<f64> {
         _ => 1.0,
     };
     let per_second = |interval| amount(cell, interval) as f64 / times / INTERVAL.as_secs_f64();
-    round.intervals.iter().map(|interval| figures::in_unit(rate, per_second(interval))).collect()
+    round.intervals.iter().map(|interval| in_unit_of(rate, per_second(interval))).collect()
 }
 
 fn amount(cell: &Cell, interval: &stats::Interval) -> u64 {

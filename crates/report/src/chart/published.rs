@@ -16,6 +16,7 @@ use super::sweep::Swept;
 use super::words::Anchor;
 use super::{Chart, NARROW, Subject};
 use crate::names::{CellNames, grouped};
+use crate::numbers::in_unit_of;
 
 /// Returns a chart for each unit of the published figures, with the run's own cells of the same program and phase.
 /// Published figures of a sweep are in its curves instead.
@@ -66,7 +67,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
 /// Returns the bar of a cell, converted to the unit of another rate.
 fn bar(names: &Names, cell: &Cell, unit: &Rate) -> Bar {
     let turned = cell.rate.as_ref().map(|rate| {
-        let turn = |per_second: f64| figures::in_unit(unit, per_second);
+        let turn = |per_second: f64| in_unit_of(unit, per_second);
         Rate { value: turn(rate.per_second), unit: unit.unit.clone(), ..rate.clone() }
     });
     let cell = Cell { rate: turned, rounds: Vec::new(), ..cell.clone() };

@@ -11,6 +11,7 @@ use super::{Detail, Other, Run};
 use crate::csv::number;
 use crate::grid::{Column, Field, Line, texts};
 use crate::names::CellNames;
+use crate::numbers::in_unit_of;
 use crate::shell;
 
 /// Returns the figures of each cell that no other table has, then the rate of each of its rounds.
@@ -69,7 +70,7 @@ fn table(document: &Document, columns: Vec<Column>, texts: impl Fn(&Cell) -> Vec
 
 /// Returns the rate of a round in the unit of the cell's rate, in parentheses if the round was discarded.
 fn rate_in(cell: &Cell, round: &Round) -> String {
-    let of_unit = |rate: &Rate| Some(rate_of(cell, round, rate.base)? * rate.value / rate.per_second);
+    let of_unit = |rate: &Rate| Some(in_unit_of(rate, rate_of(cell, round, rate.base)?));
     let value = cell.rate.as_ref().and_then(of_unit).map_or_else(String::new, |value| significant(value, 4));
     if round.discarded { format!("({value})") } else { value }
 }

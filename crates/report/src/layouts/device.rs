@@ -8,6 +8,7 @@ use units::{Bytes, Nanos};
 
 use crate::grid::{Column, Field, Grid};
 use crate::layouts::rows::{Row, Rows};
+use crate::numbers::in_unit_of;
 use crate::page::Page;
 use crate::words::unit;
 
@@ -27,7 +28,7 @@ fn fresh(cell: &Cell) -> String {
     let first = cell.rounds.first().zip(cell.rate.as_ref());
     let fresh = first.and_then(|(round, rate)| Some((per_second(cell, round)?, rate)));
     fresh.map_or_else(String::new, |(fresh, rate)| {
-        format!("{} {}", significant(fresh * rate.value / rate.per_second, 3), unit(&rate.unit))
+        format!("{} {}", significant(in_unit_of(rate, fresh), 3), unit(&rate.unit))
     })
 }
 
