@@ -290,6 +290,16 @@ mod tests {
         assert!(fitted.sizes.random < Sizes::LARGEST.random, "{fitted:?}");
     }
 
+    /// The slow row is the only one of its group, so it stays, and the others cost nothing.
+    #[test]
+    fn an_omitted_row_is_not_omitted_again() {
+        let mut rows = items(|_| Cost::default());
+        rows[0] = Item { group: 1, cost: Cost { fixed: 100.0, ..Cost::default() }, ..rows[0] };
+        let fitted = fit(&rows, &limits(Some(1_000), None));
+        assert_eq!(fitted.omitted[0], None);
+        assert_eq!(fitted.omitted.iter().flatten().count(), rows.len() - 2, "one row of each group stays");
+    }
+
     #[test]
     fn omitted_rows_name_the_time_they_need() {
         let slow =
