@@ -80,11 +80,11 @@ pub fn can_be_explained(cell: &Cell) -> bool {
 /// Returns the chosen cells of a document as text, one after the other.
 pub fn table(document: &Document, presentation: Presentation, cells: &[&Cell], page: Page) -> String {
     let meanings = longest_meaning(cells);
-    let layout = Layout::of(page, meanings);
+    let widths = Widths::of(page, meanings);
     let names = CellNames::of(&document.cells);
-    let texts: Vec<String> = cells.iter().map(|cell| explained(&names, cell, layout)).collect();
+    let texts: Vec<String> = cells.iter().map(|cell| explained(&names, cell, widths)).collect();
     let mut text = header::lines(document, presentation.layout) + "\n" + &texts.join("\n") + &hidden(&names, cells);
-    if let (Some(columns), false) = (page.columns, layout.has_meanings) {
+    if let (Some(columns), false) = (page.columns, widths.has_meanings) {
         text += &format!("\n{columns} columns: left out: the meaning of each part. diskperf help owners lists them\n");
     }
     wrapped(&text, page)
@@ -92,23 +92,23 @@ pub fn table(document: &Document, presentation: Presentation, cells: &[&Cell], p
 
 /// The widths of a cell's explanation.
 #[derive(Clone, Copy)]
-struct Layout {
+struct Widths {
     /// The length of a bar for the whole time, in characters.
     bar: usize,
     /// True if each bar is followed by its meaning.
     has_meanings: bool,
 }
 
-impl Layout {
+impl Widths {
     /// Chooses the widths: bars become shorter so that the meanings fit. A terminal that is too narrow for that gets no
     /// meanings.
-    fn of(page: Page, meanings: usize) -> Layout {
+    fn of(page: Page, meanings: usize) -> Widths {
         let beside = page.width().saturating_sub(FIGURES);
         let bar = beside.saturating_sub(2 + meanings).min(BAR);
         if bar >= SHORTEST_BAR || page.columns.is_none() {
-            Layout { bar: bar.max(SHORTEST_BAR), has_meanings: true }
+            Widths { bar: bar.max(SHORTEST_BAR), has_meanings: true }
         } else {
-            Layout { bar: beside.min(BAR), has_meanings: meanings == 0 }
+            Widths { bar: beside.min(BAR), has_meanings: meanings == 0 }
         }
     }
 }
@@ -134,11 +134,11 @@ fn meaning(owner: &str) -> &'static str {
     Topic::Owner.entry(owner).map_or("", |entry| entry.brief)
 }
 
-fn explained(names: &CellNames, cell: &Cell, layout: Layout) -> String {
+fn explained(names: &CellNames, cell: &Cell, widths: Widths) -> String {
     let mut lines = vec![heading(names, cell)];
     match (&cell.breakdown, parts(cell).filter(|_| cell.measured)) {
-        (Some(breakdown), Some(_)) => lines.extend(breakdown::lines(breakdown, layout)),
-        (None, Some(parts)) => lines.extend(bars(&parts, layout, meaning)),
+        (Some(breakdown), Some(_)) => lines.extend(breakdown::lines(breakdown, widths)),
+        (None, Some(parts)) => lines.extend(bars(&parts, widths, meaning)),
         (_, None) => {}
     }
     lines.extend(beside(cell).map(|text| format!("  {text}")));
@@ -177,8 +177,8 @@ fn clock(clock: ClockKind) -> &'static str {
 }
 
 /// Returns a line for each owner that has any time, the sum, and the owners that have none or were not visible.
-fn bars(parts: &[Part], layout: Layout, meaning: impl Fn(&str) -> &'static str) -> Vec<String> {
-    let width = layout.bar;
+fn bars(parts: &[Part], widths: Widths, meaning: impl Fn(&str) -> &'static str) -> Vec<String> {
+    let width = widths.bar;
     let all = total(parts.iter().map(|part| part.nanos));
     let quantum = quantum(all);
     let nanos: Vec<u64> = parts.iter().map(|part| part.nanos).collect();
@@ -192,7 +192,7 @@ fn bars(parts: &[Part], layout: Layout, meaning: impl Fn(&str) -> &'static str) 
             continue;
         }
         let bar = "#".repeat((share as usize * width).div_ceil(1000));
-        let meaning = if layout.has_meanings { meaning(&part.owner) } else { "" };
+        let meaning = if widths.has_meanings { meaning(&part.owner) } else { "" };
         let (amount, share) = (quantum.text(amount), tenths(share));
         let line =
             format!("  {:<18} {amount:>12} ms {share:>6} %  {bar:<width$}  {meaning}", owner_in_words(&part.owner));

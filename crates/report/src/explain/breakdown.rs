@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use stats::{Breakdown, ResourceTime};
 use units::Nanos;
 
-use super::{Layout, Part, bars, owner_in_words, quantum, shared_out, tenths};
+use super::{Part, Widths, bars, owner_in_words, quantum, shared_out, tenths};
 
 /// The meaning of each part of a program's time.
 const MEANINGS: [(&str, &str); 22] = [
@@ -45,7 +45,7 @@ pub(super) fn longest_meaning(breakdown: &Breakdown) -> usize {
 }
 
 /// Returns the breakdown by program, by resource, and the conclusion.
-pub(super) fn lines(breakdown: &Breakdown, layout: Layout) -> Vec<String> {
+pub(super) fn lines(breakdown: &Breakdown, widths: Widths) -> Vec<String> {
     let mut parts: Vec<Part> = breakdown.owners().into_iter().map(|(owner, nanos)| Part { owner, nanos }).collect();
     // The largest part first; equal parts stay in alphabetical order.
     parts.sort_by_key(|part| std::cmp::Reverse(part.nanos));
@@ -53,7 +53,7 @@ pub(super) fn lines(breakdown: &Breakdown, layout: Layout) -> Vec<String> {
         1 => "  by program".to_owned(),
         count => format!("  by program, all {count} together"),
     }];
-    lines.extend(bars(&parts, layout, meaning));
+    lines.extend(bars(&parts, widths, meaning));
     lines.push("  by resource".to_owned());
     lines.extend(breakdown.resources.iter().map(resource));
     lines.push(format!("  {}", sentence(breakdown)));
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn both_breakdowns_are_printed_with_the_largest_part_first() {
-        let lines = lines(&breakdown(), Layout { bar: 20, has_meanings: true });
+        let lines = lines(&breakdown(), Widths { bar: 20, has_meanings: true });
         assert!(lines[1].contains("waiting rotation") && lines[1].contains("700.0 ms"), "{lines:#?}");
         let cpu = "  cpu                     1,000.0 ms: 30.1 % busy (copy 30.0, call 0.1), 0.0 % blocked, 69.9 % idle";
         assert!(lines.contains(&cpu.to_owned()), "{lines:#?}");
