@@ -30,9 +30,15 @@ const ALLOWED: f64 = 40.0;
 /// The numbers of calls in the two runs of a slope.
 const CALLS: [u64; 2] = [2_000, 10_000];
 
-/// Maximum user-space instructions per operation of 4 KiB if every operation is timed. They are slightly above the
-/// counts (169 and 137). For io_uring, it is the cost before slots were submitted while completions are handled.
+/// Maximum user-space instructions per operation of 4 KiB if every operation is timed. The counts are 149.5, 216.5 and
+/// 120.1 on a quiet machine, and up to 172, 220 and 132 beside twenty busy processes. `cargo test --release --package
+/// overhead --test instructions -- --nocapture` prints them.
 const ALLOWED_TIMED: [(&str, f64); 3] = [("posix", 180.0), ("uring", 236.8), ("null", 147.0)];
+
+/// The largest difference between an operation of one of two programs and that of a program alone, as a share. The
+/// recorder's work for each quarter of a second counts too, so a busy machine shows a difference: 2.7 % in a whole CI
+/// run on two processors, 3.2 % beside twenty busy processes. Chosen well above that.
+const APART: f64 = 0.08;
 
 /// The numbers of operations in the two runs of a slope with timing.
 const OPERATIONS: [u64; 2] = [20_000, 100_000];
@@ -90,7 +96,11 @@ fn two_concurrent_programs_cost_as_much_each_as_one() {
     let [alone, both] = ["posix", "posix-twice"].map(|engine| slope(engine, OPERATIONS, folder.path(), "child_timed"));
     println!("{{\"engine\": \"posix, two at once\", \"instructions\": {:.1}, \"alone\": {alone:.1}}}", both / 2.0);
     let ratio = both / 2.0 / alone;
-    assert!((0.98..1.02).contains(&ratio), "{alone:.1} instructions per operation alone, {:.1} of two", both / 2.0);
+    assert!(
+        (1.0 - APART..1.0 + APART).contains(&ratio),
+        "{alone:.1} instructions per operation alone, {:.1} of two",
+        both / 2.0
+    );
 }
 
 #[test]
