@@ -13,7 +13,7 @@ const SLOPE: f64 = 0.04;
 /// Errors below this have a constant weight: half the rounding of rates.
 const SMALL: f64 = 0.01;
 
-/// Factors by which the diagonal is raised. The largest, with the smallest step, is tried first.
+/// Factors by which the diagonal is raised. The best step of all is taken; of equal ones, the smallest.
 const DAMPINGS: [f64; 5] = [3.0, 1.0, 0.3, 0.1, 0.03];
 
 /// Maximum step of a constant, as a logarithm.

@@ -31,7 +31,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Value {
     ended_with(&testkit::run(&program(), folder, &[&["run", "smoke", "--json"], arguments].concat()), 0)
 }
 
-/// Starts a run that continues until it is told to stop.
+/// Starts a run that continues until the test stops it.
 fn start(folder: &Path, arguments: &[&str]) -> Child {
     testkit::command(&program())
         .args(["run", "smoke", "--rounds", "100000", "--json"])

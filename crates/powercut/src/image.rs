@@ -69,8 +69,8 @@ pub enum Event {
 ///   2. the power is cut after a random number of records and a random delay, so that it does not depend on the
 ///      writers' calls;
 ///   3. in odd rounds no unflushed data survive, in even rounds a random part of them;
-///   4. if no records were lost, one more round forces losses: the kernel is told that the device has no write cache,
-///      so that it never flushes the device. If that round finds no losses, the test has proved nothing.
+///   4. if no records were lost, one more round forces losses: the image tells the kernel that the device has no write
+///      cache, so that the kernel never flushes the device. If that round finds no losses, the test has proved nothing.
 pub fn cuts(
     image: &mut VolatileImage,
     (seed, rounds): (u64, u32),

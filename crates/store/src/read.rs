@@ -66,7 +66,7 @@ pub struct Left {
     pub executions: Vec<Execution>,
 }
 
-/// The name of the run that began last.
+/// The word that selects the run that began last.
 pub const LAST: &str = "last";
 
 impl Store {

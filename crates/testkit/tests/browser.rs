@@ -96,7 +96,7 @@ fn faults_of_a_page_are_found_and_good_pages_pass() {
     }
     let browser = Browser::start().expect("a browser");
     let own = browser.folder().to_owned();
-    check_pages(&browser).expect("the browser does as it is told");
+    check_pages(&browser).expect("the browser executes its commands");
     drop(browser);
     assert!(!own.exists(), "{}", own.display());
     let lives = fs::read_dir("/proc").expect("Linux").filter_map(|entry| {

@@ -202,7 +202,7 @@ impl PreparedTarget {
 }
 
 fn unshared(scratch_fs: Arc<Mutex<ScratchFs>>) -> ScratchFs {
-    let scratch_fs = Arc::into_inner(scratch_fs).expect("whoever made it anew or mounted it anew is gone");
+    let scratch_fs = Arc::into_inner(scratch_fs).expect("no remount is using the file system");
     scratch_fs.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -198,7 +198,8 @@ impl TargetInfo {
         self.argument.strip_prefix(&self.name).and_then(|rest| rest.strip_prefix('=')).unwrap_or(&self.argument)
     }
 
-    /// True for a simulated machine.
+    /// True if the target was typed as a simulated machine (`sim:NAME`). `diskperf simulate` stores the bare name: the
+    /// provenance of its cells identifies a simulation.
     pub fn is_simulated(&self) -> bool {
         self.own_argument().starts_with("sim:")
     }

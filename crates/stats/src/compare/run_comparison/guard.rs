@@ -121,7 +121,7 @@ impl ComparedCell {
 pub(super) fn obstacle(then: &Cell, now: &Cell, found: Option<&Found>, is_interrupted: bool) -> Option<Reason> {
     let found = found?;
     if is_interrupted {
-        return Some(Reason::Interrupted("new"));
+        return Some(Reason::Interrupted(NAMES[1]));
     }
     for (when, cell) in NAMES.into_iter().zip([then, now]) {
         if let Some(mark) = cell.marks.iter().find(|mark| mark.code.decides_nothing()) {

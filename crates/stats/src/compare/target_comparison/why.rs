@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use units::Nanos;
+use workload::RateBase;
 
 use crate::compare::reason::Reason;
 use crate::compare::target_comparison::Row;
@@ -95,7 +96,7 @@ fn figure(value: f64) -> String {
 fn unit(cell: &Cell) -> &'static str {
     match (cell.program.as_str(), cell.rate.as_ref().map(|rate| rate.base)) {
         ("commit", _) => "commit",
-        (_, Some(workload::RateBase::Files)) => "file",
+        (_, Some(RateBase::Files)) => "file",
         _ => "call",
     }
 }

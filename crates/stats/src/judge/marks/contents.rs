@@ -32,7 +32,7 @@ pub fn hole(empty: u64, of: u64) -> Option<Mark> {
     })
 }
 
-/// True if so much of the files is compressed that reading them reads fewer bytes of the device.
+/// True if the compressed share of the files noticeably reduces the bytes that reads take from the device.
 pub fn is_compressed(compressed: u64, of: u64) -> bool {
     of > 0 && compressed as f64 / of as f64 > OTHERWISE
 }

@@ -50,8 +50,8 @@ pub struct GroupLimit<'a> {
     pub done: f64,
 }
 
-/// Returns a mark if a control group limits a rate that is said to be the device's. If several limits were reached, the
-/// mark names the most used one.
+/// Returns a mark if a control group limits a rate that is reported as the device's. If several limits were reached,
+/// the mark names the most used one.
 pub fn throttle_by_group(limits: &[GroupLimit]) -> Option<Mark> {
     let used = |limit: &GroupLimit| limit.done / limit.allowed as f64;
     let reached = limits.iter().filter(|limit| limit.allowed > 0 && used(limit) >= REACHED);
