@@ -15,7 +15,7 @@ mod error;
 #[cfg(test)]
 mod fuzz;
 mod lab;
-mod remains;
+mod leftovers;
 mod session;
 mod simulation;
 mod ui;

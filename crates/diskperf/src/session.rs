@@ -24,7 +24,7 @@ use store::{Left, RunState, Store};
 
 use crate::documents::stored::KeepArguments;
 use crate::error::{Error, RunsError};
-use crate::remains;
+use crate::leftovers;
 use crate::ui::consent::Earlier;
 use crate::ui::layout::Output;
 
@@ -68,14 +68,14 @@ impl Resumed {
         }
         let this = ProcessIdentity::this().to_string();
         let removed = if *state != RunState::Running {
-            remains::release(&self.run, notify).map(drop)
+            leftovers::release(&self.run, notify).map(drop)
         } else if self.store.claim(&self.run, holder, &this).is_ok() {
             let directories = info.targets.iter().filter_map(|target| {
                 let Ok(argument) = target.argument.parse::<TargetArgument>();
                 let TargetKind::Directory(path) = argument.kind else { return None };
                 Some(folder.join(path)).filter(|path| path.is_dir())
             });
-            let removed = remains::remove(&self.run, directories, notify).map(drop);
+            let removed = leftovers::remove(&self.run, directories, notify).map(drop);
             // The holder shows whether the machine was restarted since the run was killed.
             removed.and(self.store.claim(&self.run, &this, holder).map_err(Error::from))
         } else {
@@ -195,7 +195,7 @@ impl<'a> Session<'a> {
             Site::Directory { path, .. } => Some(path.clone()),
             _ => None,
         });
-        let mut vacated = remains::remove(&run, directories, notify)?;
+        let mut vacated = leftovers::remove(&run, directories, notify)?;
         vacated.retain(|vacated| targets.iter().any(|target| target.is_made_on(&vacated.node())));
         for target in targets.iter_mut() {
             if let Site::Volume(volume) = &mut target.site {

@@ -35,7 +35,7 @@ use units::{Exit, Nanos};
 use workload::Phase;
 
 use crate::error::{ArgumentError, Error};
-use crate::remains;
+use crate::leftovers;
 use crate::session::{self, Call, Results, Resumed, Session, document};
 use crate::ui::announce::announce;
 use crate::ui::conclusion::conclude;
@@ -151,7 +151,7 @@ fn carry_out(
     // Before the run limits its memory: the check is about the machine, not about the limit that was asked for.
     worlds::check_memory(&plan, targets)?;
     session.keep(&plan, targets)?;
-    remains::restore_queues(notify);
+    leftovers::restore_queues(notify);
     let _limit = limit_memory(&mut plan, targets, notify);
     let clock = || since(started);
     let ended = measure(session, &mut plan, targets, (&stop, &clock), results, notify);
