@@ -1,9 +1,10 @@
 //! The command line: commands, options, and the help that teaches them.
 
 pub mod aging;
-mod alone;
+mod default_command;
 pub mod examples;
-pub mod mentions;
+pub mod help_search;
+mod json_errors;
 pub mod mix;
 pub mod own_command;
 #[cfg(test)]
@@ -11,7 +12,6 @@ mod requests;
 pub mod run;
 pub mod simulate;
 pub mod values;
-mod wrong;
 
 use std::ffi::OsString;
 
@@ -53,7 +53,7 @@ use crate::session::Call;
 use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::output;
 
-use alone::Misread;
+use default_command::Misread;
 use examples::*;
 use run::RunArguments;
 use simulate::SimulateArguments;
@@ -409,12 +409,12 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
     {
         return commands::help::run(&[], &command());
     }
-    let (line, words) = match alone::read(words.clone()) {
+    let (line, words) = match default_command::read(words.clone()) {
         Ok(read) => read,
         Err(Misread::Words(error)) => refuse(&error, &words),
-        Err(Misread::Meaning(error)) => return Err(wrong::told(&words, *error)),
+        Err(Misread::Meaning(error)) => return Err(json_errors::print_error(&words, *error)),
     };
-    perform(line, &words).map_err(|error| wrong::told(&words, error))
+    perform(line, &words).map_err(|error| json_errors::print_error(&words, error))
 }
 
 fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
@@ -495,11 +495,11 @@ fn main_job() -> RunRequest {
 /// Prints the error, or the help that was asked for, and ends the program.
 fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
     if error.use_stderr() {
-        wrong::document(words, error);
+        json_errors::print_clap_error(words, error);
     }
     // The message repeats the words, so escape their control characters.
     let shown = words.iter().map(|word| OsString::from(plain::line(&word.shown()).into_owned())).collect();
-    match alone::read(shown) {
+    match default_command::read(shown) {
         Err(Misread::Words(error)) => error.exit(),
         _ => {
             output::remark(&error.to_string());

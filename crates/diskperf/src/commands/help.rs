@@ -7,7 +7,7 @@ use report::wrap::{hanging, wrapped};
 use units::Exit;
 
 use crate::cli::examples::TASKS;
-use crate::cli::mentions;
+use crate::cli::help_search;
 use crate::error::{ArgumentError, Error};
 use crate::ui::output;
 
@@ -63,7 +63,7 @@ fn explained(words: &[String], word: &str, command: &clap::Command) -> Result<St
         return Err(ArgumentError::UnknownWord {
             word: word.to_owned(),
             near: near(word, command),
-            mentions: mentions::of(word, command),
+            mentions: help_search::find(word, command),
         }
         .into());
     }
@@ -114,7 +114,7 @@ fn long_help(words: &[String], command: &clap::Command) -> Option<String> {
 
 /// Commands and words with a similar spelling.
 fn near(word: &str, command: &clap::Command) -> Vec<String> {
-    let commands = mentions::near_commands(word, command).into_iter();
+    let commands = help_search::near_commands(word, command).into_iter();
     let mut near: Vec<String> = commands.chain(GLOSSARY.near(word).into_iter().map(str::to_owned)).collect();
     near.dedup();
     near

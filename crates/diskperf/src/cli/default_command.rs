@@ -8,7 +8,7 @@ use campaign::targets::TargetKind;
 use clap::error::{ContextKind, ErrorKind};
 use jobs::JobError;
 
-use super::mentions;
+use super::help_search;
 use super::{Command, CommandLine, parse};
 use crate::documents::job_files;
 use crate::error::{ArgumentError, Error};
@@ -58,7 +58,7 @@ pub fn read(words: Vec<OsString>) -> Result<(CommandLine, Vec<OsString>), Misrea
         }
         // 3
         if path.symlink_metadata().is_err() {
-            let (word, near) = (target.typed.clone(), mentions::near_commands(&target.typed, &super::command()));
+            let (word, near) = (target.typed.clone(), help_search::near_commands(&target.typed, &super::command()));
             return Err(Misread::Meaning(Box::new(ArgumentError::NoCommand { word, near }.into())));
         }
     }

@@ -9,16 +9,16 @@ use super::examples::{TASKS, Task};
 const MOST: [usize; 3] = [1, 3, 3];
 
 /// The tasks, commands and topics whose text contains these words, in this order, each as a phrase.
-pub fn of(words: &str, command: &clap::Command) -> Vec<String> {
-    let wanted = spaced(words);
+pub fn find(words: &str, command: &clap::Command) -> Vec<String> {
+    let wanted = spaced_words(words);
     if wanted.trim().is_empty() {
         return Vec::new();
     }
-    let has = |text: &str| spaced(text).contains(&wanted);
-    let tasks = TASKS.iter().filter(|task| has(task.question) || has(task.command)).map(told);
-    let commands = command.get_subcommands().filter(|known| has(&helped(known)));
+    let has = |text: &str| spaced_words(text).contains(&wanted);
+    let tasks = TASKS.iter().filter(|task| has(task.question) || has(task.command)).map(task_line);
+    let commands = command.get_subcommands().filter(|known| has(&help_text(known)));
     let commands = commands.map(|known| format!("diskperf help {}", known.get_name()));
-    let entries = GLOSSARY.all().map(|(_, entry)| entry).filter(|entry| has(&explained(entry)));
+    let entries = GLOSSARY.all().map(|(_, entry)| entry).filter(|entry| has(&entry_text(entry)));
     let entries = entries.map(|entry| format!("diskperf help {}", entry.word));
     tasks.take(MOST[0]).chain(commands.take(MOST[1])).chain(entries.take(MOST[2])).collect()
 }
@@ -30,22 +30,22 @@ pub fn near_commands(word: &str, command: &clap::Command) -> Vec<String> {
 }
 
 /// The command of a task, and its page.
-fn told(task: &Task) -> String {
+fn task_line(task: &Task) -> String {
     format!("`{}` ({})", task.command, task.page)
 }
 
 /// The text that `help` prints for a command, without its options.
-fn helped(command: &clap::Command) -> String {
+fn help_text(command: &clap::Command) -> String {
     let texts = [command.get_about(), command.get_long_about(), command.get_after_help()];
     texts.into_iter().flatten().map(|text| text.to_string() + "\n").collect()
 }
 
-fn explained(entry: &Entry) -> String {
+fn entry_text(entry: &Entry) -> String {
     [entry.word, entry.brief, entry.says, entry.when, entry.advice].join("\n")
 }
 
 /// The words of a text in lower case, with a space before and after each, so that only whole words are found.
-fn spaced(text: &str) -> String {
+fn spaced_words(text: &str) -> String {
     let lower = text.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.fold(" ".to_owned(), |all, word| all + word + " ")
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     fn mentions_of(words: &str) -> Vec<String> {
-        of(words, &crate::cli::command())
+        find(words, &crate::cli::command())
     }
 
     #[test]

@@ -17,13 +17,13 @@ pub fn asks_for_json(words: &[OsString]) -> bool {
 }
 
 /// Prints the document of a clap error, if the words ask for JSON.
-pub fn document(words: &[OsString], error: &clap::Error) {
+pub fn print_clap_error(words: &[OsString], error: &clap::Error) {
     print(words, || problem(&error.to_string()));
 }
 
 /// Prints the document of an error, unless the command has delivered one, and returns the error for the caller to
 /// print.
-pub fn told(words: &[OsString], error: Error) -> Error {
+pub fn print_error(words: &[OsString], error: Error) -> Error {
     print(words, || session::problem(&error));
     error
 }
