@@ -1,6 +1,6 @@
 //! Programs on simulated machines, each switched on for one execution.
 
-pub mod again;
+pub mod faster_resources;
 mod jobs;
 pub mod parts;
 mod perform;

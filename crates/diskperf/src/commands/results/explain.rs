@@ -15,7 +15,7 @@ use crate::documents::document;
 use crate::documents::fault::DocumentFault;
 use crate::documents::stored::StoreArguments;
 use crate::error::Error;
-use crate::simulation::again;
+use crate::simulation::faster_resources;
 use crate::ui::display::Display;
 use crate::ui::layout::{Layout, OutputArguments, json};
 
@@ -68,7 +68,7 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Error> {
     // Markdown and CSV have no place for the speed-ups.
     let is_told = matches!(layout, Explanation::Table | Explanation::Json);
     let mut display = Display::new();
-    if is_told && !again::speed_up(&document.run, &mut chosen, &mut |event| display.show(&event))? {
+    if is_told && !faster_resources::speed_up(&document.run, &mut chosen, &mut |event| display.show(&event))? {
         return Ok(Exit::Interrupted);
     }
     let chosen: Vec<&Cell> = chosen.iter().collect();
