@@ -14,8 +14,8 @@ mod documents;
 mod error;
 #[cfg(test)]
 mod fuzz;
-mod lab;
 mod leftovers;
+mod lfs;
 mod session;
 mod simulation;
 mod ui;

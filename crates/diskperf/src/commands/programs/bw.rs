@@ -17,7 +17,7 @@ use workload::programs::lfs as programs;
 
 use crate::documents::user_files;
 use crate::error::{Error, LabError};
-use crate::lab::{self, Voice};
+use crate::lfs::{self, Voice};
 
 /// The lab's five transfers, in MB.
 const TRANSFERS: [u32; 5] = [64, 128, 256, 512, 768];
@@ -49,10 +49,10 @@ pub struct BwArguments {
     /// Block device or file to read
     device: PathBuf,
     /// Number of MB or of reads [default: the lab's series]
-    #[arg(value_name = "N", value_parser = lab::count, allow_negative_numbers = true)]
+    #[arg(value_name = "N", value_parser = lfs::count, allow_negative_numbers = true)]
     amount: Option<u32>,
     /// Size of each read of -l, as in 4KiB [default: the logical block].
-    #[arg(long, value_parser = lab::size, conflicts_with = "bandwidth")]
+    #[arg(long, value_parser = lfs::size, conflicts_with = "bandwidth")]
     size: Option<Bytes>,
     /// Seed of the blocks that -l reads [default: a new one each time, as a cache may still hold the blocks of the last
     /// time]. It is printed.
@@ -170,7 +170,7 @@ fn time(arguments: &BwArguments, tests: &Tests) -> Result<Exit, Error> {
     let station = Station { workspace: None, given: vec![arguments.device.clone()] };
     let mut world = Posix::new(vec![station], largest_call, 0, stop.flag())?;
     world.heed_holding(stop.held());
-    let (device, digits) = (arguments.device.shown().to_string(), lab::digits(arguments.classic));
+    let (device, digits) = (arguments.device.shown().to_string(), lfs::digits(arguments.classic));
     let mut figures = Vec::new();
     let (mut stopped, mut was_suspended) = (None, false);
     for (index, program) in tests.programs.iter().enumerate() {
@@ -190,18 +190,18 @@ fn time(arguments: &BwArguments, tests: &Tests) -> Result<Exit, Error> {
             voice.line(&lines::latency(&device, amount, run.returned(), digits));
             figures.push(1e3 * seconds / amount as f64);
         }
-        voice.remark(&lab::reading_remark(&what, run));
+        voice.remark(&lfs::reading_remark(&what, run));
     }
     let (best, unit) = if arguments.bandwidth { (Best::Highest, "MB/sec") } else { (Best::Lowest, "msec") };
     for sentence in lines::series(&figures, best, unit) {
         voice.remark(&sentence);
     }
-    if lab::was_interrupted(stopped) {
+    if lfs::was_interrupted(stopped) {
         voice.remark(&format!("interrupted after {} of {} lines", figures.len(), tests.programs.len()));
     }
     voice.end()?;
     if was_suspended && stopped.is_none() {
         return Err(CampaignError::Held.into());
     }
-    lab::ended(stopped, &arguments.device)
+    lfs::ended(stopped, &arguments.device)
 }

@@ -6,7 +6,7 @@ use units::{Bytes, Exit};
 use workload::programs::lfs::{LARGE_CALL, LargeFile, LargeOrder};
 
 use crate::error::{Error, LabError};
-use crate::lab::{self, Benchmark, FlushArguments};
+use crate::lfs::{self, Benchmark, FlushArguments};
 use crate::ui::consent::YesArguments;
 
 /// The default stride, that of an ancestor of `largefb`.
@@ -23,13 +23,13 @@ Prints, for each phase:
   writing 134217728 sequential bytes: 134217728 bytes in 0.2345 sec = 572400 KB/sec")]
 pub struct LargefbArguments {
     /// Size of the file in MB (2^20 bytes)
-    #[arg(value_name = "MB", value_parser = lab::count, allow_negative_numbers = true)]
+    #[arg(value_name = "MB", value_parser = lfs::count, allow_negative_numbers = true)]
     megabytes: u32,
     /// Order of the random phases, which the lab's sources do not specify.
     #[arg(long, value_enum, default_value_t = RandomChoice::Permutation)]
     random: RandomChoice,
     /// Distance of --random stride, in blocks [default: 11, as in an older program].
-    #[arg(long, value_name = "BLOCKS", value_parser = lab::count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "BLOCKS", value_parser = lfs::count, allow_negative_numbers = true)]
     stride: Option<u32>,
     /// Seed of the random order and of the data.
     #[arg(long, default_value_t = 1)]
@@ -75,11 +75,11 @@ impl LargefbArguments {
 
 pub fn run(arguments: &LargefbArguments) -> Result<Exit, Error> {
     let large = arguments.settings()?;
-    lab::check_room(large.space(), 2, arguments.place.yes)?;
+    lfs::check_room(large.space(), 2, arguments.place.yes)?;
     if !matches!(large.order, LargeOrder::Stride(_)) {
         crate::ui::output::remark(&format!("seed {}", large.seed));
     }
-    let digits = lab::digits(arguments.classic);
+    let digits = lfs::digits(arguments.classic);
     let benchmark = Benchmark {
         program: &large.program(),
         seed: large.seed,

@@ -7,7 +7,7 @@ use workload::programs::lfs::{SmallFiles, SmallSync};
 use workload::{FileOrder, Layout};
 
 use crate::error::{Error, LabError};
-use crate::lab::{self, Benchmark, FlushArguments};
+use crate::lfs::{self, Benchmark, FlushArguments};
 use crate::ui::consent::YesArguments;
 
 /// The largest size of a small file: one call writes it, from memory that was prepared before.
@@ -28,10 +28,10 @@ Prints, for each of creat, read and delete:
   creat: 10000 files in 1.234 sec = 8104 files/sec")]
 pub struct SmallfbArguments {
     /// Number of files
-    #[arg(value_name = "N", value_parser = lab::count, allow_negative_numbers = true)]
+    #[arg(value_name = "N", value_parser = lfs::count, allow_negative_numbers = true)]
     files: u32,
     /// Size of each file, as in 1024 or 4KiB
-    #[arg(value_parser = lab::size, allow_negative_numbers = true)]
+    #[arg(value_parser = lfs::size, allow_negative_numbers = true)]
     size: Bytes,
     /// Distribution of the files over the directories.
     #[arg(long, value_enum, default_value_t = LayoutChoice::Consecutive)]
@@ -122,11 +122,11 @@ impl SmallfbArguments {
 
 pub fn run(arguments: &SmallfbArguments) -> Result<Exit, Error> {
     let small = arguments.settings()?;
-    lab::check_room(small.space(), u64::from(small.files) + u64::from(arguments.directories) + 1, arguments.place.yes)?;
+    lfs::check_room(small.space(), u64::from(small.files) + u64::from(arguments.directories) + 1, arguments.place.yes)?;
     if arguments.order == OrderChoice::Random {
         crate::ui::output::remark(&format!("seed {}", small.seed));
     }
-    let digits = lab::digits(arguments.classic);
+    let digits = lfs::digits(arguments.classic);
     let benchmark = Benchmark {
         program: &small.program(),
         seed: small.seed,
