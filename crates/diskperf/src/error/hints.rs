@@ -12,7 +12,7 @@ use powercut::{LedgerFault, VerifyFault};
 use store::StoreError;
 use units::Bytes;
 
-use super::{ArgumentError, CommandFault, ConsentError, Error, LabError, RunsError, VerifyError};
+use super::{ArgumentError, CommandFault, ConsentError, Error, ProgramError, RunsError, VerifyError};
 use crate::cli;
 use crate::documents::fault::DocumentFault;
 
@@ -64,7 +64,7 @@ fn errors() -> Vec<Error> {
         ArgumentError::OnlyOfDevices { option: "--write", preset: "quick" }.into(),
         PathFault::WouldOverwrite(path()).into(),
         ConsentError::RarelyMeant { path: "/".into(), why: "is" }.into(),
-        LabError::TooShort { path: path(), program: "read_8192", holds: Bytes(0), needs: Bytes(1) }.into(),
+        ProgramError::TooShort { path: path(), program: "read_8192", holds: Bytes(0), needs: Bytes(1) }.into(),
         PathFault::NoRoom { path: path(), free: Bytes(0), needed: Bytes(1) }.into(),
         ArgumentError::NoChoice.into(),
         RunsError::NothingLeft(run()).into(),

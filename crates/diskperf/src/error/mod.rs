@@ -5,9 +5,9 @@ mod argument;
 mod consent;
 #[cfg(test)]
 mod hints;
-mod lab;
 mod outcome;
 mod output;
+mod program;
 mod runs;
 mod verify;
 
@@ -30,8 +30,8 @@ use outcome::{Outcome, refused};
 
 pub use argument::ArgumentError;
 pub use consent::ConsentError;
-pub use lab::LabError;
 pub use output::OutputError;
+pub use program::ProgramError;
 pub use runs::{Doubt, RunsError};
 pub use verify::VerifyError;
 
@@ -56,7 +56,7 @@ pub enum Error {
     #[error(transparent)]
     Campaign(#[from] CampaignError),
     #[error(transparent)]
-    Lab(#[from] LabError),
+    Program(#[from] ProgramError),
     #[error(transparent)]
     Verify(#[from] VerifyError),
     #[error(transparent)]
@@ -88,7 +88,7 @@ impl Error {
             Error::Argument(error) => error.outcome(),
             Error::Consent(error) => error.outcome(),
             Error::Campaign(error) => (error.exit(), error.hint()),
-            Error::Lab(error) => error.outcome(),
+            Error::Program(error) => error.outcome(),
             Error::Verify(error) => error.outcome(),
             Error::PowerCut(error) => (error.exit(), error.hint()),
             Error::Runs(error) => error.outcome(),

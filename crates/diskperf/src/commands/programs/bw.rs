@@ -16,7 +16,7 @@ use workload::Program;
 use workload::programs::lfs as programs;
 
 use crate::documents::user_files;
-use crate::error::{Error, LabError};
+use crate::error::{Error, ProgramError};
 use crate::lfs::{self, Voice};
 
 /// The lab's five transfers, in MB.
@@ -104,7 +104,7 @@ fn transfers(arguments: &BwArguments, storage: &Storage) -> Result<Tests, Error>
         // With `--classic`, one MB more is read than asked for.
         let most = holds.saturating_sub(counted(0));
         return Err(
-            LabError::TooSmall { path: arguments.device.clone(), holds, needed: counted(asked[0]), most }.into()
+            ProgramError::TooSmall { path: arguments.device.clone(), holds, needed: counted(asked[0]), most }.into()
         );
     }
     let programs = fitting.into_iter().map(|amount| programs::raw_bandwidth(counted(amount), storage.direct));
@@ -114,18 +114,18 @@ fn transfers(arguments: &BwArguments, storage: &Storage) -> Result<Tests, Error>
 }
 
 /// Bytes of each read of `-l`.
-fn block_bytes(arguments: &BwArguments, storage: &Storage) -> Result<u32, LabError> {
+fn block_bytes(arguments: &BwArguments, storage: &Storage) -> Result<u32, ProgramError> {
     let size = arguments.size.unwrap_or(Bytes(u64::from(storage.block_bytes)));
     let unit = if storage.direct { u64::from(storage.block_bytes) } else { 1 };
     let device = arguments.device.clone();
     if size > LARGEST_READ {
-        return Err(LabError::LargeRead { size, most: LARGEST_READ });
+        return Err(ProgramError::LargeRead { size, most: LARGEST_READ });
     }
     if !size.0.is_multiple_of(unit) {
-        return Err(LabError::UnevenRead { size, device, block: Bytes(unit) });
+        return Err(ProgramError::UnevenRead { size, device, block: Bytes(unit) });
     }
     if size.0 > storage.bytes {
-        return Err(LabError::LongRead { size, device, holds: Bytes(storage.bytes) });
+        return Err(ProgramError::LongRead { size, device, holds: Bytes(storage.bytes) });
     }
     Ok(size.0 as u32)
 }

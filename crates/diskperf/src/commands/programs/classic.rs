@@ -15,7 +15,7 @@ use workload::programs::classic1983::{BYTES_1983, Classic};
 use workload::{Name, Tally, World};
 
 use crate::documents::user_files;
-use crate::error::{Error, LabError};
+use crate::error::{Error, ProgramError};
 
 pub fn run(classic: Classic, file: &OsStr) -> Result<Exit, Error> {
     let path = Path::new(file);
@@ -69,7 +69,7 @@ fn check_length(classic: Classic, path: &Path, bytes: u64) -> Result<(), Error> 
         return Ok(());
     }
     let (holds, needs) = (Bytes(bytes), Bytes(BYTES_1983));
-    Err(LabError::TooShort { path: path.to_owned(), program: classic.name(), holds, needs }.into())
+    Err(ProgramError::TooShort { path: path.to_owned(), program: classic.name(), holds, needs }.into())
 }
 
 /// Refuses a folder without room for eight megabytes. `freed` is the size of an old file, whose space becomes free.

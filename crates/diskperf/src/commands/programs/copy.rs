@@ -19,7 +19,7 @@ use workload::programs::tlpi::{self, Sync};
 use workload::{Failure, Name, Op, OpKind, Reason, Span, Tally, World};
 
 use crate::documents::user_files;
-use crate::error::{Error, LabError};
+use crate::error::{Error, ProgramError};
 use crate::ui::output;
 
 /// The largest buffer: two of them are in memory.
@@ -118,7 +118,7 @@ fn check(old: &Path, new: &Path) -> Result<(Copying, Given), Error> {
     let target = found.as_ref().map(|found| found.metadata()).transpose();
     let target = target.map_err(|source| PathFault::Unreadable { path: new.to_owned(), source })?;
     if target.as_ref().is_some_and(|target| (source.dev(), source.ino()) == (target.dev(), target.ino())) {
-        return Err(LabError::SameFile { old: old.to_owned(), new: new.to_owned() }.into());
+        return Err(ProgramError::SameFile { old: old.to_owned(), new: new.to_owned() }.into());
     }
     // 3.
     let bytes = source.len();
@@ -165,7 +165,7 @@ fn give_up(copying: Copying, failure: Failure, tally: &Tally, world: &Posix) -> 
     output::remark(&left);
     Err(match (failure.reason, failure.op) {
         (Reason::Short(_), op) if op.kind() == OpKind::Read => {
-            LabError::Changed { path: old, bytes: Bytes(bytes) }.into()
+            ProgramError::Changed { path: old, bytes: Bytes(bytes) }.into()
         }
         (_, Op::Open { .. } | Op::Read { .. } | Op::ReadTail { .. } | Op::Close { handle: tlpi::OLD }) => {
             CampaignError::Op { path: old, failure }.into()

@@ -5,7 +5,7 @@ use report::layouts::lab as lines;
 use units::{Bytes, Exit};
 use workload::programs::lfs::{LARGE_CALL, LargeFile, LargeOrder};
 
-use crate::error::{Error, LabError};
+use crate::error::{Error, ProgramError};
 use crate::lfs::{self, Benchmark, FlushArguments};
 use crate::ui::consent::YesArguments;
 
@@ -58,13 +58,13 @@ enum RandomChoice {
 }
 
 impl LargefbArguments {
-    fn settings(&self) -> Result<LargeFile, LabError> {
+    fn settings(&self) -> Result<LargeFile, ProgramError> {
         if self.megabytes > LARGEST {
-            return Err(LabError::TooLarge { megabytes: self.megabytes, most: LARGEST });
+            return Err(ProgramError::TooLarge { megabytes: self.megabytes, most: LARGEST });
         }
         let order = match (self.random, self.stride) {
             (RandomChoice::Stride, stride) => LargeOrder::Stride(stride.unwrap_or(STRIDE)),
-            (_, Some(stride)) => return Err(LabError::NoStride(stride.to_string())),
+            (_, Some(stride)) => return Err(ProgramError::NoStride(stride.to_string())),
             (RandomChoice::Permutation, None) => LargeOrder::Permutation,
             (RandomChoice::Replacement, None) => LargeOrder::Replacement,
         };

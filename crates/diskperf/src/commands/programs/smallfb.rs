@@ -6,7 +6,7 @@ use units::{Bytes, Exit};
 use workload::programs::lfs::{SmallFiles, SmallSync};
 use workload::{FileOrder, Layout};
 
-use crate::error::{Error, LabError};
+use crate::error::{Error, ProgramError};
 use crate::lfs::{self, Benchmark, FlushArguments};
 use crate::ui::consent::YesArguments;
 
@@ -93,9 +93,9 @@ enum SyncChoice {
 }
 
 impl SmallfbArguments {
-    fn settings(&self) -> Result<SmallFiles, LabError> {
+    fn settings(&self) -> Result<SmallFiles, ProgramError> {
         if self.size > LARGEST {
-            return Err(LabError::NotSmall { size: self.size, most: LARGEST });
+            return Err(ProgramError::NotSmall { size: self.size, most: LARGEST });
         }
         Ok(SmallFiles {
             files: self.files,

@@ -10,7 +10,7 @@ use crate::ui::shell;
 
 /// The reason why one program was not run.
 #[derive(Debug, thiserror::Error)]
-pub enum LabError {
+pub enum ProgramError {
     #[error(
         "{old} and {new} are the same file; the copy would empty it before reading it",
         old = .old.shown(),
@@ -37,21 +37,21 @@ pub enum LabError {
     NoStride(String),
 }
 
-impl LabError {
+impl ProgramError {
     pub(super) fn outcome(&self) -> Outcome {
         match self {
-            LabError::SameFile { .. } => refused("name another file for the copy"),
-            LabError::Changed { .. } => failed("copy it again while no program writes to it"),
-            LabError::TooShort { path, .. } => {
+            ProgramError::SameFile { .. } => refused("name another file for the copy"),
+            ProgramError::Changed { .. } => failed("copy it again while no program writes to it"),
+            ProgramError::TooShort { path, .. } => {
                 usage(format!("write it first: diskperf write_8192 {}", shell::word(path)))
             }
-            LabError::TooSmall { most: 0, .. } => usage("name a larger file or device"),
-            LabError::TooSmall { most, .. } => usage(format!("ask for at most {most}")),
-            LabError::LargeRead { .. } | LabError::LongRead { .. } => usage("use a smaller --size"),
-            LabError::UnevenRead { .. } => usage("use a --size that is a multiple of the block size"),
-            LabError::NotSmall { .. } => usage("largefb writes large files"),
-            LabError::TooLarge { .. } => usage("use a smaller file"),
-            LabError::NoStride(_) => usage("add --random stride, or leave out --stride"),
+            ProgramError::TooSmall { most: 0, .. } => usage("name a larger file or device"),
+            ProgramError::TooSmall { most, .. } => usage(format!("ask for at most {most}")),
+            ProgramError::LargeRead { .. } | ProgramError::LongRead { .. } => usage("use a smaller --size"),
+            ProgramError::UnevenRead { .. } => usage("use a --size that is a multiple of the block size"),
+            ProgramError::NotSmall { .. } => usage("largefb writes large files"),
+            ProgramError::TooLarge { .. } => usage("use a smaller file"),
+            ProgramError::NoStride(_) => usage("add --random stride, or leave out --stride"),
         }
     }
 }
