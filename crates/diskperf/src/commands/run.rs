@@ -38,12 +38,12 @@ use crate::error::{ArgumentError, Error};
 use crate::leftovers;
 use crate::session::{self, Call, Results, Resumed, Session, document};
 use crate::ui::announce::announce;
-use crate::ui::conclusion::conclude;
 use crate::ui::consent;
 use crate::ui::display::Display;
 use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::output;
 use crate::ui::remarks;
+use crate::ui::run_results::print_results;
 
 /// Runs the command. With `--format json`, it prints one document in every case, also after an error.
 pub fn run(resolved: &Resolved, call: &Call) -> Result<Exit, Error> {
@@ -53,7 +53,7 @@ pub fn run(resolved: &Resolved, call: &Call) -> Result<Exit, Error> {
 /// Reports why nothing is run, before anything is planned.
 pub fn refuse(shown: &OutputArguments<RunFormat>, words: &[OsString], error: Error) -> Result<Exit, Error> {
     shown.check()?;
-    conclude(shown, &session::of_nothing(words, session::problem(&error)), Err(error))
+    print_results(shown, &session::of_nothing(words, session::problem(&error)), Err(error))
 }
 
 /// Continues a stored run.
@@ -78,7 +78,7 @@ fn go(resolved: &Resolved, call: &Call, resumed: Option<Resumed>) -> Result<Exit
     let ended = ended.map(drop).map_err(|error| session.on_resuming(error, &targets));
     let mut document = document(session.info(plan.as_ref(), &targets, &results), results, &ended);
     let kept = session.end(&mut document, &ended);
-    conclude(&shown, &document, ended.and(kept))
+    print_results(&shown, &document, ended.and(kept))
 }
 
 /// Plans and measures. `None` if only the plan was asked for.

@@ -24,9 +24,9 @@ use crate::error::{ArgumentError, Error};
 use crate::session::Results;
 use crate::session::{document, info, problem};
 use crate::simulation::{draw, infos, of_machines, parts, perform_all, timeline};
-use crate::ui::conclusion::conclude;
 use crate::ui::display::Display;
 use crate::ui::output;
+use crate::ui::run_results::print_results;
 
 /// The most rows of a sweep. A sweep of several fields has a row for every combination; more rows are not readable.
 const MOST_ROWS: usize = 10_000;
@@ -58,7 +58,7 @@ pub fn run(arguments: &SimulateArguments, words: &[OsString]) -> Result<Exit, Er
     let info = info(words, started, plan.as_ref(), &targets, &results);
     let mut document = document(info, results, &ended);
     let ended = ended.and_then(|()| keep(arguments, words, &targets, &mut document));
-    conclude(&arguments.output, &document, ended)
+    print_results(&arguments.output, &document, ended)
 }
 
 /// Stores a finished run. If that fails, the failure is added to its problems.

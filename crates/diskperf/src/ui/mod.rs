@@ -4,12 +4,12 @@
 pub mod output;
 
 pub mod announce;
-pub mod conclusion;
 pub mod consent;
 pub mod display;
 pub mod failure;
 pub mod layout;
 mod progress;
 pub mod remarks;
+pub mod run_results;
 pub mod shell;
 pub mod status;

@@ -10,13 +10,13 @@ use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::shell::on_store;
 
 /// Prints the results, and returns the exit status.
-pub fn conclude(
+pub fn print_results(
     shown: &OutputArguments<RunFormat>,
     document: &Document,
     ended: Result<(), Error>,
 ) -> Result<Exit, Error> {
     let (is_empty, is_json) = (document.cells.is_empty(), shown.layout() == RunFormat::Json);
-    say_what_failed(&document.errors);
+    print_failures(&document.errors);
     if document.run.interrupted && is_empty && !is_json {
         remark!("stopped before anything was measured");
     } else if is_empty && !is_json {
@@ -50,19 +50,19 @@ pub fn conclude(
 }
 
 /// The most failures on standard error; the table has all of them.
-const SAID: usize = 5;
+const MOST_FAILURES: usize = 5;
 
 /// Prints the failed programs, their targets, and the hints. An error that ended the whole run is printed elsewhere.
-fn say_what_failed(problems: &[Problem]) {
+fn print_failures(problems: &[Problem]) {
     let failed = problems.iter().filter_map(|problem| Some((problem, problem.program.as_ref()?)));
-    for (Problem { target, phase, message, .. }, program) in failed.clone().take(SAID) {
+    for (Problem { target, phase, message, .. }, program) in failed.clone().take(MOST_FAILURES) {
         let target = target.as_deref().unwrap_or_default();
         let phase = phase.as_ref().map_or_else(String::new, |phase| format!(", {phase}"));
         remark!("error: {program}{phase} on {target}: {}", plain::brief(message));
     }
     let count = failed.clone().count();
-    if count > SAID {
-        remark!("error: and {} more; the results name all of them", count - SAID);
+    if count > MOST_FAILURES {
+        remark!("error: and {} more; the results name all of them", count - MOST_FAILURES);
     }
     let mut hints: Vec<&str> = failed.filter_map(|(problem, _)| problem.hint.as_deref()).collect();
     hints.sort_unstable();
