@@ -25,7 +25,7 @@ use crate::commands::run;
 use crate::documents::stored::{KeepArguments, StoreArguments, is_alive};
 use crate::error::{Error, RunsError};
 use crate::session::{Call, Resumed, Stored};
-use crate::ui::remarks;
+use crate::ui::event_sentences;
 
 #[derive(Clone, Debug, Args)]
 pub struct ResumeArguments {
@@ -81,7 +81,7 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
         }
         Err(error) => {
             // 4
-            resumed.abandon(&mut remarks::say);
+            resumed.abandon(&mut event_sentences::say);
             Err(error)
         }
     }

@@ -40,9 +40,9 @@ use crate::session::{self, Call, Results, Resumed, Session, document};
 use crate::ui::announce::announce;
 use crate::ui::consent;
 use crate::ui::display::Display;
+use crate::ui::event_sentences;
 use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::output;
-use crate::ui::remarks;
 use crate::ui::run_results::print_results;
 
 /// Runs the command. With `--format json`, it prints one document in every case, also after an error.
@@ -64,7 +64,7 @@ pub fn resume(resolved: &Resolved, call: &Call, resumed: Resumed) -> Result<Exit
 fn go(resolved: &Resolved, call: &Call, resumed: Option<Resumed>) -> Result<Exit, Error> {
     let shown = OutputArguments::stored(&call.output);
     if let Err(error) = shown.check() {
-        resumed.into_iter().for_each(|resumed| resumed.abandon(&mut remarks::say));
+        resumed.into_iter().for_each(|resumed| resumed.abandon(&mut event_sentences::say));
         return Err(error);
     }
     let mut session = Session::new(resolved, call);
@@ -94,7 +94,7 @@ fn carry_out(
     let goal = request.schedule.goal();
     let (mut display, noted) = (Display::new(), session.remarks.clone());
     let notify = &mut |event: Event| {
-        remarks::recorded(&event).into_iter().for_each(|remark| noted.add(remark));
+        event_sentences::recorded(&event).into_iter().for_each(|remark| noted.add(remark));
         display.show(&event);
     };
     // A comparison may be of one device with different file systems, because the device gets a new one for each test.

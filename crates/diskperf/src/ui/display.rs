@@ -9,9 +9,9 @@ use campaign::rounds::Convergence;
 use campaign::rounds::deadline::since;
 use units::{Bytes, Nanos};
 
+use crate::ui::event_sentences;
 use crate::ui::output;
 use crate::ui::progress::Progress;
-use crate::ui::remarks;
 use crate::ui::status::StatusLine;
 
 /// Columns of the bar.
@@ -99,7 +99,7 @@ impl Display {
             Event::FirstFigures { .. } => {}
             Event::Finished => self.line.clear(),
             event => {
-                let sentences = remarks::sentences(event);
+                let sentences = event_sentences::sentences(event);
                 if !sentences.is_empty() {
                     self.line.aside(|| sentences.iter().for_each(|sentence| output::remark(sentence)));
                 }
