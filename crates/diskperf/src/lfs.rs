@@ -18,7 +18,7 @@ use workload::{CacheState, Phase, Program, Reason, Unproven};
 use crate::error::Error;
 use crate::ui::consent;
 use crate::ui::output;
-use crate::ui::status::StatusLine;
+use crate::ui::status_line::StatusLine;
 
 /// The folder of the lab's file benchmarks: the current directory.
 const HERE: &str = ".";

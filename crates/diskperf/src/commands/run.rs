@@ -37,12 +37,12 @@ use workload::Phase;
 use crate::error::{ArgumentError, Error};
 use crate::leftovers;
 use crate::session::{self, Call, Results, Resumed, Session, document};
-use crate::ui::announce::announce;
+use crate::ui::announcement::announce;
 use crate::ui::consent;
-use crate::ui::display::Display;
 use crate::ui::event_sentences;
 use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::output;
+use crate::ui::progress_display::Display;
 use crate::ui::run_results::print_results;
 
 /// Runs the command. With `--format json`, it prints one document in every case, also after an error.

@@ -24,8 +24,8 @@ use crate::error::{ArgumentError, Error};
 use crate::session::Results;
 use crate::session::{document, info, problem};
 use crate::simulation::{draw, infos, of_machines, parts, perform_all, timeline};
-use crate::ui::display::Display;
 use crate::ui::output;
+use crate::ui::progress_display::Display;
 use crate::ui::run_results::print_results;
 
 /// The most rows of a sweep. A sweep of several fields has a row for every combination; more rows are not readable.

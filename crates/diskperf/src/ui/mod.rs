@@ -3,13 +3,13 @@
 #[macro_use]
 pub mod output;
 
-pub mod announce;
+pub mod announcement;
 pub mod consent;
-pub mod display;
 pub mod event_sentences;
 pub mod failure;
 pub mod layout;
 mod progress;
+pub mod progress_display;
 pub mod run_results;
 pub mod shell;
-pub mod status;
+pub mod status_line;

@@ -13,7 +13,7 @@ use super::{conclude, document, power_cut};
 use crate::error::Error;
 use crate::ui::layout::OutputArguments;
 use crate::ui::output;
-use crate::ui::status::StatusLine;
+use crate::ui::status_line::StatusLine;
 
 /// Size of an image, if none is given and the file system works well in it: little is written, and a small image is
 /// made sooner.

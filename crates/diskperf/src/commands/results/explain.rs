@@ -16,8 +16,8 @@ use crate::documents::fault::DocumentFault;
 use crate::documents::stored::StoreArguments;
 use crate::error::Error;
 use crate::simulation::faster_resources;
-use crate::ui::display::Display;
 use crate::ui::layout::{Layout, OutputArguments, json};
+use crate::ui::progress_display::Display;
 
 #[derive(Clone, Debug, Args)]
 pub struct ExplainArguments {

@@ -12,7 +12,7 @@ use units::{Bytes, Nanos};
 use crate::ui::event_sentences;
 use crate::ui::output;
 use crate::ui::progress::Progress;
-use crate::ui::status::StatusLine;
+use crate::ui::status_line::StatusLine;
 
 /// Columns of the bar.
 const BAR: u64 = 20;
