@@ -50,8 +50,8 @@ use crate::commands::verify::VerifyArguments;
 use crate::documents::stored::KeepArguments;
 use crate::error::Error;
 use crate::session::Call;
-use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::output;
+use crate::ui::output_format::{OutputArguments, RunFormat};
 
 use default_command::Misread;
 use examples::*;

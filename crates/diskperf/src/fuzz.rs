@@ -20,7 +20,7 @@ use crate::commands::results::report::page_of;
 use crate::documents::document;
 use crate::documents::redact::anonymous;
 use crate::session::Stored;
-use crate::ui::layout::{self, Output};
+use crate::ui::output_format::{self, Output};
 use crate::ui::shell;
 
 #[test]
@@ -163,7 +163,7 @@ fn documents() -> Vec<Vec<u8>> {
                 cell.breakdown = serde_json::from_str(BREAKDOWN).expect("a breakdown");
             }
         }
-        all.push(layout::json(&document).into_bytes());
+        all.push(output_format::json(&document).into_bytes());
     }
     all
 }
@@ -178,8 +178,8 @@ fn compared(then: &Document, now: &Document) -> String {
     };
     let samples: Vec<Sample> = [then, now, then].into_iter().filter_map(sample).collect();
     let all = history(&samples, MARGIN, 2, report::cell_names);
-    layout::json(&two);
-    layout::json(&all);
+    output_format::json(&two);
+    output_format::json(&all);
     let of_two = report::compare::run_comparison::table(&two, narrow)
         + &report::compare::run_comparison::markdown(&two)
         + &report::compare::run_comparison::csv(&two);
@@ -201,7 +201,7 @@ fn fuzz_documents() {
                 return said;
             }
         };
-        let again: Document = serde_json::from_str(&layout::json(&document)).expect("it is one");
+        let again: Document = serde_json::from_str(&output_format::json(&document)).expect("it is one");
         assert!(again == document, "it is another when it is read again");
         let (shown, presentation) = (document::plain(&document), document::presentation(&document));
         let mut cells: Vec<&Cell> = shown.cells.iter().collect();

@@ -26,7 +26,7 @@ use crate::documents::stored::KeepArguments;
 use crate::error::{Error, RunsError};
 use crate::leftovers;
 use crate::ui::consent::Earlier;
-use crate::ui::layout::Output;
+use crate::ui::output_format::Output;
 
 /// The results of a run, as far as it came.
 #[derive(Debug, Default)]

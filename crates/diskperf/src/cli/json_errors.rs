@@ -6,8 +6,8 @@ use stats::Problem;
 
 use crate::error::Error;
 use crate::session;
-use crate::ui::layout;
 use crate::ui::output;
+use crate::ui::output_format;
 
 /// True if these words ask for JSON. They need not be a valid command line.
 pub fn asks_for_json(words: &[OsString]) -> bool {
@@ -31,7 +31,7 @@ pub fn print_error(words: &[OsString], error: Error) -> Error {
 fn print(words: &[OsString], problem: impl FnOnce() -> Problem) {
     if asks_for_json(words) && !output::has_delivered() {
         // Ignore a failure to print: the error itself follows, and tells more.
-        let _ = output::print(&layout::json(&session::of_nothing(words, problem())));
+        let _ = output::print(&output_format::json(&session::of_nothing(words, problem())));
     }
 }
 

@@ -14,7 +14,7 @@ use units::{Bytes, Nanos};
 use crate::cli;
 use crate::error::Error;
 use crate::session::Stored;
-use crate::ui::layout::{Output, RunFormat};
+use crate::ui::output_format::{Output, RunFormat};
 
 /// Parses and resolves a command line, without the name of the program.
 fn asked(line: &str) -> Resolved {

@@ -20,7 +20,7 @@ use crate::documents::job_files;
 use crate::documents::stored::KeepArguments;
 use crate::error::{ArgumentError, Error};
 use crate::ui::consent::ConsentArguments;
-use crate::ui::layout::{OutputArguments, RunFormat};
+use crate::ui::output_format::{OutputArguments, RunFormat};
 
 /// Arguments of `diskperf run`.
 #[derive(Clone, Debug, Args)]

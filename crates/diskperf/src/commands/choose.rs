@@ -16,7 +16,7 @@ use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_margin, p
 use crate::documents::stored::KeepArguments;
 use crate::error::{ArgumentError, Error};
 use crate::ui::consent::ConsentArguments;
-use crate::ui::layout::{OutputArguments, RunFormat};
+use crate::ui::output_format::{OutputArguments, RunFormat};
 
 /// Arguments of `diskperf choose`.
 #[derive(Clone, Debug, Args)]

@@ -13,7 +13,7 @@ use units::Exit;
 use crate::doctor::checks::checks;
 use crate::documents::user_files;
 use crate::error::Error;
-use crate::ui::layout::{Format, OutputArguments, json};
+use crate::ui::output_format::{Format, OutputArguments, json};
 
 #[derive(Clone, Debug, Args)]
 pub struct DoctorArguments {

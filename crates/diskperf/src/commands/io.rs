@@ -12,8 +12,8 @@ use crate::cli::values::parse_time;
 use crate::documents::stored::KeepArguments;
 use crate::error::Error;
 use crate::ui::consent::ConsentArguments;
-use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::output;
+use crate::ui::output_format::{OutputArguments, RunFormat};
 
 /// Arguments of `diskperf io`.
 #[derive(Clone, Debug, Args)]

@@ -16,7 +16,7 @@ use units::Exit;
 
 use crate::cli::values::parse_phases;
 use crate::error::{ArgumentError, Error};
-use crate::ui::layout::{self, Format, OutputArguments};
+use crate::ui::output_format::{self, Format, OutputArguments};
 
 #[derive(Clone, Debug, Args)]
 pub struct PaperArguments {
@@ -55,7 +55,7 @@ pub fn run(arguments: &PaperArguments) -> Result<Exit, Error> {
         return Err(ArgumentError::FewPhases { phases, least: LEAST_PHASES }.into());
     }
     let text = match arguments.output.layout() {
-        Format::Json => layout::json(&document(&parts, phases)?),
+        Format::Json => output_format::json(&document(&parts, phases)?),
         Format::Table => text(&parts, phases, arguments.output.page())?,
     };
     arguments.output.deliver(&text)?;

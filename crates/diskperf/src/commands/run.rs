@@ -40,8 +40,8 @@ use crate::session::{self, Call, Results, Resumed, Session, document};
 use crate::ui::announcement::announce;
 use crate::ui::consent;
 use crate::ui::event_sentences;
-use crate::ui::layout::{OutputArguments, RunFormat};
 use crate::ui::output;
+use crate::ui::output_format::{OutputArguments, RunFormat};
 use crate::ui::progress_display::Display;
 use crate::ui::run_results::print_results;
 

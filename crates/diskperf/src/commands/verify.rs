@@ -13,7 +13,7 @@ use units::Exit;
 use crate::cli::values::MOST_ROUNDS;
 use crate::error::{Error, VerifyError};
 use crate::ui::consent::{self, YesArguments};
-use crate::ui::layout::OutputArguments;
+use crate::ui::output_format::OutputArguments;
 use crate::verification::{image, steps};
 
 #[derive(Clone, Debug, Args)]

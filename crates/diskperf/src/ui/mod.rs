@@ -7,7 +7,7 @@ pub mod announcement;
 pub mod consent;
 pub mod event_sentences;
 pub mod failure;
-pub mod layout;
+pub mod output_format;
 mod progress;
 pub mod progress_display;
 pub mod run_results;

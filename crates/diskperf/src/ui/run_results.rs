@@ -6,7 +6,7 @@ use stats::{Document, Problem};
 use units::Exit;
 
 use crate::error::Error;
-use crate::ui::layout::{OutputArguments, RunFormat};
+use crate::ui::output_format::{OutputArguments, RunFormat};
 use crate::ui::shell::on_store;
 
 /// Prints the results, and returns the exit status.

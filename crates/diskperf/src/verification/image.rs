@@ -11,8 +11,8 @@ use units::{Bytes, Exit};
 
 use super::{conclude, document, power_cut};
 use crate::error::Error;
-use crate::ui::layout::OutputArguments;
 use crate::ui::output;
+use crate::ui::output_format::OutputArguments;
 use crate::ui::status_line::StatusLine;
 
 /// Size of an image, if none is given and the file system works well in it: little is written, and a small image is

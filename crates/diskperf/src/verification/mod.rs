@@ -13,8 +13,8 @@ use units::{Bytes, Exit};
 
 use crate::documents::user_files;
 use crate::error::Error;
-use crate::ui::layout::{Format, OutputArguments, json};
 use crate::ui::output;
+use crate::ui::output_format::{Format, OutputArguments, json};
 
 /// The longest log that is accepted. It has some twenty bytes a record; hours of a fast disk take less.
 const LONGEST: Bytes = Bytes::mib(1 << 10);

@@ -18,8 +18,8 @@ use units::{Bytes, Exit, Prng};
 use super::{conclude, document, power_cut, text_of};
 use crate::error::{Error, VerifyError};
 use crate::ui::consent;
-use crate::ui::layout::OutputArguments;
 use crate::ui::output;
+use crate::ui::output_format::OutputArguments;
 use crate::ui::shell;
 
 /// The label in the folder's name.

@@ -24,8 +24,8 @@ use crate::documents::document;
 use crate::documents::fault::DocumentFault;
 use crate::documents::stored::StoreArguments;
 use crate::error::Error;
-use crate::ui::layout::{OutputArguments, Tabular, json};
 use crate::ui::output;
+use crate::ui::output_format::{OutputArguments, Tabular, json};
 
 #[derive(Clone, Debug, Args)]
 pub struct CompareArguments {

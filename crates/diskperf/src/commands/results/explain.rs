@@ -16,7 +16,7 @@ use crate::documents::fault::DocumentFault;
 use crate::documents::stored::StoreArguments;
 use crate::error::Error;
 use crate::simulation::faster_resources;
-use crate::ui::layout::{Layout, OutputArguments, json};
+use crate::ui::output_format::{Layout, OutputArguments, json};
 use crate::ui::progress_display::Display;
 
 #[derive(Clone, Debug, Args)]

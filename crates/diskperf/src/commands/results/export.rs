@@ -11,8 +11,8 @@ use crate::documents::job_files;
 use crate::documents::redact::anonymous;
 use crate::documents::stored::StoreArguments;
 use crate::error::{Error, RunsError};
-use crate::ui::layout::{Layout, OutputArguments, json};
 use crate::ui::output;
+use crate::ui::output_format::{Layout, OutputArguments, json};
 
 /// Arguments of `diskperf export`.
 #[derive(Clone, Debug, Args)]

@@ -24,7 +24,7 @@ use units::Exit;
 use crate::documents::document::plain;
 use crate::documents::stored::StoreArguments;
 use crate::error::{Error, RunsError};
-use crate::ui::layout::{OutputArguments, Tabular, json};
+use crate::ui::output_format::{OutputArguments, Tabular, json};
 
 #[derive(Clone, Debug, Args)]
 pub struct HistoryArguments {

@@ -8,8 +8,8 @@ use units::Exit;
 
 use crate::documents::stored::{self, StoreArguments};
 use crate::error::Error;
-use crate::ui::layout::{self, Format, OutputArguments};
 use crate::ui::output;
+use crate::ui::output_format::{self, Format, OutputArguments};
 
 #[derive(Clone, Debug, Args)]
 pub struct ListArguments {
@@ -29,7 +29,7 @@ pub fn run(arguments: &ListArguments) -> Result<Exit, Error> {
         Format::Table if listed.is_empty() => String::new(),
         Format::Table => report::runs::table(listed.iter().map(line), arguments.output.page()),
         // An array with an object for each run.
-        Format::Json => layout::json(&listed.iter().map(object).collect::<Vec<_>>()),
+        Format::Json => output_format::json(&listed.iter().map(object).collect::<Vec<_>>()),
     };
     arguments.output.deliver(&text)?;
     Ok(Exit::Done)

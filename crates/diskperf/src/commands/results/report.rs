@@ -26,8 +26,8 @@ use crate::documents::fault::DocumentFault;
 use crate::documents::stored::StoreArguments;
 use crate::documents::user_files;
 use crate::error::{Error, OutputError};
-use crate::ui::layout::dense;
 use crate::ui::output;
+use crate::ui::output_format::dense;
 
 #[derive(Clone, Debug, Args)]
 pub struct ReportArguments {

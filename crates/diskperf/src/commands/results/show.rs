@@ -9,7 +9,7 @@ use units::Exit;
 use crate::documents::document;
 use crate::documents::stored::StoreArguments;
 use crate::error::Error;
-use crate::ui::layout::{OutputArguments, RunFormat};
+use crate::ui::output_format::{OutputArguments, RunFormat};
 
 #[derive(Clone, Debug, Args)]
 pub struct ShowArguments {
