@@ -1,10 +1,10 @@
 //! Programs on simulated machines, each switched on for one execution.
 
 pub mod faster_resources;
-mod jobs;
+mod fresh_machines;
+mod parallel;
 pub mod parts;
-mod perform;
-mod site;
+mod single_execution;
 pub mod timeline;
 
 use std::num::NonZeroUsize;
@@ -23,8 +23,8 @@ use campaign::rounds::{Findings, Order, Rules, Until};
 use campaign::signals::Stop;
 use campaign::targets::prepared;
 use campaign::targets::{Simulated, Target};
+use fresh_machines::FreshMachines;
 use simulator::Chance;
-use site::FreshMachines;
 use stats::{Cell, Problem, TargetInfo};
 
 use crate::error::{ArgumentError, Error};
@@ -87,7 +87,7 @@ pub fn draw(path: &Path, plan: &Plan, targets: &[Target], stop: &Stop) -> Result
     let Alternative { targets: busy, row } = &plan.alternatives[first];
     let target = &targets[busy[0]];
     let chance = Chance { seed: plan.seed, phase: 0, phases: plan.rounds };
-    let marks = perform::timeline(target, busy.len(), &row.program, plan.options, chance, stop);
+    let marks = single_execution::timeline(target, busy.len(), &row.program, plan.options, chance, stop);
     let drives = if busy.len() == 1 { "1 drive".to_owned() } else { format!("{} drives", busy.len()) };
     let file_system = target.file_system().unwrap_or_default();
     let turn =

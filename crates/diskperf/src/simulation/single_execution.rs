@@ -9,7 +9,7 @@ use campaign::targets::{Simulated, Target};
 
 /// Runs the program once, on this number of drives; `stop` ends it early. Its files were made long ago, so that the
 /// platters are at a random position when the first phase begins. Panics if the machine was not checked before.
-pub fn once(
+pub fn perform(
     target: &Target,
     drives: usize,
     program: &Program,
@@ -85,7 +85,7 @@ mod tests {
             for (classic, drives) in [(Classic::Read8192, 2), (Classic::Write4096, 1), (Classic::Rewrite8192, 2)] {
                 let chance = Chance { phase: 1, phases: 3, ..Chance::default() };
                 let options = MeasureOptions { claim: ClaimedClock::Returned, timed: false };
-                let result = once(&target, drives, &classic.program(bytes), options, chance, &Stop::default());
+                let result = perform(&target, drives, &classic.program(bytes), options, chance, &Stop::default());
                 let (prepare, steps) = (classic.program(bytes).prepare, classic.steps(Name::root(0), bytes));
                 let experiment = Experiment {
                     description: &description,

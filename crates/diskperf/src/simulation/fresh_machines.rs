@@ -14,8 +14,8 @@ use runner::execution::ExecutionResult;
 use simulator::Chance;
 use workload::Reason;
 
-use super::jobs::side_by_side;
-use super::perform;
+use super::parallel::side_by_side;
+use super::single_execution;
 
 /// The machines of a plan. A round is a position of the platters.
 pub struct FreshMachines<'a> {
@@ -40,7 +40,14 @@ impl<'a> FreshMachines<'a> {
     fn perform_one(&self, Turn { alternative, round, .. }: Turn) -> ExecutionResult {
         let Alternative { targets: busy, row } = &self.plan.alternatives[alternative];
         let chance = Chance { seed: self.plan.seed, phase: round - 1, phases: self.plan.rounds };
-        perform::once(&self.targets[busy[0]], busy.len(), &row.program, self.plan.options, chance, self.stop)
+        single_execution::perform(
+            &self.targets[busy[0]],
+            busy.len(),
+            &row.program,
+            self.plan.options,
+            chance,
+            self.stop,
+        )
     }
 }
 
