@@ -83,7 +83,7 @@ const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/diskperf/src/session.rs", &[Date], "when a run began, as it is listed"),
     ("crates/diskperf/src/commands/simulate.rs", &[Date], "when a run began, as it is listed"),
     ("crates/campaign/src/run_writer.rs", &[Date], "when a run ended, as it is listed"),
-    ("crates/diskperf/src/verification/steps.rs", &[Date], "a random seed, if none is given"),
+    ("crates/diskperf/src/verification/manual_power_cut.rs", &[Date], "a random seed, if none is given"),
     ("crates/powercut/src/writers.rs", &[Delete], "records that it wrote in a folder of its own, and takes back"),
     ("crates/diskperf/tests/devices/output/mod.rs", &[Delete], "a name in the test's own folder"),
     ("crates/diskperf/tests/devices/output/races.rs", &[Delete], "names in the test's own folder"),

@@ -14,7 +14,7 @@ use crate::cli::values::MOST_ROUNDS;
 use crate::error::{Error, VerifyError};
 use crate::ui::consent::{self, YesArguments};
 use crate::ui::output_format::OutputArguments;
-use crate::verification::{image, steps};
+use crate::verification::{image_power_cut, manual_power_cut};
 
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
@@ -63,11 +63,13 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Error> {
         (Site::Image { image, host }, false, None) => {
             consent::ask_place(arguments.place.yes, image.directory(), host)?;
             let (seed, rounds) = (arguments.seed.unwrap_or(1), arguments.rounds);
-            image::run(&target, image, (seed, rounds), &arguments.output)
+            image_power_cut::run(&target, image, (seed, rounds), &arguments.output)
         }
-        (Site::Directory { path, place }, true, None) => steps::write(path, place, arguments.seed, arguments.place.yes),
+        (Site::Directory { path, place }, true, None) => {
+            manual_power_cut::write(path, place, arguments.seed, arguments.place.yes)
+        }
         (Site::Directory { path, .. }, false, Some(log)) => {
-            steps::check(&target, path, (log, arguments.lost_folder), &arguments.output)
+            manual_power_cut::check(&target, path, (log, arguments.lost_folder), &arguments.output)
         }
         (Site::Directory { path, .. }, ..) => Err(VerifyError::TwoSteps(path.clone()).into()),
         _ => Err(VerifyError::NotVerified(target.typed.clone()).into()),

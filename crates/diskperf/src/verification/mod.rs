@@ -1,7 +1,7 @@
 //! The power-cut test: its two ways, and the document that both make.
 
-pub mod image;
-pub mod steps;
+pub mod image_power_cut;
+pub mod manual_power_cut;
 
 use std::path::Path;
 
