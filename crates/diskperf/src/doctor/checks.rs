@@ -5,7 +5,7 @@ use kernel::doctor::{CacheProbe, ClockFound, DeviceFound, FileSystem, Found, Gro
 use stats::{Ability, Check};
 use units::Nanos;
 
-use crate::doctor::kernels::{OLDEST, Release};
+use crate::doctor::kernel_versions::{OLDEST, Release};
 
 /// File systems whose files have no visible device of their own.
 const WITHOUT_DEVICE: [&str; 8] = ["overlay", "fuse", "fuseblk", "nfs", "nfs4", "cifs", "9p", "virtiofs"];
@@ -57,7 +57,7 @@ fn rights(found: &Found) -> Check {
 
 fn kernel(found: &Found) -> Check {
     let name = "kernel";
-    let Some(release) = Release::of(&found.kernel) else {
+    let Some(release) = Release::parse(&found.kernel) else {
         return check(name, Ability::Partly, format!("{}: unknown version", found.kernel), None);
     };
     let lacks: Vec<String> = release.lacks().map(|(since, what)| format!("{what} (from {since})")).collect();

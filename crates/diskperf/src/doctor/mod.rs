@@ -1,4 +1,4 @@
 //! The checks of `diskperf doctor`, and the Linux versions that they name.
 
 pub mod checks;
-pub mod kernels;
+pub mod kernel_versions;

@@ -26,7 +26,7 @@ impl std::fmt::Display for Release {
 
 impl Release {
     /// Parses the name of a kernel, such as `Linux 6.18.44-cloud`.
-    pub fn of(kernel: &str) -> Option<Release> {
+    pub fn parse(kernel: &str) -> Option<Release> {
         let (major, rest) = kernel.strip_prefix("Linux ")?.split_once('.')?;
         let minor = rest.split(|c: char| !c.is_ascii_digit()).next()?;
         Some(Release(major.parse().ok()?, minor.parse().ok()?))
@@ -51,7 +51,7 @@ mod tests {
             ("Linux next", None),
             ("SunOS 5.11", None),
         ] {
-            assert_eq!(Release::of(kernel), release, "{kernel}");
+            assert_eq!(Release::parse(kernel), release, "{kernel}");
         }
         assert!(Release(5, 10) > Release(5, 8) && Release(6, 1) > Release(5, 19));
     }
