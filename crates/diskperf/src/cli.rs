@@ -47,7 +47,7 @@ use crate::commands::results::report::ReportArguments;
 use crate::commands::results::show::ShowArguments;
 use crate::commands::resume::ResumeArguments;
 use crate::commands::verify::VerifyArguments;
-use crate::documents::stored::KeepArguments;
+use crate::documents::store_arguments::KeepArguments;
 use crate::error::Error;
 use crate::session::Call;
 use crate::ui::output;

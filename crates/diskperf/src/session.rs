@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use stats::{Calibration, Cell, Choice, Document, Noise, Problem, RemarkKind, RunInfo, SCHEMA, TargetInfo};
 use store::{Left, RunState, Store};
 
-use crate::documents::stored::KeepArguments;
+use crate::documents::store_arguments::KeepArguments;
 use crate::error::{Error, RunsError};
 use crate::leftovers;
 use crate::ui::consent::Earlier;

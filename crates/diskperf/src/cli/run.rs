@@ -17,7 +17,7 @@ use super::values::{Data, MOST_ROUNDS, What, WhatParser, parse_bytes, parse_memo
 use crate::cli::aging::AgingArguments;
 use crate::cli::mix::MixArguments;
 use crate::documents::job_files;
-use crate::documents::stored::KeepArguments;
+use crate::documents::store_arguments::KeepArguments;
 use crate::error::{ArgumentError, Error};
 use crate::ui::consent::ConsentArguments;
 use crate::ui::output_format::{OutputArguments, RunFormat};

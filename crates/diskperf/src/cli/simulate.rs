@@ -10,7 +10,7 @@ use units::Bytes;
 
 use super::values::{PresetParser, parse_bytes, parse_phases, parse_threads};
 use crate::cli::mix::MixArguments;
-use crate::documents::stored::KeepArguments;
+use crate::documents::store_arguments::KeepArguments;
 use crate::ui::output_format::{OutputArguments, RunFormat};
 
 /// Arguments of `diskperf simulate`.

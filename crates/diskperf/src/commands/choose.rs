@@ -13,7 +13,7 @@ use units::{Bytes, Nanos};
 use crate::cli::aging::AgingArguments;
 use crate::cli::own_command::CommandArguments;
 use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_margin, parse_time};
-use crate::documents::stored::KeepArguments;
+use crate::documents::store_arguments::KeepArguments;
 use crate::error::{ArgumentError, Error};
 use crate::ui::consent::ConsentArguments;
 use crate::ui::output_format::{OutputArguments, RunFormat};

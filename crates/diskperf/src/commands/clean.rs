@@ -30,7 +30,7 @@ use kernel::{LeftoverVolume, PathFault, left_volumes, message};
 use store::{RunState, Store};
 use units::Exit;
 
-use crate::documents::stored::{StoreArguments, is_alive};
+use crate::documents::store_arguments::{StoreArguments, is_alive};
 use crate::documents::user_files;
 use crate::error::{ConsentError, Error, RunsError};
 use crate::ui::consent;

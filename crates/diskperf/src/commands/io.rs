@@ -9,7 +9,7 @@ use jobs::LoadSpec;
 use units::{Exit, Nanos};
 
 use crate::cli::values::parse_time;
-use crate::documents::stored::KeepArguments;
+use crate::documents::store_arguments::KeepArguments;
 use crate::error::Error;
 use crate::ui::consent::ConsentArguments;
 use crate::ui::output;

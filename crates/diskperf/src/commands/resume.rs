@@ -22,7 +22,7 @@ use store::{LAST, Left, RunState, Store, StoreError};
 use units::Exit;
 
 use crate::commands::run;
-use crate::documents::stored::{KeepArguments, StoreArguments, is_alive};
+use crate::documents::store_arguments::{KeepArguments, StoreArguments, is_alive};
 use crate::error::{Error, RunsError};
 use crate::session::{Call, Resumed, Stored};
 use crate::ui::event_sentences;

@@ -19,7 +19,7 @@ use stats::{Document, Name, SCHEMA, VERIFICATION_SCHEMA, Verification};
 use units::name;
 
 use crate::documents::fault::{DocumentFault, LARGEST};
-use crate::documents::stored::StoreArguments;
+use crate::documents::store_arguments::StoreArguments;
 use crate::documents::user_files;
 use crate::error::{Error, RunsError};
 

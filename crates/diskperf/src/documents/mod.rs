@@ -4,5 +4,5 @@ pub mod document;
 pub mod fault;
 pub mod job_files;
 pub mod redact;
-pub mod stored;
+pub mod store_arguments;
 pub mod user_files;

@@ -22,7 +22,7 @@ use units::Exit;
 use crate::cli::values::parse_margin;
 use crate::documents::document;
 use crate::documents::fault::DocumentFault;
-use crate::documents::stored::StoreArguments;
+use crate::documents::store_arguments::StoreArguments;
 use crate::error::Error;
 use crate::ui::output;
 use crate::ui::output_format::{OutputArguments, Tabular, json};

@@ -11,7 +11,7 @@ use kernel::ProcessIdentity;
 use store::{Doomed, RunState, StoreError};
 use units::Exit;
 
-use crate::documents::stored::{StoreArguments, is_alive};
+use crate::documents::store_arguments::{StoreArguments, is_alive};
 use crate::error::{ConsentError, Error, RunsError};
 use crate::ui::consent;
 use crate::ui::output;

@@ -13,7 +13,7 @@ use units::Exit;
 
 use crate::documents::document;
 use crate::documents::fault::DocumentFault;
-use crate::documents::stored::StoreArguments;
+use crate::documents::store_arguments::StoreArguments;
 use crate::error::Error;
 use crate::simulation::faster_resources;
 use crate::ui::output_format::{Layout, OutputArguments, json};

@@ -9,7 +9,7 @@ use units::Exit;
 use crate::documents::document::{plain, presentation};
 use crate::documents::job_files;
 use crate::documents::redact::anonymous;
-use crate::documents::stored::StoreArguments;
+use crate::documents::store_arguments::StoreArguments;
 use crate::error::{Error, RunsError};
 use crate::ui::output;
 use crate::ui::output_format::{Layout, OutputArguments, json};

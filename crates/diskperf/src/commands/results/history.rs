@@ -22,7 +22,7 @@ use store::StoredCell;
 use units::Exit;
 
 use crate::documents::document::plain;
-use crate::documents::stored::StoreArguments;
+use crate::documents::store_arguments::StoreArguments;
 use crate::error::{Error, RunsError};
 use crate::ui::output_format::{OutputArguments, Tabular, json};
 

@@ -6,7 +6,7 @@ use stats::Name;
 use store::Listed;
 use units::Exit;
 
-use crate::documents::stored::{self, StoreArguments};
+use crate::documents::store_arguments::{self, StoreArguments};
 use crate::error::Error;
 use crate::ui::output;
 use crate::ui::output_format::{self, Format, OutputArguments};
@@ -43,14 +43,14 @@ fn line(run: &Listed) -> report::runs::Run<'_> {
         targets: run.info.targets.iter().map(|target| target.name.as_str()).collect(),
         measured: run.measured,
         cells: run.cells,
-        state: stored::state(run),
+        state: store_arguments::state(run),
     }
 }
 
 fn object(run: &Listed) -> serde_json::Value {
     json!({
         "run": run.id,
-        "state": stored::state(run),
+        "state": store_arguments::state(run),
         "started_unix_s": run.info.started_unix_s,
         "ended_unix_s": run.ended_unix_s,
         "preset": run.info.preset,

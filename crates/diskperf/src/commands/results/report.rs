@@ -23,7 +23,7 @@ use units::{Bytes, Exit};
 use crate::commands::paper;
 use crate::documents::document::{self, Both, Readable};
 use crate::documents::fault::DocumentFault;
-use crate::documents::stored::StoreArguments;
+use crate::documents::store_arguments::StoreArguments;
 use crate::documents::user_files;
 use crate::error::{Error, OutputError};
 use crate::ui::output;

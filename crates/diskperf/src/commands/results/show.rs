@@ -7,7 +7,7 @@ use store::LAST;
 use units::Exit;
 
 use crate::documents::document;
-use crate::documents::stored::StoreArguments;
+use crate::documents::store_arguments::StoreArguments;
 use crate::error::Error;
 use crate::ui::output_format::{OutputArguments, RunFormat};
 
