@@ -8,7 +8,7 @@ mod json_errors;
 pub mod mix;
 pub mod own_command;
 #[cfg(test)]
-mod requests;
+mod request_tests;
 pub mod run;
 pub mod simulate;
 pub mod values;

@@ -4,7 +4,7 @@
 mod argument;
 mod consent;
 #[cfg(test)]
-mod hints;
+mod hint_tests;
 mod outcome;
 mod output;
 mod program;
