@@ -12,7 +12,7 @@ use runner::execution::WorldFailure;
 use units::{Bytes, Exit, Nanos};
 use workload::{Failure, Reason};
 
-use crate::fit::duration::about;
+use crate::fit::duration_words::about;
 use crate::request::command_fault::CommandFault;
 
 /// The reason why a campaign cannot be planned, or ended early.

@@ -12,7 +12,7 @@ use stats::{Aged, Cell, Conditioned, Remark, TargetInfo};
 use store::StoreError;
 use units::{Bytes, Nanos};
 
-use crate::fit::choice::Fitted;
+use crate::fit::size_choice::Fitted;
 use crate::plan::Plan;
 use crate::rounds::Convergence;
 

@@ -10,7 +10,7 @@ use stats::figures::summary::RateUnit;
 use units::{Bytes, Nanos, Prng};
 use workload::{Issue, Op, OpKind, Parameter, Phase, Program, RateBase, Step, Steps};
 
-use crate::fit::choice::Limits;
+use crate::fit::size_choice::Limits;
 use crate::fit::sizes::{SizeKind, Sizes};
 use crate::fit::unit_costs::{Trials, Work};
 use crate::request::schedule::Schedule;

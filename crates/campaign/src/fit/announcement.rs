@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use units::{Bytes, Nanos};
 
-use crate::fit::choice::Fitted;
-use crate::fit::duration::about;
+use crate::fit::duration_words::about;
+use crate::fit::size_choice::Fitted;
 use crate::fit::sizes::Sizes;
 use crate::plan::Plan;
 

@@ -1,11 +1,11 @@
 //! Sizes that fit into a time and a number of bytes.
 
 pub mod announcement;
-pub mod choice;
 pub mod cost;
-pub mod duration;
-pub mod fitting;
+pub mod duration_words;
+pub mod omission;
+pub mod size_choice;
 pub mod size_trials;
 pub mod sizes;
-pub mod thinning;
+pub mod time_budget;
 pub mod unit_costs;

@@ -1,15 +1,15 @@
-//! Prepares the choice of sizes: finds the limits, and runs the trials that measure the cost of each row. `choice`
-//! decides.
+//! Prepares the choice of sizes: finds the limits, and runs the trials that measure the cost of each row.
+//! `size_choice` decides.
 
 use std::time::Instant;
 
 use runner::execution::ExecutionResult;
 use units::{Bytes, Nanos};
 
-use crate::fit::choice::{Fitted, Item, Limits, fit};
 use crate::fit::cost::{self, Cost, Sample};
+use crate::fit::omission::leave_out;
+use crate::fit::size_choice::{Fitted, Item, Limits, fit};
 use crate::fit::sizes::{SizeKind, Sizes};
-use crate::fit::thinning::leave_out;
 use crate::plan::{self, Alternative, Row};
 use crate::targets::{Site, Target};
 

@@ -7,7 +7,7 @@ use super::resolved::Resolved;
 use super::{RunRequest, Together};
 use crate::choose;
 use crate::error::CampaignError;
-use crate::fit::choice::Limits;
+use crate::fit::size_choice::Limits;
 use crate::fit::size_trials::{self, Wishes};
 use crate::fit::sizes::Sizes;
 use crate::plan::{Alternative, Before, Fit, Plan, PlannedSizing, Row};

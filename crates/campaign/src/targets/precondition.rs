@@ -10,7 +10,7 @@ use units::{Bytes, Nanos};
 
 use crate::error::CampaignError;
 use crate::events::Event;
-use crate::fit::duration::about;
+use crate::fit::duration_words::about;
 use crate::plan::Plan;
 use crate::rounds::deadline::since;
 use crate::signals::Stop;

@@ -8,8 +8,8 @@ use campaign::choose::{self, StopRule};
 use campaign::error::CampaignError;
 use campaign::events::Event;
 use campaign::executions::Executions;
-use campaign::fit::fitting::{make_fit, say_what_was_left_out};
-use campaign::fit::thinning::thin;
+use campaign::fit::omission::fit_rows;
+use campaign::fit::time_budget::{make_fit, record_omissions};
 use campaign::fit::unit_costs::UnitCosts;
 use campaign::judge;
 use campaign::plan::{Alternative, Plan};
@@ -192,7 +192,7 @@ fn dry_run(plan: &mut Plan, targets: &[Target], notify: &mut dyn FnMut(Event)) -
 
 /// Makes the plan fit its budget, and reports how long it takes, if that is known.
 fn forecast(plan: &mut Plan, unit_costs: Option<Vec<UnitCosts>>, notify: &mut dyn FnMut(Event)) {
-    if let Some(fitted) = unit_costs.and_then(|unit_costs| thin(plan, &unit_costs)) {
+    if let Some(fitted) = unit_costs.and_then(|unit_costs| fit_rows(plan, &unit_costs)) {
         notify(Event::Fitted { fitted: &fitted, plan });
     }
 }
@@ -246,7 +246,7 @@ fn measure(
     let outcome = rounds.run(&mut worlds, &mut session.writer, executions, notify)?;
     let interrupted = stop.requested() && !stop.is_late();
     if let (Some(limits), false) = (plan.limits(), interrupted) {
-        say_what_was_left_out(plan, &limits, &outcome.executions);
+        record_omissions(plan, &limits, &outcome.executions);
     }
     let ran = outcome.executions.iter().map(Executions::rounds).max().unwrap_or(0);
     let is_over = outcome.why == Why::TimeOver || stop.is_late();

@@ -4,7 +4,7 @@ use kernel::guard::{Inspected, Permission};
 use kernel::sys::name::Shown;
 use units::Bytes;
 
-use campaign::fit::duration::about;
+use campaign::fit::duration_words::about;
 use campaign::plan::Plan;
 use campaign::targets::precondition;
 use campaign::targets::{Site, Target, VolumeArgument};

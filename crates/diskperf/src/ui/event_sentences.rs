@@ -3,7 +3,7 @@
 use campaign::choose;
 use campaign::events::Event;
 use campaign::fit::announcement::announcement;
-use campaign::fit::duration::about;
+use campaign::fit::duration_words::about;
 use kernel::provision::queue_tuning;
 use kernel::sys::name::Shown;
 use stats::{Remark, RemarkKind};

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use campaign::events::Event;
-use campaign::fit::duration::about;
+use campaign::fit::duration_words::about;
 use campaign::rounds::Convergence;
 use campaign::rounds::deadline::since;
 use units::{Bytes, Nanos};

@@ -2,8 +2,8 @@
 //! times the unit costs that quick trials measured on the target: the rows themselves may take hours. Decides only; the
 //! caller runs the trials.
 
-use super::choice::{Fitted, Item, Limits, fit};
 use super::cost::Cost;
+use super::size_choice::{Fitted, Item, Limits, fit};
 use super::sizes::{SizeKind, Sizes};
 use super::unit_costs::UnitCosts;
 use crate::plan::{Alternative, Plan};
@@ -16,7 +16,7 @@ const FEWEST_ROWS: usize = 5;
 const FEWEST_ROUNDS: u32 = 2;
 
 /// Makes the plan fit its budget, with the unit costs of each target. `None` unless the work of every row is known.
-pub fn thin(plan: &mut Plan, unit_costs: &[UnitCosts]) -> Option<Fitted> {
+pub fn fit_rows(plan: &mut Plan, unit_costs: &[UnitCosts]) -> Option<Fitted> {
     let items = plan.alternatives.iter().map(|alternative| item(plan, alternative, unit_costs));
     let limits = Limits {
         fewest_rounds: FEWEST_ROUNDS,
@@ -81,8 +81,8 @@ mod tests {
         Plan { budget, ..Plan::fixed(("test", options), Schedule::fixed(rounds), 1, alternatives) }
     }
 
-    fn thin(plan: &mut Plan) -> Fitted {
-        super::thin(plan, &[UNIT_COSTS]).expect("every row says what it does")
+    fn fit_rows(plan: &mut Plan) -> Fitted {
+        super::fit_rows(plan, &[UNIT_COSTS]).expect("every row says what it does")
     }
 
     fn omitted(plan: &Plan) -> Vec<usize> {
@@ -93,9 +93,9 @@ mod tests {
     #[test]
     fn the_most_expensive_rows_are_omitted_first_with_a_reason() {
         let rows = [780, 60, 30, 20, 8, 2];
-        assert_eq!(thin(&mut plan(&rows, 2, None)).time, Nanos::from_secs(1800));
+        assert_eq!(fit_rows(&mut plan(&rows, 2, None)).time, Nanos::from_secs(1800));
         let mut plan = plan(&rows, 2, Some(Nanos::from_secs(300)));
-        let fitted = thin(&mut plan);
+        let fitted = fit_rows(&mut plan);
         assert_eq!((omitted(&plan), plan.rounds), (vec![0], 2));
         let reason = plan.alternatives[0].row.omitted.as_deref();
         assert_eq!(reason, Some("needs about 26 min of the budget of 5 min"));
@@ -105,25 +105,25 @@ mod tests {
     #[test]
     fn the_later_of_two_equally_expensive_rows_is_omitted() {
         let mut plan = plan(&[5; 7], 2, Some(Nanos::from_secs(65)));
-        thin(&mut plan);
+        fit_rows(&mut plan);
         assert_eq!(omitted(&plan), [6]);
     }
 
     #[test]
     fn rounds_are_cut_once_five_rows_remain() {
         let mut plan = plan(&[40, 30, 20, 7, 2, 1], 20, Some(Nanos::from_secs(250)));
-        let fitted = thin(&mut plan);
+        let fitted = fit_rows(&mut plan);
         assert_eq!((omitted(&plan), plan.rounds), (vec![0], 4));
         assert_eq!(announcement(&plan, &fitted), "about 4 min: 5 of 6 tests, 4 of 20 rounds");
         plan.budget = Some(Nanos::from_secs(1));
-        thin(&mut plan);
+        fit_rows(&mut plan);
         assert_eq!((omitted(&plan), plan.rounds), (vec![0], 2));
     }
 
     #[test]
     fn long_runs_without_a_budget_are_announced_and_not_cut() {
         let mut plan = plan(&[140, 30, 20, 5], 20, None);
-        let fitted = thin(&mut plan);
+        let fitted = fit_rows(&mut plan);
         let text = announcement(&plan, &fitted);
         assert_eq!(
             text,
@@ -142,7 +142,7 @@ mod tests {
             budget in 1u64..100_000,
         ) {
             let mut plan = plan(&seconds, rounds, Some(Nanos::from_secs(budget)));
-            let fitted = thin(&mut plan);
+            let fitted = fit_rows(&mut plan);
             let left = plan.order(1).len();
             let is_least = left <= FEWEST_ROWS && plan.rounds <= FEWEST_ROUNDS;
             prop_assert!(fitted.time <= Nanos::from_secs(budget) || is_least);

@@ -14,7 +14,7 @@
 use units::{Bytes, Nanos};
 
 use crate::fit::cost::Cost;
-use crate::fit::duration::about;
+use crate::fit::duration_words::about;
 use crate::fit::sizes::{SizeKind, Sizes};
 
 /// The sizes that are halved together.

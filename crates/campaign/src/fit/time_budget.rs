@@ -8,9 +8,9 @@ use units::Nanos;
 use crate::error::CampaignError;
 use crate::events::Event;
 use crate::executions::Executions;
-use crate::fit::choice::Limits;
 use crate::fit::cost::Cost;
-use crate::fit::duration::about;
+use crate::fit::duration_words::about;
+use crate::fit::size_choice::Limits;
 use crate::fit::size_trials::{self, Costs};
 use crate::fit::sizes::Sizes;
 use crate::plan::{Alternative, Plan, Row};
@@ -84,7 +84,7 @@ pub fn make_fit(
 }
 
 /// Sets the reason of rows that were never run because the time was over.
-pub fn say_what_was_left_out(plan: &mut Plan, limits: &Limits, executions: &[Executions]) {
+pub fn record_omissions(plan: &mut Plan, limits: &Limits, executions: &[Executions]) {
     let Some(time) = limits.time else { return };
     for (alternative, executions) in plan.alternatives.iter_mut().zip(executions) {
         if executions.is_empty() && alternative.row.omitted.is_none() {
