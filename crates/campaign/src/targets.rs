@@ -2,12 +2,12 @@
 
 pub mod aging;
 pub mod aging_spec;
+pub mod blank_scan;
 mod device;
 mod keys;
-pub mod memory;
+pub mod memory_limit;
 pub mod precondition;
-pub mod prepared;
-pub mod scan;
+pub mod prepared_target;
 pub mod scratch_fs;
 mod simulated;
 pub mod whole_devices;

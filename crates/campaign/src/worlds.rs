@@ -21,7 +21,7 @@ use crate::fit::unit_costs::Trial;
 use crate::plan::{Alternative, Before, Plan, Raw};
 use crate::rounds::deadline::since;
 use crate::signals::Stop;
-use crate::targets::prepared::{PreparedTarget, Renewal};
+use crate::targets::prepared_target::{PreparedTarget, Renewal};
 use crate::targets::{Target, are_simulated};
 
 /// Longest wait for idle devices before each phase, in runs that must fit into a time and in runs until a steady rate.

@@ -12,7 +12,7 @@ use campaign::request::resolved::Resolved;
 use campaign::request::{RunRequest, Workload};
 use campaign::results::{RunContext, all_cells};
 use campaign::run_writer::{Command, Decided, RunWriter, finished_executions};
-use campaign::targets::prepared;
+use campaign::targets::prepared_target;
 use campaign::targets::{Site, Target, TargetArgument, TargetKind};
 use kernel::guard::GuardFault;
 use kernel::observe::host::Host;
@@ -200,7 +200,7 @@ impl<'a> Session<'a> {
         for target in targets.iter_mut() {
             if let Site::Volume(volume) = &mut target.site {
                 let held = vacated.iter().find(|vacated| vacated.node() == volume.inspected.node());
-                **volume = prepared::looked_at_again(volume, held)?;
+                **volume = prepared_target::looked_at_again(volume, held)?;
             }
         }
         self.vacated = vacated;
@@ -356,7 +356,7 @@ pub fn info(
     results: &Results,
 ) -> RunInfo {
     let of_targets = match &results.targets[..] {
-        [] => targets.iter().filter_map(|target| prepared::info(target, None).ok()).collect(),
+        [] => targets.iter().filter_map(|target| prepared_target::info(target, None).ok()).collect(),
         known => known.to_vec(),
     };
     let host = Host::this();

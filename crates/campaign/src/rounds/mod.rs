@@ -15,7 +15,7 @@
 
 pub mod deadline;
 pub mod driver;
-pub mod measured;
+pub mod plan_rounds;
 #[cfg(test)]
 mod tests;
 pub mod world_site;

@@ -21,7 +21,7 @@ use campaign::rounds::deadline::since;
 use campaign::rounds::driver::{Driver, Outcome};
 use campaign::rounds::{Findings, Order, Rules, Until};
 use campaign::signals::Stop;
-use campaign::targets::prepared;
+use campaign::targets::prepared_target;
 use campaign::targets::{Simulated, Target};
 use fresh_machines::FreshMachines;
 use simulator::Chance;
@@ -43,7 +43,7 @@ pub fn infos(targets: &[Target]) -> Result<Vec<TargetInfo>, Error> {
             file_systems.push(name);
         }
     }
-    Ok(vec![TargetInfo { file_system: Some(file_systems.join(", ")), ..prepared::info(first, None)? }])
+    Ok(vec![TargetInfo { file_system: Some(file_systems.join(", ")), ..prepared_target::info(first, None)? }])
 }
 
 /// Runs every program at every rotational position. Returns the cells, and the problems of programs that failed.

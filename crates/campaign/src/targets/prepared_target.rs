@@ -18,8 +18,8 @@ use crate::error::CampaignError;
 use crate::events::Event;
 use crate::plan::Before;
 use crate::signals::Stop;
+use crate::targets::blank_scan::BlankScan;
 use crate::targets::precondition::condition;
-use crate::targets::scan::Reading;
 use crate::targets::scratch_fs::ScratchFs;
 use crate::targets::{Site, Target, VolumeArgument};
 
@@ -252,9 +252,9 @@ fn make_on_device(
     notify: &mut dyn FnMut(Event),
 ) -> Result<ScratchFs, CampaignError> {
     let VolumeArgument { spec, inspected, permission } = argument;
-    let mut reading = Reading::of(inspected);
+    let mut scan = BlankScan::new(inspected);
     let mut progress = |bytes, of| {
-        reading.goes_on(target, bytes, of, notify);
+        scan.report_progress(target, bytes, of, notify);
         if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let volume = Volume::make(spec, inspected, permission, (&PrivateMounts::enter()?, label), &mut progress)?;

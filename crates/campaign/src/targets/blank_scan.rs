@@ -16,7 +16,7 @@ const LOOK: Nanos = Nanos::from_secs(2);
 const SHORT: Nanos = Nanos::from_secs(10);
 
 /// The progress of reading one device.
-pub struct Reading {
+pub struct BlankScan {
     device: String,
     identity: String,
     began: Instant,
@@ -25,17 +25,17 @@ pub struct Reading {
     shown: Option<u64>,
 }
 
-impl Reading {
+impl BlankScan {
     /// Starts the progress of this device.
-    pub fn of(inspected: &Inspected) -> Reading {
+    pub fn new(inspected: &Inspected) -> BlankScan {
         let (device, identity) = (inspected.described(), inspected.identity());
-        Reading { device, identity, began: Instant::now(), has_said: false, shown: None }
+        BlankScan { device, identity, began: Instant::now(), has_said: false, shown: None }
     }
 
     /// Reports that `bytes` of `of` are read, if the shown value changes. Called hundreds of times per second.
-    pub fn goes_on(&mut self, target: &str, bytes: u64, of: u64, notify: &mut dyn FnMut(Event)) {
+    pub fn report_progress(&mut self, target: &str, bytes: u64, of: u64, notify: &mut dyn FnMut(Event)) {
         if !self.has_said && bytes > 0 && since(self.began) >= LOOK {
-            if let Some(rest) = Reading::rest(since(self.began), bytes, of) {
+            if let Some(rest) = BlankScan::rest(since(self.began), bytes, of) {
                 notify(Event::DeviceReadTakes { device: &self.device, identity: &self.identity, rest });
             }
             self.has_said = true;
@@ -57,25 +57,25 @@ impl Reading {
 mod tests {
     use super::*;
 
-    fn reading() -> Reading {
+    fn scan() -> BlankScan {
         let (device, identity) = ("/dev/sdb (EVO, 1 TiB)".to_owned(), "EVO 1 TiB".to_owned());
-        Reading { device, identity, began: Instant::now(), has_said: false, shown: None }
+        BlankScan { device, identity, began: Instant::now(), has_said: false, shown: None }
     }
 
     #[test]
     fn a_long_remaining_time_is_reported() {
-        let half_an_hour = Reading::rest(Nanos::from_secs(2), 1 << 30, 1 << 40).expect("it takes half an hour");
+        let half_an_hour = BlankScan::rest(Nanos::from_secs(2), 1 << 30, 1 << 40).expect("it takes half an hour");
         assert_eq!(half_an_hour, Nanos::from_secs(2 * 1023));
-        assert_eq!(Reading::rest(Nanos::from_secs(2), 1 << 30, 2 << 30), None);
+        assert_eq!(BlankScan::rest(Nanos::from_secs(2), 1 << 30, 2 << 30), None);
     }
 
     #[test]
     fn progress_is_reported_about_a_thousand_times() {
-        let mut reading = reading();
+        let mut scan = scan();
         let of = 1 << 40;
         let mut shown = 0;
         (0..=1 << 20).for_each(|mib| {
-            reading.goes_on("a", mib << 20, of, &mut |event| {
+            scan.report_progress("a", mib << 20, of, &mut |event| {
                 shown += i32::from(matches!(event, Event::DeviceRead { .. }))
             });
         });
