@@ -5,7 +5,7 @@ use testkit::fuzz::{Subject, fuzz};
 use crate::error::JobError;
 use crate::fio;
 use crate::job_file::Job;
-use crate::queue::sample;
+use crate::queue_depth::sample;
 use crate::source_span::{Source, SourceSpan};
 
 /// The text of an error. It is no longer than a screen and a few copies of the input.

@@ -21,7 +21,7 @@ use workload::programs::load::Load;
 use crate::error::{JobError, LoadError};
 use crate::load_spec::{LoadSpec, MOST_ROUNDS};
 use crate::load_words::Time;
-use crate::queue::Host;
+use crate::queue_depth::Host;
 use crate::source_span::{Source, SourceSpan};
 
 /// The largest job file. Chosen: a load has some hundred bytes.
@@ -304,7 +304,7 @@ pub(crate) fn keys() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::sample;
+    use crate::queue_depth::sample;
 
     fn read(text: &str) -> Result<Job, JobError> {
         Job::read(&Source::new("x", text), &sample())

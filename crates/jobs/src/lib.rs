@@ -2,31 +2,31 @@
 //! prints nothing. It gets texts, and returns loads, other texts, and errors with their place.
 //!
 //! ```text
-//!   options ────────────────────────────────> load_spec ── decide ──> Load (workload)
+//!   options ────────────────────────────────> load_spec ── resolved_load ──> Load (workload)
 //!   JOB.toml ── source_span ──> job_file ──────┘   │
-//!       ^                          │               └── print ──> JOB.toml
+//!       ^                          │               └── job_file_writer ──> JOB.toml
 //!       │                          └──> fio/export ──> JOB.fio
 //!       └── fio/import <── fio/sections <── JOB.fio
 //!   blkparse ── blktrace/parse ──> blktrace/derive ──> Mix (workload)
 //! ```
 
 pub mod blktrace;
-mod decide;
 mod error;
 pub mod fio;
 #[cfg(test)]
 mod fuzz;
 mod job_file;
+mod job_file_writer;
 mod load_spec;
 mod load_words;
-mod print;
-mod queue;
+mod queue_depth;
+mod resolved_load;
 mod schema;
 mod source_span;
 
 pub use error::{JobError, LoadError};
 pub use job_file::{Job, LARGEST, NamedLoad};
 pub use load_spec::{LoadSpec, MOST_ROUNDS, ROUNDS, SEED, SIZE};
-pub use queue::{Host, RingLimits};
+pub use queue_depth::{Host, RingLimits};
 pub use schema::schema;
 pub use source_span::{Source, SourceSpan};

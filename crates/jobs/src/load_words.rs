@@ -1,5 +1,6 @@
 //! Values of a workload's keys, as typed and as in a job file: names, sizes and times with their units, mixed block
-//! sizes, orders. This module checks the form of each value; `decide` checks whether it makes sense in its workload.
+//! sizes, orders. This module checks the form of each value; `resolved_load` checks whether it makes
+//! sense in its workload.
 
 use std::fmt;
 use std::str::FromStr;

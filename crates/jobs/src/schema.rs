@@ -50,7 +50,7 @@ mod tests {
 
     use super::*;
     use crate::job_file::{HEAD, Job, keys};
-    use crate::queue::sample;
+    use crate::queue_depth::sample;
     use crate::source_span::Source;
 
     #[test]

@@ -16,7 +16,7 @@ use crate::error::{JobError, LoadError};
 use crate::job_file::{LONGEST_NAME, is_name};
 use crate::load_spec::{LoadSpec, SIZE, TIME};
 use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, SyncName, Time};
-use crate::queue::RingLimits;
+use crate::queue_depth::RingLimits;
 use crate::source_span::Source;
 
 use super::reading::{Reading, Rest};

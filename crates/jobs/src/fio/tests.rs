@@ -3,7 +3,7 @@
 use super::*;
 use crate::error::JobError;
 use crate::job_file::Job;
-use crate::queue::sample;
+use crate::queue_depth::sample;
 use crate::source_span::Source;
 
 fn job(text: &str) -> Result<Job, JobError> {

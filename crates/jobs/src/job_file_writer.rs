@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
     use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, SyncName};
-    use crate::queue::sample;
+    use crate::queue_depth::sample;
 
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]

@@ -7,7 +7,7 @@ use workload::{Arrivals, Drawing, Durability, FASTEST, LONGEST_SCHEDULE, MOST_SI
 use crate::error::{JobError, LoadError};
 use crate::load_spec::{BLOCK, BLOCK_IN_ORDER, LoadSpec, MOST_ROUNDS, READS, TIME};
 use crate::load_words::{ArrivalsName, Blocks, Order, PatternName, Size, SyncName, Time};
-use crate::queue::{Host, RingLimits};
+use crate::queue_depth::{Host, RingLimits};
 
 /// The largest block: one call of Linux moves at most one page less than 2 GiB.
 const LARGEST_BLOCK: Bytes = Bytes(1 << 30);
@@ -280,7 +280,7 @@ mod tests {
     use workload::programs::load::Queue;
 
     use super::*;
-    use crate::queue::sample;
+    use crate::queue_depth::sample;
 
     #[derive(Parser)]
     struct Line {
