@@ -19,7 +19,7 @@ use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, 
 use crate::queue_depth::RingLimits;
 use crate::source_span::Source;
 
-use super::reading::{Reading, Rest};
+use super::section_reader::{Conversion, RemainingSettings};
 use super::sections::{Section, Setting, sections};
 use super::units::{KbBase, bytes, nanos, range, whole};
 use super::unsupported::NO_SUCH_OPTION;
@@ -43,16 +43,16 @@ const MICROSECOND: u64 = 1_000;
 /// Converts a fio job to a job file.
 pub fn import(text: &Source, limits: RingLimits) -> Result<Imported, JobError> {
     let sections = sections(text)?;
-    let mut reading = Reading { text, seed: None, differences: BTreeSet::new() };
+    let mut conversion = Conversion { text, seed: None, differences: BTreeSet::new() };
     let mut names = Names::default();
     let mut loads: Vec<(String, &Section<'_>, LoadSpec)> = Vec::new();
     let mut refused = None;
     for section in &sections {
-        match reading.load(section, limits) {
+        match conversion.load(section, limits) {
             Ok(load) => loads.push((names.name(section), section, load)),
             // 4
             Err(error @ JobError::Unsupported { .. }) => {
-                reading.differs(section.span.start, format!("[{}]: left out: {error}", section.name));
+                conversion.differs(section.span.start, format!("[{}]: left out: {error}", section.name));
                 refused = refused.or(Some(error));
             }
             Err(other) => return Err(other),
@@ -68,13 +68,13 @@ pub fn import(text: &Source, limits: RingLimits) -> Result<Imported, JobError> {
     let waits = |section: &Section<'_>| section.is_on("stonewall") || section.is_on("wait_for_previous");
     if let Some((_, section, _)) = loads.iter().skip(1).find(|(_, section, _)| !waits(section)) {
         let what = "fio runs it together with the section before it; diskperf runs one after the other";
-        reading.differs(section.span.start, format!("[{}]: {what}", section.name));
+        conversion.differs(section.span.start, format!("[{}]: {what}", section.name));
     }
-    Ok(job_file(reading, &loads))
+    Ok(job_file(conversion, &loads))
 }
 
-fn job_file(reading: Reading<'_>, loads: &[(String, &Section<'_>, LoadSpec)]) -> Imported {
-    let Reading { text, seed, differences } = reading;
+fn job_file(conversion: Conversion<'_>, loads: &[(String, &Section<'_>, LoadSpec)]) -> Imported {
+    let Conversion { text, seed, differences } = conversion;
     let line = |at: usize| text.span(at..at).line;
     let differences: Vec<String> =
         differences.into_iter().map(|(at, what)| format!("line {}: {what}", line(at))).collect();
@@ -95,10 +95,10 @@ fn job_file(reading: Reading<'_>, loads: &[(String, &Section<'_>, LoadSpec)]) ->
     Imported { job, differences }
 }
 
-impl Reading<'_> {
+impl Conversion<'_> {
     /// The workload of a section.
     fn load(&mut self, section: &Section<'_>, limits: RingLimits) -> Result<LoadSpec, JobError> {
-        let mut rest = Rest::new(section);
+        let mut rest = RemainingSettings::new(section);
         let (pattern, stride) = self.pattern(section, &mut rest)?;
         let mut load = LoadSpec::new(pattern);
         let is_random = matches!(pattern, PatternName::Randread | PatternName::Randwrite | PatternName::Randrw);
@@ -138,7 +138,7 @@ impl Reading<'_> {
         }
     }
 
-    fn warm(&mut self, load: &mut LoadSpec, rest: &mut Rest<'_>) -> Result<(), JobError> {
+    fn warm(&mut self, load: &mut LoadSpec, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
         let setting = rest.find("pre_read");
         load.warm = self.switch(rest, "pre_read")?.unwrap_or(false);
         if let Some(setting) = setting.filter(|_| load.warm && !load.has_file()) {
@@ -148,7 +148,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn seed(&mut self, rest: &mut Rest<'_>) -> Result<(), JobError> {
+    fn seed(&mut self, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
         let Some(setting) = rest.take(&["randseed"]) else { return Ok(()) };
         let given = self.value(&setting, whole, "is not a whole number")?;
         if self.seed.is_some_and(|seed| seed != given) {
@@ -160,7 +160,11 @@ impl Reading<'_> {
     }
 
     /// The pattern, and the bytes between two blocks.
-    fn pattern(&mut self, section: &Section<'_>, rest: &mut Rest<'_>) -> Result<(PatternName, Option<u64>), JobError> {
+    fn pattern(
+        &mut self,
+        section: &Section<'_>,
+        rest: &mut RemainingSettings<'_>,
+    ) -> Result<(PatternName, Option<u64>), JobError> {
         // The default of fio.
         let Some(setting) = rest.take(&["rw", "readwrite"]) else { return Ok((PatternName::Read, None)) };
         let (word, modifier) = match setting.value.unwrap_or_default().split_once(':') {
@@ -204,7 +208,7 @@ impl Reading<'_> {
     }
 
     /// The block sizes of a section.
-    fn blocks(&mut self, pattern: PatternName, rest: &mut Rest<'_>) -> Result<Blocks, JobError> {
+    fn blocks(&mut self, pattern: PatternName, rest: &mut RemainingSettings<'_>) -> Result<Blocks, JobError> {
         let (split, span) = (rest.take(&["bssplit"]), rest.take(&["bsrange", "blocksize_range"]));
         let one = rest.take(&["bs", "blocksize"]);
         let base = rest.base;
@@ -238,7 +242,7 @@ impl Reading<'_> {
     }
 
     /// The engine and the queue depth.
-    fn queue(&mut self, load: &mut LoadSpec, rest: &mut Rest<'_>) -> Result<(), JobError> {
+    fn queue(&mut self, load: &mut LoadSpec, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
         let deep = rest.take(&["iodepth"]);
         let read = |text: &str| whole(text).and_then(|number| u32::try_from(number).ok());
         let depth = deep.as_ref().map(|setting| self.value(setting, read, "is not a whole number")).transpose()?;
@@ -273,7 +277,7 @@ impl Reading<'_> {
     }
 
     /// The rate of all jobs together, and the time between starts.
-    fn pace(&mut self, load: &mut LoadSpec, block: u64, rest: &mut Rest<'_>) -> Result<(), JobError> {
+    fn pace(&mut self, load: &mut LoadSpec, block: u64, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
         let (bandwidth, process) = (rest.take(&["rate"]), rest.take(&["rate_process"]));
         let rate = rest.take(&["rate_iops"]);
         let rate = match (rate, bandwidth) {
@@ -308,7 +312,7 @@ impl Reading<'_> {
     }
 
     /// The order of random blocks. The default of fio is a permutation, and for several block sizes a random draw.
-    fn order(&mut self, load: &LoadSpec, rest: &mut Rest<'_>) -> Result<Option<Order>, JobError> {
+    fn order(&mut self, load: &LoadSpec, rest: &mut RemainingSettings<'_>) -> Result<Option<Order>, JobError> {
         let has_map = !self.switch(rest, "norandommap")?.unwrap_or(false);
         let is_one = load.bs.as_ref().is_some_and(|Blocks(blocks)| blocks.len() == 1);
         let usual = Order(if has_map && is_one { Drawing::Permutation } else { Drawing::Replacement });
@@ -329,7 +333,7 @@ impl Reading<'_> {
     }
 
     /// The durability of writes. A sequential write with fdatasync after each block is the pattern commit.
-    fn durability(&mut self, load: &mut LoadSpec, rest: &mut Rest<'_>) -> Result<(), JobError> {
+    fn durability(&mut self, load: &mut LoadSpec, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
         let writes = !matches!(load.pattern, PatternName::Read | PatternName::Randread);
         let (fsync, sync) = (self.count(rest, &["fsync"])?, rest.take(&["sync"]));
         let data = rest.find("fdatasync");
@@ -362,13 +366,13 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn think(&mut self, rest: &mut Rest<'_>) -> Result<Option<Time>, JobError> {
+    fn think(&mut self, rest: &mut RemainingSettings<'_>) -> Result<Option<Time>, JobError> {
         let Some(setting) = rest.take(&["thinktime"]) else { return Ok(None) };
         let span = self.value(&setting, |text| nanos(text, MICROSECOND), "is not a time")?;
         Ok(Some(Time(Nanos(span))).filter(|_| span > 0))
     }
 
-    fn size(&mut self, section: &Section<'_>, rest: &mut Rest<'_>) -> Result<Size, JobError> {
+    fn size(&mut self, section: &Section<'_>, rest: &mut RemainingSettings<'_>) -> Result<Size, JobError> {
         let (size, file) = (rest.take(&["size"]), rest.take(&["filesize"]));
         let Some(setting) = size.or(file) else {
             self.differs(section.span.start, format!("[{}]: no size: the file gets {SIZE}", section.name));
@@ -383,7 +387,12 @@ impl Reading<'_> {
     }
 
     /// The time of a round. Without a runtime, fio ends with the file, and so does a sequential workload of diskperf.
-    fn time(&mut self, section: &Section<'_>, is_random: bool, rest: &mut Rest<'_>) -> Result<Time, JobError> {
+    fn time(
+        &mut self,
+        section: &Section<'_>,
+        is_random: bool,
+        rest: &mut RemainingSettings<'_>,
+    ) -> Result<Time, JobError> {
         let setting = rest.take(&["runtime", "timeout"]);
         let is_timed = self.switch(rest, "time_based")?.unwrap_or(false);
         let time = match &setting {

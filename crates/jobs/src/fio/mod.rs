@@ -3,7 +3,7 @@
 mod detect;
 mod export;
 mod import;
-mod reading;
+mod section_reader;
 mod sections;
 #[cfg(test)]
 mod tests;

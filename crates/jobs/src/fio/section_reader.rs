@@ -11,7 +11,7 @@ use super::units::{KbBase, whole};
 use super::unsupported::{NEEDLESS, NO_SUCH_OPTION, REASONS};
 
 /// A fio job that is being converted.
-pub(super) struct Reading<'a> {
+pub(super) struct Conversion<'a> {
     pub(super) text: &'a Source,
     /// The seed: a job file has one for all workloads.
     pub(super) seed: Option<u64>,
@@ -20,16 +20,16 @@ pub(super) struct Reading<'a> {
 }
 
 /// The settings of a section that were not taken yet.
-pub(super) struct Rest<'a> {
+pub(super) struct RemainingSettings<'a> {
     settings: Vec<Setting<'a>>,
     /// Bytes of a `k` in this section.
     pub(super) base: KbBase,
 }
 
-impl<'a> Rest<'a> {
+impl<'a> RemainingSettings<'a> {
     /// All settings of a section.
-    pub(super) fn new(section: &Section<'a>) -> Rest<'a> {
-        let mut rest = Rest { settings: section.settings.clone(), base: KbBase::Binary };
+    pub(super) fn new(section: &Section<'a>) -> RemainingSettings<'a> {
+        let mut rest = RemainingSettings { settings: section.settings.clone(), base: KbBase::Binary };
         if rest.take(&["kb_base"]).is_some_and(|setting| setting.value == Some("1000")) {
             rest.base = KbBase::Decimal;
         }
@@ -51,7 +51,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-impl Reading<'_> {
+impl Conversion<'_> {
     /// A setting may have values for reads, writes and trims. Returns the one for the pattern; for a mix, that of the
     /// reads.
     pub(super) fn directed<T: PartialEq>(
@@ -90,14 +90,14 @@ impl Reading<'_> {
     }
 
     /// A whole number.
-    pub(super) fn count(&self, rest: &mut Rest<'_>, names: &[&str]) -> Result<Option<u32>, JobError> {
+    pub(super) fn count(&self, rest: &mut RemainingSettings<'_>, names: &[&str]) -> Result<Option<u32>, JobError> {
         let Some(setting) = rest.take(names) else { return Ok(None) };
         let read = |text: &str| whole(text).and_then(|number| u32::try_from(number).ok());
         self.value(&setting, read, "is not a whole number").map(Some)
     }
 
     /// True if a setting is on. A setting without a value is on.
-    pub(super) fn switch(&self, rest: &mut Rest<'_>, name: &str) -> Result<Option<bool>, JobError> {
+    pub(super) fn switch(&self, rest: &mut RemainingSettings<'_>, name: &str) -> Result<Option<bool>, JobError> {
         let Some(setting) = rest.take(&[name]) else { return Ok(None) };
         match setting.value {
             None | Some("1") => Ok(Some(true)),
@@ -117,7 +117,7 @@ impl Reading<'_> {
     }
 
     /// Lists the settings that nothing has taken, except those that change nothing.
-    pub(super) fn pass_rest(&mut self, rest: Rest<'_>) {
+    pub(super) fn pass_rest(&mut self, rest: RemainingSettings<'_>) {
         for setting in rest.settings {
             let is_needless = NEEDLESS.contains(&setting.name)
                 || matches!(setting.name, "stonewall" | "wait_for_previous")
