@@ -13,20 +13,20 @@
 //!
 //! A store has no thread and writes only in calls, so it does nothing while a clock runs.
 
+mod default_path;
 mod delete;
 mod error;
 mod open;
-mod place;
 mod read;
 mod run_id;
 mod schema;
 mod sealed;
 mod write;
 
+pub use default_path::{Owner, UserEnvironment, default_path};
 pub use delete::Doomed;
 pub use error::StoreError;
 pub use open::Store;
-pub use place::{Owner, Surroundings, default_place};
 pub use read::{LAST, Left, Listed, StoredCell};
 pub use write::{Ending, Execution, NewRun, Progress};
 

@@ -23,8 +23,8 @@ use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use rusqlite_migration::M;
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 
+use crate::default_path::Owner;
 use crate::error::{READ, StoreError};
-use crate::place::Owner;
 use crate::schema::{APPLICATION_ID, STEPS, migrations};
 
 /// The longest wait for another process. diskperf locks a store for milliseconds; a user at an SQLite shell may lock it

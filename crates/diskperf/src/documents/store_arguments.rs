@@ -3,7 +3,7 @@
 //! Policy, which database:
 //!   1. `--store PATH`;
 //!   2. `DISKPERF_STORE`, if it is set and not empty; `none` means no database;
-//!   3. the usual place (`store::default_place`), the only one whose folder is created.
+//!   3. the usual place (`store::default_path`), the only one whose folder is created.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::Args;
 use kernel::ProcessIdentity;
 use stats::Document;
-use store::{Listed, RunState, Store, Surroundings, default_place};
+use store::{Listed, RunState, Store, UserEnvironment, default_path};
 
 use crate::error::{Error, RunsError};
 use crate::ui::output;
@@ -74,9 +74,9 @@ enum Choice {
 impl StoreArguments {
     /// Opens the database for writing, and creates it if it is missing. `None` if nothing is to be stored.
     pub fn to_write(&self) -> Result<Option<Store>, Error> {
-        let surroundings = Surroundings::here();
-        let owner = surroundings.owner();
-        Ok(match self.choice(&surroundings) {
+        let environment = UserEnvironment::here();
+        let owner = environment.owner();
+        Ok(match self.choice(&environment) {
             Choice::Named(path) => Some(Store::open(&path, owner)?),
             Choice::Usual(path) => {
                 Store::make_folder(&path, owner)?;
@@ -89,7 +89,7 @@ impl StoreArguments {
 
     /// Opens the database for reading. `None` if the usual place has none yet.
     pub fn to_read(&self) -> Result<Option<Store>, Error> {
-        match self.choice(&Surroundings::here()) {
+        match self.choice(&UserEnvironment::here()) {
             Choice::Named(path) => Ok(Some(Store::open_to_read(&path)?)),
             Choice::Usual(path) => match Store::open_to_read(&path) {
                 Err(store::StoreError::Missing(_)) => Ok(None),
@@ -109,8 +109,8 @@ impl StoreArguments {
         Ok((run, document))
     }
 
-    fn choice(&self, surroundings: &Surroundings) -> Choice {
-        choice(self.path.clone(), std::env::var_os(VARIABLE).as_deref(), default_place(surroundings))
+    fn choice(&self, environment: &UserEnvironment) -> Choice {
+        choice(self.path.clone(), std::env::var_os(VARIABLE).as_deref(), default_path(environment))
     }
 }
 

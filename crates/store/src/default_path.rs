@@ -1,5 +1,5 @@
-//! The default path of the store and its owner, decided from the data in [`Surroundings`] alone, without access to the
-//! machine.
+//! The default path of the store and its owner, decided from the data in [`UserEnvironment`] alone, without access to
+//! the machine.
 //!
 //! Policy:
 //!   1. `XDG_DATA_HOME/diskperf/store.sqlite`, if that variable is an absolute path;
@@ -29,7 +29,7 @@ pub struct Owner {
 
 /// The environment that decides the default path of a store.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct UserEnvironment {
     /// `XDG_DATA_HOME`.
     pub data_home: Option<OsString>,
     /// `HOME`.
@@ -42,11 +42,11 @@ pub struct Surroundings {
     pub users: String,
 }
 
-impl Surroundings {
+impl UserEnvironment {
     /// Returns the environment of this process.
-    pub fn here() -> Surroundings {
+    pub fn here() -> UserEnvironment {
         let variable = |name: &str| std::env::var_os(name);
-        Surroundings {
+        UserEnvironment {
             data_home: variable("XDG_DATA_HOME"),
             home: variable("HOME"),
             sudo: variable("SUDO_UID").zip(variable("SUDO_GID")),
@@ -63,7 +63,7 @@ impl Surroundings {
         (owner.user != 0).then_some(owner)
     }
 
-    /// Returns the home of a user according to [`Surroundings::users`].
+    /// Returns the home of a user according to [`UserEnvironment::users`].
     fn home_of(&self, user: u32) -> Option<PathBuf> {
         self.users.lines().find_map(|line| {
             let fields: Vec<&str> = line.split(':').collect();
@@ -81,16 +81,16 @@ fn users() -> io::Result<String> {
 }
 
 /// Returns the default path of the store; `None` if there is no home.
-pub fn default_place(surroundings: &Surroundings) -> Option<PathBuf> {
+pub fn default_path(environment: &UserEnvironment) -> Option<PathBuf> {
     let absolute = |path: &OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
     let in_home = |home: PathBuf| home.join(".local/share");
     // 1
-    let data = surroundings.data_home.as_ref().and_then(absolute);
+    let data = environment.data_home.as_ref().and_then(absolute);
     // 2
-    let data = data.or_else(|| match surroundings.owner() {
-        Some(owner) => surroundings.home_of(owner.user).map(in_home),
+    let data = data.or_else(|| match environment.owner() {
+        Some(owner) => environment.home_of(owner.user).map(in_home),
         // 3
-        None => surroundings.home.as_ref().and_then(absolute).map(in_home),
+        None => environment.home.as_ref().and_then(absolute).map(in_home),
     });
     // 4
     Some(data?.join("diskperf").join(NAME))
@@ -100,8 +100,8 @@ pub fn default_place(surroundings: &Surroundings) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn surroundings(data_home: Option<&str>, home: Option<&str>, sudo: Option<(&str, &str)>) -> Surroundings {
-        Surroundings {
+    fn environment(data_home: Option<&str>, home: Option<&str>, sudo: Option<(&str, &str)>) -> UserEnvironment {
+        UserEnvironment {
             data_home: data_home.map(OsString::from),
             home: home.map(OsString::from),
             sudo: sudo.map(|(user, group)| (user.into(), group.into())),
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_default_path_is_in_the_data_folder_of_the_user() {
-        let place = |surroundings: &Surroundings| default_place(surroundings).map(|path| path.display().to_string());
+        let place = |environment: &UserEnvironment| default_path(environment).map(|path| path.display().to_string());
         let own = "/root/.local/share/diskperf/store.sqlite";
         let marys = "/home/mary/.local/share/diskperf/store.sqlite";
         let sudo = Some(("1000", "1001"));
@@ -127,15 +127,15 @@ mod tests {
             (None, Some("relative"), None, None),
             (None, None, None, None),
         ] {
-            assert_eq!(place(&surroundings(data_home, home, sudo)).as_deref(), expected, "{data_home:?} {home:?}");
+            assert_eq!(place(&environment(data_home, home, sudo)).as_deref(), expected, "{data_home:?} {home:?}");
         }
-        let anybody = Surroundings { is_root: false, ..surroundings(None, Some("/home/eve"), sudo) };
+        let anybody = UserEnvironment { is_root: false, ..environment(None, Some("/home/eve"), sudo) };
         assert_eq!(place(&anybody).as_deref(), Some("/home/eve/.local/share/diskperf/store.sqlite"));
     }
 
     #[test]
     fn the_store_belongs_to_the_calling_user_under_sudo() {
-        let owner = |sudo| surroundings(None, None, sudo).owner();
+        let owner = |sudo| environment(None, None, sudo).owner();
         assert_eq!(owner(Some(("1000", "1001"))), Some(Owner { user: 1000, group: 1001 }));
         assert_eq!([owner(None), owner(Some(("0", "0"))), owner(Some(("mary", "mary")))], [None; 3]);
     }
