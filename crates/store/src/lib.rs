@@ -13,6 +13,7 @@
 //!
 //! A store has no thread and writes only in calls, so it does nothing while a clock runs.
 
+mod checksummed_json;
 mod default_path;
 mod delete;
 mod error;
@@ -20,7 +21,6 @@ mod open;
 mod read;
 mod run_id;
 mod schema;
-mod sealed;
 mod write;
 
 pub use default_path::{Owner, UserEnvironment, default_path};

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use rusqlite::{Params, Row};
 use stats::{Cell, Document, Problem, RunInfo, SCHEMA};
 
+use crate::checksummed_json::ChecksummedJson;
 use crate::error::StoreError;
 use crate::open::Store;
-use crate::sealed::Sealed;
 use crate::write::{Execution, split};
 use crate::{RunState, run_id};
 
@@ -80,7 +80,7 @@ impl Store {
             let (id, state): (String, String) = (row.get(0)?, row.get(1)?);
             let (holder, ended_unix_s) = (row.get(2)?, row.get(3)?);
             let counts: (u64, u64) = (row.get(6)?, row.get(7)?);
-            Ok((id, state, holder, ended_unix_s, sealed(row, 4)?, counts))
+            Ok((id, state, holder, ended_unix_s, json_at(row, 4)?, counts))
         })?;
         let listed = rows.into_iter().map(|(id, state, holder, ended_unix_s, info, (cells, measured))| {
             let state = self.state(&id, &state)?;
@@ -111,13 +111,13 @@ impl Store {
     /// Returns the document of a run. A run that has not ended is marked as interrupted.
     pub fn document(&self, run: &str) -> Result<Document, StoreError> {
         let sql = "SELECT state, info, info_fnv, errors, errors_fnv, cells FROM runs WHERE id = ?1";
-        let (state, info, errors, count): (String, Sealed, Sealed, usize) =
-            self.row(run, sql, |row| Ok((row.get(0)?, sealed(row, 1)?, sealed(row, 3)?, row.get(5)?)))?;
+        let (state, info, errors, count): (String, ChecksummedJson, ChecksummedJson, usize) =
+            self.row(run, sql, |row| Ok((row.get(0)?, json_at(row, 1)?, json_at(row, 3)?, row.get(5)?)))?;
         let mut info: RunInfo = self.opened(run, "description", info)?;
         info.interrupted |= matches!(self.state(run, &state)?, RunState::Running | RunState::Interrupted);
         let errors: Vec<Problem> = self.opened(run, "errors", errors)?;
         let cells =
-            self.rows("SELECT cell, fnv FROM cells WHERE run = ?1 ORDER BY ordinal", [run], |row| sealed(row, 0))?;
+            self.rows("SELECT cell, fnv FROM cells WHERE run = ?1 ORDER BY ordinal", [run], |row| json_at(row, 0))?;
         let cells: Vec<Cell> =
             cells.into_iter().map(|cell| self.opened(run, "a cell", cell)).collect::<Result<_, StoreError>>()?;
         if cells.len() != count {
@@ -139,7 +139,7 @@ impl Store {
                    ORDER BY runs.started_unix_s, runs.rowid, cells.ordinal";
         let rows = self.rows(sql, [program, phase], |row| {
             let (run, folder): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
-            Ok((run, folder, sealed(row, 2)?, sealed(row, 4)?))
+            Ok((run, folder, json_at(row, 2)?, json_at(row, 4)?))
         })?;
         let cells = rows.into_iter().map(|(run, folder, info, cell)| {
             let info = self.opened(&run, "description", info)?;
@@ -156,14 +156,14 @@ impl Store {
         let (state, holder, command, folder, plan, info, request) = self.row(run, sql, |row| {
             let state: String = row.get(0)?;
             let (command, folder): (Vec<u8>, Vec<u8>) = (row.get(2)?, row.get(3)?);
-            Ok((state, row.get(1)?, command, folder, row.get(4)?, sealed(row, 5)?, sealed_if_any(row, 7)?))
+            Ok((state, row.get(1)?, command, folder, row.get(4)?, json_at(row, 5)?, optional_json(row, 7)?))
         })?;
-        let request = request.map(Sealed::unbroken).transpose();
+        let request = request.map(ChecksummedJson::verified_text).transpose();
         let sql = "SELECT alternative, round, position, performance, fnv FROM executions WHERE run = ?1 \
                    ORDER BY round, position";
-        let rows = self.rows(sql, [run], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, sealed(row, 3)?)))?;
+        let rows = self.rows(sql, [run], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, json_at(row, 3)?)))?;
         let executions = rows.into_iter().map(|(alternative, round, position, performance)| {
-            let performance = performance.unbroken().map_err(|what| self.corrupt(run, "an execution", &what))?;
+            let performance = performance.verified_text().map_err(|what| self.corrupt(run, "an execution", &what))?;
             Ok(Execution { alternative, round, position, performance })
         });
         Ok(Left {
@@ -182,8 +182,13 @@ impl Store {
         RunState::named(name).ok_or_else(|| self.corrupt(run, "its state", name))
     }
 
-    fn opened<T: serde::de::DeserializeOwned>(&self, run: &str, part: &str, sealed: Sealed) -> Result<T, StoreError> {
-        sealed.open().map_err(|what| self.corrupt(run, part, &what))
+    fn opened<T: serde::de::DeserializeOwned>(
+        &self,
+        run: &str,
+        part: &str,
+        json: ChecksummedJson,
+    ) -> Result<T, StoreError> {
+        json.parse().map_err(|what| self.corrupt(run, part, &what))
     }
 
     fn corrupt(&self, run: &str, part: &str, what: &str) -> StoreError {
@@ -211,14 +216,14 @@ impl Store {
     }
 }
 
-fn sealed(row: &Row, column: usize) -> rusqlite::Result<Sealed> {
-    Ok(Sealed { text: row.get(column)?, fnv: row.get(column + 1)? })
+fn json_at(row: &Row, column: usize) -> rusqlite::Result<ChecksummedJson> {
+    Ok(ChecksummedJson { text: row.get(column)?, fnv: row.get(column + 1)? })
 }
 
 /// Reads a text and its checksum from two columns that may be NULL.
-fn sealed_if_any(row: &Row, column: usize) -> rusqlite::Result<Option<Sealed>> {
+fn optional_json(row: &Row, column: usize) -> rusqlite::Result<Option<ChecksummedJson>> {
     let text: Option<String> = row.get(column)?;
-    text.map(|text| Ok(Sealed { text, fnv: row.get(column + 1)? })).transpose()
+    text.map(|text| Ok(ChecksummedJson { text, fnv: row.get(column + 1)? })).transpose()
 }
 
 fn unknown(typed: &str, names: &[String]) -> StoreError {
@@ -244,7 +249,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("store.sqlite");
         let old = Store::open_as(&path, None, &STEPS[..1]).expect("a store");
-        let (info, errors) = (Sealed::of(&info()), Sealed::of::<[Problem; 0]>(&[]));
+        let (info, errors) = (ChecksummedJson::serialize(&info()), ChecksummedJson::serialize::<[Problem; 0]>(&[]));
         let sql = "INSERT INTO runs (id, state, holder, started_unix_s, command, folder, plan, info, info_fnv, errors, \
                    errors_fnv, cells) VALUES ('old', 'interrupted', 'me', 1.0, x'', x'2f', '', ?1, ?2, ?3, ?4, 0)";
         let values = params![info.text, info.fnv, errors.text, errors.fnv];

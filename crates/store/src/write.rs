@@ -8,9 +8,9 @@ use std::path::Path;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
 use stats::{Cell, Problem, RunInfo};
 
+use crate::checksummed_json::ChecksummedJson;
 use crate::error::StoreError;
 use crate::open::Store;
-use crate::sealed::Sealed;
 use crate::{RunState, run_id};
 
 /// The data of a run before its first round.
@@ -95,8 +95,9 @@ impl Store {
                 }
                 name = draw()?;
             }
-            let (info, errors) = (Sealed::of(run.info), Sealed::of::<[Problem; 0]>(&[]));
-            let request = run.request.map(|request| Sealed::text(request.to_owned()));
+            let (info, errors) =
+                (ChecksummedJson::serialize(run.info), ChecksummedJson::serialize::<[Problem; 0]>(&[]));
+            let request = run.request.map(|request| ChecksummedJson::from_text(request.to_owned()));
             change.execute(
                 "INSERT INTO runs (id, state, holder, started_unix_s, preset, command, folder, plan, info, info_fnv, \
                  errors, errors_fnv, cells, request, request_fnv) \
@@ -135,7 +136,7 @@ impl Store {
             for (ordinal, cell) in progress.cells {
                 change.put_cell(run, *ordinal, cell)?;
             }
-            let info = Sealed::of(progress.info);
+            let info = ChecksummedJson::serialize(progress.info);
             change.execute(
                 "UPDATE runs SET info = ?2, info_fnv = ?3, plan = ?4 WHERE id = ?1",
                 params![run, info.text, info.fnv, progress.plan],
@@ -158,8 +159,8 @@ impl Store {
                     change.put_cell(run, ordinal, cell)?;
                 }
             }
-            let info = Sealed::of(ending.info);
-            let errors = Sealed::of(&ending.errors);
+            let info = ChecksummedJson::serialize(ending.info);
+            let errors = ChecksummedJson::serialize(&ending.errors);
             change.execute(
                 "UPDATE runs SET state = ?2, ended_unix_s = ?3, info = ?4, info_fnv = ?5, errors = ?6, \
                  errors_fnv = ?7, cells = coalesce(?8, cells) WHERE id = ?1",
@@ -181,7 +182,7 @@ impl Store {
     pub fn claim(&mut self, run: &str, before: &str, holder: &str) -> Result<(), StoreError> {
         self.change(|change| {
             change.check_holder(run, before)?;
-            let none = Sealed::of::<[Problem; 0]>(&[]);
+            let none = ChecksummedJson::serialize::<[Problem; 0]>(&[]);
             change.execute(
                 "UPDATE runs SET holder = ?2, state = ?3, ended_unix_s = NULL, errors = ?4, errors_fnv = ?5 \
                  WHERE id = ?1",
@@ -240,18 +241,11 @@ impl Change<'_> {
     /// Fails if an execution is already stored: another process did it.
     fn put_executions(&self, run: &str, executions: &[Execution]) -> Result<(), StoreError> {
         for execution in executions {
-            let sealed = Sealed::text(execution.performance.clone());
+            let json = ChecksummedJson::from_text(execution.performance.clone());
             let put = self.transaction.execute(
                 "INSERT INTO executions (run, alternative, round, position, performance, fnv) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                params![
-                    run,
-                    execution.alternative as i64,
-                    execution.round,
-                    execution.position,
-                    sealed.text,
-                    sealed.fnv
-                ],
+                params![run, execution.alternative as i64, execution.round, execution.position, json.text, json.fnv],
             );
             put.map_err(|error| match error.sqlite_error_code() {
                 Some(ErrorCode::ConstraintViolation) => StoreError::Taken(run.to_owned()),
@@ -262,7 +256,7 @@ impl Change<'_> {
     }
 
     fn put_cell(&self, run: &str, ordinal: usize, cell: &Cell) -> Result<(), StoreError> {
-        let sealed = Sealed::of(cell);
+        let json = ChecksummedJson::serialize(cell);
         self.execute(
             "INSERT INTO cells (run, ordinal, preset, program, phase, target, parameters, measured, per_second, cell, \
              fnv) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT (run, ordinal) DO UPDATE SET \
@@ -279,8 +273,8 @@ impl Change<'_> {
                 serde_json::to_string(&cell.parameters).expect("plain data"),
                 cell.measured,
                 cell.rate.as_ref().map(|rate| rate.per_second),
-                sealed.text,
-                sealed.fnv,
+                json.text,
+                json.fnv,
             ],
         )
     }
