@@ -278,7 +278,7 @@ impl Plan {
             return None;
         }
         let works = self.alternatives.iter().map(|alternative| alternative.row.work);
-        Some(Trials::of(works.collect::<Option<Vec<Work>>>()?.into_iter()))
+        Some(Trials::from_rows(works.collect::<Option<Vec<Work>>>()?.into_iter()))
     }
 
     /// The maximum number of bytes on a target at one time. Programs run one after the other and remove their files.

@@ -40,7 +40,7 @@ pub struct Decided {
 
 impl Decided {
     /// Copies the decisions of this plan.
-    pub fn of(plan: &Plan) -> Decided {
+    pub fn from_plan(plan: &Plan) -> Decided {
         let alternatives = plan.alternatives.iter();
         Decided {
             rounds: plan.rounds,
@@ -154,7 +154,7 @@ impl RunWriter {
     }
 
     /// Stores these remarks whenever it writes from now on.
-    pub fn with(mut self, remarks: &Remarks) -> RunWriter {
+    pub fn with_remarks(mut self, remarks: &Remarks) -> RunWriter {
         self.remarks = remarks.clone();
         self
     }
@@ -177,7 +177,7 @@ impl RunWriter {
     /// Stores the decisions, with the description of the targets.
     pub fn decide(&mut self, plan: &Plan, info: RunInfo, cells: Vec<Cell>, notify: &mut dyn FnMut(Event)) {
         self.info = info;
-        self.decided = serde_json::to_string(&Decided::of(plan)).expect("plain data");
+        self.decided = serde_json::to_string(&Decided::from_plan(plan)).expect("plain data");
         self.cells = cells.into_iter().enumerate().collect();
         self.save(notify);
     }

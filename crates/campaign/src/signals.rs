@@ -99,7 +99,7 @@ impl Stop {
     }
 
     /// Stops the command after this time, unless the timer is dropped before.
-    pub fn after(&self, time: Nanos) -> Result<Timer, kernel::Fault> {
+    pub fn start_timer(&self, time: Nanos) -> Result<Timer, kernel::Fault> {
         let (sender, receiver) = mpsc::channel::<Option<Nanos>>();
         let stop = self.clone();
         let wait = move || {
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn an_expired_timer_stops_the_run_as_late() {
         let stop = Stop::default();
-        let _timer = stop.after(Nanos::ZERO).expect("a thread");
+        let _timer = stop.start_timer(Nanos::ZERO).expect("a thread");
         while !stop.requested() {
             thread::yield_now();
         }

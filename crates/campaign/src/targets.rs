@@ -199,7 +199,7 @@ impl Target {
         let typed = &argument.typed;
         let mut tuning = argument.tune.as_ref().map_or_else(|| Ok(Vec::new()), |tune| keys::tuning(tune, typed))?;
         let site = match &argument.kind {
-            TargetKind::Directory(path) if is_block_device(path) => Site::Device(Box::new(DeviceArgument::at(path)?)),
+            TargetKind::Directory(path) if is_block_device(path) => Site::Device(Box::new(DeviceArgument::open(path)?)),
             TargetKind::Directory(path) => {
                 let place = directory(path, typed)?;
                 writable(path)?;

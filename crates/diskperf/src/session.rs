@@ -187,7 +187,7 @@ impl<'a> Session<'a> {
         // Tests that were left out may run now.
         let kept = left.info.remarks.iter().filter(|remark| remark.kind != RemarkKind::LeftOut);
         kept.for_each(|remark| self.remarks.add(remark.clone()));
-        self.writer = Some(RunWriter::resume(store, run.clone(), &left, targets)?.with(&self.remarks));
+        self.writer = Some(RunWriter::resume(store, run.clone(), &left, targets)?.with_remarks(&self.remarks));
         self.earlier.has_overwritten = !left.plan.is_empty() || !left.executions.is_empty();
         self.earlier.is_restarted = began_before_restart(&left);
         self.left = Some(left);
@@ -266,7 +266,7 @@ impl<'a> Session<'a> {
         let stored = Stored { request: self.resolved.request.clone(), output: self.call.output.clone() };
         let request = stored.to_text();
         let command = Command { words: self.call.words, folder: &here, request: Some(&request) };
-        self.writer = Some(RunWriter::begin(store, command, targets, info, &cells)?.with(&self.remarks));
+        self.writer = Some(RunWriter::begin(store, command, targets, info, &cells)?.with_remarks(&self.remarks));
         Ok(())
     }
 

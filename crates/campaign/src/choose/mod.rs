@@ -59,11 +59,11 @@ impl Goal {
         let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
         let rows = rows(cells, &names);
         let all = self.compare(&rows, names.len());
-        let told = |one: &Compared, name: String| one.comparison(&rows, &names, name, self.margin);
+        let compare = |one: &Compared, name: String| one.comparison(&rows, &names, name, self.margin);
         let cell_name = report::cell_names(cells);
         let of_rows = all.iter().filter_map(|one| {
             let cell = rows[one.row?].cells.iter().flatten().next()?;
-            Some(told(one, cell_name(cell)))
+            Some(compare(one, cell_name(cell)))
         });
         let purpose = self.purpose.as_ref().map(|purpose| Purpose {
             name: purpose.name.clone(),
@@ -72,7 +72,7 @@ impl Goal {
             comparisons: all
                 .iter()
                 .filter(|one| one.row.is_none())
-                .map(|one| told(one, purpose.name.clone()))
+                .map(|one| compare(one, purpose.name.clone()))
                 .collect::<Vec<Comparison>>(),
         });
         let mut remarks = shared_devices(targets);

@@ -33,7 +33,7 @@ pub struct Sample {
 impl Cost {
     /// The cost of a row from its trials, the smallest first. One trial cannot tell what grows with the size, so all
     /// work is assumed to grow. `None` without trials.
-    pub fn of(size_kind: SizeKind, trials: &[Sample]) -> Option<Cost> {
+    pub fn from_trials(size_kind: SizeKind, trials: &[Sample]) -> Option<Cost> {
         let (first, last) = (trials.first()?, trials.last()?);
         let operation = if last.operations > 0 { last.timed / last.operations as f64 } else { 0.0 };
         // The waiting time is nearly the same in all trials, and sometimes longer.
@@ -52,7 +52,7 @@ impl Cost {
     }
 
     /// Seconds of an execution at these sizes. A timed row does at most `operations` operations.
-    pub fn at(&self, size_kind: SizeKind, sizes: &Sizes, operations: u64) -> f64 {
+    pub fn seconds(&self, size_kind: SizeKind, sizes: &Sizes, operations: u64) -> f64 {
         let timed =
             if size_kind.is_timed() { sizes.random.as_secs_f64().min(self.operation * operations as f64) } else { 0.0 };
         self.fixed + self.each * size_kind.amount(sizes) as f64 + timed
@@ -98,18 +98,18 @@ mod tests {
     #[test]
     fn trials_separate_fixed_costs_from_growing_ones() {
         let sample = |amount, all, work| Sample { amount, all, work, timed: 0.0, operations: 0 };
-        let cost = |trials: &[Sample]| Cost::of(SizeKind::Large, trials).expect("there are trials");
+        let cost = |trials: &[Sample]| Cost::from_trials(SizeKind::Large, trials).expect("there are trials");
         let two = cost(&[sample(100, 0.35, 0.02), sample(1100, 0.09, 0.05)]);
         assert!((two.each - 0.03 / 1000.0).abs() < 1e-12 && (two.fixed - (0.04 + 0.017)).abs() < 1e-9, "{two:?}");
         // With one trial, all work may grow with the size.
         let one = cost(&[sample(100, 0.35, 0.2)]);
         assert!((one.each - 0.002).abs() < 1e-12 && (one.fixed - 0.15).abs() < 1e-9, "{one:?}");
-        assert_eq!(Cost::of(SizeKind::Large, &[]), None);
+        assert_eq!(Cost::from_trials(SizeKind::Large, &[]), None);
         // A timed row costs its time, or less if its operations are finished sooner.
         let commits = Sample { amount: 16, all: 0.25, work: 0.2, timed: 0.16, operations: 16 };
-        let cost = Cost::of(SizeKind::Records, &[commits]).expect("a trial");
-        assert!((cost.at(SizeKind::Records, &Sizes::LARGEST, 1024) - 1.09).abs() < 1e-9, "{cost:?}");
-        assert!((cost.at(SizeKind::Records, &Sizes::LARGEST, 20) - 0.29).abs() < 1e-9, "{cost:?}");
+        let cost = Cost::from_trials(SizeKind::Records, &[commits]).expect("a trial");
+        assert!((cost.seconds(SizeKind::Records, &Sizes::LARGEST, 1024) - 1.09).abs() < 1e-9, "{cost:?}");
+        assert!((cost.seconds(SizeKind::Records, &Sizes::LARGEST, 20) - 0.29).abs() < 1e-9, "{cost:?}");
     }
 
     #[test]

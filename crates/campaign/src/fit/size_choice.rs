@@ -40,7 +40,7 @@ pub struct Item {
 
 impl Item {
     fn seconds(&self, sizes: &Sizes, rounds: u32) -> f64 {
-        if self.omitted { 0.0 } else { self.cost.at(self.size_kind, sizes, self.operations) * f64::from(rounds) }
+        if self.omitted { 0.0 } else { self.cost.seconds(self.size_kind, sizes, self.operations) * f64::from(rounds) }
     }
 
     fn time(&self, sizes: &Sizes, rounds: u32) -> Nanos {

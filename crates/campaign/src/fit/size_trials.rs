@@ -191,7 +191,7 @@ pub fn price(
         };
         samples.push(Sample { amount, all, work, timed, operations });
     }
-    Cost::of(size_kind, &samples)
+    Cost::from_trials(size_kind, &samples)
 }
 
 /// The cost of every row of a target, from its trials.

@@ -67,7 +67,7 @@ impl Trials {
     pub const EXECUTIONS: u32 = 2;
 
     /// The trials for these rows.
-    pub fn of(rows: impl Iterator<Item = Work>) -> Trials {
+    pub fn from_rows(rows: impl Iterator<Item = Work>) -> Trials {
         let largest = rows.map(|work| work.bytes).max().unwrap_or(0);
         Trials { bytes: largest.clamp(1, Trials::BYTES) }
     }
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_faster_execution_counts_and_a_failure_ends_trials() {
-        let trials = Trials::of([Work { bytes: 100, ..Work::default() }].into_iter());
+        let trials = Trials::from_rows([Work { bytes: 100, ..Work::default() }].into_iter());
         let mut spans = [40, 50, 60, 30, 70, 40].into_iter();
         let unit_costs = trials.unit_costs(|program| {
             assert!(program.space <= 200, "no more room than what is forecast");

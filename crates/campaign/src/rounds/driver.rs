@@ -312,7 +312,7 @@ mod tests {
             if turn.round == 1 {
                 return succeeded(turn);
             }
-            let _timer = stop.after(Nanos::ZERO).expect("a timer");
+            let _timer = stop.start_timer(Nanos::ZERO).expect("a timer");
             while !stop.requested() {
                 std::thread::yield_now();
             }

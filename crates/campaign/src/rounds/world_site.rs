@@ -40,7 +40,7 @@ impl<'a> WorldSite<'a> {
         deadline: Option<Deadline>,
     ) -> Result<WorldSite<'a>, CampaignError> {
         let late = |deadline: Deadline| {
-            let timer = stop.after(deadline.until_stop(clock()))?;
+            let timer = stop.start_timer(deadline.until_stop(clock()))?;
             Ok::<Late, CampaignError>(Late { deadline, timer, clock, simulated: Nanos::ZERO })
         };
         Ok(WorldSite { plan, targets, worlds, stop, late: deadline.map(late).transpose()? })

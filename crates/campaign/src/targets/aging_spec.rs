@@ -32,7 +32,7 @@ pub fn parse_fill(text: &str) -> Result<u32, String> {
 
 impl AgingSpec {
     /// The requested aging; `None` if neither value is given.
-    pub fn of(fill: Option<u32>, churns: Option<u32>, seed: u64) -> Option<AgingSpec> {
+    pub fn from_options(fill: Option<u32>, churns: Option<u32>, seed: u64) -> Option<AgingSpec> {
         fill.or(churns)?;
         Some(AgingSpec { fill: fill.unwrap_or(USUAL), churns: churns.unwrap_or(0), seed })
     }
@@ -86,9 +86,9 @@ mod tests {
 
     #[test]
     fn churned_file_systems_are_filled_by_default() {
-        assert_eq!(AgingSpec::of(None, None, 7), None);
-        assert_eq!(AgingSpec::of(None, Some(10), 7), Some(WEAR));
-        assert_eq!(AgingSpec::of(Some(30), None, 7), Some(AgingSpec { fill: 30, churns: 0, seed: 7 }));
+        assert_eq!(AgingSpec::from_options(None, None, 7), None);
+        assert_eq!(AgingSpec::from_options(None, Some(10), 7), Some(WEAR));
+        assert_eq!(AgingSpec::from_options(Some(30), None, 7), Some(AgingSpec { fill: 30, churns: 0, seed: 7 }));
     }
 
     #[test]

@@ -234,7 +234,7 @@ fn make(
         progress(bytes, of);
         if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    let free = look(image.path())?.free_bytes;
+    let free = find_place(image.path())?.free_bytes;
     let needed = needed.saturating_add(needed / 20);
     if free < needed {
         return Err(CampaignError::SmallImage { size: Bytes(free), needed: Bytes(needed) });
@@ -272,7 +272,7 @@ fn make_on_vacated(
 }
 
 fn with_room(volume: Volume, needed: u64) -> Result<ScratchFs, CampaignError> {
-    let free = look(volume.path())?.free_bytes;
+    let free = find_place(volume.path())?.free_bytes;
     let needed = needed.saturating_add(needed / 20);
     if free < needed {
         return Err(PathFault::NoRoom { path: volume.device().node(), free: Bytes(free), needed: Bytes(needed) }.into());
@@ -303,7 +303,7 @@ fn heat_in_words(heat: Temperature) -> String {
     format!("{} °C{limit}", heat.celsius)
 }
 
-fn look(path: &Path) -> Result<Place, PathFault> {
+fn find_place(path: &Path) -> Result<Place, PathFault> {
     Place::under(path).map_err(|source| PathFault::Unreadable { path: path.to_owned(), source })
 }
 
@@ -318,7 +318,7 @@ fn kept_name(target: &Target) -> String {
 /// The description of a target for the document. `scratch_fs` is the file system that was created for it, if already
 /// done.
 pub fn info(target: &Target, scratch_fs: Option<&ScratchFs>) -> Result<TargetInfo, CampaignError> {
-    let place = scratch_fs.map(|scratch_fs| look(scratch_fs.path())).transpose()?;
+    let place = scratch_fs.map(|scratch_fs| find_place(scratch_fs.path())).transpose()?;
     let place = place.as_ref().or(target.place());
     let device = place.and_then(|place| place.device.as_ref()).or_else(|| target.device());
     let image = scratch_fs.and_then(ScratchFs::image).map(|image| -> Result<ImageInfo, CampaignError> {

@@ -27,6 +27,6 @@ pub struct AgingArguments {
 impl AgingArguments {
     /// The aging that the options ask for, if any.
     pub fn aging(self, seed: u64) -> Option<AgingSpec> {
-        AgingSpec::of(self.fill, self.age, seed)
+        AgingSpec::from_options(self.fill, self.age, seed)
     }
 }
