@@ -162,14 +162,14 @@ mod tests {
 
     const READ: Op = Op::Read { handle: Handle::new(0), length: 512 };
 
-    fn at(millis: u64) -> Moment<Virtual> {
+    fn moment_at(millis: u64) -> Moment<Virtual> {
         Moment::at(Nanos::from_millis(1_000 + millis))
     }
 
     /// Records reads, each with its issue and its return.
     fn record_reads(recorder: &mut Timed<Virtual>, reads: &[(u64, u64)]) {
         for &(issued, returned) in reads {
-            recorder.record(&READ, at(issued), at(returned), Ok(512));
+            recorder.record(&READ, moment_at(issued), moment_at(returned), Ok(512));
         }
     }
 
@@ -178,10 +178,10 @@ mod tests {
         let mut recorder = Timed::new(Unit::of(OpKind::Read));
         // The first interval begins with the stream, not with its first unit, so that concurrent programs have the same
         // intervals.
-        recorder.begin(at(100));
-        recorder.record(&Op::Syncfs, at(100), at(105), Ok(0));
+        recorder.begin(moment_at(100));
+        recorder.record(&Op::Syncfs, moment_at(100), moment_at(105), Ok(0));
         record_reads(&mut recorder, &[(105, 110), (110, 349), (349, 900), (900, 901)]);
-        let records = recorder.finish(at(901));
+        let records = recorder.finish(moment_at(901));
         let told: Vec<(u64, u64, Option<u64>)> =
             records.intervals.iter().map(|one| (one.ops, one.bytes, one.max)).collect();
         assert_eq!(told, [(2, 1024, Some(239_000_000)), (0, 0, None), (0, 0, None)]);
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn a_recorder_has_enough_once_its_time_is_over() {
         let mut recorder = Timed::new(Unit::of(OpKind::Read)).within(Some(Nanos::from_millis(300)));
-        recorder.begin(at(100));
+        recorder.begin(moment_at(100));
         record_reads(&mut recorder, &[(105, 110), (110, 399)]);
         assert!(!recorder.has_enough());
         record_reads(&mut recorder, &[(399, 400)]);
@@ -202,8 +202,8 @@ mod tests {
     fn each_op_of_a_mix_is_a_unit() {
         let mut recorder: Timed<Virtual> = Timed::new(Unit::either(OpKind::Read, OpKind::Write));
         record_reads(&mut recorder, &[(0, 3)]);
-        recorder.record(&Op::Write { handle: Handle::new(0), length: 512 }, at(3), at(10), Ok(512));
-        let records = recorder.finish(at(10));
+        recorder.record(&Op::Write { handle: Handle::new(0), length: 512 }, moment_at(3), moment_at(10), Ok(512));
+        let records = recorder.finish(moment_at(10));
         assert_eq!((records.latencies.count(), records.latencies.longest()), (2, Some(7_000_000)));
     }
 }

@@ -75,7 +75,7 @@ pub enum StoreError {
     #[error("another process has resumed the run {0}")]
     Taken(String),
     /// The operating system reported an error.
-    #[error("cannot {action} {path}: {}", said(source), path = .path.shown())]
+    #[error("cannot {action} {path}: {}", message_with_name(source), path = .path.shown())]
     Io {
         /// The action that failed, a verb.
         action: &'static str,
@@ -95,7 +95,7 @@ pub enum StoreError {
 }
 
 /// Returns an error of the system as text with its name: `Input/output error (EIO)`.
-fn said(error: &io::Error) -> String {
+fn message_with_name(error: &io::Error) -> String {
     error.raw_os_error().map_or_else(|| error.to_string(), |number| Errno(number).to_string())
 }
 
