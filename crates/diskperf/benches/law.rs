@@ -36,7 +36,7 @@ fn main() {
     let program = Path::new(env!("CARGO_BIN_EXE_diskperf"));
     for depth in [1, 8, 32] {
         let options = format!("--iodepth {depth} --rounds 5 --time 4s");
-        told(&format!("depth {depth}"), &disk, program, &options, |[p50, p99], mean| {
+        print_distance(&format!("depth {depth}"), &disk, program, &options, |[p50, p99], mean| {
             if depth == 1 {
                 return Expected { rate: 1.0 / mean.as_secs_f64(), p50, p99 };
             }
@@ -47,14 +47,14 @@ fn main() {
     }
     let rate = f64::from(LOAD) / 100.0 / SERVICE.as_secs_f64();
     let options = format!("--rate {rate:.0} --arrivals poisson --iodepth 128 --rounds 5 --time 8s");
-    told(&format!("open, {LOAD} % busy"), &disk, program, &options, |[p50, _], _| {
+    print_distance(&format!("open, {LOAD} % busy"), &disk, program, &options, |[p50, _], _| {
         let after = |percent| p50 + waiting(f64::from(LOAD) / 100.0, SERVICE, percent);
         Expected { rate, p50: after(50.0), p99: after(99.0) }
     });
 }
 
 /// Runs the load between two loops of our own, and prints its distance from the prediction based on them.
-fn told(
+fn print_distance(
     name: &str,
     disk: &LawDisk,
     program: &Path,
@@ -70,7 +70,7 @@ fn told(
     let expected = theory(middle, mean);
     let micros = |time: Duration| time.as_secs_f64() * 1e6;
     let of = |name: &str| cell["latency_ns"][name].as_f64().map(|nanos| nanos / 1e3);
-    let error = |told: Option<f64>, expected: f64| told.map_or(Value::Null, |told| json!(told / expected - 1.0));
+    let error = |found: Option<f64>, expected: f64| found.map_or(Value::Null, |found| json!(found / expected - 1.0));
     println!(
         "{}",
         json!({

@@ -49,14 +49,14 @@ fn small_stack() -> Option<Bytes> {
 /// A function of its own, so that the small stack suffices for it.
 #[inline(never)]
 fn refuse_stack(limit: Bytes) -> Exit {
-    failure::told(&Error::SmallStack(limit))
+    failure::print_error(&Error::SmallStack(limit))
 }
 
 #[inline(never)]
 fn run(mut words: Vec<OsString>) -> Exit {
     // This check comes first: a program with file capabilities or setuid has rights that its caller lacks.
     if kernel::is_elevated() {
-        return failure::told(&Error::Elevated);
+        return failure::print_error(&Error::Elevated);
     }
     // A link with the name of a program of 1983 runs that program.
     let called = words.first().and_then(|word| Path::new(word).file_name()?.to_str());
@@ -69,7 +69,7 @@ fn run(mut words: Vec<OsString>) -> Exit {
     };
     match ended {
         Ok(exit) => exit,
-        Err(error) => failure::told(&error),
+        Err(error) => failure::print_error(&error),
     }
 }
 

@@ -138,15 +138,15 @@ fn list(things: &[Thing]) -> Result<(), Error> {
 
 /// The paths on the command line; empty if there are none.
 #[derive(Debug, Default)]
-struct Named {
+struct NamedPaths {
     folders: BTreeSet<PathBuf>,
     images: BTreeSet<PathBuf>,
     devices: BTreeSet<PathBuf>,
 }
 
-impl Named {
-    fn by(paths: &[PathBuf]) -> Result<Named, Error> {
-        let mut named = Named::default();
+impl NamedPaths {
+    fn inspect(paths: &[PathBuf]) -> Result<NamedPaths, Error> {
+        let mut named = NamedPaths::default();
         for path in paths {
             let metadata = user_files::existing(path)?;
             let canonical =
@@ -164,7 +164,7 @@ impl Named {
 }
 
 fn find(arguments: &CleanArguments) -> Result<Found, Error> {
-    let named = Named::by(&arguments.paths)?;
+    let named = NamedPaths::inspect(&arguments.paths)?;
     let is_all = arguments.paths.is_empty();
     let mut found = Found::default();
     let (mut folders, mut images) = (named.folders.clone(), named.images.clone());

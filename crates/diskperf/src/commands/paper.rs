@@ -128,7 +128,7 @@ fn text(parts: &[Part], phases: u32, page: Page) -> Result<String, MachineFault>
             Part::Rates(index) => rates(*index, &cells, page),
             Part::Drive(drive) => characteristics(drive, page),
             Part::Question(question) => answer(question, &question.answer()?, page),
-            Part::Claims => replication::verdicts(&claims()?.iter().map(told).collect::<Vec<_>>(), page),
+            Part::Claims => replication::verdicts(&claims()?.iter().map(to_verdict).collect::<Vec<_>>(), page),
             Part::Vaxmix => replication::approaches(&approaches(phases)?, page),
         });
     }
@@ -166,7 +166,7 @@ fn answer(question: &Question, answer: &Answer, page: Page) -> String {
     wrapped(&asks, page) + &grid + &wrapped(&sentences, page)
 }
 
-fn told(claim: &Claim) -> replication::Verdict<'_> {
+fn to_verdict(claim: &Claim) -> replication::Verdict<'_> {
     replication::Verdict {
         section: claim.section,
         says: claim.says,

@@ -48,7 +48,7 @@ pub fn run(arguments: &SimulateArguments, words: &[OsString]) -> Result<Exit, Er
         return Ok(Exit::Done);
     }
     if let Some(path) = &arguments.timeline {
-        timeline::Format::of(path)?;
+        timeline::Format::from_path(path)?;
         output::check(Some(path))?;
     }
     let started = (SystemTime::now(), Instant::now());

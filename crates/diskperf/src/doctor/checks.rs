@@ -471,7 +471,7 @@ mod tests {
     }
 
     /// A machine on which nothing works.
-    fn nothing() -> Found {
+    fn powerless_machine() -> Found {
         let no = || Err("permission denied".to_owned());
         Found {
             is_root: false,
@@ -515,7 +515,7 @@ mod tests {
 
     #[test]
     fn missing_abilities_have_a_hint() {
-        let checks = checks(&nothing());
+        let checks = checks(&powerless_machine());
         assert!(checks.iter().all(|check| check.state != Ability::Yes), "{checks:?}");
         // Without a device there is no queue either: the hint is at the check of the device.
         let without: Vec<&str> =

@@ -89,7 +89,7 @@ fn other<T: DeserializeOwned>(name: String, schema: &'static str, bytes: &[u8]) 
 }
 
 /// The display name of a document: the id of a stored run, otherwise the path as typed.
-pub fn called(run: &Path, document: &Document) -> String {
+pub fn display_name(run: &Path, document: &Document) -> String {
     match (&document.run.store, run.to_str()) {
         (_, Some("-")) => "standard input".to_owned(),
         (Some(store), _) if stored_name(run).is_some() => store.run.clone(),
@@ -98,7 +98,7 @@ pub fn called(run: &Path, document: &Document) -> String {
 }
 
 /// Refuses an output file that is also the input.
-pub fn spared(run: &Path, to: Option<&Path>) -> Result<(), DocumentFault> {
+pub fn refuse_overwrite(run: &Path, to: Option<&Path>) -> Result<(), DocumentFault> {
     let identity = |path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
     match to.filter(|to| identity(run).is_some_and(|run| identity(to) == Some(run))) {
         Some(to) => Err(DocumentFault::Overwrites(to.shown().to_string())),

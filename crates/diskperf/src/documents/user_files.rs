@@ -13,7 +13,7 @@ use units::Bytes;
 
 /// The metadata of the path, which must exist.
 pub fn existing(path: &Path) -> Result<Metadata, PathFault> {
-    look(path)?.ok_or_else(|| missing(path))
+    find_metadata(path)?.ok_or_else(|| missing(path))
 }
 
 /// The metadata of the path, or `None` if a file can be created there. Refuses
@@ -21,7 +21,7 @@ pub fn existing(path: &Path) -> Result<Metadata, PathFault> {
 ///   2. a link to a missing path: the file would appear somewhere else;
 ///   3. a name in a missing folder, or with a slash at its end.
 pub fn creatable(path: &Path) -> Result<Option<Metadata>, PathFault> {
-    if let Some(metadata) = look(path)? {
+    if let Some(metadata) = find_metadata(path)? {
         return Ok(Some(metadata));
     }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -94,7 +94,7 @@ fn missing(path: &Path) -> PathFault {
     if is_under_dev(path) { PathFault::MissingDevice(path.to_owned()) } else { PathFault::Missing(path.to_owned()) }
 }
 
-fn look(path: &Path) -> Result<Option<Metadata>, PathFault> {
+fn find_metadata(path: &Path) -> Result<Option<Metadata>, PathFault> {
     match fs::metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),

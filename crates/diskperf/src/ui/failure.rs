@@ -8,7 +8,7 @@ use super::output;
 use crate::error::Error;
 
 /// Prints the error with its place in a job file and its hint, and returns the exit status.
-pub fn told(error: &Error) -> Exit {
+pub fn print_error(error: &Error) -> Exit {
     remark!("error: {error}");
     if let Error::Campaign(CampaignError::Job(error)) = error {
         error.span().into_iter().flat_map(SourceSpan::excerpt).for_each(|line| output::remark(&line));

@@ -28,7 +28,7 @@ pub struct Progress {
 
 impl Progress {
     /// The progress at the beginning of the rounds.
-    pub fn of(plan: &Plan) -> Progress {
+    pub fn new(plan: &Plan) -> Progress {
         let times = |omitted: bool| if omitted { 0 } else { plan.rounds };
         Progress {
             to_come: plan.alternatives.iter().map(|alternative| times(alternative.row.omitted.is_some())).collect(),

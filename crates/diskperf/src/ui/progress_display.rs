@@ -62,7 +62,7 @@ impl Display {
                     self.draw(*bytes, *of, &format!("conditioning {target}, {percent} % of {}", Bytes(*of)));
                 }
             }
-            Event::Started(plan) => (self.began, self.progress) = (Instant::now(), Progress::of(plan)),
+            Event::Started(plan) => (self.began, self.progress) = (Instant::now(), Progress::new(plan)),
             Event::RoundStarted { round, rounds, convergence } => {
                 self.progress.expects((rounds + 1).saturating_sub(*round));
                 self.round = match convergence {

@@ -95,9 +95,9 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
     let layout = arguments.output.layout();
     let mut runs = Vec::new();
     for run in [&arguments.then, &arguments.now] {
-        document::spared(run, arguments.output.file.as_deref())?;
+        document::refuse_overwrite(run, arguments.output.file.as_deref())?;
         let document = document::named(run, &arguments.store)?;
-        let name = document::called(run, &document);
+        let name = document::display_name(run, &document);
         runs.push(match layout {
             Tabular::Json => (name, document),
             _ => (line(&name).into_owned(), document::plain(&document).into_owned()),

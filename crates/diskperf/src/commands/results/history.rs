@@ -59,14 +59,14 @@ pub fn run(arguments: &HistoryArguments) -> Result<Exit, Error> {
     let (mut samples, mut places) = (Vec::new(), BTreeSet::new());
     for key in meant {
         for stored in store.cells(keys[key].0, keys[key].1)? {
-            let lies = Lies::of(&stored);
+            let target_place = TargetPlace::from_cell(&stored);
             if stored.cell.provenance == Provenance::Published {
                 continue;
             }
-            if target.as_deref().is_none_or(|word| lies.is_meant(word, &stored.cell.target)) {
-                samples.push(sample(stored, lies.place, layout == Tabular::Json));
+            if target.as_deref().is_none_or(|word| target_place.is_meant(word, &stored.cell.target)) {
+                samples.push(sample(stored, target_place.place, layout == Tabular::Json));
             } else {
-                places.insert(lies.place);
+                places.insert(target_place.place);
             }
         }
     }
@@ -97,7 +97,7 @@ fn sample(stored: StoredCell, place: String, is_json: bool) -> Sample {
 }
 
 /// The place of a cell's target.
-struct Lies {
+struct TargetPlace {
     /// The name of the place in all runs.
     place: String,
     /// The path, if the target is a directory.
@@ -106,8 +106,8 @@ struct Lies {
     argument: Option<String>,
 }
 
-impl Lies {
-    fn of(stored: &StoredCell) -> Lies {
+impl TargetPlace {
+    fn from_cell(stored: &StoredCell) -> TargetPlace {
         let name = &stored.cell.target;
         let argument = stored.info.targets.iter().find(|target| target.name == *name).map(|target| &target.argument);
         let typed = argument.and_then(|argument| argument.parse::<TargetArgument>().ok());
@@ -121,7 +121,7 @@ impl Lies {
             // 1, 3
             _ => name.clone(),
         };
-        Lies { place, path: path.map(|(path, _)| path), argument: argument.cloned() }
+        TargetPlace { place, path: path.map(|(path, _)| path), argument: argument.cloned() }
     }
 
     fn is_meant(&self, word: &str, name: &str) -> bool {

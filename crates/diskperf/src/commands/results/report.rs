@@ -70,7 +70,7 @@ struct Reported {
 }
 
 impl Reported {
-    fn of(typed: &Path, document: Document) -> Reported {
+    fn new(typed: &Path, document: Document) -> Reported {
         let plain = match document::plain(&document) {
             Cow::Borrowed(_) => None,
             Cow::Owned(plain) => Some(plain),
@@ -105,9 +105,9 @@ enum OtherFound {
 }
 
 impl Other {
-    fn of<T: Serialize>(typed: &Path, both: Both<T>, found: impl Fn(T) -> OtherFound) -> Other {
+    fn new<T: Serialize>(typed: &Path, both: Both<T>, found: impl Fn(T) -> OtherFound) -> Other {
         let json = dense(&both.original);
-        Other { name: line(&called(typed)).into_owned(), found: found(both.plain), json }
+        Other { name: line(&display_name(typed)).into_owned(), found: found(both.plain), json }
     }
 
     fn markdown(&self) -> String {
@@ -144,12 +144,12 @@ impl Inputs {
     fn read(named: &[PathBuf], arguments: &ReportArguments) -> Result<Inputs, Error> {
         let (mut runs, mut others) = (Vec::new(), Vec::new());
         for typed in named {
-            document::spared(typed, arguments.file.as_deref())?;
+            document::refuse_overwrite(typed, arguments.file.as_deref())?;
             match document::readable(typed, &arguments.store)? {
-                Readable::Run(document) => runs.push(Reported::of(typed, *document)),
-                Readable::History(both) => others.push(Other::of(typed, both, OtherFound::History)),
+                Readable::Run(document) => runs.push(Reported::new(typed, *document)),
+                Readable::History(both) => others.push(Other::new(typed, both, OtherFound::History)),
                 Readable::Verification(both) => {
-                    others.push(Other::of(typed, *both, |plain| OtherFound::Verification(Box::new(plain))));
+                    others.push(Other::new(typed, *both, |plain| OtherFound::Verification(Box::new(plain))));
                 }
             }
         }
@@ -202,11 +202,11 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit, Error> {
 
 /// The id of a stored run, otherwise the path as typed.
 fn name(typed: &Path, document: &Document) -> String {
-    let typed = called(typed);
+    let typed = display_name(typed);
     line(document.run.store.as_ref().map_or(&typed, |stored| &stored.run)).into_owned()
 }
 
-fn called(typed: &Path) -> String {
+fn display_name(typed: &Path) -> String {
     if typed == Path::new("-") { "standard input".to_owned() } else { typed.shown().into_owned() }
 }
 
@@ -295,7 +295,7 @@ fn draw(inputs: &Inputs, folder: &Path, read: &[PathBuf]) -> Result<(), Error> {
     }
     if is_there {
         for (path, _) in &files {
-            read.iter().try_for_each(|run| document::spared(run, Some(path)))?;
+            read.iter().try_for_each(|run| document::refuse_overwrite(run, Some(path)))?;
             may_be_drawn(path)?;
         }
     } else {

@@ -31,7 +31,7 @@ pub enum Lane {
 
 impl Lane {
     /// The lane of a mark.
-    fn of(mark: &Mark) -> Lane {
+    fn from_mark(mark: &Mark) -> Lane {
         let is = |activity: Activity| mark.label == activity.name();
         match mark.track {
             Track::Cpu => Lane::Cpu,
@@ -65,7 +65,7 @@ type Lanes = BTreeMap<(usize, Lane), Vec<Mark>>;
 fn lanes(marks: &[Mark]) -> Lanes {
     let mut lanes = Lanes::new();
     for mark in marks {
-        let lane = Lane::of(mark);
+        let lane = Lane::from_mark(mark);
         let group = match lane {
             Lane::Cpu | Lane::Bus => 0,
             Lane::Queue(drive)
@@ -89,7 +89,7 @@ pub enum Format {
 
 impl Format {
     /// Chooses the format by the end of the file's name.
-    pub fn of(path: &Path) -> Result<Format, Error> {
+    pub fn from_path(path: &Path) -> Result<Format, Error> {
         match path.extension().and_then(|end| end.to_str()) {
             Some("json") => Ok(Format::Trace),
             Some("svg") => Ok(Format::Svg),
@@ -101,7 +101,7 @@ impl Format {
 /// Draws the marks into a file.
 pub fn write(path: &Path, title: &str, marks: &[Mark]) -> Result<(), Error> {
     let lanes = lanes(marks);
-    let text = match Format::of(path)? {
+    let text = match Format::from_path(path)? {
         Format::Trace => trace::trace(title, &lanes),
         Format::Svg => svg::svg(title, &lanes),
     };
