@@ -76,7 +76,7 @@ macro_rules! need_devices {
 
 /// The list of `clean`, when nothing is removed.
 fn listed(folder: &Path, arguments: &[&str]) -> String {
-    let ended = Cli::at(folder).run(&[&["clean", "--dry-run"], arguments].concat());
+    let ended = Cli::in_folder(folder).run(&[&["clean", "--dry-run"], arguments].concat());
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     ended.out
 }
@@ -108,11 +108,11 @@ fn folders_of_killed_runs_are_removed_and_similar_ones_stay() {
     assert_eq!(listed(here, &["."]), expected);
     assert_eq!(listed(Path::new("/"), &[here.to_str().expect("a plain path")]), expected);
     // There is no terminal to ask on.
-    let ended = Cli::at(here).run(&["clean", "."]);
+    let ended = Cli::in_folder(here).run(&["clean", "."]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(3), expected.as_str()));
     assert!(ended.err.contains("this was not removed: not confirmed") && ended.err.contains("hint: "), "{}", ended.err);
     assert_eq!(names_in(here), before);
-    let ended = Cli::at(here).run(&["clean", ".", "--yes"]);
+    let ended = Cli::in_folder(here).run(&["clean", ".", "--yes"]);
     let path = |name: &str| here.canonicalize().expect("a path").join(name).display().to_string();
     let stays = format!(
         "{0} stays: it has no diskperf tag; run diskperf clean {0} on a terminal to remove it\n\
@@ -122,9 +122,9 @@ fn folders_of_killed_runs_are_removed_and_similar_ones_stay() {
     );
     assert_eq!((ended.status, ended.out.as_str(), &ended.err), (Some(0), expected.as_str(), &stays));
     assert_eq!(names_in(here), others);
-    let ended = Cli::at(here).run(&["clean", ".", "--yes"]);
+    let ended = Cli::in_folder(here).run(&["clean", ".", "--yes"]);
     assert_eq!((ended.status, ended.out.as_str(), ended.err), (Some(0), "", stays + "nothing else is left\n"));
-    let ended = Cli::at(here).run(&["clean", ".diskperf-k3-abcdef/d0", "--yes"]);
+    let ended = Cli::in_folder(here).run(&["clean", ".diskperf-k3-abcdef/d0", "--yes"]);
     assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (Some(0), "", "nothing is left\n"));
     assert!(here.join(".diskperf-k3-abcdef/d0").is_dir());
 }
@@ -160,7 +160,7 @@ fn untagged_folders_are_removed_only_after_yes_on_a_terminal() {
     let before = names_in(here);
     // There is no terminal to ask on, and --yes applies only to things with a tag.
     for arguments in [&["."][..], &[".", "--yes"], &[".", "--dry-run"], &["diskperf-ext4.img", "--yes"]] {
-        let ended = Cli::at(here).run(&[&["clean"], arguments].concat());
+        let ended = Cli::in_folder(here).run(&[&["clean"], arguments].concat());
         assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
         assert!(ended.err.contains("it has no diskperf tag"), "{}", ended.err);
         assert_eq!(names_in(here), before);
@@ -256,7 +256,7 @@ fn copies_and_links_of_our_folders_stay() {
     std::os::unix::fs::symlink("others", here.join(".diskperf-link")).expect("a link");
     std::os::unix::fs::symlink("../others", here.join(&left).join("link")).expect("a link inside");
     assert_eq!(listed(here, &["."]).lines().count(), 1);
-    assert_eq!(Cli::at(here).run(&["clean", ".", "--yes"]).status, Some(0));
+    assert_eq!(Cli::in_folder(here).run(&["clean", ".", "--yes"]).status, Some(0));
     assert_eq!(names_in(here), [".diskperf-copy", ".diskperf-link", "others"]);
     assert_eq!(names_in(&here.join("others")), ["mine"]);
 }
@@ -271,7 +271,7 @@ fn leftovers_of_running_runs_stay() {
     }
     let run = standing(here, &[]);
     let before = private(here);
-    let ended = Cli::at(here).run(&["clean", ".", "--yes"]);
+    let ended = Cli::in_folder(here).run(&["clean", ".", "--yes"]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
     assert!(ended.err.contains(&format!("stays: process {} still runs", run.0.id())), "{}", ended.err);
     assert_eq!(private(here), before);
@@ -306,13 +306,13 @@ fn kept_images_are_removed_if_named_and_not_in_use() {
     }
     let only = ["--only", "write_8192", "--rounds", "1"];
     let targets = ["a=image:ext4,size=24MiB", "b=image:ext4,size=24MiB"];
-    let ended = Cli::at(here)
+    let ended = Cli::in_folder(here)
         .run(&[&["run", "smoke", "--keep", "--store", "diskperf.sqlite"], &targets[..], &only[..]].concat());
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let before = names_in(here);
     assert_eq!(before, ["diskperf-a.img", "diskperf-b.img", "diskperf.sqlite"]);
     for arguments in [&["clean", ".", "--yes"][..], &["clean", "--dry-run", "--store", "diskperf.sqlite"]] {
-        let ended = Cli::at(here).run(arguments);
+        let ended = Cli::in_folder(here).run(arguments);
         assert_eq!(ended.out.matches("diskperf-").count(), 0, "{}", ended.out);
         for name in ["diskperf-a.img", "diskperf-b.img"] {
             let kept = format!("{name} stays: it was kept; name it to have it removed\n");
@@ -322,16 +322,16 @@ fn kept_images_are_removed_if_named_and_not_in_use() {
     }
     let shown = LoopDisk::attach(&here.join("diskperf-a.img")).expect("a loop device");
     let both = ["clean", "diskperf-a.img", "diskperf-b.img", ".", "--yes"];
-    let ended = Cli::at(here).run(&both);
+    let ended = Cli::in_folder(here).run(&both);
     assert_eq!((ended.status, ended.out.lines().count()), (Some(0), 1), "{}", ended.err);
     assert!(ended.err.contains("diskperf-a.img stays: ") && ended.err.contains("shows it"), "{}", ended.err);
     assert_eq!(names_in(here), ["diskperf-a.img", "diskperf.sqlite"]);
     drop(shown);
     soon("no device shows it", || kernel::guard::shown_by(&here.join("diskperf-a.img")).is_empty());
-    let ended = Cli::at(here).run(&["clean", "diskperf-a.img", "--yes"]);
+    let ended = Cli::in_folder(here).run(&["clean", "diskperf-a.img", "--yes"]);
     assert_eq!((ended.status, ended.out.lines().count()), (Some(0), 1), "{}", ended.err);
     assert_eq!(names_in(here), ["diskperf.sqlite"]);
-    assert_eq!(Cli::at(here).run(&["clean", "diskperf.sqlite", "--yes"]).status, Some(2), "no image");
+    assert_eq!(Cli::in_folder(here).run(&["clean", "diskperf.sqlite", "--yes"]).status, Some(2), "no image");
 }
 
 /// A disk of the test, and runs that make a file system on it.
@@ -397,7 +397,7 @@ impl Disk {
     }
 
     fn clean(&self) -> Ended {
-        Cli::at(self.folder.path()).run(&["clean", self.node(), "--yes"])
+        Cli::in_folder(self.folder.path()).run(&["clean", self.node(), "--yes"])
     }
 
     fn holds_nothing(&self) -> bool {
@@ -406,7 +406,7 @@ impl Disk {
 
     fn run(&self) -> Ended {
         let arguments = ["run", "smoke", &self.target(), "--only", "write_8192", "--rounds", "1"];
-        Cli::at(self.folder.path()).run(&arguments)
+        Cli::in_folder(self.folder.path()).run(&arguments)
     }
 }
 
@@ -453,11 +453,11 @@ fn a_kept_file_system_is_erased_only_if_its_device_is_named() {
     need_devices!();
     let disk = Disk::new();
     let arguments = ["run", "smoke", &disk.target(), "--only", "write_8192", "--rounds", "1", "--keep"];
-    let ended = Cli::at(disk.folder.path()).run(&arguments);
+    let ended = Cli::in_folder(disk.folder.path()).run(&arguments);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     disk.is_let_go();
     // Without a path, leftovers of other programs on this machine are listed too, which do not matter here.
-    let ended = Cli::at(disk.folder.path()).run(&["clean", "--dry-run"]);
+    let ended = Cli::in_folder(disk.folder.path()).run(&["clean", "--dry-run"]);
     assert_eq!((ended.status, ended.out.contains(&format!("{}  ", disk.node()))), (Some(0), false), "{}", ended.out);
     let kept = format!("{} stays: it was kept; name it to have it erased\n", disk.node());
     assert!(ended.err.contains(&kept) && !disk.holds_nothing(), "{}", ended.err);

@@ -43,7 +43,7 @@ fn cannot(file_system: &str) -> Option<String> {
 /// Runs the test on an image, and checks its document.
 fn verified(folder: &Path, image: &str, rounds: u64) -> (Ended, Value) {
     let rounds = rounds.to_string();
-    let ended = Cli::at(folder).run(&["verify", image, "--rounds", &rounds, "--json"]);
+    let ended = Cli::in_folder(folder).run(&["verify", image, "--rounds", &rounds, "--json"]);
     let document = document(&ended);
     assert_eq!(document["errors"], json!([]), "{}", ended.err);
     (ended, document)
@@ -193,13 +193,13 @@ fn dangerous_and_impossible_verifications_are_refused() {
         if status == 3 && !testkit::has_tool("mkfs.ext4") {
             continue;
         }
-        let ended = Cli::at(here).run(arguments);
+        let ended = Cli::in_folder(here).run(arguments);
         assert_eq!((ended.status, ended.out.as_str()), (Some(status), ""), "{arguments:?}: {}", ended.err);
         let has_hint = ended.err.contains("hint: ") || ended.err.contains("Usage: ");
         assert!(ended.err.contains(words) && has_hint, "{arguments:?}: {}", ended.err);
     }
     if !may_administer() && testkit::has_tool("mkfs.ext4") {
-        let ended = Cli::at(here).run(&["verify", "image:ext4", "--json"]);
+        let ended = Cli::in_folder(here).run(&["verify", "image:ext4", "--json"]);
         assert_eq!(ended.status, Some(3), "{}", ended.err);
         assert_eq!(document(&ended)["errors"].as_array().map(Vec::len), Some(1));
     }
@@ -251,7 +251,8 @@ fn missing_or_still_written_folders_are_not_reported_as_lost() {
     let mut writing = Writing::start(folder.path());
     writing.read_lines(60);
     let log = writing.write_log(elsewhere.path());
-    let check = |place: &Path, more: &[&str]| Cli::at(place).run(&[&["verify", ".", "--check", &log], more].concat());
+    let check =
+        |place: &Path, more: &[&str]| Cli::in_folder(place).run(&[&["verify", ".", "--check", &log], more].concat());
     let ended = check(folder.path(), &[]);
     let is_tagged = ended.status == Some(3);
     assert!(is_tagged == ended.err.contains(" is still writing in "), "{}", ended.err);
@@ -423,7 +424,7 @@ fn power_round(blank: &[u8], cache: WriteCache, lines: usize) -> Round {
     drop((mounted, fuse));
     // If this fails, or the folder is lost too, all records are lost: it would be mounted if it could.
     let mounted = Mounted::mount(&path("disk"), &path("data"));
-    let ended = Cli::at(path("data")).run(&["verify", ".", "--check", &log, "--lost-folder", "--json"]);
+    let ended = Cli::in_folder(path("data")).run(&["verify", ".", "--check", &log, "--lost-folder", "--json"]);
     let document = document(&ended);
     let cut = &all_cuts(&document)[0];
     let dropped = records_in(&dropped, &writing.lines);

@@ -310,7 +310,7 @@ fn an_image_on_tmpfs_gets_the_nested_and_memory_warnings() {
     need_disk!("mkfs.ext4");
     let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return skip!("there is no /dev/shm") };
     let target = format!("image:ext4,size=32MiB,dir={}", folder.path().display());
-    let ended = Cli::at(folder.path()).run(&["run", "smoke", "--json", &target]);
+    let ended = Cli::in_folder(folder.path()).run(&["run", "smoke", "--json", &target]);
     let document = ended_with(&ended, 0);
     let durable: Vec<&Value> = cells(&document).iter().filter(|cell| cell["state"]["clock"] == "durable").collect();
     assert!(!durable.is_empty());

@@ -449,7 +449,7 @@ fn unnamed_folders_are_identified_by_their_path() {
     for name in ["one", "two", "one"] {
         let inside = cli.path().join(name);
         fs::create_dir_all(&inside).expect("a folder");
-        let ended = Cli::at(&inside).run(&run);
+        let ended = Cli::in_folder(&inside).run(&run);
         assert_eq!(ended.status, Some(0), "{}", ended.err);
     }
     let series = |words: &[&str]| {

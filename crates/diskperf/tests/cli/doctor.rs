@@ -27,7 +27,7 @@ fn the_table_shows_abilities_and_hints() {
         assert!(ended.out.contains(word), "{}", ended.out);
     }
     assert!(ended.out.lines().all(|line| line.chars().count() <= 80), "{}", ended.out);
-    let elsewhere = Cli::at("/").run(&["doctor", &cli.path().to_string_lossy()]);
+    let elsewhere = Cli::in_folder("/").run(&["doctor", &cli.path().to_string_lossy()]);
     assert!(elsewhere.out.contains(&*cli.path().to_string_lossy()), "{}", elsewhere.out);
 }
 
@@ -66,7 +66,7 @@ fn users_without_rights_are_told_what_needs_them() {
 #[test]
 fn an_unwritable_folder_is_reported_without_failure() {
     // It takes no bytes, and even root cannot create a folder here.
-    let checkup = checkup(&Cli::at("/sys"));
+    let checkup = checkup(&Cli::in_folder("/sys"));
     for check in ["private folder", "O_DIRECT", "page cache seen", "loop devices"] {
         assert_eq!(state(&checkup, check), "no", "{check}");
     }

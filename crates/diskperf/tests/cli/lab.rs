@@ -368,8 +368,8 @@ fn missing_rights_are_named() {
     let sealed = here.join("sealed");
     fs::create_dir(&sealed).expect("a folder");
     fs::set_permissions(&sealed, fs::Permissions::from_mode(0o555)).expect("rights are taken");
-    Cli::at(&sealed).refuses(&["smallfb", "1", "1"], 3, &["cannot make a folder in .", "hint: "]);
-    Cli::at(&sealed).refuses(&["largefb", "1"], 3, &["cannot make a folder in .", "hint: "]);
+    Cli::in_folder(&sealed).refuses(&["smallfb", "1", "1"], 3, &["cannot make a folder in .", "hint: "]);
+    Cli::in_folder(&sealed).refuses(&["largefb", "1"], 3, &["cannot make a folder in .", "hint: "]);
 }
 
 #[test]
@@ -404,7 +404,7 @@ fn help_teaches_units_shapes_and_source() {
         ("smallfb", &["about 2002", "figure 8", "files/sec", "durable", "--flush-file", "no sync", "Examples"]),
         ("largefb", &["about 2002", "figure 9", "2^20", "1000", "permutation", "Examples"]),
     ] {
-        let ended = Cli::at("/").run(&[command, "--help"]);
+        let ended = Cli::in_folder("/").run(&[command, "--help"]);
         assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""));
         // Phrases may be split over two lines.
         let text = ended.out.split_whitespace().collect::<Vec<&str>>().join(" ");
@@ -418,18 +418,18 @@ fn help_teaches_units_shapes_and_source() {
 fn bw_reads_a_device_with_direct_io() {
     testkit::need_disk!();
     let disk = Disk::new(64 << 20);
-    let ended = Cli::at(disk.folder.path()).well_and_clean(&["bw", "-b", disk.text(), "8"]);
+    let ended = Cli::in_folder(disk.folder.path()).well_and_clean(&["bw", "-b", disk.text(), "8"]);
     assert!(ended.out.starts_with(&format!("Timing device {}: 8 MB in ", disk.text())), "{}", ended.out);
     assert_eq!(ended.err, "8 MiB: the device read 8 MiB for these 8 MiB\n");
-    let ended = Cli::at(disk.folder.path()).well_and_clean(&["bw", "-l", disk.text(), "16", "--seed", "3"]);
+    let ended = Cli::in_folder(disk.folder.path()).well_and_clean(&["bw", "-l", disk.text(), "16", "--seed", "3"]);
     assert!(ended.out.starts_with(&format!("Timing 16 reads on {}: 16 reads in ", disk.text())), "{}", ended.out);
     let expected = "reads of 512 B out of 64 MiB, seed 3\n16 reads: the device read 8 KiB for these 8 KiB\n";
     assert_eq!(ended.err, expected);
-    Cli::at(disk.folder.path()).refuses(
+    Cli::in_folder(disk.folder.path()).refuses(
         &["bw", "-l", disk.text(), "1", "--size", "100"],
         2,
         &["whole blocks of 512 B"],
     );
-    Cli::at(disk.folder.path()).refuses(&["bw", "-b", disk.text(), "65"], 2, &["has 64 whole MiB; 65"]);
-    Cli::at(disk.folder.path()).refuses(&["run", "smoke", disk.text()], 2, &["is a block device", "bw -b"]);
+    Cli::in_folder(disk.folder.path()).refuses(&["bw", "-b", disk.text(), "65"], 2, &["has 64 whole MiB; 65"]);
+    Cli::in_folder(disk.folder.path()).refuses(&["run", "smoke", disk.text()], 2, &["is a block device", "bw -b"]);
 }

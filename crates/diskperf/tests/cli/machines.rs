@@ -107,7 +107,7 @@ fn a_machine_file_combines_parts() {
     shows(&cli, &["mine.toml", "--parts"], &lines);
     // If started elsewhere, paths in a file still begin at the file's folder.
     let path = here.join("mine.toml");
-    shows(&Cli::at("/"), &[path.to_str().expect("plain"), "--parts"], &lines);
+    shows(&Cli::in_folder("/"), &[path.to_str().expect("plain"), "--parts"], &lines);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::common::Cli;
 use crate::common::document::document;
 
 fn diskperf(arguments: &[&str]) -> Ended {
-    Cli::at("/").run(arguments)
+    Cli::in_folder("/").run(arguments)
 }
 
 fn json(arguments: &[&str]) -> Value {

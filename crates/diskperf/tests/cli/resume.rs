@@ -37,7 +37,7 @@ impl Scratch {
     fn run(&self, arguments: &[&str]) -> Ended {
         let store = self.store();
         let store = ["--store", store.to_str().expect("a path in UTF-8")];
-        Cli::at(self.here()).run(&[arguments, &store].concat())
+        Cli::in_folder(self.here()).run(&[arguments, &store].concat())
     }
 
     /// A run in the state of a killed one, with changes to its stored description; and its private folder.
@@ -181,6 +181,6 @@ fn hints_are_valid_shell_commands() {
     assert_eq!(words(command), ["diskperf", "list", on_store[0], on_store[1]]);
 
     fs::write(scratch.here().join("a b"), "short").expect("a file");
-    let ended = Cli::at(scratch.here()).run(&["read_8192", "a b"]);
+    let ended = Cli::in_folder(scratch.here()).run(&["read_8192", "a b"]);
     assert!(ended.err.contains("hint: write it first: diskperf write_8192 'a b'\n"), "{}", ended.err);
 }

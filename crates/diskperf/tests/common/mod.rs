@@ -46,7 +46,7 @@ impl Cli {
     }
 
     /// Uses this folder, which stays.
-    pub fn at(folder: impl AsRef<Path>) -> Cli {
+    pub fn in_folder(folder: impl AsRef<Path>) -> Cli {
         Cli { folder: folder.as_ref().to_owned(), _scratch: None }
     }
 

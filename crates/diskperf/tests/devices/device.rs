@@ -16,7 +16,7 @@ use crate::common::{Cli, cells, mark, program};
 const MIB: u64 = 1 << 20;
 
 fn run(disk: &Disk, arguments: &[&str]) -> Ended {
-    Cli::at(disk.folder.path()).run(arguments)
+    Cli::in_folder(disk.folder.path()).run(arguments)
 }
 
 fn document(ended: &Ended) -> Value {

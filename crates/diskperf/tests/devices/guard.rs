@@ -19,7 +19,7 @@ fn target(disk: &Disk) -> String {
 }
 
 fn run(disk: &Disk, arguments: &[&str]) -> Ended {
-    Cli::at(disk.folder.path()).run(arguments)
+    Cli::in_folder(disk.folder.path()).run(arguments)
 }
 
 /// Asserts that the command is refused with status 3, these words and a hint, and leaves every byte of the file.

@@ -162,7 +162,7 @@ impl Bench {
 
     fn on_store(&self, arguments: &[&str]) -> Ended {
         let store = self.store();
-        Cli::at(self.here()).run(&[arguments, &["--store", store.to_str().expect("a plain path")]].concat())
+        Cli::in_folder(self.here()).run(&[arguments, &["--store", store.to_str().expect("a plain path")]].concat())
     }
 
     /// The number of stored executions of the last run.
@@ -289,7 +289,7 @@ impl Bench {
         assert_eq!(words.iter().filter(|word| *word == "--destroy-data").count(), 1, "{hint}");
         let mut words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
         words.insert(1, "--dry-run");
-        let again = Cli::at(self.here()).run(&words);
+        let again = Cli::in_folder(self.here()).run(&words);
         assert_eq!(again.status, Some(0), "{hint}: {}", again.err);
     }
 }
@@ -302,7 +302,7 @@ fn runs_killed_during_mkfs_are_resumed() {
     let (run, mkfs) = bench.in_mkfs();
     run.kill();
     assert!(state_of(mkfs).is_some(), "mkfs outlives the run");
-    let ended = Cli::at(bench.here()).run(&["clean", bench.disk.text(), "--yes"]);
+    let ended = Cli::in_folder(bench.here()).run(&["clean", bench.disk.text(), "--yes"]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
     assert!(ended.err.contains("mkfs is still at work on it"), "{}", ended.err);
     let mut command = testkit::command(&program());

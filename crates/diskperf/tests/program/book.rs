@@ -224,7 +224,7 @@ mod tlpi {
 
     #[test]
     fn odd_sizes_are_copied_completely() {
-        let ended = Cli::at(".").run(&["run", "tlpi", "sim:flat", "--size", "12345", "--rounds", "1", "--json"]);
+        let ended = Cli::in_folder(".").run(&["run", "tlpi", "sim:flat", "--size", "12345", "--rounds", "1", "--json"]);
         assert_eq!(ended.status, Some(0), "{}", ended.err);
         let document = document(&ended);
         let cells = with_provenance(&document, "simulated");
@@ -237,7 +237,7 @@ mod tlpi {
 
     #[test]
     fn the_figures_of_the_book_are_included_as_published() {
-        let ended = Cli::at(".").run(&["run", "tlpi", "sim:flat", "--size", "1000", "--rounds", "1", "--json"]);
+        let ended = Cli::in_folder(".").run(&["run", "tlpi", "sim:flat", "--size", "1000", "--rounds", "1", "--json"]);
         let document = document(&ended);
         let cells = with_provenance(&document, "published");
         assert_eq!(cells.len(), 14 + 2);
@@ -245,7 +245,7 @@ mod tlpi {
         let ways = ways(&cells, "write");
         assert_eq!(ways, [("osync".to_owned(), 1), ("osync".to_owned(), 4096)].into());
 
-        let table = Cli::at(".").run(&["run", "tlpi", "sim:flat", "--size", "1000", "--rounds", "1"]);
+        let table = Cli::in_folder(".").run(&["run", "tlpi", "sim:flat", "--size", "1000", "--rounds", "1"]);
         let table = table.out;
         for line in [
             "BUF_SIZE Elapsed Total CPU User CPU System CPU",
@@ -305,7 +305,7 @@ mod tlpi {
 
     #[test]
     fn a_file_larger_than_any_disk_is_refused() {
-        let refused = Cli::at(".").run(&["run", "tlpi", "sim:flat", "--size", "17TiB"]);
+        let refused = Cli::in_folder(".").run(&["run", "tlpi", "sim:flat", "--size", "17TiB"]);
         assert_eq!(refused.status, Some(2), "{}", refused.err);
         assert!(refused.err.contains("16 TiB"), "{}", refused.err);
     }

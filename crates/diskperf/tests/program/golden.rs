@@ -9,7 +9,7 @@ use crate::common::Cli;
 #[test]
 fn tables_match_the_golden_files() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden");
-    let ended = Cli::at("/").well(&["paper", "T1", "T2", "T3", "T4", "T5", "vaxmix"]);
+    let ended = Cli::in_folder("/").well(&["paper", "T1", "T2", "T3", "T4", "T5", "vaxmix"]);
     let mut rest = ended.out.as_str();
     for table in ["T1", "T2", "T3", "T4", "T5", "vaxmix"] {
         let path = golden.join(table).with_extension("txt");

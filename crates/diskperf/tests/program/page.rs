@@ -49,7 +49,7 @@ fn diskperf(folder: &Path, arguments: &[&str]) {
 }
 
 fn exits(folder: &Path, arguments: &[&str], status: i32) {
-    let ended = Cli::at(folder).run(arguments);
+    let ended = Cli::in_folder(folder).run(arguments);
     assert_eq!(ended.status, Some(status), "{arguments:?}: {}{}", ended.out, ended.err);
 }
 

@@ -15,7 +15,7 @@ use crate::common::Cli;
 
 /// The output of a command that succeeds without remarks.
 fn printed(arguments: &[&str]) -> String {
-    let ended = Cli::at("/").run(arguments);
+    let ended = Cli::in_folder("/").run(arguments);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{arguments:?}");
     ended.out
 }
@@ -105,7 +105,7 @@ fn a_word_is_explained_in_any_spelling() {
 fn unknown_words_have_similar_suggestions() {
     for (word, near) in [("nosie", "noise"), ("durabel", "durable"), ("expalin", "explain"), ("xyzzy", "diskperf help")]
     {
-        let ended = Cli::at("/").run(&["help", word]);
+        let ended = Cli::in_folder("/").run(&["help", word]);
         assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{word}");
         assert!(ended.err.contains(&format!("error: {word} is neither a command nor a help topic")), "{}", ended.err);
         assert!(ended.err.contains("hint: ") && ended.err.contains(near), "{}", ended.err);
@@ -121,7 +121,7 @@ fn words_without_a_topic_are_found_in_texts() {
         ("slow", &["diskperf explain last"], "diskperf help bus"),
         ("btrfs-progs", &["diskperf help lists"], "did you mean"),
     ] {
-        let ended = Cli::at("/").run(&["help", word]);
+        let ended = Cli::in_folder("/").run(&["help", word]);
         assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{word}");
         for place in found {
             assert!(ended.err.contains(place), "{word}: {}", ended.err);

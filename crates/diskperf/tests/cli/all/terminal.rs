@@ -69,14 +69,14 @@ fn watch_as(term: &str, command: Command) -> Ended {
 
 #[test]
 fn colour_is_optional_and_carries_no_information() {
-    let plain = Cli::at("/").run(&["run", "nonsense"]);
+    let plain = Cli::in_folder("/").run(&["run", "nonsense"]);
     assert!(!plain.err.contains(ESCAPE), "{}", plain.err);
-    let mut quiet = Cli::at("/").command(&["run", "nonsense"]);
+    let mut quiet = Cli::in_folder("/").command(&["run", "nonsense"]);
     quiet.env("NO_COLOR", "1");
     let quiet = watch(quiet, 80).end();
     assert_eq!((quiet.status, quiet.err.as_str()), (Some(2), plain.err.as_str()));
     for arguments in [&["help"][..], &["help", "marks"], &["run", "smoke", "sim:flat"], &["paper", "D1"]] {
-        let mut quiet = Cli::at("/").command(arguments);
+        let mut quiet = Cli::in_folder("/").command(arguments);
         quiet.env("NO_COLOR", "1");
         assert!(!watch(quiet, 80).end().out.contains(ESCAPE), "{arguments:?}");
     }

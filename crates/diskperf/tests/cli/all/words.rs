@@ -23,7 +23,7 @@ fn output_of(cli: &Cli, words: &str) -> String {
 /// True if `diskperf help` explains this word.
 fn is_explained(word: &str) -> bool {
     let words: Vec<&str> = word.split_whitespace().collect();
-    Cli::at("/").run(&[&["help"], &words[..]].concat()).status == Some(0)
+    Cli::in_folder("/").run(&[&["help"], &words[..]].concat()).status == Some(0)
 }
 
 /// Asserts that each word is explained, and that there are at least `least` words.
@@ -198,7 +198,7 @@ fn every_word_around_a_table_is_explained() {
 #[test]
 fn every_word_of_the_tables_of_1983_is_explained() {
     testkit::computes!();
-    let cli = Cli::at("/");
+    let cli = Cli::in_folder("/");
     let mut words = Words::new();
     for call in [
         "paper T1 T2 T3 T4 T5 D1 D2",

@@ -76,7 +76,7 @@ fn lfs_measures_the_device_under_its_target() {
     let mounted = Mounted::at(disk.node(), Path::new(&disk.folder("mnt")), "rw");
     let mountpoint = mounted.path().to_string_lossy();
     let arguments = ["run", "lfs", &mountpoint, "--size", "1MiB", "--rounds", "1", "--json"];
-    let document = document(&Cli::at(disk.folder.path()).well_and_clean(&arguments));
+    let document = document(&Cli::in_folder(disk.folder.path()).well_and_clean(&arguments));
     let cells = document["cells"].as_array().expect("cells");
     for cell in cells.iter().filter(|cell| cell["provenance"] == "measured") {
         assert_eq!(cell["measured"], true, "{cell}");
@@ -87,7 +87,7 @@ fn lfs_measures_the_device_under_its_target() {
     }
     // Whatever is asked for files, the device is neither read into the page cache nor dropped from it.
     let arguments = ["run", "lfs", &mountpoint, "--size", "1MiB", "--rounds", "1", "--json", "--warm"];
-    let warm = crate::common::document::document(&Cli::at(disk.folder.path()).well_and_clean(&arguments));
+    let warm = crate::common::document::document(&Cli::in_folder(disk.folder.path()).well_and_clean(&arguments));
     for cell in warm["cells"].as_array().expect("cells") {
         let raw = cell["program"].as_str().is_some_and(|program| program.starts_with("bw"));
         let read =

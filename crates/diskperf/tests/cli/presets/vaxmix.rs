@@ -63,7 +63,7 @@ fn equal_seeds_draw_equal_accesses_measured_and_simulated() {
 fn a_typed_mix_replaces_ours_and_runs_at_its_rate() {
     let words = "simulate vax780-sc780 vaxmix --size 1MiB --phases 2 --no-store \
                  --mix sizes=1KiB:1,reads=100,hot=60/10,near=20,rate=2";
-    let cells = cells(&Cli::at("/"), words);
+    let cells = cells(&Cli::in_folder("/"), words);
     assert_eq!(programs(&cells)[4..], ["given_mix", "paced_mix"]);
     assert_eq!(cells[4]["parameters"]["mix"], "sizes=1KiB:1,reads=100,hot=60/10,near=20");
     assert_eq!(cells[5]["parameters"]["rate"], 2);

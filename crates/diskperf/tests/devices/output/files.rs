@@ -432,7 +432,7 @@ fn output_options_refuse_devices_and_files_shown_by_devices() {
         ] {
             fs::create_dir_all(folder.join(folder_name)).expect("a folder");
             decoy.lead(way, end);
-            let ended = Cli::at(folder).run(&[before, &[folder_name]].concat());
+            let ended = Cli::in_folder(folder).run(&[before, &[folder_name]].concat());
             assert!(matches!(ended.status, Some(2 | 3)), "{way} {before:?}: {:?} {}", ended.status, ended.err);
         }
         decoy.assert_unchanged();

@@ -23,7 +23,7 @@ pub const SMOKE: [&str; 6] = ["run", "smoke", "sim:flat", "--rounds", "1", "--js
 
 /// Writes the results of [`SMOKE`] to a file.
 pub fn smoke_to(folder: &Path, name: &str) -> Ended {
-    Cli::at(folder).run(&[&SMOKE[..], &["-o", name]].concat())
+    Cli::in_folder(folder).run(&[&SMOKE[..], &["-o", name]].concat())
 }
 
 /// Runs a script in which `$0` is the program.
@@ -32,7 +32,7 @@ pub fn shell(folder: &Path, script: &str) -> Ended {
 }
 
 pub fn refuses(folder: &Path, arguments: &[&str], says: &str) {
-    let ended = Cli::at(folder).run(arguments);
+    let ended = Cli::in_folder(folder).run(arguments);
     assert_eq!(ended.status, Some(3), "{arguments:?}: {}", ended.err);
     assert!(ended.err.contains(says) && ended.err.contains("\nhint: "), "{arguments:?}: {}", ended.err);
 }

@@ -144,7 +144,7 @@ fn races_with_a_changing_name_do_not_change_the_decoy() {
         for command in commands {
             fs::write(path("regular"), "another file").expect("a file");
             replace(&path("regular"), &path("out"));
-            let ended = Cli::at(decoy.folder()).run(command);
+            let ended = Cli::in_folder(decoy.folder()).run(command);
             assert_eq!(ended.status, Some(0), "{command:?}: {}", ended.err);
             assert_ne!(fs::read(path("out")).expect("the file"), b"another file", "{command:?}");
         }
@@ -166,7 +166,7 @@ fn races_with_a_changing_name_do_not_change_the_decoy() {
         });
         let _ending = Ending(&ended);
         for number in 0..tries {
-            let ended = Cli::at(decoy.folder()).run(commands[number % commands.len()]);
+            let ended = Cli::in_folder(decoy.folder()).run(commands[number % commands.len()]);
             assert!(ended.status.is_some(), "it was killed: {}", ended.err);
         }
     });
