@@ -13,7 +13,7 @@ mod doctor;
 mod explain;
 mod io;
 mod job;
-mod lab;
+mod lfs;
 mod machines;
 mod paper;
 mod remarks;
