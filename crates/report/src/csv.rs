@@ -2,7 +2,7 @@
 
 use stats::{CacheState, Cell, ClockKind, Document, MarkCode, RateBase, RunInfo};
 
-use crate::grid::{Field, texts};
+use crate::table::{Field, texts};
 
 /// A row: a cell, and the name and the description of its run.
 type Row<'a> = (&'a Cell, (&'a str, &'a RunInfo));

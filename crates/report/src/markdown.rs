@@ -4,9 +4,9 @@ use stats::Document;
 
 use crate::compare::target_comparison;
 use crate::escape::escaped;
-use crate::grid::Grid;
 use crate::layouts::rows::{Rows, legend};
 use crate::presentation::Presentation;
+use crate::table::Grid;
 use crate::{header, shell};
 
 /// Returns the run under a heading: findings, a table, its warnings. A folded part has the machine, the command, and

@@ -2,8 +2,8 @@
 
 use units::Civil;
 
-use crate::grid::{Column, Field, Grid};
 use crate::page::Page;
+use crate::table::{Column, Field, Grid};
 
 /// A row of the list of runs.
 #[derive(Clone, Debug)]

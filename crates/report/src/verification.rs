@@ -4,8 +4,8 @@ use stats::{Kept, PowerCut, Verification};
 use units::Bytes;
 
 use crate::escape::escaped;
-use crate::grid::{Column, Field, Grid};
 use crate::page::Page;
+use crate::table::{Column, Field, Grid};
 use crate::wrap::wrapped;
 
 /// The most power cuts with losses that are listed one by one.

@@ -11,9 +11,9 @@ use crate::compare::run_comparison::{or_none, rate, star};
 use crate::compare::verdict::{change, percent};
 use crate::csv::{self, field, number};
 use crate::escape::escaped;
-use crate::grid::{Column, Field, Grid};
 use crate::numbers;
 use crate::page::Page;
+use crate::table::{Column, Field, Grid};
 use crate::wrap::wrapped;
 
 /// Width of the bar for the highest rate of a series, in characters.

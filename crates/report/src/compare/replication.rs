@@ -3,8 +3,8 @@
 use stats::compare::replication::{Approaches, Comparison, Errors, Published, Simulated, Summary, Transactions};
 use stats::digits::significant;
 
-use crate::grid::{Column, Grid};
 use crate::page::Page;
+use crate::table::{Column, Grid};
 use crate::wrap::wrapped;
 
 /// Returns a published table, half by half. Under each printed row are the simulated figure, its error, and its

@@ -11,9 +11,9 @@ use units::Civil;
 use crate::compare::verdict::{is_practical, maybe_little, percent, times};
 use crate::csv::{self, field, number};
 use crate::escape::escaped;
-use crate::grid::{Column, Field, Grid};
 use crate::numbers;
 use crate::page::Page;
+use crate::table::{Column, Field, Grid};
 use crate::wrap::wrapped;
 
 /// Returns the comparison as text.

@@ -10,9 +10,9 @@ use stats::{Cell, Choice, Comparison, Document, Purpose, Stage, Verdict};
 use crate::compare::verdict::{
     interval, is_too_noisy, largest_first, maybe_little, more, percent, ratio, times, without_difference,
 };
-use crate::grid::{Column, Grid};
 use crate::names::{CellNames, grouped};
 use crate::numbers::supported;
+use crate::table::{Column, Grid};
 use crate::words::unit;
 
 /// The heading for all changes together.

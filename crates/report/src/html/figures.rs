@@ -7,10 +7,10 @@ use stats::{Cell, Document, MarkCode, Provenance};
 
 use super::parts::{Place, side, wide};
 use crate::glossary::{Entry, Topic};
-use crate::grid::{Column, Field, texts};
 use crate::header;
 use crate::layouts::rows::{Row, Rows, groups, state};
 use crate::presentation::Presentation;
+use crate::table::{Column, Field, texts};
 
 /// Returns a row for each cell, in the order and with the words of the terminal table, followed by its warnings. The
 /// rate is the first column, so that a phone shows it. A name is printed once for all targets of a test.

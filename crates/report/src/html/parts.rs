@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use crate::chart::{Chart, Subject};
-use crate::grid::{Column, Grid, Line};
+use crate::table::{Column, Grid, Line};
 
 /// The position of a section in the page.
 #[derive(Clone, Copy)]

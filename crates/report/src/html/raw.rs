@@ -9,10 +9,10 @@ use units::whole;
 use super::parts::{rows, wide};
 use super::{Detail, Other, Run};
 use crate::csv::number;
-use crate::grid::{Column, Field, Line, texts};
 use crate::names::CellNames;
 use crate::numbers::in_unit_of;
 use crate::shell;
+use crate::table::{Column, Field, Line, texts};
 
 /// Returns the figures of each cell that no other table has, then the rate of each of its rounds.
 pub fn rounds(run: &Run, has_rates: bool) -> Markup {

@@ -6,8 +6,8 @@ use stats::figures::execution::Execution;
 use stats::{Cell, Document, Provenance};
 use units::whole;
 
-use crate::grid::{Column, Field, Grid};
 use crate::page::Page;
+use crate::table::{Column, Field, Grid};
 use crate::wrap::wrapped;
 
 /// Returns both tables for every measured target, then those of the published figures.

@@ -6,10 +6,10 @@ use stats::inference::steady;
 use stats::{Cell, Conditioned, Document, Round, Steadiness};
 use units::{Bytes, Nanos};
 
-use crate::grid::{Column, Field, Grid};
 use crate::layouts::rows::{Row, Rows};
 use crate::numbers::in_unit_of;
 use crate::page::Page;
+use crate::table::{Column, Field, Grid};
 use crate::words::unit;
 
 /// A row per cell, in the order of the run. Next to the rate are the columns `fresh` and `steady`.

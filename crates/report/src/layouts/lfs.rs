@@ -6,10 +6,10 @@ use stats::figures::summary::{median, round_rate};
 use stats::{Cell, ClockKind, Document, Provenance, Rate};
 use units::Bytes;
 
-use crate::grid::{Column, Field, Grid};
 use crate::layouts::rows::{interval, rate};
 use crate::numbers::in_unit_of;
 use crate::page::Page;
+use crate::table::{Column, Field, Grid};
 use crate::words::unit;
 use crate::wrap::wrapped;
 

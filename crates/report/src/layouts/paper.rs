@@ -5,10 +5,10 @@ use stats::digits::significant;
 use stats::inference::bounds::{self, Solo};
 use stats::{Cell, Document, Provenance};
 
-use crate::grid::{Column, Grid};
 use crate::names::different;
 use crate::numbers::supported;
 use crate::page::Page;
+use crate::table::{Column, Grid};
 use crate::wrap::wrapped;
 
 /// Returns a row per program, a column per target and one for all at once, and the bounds.

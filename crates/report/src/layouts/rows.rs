@@ -6,11 +6,11 @@ use stats::{Cell, ClockKind, Document, LatencyKind, ParameterValue};
 use units::whole;
 use units::{Bytes, Nanos};
 
-use crate::grid::{Column, Field, Grid, texts};
 use crate::names::{CellNames, different, grouped};
 use crate::numbers::{self, RUNS, figure, supported_digits, time_each};
 use crate::page::Page;
 use crate::presentation::{Presentation, Question};
+use crate::table::{Column, Field, Grid, texts};
 use crate::words;
 
 pub(crate) use crate::words::condition as state;

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use stats::digits::significant;
 use stats::{Cell, Document, ParameterValue};
 
-use crate::grid::{Column, Grid};
 use crate::names::different;
 use crate::page::Page;
+use crate::table::{Column, Grid};
 use crate::wrap::wrapped;
 
 /// Returns a table for each file system.
