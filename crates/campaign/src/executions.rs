@@ -1,6 +1,6 @@
 //! The executions of each alternative, and the reason of a failure.
 
-use report::plain::SAID;
+use report::sanitize::SAID;
 use runner::execution::{ExecutionResult, WorldFailure};
 use workload::Reason;
 

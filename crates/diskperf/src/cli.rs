@@ -20,7 +20,7 @@ use campaign::request::resolved::Resolved;
 use campaign::request::{RunRequest, Workload};
 use clap::{CommandFactory, Parser, Subcommand};
 use kernel::sys::name::Shown;
-use report::plain;
+use report::sanitize;
 use units::Exit;
 use workload::programs::classic1983::Classic;
 
@@ -498,7 +498,7 @@ fn refuse(error: &clap::Error, words: &[OsString]) -> ! {
         json_errors::print_clap_error(words, error);
     }
     // The message repeats the words, so escape their control characters.
-    let shown = words.iter().map(|word| OsString::from(plain::line(&word.shown()).into_owned())).collect();
+    let shown = words.iter().map(|word| OsString::from(sanitize::line(&word.shown()).into_owned())).collect();
     match default_command::read(shown) {
         Err(Misread::Words(error)) => error.exit(),
         _ => {

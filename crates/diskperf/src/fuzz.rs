@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use campaign::targets::Simulated;
 use kernel::sys::name::Shown;
 use machines::{Machine, Sweep};
-use report::plain::is_command;
+use report::sanitize::is_command;
 use report::{Page, explain};
 use serde_json::Value;
 use stats::compare::history::{Sample, history};

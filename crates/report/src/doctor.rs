@@ -3,7 +3,7 @@
 use stats::{Ability, Checkup};
 
 use crate::page::Page;
-use crate::plain::line;
+use crate::sanitize::line;
 use crate::wrap::hanging;
 
 /// Width of the column of states, including the gap to the reason.

@@ -19,7 +19,7 @@ use crate::presentation::Presentation;
 use crate::table::Field;
 use crate::words::owner as owner_in_words;
 use crate::wrap::wrapped;
-use crate::{header, plain};
+use crate::{header, sanitize};
 
 /// The most results that are named with a part of the breakdown that was not visible.
 const NAMED: usize = 4;
@@ -281,7 +281,7 @@ fn mismatch(cell: &Cell) -> Option<String> {
 /// Returns the bottleneck with its evidence.
 fn sentence(cell: &Cell) -> String {
     if !cell.measured {
-        return format!("n.m.: {}", plain::brief(cell.reason.as_deref().unwrap_or("no reason recorded")));
+        return format!("n.m.: {}", sanitize::brief(cell.reason.as_deref().unwrap_or("no reason recorded")));
     }
     match &cell.limited_by {
         Some(limit) => format!("bottleneck: {} ({})", limit.what.title(), limit.evidence),

@@ -11,8 +11,8 @@ use units::whole;
 use crate::layouts::device::conditioned;
 use crate::names::{CellNames, different, grouped};
 use crate::numbers::half_width;
-use crate::plain;
 use crate::presentation::Layout;
+use crate::sanitize;
 
 /// A line per target, and one about the machine.
 pub fn lines(document: &Document, layout: Layout) -> String {
@@ -145,7 +145,7 @@ fn footnote(names: &Names, code: MarkCode, marks: &[(&Mark, &Cell)]) -> String {
     let Some((most, cell)) = marks.iter().max_by(|(a, _), (b, _)| size(a).total_cmp(&size(b))) else {
         return String::new();
     };
-    let text = plain::brief(&most.text);
+    let text = sanitize::brief(&most.text);
     if marks.iter().all(|(mark, _)| mark.text == most.text) {
         let programs = different(marks.iter().map(|(_, cell)| cell.program.as_str()));
         return format!("{text} ({})", few(&programs, PROGRAMS_NAMED, ", "));

@@ -14,7 +14,7 @@ use comfy_table::{CellAlignment, Table, TableStyle};
 
 use crate::escape::escaped;
 use crate::page::Page;
-use crate::plain;
+use crate::sanitize;
 use crate::wrap::wrapped;
 
 /// A column of a table.
@@ -106,13 +106,13 @@ impl Grid {
 
     /// Adds a row: a text of one line for each column.
     pub fn row(&mut self, row: impl IntoIterator<Item = impl Into<String>>) {
-        let plain = |text: String| plain::line(&text).into_owned();
+        let plain = |text: String| sanitize::line(&text).into_owned();
         self.lines.push(Line::Row(row.into_iter().map(|text| plain(text.into())).collect()));
     }
 
     /// Adds a title above the rows that follow.
     pub fn title(&mut self, title: impl Into<String>) {
-        self.lines.push(Line::Title(plain::line(&title.into()).into_owned()));
+        self.lines.push(Line::Title(sanitize::line(&title.into()).into_owned()));
     }
 
     /// Returns the columns that have any text, and all lines with the texts of these columns. For pages that do not

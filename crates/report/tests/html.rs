@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use report::glossary::Topic;
 use report::html::{Detail, LARGEST, Run, page};
-use report::plain;
+use report::sanitize;
 use report::{Group, Layout, Presentation, Question};
 use stats::compare::replication::{Comparison, PAPER_SCHEMA, PaperDocument, Published, Simulated};
 use stats::{Cell, Document, Mark, MarkCode};
@@ -309,7 +309,7 @@ fn names_are_escaped_in_the_page() {
         cell.marks.push(Mark { code: MarkCode::Env, value: None, text: NAME.to_owned() });
     }
     let mut shown = document.clone();
-    let escaped = plain::line(NAME).into_owned();
+    let escaped = sanitize::line(NAME).into_owned();
     let text = serde_json::to_string(&shown).expect("plain data");
     let quoted = |name: &str| serde_json::to_string(name).expect("a string");
     shown = serde_json::from_str(&text.replace(&quoted(NAME), &quoted(&escaped))).expect("a document");

@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// Prints a name as `report::plain` does.
+    /// Prints a name as `report::sanitize` does.
     fn printed(name: &[u8]) -> String {
         let mut printed = String::new();
         for character in text(name).chars() {

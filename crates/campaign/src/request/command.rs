@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kernel::Command;
 use kernel::sys::name::{Shown, original, shell_word};
-use report::plain;
+use report::sanitize;
 use workload::programs::command;
 
 use super::OwnWords;
@@ -50,7 +50,7 @@ impl OwnCommand {
         let program = command::Command {
             name: name_of(words.first().map_or(OsStr::new(""), |first| first)).leak(),
             line: words.iter().map(shell_word).collect::<Vec<_>>().join(" ").leak(),
-            preparation: own.prepare.as_ref().map(|line| &*plain::line(line).into_owned().leak()),
+            preparation: own.prepare.as_ref().map(|line| &*sanitize::line(line).into_owned().leak()),
         };
         Ok(OwnCommand { program, all: all.into() })
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 use campaign::presets;
 use kernel::sys::name::Shown;
 use report::Presentation;
-use report::plain::{escape, is_command, line};
+use report::sanitize::{escape, is_command, line};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;

@@ -14,7 +14,7 @@
 use std::path::Path;
 
 use campaign::presets::COMMAND;
-use report::plain::SAID;
+use report::sanitize::SAID;
 use serde_json::{Value, json};
 use stats::{Document, Name, ParameterValue, TargetInfo};
 

@@ -12,7 +12,7 @@ use kernel::ReplacedVolume;
 use kernel::guard::{GuardFault, Inspected, Permission, Reason};
 use kernel::observe::mount::Place;
 use kernel::sys::name::Shown;
-use report::plain;
+use report::sanitize;
 
 use crate::error::{ConsentError, Doubt, Error};
 
@@ -253,7 +253,7 @@ fn typed(question: &str) -> Option<String> {
         return None;
     }
     let mut error = io::stderr();
-    write!(error, "{}", plain::line(question)).and_then(|()| error.flush()).ok()?;
+    write!(error, "{}", sanitize::line(question)).and_then(|()| error.flush()).ok()?;
     let mut line = String::new();
     io::stdin().read_line(&mut line).ok()?;
     Some(line.trim().to_owned())

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kernel::sys::name::Shown;
 use kernel::{Links, Outlet, OutletFault, PathFault};
-use report::{Page, plain};
+use report::{Page, sanitize};
 
 use campaign::signals;
 use units::Bytes;
@@ -21,7 +21,7 @@ const LONGEST: usize = 4096;
 
 /// Prints on standard output.
 pub fn print(text: &str) -> Result<(), Error> {
-    let text = plain::lines(text);
+    let text = sanitize::lines(text);
     // Locked, so that the lines of two threads do not mix. Nothing else writes through it.
     let out = io::stdout().lock();
     kernel::stream(out.as_fd(), text.as_bytes(), &signals::told_to_stop).map_err(|fault| match fault {
@@ -32,7 +32,7 @@ pub fn print(text: &str) -> Result<(), Error> {
 
 /// Prints a line. Names in it are escaped.
 pub fn print_line(text: &str) -> Result<(), Error> {
-    print(&format!("{}\n", plain::line(text)))
+    print(&format!("{}\n", sanitize::line(text)))
 }
 
 /// Writes a line of a log to standard output at once. A closed pipe is an error: the rest would have no reader.
@@ -59,7 +59,7 @@ pub fn is_printed(to: Option<&Path>) -> bool {
 
 /// Prints a line on standard error. A failure is ignored: the reader may be gone.
 pub fn remark(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", shortened(&plain::line(text)));
+    let _ = writeln!(io::stderr().lock(), "{}", shortened(&sanitize::line(text)));
 }
 
 fn shortened(text: &str) -> Cow<'_, str> {
@@ -116,7 +116,7 @@ pub fn deliver_as(name: &Path, text: &str) -> Result<(), Error> {
 
 /// The only code that writes files named by the user: see [`Outlet`] for replaced files, streams and refusals.
 fn write(path: &Path, text: &str, links: Links) -> Result<(), Error> {
-    let text = plain::lines(text);
+    let text = sanitize::lines(text);
     let written = Outlet::at(path, links).and_then(|outlet| outlet.write(text.as_bytes(), &signals::told_to_stop));
     written.map_err(|fault| unwritable(path, fault))
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use kernel::sys::name::{Shown, original};
 use report::Page;
-use report::plain::is_command;
+use report::sanitize::is_command;
 use serde::{Deserialize, Serialize};
 use stats::Document;
 use units::name;

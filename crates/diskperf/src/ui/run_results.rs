@@ -1,7 +1,7 @@
 //! The end of a run: shows its results and failures, and chooses the exit status.
 
 use report::compare::target_comparison::enough;
-use report::plain;
+use report::sanitize;
 use stats::{Document, Problem};
 use units::Exit;
 
@@ -58,7 +58,7 @@ fn print_failures(problems: &[Problem]) {
     for (Problem { target, phase, message, .. }, program) in failed.clone().take(MOST_FAILURES) {
         let target = target.as_deref().unwrap_or_default();
         let phase = phase.as_ref().map_or_else(String::new, |phase| format!(", {phase}"));
-        remark!("error: {program}{phase} on {target}: {}", plain::brief(message));
+        remark!("error: {program}{phase} on {target}: {}", sanitize::brief(message));
     }
     let count = failed.clone().count();
     if count > MOST_FAILURES {

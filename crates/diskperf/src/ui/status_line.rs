@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::env;
 use std::io::{self, IsTerminal, Write};
 
-use report::plain;
+use report::sanitize;
 use report::wrap::COLUMNS;
 
 /// Moves to the beginning of the line and erases it.
@@ -36,7 +36,7 @@ impl StatusLine {
     /// Shows another text, cut at the width of the terminal. The same text is not written again.
     pub fn say(&self, text: &str) {
         let columns = kernel::sys::terminal::columns(io::stderr()).unwrap_or(COLUMNS);
-        let text: String = plain::line(text).chars().take(columns.saturating_sub(FREE)).collect();
+        let text: String = sanitize::line(text).chars().take(columns.saturating_sub(FREE)).collect();
         if text != *self.text.borrow() {
             self.write(&format!("{CLEARED}{text}"));
             self.text.replace(text);

@@ -9,7 +9,7 @@ use stats::{Cell, Document, Mark, MarkCode, Provenance, Rate};
 use super::words::listed;
 use crate::names::different;
 use crate::numbers::{RUNS, figure, in_unit_of, supported_digits, time_each};
-use crate::plain;
+use crate::sanitize;
 
 /// The most figures in the description of a chart, for readers who cannot see it; the table has the others.
 pub(super) const TOLD: usize = 6;
@@ -44,7 +44,7 @@ impl<'a> Names<'a> {
     /// Returns the name of a target as a series. Empty if there is only one target, or if `name` means several.
     pub(super) fn series(&self, name: &str) -> String {
         let is_one_of_many = self.names.len() > 1 && self.places.contains_key(name);
-        if is_one_of_many { plain::line(name).into_owned() } else { String::new() }
+        if is_one_of_many { sanitize::line(name).into_owned() } else { String::new() }
     }
 
     /// Returns all names as series; none if there is only one.

@@ -5,7 +5,7 @@ use super::svg::{Along, Svg};
 use super::words::Anchor;
 use super::words::{self, BOLD, Label};
 use super::{Chart, NARROW, Subject};
-use crate::plain;
+use crate::sanitize;
 
 /// Room for the labels to the left of a chart with a vertical axis, in pixels. The style sheet repeats it.
 pub(super) const LEFT: f64 = 48.0;
@@ -48,7 +48,7 @@ impl Frame {
 
     fn around(self, class: &str, drawing: Svg, height: f64) -> Chart {
         let height = height.ceil() as u32;
-        let (title, told) = (plain::line(&self.title).into_owned(), plain::line(&self.told).into_owned());
+        let (title, told) = (sanitize::line(&self.title).into_owned(), sanitize::line(&self.told).into_owned());
         let mut svg = Svg::default();
         let attributes = [
             ("xmlns", "http://www.w3.org/2000/svg"),
@@ -102,7 +102,7 @@ pub(super) struct Heading(Vec<String>);
 impl Heading {
     /// Breaks a name into lines.
     pub(super) fn of(name: &str) -> Heading {
-        Heading(words::lines(&plain::line(name), NARROW / BOLD))
+        Heading(words::lines(&sanitize::line(name), NARROW / BOLD))
     }
 
     /// True if the name and these words fit on one line.

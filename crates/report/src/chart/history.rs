@@ -22,7 +22,7 @@ use super::words::Anchor;
 use super::{Chart, NARROW, Subject, budget};
 use crate::compare::history::{step, tests};
 use crate::compare::verdict::percent;
-use crate::{numbers, plain};
+use crate::{numbers, sanitize};
 
 /// The most lines of a chart: as many as there are colours.
 const MOST_LINES: usize = 6;
@@ -117,7 +117,7 @@ impl<'a> Drawing<'a> {
         svg.text("tick", Along::Pixels(-LEFT), 11.0, Anchor::Start, "rate divided by that of the first run");
         self.ground(&mut svg, top, foot);
         for (place, (name, dots)) in self.lines.iter().enumerate() {
-            let series = if self.lines.len() > 1 { plain::line(name).into_owned() } else { String::new() };
+            let series = if self.lines.len() > 1 { sanitize::line(name).into_owned() } else { String::new() };
             svg.open_series(&class(place), &series, "");
             self.line(&mut svg, name, dots, top);
             svg.close("g");
@@ -132,7 +132,7 @@ impl<'a> Drawing<'a> {
             series: if is_one {
                 Vec::new()
             } else {
-                self.lines.iter().map(|(name, _)| plain::line(name).into_owned()).collect()
+                self.lines.iter().map(|(name, _)| sanitize::line(name).into_owned()).collect()
             },
             told: figures::told("Lines over the runs", &told),
         };

@@ -15,7 +15,7 @@ use super::words::{lines, listed, shared};
 use super::{Chart, NARROW, Subject, scale};
 use crate::names::{CellNames, different, grouped};
 use crate::numbers::RUNS;
-use crate::plain;
+use crate::sanitize;
 
 /// The most bars of a chart: `quick` on three targets has 39. The table has the rest.
 pub(super) const MOST_BARS: usize = 40;
@@ -97,7 +97,7 @@ fn chart((names, cell_names): (&Names, &CellNames), unit: &str, cells: &[&Cell],
     if !missing.is_empty() {
         let words = format!("n.m.: {}", listed(&missing, MOST_BARS, ", "));
         height += ABOVE_WORDS;
-        for line in lines(&plain::line(&words), NARROW) {
+        for line in lines(&sanitize::line(&words), NARROW) {
             svg.text("note", Along::Share(0.0), height + BASE, Anchor::Start, &line);
             height += LINE;
         }

@@ -96,7 +96,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
 }
 
 fn spoken(owner: &str) -> String {
-    crate::plain::line(&crate::words::owner(owner)).into_owned()
+    crate::sanitize::line(&crate::words::owner(owner)).into_owned()
 }
 
 fn kind(owner: &str) -> String {

@@ -1,7 +1,7 @@
 //! A small SVG writer. Positions along a chart are percentages, heights are pixels. Every text is escaped here.
 
 use super::words::{Anchor, Placed};
-use crate::plain;
+use crate::sanitize;
 
 /// A horizontal position in the chart.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -272,7 +272,7 @@ fn trimmed(value: f64, decimals: usize) -> String {
 /// and so are the two characters that XML does not allow.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for character in plain::line(text).chars() {
+    for character in sanitize::line(text).chars() {
         match character {
             '&' => escaped += "&amp;",
             '<' => escaped += "&lt;",

@@ -15,7 +15,7 @@ use super::words::Anchor;
 use super::words::fitted;
 use super::{Chart, NARROW, Subject};
 use crate::names::grouped;
-use crate::plain;
+use crate::sanitize;
 
 /// The fewest buffer sizes that make a curve.
 const LEAST_SIZES: usize = 4;
@@ -113,7 +113,7 @@ fn chart(program: &str, cells: &[&Cell]) -> Option<Chart> {
     svg.text("tick", Along::Share(1.0), foot + 31.0, Anchor::End, "bytes of the buffer");
     let mut figures: Vec<String> = Vec::new();
     for (place, curve) in curves.iter().enumerate() {
-        let name = plain::line(&curve.name).into_owned();
+        let name = sanitize::line(&curve.name).into_owned();
         let points: Vec<(&Cell, f64)> = curve.cells.iter().filter_map(|cell| Some((*cell, value(cell)?))).collect();
         svg.open_series(&class(place), if curves.len() > 1 { &name } else { "" }, "");
         let y = |value: f64| (1.0 - scale.share(value)) * GROUND;
@@ -145,7 +145,7 @@ fn chart(program: &str, cells: &[&Cell]) -> Option<Chart> {
         }
     }
     let series = if curves.len() > 1 {
-        curves.iter().map(|curve| plain::line(&curve.name).into_owned()).collect()
+        curves.iter().map(|curve| sanitize::line(&curve.name).into_owned()).collect()
     } else {
         Vec::new()
     };

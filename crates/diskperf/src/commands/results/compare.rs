@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use campaign::choose::matching;
 use clap::Args;
 use report::compare::run_comparison;
-use report::plain::line;
+use report::sanitize::line;
 use stats::compare::run_comparison::{Compared, ComparedCell, Guarded, Lone, Outcome, compare, is_same_run};
 use stats::{Cell, Document, Provenance};
 use units::Exit;

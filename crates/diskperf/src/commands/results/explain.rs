@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use kernel::sys::name::Shown;
 use report::explain;
-use report::plain::line;
+use report::sanitize::line;
 use stats::{Cell, Document};
 use store::LAST;
 use units::Exit;

@@ -14,7 +14,7 @@ use campaign::choose::matching;
 use campaign::targets::{TargetArgument, TargetKind};
 use clap::Args;
 use kernel::sys::name::{Shown, original};
-use report::plain::line;
+use report::sanitize::line;
 use stats::compare::history::{Sample, history};
 use stats::inference::ratio_test::MARGIN;
 use stats::{Document, Provenance, SCHEMA};

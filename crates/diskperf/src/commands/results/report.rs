@@ -12,7 +12,7 @@ use kernel::sys::name::Shown;
 use report::Presentation;
 use report::chart::{self, Chart, Subject};
 use report::html::{self, Detail, Found};
-use report::plain::line;
+use report::sanitize::line;
 use serde::Serialize;
 use stats::compare::history::History;
 use stats::compare::replication::{Comparison, PaperDocument};
