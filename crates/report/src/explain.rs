@@ -9,15 +9,15 @@ use stats::{Cell, ClockKind, Document, LimitedBy, Mark, MarkCode, Provenance};
 use units::Nanos;
 use units::whole;
 
+use crate::cell_names::CellNames;
 use crate::csv::{self, field, number};
-use crate::escape::escaped;
+use crate::display_names::owner as owner_in_words;
 use crate::glossary::Topic;
-use crate::names::CellNames;
-use crate::numbers::figure;
+use crate::markdown_escape::escaped;
 use crate::page::Page;
 use crate::presentation::Presentation;
+use crate::rate_format::figure;
 use crate::table::Field;
-use crate::words::owner as owner_in_words;
 use crate::wrap::wrapped;
 use crate::{header, sanitize};
 

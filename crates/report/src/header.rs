@@ -8,10 +8,10 @@ use stats::{Aged, Cell, Document, LowerCache, Mark, MarkCode, Problem, Provenanc
 use units::Bytes;
 use units::whole;
 
+use crate::cell_names::{CellNames, different, grouped};
 use crate::layouts::device::conditioned;
-use crate::names::{CellNames, different, grouped};
-use crate::numbers::half_width;
 use crate::presentation::Layout;
+use crate::rate_format::half_width;
 use crate::sanitize;
 
 /// A line per target, and one about the machine.

@@ -1,41 +1,41 @@
 //! Prints documents: cells in, text out. The crate does not depend on a clock, a device or a store.
 
+mod cause;
+mod cell_names;
 pub mod chart;
 pub mod compare;
 pub mod csv;
+mod display_names;
 pub mod doctor;
-mod escape;
 pub mod explain;
 pub mod glossary;
 mod header;
 pub mod html;
 pub mod layouts;
 mod markdown;
-mod names;
-mod numbers;
+mod markdown_escape;
 mod page;
 mod presentation;
-pub mod runs;
+mod rate_format;
+pub mod run_list;
 pub mod sanitize;
 mod shell;
 mod table;
 pub mod verification;
-mod why;
-mod words;
 pub mod wrap;
 
+pub use cell_names::cell_names;
 use compare::target_comparison;
+pub use display_names::unit;
 pub use header::aged;
 pub use layouts::device::conditioned;
 pub use layouts::rows::first_figure;
 use layouts::{book, device, lfs, paper, rows, simulated};
 pub use markdown::markdown;
-pub use names::cell_names;
-pub use numbers::RUNS;
 pub use page::Page;
 pub use presentation::{Group, Layout, Presentation, Question};
+pub use rate_format::RUNS;
 use stats::Document;
-pub use words::unit;
 
 /// The table of a run, in the layout of its preset. The machine is above it, the warnings are below it. A narrow page
 /// breaks lines, and names the columns that it leaves out.

@@ -3,8 +3,8 @@
 use stats::Document;
 
 use crate::compare::target_comparison;
-use crate::escape::escaped;
 use crate::layouts::rows::{Rows, legend};
+use crate::markdown_escape::escaped;
 use crate::presentation::Presentation;
 use crate::table::Grid;
 use crate::{header, shell};

@@ -7,8 +7,8 @@ use stats::figures::summary::rate_of;
 use stats::{Cell, Document, Mark, MarkCode, Provenance, Rate};
 
 use super::words::listed;
-use crate::names::different;
-use crate::numbers::{RUNS, figure, in_unit_of, supported_digits, time_each};
+use crate::cell_names::different;
+use crate::rate_format::{RUNS, figure, in_unit_of, supported_digits, time_each};
 use crate::sanitize;
 
 /// The most figures in the description of a chart, for readers who cannot see it; the table has the others.

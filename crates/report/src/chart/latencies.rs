@@ -12,7 +12,7 @@ use super::svg::{Along, Path, Shape, Svg};
 use super::words::Anchor;
 use super::words::{shared, width};
 use super::{Chart, NARROW, Subject};
-use crate::names::{CellNames, grouped};
+use crate::cell_names::{CellNames, grouped};
 
 /// The height of the strip for the percentiles of a cell, in pixels.
 const STRIP: f64 = 15.0;

@@ -26,9 +26,9 @@ use super::thinned::thinned;
 use super::words::Anchor;
 use super::words::{self, fitted};
 use super::{Chart, NARROW, Subject};
-use crate::names::{CellNames, grouped};
-use crate::numbers::{RUNS, in_unit_of, time_each};
+use crate::cell_names::{CellNames, grouped};
 use crate::presentation::Layout;
+use crate::rate_format::{RUNS, in_unit_of, time_each};
 
 /// The most charts of a document, so that the page stays small.
 const MOST_CHARTS: usize = 6;

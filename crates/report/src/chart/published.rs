@@ -15,8 +15,8 @@ use super::svg::{Along, Path, Shape, Svg};
 use super::sweep::Swept;
 use super::words::Anchor;
 use super::{Chart, NARROW, Subject};
-use crate::names::{CellNames, grouped};
-use crate::numbers::in_unit_of;
+use crate::cell_names::{CellNames, grouped};
+use crate::rate_format::in_unit_of;
 
 /// Returns a chart for each unit of the published figures, with the run's own cells of the same program and phase.
 /// Published figures of a sweep are in its curves instead.

@@ -13,8 +13,8 @@ use super::together::Alone;
 use super::words::Anchor;
 use super::words::{lines, listed, shared};
 use super::{Chart, NARROW, Subject, scale};
-use crate::names::{CellNames, different, grouped};
-use crate::numbers::RUNS;
+use crate::cell_names::{CellNames, different, grouped};
+use crate::rate_format::RUNS;
 use crate::sanitize;
 
 /// The most bars of a chart: `quick` on three targets has 39. The table has the rest.

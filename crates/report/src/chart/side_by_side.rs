@@ -10,7 +10,7 @@ use super::ratios::{labels, scale_of};
 use super::svg::{Along, Path, Shape, Svg};
 use super::words::shared;
 use super::{Chart, NARROW, Subject};
-use crate::names::{CellNames, grouped};
+use crate::cell_names::{CellNames, grouped};
 
 /// The height of a strip with one dot, in pixels.
 const STRIP: f64 = 12.0;

@@ -12,7 +12,7 @@ use super::svg::{Along, Svg};
 use super::words::Anchor;
 use super::words::{BOLD, fitted, shared, width};
 use super::{Chart, NARROW, Subject};
-use crate::names::{CellNames, grouped};
+use crate::cell_names::{CellNames, grouped};
 
 /// The height of a bar, which contains words, in pixels.
 const HIGH: f64 = 17.0;
@@ -96,7 +96,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
 }
 
 fn spoken(owner: &str) -> String {
-    crate::sanitize::line(&crate::words::owner(owner)).into_owned()
+    crate::sanitize::line(&crate::display_names::owner(owner)).into_owned()
 }
 
 fn kind(owner: &str) -> String {

@@ -14,7 +14,7 @@ use super::svg::{Along, Path, Shape, Svg};
 use super::words::Anchor;
 use super::words::fitted;
 use super::{Chart, NARROW, Subject};
-use crate::names::grouped;
+use crate::cell_names::grouped;
 use crate::sanitize;
 
 /// The fewest buffer sizes that make a curve.

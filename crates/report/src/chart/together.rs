@@ -14,8 +14,8 @@ use super::svg::{Along, Path, Svg};
 use super::words::Anchor;
 use super::words::{fitted, shared, width};
 use super::{Chart, NARROW, Subject};
-use crate::names::{CellNames, grouped};
-use crate::numbers::{supported, supported_digits};
+use crate::cell_names::{CellNames, grouped};
+use crate::rate_format::{supported, supported_digits};
 
 /// The height of a bar, in pixels.
 const HIGH: f64 = 11.0;

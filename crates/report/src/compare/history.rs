@@ -10,9 +10,9 @@ use units::Civil;
 use crate::compare::run_comparison::{or_none, rate, star};
 use crate::compare::verdict::{change, percent};
 use crate::csv::{self, field, number};
-use crate::escape::escaped;
-use crate::numbers;
+use crate::markdown_escape::escaped;
 use crate::page::Page;
+use crate::rate_format;
 use crate::table::{Column, Field, Grid};
 use crate::wrap::wrapped;
 
@@ -101,7 +101,7 @@ fn grid_of<const N: usize>(past: &Past, places: [usize; N]) -> Grid {
         (Column::words("began (UTC)").left_out(0), |(time, _)| Civil::from_unix(time.started_unix_s).to_string()),
         (Column::figures("rate"), |(time, _)| figure_of(time)),
         (Column::figures("±95 %").left_out(1), |(time, _)| {
-            time.rate.as_ref().and_then(numbers::interval).unwrap_or_default()
+            time.rate.as_ref().and_then(rate_format::interval).unwrap_or_default()
         }),
         (Column::figures("CPU").left_out(3), |(time, _)| time.cpu.map_or_else(String::new, |cpu| format!("{cpu:.0}%"))),
         (Column::words("trend").left_out(4), |(time, highest)| bar(time, *highest)),

@@ -10,9 +10,9 @@ use units::Civil;
 
 use crate::compare::verdict::{is_practical, maybe_little, percent, times};
 use crate::csv::{self, field, number};
-use crate::escape::escaped;
-use crate::numbers;
+use crate::markdown_escape::escaped;
 use crate::page::Page;
+use crate::rate_format;
 use crate::table::{Column, Field, Grid};
 use crate::wrap::wrapped;
 
@@ -161,7 +161,7 @@ fn grid(compared: &Compared) -> Grid {
 
 /// Returns a rate, or `n.m.`
 pub(crate) fn rate(rate: Option<&Rate>) -> String {
-    rate.map_or_else(|| "n.m.".to_owned(), numbers::figure)
+    rate.map_or_else(|| "n.m.".to_owned(), rate_format::figure)
 }
 
 /// The CPU time in both runs: `38% 41%`

@@ -7,13 +7,13 @@ use stats::compare::stages::{Step, steps};
 use stats::compare::target_comparison::rows;
 use stats::{Cell, Choice, Comparison, Document, Purpose, Stage, Verdict};
 
+use crate::cell_names::{CellNames, grouped};
 use crate::compare::verdict::{
     interval, is_too_noisy, largest_first, maybe_little, more, percent, ratio, times, without_difference,
 };
-use crate::names::{CellNames, grouped};
-use crate::numbers::supported;
+use crate::display_names::unit;
+use crate::rate_format::supported;
 use crate::table::{Column, Grid};
-use crate::words::unit;
 
 /// The heading for all changes together.
 const TOGETHER: &str = "all stages together";

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use crate::cause::{labelled, reason};
+use crate::cell_names::CellNames;
 use crate::compare::stages;
 use crate::compare::verdict::{
     interval, is_too_noisy, largest_first, maybe_little, more, percent, times, without_difference,
 };
 use crate::header;
 use crate::layouts::rows;
-use crate::names::CellNames;
-use crate::numbers::figure as figure_of;
 use crate::page::Page;
 use crate::presentation::Layout;
+use crate::rate_format::figure as figure_of;
 use crate::table::{Column, Grid};
-use crate::why::{labelled, reason};
 use crate::wrap::wrapped;
 use stats::compare::target_comparison::{Price, Row, Winner, every_two};
 use stats::digits::significant;

@@ -9,9 +9,9 @@ use units::Nanos;
 
 use super::figures::star;
 use super::parts::Place;
+use crate::cell_names::{CellNames, different, grouped};
 use crate::chart::colour;
 use crate::layouts::rows;
-use crate::names::{CellNames, different, grouped};
 use crate::presentation::Presentation;
 
 /// A card: its title, and the results in it.

@@ -5,11 +5,11 @@ use maud::{Markup, html};
 use stats::{Choice, Comparison, Document, Verdict};
 
 use super::matrix::is_fastest;
+use crate::cell_names::grouped;
 use crate::chart::colour;
 use crate::compare::target_comparison;
 use crate::compare::target_comparison::enough;
 use crate::compare::verdict::{figure, percent};
-use crate::names::grouped;
 
 /// Returns the sentence about speed, and one about the requirements if there are any.
 pub fn lead(document: &Document, choice: &Choice) -> Markup {

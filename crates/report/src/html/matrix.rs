@@ -10,12 +10,12 @@ use stats::{Cell, Choice, Comparison, Document, Need};
 use super::figures::star;
 use super::key::Keyed;
 use super::parts::Place;
+use crate::cause::{NO_CAUSE, reason};
+use crate::cell_names::{CellNames, different, grouped};
 use crate::chart::{Axis, colour};
 use crate::compare::target_comparison;
 use crate::layouts::rows::{groups, rate, state};
-use crate::names::{CellNames, different, grouped};
 use crate::presentation::Presentation;
-use crate::why::{NO_CAUSE, reason};
 
 /// The data that all rows of the table share.
 struct Matrix<'a> {

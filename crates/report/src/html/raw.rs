@@ -8,9 +8,9 @@ use units::whole;
 
 use super::parts::{rows, wide};
 use super::{Detail, Other, Run};
+use crate::cell_names::CellNames;
 use crate::csv::number;
-use crate::names::CellNames;
-use crate::numbers::in_unit_of;
+use crate::rate_format::in_unit_of;
 use crate::shell;
 use crate::table::{Column, Field, Line, texts};
 

@@ -9,8 +9,8 @@ use units::Civil;
 use super::Run;
 use super::key::Keyed;
 use super::parts::figure;
+use crate::cell_names::CellNames;
 use crate::chart;
-use crate::names::CellNames;
 
 /// Returns the chart and its key; empty if the runs have no test in common.
 pub fn side_by_side(runs: &[Run]) -> Markup {

@@ -6,11 +6,11 @@ use stats::inference::steady;
 use stats::{Cell, Conditioned, Document, Round, Steadiness};
 use units::{Bytes, Nanos};
 
+use crate::display_names::unit;
 use crate::layouts::rows::{Row, Rows};
-use crate::numbers::in_unit_of;
 use crate::page::Page;
+use crate::rate_format::in_unit_of;
 use crate::table::{Column, Field, Grid};
-use crate::words::unit;
 
 /// A row per cell, in the order of the run. Next to the rate are the columns `fresh` and `steady`.
 pub fn table(document: &Document, page: Page) -> String {

@@ -6,11 +6,11 @@ use stats::figures::summary::{median, round_rate};
 use stats::{Cell, ClockKind, Document, Provenance, Rate};
 use units::Bytes;
 
+use crate::display_names::unit;
 use crate::layouts::rows::{interval, rate};
-use crate::numbers::in_unit_of;
 use crate::page::Page;
+use crate::rate_format::in_unit_of;
 use crate::table::{Column, Field, Grid};
-use crate::words::unit;
 use crate::wrap::wrapped;
 
 /// Returns a line per phase. Published cells do not get lines: they fill the last column.

@@ -5,9 +5,9 @@ use stats::digits::significant;
 use stats::inference::bounds::{self, Solo};
 use stats::{Cell, Document, Provenance};
 
-use crate::names::different;
-use crate::numbers::supported;
+use crate::cell_names::different;
 use crate::page::Page;
+use crate::rate_format::supported;
 use crate::table::{Column, Grid};
 use crate::wrap::wrapped;
 

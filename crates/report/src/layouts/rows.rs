@@ -6,14 +6,14 @@ use stats::{Cell, ClockKind, Document, LatencyKind, ParameterValue};
 use units::whole;
 use units::{Bytes, Nanos};
 
-use crate::names::{CellNames, different, grouped};
-use crate::numbers::{self, RUNS, figure, supported_digits, time_each};
+use crate::cell_names::{CellNames, different, grouped};
+use crate::display_names;
 use crate::page::Page;
 use crate::presentation::{Presentation, Question};
+use crate::rate_format::{self, RUNS, figure, supported_digits, time_each};
 use crate::table::{Column, Field, Grid, texts};
-use crate::words;
 
-pub(crate) use crate::words::condition as state;
+pub(crate) use crate::display_names::condition as state;
 
 /// The plain table of a document. Built once for all rows, because a name depends on all results.
 pub struct Rows<'a> {
@@ -40,7 +40,7 @@ impl<'a> Rows<'a> {
 
     /// Returns the columns. A narrow page keeps the condition and the interval of a rate longer than its cost.
     pub fn columns(&self) -> Vec<Field<Row<'a>, Column>> {
-        let latency = self.times.map_or("latency\np50/p99", words::latency);
+        let latency = self.times.map_or("latency\np50/p99", display_names::latency);
         let mut columns: Vec<Field<Row, Column>> = vec![
             (Column::words(""), |row| row.name.clone()),
             (Column::words("target"), |row| row.cell.target.clone()),
@@ -206,7 +206,7 @@ pub(crate) fn rate(cell: &Cell) -> String {
 
 /// Returns half the width of the interval, in percent of the rate.
 pub(crate) fn interval(cell: &Cell) -> String {
-    cell.rate.as_ref().and_then(numbers::interval).unwrap_or_default()
+    cell.rate.as_ref().and_then(rate_format::interval).unwrap_or_default()
 }
 
 /// `53% +2%`: the program's own CPU time, and the CPU time of kernel threads.
@@ -257,7 +257,7 @@ fn calls(cell: &Cell) -> String {
             let mean = rates.iter().sum::<f64>() / rates.len() as f64;
             match rate.unit.as_str() {
                 RUNS => time_each(mean, supported_digits(rate)),
-                _ => significant(numbers::in_unit_of(rate, mean), supported_digits(rate)),
+                _ => significant(rate_format::in_unit_of(rate, mean), supported_digits(rate)),
             }
         }
         None => String::new(),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use stats::digits::significant;
 use stats::{Cell, Document, ParameterValue};
 
-use crate::names::different;
+use crate::cell_names::different;
 use crate::page::Page;
 use crate::table::{Column, Grid};
 use crate::wrap::wrapped;

@@ -27,7 +27,7 @@ pub fn run(arguments: &ListArguments) -> Result<Exit, Error> {
     }
     let text = match arguments.output.layout() {
         Format::Table if listed.is_empty() => String::new(),
-        Format::Table => report::runs::table(listed.iter().map(line), arguments.output.page()),
+        Format::Table => report::run_list::table(listed.iter().map(line), arguments.output.page()),
         // An array with an object for each run.
         Format::Json => output_format::json(&listed.iter().map(object).collect::<Vec<_>>()),
     };
@@ -35,8 +35,8 @@ pub fn run(arguments: &ListArguments) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-fn line(run: &Listed) -> report::runs::Run<'_> {
-    report::runs::Run {
+fn line(run: &Listed) -> report::run_list::Run<'_> {
+    report::run_list::Run {
         name: &run.id,
         started_unix_s: run.info.started_unix_s,
         preset: run.info.preset.as_deref().unwrap_or_default(),

@@ -3,7 +3,7 @@
 use stats::Rate;
 use stats::digits::significant;
 
-use crate::words::unit;
+use crate::display_names::unit;
 
 /// Returns a rate with the digits that its interval supports, without its unit.
 pub fn supported(rate: &Rate) -> String {
