@@ -9,7 +9,7 @@ use campaign::targets::{Site, Target};
 use clap::Args;
 use kernel::observe::host::Host;
 use kernel::{PathFault, Posix, Station, Workspace};
-use report::layouts::lab::{Digits, FLUSH_FILE};
+use report::layouts::lfs_programs::{Digits, FLUSH_FILE};
 use runner::execution::{self, ClaimedClock, MeasureOptions, Milestone, PhaseResult, ProgramFailure};
 use units::{Bytes, Exit, Nanos};
 use workload::programs::lfs::FLUSH;

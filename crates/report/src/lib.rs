@@ -29,8 +29,8 @@ use compare::target_comparison;
 pub use display_names::unit;
 pub use header::aged;
 pub use layouts::device::conditioned;
-pub use layouts::rows::first_figure;
-use layouts::{book, device, lfs, paper, rows, simulated};
+pub use layouts::plain::first_figure;
+use layouts::{classic1983, device, lfs, plain, simulated, tlpi};
 pub use markdown::markdown;
 pub use page::Page;
 pub use presentation::{Group, Layout, Presentation, Question};
@@ -44,14 +44,14 @@ pub fn table(document: &Document, presentation: Presentation, page: Page) -> Str
         return target_comparison::table(document, choice, presentation.layout, page);
     }
     let body = match presentation.layout {
-        Layout::Plain | Layout::Trial => rows::table(document, presentation, page),
+        Layout::Plain | Layout::Trial => plain::table(document, presentation, page),
         Layout::Device => device::table(document, page),
         Layout::Classic1983 if document.run.phases.is_some() => simulated::table(document, page),
-        Layout::Classic1983 => paper::table(document, page),
+        Layout::Classic1983 => classic1983::table(document, page),
         Layout::Lfs => lfs::table(document, page),
-        Layout::Tlpi => book::table(document, page),
+        Layout::Tlpi => tlpi::table(document, page),
     };
-    let mut below = format!("\n{}{}", rows::legend(&document.cells), header::not_measured(&body));
+    let mut below = format!("\n{}{}", plain::legend(&document.cells), header::not_measured(&body));
     for finding in &document.run.findings {
         below += &format!("{finding}\n");
     }

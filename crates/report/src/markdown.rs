@@ -3,7 +3,7 @@
 use stats::Document;
 
 use crate::compare::target_comparison;
-use crate::layouts::rows::{Rows, legend};
+use crate::layouts::plain::{Rows, legend};
 use crate::markdown_escape::escaped;
 use crate::presentation::Presentation;
 use crate::table::Grid;

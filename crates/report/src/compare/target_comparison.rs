@@ -9,7 +9,7 @@ use crate::compare::verdict::{
     interval, is_too_noisy, largest_first, maybe_little, more, percent, times, without_difference,
 };
 use crate::header;
-use crate::layouts::rows;
+use crate::layouts::plain;
 use crate::page::Page;
 use crate::presentation::Layout;
 use crate::rate_format::figure as figure_of;
@@ -27,7 +27,7 @@ pub fn table(document: &Document, choice: &Choice, layout: Layout, page: Page) -
         _ => (grid(document, choice), String::new()),
     };
     let grid = grid.lines(page).join("\n");
-    let mut below = format!("\n{}{}", rows::legend(&document.cells), header::not_measured(&grid));
+    let mut below = format!("\n{}{}", plain::legend(&document.cells), header::not_measured(&grid));
     below += &header::footnotes(document);
     stages::reasons(choice).iter().for_each(|line| below += &format!("{line}\n"));
     below += &format!("{}\n", not_asked(&document.run.targets));

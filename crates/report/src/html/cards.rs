@@ -11,7 +11,7 @@ use super::figures::star;
 use super::parts::Place;
 use crate::cell_names::{CellNames, different, grouped};
 use crate::chart::colour;
-use crate::layouts::rows;
+use crate::layouts::plain;
 use crate::presentation::Presentation;
 
 /// A card: its title, and the results in it.
@@ -69,7 +69,7 @@ fn any<'a>(document: &'a Document, presentation: Presentation, own: &[&'a Cell])
     let names = CellNames::of(&document.cells);
     let mut named = grouped(own.iter().map(|cell| (names.name(cell), *cell)));
     if named.len() > MOST {
-        let groups = rows::groups(&document.cells, presentation);
+        let groups = plain::groups(&document.cells, presentation);
         let firsts: BTreeSet<String> =
             groups.iter().filter_map(|(_, cells)| Some(names.name(cells.first()?))).collect();
         named.retain(|(name, _)| groups.len() > 1 && firsts.contains(name));
@@ -81,13 +81,13 @@ fn any<'a>(document: &'a Document, presentation: Presentation, own: &[&'a Cell])
 impl Card<'_> {
     fn shown(&self, names: &[&str], place: Place) -> Markup {
         let first = self.main[0];
-        let program = format!("{} {}", first.program, rows::state(first));
+        let program = format!("{} {}", first.program, plain::state(first));
         html! {
             p class="name" { (self.title) }
             @for cell in &self.main { (self.figure(cell, names, place)) }
             @for cell in &self.others {
                 p {
-                    (cell.phase) " " b { (rows::rate(cell).trim_end_matches('*')) } (star(cell, place)) " " (half(cell))
+                    (cell.phase) " " b { (plain::rate(cell).trim_end_matches('*')) } (star(cell, place)) " " (half(cell))
                 }
             }
             p class="why" { (program) }
@@ -98,7 +98,7 @@ impl Card<'_> {
     fn figure(&self, cell: &Cell, names: &[&str], place: Place) -> Markup {
         let whose = names.iter().position(|name| names.len() > 1 && *name == cell.target);
         let times = cell.latency_ns.filter(|_| cell.rate.as_ref().is_some_and(|rate| rate.base == RateBase::Ops));
-        let rate = rows::rate(cell);
+        let rate = plain::rate(cell);
         let (number, unit) = rate.trim_end_matches('*').split_once(' ').unwrap_or((&rate, ""));
         html! {
             p class="rate" {
@@ -116,7 +116,7 @@ impl Card<'_> {
 
 /// `± 3 %`; empty if there is no interval.
 fn half(cell: &Cell) -> String {
-    let half = rows::interval(cell);
+    let half = plain::interval(cell);
     if half.is_empty() { half } else { format!("± {half}") }
 }
 

@@ -8,7 +8,7 @@ use stats::{Cell, Document, MarkCode, Provenance};
 use super::parts::{Place, side, wide};
 use crate::glossary::{Entry, Topic};
 use crate::header;
-use crate::layouts::rows::{Row, Rows, groups, state};
+use crate::layouts::plain::{Row, Rows, groups, state};
 use crate::presentation::Presentation;
 use crate::table::{Column, Field, texts};
 

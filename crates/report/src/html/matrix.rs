@@ -14,7 +14,7 @@ use crate::cause::{NO_CAUSE, reason};
 use crate::cell_names::{CellNames, different, grouped};
 use crate::chart::{Axis, colour};
 use crate::compare::target_comparison;
-use crate::layouts::rows::{groups, rate, state};
+use crate::layouts::plain::{groups, rate, state};
 use crate::presentation::Presentation;
 
 /// The data that all rows of the table share.

@@ -15,10 +15,10 @@ use super::{Run, figures, raw, replicated};
 use crate::chart::{self, Chart, Subject};
 use crate::compare::stages;
 use crate::compare::target_comparison;
-use crate::layouts::book;
+use crate::layouts::classic1983;
 use crate::layouts::lfs;
-use crate::layouts::paper;
 use crate::layouts::simulated;
+use crate::layouts::tlpi;
 use crate::page::Page;
 use crate::presentation::{Layout, Presentation};
 use crate::{header, shell};
@@ -197,9 +197,9 @@ fn source_table(document: &Document, layout: Layout) -> Option<String> {
         _ if document.run.choice.is_some() => None,
         Layout::Plain | Layout::Trial | Layout::Device => None,
         Layout::Classic1983 if document.run.phases.is_some() => Some(simulated::table(document, Page::ENDLESS)),
-        Layout::Classic1983 => Some(paper::table(document, Page::ENDLESS)),
+        Layout::Classic1983 => Some(classic1983::table(document, Page::ENDLESS)),
         Layout::Lfs => Some(lfs::table(document, Page::ENDLESS)),
-        Layout::Tlpi => Some(book::table(document, Page::ENDLESS)),
+        Layout::Tlpi => Some(tlpi::table(document, Page::ENDLESS)),
     }
 }
 

@@ -7,7 +7,7 @@ use stats::{Cell, Conditioned, Document, Round, Steadiness};
 use units::{Bytes, Nanos};
 
 use crate::display_names::unit;
-use crate::layouts::rows::{Row, Rows};
+use crate::layouts::plain::{Row, Rows};
 use crate::page::Page;
 use crate::rate_format::in_unit_of;
 use crate::table::{Column, Field, Grid};

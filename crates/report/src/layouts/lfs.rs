@@ -7,7 +7,7 @@ use stats::{Cell, ClockKind, Document, Provenance, Rate};
 use units::Bytes;
 
 use crate::display_names::unit;
-use crate::layouts::rows::{interval, rate};
+use crate::layouts::plain::{interval, rate};
 use crate::page::Page;
 use crate::rate_format::in_unit_of;
 use crate::table::{Column, Field, Grid};

@@ -1,9 +1,9 @@
 //! The tables of a run: one layout per preset.
 
-pub(crate) mod book;
+pub(crate) mod classic1983;
 pub(crate) mod device;
-pub mod lab;
 pub(crate) mod lfs;
-pub(crate) mod paper;
-pub(crate) mod rows;
+pub mod lfs_programs;
+pub(crate) mod plain;
 pub(crate) mod simulated;
+pub(crate) mod tlpi;

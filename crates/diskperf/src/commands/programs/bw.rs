@@ -9,7 +9,7 @@ use clap::{ArgGroup, Args};
 use kernel::observe::block_source::Storage;
 use kernel::sys::name::Shown;
 use kernel::{PathFault, Posix, Station};
-use report::layouts::lab::{self as lines, Best};
+use report::layouts::lfs_programs::{self as lines, Best};
 use runner::execution::{self, ClaimedClock, MeasureOptions};
 use units::{Bytes, Exit};
 use workload::Program;

@@ -1,7 +1,7 @@
 //! `largefb MB`: writes and reads one large file, sequentially and at random.
 
 use clap::{Args, ValueEnum};
-use report::layouts::lab as lines;
+use report::layouts::lfs_programs as lines;
 use units::{Bytes, Exit};
 use workload::programs::lfs::{LARGE_CALL, LargeFile, LargeOrder};
 

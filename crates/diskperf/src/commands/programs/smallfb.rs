@@ -1,7 +1,7 @@
 //! `smallfb N SIZE`: creates small files, reads them, deletes them.
 
 use clap::{Args, ValueEnum};
-use report::layouts::lab as lines;
+use report::layouts::lfs_programs as lines;
 use units::{Bytes, Exit};
 use workload::programs::lfs::{SmallFiles, SmallSync};
 use workload::{FileOrder, Layout};
