@@ -2,7 +2,7 @@
 //! round.
 
 use super::NARROW;
-use super::figures::Drawn;
+use super::cell_text::Drawn;
 use super::frame::{AXIS, Heading, LINE, along, both_sides};
 use super::scale::Scale;
 use super::svg::{Along, Path, Shape, Svg};

@@ -1,9 +1,9 @@
 //! The frame around the drawing of every chart: its SVG element, its axes, and its description for readers who cannot
 //! see it.
 
+use super::labels::Anchor;
+use super::labels::{self, BOLD, Label};
 use super::svg::{Along, Svg};
-use super::words::Anchor;
-use super::words::{self, BOLD, Label};
 use super::{Chart, NARROW, Subject};
 use crate::sanitize;
 
@@ -68,7 +68,7 @@ impl Frame {
 
 /// Draws a horizontal axis at the foot of a plot area, with grid lines. The more important labels come first.
 pub(super) fn along(svg: &mut Svg, labels: impl IntoIterator<Item = Label>, room: f64, top: f64, foot: f64) {
-    for label in words::apart(labels, room) {
+    for label in labels::apart(labels, room) {
         svg.upright("grid", label.share, top, foot);
         svg.label(&label, foot + BELOW);
     }
@@ -85,7 +85,7 @@ pub(super) fn upright(svg: &mut Svg, labels: impl IntoIterator<Item = Label>, to
         }
         last = y;
         svg.level("grid", 0.0, 1.0, y);
-        let label = words::fitted(&label, LEFT - 7.0);
+        let label = labels::fitted(&label, LEFT - 7.0);
         svg.text("tick", Along::Pixels(-6.0), y + MIDDLE, Anchor::End, &label);
     }
 }
@@ -102,12 +102,12 @@ pub(super) struct Heading(Vec<String>);
 impl Heading {
     /// Breaks a name into lines.
     pub(super) fn of(name: &str) -> Heading {
-        Heading(words::lines(&sanitize::line(name), NARROW / BOLD))
+        Heading(labels::lines(&sanitize::line(name), NARROW / BOLD))
     }
 
     /// True if the name and these words fit on one line.
     pub(super) fn has_room_for(&self, said: &str) -> bool {
-        matches!(&self.0[..], [line] if BOLD * words::width(line) + BESIDE + words::width(said) <= NARROW)
+        matches!(&self.0[..], [line] if BOLD * labels::width(line) + BESIDE + labels::width(said) <= NARROW)
     }
 
     /// The height in pixels.
@@ -141,9 +141,9 @@ const BESIDE: f64 = 10.0;
 /// Draws a line of text on both sides. The text on the right is complete; the text on the left is shortened to the room
 /// left.
 pub(super) fn both_sides(svg: &mut Svg, y: f64, left: &str, right: &str) {
-    let room = NARROW - words::width(right) - BESIDE;
+    let room = NARROW - labels::width(right) - BESIDE;
     if !left.is_empty() {
-        svg.text("label", Along::Share(0.0), y + BASE, Anchor::Start, &words::fitted(left, room));
+        svg.text("label", Along::Share(0.0), y + BASE, Anchor::Start, &labels::fitted(left, room));
     }
     svg.text("said", Along::Share(1.0), y + BASE, Anchor::End, right);
 }

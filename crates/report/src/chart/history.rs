@@ -12,14 +12,14 @@ use stats::MarkCode;
 use stats::compare::history::{History, Past, Time};
 use units::Civil;
 
-use super::figures::{self, class};
+use super::cell_text::{self, class};
 use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, upright};
+use super::labels;
+use super::labels::Anchor;
 use super::ratios::{labels, scale_of};
 use super::scale::Scale;
 use super::svg::{Along, Path, Shape, Svg};
-use super::words;
-use super::words::Anchor;
-use super::{Chart, NARROW, Subject, budget};
+use super::{Chart, NARROW, Subject, size_limit};
 use crate::compare::history::{step, tests};
 use crate::compare::verdict::percent;
 use crate::{rate_format, sanitize};
@@ -50,7 +50,7 @@ pub(super) fn charts(history: &History) -> Vec<Chart> {
         let part = if count > 1 { format!(", part {} of {count}", place + 1) } else { String::new() };
         Drawing::of(tests, history.margin).chart(&part)
     });
-    budget::within(charts.collect())
+    size_limit::within(charts.collect())
 }
 
 /// True if any run of the test has a rate.
@@ -134,7 +134,7 @@ impl<'a> Drawing<'a> {
             } else {
                 self.lines.iter().map(|(name, _)| sanitize::line(name).into_owned()).collect()
             },
-            told: figures::told("Lines over the runs", &told),
+            told: cell_text::told("Lines over the runs", &told),
         };
         frame.upright(svg, height)
     }
@@ -152,7 +152,7 @@ impl<'a> Drawing<'a> {
         let mut seen = vec![false; self.runs.len()];
         order.retain(|place| !std::mem::replace(&mut seen[*place], true));
         let names = order.into_iter().map(|place| (self.share(place), short(self.runs[place]).to_owned()));
-        for label in words::apart(names, NARROW_GROUND) {
+        for label in labels::apart(names, NARROW_GROUND) {
             svg.label(&label, foot + 15.0);
         }
         svg.level("axis", 0.0, 1.0, foot);
@@ -187,7 +187,7 @@ impl<'a> Drawing<'a> {
     fn captions(&self, svg: &mut Svg, from: f64) -> f64 {
         let mut y = from;
         let mut note = |svg: &mut Svg, left: f64, text: &str| {
-            for line in words::lines(text, NARROW - 20.0) {
+            for line in labels::lines(text, NARROW - 20.0) {
                 svg.text("label", Along::Pixels(left - LEFT), y + 12.0, Anchor::Start, &line);
                 y += LINE;
             }

@@ -4,13 +4,13 @@
 use stats::{Cell, Document, Latency, LatencyKind, Provenance};
 use units::Nanos;
 
-use super::figures::{self, Names};
+use super::cell_text::{self, Names};
 use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
+use super::labels::Anchor;
+use super::labels::{shared, width};
 use super::rates::MOST_BARS;
 use super::scale::{self, Scale};
 use super::svg::{Along, Path, Shape, Svg};
-use super::words::Anchor;
-use super::words::{shared, width};
 use super::{Chart, NARROW, Subject};
 use crate::cell_names::{CellNames, grouped};
 
@@ -96,9 +96,9 @@ fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell,
         }
         .to_owned()
             + &shared
-            + &figures::left_out(cells.len(), MOST_BARS),
+            + &cell_text::left_out(cells.len(), MOST_BARS),
         series: names.all(),
-        told: figures::told(&format!("Percentiles of {} times", kind.name()), &figures),
+        told: cell_text::told(&format!("Percentiles of {} times", kind.name()), &figures),
     };
     frame.rows(svg, foot + AXIS)
 }
@@ -129,7 +129,7 @@ fn strip(svg: &mut Svg, scale: &Scale, latency: Latency, y: f64) {
 /// `46 us / 65 us*`: the median and the 99th percentile.
 fn said((cell, latency): &(&Cell, Latency)) -> String {
     let p99 = latency.p99.map_or_else(|| "n.m.".to_owned(), |nanos| Nanos(nanos).to_string());
-    format!("{} / {p99}{}", Nanos(latency.p50), figures::star(cell))
+    format!("{} / {p99}{}", Nanos(latency.p50), cell_text::star(cell))
 }
 
 /// Returns all percentiles of a cell as text.
@@ -139,6 +139,6 @@ fn tip(cell: &Cell, name: &str, latency: Latency) -> String {
     };
     let figures: Vec<String> = SHAPES.into_iter().zip(times(latency)).map(figure).collect();
     let (kind, count) = (latency.kind.name(), units::whole(latency.count));
-    let (target, star, marks) = (&cell.target, figures::star(cell), figures::marks(cell));
+    let (target, star, marks) = (&cell.target, cell_text::star(cell), cell_text::marks(cell));
     format!("{name} on {target}, {kind} time: {}{star}; {count} operations{marks}", figures.join(", "))
 }

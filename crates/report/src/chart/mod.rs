@@ -12,10 +12,11 @@
 //!   6. a chart without any measured value is not made.
 
 mod bars;
-mod budget;
-mod figures;
+mod cell_text;
+mod concurrent;
 mod frame;
 mod history;
+mod labels;
 mod latencies;
 mod over_time;
 mod published;
@@ -23,15 +24,14 @@ mod rates;
 mod ratios;
 mod scale;
 mod side_by_side;
-mod stacks;
+mod size_limit;
 mod standalone;
 mod svg;
 mod sweep;
 #[cfg(test)]
 mod tests;
-mod thinned;
-mod together;
-mod words;
+mod thinning;
+mod time_breakdown;
 
 use stats::Document;
 use stats::compare::history::History;
@@ -39,7 +39,7 @@ use stats::compare::replication::Comparison;
 
 use crate::presentation::Layout;
 
-pub(crate) use figures::class as colour;
+pub(crate) use cell_text::class as colour;
 pub(crate) use ratios::Axis;
 pub use standalone::standalone;
 
@@ -87,7 +87,7 @@ impl Chart {
     /// a colour by their index.
     pub fn class(&self, place: usize) -> String {
         match self.series.get(place) {
-            Some(owner) if self.subject == Subject::Time => stacks::class(owner).to_owned(),
+            Some(owner) if self.subject == Subject::Time => time_breakdown::class(owner).to_owned(),
             _ => colour(place),
         }
     }
@@ -109,12 +109,12 @@ pub fn charts(document: &Document, layout: Layout) -> Vec<Chart> {
         ratios::charts(document),
         over_time::charts(document, layout),
         latencies::charts(document),
-        together::charts(document),
-        stacks::charts(document),
+        concurrent::charts(document),
+        time_breakdown::charts(document),
         sweep::charts(document),
         published::charts(document),
     ];
-    budget::within(subjects.into_iter().flatten().collect())
+    size_limit::within(subjects.into_iter().flatten().collect())
 }
 
 /// Returns one chart with the rates of several runs, which are the targets of this document.

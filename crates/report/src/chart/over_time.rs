@@ -18,13 +18,13 @@ use stats::figures::summary::rate_of;
 use stats::inference::change_point;
 use stats::{Cell, ClockKind, Document, INTERVAL, MarkCode, Provenance, RateBase, Round};
 
-use super::figures::{self, Names};
+use super::cell_text::{self, Names};
 use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, along, upright};
+use super::labels::Anchor;
+use super::labels::{self, fitted};
 use super::scale::{self, Scale};
 use super::svg::{Along, Path, Shape, Svg};
-use super::thinned::thinned;
-use super::words::Anchor;
-use super::words::{self, fitted};
+use super::thinning::thinned;
 use super::{Chart, NARROW, Subject};
 use crate::cell_names::{CellNames, grouped};
 use crate::presentation::Layout;
@@ -207,7 +207,7 @@ impl Program<'_> {
         }
         // If data had to be durable, further seconds passed that no quarter of a second shows.
         if cells.iter().any(|cell| cell.state.clock != ClockKind::Returned) {
-            for line in words::lines(FLUSHED, NARROW) {
+            for line in labels::lines(FLUSHED, NARROW) {
                 note(&mut svg, 0.0, y, &line);
                 y += LINE;
             }
@@ -218,7 +218,7 @@ impl Program<'_> {
                 svg.shape("event", shape(caption.0), Along::Pixels(6.0 - LEFT), y + 8.0, "");
             }
             let left = if is_row { 16.0 } else { 0.0 };
-            for line in words::lines(&caption.1, NARROW - 20.0) {
+            for line in labels::lines(&caption.1, NARROW - 20.0) {
                 note(&mut svg, left, y, &line);
                 y += LINE;
             }
@@ -228,7 +228,7 @@ impl Program<'_> {
             subject: Subject::OverTime,
             title: format!("{title}: {unit} in each quarter of a second"),
             series: names.all(),
-            told: figures::told("Lines over the rounds", &figures),
+            told: cell_text::told("Lines over the rounds", &figures),
         };
         frame.upright(svg, y + 4.0)
     }
@@ -341,7 +341,7 @@ impl Program<'_> {
             format!(", between {} and {} in a quarter of a second", digits(low), digits(high))
         };
         let s = if rounds == 1 { "" } else { "s" };
-        format!("{} {} in {rounds} round{s}{between}", cell.target, figures::said(cell))
+        format!("{} {} in {rounds} round{s}{between}", cell.target, cell_text::said(cell))
     }
 }
 
@@ -467,7 +467,7 @@ impl Slots {
         let every = (self.numbers.len() as f64 * WIDTH_OF_NUMBER / NARROW_GROUND).ceil().max(1.0) as usize;
         let labels = self.numbers.iter().step_by(every);
         let labels = labels.map(|number| (self.share(*number, middle), number.to_string()));
-        for label in words::apart(labels, NARROW_GROUND) {
+        for label in labels::apart(labels, NARROW_GROUND) {
             svg.label(&label, foot + 15.0);
         }
         svg.level("axis", 0.0, 1.0, foot);

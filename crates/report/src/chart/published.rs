@@ -8,12 +8,12 @@ use stats::digits::significant;
 use stats::{Cell, Document, Provenance, Rate};
 
 use super::bars::{self, Bar, Group};
-use super::figures::{self, Names, class};
+use super::cell_text::{self, Names, class};
 use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
+use super::labels::Anchor;
 use super::scale::{self, Scale};
 use super::svg::{Along, Path, Shape, Svg};
 use super::sweep::Swept;
-use super::words::Anchor;
 use super::{Chart, NARROW, Subject};
 use crate::cell_names::{CellNames, grouped};
 use crate::rate_format::in_unit_of;
@@ -49,7 +49,8 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
         Group { heading, bars: cells.map(|cell| bar(&names, cell, rate)).collect() }
     };
     let chart = |(rate, published): (&Rate, Vec<(String, &Cell)>)| {
-        let said = |(heading, cell): &(String, &Cell)| format!("{heading} in {} {}", cell.target, figures::said(cell));
+        let said =
+            |(heading, cell): &(String, &Cell)| format!("{heading} in {} {}", cell.target, cell_text::said(cell));
         let told: Vec<String> = published.iter().map(said).collect();
         let groups: Vec<Group> = grouped(published).into_iter().map(|named| group(rate, named)).collect();
         let (svg, height) = bars::draw(&groups, scale::number);
@@ -57,7 +58,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
             subject: Subject::Paper,
             title: format!("Published and found here, in {}", rate.unit),
             series: names.all(),
-            told: figures::told("What was published", &told),
+            told: cell_text::told("What was published", &told),
         };
         frame.rows(svg, height)
     };
@@ -75,9 +76,9 @@ fn bar(names: &Names, cell: &Cell, unit: &Rate) -> Bar {
         class: names.class(&cell.target),
         series: names.series(&cell.target),
         label: cell.target.clone(),
-        said: figures::said(&cell),
-        tip: figures::tip(&cell, &cell.program),
-        drawn: figures::drawn(&cell),
+        said: cell_text::said(&cell),
+        tip: cell_text::tip(&cell, &cell.program),
+        drawn: cell_text::drawn(&cell),
     }
 }
 
@@ -144,7 +145,7 @@ fn table_chart(table: &str, file_system: &str, cells: &[&Comparison]) -> Chart {
         subject: Subject::Paper,
         title: format!("{table}, {file_system}: printed and simulated Kbytes/sec"),
         series: Vec::new(),
-        told: figures::told("Printed figures and simulated ones", &told),
+        told: cell_text::told("Printed figures and simulated ones", &told),
     };
     frame.rows(svg, foot + AXIS)
 }

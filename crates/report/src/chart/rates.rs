@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use stats::{Cell, Document, Provenance};
 
 use super::bars::{self, Bar, Group};
-use super::figures::{self, Names};
+use super::cell_text::{self, Names};
+use super::concurrent::Alone;
 use super::frame::{BASE, Frame, LINE};
+use super::labels::Anchor;
+use super::labels::{lines, listed, shared};
 use super::svg::Along;
 use super::sweep::Swept;
-use super::together::Alone;
-use super::words::Anchor;
-use super::words::{lines, listed, shared};
 use super::{Chart, NARROW, Subject, scale};
 use crate::cell_names::{CellNames, different, grouped};
 use crate::rate_format::RUNS;
@@ -105,9 +105,9 @@ fn chart((names, cell_names): (&Names, &CellNames), unit: &str, cells: &[&Cell],
     }
     let frame = Frame {
         subject: Subject::Rates,
-        title: title + &shared + &figures::left_out(cells.len(), MOST_BARS),
+        title: title + &shared + &cell_text::left_out(cells.len(), MOST_BARS),
         series: names.all(),
-        told: figures::told("Bars with 95 % intervals", &figures),
+        told: cell_text::told("Bars with 95 % intervals", &figures),
     };
     frame.rows(svg, height)
 }
@@ -117,8 +117,8 @@ fn bar(names: &Names, cell: &Cell, name: &str) -> Bar {
         class: names.class(&cell.target),
         series: names.series(&cell.target),
         label: if names.each().len() > 1 { cell.target.clone() } else { String::new() },
-        said: figures::said(cell),
-        tip: figures::tip(cell, name),
-        drawn: figures::drawn(cell),
+        said: cell_text::said(cell),
+        tip: cell_text::tip(cell, name),
+        drawn: cell_text::drawn(cell),
     }
 }

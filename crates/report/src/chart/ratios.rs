@@ -8,12 +8,12 @@ use stats::compare::target_comparison::every_two;
 use stats::digits::significant;
 use stats::{Choice, Comparison, Document, Verdict};
 
-use super::figures::{self, class};
+use super::cell_text::{self, class};
 use super::frame::{AXIS, Frame, Heading, LINE, along};
+use super::labels::Anchor;
+use super::labels::{self, fitted};
 use super::scale::{self, Scale};
 use super::svg::{Along, Path, Shape, Svg};
-use super::words::Anchor;
-use super::words::{self, fitted};
 use super::{Chart, NARROW, Subject};
 use crate::compare::target_comparison::{is_won, of_targets};
 use crate::compare::verdict::{interval, range, ratio, times};
@@ -135,7 +135,7 @@ fn chart(choice: &Choice, step: Option<Step>, sides: [(usize, &str); 2], pairs: 
             None => format!("{first} or {second}: which is faster, and how many times"),
         },
         series: Vec::new(),
-        told: figures::told(&format!("Ratios of {second} to {first} with their intervals"), &figures),
+        told: cell_text::told(&format!("Ratios of {second} to {first} with their intervals"), &figures),
     };
     frame.rows(svg, foot + AXIS)
 }
@@ -177,7 +177,7 @@ impl Axis {
             let on_axis = |ratio: &f64| (1e-6..1.0 - 1e-6).contains(&share(*ratio));
             let of_side = |ratio: f64| [(share(1.0 / ratio), format!("{ratio}×")), (share(ratio), format!("{ratio}×"))];
             let labels = sides.into_iter().filter(on_axis).flat_map(of_side);
-            for label in words::apart([(share(1.0), "1".to_owned())].into_iter().chain(labels), NARROW_STRIP) {
+            for label in labels::apart([(share(1.0), "1".to_owned())].into_iter().chain(labels), NARROW_STRIP) {
                 svg.label(&label, 12.0);
             }
         })

@@ -3,12 +3,12 @@
 
 use stats::{Cell, Document};
 
-use super::figures::{self, Names};
+use super::cell_text::{self, Names};
 use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
+use super::labels::shared;
 use super::rates::MOST_BARS;
 use super::ratios::{labels, scale_of};
 use super::svg::{Along, Path, Shape, Svg};
-use super::words::shared;
 use super::{Chart, NARROW, Subject};
 use crate::cell_names::{CellNames, grouped};
 
@@ -68,9 +68,9 @@ pub(super) fn chart(document: &Document) -> Option<Chart> {
         heading.draw(&mut svg, y);
         y += heading.height();
         for Dot { cell, ratio, ends } in dots {
-            let said = figures::said(cell);
+            let said = cell_text::said(cell);
             told.push(format!("{name} in {} {said}", cell.target));
-            svg.open_series(&names.class(&cell.target), &names.series(&cell.target), &figures::tip(cell, name));
+            svg.open_series(&names.class(&cell.target), &names.series(&cell.target), &cell_text::tip(cell, name));
             both_sides(&mut svg, y, &cell.target, &said);
             y += LINE;
             let middle = STRIP / 2.0 - 1.0;
@@ -85,12 +85,12 @@ pub(super) fn chart(document: &Document) -> Option<Chart> {
         }
         y += BETWEEN;
     }
-    let left_out = figures::left_out(all, shown);
+    let left_out = cell_text::left_out(all, shown);
     let frame = Frame {
         subject: Subject::Rates,
         title: format!("Rate of each run divided by that of the first{shared}{left_out}"),
         series: names.all(),
-        told: figures::told("Rates with their 95 % intervals", &told),
+        told: cell_text::told("Rates with their 95 % intervals", &told),
     };
     Some(frame.rows(svg, foot + AXIS))
 }

@@ -2,9 +2,9 @@
 //! of the page is written out with its light colours, as for paper.
 
 use super::frame::{LEFT, LINE, RIGHT};
+use super::labels::Anchor;
 use super::svg::{Along, Shape, Svg};
-use super::words::Anchor;
-use super::{Chart, STYLE, words};
+use super::{Chart, STYLE, labels};
 
 /// The width in pixels: half of a large screen.
 const WIDE: f64 = 760.0;
@@ -16,7 +16,7 @@ pub fn standalone(chart: &Chart) -> String {
     let room = WIDE - 2.0 * EDGE;
     let mut y = EDGE + 12.0;
     let mut head = Svg::default();
-    for line in words::lines(&chart.title, room / words::BOLD) {
+    for line in labels::lines(&chart.title, room / labels::BOLD) {
         head.text("name", Along::Pixels(EDGE), y, Anchor::Start, &line);
         y += LINE;
     }
@@ -24,8 +24,8 @@ pub fn standalone(chart: &Chart) -> String {
     let is_of_lines = chart.svg.contains("class=\"line\"");
     let mut x = EDGE;
     for (place, name) in chart.series.iter().enumerate() {
-        let name = words::fitted(name, room / 2.0);
-        let wide = words::width(&name) + 42.0;
+        let name = labels::fitted(name, room / 2.0);
+        let wide = labels::width(&name) + 42.0;
         if x + wide > WIDE - EDGE && x > EDGE {
             (x, y) = (EDGE, y + LINE);
         }

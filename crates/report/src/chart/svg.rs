@@ -1,6 +1,6 @@
 //! A small SVG writer. Positions along a chart are percentages, heights are pixels. Every text is escaped here.
 
-use super::words::{Anchor, Placed};
+use super::labels::{Anchor, Placed};
 use crate::sanitize;
 
 /// A horizontal position in the chart.

@@ -7,12 +7,12 @@ use stats::digits::significant;
 use stats::figures::execution::Execution;
 use stats::{Cell, Document};
 
-use super::figures::{self, class};
+use super::cell_text::{self, class};
 use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, along, upright};
+use super::labels::Anchor;
+use super::labels::fitted;
 use super::scale::{self, Scale};
 use super::svg::{Along, Path, Shape, Svg};
-use super::words::Anchor;
-use super::words::fitted;
 use super::{Chart, NARROW, Subject};
 use crate::cell_names::grouped;
 use crate::sanitize;
@@ -132,13 +132,13 @@ fn chart(program: &str, cells: &[&Cell]) -> Option<Chart> {
         svg.stretched(top, GROUND, &[("line", path), ("whisker", whiskers)]);
         for (cell, value) in &points {
             let bytes = scale::bytes(size(cell));
-            let tip = format!("{name}, buffer {bytes}: {} {unit}{}", said(cell, *value), figures::marks(cell));
+            let tip = format!("{name}, buffer {bytes}: {} {unit}{}", said(cell, *value), cell_text::marks(cell));
             let class = if cell.is_suspect() { "hollow" } else { "" };
             svg.shape(class, shape(place), Along::Share(sizes.share(size(cell))), top + y(*value), &tip);
         }
         svg.close("g");
         if let (Some((first, from)), Some((last, to))) = (points.first(), points.last()) {
-            let starred = |cell: &Cell, value: f64| significant(value, 3) + figures::star(cell);
+            let starred = |cell: &Cell, value: f64| significant(value, 3) + cell_text::star(cell);
             let (from, to) = (starred(first, *from), starred(last, *to));
             let (first, last) = (scale::bytes(size(first)), scale::bytes(size(last)));
             figures.push(format!("{name} {from} with a buffer of {first}, {to} with {last}"));
@@ -153,7 +153,7 @@ fn chart(program: &str, cells: &[&Cell]) -> Option<Chart> {
         subject: Subject::Sweep,
         title: format!("{program}: {unit} over the size of the buffer"),
         series,
-        told: figures::told(&format!("Curves of {unit}"), &figures),
+        told: cell_text::told(&format!("Curves of {unit}"), &figures),
     };
     Some(frame.upright(svg, foot + AXIS + LINE))
 }
@@ -172,7 +172,7 @@ fn said(cell: &Cell, value: f64) -> String {
         true => format!(" ({} to {}, {confidence:.0} %)", significant(low, 3), significant(high, 3)),
         false => format!(" ({} and more, {confidence:.0} %)", significant(low, 3)),
     });
-    format!("{}{}{ends}", significant(value, 3), figures::star(cell))
+    format!("{}{}{ends}", significant(value, 3), cell_text::star(cell))
 }
 
 /// Returns a shape for each curve. All of them are filled: a hollow one means suspect.

@@ -1,9 +1,9 @@
 //! Tests of all charts: well-formed XML with any names, sizes, and content.
 
-mod checked;
-mod example;
-mod many;
+mod example_documents;
+mod large_documents;
 mod side_by_side;
+mod svg_reader;
 
 use proptest::prelude::*;
 use stats::compare::replication::{self, Published, Simulated};
@@ -13,8 +13,8 @@ use units::Nanos;
 use super::{Chart, Subject, over_time, paper, standalone};
 use crate::compare::fixtures::{choice, comparison, pair};
 use crate::presentation::Layout;
-use checked::{Checked, attribute, checked};
-use example::{cell, document, mark, missing};
+use example_documents::{cell, document, mark, missing};
+use svg_reader::{Checked, attribute, checked};
 
 fn read(chart: &Chart) -> Checked {
     checked(&standalone(chart)).unwrap_or_else(|error| panic!("{error}: {}", standalone(chart)));

@@ -3,8 +3,8 @@
 use stats::Document;
 use stats::compare::history::{HISTORY_SCHEMA, History, Past, Step, Time};
 
-use super::checked::attribute;
-use super::example::{cell, document};
+use super::example_documents::{cell, document};
+use super::svg_reader::attribute;
 use super::{Chart, Subject, of, read};
 
 fn over_time(document: &Document) -> Vec<Chart> {

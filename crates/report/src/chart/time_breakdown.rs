@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use stats::{Cell, Document, Provenance};
 
-use super::figures;
+use super::cell_text;
 use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
+use super::labels::Anchor;
+use super::labels::{BOLD, fitted, shared, width};
 use super::rates::MOST_BARS;
 use super::svg::{Along, Svg};
-use super::words::Anchor;
-use super::words::{BOLD, fitted, shared, width};
 use super::{Chart, NARROW, Subject};
 use crate::cell_names::{CellNames, grouped};
 
@@ -170,9 +170,9 @@ fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) ->
     }
     let frame = Frame {
         subject: Subject::Time,
-        title: format!("{title}{shared}{}", figures::left_out(bars.len(), MOST_BARS)),
+        title: format!("{title}{shared}{}", cell_text::left_out(bars.len(), MOST_BARS)),
         series: owners,
-        told: figures::told("Parts of the time by owner", &told),
+        told: cell_text::told("Parts of the time by owner", &told),
     };
     frame.rows(svg, foot + AXIS)
 }

@@ -6,7 +6,7 @@ use stats::digits::significant;
 use stats::figures::summary::rate_of;
 use stats::{Cell, Document, Mark, MarkCode, Provenance, Rate};
 
-use super::words::listed;
+use super::labels::listed;
 use crate::cell_names::different;
 use crate::rate_format::{RUNS, figure, in_unit_of, supported_digits, time_each};
 use crate::sanitize;

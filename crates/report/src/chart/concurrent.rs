@@ -7,12 +7,12 @@ use stats::digits::significant;
 use stats::inference::bounds::{self, Bounds, Solo};
 use stats::{Cell, Document, ParameterValue};
 
-use super::figures::{self, class};
+use super::cell_text::{self, class};
 use super::frame::{AXIS, Frame, Heading, LINE, along};
+use super::labels::Anchor;
+use super::labels::{fitted, shared, width};
 use super::scale::{self, Scale};
 use super::svg::{Along, Path, Svg};
-use super::words::Anchor;
-use super::words::{fitted, shared, width};
 use super::{Chart, NARROW, Subject};
 use crate::cell_names::{CellNames, grouped};
 use crate::rate_format::{supported, supported_digits};
@@ -117,7 +117,7 @@ fn unit(cell: &Cell) -> &str {
 fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
     let all = &every[..every.len().min(MOST_PROGRAMS)];
     let value = |cell: &Cell| cell.rate.as_ref().map_or(0.0, |rate| rate.value);
-    let high = |cell: &Cell| cell.rate.as_ref().and_then(figures::interval).map_or(0.0, |(_, high)| high);
+    let high = |cell: &Cell| cell.rate.as_ref().and_then(cell_text::interval).map_or(0.0, |(_, high)| high);
     let ends = all.iter().flat_map(|both| [both.bounds.free, value(both.together), high(both.together)]);
     let scale = Scale::linear(ends);
     let names = CellNames::of(&document.cells);
@@ -135,15 +135,15 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
         let digits = both.together.rate.as_ref().map_or(3, supported_digits);
         let cpu = both.bounds.cpu.filter(|cpu| *cpu < both.bounds.free);
         let allowed = cpu.map_or_else(String::new, |cpu| format!(", the CPU allows {}", significant(cpu, 3)));
-        let own = |cell: &Cell| cell.rate.as_ref().map_or_else(String::new, supported) + figures::star(cell);
+        let own = |cell: &Cell| cell.rate.as_ref().map_or_else(String::new, supported) + cell_text::star(cell);
         let parts: Vec<String> = both.alone.iter().map(|cell| own(cell)).collect();
         let digits_of = |cell: &&Cell| cell.rate.as_ref().map_or(3, supported_digits);
         let digits_of_all = both.alone.iter().map(digits_of).min().unwrap_or(3);
-        let star = both.alone.iter().map(|cell| figures::star(cell)).max().unwrap_or_default();
+        let star = both.alone.iter().map(|cell| cell_text::star(cell)).max().unwrap_or_default();
         let whole = significant(both.bounds.free, digits_of_all) + star;
         let in_parts = format!("alone: {} = {whole}", parts.join(" + "));
         let sum = if width(&in_parts) <= NARROW { in_parts } else { format!("alone, summed: {whole}") };
-        let all_at_once = format!("at once: {}{}", significant(measured, digits), figures::star(both.together));
+        let all_at_once = format!("at once: {}{}", significant(measured, digits), cell_text::star(both.together));
         figures.push(format!("{name} {sum}{allowed}, {all_at_once}, limited by: {limit}"));
 
         let heading = Heading::of(name);
@@ -160,14 +160,14 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
         let mut from = 0.0;
         for (place, cell) in both.alone.iter().enumerate() {
             let to = from + value(cell);
-            svg.open_series(&class(place), "", &figures::tip(cell, name));
+            svg.open_series(&class(place), "", &cell_text::tip(cell, name));
             svg.rect("bar part", scale.share(from), scale.share(to), at, HIGH, "");
             whisker(&mut svg, &scale, cell, from, at);
             svg.close("g");
             from = to;
         }
         at += HIGH + GAP;
-        svg.open_series("all", "", &format!("{}{allowed}", figures::tip(both.together, name)));
+        svg.open_series("all", "", &format!("{}{allowed}", cell_text::tip(both.together, name)));
         svg.text("said", Along::Share(0.0), at + 12.0, Anchor::Start, &all_at_once);
         if let Some(cpu) = cpu {
             let words = format!("CPU allows {}", significant(cpu, 3));
@@ -186,16 +186,16 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
     }
     let frame = Frame {
         subject: Subject::Together,
-        title: format!("Alone and at once, in {unit}{shared}{}", figures::left_out(every.len(), MOST_PROGRAMS)),
+        title: format!("Alone and at once, in {unit}{shared}{}", cell_text::left_out(every.len(), MOST_PROGRAMS)),
         series: Vec::new(),
-        told: figures::told("What programs reach alone and at once", &figures),
+        told: cell_text::told("What programs reach alone and at once", &figures),
     };
     frame.plain(svg, foot + AXIS)
 }
 
 /// Draws the interval of a cell whose bar begins at `from`.
 fn whisker(svg: &mut Svg, scale: &Scale, cell: &Cell, from: f64, y: f64) {
-    let Some((low, high)) = cell.rate.as_ref().and_then(figures::interval) else { return };
+    let Some((low, high)) = cell.rate.as_ref().and_then(cell_text::interval) else { return };
     let (low, high) = (scale.share(from + low), scale.share(from + high));
     let line = Path::default().to(low, HIGH / 2.0).line(high, HIGH / 2.0);
     let ends = line.to(low, 2.0).line(low, HIGH - 2.0).to(high, 2.0).line(high, HIGH - 2.0);
