@@ -3,7 +3,7 @@
 
 use super::NARROW;
 use super::cell_text::Drawn;
-use super::frame::{AXIS, Heading, LINE, along, both_sides};
+use super::frame::{AXIS, Heading, LINE, both_sides, x_axis};
 use super::scale::Scale;
 use super::svg::{Along, Path, Shape, Svg};
 
@@ -69,7 +69,7 @@ pub(super) fn draw(groups: &[Group], label: fn(f64) -> String) -> (Svg, f64) {
     let foot = groups.iter().map(Group::height).sum::<f64>() + 2.0;
     let mut svg = Svg::default();
     let labels = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), label(tick)));
-    along(&mut svg, labels, NARROW, 0.0, foot);
+    x_axis(&mut svg, labels, NARROW, 0.0, foot);
     let mut y = 0.0;
     for group in groups {
         let next = y + group.height();

@@ -8,7 +8,7 @@ use stats::inference::bounds::{self, Bounds, Solo};
 use stats::{Cell, Document, ParameterValue};
 
 use super::cell_text::{self, class};
-use super::frame::{AXIS, Frame, Heading, LINE, along};
+use super::frame::{AXIS, Frame, Heading, LINE, x_axis};
 use super::labels::Anchor;
 use super::labels::{fitted, shared, width};
 use super::scale::{self, Scale};
@@ -126,7 +126,7 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
     let foot = headings.iter().map(|name| Heading::of(name).height() + ROW).sum::<f64>();
     let mut svg = Svg::default();
     let labels = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::number(tick)));
-    along(&mut svg, labels, NARROW, 0.0, foot);
+    x_axis(&mut svg, labels, NARROW, 0.0, foot);
     let mut figures: Vec<String> = Vec::new();
     let mut y = 0.0;
     for (both, name) in all.iter().zip(&headings) {

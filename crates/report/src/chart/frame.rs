@@ -67,7 +67,7 @@ impl Frame {
 }
 
 /// Draws a horizontal axis at the foot of a plot area, with grid lines. The more important labels come first.
-pub(super) fn along(svg: &mut Svg, labels: impl IntoIterator<Item = Label>, room: f64, top: f64, foot: f64) {
+pub(super) fn x_axis(svg: &mut Svg, labels: impl IntoIterator<Item = Label>, room: f64, top: f64, foot: f64) {
     for label in labels::apart(labels, room) {
         svg.upright("grid", label.share, top, foot);
         svg.label(&label, foot + BELOW);
@@ -76,7 +76,7 @@ pub(super) fn along(svg: &mut Svg, labels: impl IntoIterator<Item = Label>, room
 }
 
 /// Draws a vertical axis: a line and a label for each share of the height, from the foot.
-pub(super) fn upright(svg: &mut Svg, labels: impl IntoIterator<Item = Label>, top: f64, foot: f64) {
+pub(super) fn y_axis(svg: &mut Svg, labels: impl IntoIterator<Item = Label>, top: f64, foot: f64) {
     let mut last = f64::INFINITY;
     for (share, label) in labels {
         let y = foot - share * (foot - top);

@@ -13,7 +13,7 @@ use stats::compare::history::{History, Past, Time};
 use units::Civil;
 
 use super::cell_text::{self, class};
-use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, upright};
+use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, y_axis};
 use super::labels;
 use super::labels::Anchor;
 use super::ratios::{labels, scale_of};
@@ -144,7 +144,7 @@ impl<'a> Drawing<'a> {
         let y = |ratio: f64| top + GROUND * (1.0 - self.scale.share(ratio));
         let [upper, lower] = [1.0 + self.margin, 1.0 / (1.0 + self.margin)].map(y);
         svg.rect("band", 0.0, 1.0, upper, lower - upper, "");
-        upright(svg, spread(&self.scale), top, foot);
+        y_axis(svg, spread(&self.scale), top, foot);
         svg.level("one", 0.0, 1.0, y(1.0));
         let mut order: Vec<usize> = vec![self.runs.len() - 1, 0];
         order.extend(self.marked.iter().map(|marked| marked.place));

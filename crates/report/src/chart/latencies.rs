@@ -5,7 +5,7 @@ use stats::{Cell, Document, Latency, LatencyKind, Provenance};
 use units::Nanos;
 
 use super::cell_text::{self, Names};
-use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
+use super::frame::{AXIS, Frame, Heading, LINE, both_sides, x_axis};
 use super::labels::Anchor;
 use super::labels::{shared, width};
 use super::rates::MOST_BARS;
@@ -64,7 +64,7 @@ fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell,
     let mut svg = Svg::default();
     key(&mut svg);
     let labels = scale.ticks(5).into_iter().map(|tick| (scale.share(tick), scale::time(tick)));
-    along(&mut svg, labels, NARROW, KEY, foot);
+    x_axis(&mut svg, labels, NARROW, KEY, foot);
     let mut y = KEY;
     let mut figures: Vec<String> = Vec::new();
     for (name, cells) in &rows {

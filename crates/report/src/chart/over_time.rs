@@ -19,7 +19,7 @@ use stats::inference::change_point;
 use stats::{Cell, ClockKind, Document, INTERVAL, MarkCode, Provenance, RateBase, Round};
 
 use super::cell_text::{self, Names};
-use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, along, upright};
+use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, x_axis, y_axis};
 use super::labels::Anchor;
 use super::labels::{self, fitted};
 use super::scale::{self, Scale};
@@ -176,7 +176,7 @@ impl Program<'_> {
         svg.text("tick", Along::Pixels(-LEFT), 11.0, Anchor::Start, &fitted(unit, NARROW));
         self.shade(&mut svg, slots, top, foot);
         let ticks = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::number(tick)));
-        upright(&mut svg, ticks, top, foot);
+        y_axis(&mut svg, ticks, top, foot);
         slots.axis(&mut svg, top, foot);
         for (row, (code, rounds)) in rows.iter().enumerate() {
             let y = LINE + MARKS * (row as f64 + 0.5);
@@ -456,7 +456,7 @@ impl Slots {
         if let [_] = &self.numbers[..] {
             let scale = Scale::Linear(self.seconds());
             let labels = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::number(tick)));
-            along(svg, labels, NARROW_GROUND, top, foot);
+            x_axis(svg, labels, NARROW_GROUND, top, foot);
             return;
         }
         let between = if self.numbers.len() > MOST_TIPS { 0..0 } else { 1..self.numbers.len() };

@@ -9,7 +9,7 @@ use stats::{Cell, Document, Provenance, Rate};
 
 use super::bars::{self, Bar, Group};
 use super::cell_text::{self, Names, class};
-use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
+use super::frame::{AXIS, Frame, Heading, LINE, both_sides, x_axis};
 use super::labels::Anchor;
 use super::scale::{self, Scale};
 use super::svg::{Along, Path, Shape, Svg};
@@ -115,7 +115,7 @@ fn table_chart(table: &str, file_system: &str, cells: &[&Comparison]) -> Chart {
         svg.close("g");
     }
     let labels = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::number(tick)));
-    along(&mut svg, labels, NARROW, KEY, foot);
+    x_axis(&mut svg, labels, NARROW, KEY, foot);
     let mut told: Vec<String> = Vec::new();
     let mut y = KEY;
     for (configuration, cells) in &rows {

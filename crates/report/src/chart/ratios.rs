@@ -9,7 +9,7 @@ use stats::digits::significant;
 use stats::{Choice, Comparison, Document, Verdict};
 
 use super::cell_text::{self, class};
-use super::frame::{AXIS, Frame, Heading, LINE, along};
+use super::frame::{AXIS, Frame, Heading, LINE, x_axis};
 use super::labels::Anchor;
 use super::labels::{self, fitted};
 use super::scale::{self, Scale};
@@ -101,7 +101,7 @@ fn chart(choice: &Choice, step: Option<Step>, sides: [(usize, &str); 2], pairs: 
     let foot = SIDES + pairs.iter().map(height).sum::<f64>();
     let mut svg = Svg::default();
     svg.rect("band", scale.share(1.0 / margin), scale.share(margin), SIDES, foot - SIDES, "");
-    along(&mut svg, labels(&scale), NARROW, SIDES, foot);
+    x_axis(&mut svg, labels(&scale), NARROW, SIDES, foot);
     svg.upright("one", scale.share(1.0), SIDES, foot);
     let [(_, first), (_, second)] = sides;
     let short = apart([first, second]);

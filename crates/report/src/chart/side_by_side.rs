@@ -4,7 +4,7 @@
 use stats::{Cell, Document};
 
 use super::cell_text::{self, Names};
-use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
+use super::frame::{AXIS, Frame, Heading, LINE, both_sides, x_axis};
 use super::labels::shared;
 use super::rates::MOST_BARS;
 use super::ratios::{labels, scale_of};
@@ -60,7 +60,7 @@ pub(super) fn chart(document: &Document) -> Option<Chart> {
     let height = |name: &str, dots: &[Dot]| Heading::of(name).height() + dots.len() as f64 * (LINE + STRIP) + BETWEEN;
     let foot = rows.iter().map(|(name, dots)| height(name, dots)).sum::<f64>();
     let mut svg = Svg::default();
-    along(&mut svg, labels(&scale), NARROW, 0.0, foot);
+    x_axis(&mut svg, labels(&scale), NARROW, 0.0, foot);
     svg.upright("one", scale.share(1.0), 0.0, foot);
     let (mut y, mut told) = (0.0, Vec::new());
     for (name, dots) in &rows {

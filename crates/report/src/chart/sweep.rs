@@ -8,7 +8,7 @@ use stats::figures::execution::Execution;
 use stats::{Cell, Document};
 
 use super::cell_text::{self, class};
-use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, along, upright};
+use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, x_axis, y_axis};
 use super::labels::Anchor;
 use super::labels::fitted;
 use super::scale::{self, Scale};
@@ -103,13 +103,13 @@ fn chart(program: &str, cells: &[&Cell]) -> Option<Chart> {
     let foot = top + GROUND;
     let mut svg = Svg::default();
     svg.text("tick", Along::Pixels(-LEFT), 11.0, Anchor::Start, &fitted(unit, NARROW));
-    upright(
+    y_axis(
         &mut svg,
         sorted(scale.ticks(7)).into_iter().map(|tick| (scale.share(tick), scale::number(tick))),
         top,
         foot,
     );
-    along(&mut svg, labels(&sizes), NARROW_GROUND, top, foot);
+    x_axis(&mut svg, labels(&sizes), NARROW_GROUND, top, foot);
     svg.text("tick", Along::Share(1.0), foot + 31.0, Anchor::End, "bytes of the buffer");
     let mut figures: Vec<String> = Vec::new();
     for (place, curve) in curves.iter().enumerate() {

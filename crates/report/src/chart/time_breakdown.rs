@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stats::{Cell, Document, Provenance};
 
 use super::cell_text;
-use super::frame::{AXIS, Frame, Heading, LINE, along, both_sides};
+use super::frame::{AXIS, Frame, Heading, LINE, both_sides, x_axis};
 use super::labels::Anchor;
 use super::labels::{BOLD, fitted, shared, width};
 use super::rates::MOST_BARS;
@@ -145,7 +145,7 @@ fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) ->
     let foot = rows.iter().map(|(name, bars)| lines(name, bars) + height(bars)).sum::<f64>();
     let mut svg = Svg::default();
     let labels = [0.0, 1.0, 0.5, 0.25, 0.75].map(|share| (share, format!("{:.0} %", 100.0 * share)));
-    along(&mut svg, labels, NARROW, 0.0, foot);
+    x_axis(&mut svg, labels, NARROW, 0.0, foot);
     let mut told: Vec<String> = Vec::new();
     let mut y = 0.0;
     for (name, bars) in &rows {
