@@ -7,8 +7,8 @@ use maud::{Markup, html};
 use stats::{Cell, Document, Latency, Provenance, RateBase};
 use units::Nanos;
 
-use super::figures::star;
 use super::parts::Place;
+use super::results_table::star;
 use crate::cell_names::{CellNames, different, grouped};
 use crate::chart::colour;
 use crate::layouts::plain;

@@ -5,17 +5,17 @@
 //! run; every `<` in them is escaped, so that a name cannot end the element.
 
 mod cards;
-mod figures;
+mod choice_summary;
+mod choice_table;
 mod history;
-mod key;
-mod lead;
-mod matrix;
 mod parts;
-mod raw;
-mod replicated;
+mod raw_data;
+mod replication;
+mod results_table;
 mod run;
 mod side_by_side;
-mod verified;
+mod target_letters;
+mod verification;
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ impl Other<'_> {
     fn title(&self) -> String {
         match self.found {
             Found::History(history) => history::title(history),
-            Found::Verification(verification) => verified::title(verification),
+            Found::Verification(verification) => verification::title(verification),
         }
     }
 
@@ -75,7 +75,7 @@ impl Other<'_> {
     fn section(&self, title: &str, place: parts::Place, has_tables: bool) -> Markup {
         match self.found {
             Found::History(history) => history::section(history, title, place, has_tables),
-            Found::Verification(verification) => verified::section(verification, title, place),
+            Found::Verification(verification) => verification::section(verification, title, place),
         }
     }
 }
@@ -140,7 +140,7 @@ pub const LARGEST: usize = 300_000;
 pub fn page(runs: &[Run], others: &[Other], paper: Option<&PaperDocument>) -> String {
     let mut titles = titles(runs);
     titles.extend(others.iter().map(Other::title));
-    titles.extend(paper.map(|_| replicated::TITLE.to_owned()));
+    titles.extend(paper.map(|_| replication::TITLE.to_owned()));
     let is_one = titles.len() == 1;
     let sections = |has_rates: bool| {
         let mut titled = titles.iter().zip((1..).map(|number| parts::Place { number, is_one }));
@@ -149,7 +149,7 @@ pub fn page(runs: &[Run], others: &[Other], paper: Option<&PaperDocument>) -> St
         sections.extend(of_runs.map(|(run, (title, place))| run::section(run, title, place, has_rates)));
         let of_others = others.iter().zip(titled.by_ref());
         sections.extend(of_others.map(|(other, (title, place))| other.section(title, place, has_rates)));
-        sections.extend(paper.zip(titled.next()).map(|(paper, (_, place))| replicated::section(paper, place)));
+        sections.extend(paper.zip(titled.next()).map(|(paper, (_, place))| replication::section(paper, place)));
         sections
     };
     let short = sections(false);
@@ -168,7 +168,8 @@ pub fn page(runs: &[Run], others: &[Other], paper: Option<&PaperDocument>) -> St
     let length = |sections: &[Markup]| sections.iter().map(|section| section.0.len()).sum::<usize>();
     let frame = page(&[], html! {}).len();
     let fits = |sections: &[Markup], documents: usize| frame + length(sections) + documents <= LARGEST;
-    let documents = |detail| html! { (raw::documents(runs, detail)) (raw::others(others, runs.len(), detail)) };
+    let documents =
+        |detail| html! { (raw_data::documents(runs, detail)) (raw_data::others(others, runs.len(), detail)) };
     // The long sections are not built if even the short ones do not fit, and no document is serialised only to be
     // discarded.
     let whole = if fits(&short, 0) { sections(true) } else { Vec::new() };

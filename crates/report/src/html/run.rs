@@ -7,11 +7,11 @@ use stats::{Cell, Choice, Document, Provenance, RunInfo};
 use units::Civil;
 
 use super::cards::cards;
-use super::key::Keyed;
-use super::lead::lead;
-use super::matrix::matrix;
+use super::choice_summary::lead;
+use super::choice_table::matrix;
 use super::parts::{Place, charts, table, wide};
-use super::{Run, figures, raw, replicated};
+use super::target_letters::ShownDocument;
+use super::{Run, raw_data, replication, results_table};
 use crate::chart::{self, Chart, Subject};
 use crate::compare::stages;
 use crate::compare::target_comparison;
@@ -57,25 +57,25 @@ pub fn title(document: &Document) -> String {
 
 /// Returns the whole section of a run: the answer, the table, then the rest.
 pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup {
-    let keyed = Keyed::of(run.document);
-    let document = keyed.document();
+    let shown = ShownDocument::of(run.document);
+    let document = shown.document();
     let all = chart::charts(document, run.presentation.layout);
-    let is_lettered = place.is_one && keyed.is_lettered() && document.run.choice.is_some();
+    let is_lettered = place.is_one && shown.is_lettered() && document.run.choice.is_some();
     let title = if is_lettered { &self::title(document) } else { title };
     html! {
         section id={ "r" (place.number) } {
             (place.title(title))
             (verdict(document, run.presentation, &all, place))
-            (keyed.lines(run.presentation.layout))
+            (shown.lines(run.presentation.layout))
             p class="when" { (when(run)) }
-            @if let Some(choice) = &document.run.choice { (compared(&keyed, choice, run.presentation, &all, place)) }
+            @if let Some(choice) = &document.run.choice { (compared(&shown, choice, run.presentation, &all, place)) }
             // The curves of a sweep show at a glance what its table shows in many rows, so they come first.
             (subjects(&all, place, |subject| subject == Subject::Sweep))
             @if document.run.choice.is_none() { (table_of(document, run.presentation, place)) }
             (subjects(&all, place, |subject| subject != Subject::Sweep))
             @if !run.published.is_empty() {
                 (place.heading("Published beside simulated"))
-                (replicated::tables(run.published))
+                (replication::tables(run.published))
             }
             @if document.run.choice.is_some() { (table_of(document, run.presentation, place)) }
             @if let Some(table) = source_table(run.document, run.presentation.layout) {
@@ -85,10 +85,10 @@ pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup 
                 }
             }
             (place.heading("Notes"))
-            (figures::notes(document, place))
+            (results_table::notes(document, place))
             (place.heading("Repeat this run"))
             (commands(&run.document.run, !document.cells.is_empty()))
-            @if !document.cells.is_empty() { (raw::rounds(&Run { document, ..*run }, has_rates)) }
+            @if !document.cells.is_empty() { (raw_data::rounds(&Run { document, ..*run }, has_rates)) }
         }
     }
 }
@@ -114,17 +114,17 @@ fn table_of(document: &Document, presentation: Presentation, place: Place) -> Ma
     html! {
         @if !document.cells.is_empty() {
             (place.heading("All figures"))
-            (figures::table(document, presentation, place))
+            (results_table::table(document, presentation, place))
         }
     }
 }
 
 /// Returns a comparison: for stages the table of 1983 and a chart of each step, else one table; then the reasons.
-fn compared(keyed: &Keyed, choice: &Choice, presentation: Presentation, all: &[Chart], place: Place) -> Markup {
-    let document = keyed.document();
+fn compared(shown: &ShownDocument, choice: &Choice, presentation: Presentation, all: &[Chart], place: Place) -> Markup {
+    let document = shown.document();
     html! {
         (place.heading("Comparison"))
-        @if choice.stages.is_empty() { (matrix(keyed, choice, presentation, place)) }
+        @if choice.stages.is_empty() { (matrix(shown, choice, presentation, place)) }
         @else {
             (table("Comparison", &target_comparison::page_grid(document, choice)))
             (charts(all, Subject::Choice))

@@ -7,19 +7,19 @@ use stats::{Cell, Document, Provenance, TargetInfo};
 use units::Civil;
 
 use super::Run;
-use super::key::Keyed;
 use super::parts::figure;
+use super::target_letters::ShownDocument;
 use crate::cell_names::CellNames;
 use crate::chart;
 
 /// Returns the chart and its key; empty if the runs have no test in common.
 pub fn side_by_side(runs: &[Run]) -> Markup {
     let Some(document) = merged(runs) else { return html! {} };
-    let keyed = Keyed::of(&document);
+    let shown = ShownDocument::of(&document);
     html! {
-        @if let Some(chart) = chart::runs(keyed.document()) {
+        @if let Some(chart) = chart::runs(shown.document()) {
             h2 { "All runs" }
-            (keyed.key())
+            (shown.key())
             (figure(&chart))
         }
     }

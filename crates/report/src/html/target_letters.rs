@@ -19,18 +19,18 @@ fn letter(place: usize) -> String {
 }
 
 /// A document as the page shows it. If there are several targets and one has a long name, they are called A, B, C.
-pub struct Keyed<'a> {
+pub struct ShownDocument<'a> {
     original: &'a Document,
     shown: Cow<'a, Document>,
 }
 
-impl<'a> Keyed<'a> {
+impl<'a> ShownDocument<'a> {
     /// Replaces the names with letters if this document needs it.
-    pub fn of(original: &'a Document) -> Keyed<'a> {
+    pub fn of(original: &'a Document) -> ShownDocument<'a> {
         let names: Vec<&str> = original.run.targets.iter().map(|target| target.name.as_str()).collect();
         let is_lettered = names.len() > 1 && names.iter().any(|name| name.chars().count() > LONGEST);
         let shown = if is_lettered { Cow::Owned(lettered(original, &names)) } else { Cow::Borrowed(original) };
-        Keyed { original, shown }
+        ShownDocument { original, shown }
     }
 
     /// The document with the names that tables and charts use.

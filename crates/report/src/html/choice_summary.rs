@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 use stats::{Choice, Comparison, Document, Verdict};
 
-use super::matrix::is_fastest;
+use super::choice_table::is_fastest;
 use crate::cell_names::grouped;
 use crate::chart::colour;
 use crate::compare::target_comparison;

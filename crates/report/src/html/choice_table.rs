@@ -7,9 +7,9 @@ use maud::{Markup, PreEscaped, html};
 use stats::compare::target_comparison::rows;
 use stats::{Cell, Choice, Comparison, Document, Need};
 
-use super::figures::star;
-use super::key::Keyed;
 use super::parts::Place;
+use super::results_table::star;
+use super::target_letters::ShownDocument;
 use crate::cause::{NO_CAUSE, reason};
 use crate::cell_names::{CellNames, different, grouped};
 use crate::chart::{Axis, colour};
@@ -35,8 +35,8 @@ struct Test<'a> {
 }
 
 /// Returns the table of a choice that has no stages.
-pub fn matrix(keyed: &Keyed, choice: &Choice, presentation: Presentation, place: Place) -> Markup {
-    let document = keyed.document();
+pub fn matrix(shown: &ShownDocument, choice: &Choice, presentation: Presentation, place: Place) -> Markup {
+    let document = shown.document();
     let names: Vec<&str> = document.run.targets.iter().map(|target| target.name.as_str()).collect();
     let of_use: Vec<&Comparison> = choice.purpose.iter().flat_map(|purpose| &purpose.comparisons).collect();
     let all: Vec<&Comparison> = choice.comparisons.iter().chain(of_use.iter().copied()).collect();
