@@ -9,7 +9,7 @@ mod window;
 use kernel::observe::mount::Place;
 use runner::execution::PhaseResult;
 use stats::figures::summary;
-use stats::inference::steady::Settling;
+use stats::inference::steady_state::Settling;
 use stats::judge::marks::{Mark, MarkCode, rounds};
 use stats::{ClockKind, RateBase, Round, TargetInfo};
 use units::Nanos;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use runner::execution::{ClaimedClock, PhaseResult, ProgramResult};
 use stats::figures::summary;
-use stats::inference::steady;
-use stats::judge::limits;
+use stats::inference::steady_state;
+use stats::judge::bottleneck;
 use stats::{
     Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latencies, Latency, LatencyKind, LowerCache,
     MarkCode, ParameterValue, Problem, Provenance, RateBase, Round, RoundPart, State, Steadiness, TargetInfo,
@@ -50,8 +50,8 @@ pub fn is_settled(plan: &Plan, alternative: &Alternative, executions: &Execution
     let is_steady = |(index, phase): (usize, &Phase)| {
         let (_, rounds) = measured_rounds(executions, index, phase);
         matches!(
-            steady::settling(&rates(&rounds, together, phase.base, clock(plan, phase))),
-            steady::Settling::Since(..)
+            steady_state::settling(&rates(&rounds, together, phase.base, clock(plan, phase))),
+            steady_state::Settling::Since(..)
         )
     };
     alternative.row.omitted.is_some()
@@ -75,11 +75,17 @@ fn clock(plan: &Plan, phase: &Phase) -> ClockKind {
 }
 
 /// The steadiness of a cell, and the reason if it was not measured.
-fn steadiness(settling: Option<steady::Settling>, rounds: usize, simulated: bool) -> (Steadiness, Option<String>) {
+fn steadiness(
+    settling: Option<steady_state::Settling>,
+    rounds: usize,
+    simulated: bool,
+) -> (Steadiness, Option<String>) {
     match settling {
-        Some(steady::Settling::Since(..)) => (Steadiness::Steady, None),
-        Some(steady::Settling::Not(_)) => (Steadiness::Transient, None),
-        Some(steady::Settling::TooFew) => (Steadiness::NotMeasured, stats::judge::marks::steadiness::too_few(rounds)),
+        Some(steady_state::Settling::Since(..)) => (Steadiness::Steady, None),
+        Some(steady_state::Settling::Not(_)) => (Steadiness::Transient, None),
+        Some(steady_state::Settling::TooFew) => {
+            (Steadiness::NotMeasured, stats::judge::marks::steadiness::too_few(rounds))
+        }
         None if simulated => (Steadiness::NotMeasured, None),
         None => (Steadiness::NotMeasured, Some("only the preset device goes on until a rate is steady".to_owned())),
     }
@@ -116,11 +122,13 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
     let (runs, mut rounds) = measured_rounds(executions, index, phase);
     if plan.schedule.is_until_steady() {
         // Rounds before the last window only led to the steady state.
-        let before = rounds.len().saturating_sub(steady::WINDOW);
+        let before = rounds.len().saturating_sub(steady_state::WINDOW);
         rounds[..before].iter_mut().for_each(|round| round.discarded = true);
     }
-    let settling =
-        plan.schedule.is_until_steady().then(|| steady::settling(&rates(&rounds, targets.len() > 1, base, clock)));
+    let settling = plan
+        .schedule
+        .is_until_steady()
+        .then(|| steady_state::settling(&rates(&rounds, targets.len() > 1, base, clock)));
     if !simulated {
         judge::machine::mark_rounds(&mut rounds, &runs, phase);
     }
@@ -182,9 +190,9 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), together, clock)).flatten(),
         latency_ns: measured.then(|| latency(&kept_runs, phase)).flatten(),
         io: measured.then(|| io(&kept_runs, phase)).flatten(),
-        time: (measured && !used.several).then(|| limits::where_it_went(&used)),
+        time: (measured && !used.several).then(|| bottleneck::where_it_went(&used)),
         breakdown: measured.then(|| breakdown(&kept_runs)).flatten(),
-        limited_by: measured.then(|| limits::limited_by(&used)),
+        limited_by: measured.then(|| bottleneck::limited_by(&used)),
         state: State {
             cache,
             cache_reason,

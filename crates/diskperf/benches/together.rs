@@ -18,7 +18,7 @@ use std::fs;
 use ground::Ground;
 use serde_json::{Value, json};
 use stats::figures::summary::median;
-use stats::inference::bounds::{Solo, bounds, explain};
+use stats::inference::two_drive_bounds::{Solo, bounds, explain};
 use testkit::fuse::Knobs;
 use testkit::run;
 

@@ -1,10 +1,11 @@
-//! The time breakdown of a result and its bottleneck, as text, Markdown and CSV. `stats::judge::limits` computes both.
+//! The time breakdown of a result and its bottleneck, as text, Markdown and CSV. `stats::judge::bottleneck` computes
+//! both.
 
 mod breakdown;
 
 use std::collections::BTreeMap;
 
-use stats::judge::limits::OWNERS;
+use stats::judge::bottleneck::OWNERS;
 use stats::{Cell, ClockKind, Document, LimitedBy, Mark, MarkCode, Provenance};
 use units::Nanos;
 use units::whole;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use report::glossary::{Glossary, Topic};
 use schemars::JsonSchema;
-use stats::judge::limits::OWNERS;
+use stats::judge::bottleneck::OWNERS;
 use stats::judge::marks::caches::FROM_DEVICE;
 use stats::judge::marks::rounds::{AGREEMENT, OVERLAP};
 use stats::{

@@ -146,7 +146,7 @@ fn a_page_of_three_targets_is_small_and_names_omissions() {
     // Any number of intervals leaves the size of the page within the limit.
     for cell in &mut document.cells {
         for round in &mut cell.rounds {
-            round.intervals = vec![stats::Interval { ops: 1, bytes: 4096, ..stats::Interval::default() }; 400];
+            round.intervals = vec![stats::RateInterval { ops: 1, bytes: 4096, ..stats::RateInterval::default() }; 400];
         }
     }
     let page = page_of(&[&document]);

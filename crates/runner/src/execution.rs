@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use stats::{Interval, Latencies, Times};
+use stats::{Latencies, RateInterval, Times};
 use units::{Moment, Nanos};
 use workload::{
     Allocation, CachePadded, CacheState, Counters, CpuTime, Dirtiness, Failure, MachineSettings, OpKind, Phase,
@@ -128,7 +128,7 @@ pub struct PhaseResult {
     /// The durations of all units of work, if they were timed.
     pub latencies: Option<Times>,
     /// The operations and bytes of each whole quarter of a second, if operations were timed.
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<RateInterval>,
 }
 
 /// The results of one program in a phase.
@@ -455,7 +455,7 @@ impl ProgramResult {
 }
 
 /// The tallies, the durations of all units of work, and the operations of each interval.
-fn split<C>(recorders: Vec<Timed<C>>, spans: &[Span<C>]) -> (Vec<Tally>, Latencies, Vec<Interval>) {
+fn split<C>(recorders: Vec<Timed<C>>, spans: &[Span<C>]) -> (Vec<Tally>, Latencies, Vec<RateInterval>) {
     let mut all = Latencies::default();
     let (mut tallies, mut intervals) = (Vec::new(), Vec::new());
     let ended = spans.iter().map(|span| span.ended).max().unwrap_or(Moment::ZERO);
@@ -464,7 +464,7 @@ fn split<C>(recorders: Vec<Timed<C>>, spans: &[Span<C>]) -> (Vec<Tally>, Latenci
         tallies.push(records.tally);
         intervals.push(records.intervals);
     }
-    (tallies, all, Interval::of_all(intervals))
+    (tallies, all, RateInterval::of_all(intervals))
 }
 
 /// The spans of a world's programs, and their recorders.

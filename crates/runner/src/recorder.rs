@@ -1,6 +1,6 @@
 //! Records the operations of a program, and times its units of work.
 
-use stats::{INTERVAL, Interval, Latencies, MOST_INTERVALS};
+use stats::{INTERVAL, Latencies, MOST_INTERVALS, RateInterval};
 use units::{Moment, Nanos};
 use workload::{Op, OpKind, Reason, Recorder, Tally, Unit};
 
@@ -12,7 +12,7 @@ pub struct Timed<C> {
     /// only.
     latencies: Latencies,
     current: Latencies,
-    intervals: Vec<Interval>,
+    intervals: Vec<RateInterval>,
     /// Bytes moved before the current interval.
     bytes: u64,
     unit: Unit,
@@ -38,7 +38,7 @@ pub struct Records {
     /// The duration of each unit.
     pub latencies: Latencies,
     /// The operations and bytes of each whole quarter of a second since the stream began.
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<RateInterval>,
 }
 
 const NEVER: Nanos = Nanos(u64::MAX);
@@ -87,7 +87,7 @@ impl<C> Timed<C> {
                 self.interval_end = Moment::at(NEVER);
                 break;
             }
-            self.intervals.push(Interval::of(&self.current, moved(&self.tally) - self.bytes));
+            self.intervals.push(RateInterval::of(&self.current, moved(&self.tally) - self.bytes));
             self.latencies.add(&self.current);
             self.current.clear();
             self.bytes = moved(&self.tally);

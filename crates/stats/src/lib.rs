@@ -27,8 +27,8 @@ pub use results::document::{
     Aged, Calibration, Conditioned, Document, ImageInfo, Noise, OwnCost, Problem, RunInfo, SCHEMA, StoreInfo,
     TargetInfo,
 };
-pub use results::interval::{INTERVAL, Interval, MOST_INTERVALS};
 pub use results::latency::{Latencies, Latency, LatencyKind, Times};
+pub use results::rate_interval::{INTERVAL, MOST_INTERVALS, RateInterval};
 pub use results::remark::{Remark, RemarkKind};
 pub use results::round::{CpuSeconds, Round, RoundPart};
 pub use results::verification::{Kept, PowerCut, VERIFICATION_SCHEMA, Verification};

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use stats::Bottleneck;
-use stats::judge::limits::{
+use stats::judge::bottleneck::{
     Consumption, DeviceWork, Owners, Writeback, allowance, held_back, limited_by, owners, where_it_went,
 };
 use units::Nanos;

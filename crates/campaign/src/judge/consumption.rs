@@ -1,8 +1,8 @@
-//! The consumption of a phase: converts the observations of the runner for `stats::judge::limits`.
+//! The consumption of a phase: converts the observations of the runner for `stats::judge::bottleneck`.
 
 use runner::execution::{PhaseResult, ProgramResult};
 use stats::ClockKind;
-use stats::judge::limits::{Consumption, DeviceWork, Writeback, allowance, held_back};
+use stats::judge::bottleneck::{Consumption, DeviceWork, Writeback, allowance, held_back};
 use units::Nanos;
 use workload::{Counters, Issue, Layer, OpKind, Phase, Steps};
 
@@ -148,7 +148,7 @@ mod tests {
     use runner::execution::{ClaimedClock, MeasureOptions, perform};
     use simulator::Machine;
     use stats::Bottleneck;
-    use stats::judge::limits::{limited_by, owners};
+    use stats::judge::bottleneck::{limited_by, owners};
     use workload::programs::classic1983::Classic;
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use kernel::observe::temperature::{AT_LIMIT, HEAT};
 use runner::execution::PhaseResult;
-use stats::inference::steady::Settling;
+use stats::inference::steady_state::Settling;
 use stats::judge::marks::{Mark, steadiness};
 use stats::{RateBase, Round};
 use units::Bytes;
@@ -25,7 +25,7 @@ pub fn marks(facts: &CellFacts) -> impl Iterator<Item = Mark> {
 /// are judged in the rounds that count, because the rounds before only led to the steady state.
 fn of_level(facts: &CellFacts) -> Option<Mark> {
     let is_judged = |round: &&Round| !facts.phase.changes() || !round.discarded;
-    let amount = |interval: &stats::Interval| match facts.base {
+    let amount = |interval: &stats::RateInterval| match facts.base {
         RateBase::Bytes => interval.bytes,
         RateBase::Files | RateBase::Ops => interval.ops,
     };

@@ -6,7 +6,7 @@ use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::figures::summary::RateUnit;
 use stats::figures::summary::rate_of;
-use stats::inference::steady;
+use stats::inference::steady_state;
 use stats::{Cell, ParameterValue, Round, Steadiness};
 use units::{Bytes, Nanos};
 use workload::Program;
@@ -23,7 +23,7 @@ pub const PRESET: Preset = Preset {
     name: "device",
     about: "A block device: sequential and random reads, in rounds until the rate is steady; --write conditions and \
             overwrites the whole device",
-    schedule: Schedule::UntilSteady { rounds: steady::MOST_ROUNDS },
+    schedule: Schedule::UntilSteady { rounds: steady_state::MOST_ROUNDS },
     together: false,
     memory: None,
     sizing: Sizing::Fixed,
@@ -137,8 +137,8 @@ fn settled(cell: &Cell) -> Option<String> {
     let fresh = format!("fresh {} {unit}", stats::digits::significant(fresh, 3));
     let mean = format!("{} {unit} over rounds {first} to {last}", stats::digits::significant(rate.value, 3));
     let rates: Vec<f64> = cell.rounds.iter().filter_map(per_second).collect();
-    Some(match (cell.state.steadiness, steady::settling(&rates)) {
-        (Steadiness::Steady, steady::Settling::Since(index, _)) => {
+    Some(match (cell.state.steadiness, steady_state::settling(&rates)) {
+        (Steadiness::Steady, steady_state::Settling::Since(index, _)) => {
             let since = cell.rounds.get(index - 1)?.round;
             format!("{name}: steady at round {since}: {mean}; {fresh}")
         }

@@ -7,8 +7,8 @@ use report::glossary::Entry;
 use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::digits::significant;
-use stats::figures::execution::Execution;
-use stats::inference::fit::{self, DiskRate, SweepRow};
+use stats::figures::time_columns::TimeColumns;
+use stats::inference::buffer_regression::{self, DiskRate, SweepRow};
 use stats::{Cell, Provenance};
 use units::{Bytes, Nanos};
 use workload::programs::tlpi::{self, COPY_BUFFERS, COPY_BYTES, Sync, WRITE_BUFFERS, WRITE_BYTES};
@@ -95,13 +95,13 @@ fn findings(cells: &[Cell]) -> Vec<String> {
 }
 
 /// The rows of table 13-1 without a sync. `seconds` selects the CPU time.
-fn sweep(cells: &[&Cell], seconds: fn(&Execution) -> Option<f64>) -> Vec<SweepRow> {
+fn sweep(cells: &[&Cell], seconds: fn(&TimeColumns) -> Option<f64>) -> Vec<SweepRow> {
     let plain = cells.iter().filter(|cell| cell.program == "copy" && cell.word("sync") == Some("none"));
     plain.filter_map(|cell| sweep_row(cell, seconds)).collect()
 }
 
-fn sweep_row(cell: &Cell, seconds: fn(&Execution) -> Option<f64>) -> Option<SweepRow> {
-    let execution = Execution::of(cell)?;
+fn sweep_row(cell: &Cell, seconds: fn(&TimeColumns) -> Option<f64>) -> Option<SweepRow> {
+    let execution = TimeColumns::of(cell)?;
     let file_bytes = cell.number("file_bytes")?;
     let executions = cell.kept().count() as f64;
     let disk_bytes = match cell.provenance {
@@ -126,10 +126,10 @@ fn copying(cells: &[&Cell]) -> Option<String> {
     if rows.is_empty() {
         return None;
     }
-    let Some(cost) = fit::copy_cost(&rows) else {
+    let Some(cost) = buffer_regression::copy_cost(&rows) else {
         return Some(format!("cost of a call n.m.: {} rows of copy do not determine it", rows.len()));
     };
-    let kernel = fit::copy_cost(&sweep(cells, |execution| execution.system_s));
+    let kernel = buffer_regression::copy_cost(&sweep(cells, |execution| execution.system_s));
     let kernel = kernel.map_or_else(String::new, |kernel| format!(", {} of it in the kernel", span(kernel.pair_s)));
     let (buffer, miss) = cost.worst;
     Some(format!(
@@ -144,9 +144,13 @@ fn copying(cells: &[&Cell]) -> Option<String> {
 
 /// A sentence about the rate of the disk.
 fn disk(cells: &[&Cell]) -> Option<String> {
-    Some(match fit::disk_rate(&sweep(cells, |execution| execution.cpu_s))? {
+    Some(match buffer_regression::disk_rate(&sweep(cells, |execution| execution.cpu_s))? {
         DiskRate::Waited(bytes_per_s) => {
-            format!("the disk gave {} (buffers of {} bytes and more)", rate(bytes_per_s), fit::LARGE_BUFFER)
+            format!(
+                "the disk gave {} (buffers of {} bytes and more)",
+                rate(bytes_per_s),
+                buffer_regression::LARGE_BUFFER
+            )
         }
         DiskRate::NeverWaited(share) => {
             format!("disk rate n.m.: the copy never waited for the disk (CPU {:.0} % of elapsed)", 100.0 * share)
@@ -172,7 +176,7 @@ fn waiting(cells: &[&Cell]) -> Option<String> {
         };
         let cell = cells.iter().find(is_it)?;
         let calls = cell.number("file_bytes")?.div_ceil(u64::from(buffer));
-        Some(span(Execution::of(cell)?.elapsed_s / calls as f64))
+        Some(span(TimeColumns::of(cell)?.elapsed_s / calls as f64))
     };
     let all = |&buffer: &u32| {
         let (none, osync, dsync) =

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use stats::inference::ratio_test::LEAST_PAIRS;
-use stats::inference::steady;
+use stats::inference::steady_state;
 
 use crate::choose::Goal;
 
@@ -78,7 +78,7 @@ impl Schedule {
     pub fn promised(&self) -> u32 {
         match self {
             Schedule::Fixed { promised, .. } => *promised,
-            Schedule::UntilSteady { .. } => steady::WINDOW as u32,
+            Schedule::UntilSteady { .. } => steady_state::WINDOW as u32,
             Schedule::UntilDecided { .. } => LEAST_PAIRS as u32,
             Schedule::Phases(_) => 1,
         }
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!((asked.rounds(), asked.promised()), (2, 5));
         assert_eq!(Schedule::fixed(5).with_rounds(None), Schedule::fixed(5));
         let steady = Schedule::UntilSteady { rounds: 25 }.with_rounds(Some(3));
-        assert_eq!((steady.rounds(), steady.promised()), (3, steady::WINDOW as u32));
+        assert_eq!((steady.rounds(), steady.promised()), (3, steady_state::WINDOW as u32));
     }
 
     #[test]

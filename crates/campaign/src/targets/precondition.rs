@@ -80,7 +80,7 @@ pub fn rounds_in_words(plan: &Plan) -> Option<String> {
     let run = plan.alternatives.iter().filter(|alternative| alternative.row.omitted.is_none());
     let times = run.flat_map(|alternative| &alternative.row.program.phases).map(|phase| phase.within);
     let round = times.collect::<Option<Vec<Nanos>>>()?.into_iter().reduce(|sum, time| sum + time)?;
-    let (least, most) = (plan.rounds.min(stats::inference::steady::WINDOW as u32), plan.rounds);
+    let (least, most) = (plan.rounds.min(stats::inference::steady_state::WINDOW as u32), plan.rounds);
     let all = |rounds: u32| about(Nanos(round.0 * u64::from(rounds)));
     let (rounds, time) = match least == most {
         true => (format!("{most} rounds"), all(most)),

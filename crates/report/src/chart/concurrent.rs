@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use stats::digits::significant;
-use stats::inference::bounds::{self, Bounds, Solo};
+use stats::inference::two_drive_bounds::{self, Bounds, Solo};
 use stats::{Cell, Document, ParameterValue};
 
 use super::cell_text::{self, class};
@@ -86,7 +86,7 @@ impl<'a> Both<'a> {
         };
         let solos: Vec<Solo> = alone.iter().map(solo).collect::<Option<_>>()?;
         let processors = if together.is_simulated() { 1.0 } else { every.document.run.cpus as f64 };
-        Some(Both { together, alone, bounds: bounds::bounds(&solos, processors) })
+        Some(Both { together, alone, bounds: two_drive_bounds::bounds(&solos, processors) })
     }
 }
 
@@ -131,7 +131,7 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
     let mut y = 0.0;
     for (both, name) in all.iter().zip(&headings) {
         let measured = value(both.together);
-        let limit = bounds::explain(both.bounds, measured).name();
+        let limit = two_drive_bounds::explain(both.bounds, measured).name();
         let digits = both.together.rate.as_ref().map_or(3, supported_digits);
         let cpu = both.bounds.cpu.filter(|cpu| *cpu < both.bounds.free);
         let allowed = cpu.map_or_else(String::new, |cpu| format!(", the CPU allows {}", significant(cpu, 3)));

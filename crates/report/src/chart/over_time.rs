@@ -358,7 +358,7 @@ fn series(cell: &Cell, round: &Round) -> Vec<f64> {
     round.intervals.iter().map(|interval| in_unit_of(rate, per_second(interval))).collect()
 }
 
-fn amount(cell: &Cell, interval: &stats::Interval) -> u64 {
+fn amount(cell: &Cell, interval: &stats::RateInterval) -> u64 {
     match cell.rate.as_ref().map(|rate| rate.base) {
         Some(RateBase::Bytes) | None => interval.bytes,
         Some(RateBase::Files | RateBase::Ops) => interval.ops,

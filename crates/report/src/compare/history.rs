@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use stats::MarkCode;
-use stats::compare::environment::Change;
+use stats::compare::environment_diff::Change;
 use stats::compare::history::{History, Past, Step, Time};
 use units::Civil;
 

@@ -1,6 +1,6 @@
 //! Two runs, measured one after the other, as text: the verdict, the settings that changed, then a row per test.
 
-use stats::compare::environment::Change;
+use stats::compare::environment_diff::Change;
 use stats::compare::reason::Reason;
 use stats::compare::run_comparison::{Compared, ComparedCell, Guarded, Lone, Side, Unguarded};
 use stats::digits::significant;

@@ -2,7 +2,7 @@
 //! measured; for one drive and for all at once. Below it are the bounds that the drives alone set for all together.
 
 use stats::digits::significant;
-use stats::inference::bounds::{self, Solo};
+use stats::inference::two_drive_bounds::{self, Solo};
 use stats::{Cell, Document, Provenance};
 
 use crate::cell_names::different;
@@ -73,13 +73,13 @@ fn bound(document: &Document, program: &str) -> Option<String> {
         })
         .collect();
     let processors = if together.is_simulated() { 1.0 } else { document.run.cpus as f64 };
-    let bounds = bounds::bounds(&alone?, processors);
+    let bounds = two_drive_bounds::bounds(&alone?, processors);
     let cpu = bounds.cpu.map_or_else(|| "n.m.".to_owned(), |cpu| significant(cpu, 3));
     Some(format!(
         "{program}: free {} | CPU allows {cpu} | measured {} -> {}",
         significant(bounds.free, 3),
         significant(measured, 3),
-        bounds::explain(bounds, measured).name()
+        two_drive_bounds::explain(bounds, measured).name()
     ))
 }
 

@@ -2,7 +2,7 @@
 
 use stats::digits::significant;
 use stats::figures::summary::rate_of;
-use stats::inference::steady;
+use stats::inference::steady_state;
 use stats::{Cell, Conditioned, Document, Round, Steadiness};
 use units::{Bytes, Nanos};
 
@@ -39,9 +39,9 @@ fn per_second(cell: &Cell, round: &Round) -> Option<f64> {
 /// Returns the round from which the rate is steady.
 fn settled(cell: &Cell) -> String {
     let rates: Vec<f64> = cell.rounds.iter().filter_map(|round| per_second(cell, round)).collect();
-    match (cell.state.steadiness, steady::settling(&rates)) {
+    match (cell.state.steadiness, steady_state::settling(&rates)) {
         _ if !cell.measured => String::new(),
-        (Steadiness::Steady, steady::Settling::Since(index, _)) => {
+        (Steadiness::Steady, steady_state::Settling::Since(index, _)) => {
             cell.rounds.get(index - 1).map_or_else(String::new, |round| format!("at round {}", round.round))
         }
         (Steadiness::NotMeasured, _) => "n.m.".to_owned(),

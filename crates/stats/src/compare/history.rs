@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::environment::{self, Change};
+use crate::compare::environment_diff::{self, Change};
 use crate::compare::run_comparison::{Likeness, Naming, found, identity, judge_found};
 use crate::inference::ratio_test::Judged;
 use crate::inference::verdict::{Estimate, Verdict};
@@ -200,16 +200,16 @@ fn time(sample: &Sample, (before, measured): (Option<&Sample>, Option<&Sample>),
 
 fn around(then: &Sample, now: &Sample) -> Vec<Change> {
     let is_real = [then, now].iter().any(|sample| !sample.cell.is_simulated());
-    let mut changes = if is_real { environment::machine(&then.info, &now.info) } else { Vec::new() };
+    let mut changes = if is_real { environment_diff::machine(&then.info, &now.info) } else { Vec::new() };
     // If several targets were busy at once, the cell belongs to no single target.
     let [one, other] =
         [then, now].map(|sample| sample.info.targets.iter().find(|info| info.name == sample.cell.target));
     if let (Some(one), Some(other)) = (one, other) {
-        changes.extend(environment::target(one, other));
+        changes.extend(environment_diff::target(one, other));
     }
     if !is_real {
-        changes.extend(environment::seed(&then.info, &now.info));
+        changes.extend(environment_diff::seed(&then.info, &now.info));
     }
-    changes.extend(environment::sizes(&[(String::new(), &then.cell, &now.cell)]));
+    changes.extend(environment_diff::sizes(&[(String::new(), &then.cell, &now.cell)]));
     changes.into_iter().map(|change| Change { of: None, ..change }).collect()
 }

@@ -1,6 +1,6 @@
 //! Comparisons of results: targets, stages, runs, stored runs over time, and published figures.
 
-pub mod environment;
+pub mod environment_diff;
 #[cfg(test)]
 mod fixtures;
 pub mod history;

@@ -26,7 +26,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use workload::{ParameterValue, RateBase};
 
-use crate::compare::environment::{self, Change, is_of_ground};
+use crate::compare::environment_diff::{self, Change, is_of_ground};
 use crate::compare::reason::Reason;
 use crate::compare::target_comparison::why_of;
 use crate::figures::summary::{mean_and_half_width, rate_of};
@@ -200,7 +200,7 @@ pub fn compare(then: (&str, &Document), now: (&str, &Document), margin: f64, nam
     // 5
     let is_real = pairs.iter().any(|(then, now)| !(then.is_simulated() && now.is_simulated()));
     let environment = around(&first.run, &second.run, &named);
-    let changed = environment::suspicion(&environment);
+    let changed = environment_diff::suspicion(&environment);
     let has_order = is_real && !is_same_run(&first.run, &second.run);
     Compared {
         schema: COMPARED_SCHEMA.to_owned(),
@@ -242,15 +242,15 @@ fn lone(cell: &Cell, name: String) -> Lone {
 /// Returns the differences between the environments of two runs. Simulated cells do not depend on the host machine.
 fn around(then: &RunInfo, now: &RunInfo, pairs: &[(String, &Cell, &Cell)]) -> Vec<Change> {
     let is_real = |(_, then, now): &(String, &Cell, &Cell)| [then, now].iter().any(|cell| !cell.is_simulated());
-    let mut changes = if pairs.iter().any(is_real) { environment::machine(then, now) } else { Vec::new() };
-    changes.extend(environment::run(then, now));
+    let mut changes = if pairs.iter().any(is_real) { environment_diff::machine(then, now) } else { Vec::new() };
+    changes.extend(environment_diff::run(then, now));
     if pairs.iter().any(|(_, then, now)| then.is_simulated() || now.is_simulated()) {
-        changes.extend(environment::seed(then, now));
+        changes.extend(environment_diff::seed(then, now));
     }
     for (one, other) in same_targets(then, now) {
-        changes.extend(environment::target(one, other));
+        changes.extend(environment_diff::target(one, other));
     }
-    changes.extend(environment::sizes(pairs));
+    changes.extend(environment_diff::sizes(pairs));
     changes
 }
 

@@ -2,7 +2,7 @@
 
 use units::Nanos;
 
-use crate::results::interval::{INTERVAL, Interval};
+use crate::results::rate_interval::{INTERVAL, RateInterval};
 
 /// Length of a window: two intervals. A limit releases requests in slices that alias with a quarter of a second (73,
 /// 48, 72, 48 MiB/s with 60 allowed); over half a second it is 60, 60.
@@ -38,7 +38,7 @@ impl Step {
 }
 
 /// Returns the amount per second in each whole window of a round. The last of an odd number of intervals is left out.
-pub fn windows(intervals: &[Interval], amount: impl Fn(&Interval) -> u64) -> Vec<f64> {
+pub fn windows(intervals: &[RateInterval], amount: impl Fn(&RateInterval) -> u64) -> Vec<f64> {
     let pairs = intervals.chunks_exact(2);
     pairs.map(|pair| pair.iter().map(&amount).sum::<u64>() as f64 / LEVEL_WINDOW.as_secs_f64()).collect()
 }
@@ -108,8 +108,8 @@ mod tests {
     /// Observed on a loop device whose limit went from 60 to 20 MiB/s, in quarters of a second.
     const SEEN: [u64; 12] = [73, 48, 72, 48, 72, 48, 25, 16, 22, 18, 21, 19];
 
-    fn intervals(bytes: &[u64]) -> Vec<Interval> {
-        bytes.iter().map(|&bytes| Interval { bytes, ..Interval::default() }).collect()
+    fn intervals(bytes: &[u64]) -> Vec<RateInterval> {
+        bytes.iter().map(|&bytes| RateInterval { bytes, ..RateInterval::default() }).collect()
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Statistical inference: differences of rates, steady states, change points, costs per byte, bounds of two drives.
 
-pub mod bounds;
+pub mod buffer_regression;
 pub mod change_point;
-pub mod fit;
 pub mod ratio_test;
-pub mod steady;
+pub mod steady_state;
+pub mod two_drive_bounds;
 pub mod verdict;

@@ -1,5 +1,5 @@
 //! Judges results: whether a figure is what its label says, and what limited it.
 
-pub mod limits;
+pub mod bottleneck;
 pub mod marks;
 pub mod noise;

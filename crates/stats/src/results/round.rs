@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::judge::marks::Mark;
 use crate::results::clock::ClockKind;
-use crate::results::interval::Interval;
+use crate::results::rate_interval::RateInterval;
 
 /// One execution of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,7 +35,7 @@ pub struct Round {
     /// Work completed in each whole quarter of a second until the last call returned; missing if single units of work
     /// were not timed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<RateInterval>,
     /// Warnings about this round.
     pub marks: Vec<Mark>,
 }

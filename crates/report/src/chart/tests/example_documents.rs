@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use stats::{
-    Cell, Document, Interval, Latency, LatencyKind, Mark, MarkCode, ParameterValue, Provenance, Rate, RateBase, Round,
-    RunInfo, SCHEMA, TargetInfo,
+    Cell, Document, Latency, LatencyKind, Mark, MarkCode, ParameterValue, Provenance, Rate, RateBase, RateInterval,
+    Round, RunInfo, SCHEMA, TargetInfo,
 };
 
 /// A cell with a round of two seconds for each of these numbers of operations.
@@ -60,7 +60,7 @@ pub(super) fn mark(code: MarkCode) -> Mark {
 
 /// A round of two seconds: eight quarters.
 fn round(round: u32, ops: u64) -> Round {
-    let quarter = Interval { ops: ops / 8, bytes: ops / 8 * 4096, ..Interval::default() };
+    let quarter = RateInterval { ops: ops / 8, bytes: ops / 8 * 4096, ..RateInterval::default() };
     Round {
         round,
         position: 1,

@@ -434,7 +434,7 @@ fn the_charts_of_a_large_run_are_small() {
             let quarters = round.intervals.clone().into_iter().cycle().take(120);
             round.intervals = quarters
                 .zip(1..)
-                .map(|(interval, at)| stats::Interval { ops: at * (place as u64 + 7) % 97, ..interval })
+                .map(|(interval, at)| stats::RateInterval { ops: at * (place as u64 + 7) % 97, ..interval })
                 .collect();
         }
         cell

@@ -2,7 +2,7 @@
 
 use super::{Mark, MarkCode};
 use crate::inference::change_point::{LEVEL_WINDOW, Step};
-use crate::inference::steady::{EXCURSION, MOST_ROUNDS, RANGE, Spread};
+use crate::inference::steady_state::{EXCURSION, MOST_ROUNDS, RANGE, Spread};
 
 /// Returns a mark if the last rounds of a rate differ too much to be steady.
 pub fn unsteady(spread: &Spread) -> Option<Mark> {
@@ -34,7 +34,7 @@ pub fn step(step: &Step, in_words: impl Fn(f64) -> String, round: u32) -> Mark {
 }
 
 /// A limit counts as reached from this share on. The kernel releases requests in slices of 100 ms, which leaves up to a
-/// tenth of a second unused (`limits::SATURATED` is the same).
+/// tenth of a second unused (`bottleneck::SATURATED` is the same).
 pub const REACHED: f64 = 0.9;
 
 /// A limit that a control group sets on a device, and its use.
@@ -72,7 +72,7 @@ pub fn throttle_by_heat(device: &str, rounds: usize) -> Mark {
 
 /// Returns the reason why steadiness is unknown, or `None` if there are enough rounds.
 pub fn too_few(rounds: usize) -> Option<String> {
-    let window = crate::inference::steady::WINDOW;
+    let window = crate::inference::steady_state::WINDOW;
     (rounds < window).then(|| format!("{rounds} of the {window} rounds that it needs (it may take {MOST_ROUNDS})"))
 }
 
