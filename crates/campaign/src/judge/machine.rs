@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use kernel::observe::host::processors;
 use runner::execution::{ExecutionResult, PhaseResult};
-use stats::judge::marks::{Mark, clock, place, rounds};
+use stats::judge::marks::{Mark, clock, location, rounds};
 use stats::judge::noise::{Disturbance, Window, disturbances, environment, of_run, stand_out};
 use stats::{Cell, Noise, ParameterValue, Provenance, Round};
 use workload::Phase;
@@ -18,7 +18,7 @@ use crate::targets::{Target, are_simulated};
 
 /// The marks that follow from one cell alone.
 pub fn marks(facts: &CellFacts) -> impl Iterator<Item = Mark> {
-    of_clock(facts).into_iter().chain(of_place(facts)).chain(place::env(facts.settings.iter().copied()))
+    of_clock(facts).into_iter().chain(of_place(facts)).chain(location::env(facts.settings.iter().copied()))
 }
 
 /// The mark if the shortest round was too short for the clock.
@@ -30,9 +30,9 @@ fn of_clock(facts: &CellFacts) -> Option<Mark> {
 /// Marks about the storage of the targets. An image always matters, memory only if the cell claims a device.
 fn of_place(facts: &CellFacts) -> impl Iterator<Item = Mark> {
     let claims_device = facts.is_durable() || facts.cold;
-    let nested = facts.infos.iter().find_map(|info| info.nested_in.as_deref()).map(place::nested);
+    let nested = facts.infos.iter().find_map(|info| info.nested_in.as_deref()).map(location::nested);
     let in_memory = facts.infos.iter().find_map(|info| info.in_memory.as_deref()).filter(|_| claims_device);
-    nested.into_iter().chain(in_memory.map(place::memory))
+    nested.into_iter().chain(in_memory.map(location::memory))
 }
 
 /// Adds the worst disturbance of this phase to every round. A cell gets this mark only if it stands out: on a busy

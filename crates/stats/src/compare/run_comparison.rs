@@ -16,7 +16,7 @@
 //!      has the mark `order`. If a setting that affects every rate changed, it has the mark `env`, too. A simulated
 //!      machine changes only with its settings: it gets no `order` mark.
 
-mod guard;
+mod fail_conditions;
 #[cfg(test)]
 mod tests;
 
@@ -37,7 +37,7 @@ use crate::name::Name;
 use crate::results::cell::{Cell, Provenance, Rate};
 use crate::results::document::{Document, RunInfo, TargetInfo};
 
-pub use guard::{Guarded, Outcome, Unguarded};
+pub use fail_conditions::{Guarded, Outcome, Unguarded};
 
 /// The name and version of the format.
 pub const COMPARED_SCHEMA: &str = "diskperf-compare/1";
@@ -188,7 +188,7 @@ pub fn compare(then: (&str, &Document), now: (&str, &Document), margin: f64, nam
     let judged = judge_found(&estimates, margin);
     let [names_then, names_now] = [first, second].map(|document| naming(&document.cells));
     let cells = pairs.iter().zip(estimates.iter().zip(judged)).map(|((then, now), (found, judged))| {
-        let unguarded = guard::obstacle(then, now, found.as_ref(), second.run.interrupted);
+        let unguarded = fail_conditions::obstacle(then, now, found.as_ref(), second.run.interrupted);
         let cell = compared_cell((then, now), names_now(now), found.as_ref().zip(judged), margin);
         ComparedCell { unguarded, ..cell }
     });

@@ -26,14 +26,14 @@ use crate::judge::marks::{MarkCode, codes};
 use crate::name::Name;
 use crate::results::cell::{Cell, Provenance};
 
+mod cause;
 mod majority;
 #[cfg(test)]
 mod tests;
-mod why;
 
+pub use cause::why_of;
+use cause::{warned, why};
 use majority::ask_majority;
-pub use why::why_of;
-use why::{warned, why};
 
 /// The result of a comparison of targets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

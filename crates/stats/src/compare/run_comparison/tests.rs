@@ -14,7 +14,7 @@ fn cell(target: &str, program: &str, file_bytes: u64, rates: &[u64]) -> Cell {
 fn one(then: &Cell, now: &Cell) -> ComparedCell {
     let found = [found(then, now, true)];
     let judged = judge_found(&found, 0.05).pop().flatten();
-    let unguarded = guard::obstacle(then, now, found[0].as_ref(), false);
+    let unguarded = fail_conditions::obstacle(then, now, found[0].as_ref(), false);
     ComparedCell { unguarded, ..compared_cell((then, now), String::new(), found[0].as_ref().zip(judged), 0.05) }
 }
 
@@ -130,6 +130,6 @@ fn what_is_not_what_it_says_or_of_another_amount_is_not_guarded() {
     durable.rounds.iter_mut().for_each(|round| round.data_durable_s = Some(1.0));
     assert_eq!(why(&then, &durable), "the end point of the measurement differs");
     let found = found(&then, &then, true);
-    let interrupted = guard::obstacle(&then, &then, found.as_ref(), true);
+    let interrupted = fail_conditions::obstacle(&then, &then, found.as_ref(), true);
     assert_eq!(interrupted.map(|reason| reason.to_string()).as_deref(), Some("new was interrupted"));
 }

@@ -7,7 +7,7 @@ pub mod caches;
 pub mod clock;
 pub mod contents;
 pub mod durability;
-pub mod place;
+pub mod location;
 pub mod rounds;
 pub mod steadiness;
 
