@@ -66,14 +66,14 @@ impl Breakdown {
     /// largest gain comes first; equal gains keep their order.
     pub fn helpful(&self) -> Vec<(&str, f64)> {
         let gains = self.faster.iter().flatten().filter_map(|one| Some((one.resource.as_str(), one.gain_percent?)));
-        let mut helpful: Vec<(&str, f64)> = gains.filter(|(_, gain)| *gain >= FELT).collect();
+        let mut helpful: Vec<(&str, f64)> = gains.filter(|(_, gain)| *gain >= LEAST_GAIN_PERCENT).collect();
         helpful.sort_by(|one, other| other.1.total_cmp(&one.1));
         helpful
     }
 }
 
 /// Smallest gain that counts, in percent: a tenth of the change, which is 10 %.
-pub const FELT: f64 = 1.0;
+pub const LEAST_GAIN_PERCENT: f64 = 1.0;
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use units::Nanos;
 
+use crate::judge::marks::steadiness::REACHED;
 use crate::results::bottleneck::{Bottleneck, LimitedBy};
 
 /// The resources that a phase used, over the clock of its cell and all kept rounds. `None` means that a value was not
@@ -188,7 +189,7 @@ pub fn owners(used: &Consumption) -> Owners {
 
 /// True if a limit that is set on the device was used up, or nearly.
 fn is_used_up(used: &Consumption) -> bool {
-    used.allowance.is_some_and(|allowance| allowance >= SATURATED)
+    used.allowance.is_some_and(|allowance| allowance >= REACHED)
 }
 
 /// Returns the time of each owner by its name in a cell. The sum is the elapsed time. An owner that was not observed is
@@ -283,7 +284,7 @@ const MAJORITY: f64 = 0.5;
 const SATURATED: f64 = 0.9;
 
 /// A quota that took less than a tenth of the time is not the limit.
-const FELT: f64 = 0.1;
+const LEAST_QUOTA_SHARE: f64 = 0.1;
 
 /// Of the two largest owners, one is named if it has twice the time of the other: two of three parts.
 const CLEARLY: f64 = 2.0;
@@ -334,7 +335,7 @@ fn decide(used: &Consumption, owners: &Owners) -> (Bottleneck, String) {
     }
     // 2
     let quota = share(used.quota.unwrap_or_default().min(owners.quota));
-    if quota >= FELT && computing + quota + share(owners.ready) >= MAJORITY {
+    if quota >= LEAST_QUOTA_SHARE && computing + quota + share(owners.ready) >= MAJORITY {
         return (
             Bottleneck::Quota,
             format!("{} throttled by the CPU quota, {} computing", percent(quota), percent(computing)),

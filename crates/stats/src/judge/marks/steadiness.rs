@@ -34,7 +34,7 @@ pub fn step(step: &Step, in_words: impl Fn(f64) -> String, round: u32) -> Mark {
 }
 
 /// A limit counts as reached from this share on. The kernel releases requests in slices of 100 ms, which leaves up to a
-/// tenth of a second unused (`bottleneck::SATURATED` is the same).
+/// tenth of a second unused.
 pub const REACHED: f64 = 0.9;
 
 /// A limit that a control group sets on a device, and its use.
