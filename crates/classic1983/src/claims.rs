@@ -8,9 +8,9 @@ use stats::compare::replication::Published;
 use workload::programs::classic1983::Classic::{self, Read8192, Write4096, Write8192};
 
 use crate::columns::Column;
-use crate::laboratory::{FILE_BYTES, Figure, PHASES, SATURATED, Setup, measure};
 use crate::published::Case;
 use crate::published::FileSystem::{Block4K, Block8K};
+use crate::simulation::{FILE_BYTES, Figure, PHASES, SATURATED, Setup, measure};
 
 /// The verdict about a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use stats::compare::replication::Simulated;
 use workload::programs::classic1983::Classic;
 
 use crate::columns::Column;
-use crate::laboratory::{FILE_BYTES, Test, each, over_phases};
 use crate::published::{Case, FileSystem};
+use crate::simulation::{FILE_BYTES, Test, each, over_phases};
 
 /// A cell that judges the simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]

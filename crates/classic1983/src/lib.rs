@@ -3,21 +3,21 @@
 //!
 //! ```text
 //!   published (as printed) ── columns ──> tables, fitting (the cells that judge)
-//!   machines ──> laboratory ──> tables, questions (certainty), claims, vaxmix, fitting
+//!   machines ──> simulation ──> tables, questions (uncertainty), claims, vaxmix, fitting
 //! ```
 
-mod certainty;
 mod claims;
 mod columns;
 pub mod fitting;
-mod laboratory;
 pub mod published;
 mod questions;
+mod simulation;
 mod tables;
+mod uncertainty;
 mod vaxmix;
 
 pub use claims::{Claim, claims};
-pub use laboratory::PHASES;
 pub use questions::{Answer, QUESTIONS, Question};
+pub use simulation::PHASES;
 pub use tables::{comparisons, published_beside};
 pub use vaxmix::approaches;

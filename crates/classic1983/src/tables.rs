@@ -8,8 +8,8 @@ use stats::{Cell, Document, TargetInfo};
 use workload::programs::classic1983::Classic;
 
 use crate::columns::Column;
-use crate::laboratory::{FILE_BYTES, Setup, measure};
 use crate::published::{Case, FileSystem, RATES, rows};
+use crate::simulation::{FILE_BYTES, Setup, measure};
 
 /// An experiment on a machine. It is simulated once for all columns that print it.
 type Experiment = (&'static str, Case);

@@ -17,8 +17,8 @@ use workload::programs::classic1983::Classic;
 use workload::programs::vaxmix::{SIMULATED_FILE, VaxMix};
 
 use crate::columns::Column;
-use crate::laboratory::{FILE_BYTES, Streams, Test, each, limit, outcomes};
 use crate::published::FileSystem;
+use crate::simulation::{FILE_BYTES, Streams, Test, each, limit, outcomes};
 
 /// An approach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -349,7 +349,7 @@ fn count(drives: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::laboratory::{Figure, PHASES, Setup, measure};
+    use crate::simulation::{Figure, PHASES, Setup, measure};
 
     fn row(approach: Approach, streams: usize, driver_orders: bool) -> Row {
         Row { approach, drives: 1, streams, driver_orders }

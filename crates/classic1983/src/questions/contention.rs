@@ -5,9 +5,9 @@ use simulator::Cause;
 use workload::programs::classic1983::Classic;
 
 use super::{Answer, Question, row};
-use crate::certainty::spread;
-use crate::laboratory::{FILE_BYTES, Figure, PHASES, Setup, measure};
 use crate::published::FileSystem;
+use crate::simulation::{FILE_BYTES, Figure, PHASES, Setup, measure};
+use crate::uncertainty::spread;
 
 pub const QUESTION: Question = Question {
     id: "Q7",

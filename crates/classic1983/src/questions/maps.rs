@@ -4,9 +4,9 @@ use machines::MachineFault;
 use workload::programs::classic1983::Classic;
 
 use super::{Answer, Question, gain, rate, row};
-use crate::certainty::spread;
-use crate::laboratory::{FILE_BYTES, Figure, PHASES, Setup, measure};
 use crate::published::FileSystem::{self, Block4K, Block8K};
+use crate::simulation::{FILE_BYTES, Figure, PHASES, Setup, measure};
+use crate::uncertainty::spread;
 
 pub const QUESTION: Question = Question {
     id: "Q6",

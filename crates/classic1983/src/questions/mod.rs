@@ -12,7 +12,7 @@ mod rotation;
 
 use machines::MachineFault;
 
-use crate::certainty::Spread;
+use crate::uncertainty::Spread;
 
 /// A question of the paper.
 #[derive(Clone, Copy, Debug)]

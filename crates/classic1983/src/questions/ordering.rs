@@ -4,9 +4,9 @@ use machines::MachineFault;
 use workload::programs::classic1983::Classic;
 
 use super::{Answer, Question, rate, row};
-use crate::certainty::spread;
-use crate::laboratory::{Setup, Test, measure};
 use crate::published::FileSystem;
+use crate::simulation::{Setup, Test, measure};
+use crate::uncertainty::spread;
 
 pub const QUESTION: Question = Question {
     id: "Q4",

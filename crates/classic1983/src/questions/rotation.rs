@@ -4,9 +4,9 @@ use machines::MachineFault;
 use workload::programs::classic1983::Classic;
 
 use super::{Answer, Question, gain, rate, row};
-use crate::certainty::spread;
-use crate::laboratory::{Setup, measure};
 use crate::published::Case;
+use crate::simulation::{Setup, measure};
+use crate::uncertainty::spread;
 
 pub const QUESTION: Question = Question {
     id: "Q8",

@@ -2,7 +2,7 @@
 
 use machines::MachineFault;
 
-use crate::laboratory::{Figure, Setup, measure};
+use crate::simulation::{Figure, Setup, measure};
 
 /// An effect, and its range if constants are wrong.
 #[derive(Clone, Debug, PartialEq)]
