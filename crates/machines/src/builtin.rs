@@ -1,6 +1,6 @@
 //! The files under `machines/`, compiled into the program.
 
-use crate::kind::Kind;
+use crate::part_kind::Kind;
 
 /// A compiled-in file.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use kernel::message;
 use kernel::sys::name::Shown;
 use units::Exit;
 
-use crate::kind::Kind;
+use crate::part_kind::Kind;
 
 /// The place of a value: a line of a file, or an option as typed.
 #[derive(Clone, Debug, PartialEq, Eq)]

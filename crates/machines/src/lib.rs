@@ -2,25 +2,25 @@
 //! these parts.
 //!
 //! ```text
-//!   machines/*.toml ── sheet ──> part ──> machine (like, parts, settings, --set) ──> describe ──> simulator
+//!   machines/*.toml ── machine_file ──> part ──> machine (like, parts, settings, --set) ──> description ──> simulator
 //! ```
 
 mod builtin;
-mod describe;
-mod faster;
+mod description;
 mod fault;
-mod kind;
 mod machine;
+mod machine_file;
 mod part;
+mod part_kind;
 mod quantity;
-mod sheet;
+mod resources;
 mod sweep;
 
-pub use faster::{RESOURCES, Resource};
 pub use fault::{MachineFault, Place};
-pub use kind::Kind;
 pub use machine::Machine;
 pub use part::Part;
+pub use part_kind::Kind;
+pub use resources::{RESOURCES, Resource};
 pub use sweep::Sweep;
 
 #[cfg(test)]

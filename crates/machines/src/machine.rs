@@ -8,10 +8,10 @@ use toml::de::{DeTable, DeValue};
 
 use crate::builtin;
 use crate::fault::{MachineFault, Place};
-use crate::kind::Kind;
+use crate::machine_file::MachineFile;
 use crate::part::{Field, Part, Source, Value};
+use crate::part_kind::Kind;
 use crate::quantity::Decimal;
-use crate::sheet::Sheet;
 
 /// A computer to simulate. Not checked yet.
 #[derive(Clone, Debug)]
@@ -162,10 +162,10 @@ fn called(name: &str) -> String {
 
 fn load(name: &str, folder: &Path, depth: u32) -> Result<Machine, MachineFault> {
     if is_path(name) {
-        return read(&called(name), &Sheet::open(&folder.join(original(name)))?, depth);
+        return read(&called(name), &MachineFile::open(&folder.join(original(name)))?, depth);
     }
     match builtin::MACHINES.iter().find(|file| file.name == name) {
-        Some(file) => read(name, &Sheet::builtin(file), depth),
+        Some(file) => read(name, &MachineFile::builtin(file), depth),
         None => Err(MachineFault::UnknownMachine { name: name.to_owned(), known: builtin::names(builtin::MACHINES) }),
     }
 }
@@ -175,8 +175,8 @@ fn part_named(kind: Kind, name: &str, place: Place, folder: &Path, depth: u32) -
     if depth > DEEPEST {
         return Err(MachineFault::Circle { place });
     }
-    let sheet = if is_path(name) {
-        Sheet::open(&folder.join(original(name)))?
+    let file = if is_path(name) {
+        MachineFile::open(&folder.join(original(name)))?
     } else {
         let known = builtin::parts(kind);
         let file = known.iter().find(|file| file.name == name).ok_or_else(|| MachineFault::UnknownPart {
@@ -185,32 +185,37 @@ fn part_named(kind: Kind, name: &str, place: Place, folder: &Path, depth: u32) -
             name: name.to_owned(),
             known: builtin::names(known),
         })?;
-        Sheet::builtin(file)
+        MachineFile::builtin(file)
     };
-    let table = sheet.table()?;
-    part(kind, &called(name), &sheet, sheet.place(0..0), table.get_ref(), depth)
+    let table = file.table()?;
+    part(kind, &called(name), &file, file.place(0..0), table.get_ref(), depth)
 }
 
-fn part(kind: Kind, id: &str, sheet: &Sheet, place: Place, table: &DeTable, depth: u32) -> Result<Part, MachineFault> {
-    Part::read(kind, id, sheet, place, table, &mut |like, place| {
-        part_named(kind, like, place, &sheet.folder, depth + 1)
-    })
+fn part(
+    kind: Kind,
+    id: &str,
+    file: &MachineFile,
+    place: Place,
+    table: &DeTable,
+    depth: u32,
+) -> Result<Part, MachineFault> {
+    Part::read(kind, id, file, place, table, &mut |like, place| part_named(kind, like, place, &file.folder, depth + 1))
 }
 
 /// Reads a machine's file, in this order:
 ///   1. the machine named by `like`;
 ///   2. its parts: each replaces the inherited part of its kind with all its settings;
 ///   3. its settings.
-fn read(name: &str, sheet: &Sheet, depth: u32) -> Result<Machine, MachineFault> {
-    let whole = sheet.table()?;
+fn read(name: &str, file: &MachineFile, depth: u32) -> Result<Machine, MachineFault> {
+    let whole = file.table()?;
     let table = whole.get_ref();
-    let place = sheet.place(0..0);
+    let place = file.place(0..0);
     let text = |key: &str| match table.get(key) {
         None => Ok(None),
         Some(value) => match value.get_ref().as_str() {
             Some(text) => Ok(Some(text)),
             None => {
-                let (place, field) = (sheet.place(value.span()), key.to_owned());
+                let (place, field) = (file.place(value.span()), key.to_owned());
                 Err(MachineFault::BadForm { place, field, what: "must be plain text" })
             }
         },
@@ -218,7 +223,7 @@ fn read(name: &str, sheet: &Sheet, depth: u32) -> Result<Machine, MachineFault> 
     // 1
     let mut machine = match text("like")? {
         Some(_) if depth > DEEPEST => return Err(MachineFault::Circle { place }),
-        Some(like) => load(like, &sheet.folder, depth + 1)?,
+        Some(like) => load(like, &file.folder, depth + 1)?,
         None => Machine { name: String::new(), about: String::new(), place: place.clone(), parts: Vec::new() },
     };
     name.clone_into(&mut machine.name);
@@ -231,57 +236,57 @@ fn read(name: &str, sheet: &Sheet, depth: u32) -> Result<Machine, MachineFault> 
         let is_known = KEYS.contains(&key.get_ref().as_ref());
         match Kind::of(key.get_ref()).filter(|kind| *kind != Kind::FileSystem) {
             Some(kind) => {
-                let part = one_part(kind, sheet, value, depth)?;
+                let part = one_part(kind, file, value, depth)?;
                 machine.swap(kind, vec![part]);
             }
             None if is_known => {}
             None => {
                 let known = KEYS.iter().copied().chain(Kind::ALL.map(Kind::key)).filter(|key| *key != "file_system");
                 let known = known.map(str::to_owned).collect();
-                let (place, field) = (sheet.place(key.span()), key.get_ref().to_string());
+                let (place, field) = (file.place(key.span()), key.get_ref().to_string());
                 return Err(MachineFault::UnknownField { place, field, known });
             }
         }
     }
     if let Some(value) = table.get("file_systems") {
         let Some(list) = value.get_ref().as_array() else {
-            let (place, field) = (sheet.place(value.span()), "file_systems".to_owned());
+            let (place, field) = (file.place(value.span()), "file_systems".to_owned());
             return Err(MachineFault::BadForm { place, field, what: "must be a list" });
         };
-        let parts = list.iter().map(|one| one_part(Kind::FileSystem, sheet, one, depth));
+        let parts = list.iter().map(|one| one_part(Kind::FileSystem, file, one, depth));
         let parts = parts.collect::<Result<Vec<Part>, MachineFault>>()?;
         machine.swap(Kind::FileSystem, parts);
     }
     // 3
     if let Some(settings) = table.get("settings") {
-        settings_of(&mut machine, sheet, settings)?;
+        settings_of(&mut machine, file, settings)?;
     }
     Ok(machine)
 }
 
 /// Reads a part that is given by name, or as a table in the file itself.
-fn one_part(kind: Kind, sheet: &Sheet, value: &Spanned<DeValue>, depth: u32) -> Result<Part, MachineFault> {
-    let place = sheet.place(value.span());
+fn one_part(kind: Kind, file: &MachineFile, value: &Spanned<DeValue>, depth: u32) -> Result<Part, MachineFault> {
+    let place = file.place(value.span());
     match value.get_ref() {
-        DeValue::String(name) => part_named(kind, name, place, &sheet.folder, depth),
+        DeValue::String(name) => part_named(kind, name, place, &file.folder, depth),
         DeValue::Table(table) => {
             let name = table.get("name").and_then(|name| name.get_ref().as_str()).unwrap_or("own").to_owned();
-            part(kind, &name, sheet, place, table, depth)
+            part(kind, &name, file, place, table, depth)
         }
         _ => Err(MachineFault::BadForm { place, field: kind.to_string(), what: "is neither a name nor a table" }),
     }
 }
 
-fn settings_of(machine: &mut Machine, sheet: &Sheet, settings: &Spanned<DeValue>) -> Result<(), MachineFault> {
+fn settings_of(machine: &mut Machine, file: &MachineFile, settings: &Spanned<DeValue>) -> Result<(), MachineFault> {
     let form = |value: &Spanned<DeValue>, field: &str| MachineFault::BadForm {
-        place: sheet.place(value.span()),
+        place: file.place(value.span()),
         field: field.to_owned(),
         what: "is not a table of fields",
     };
     let settings = settings.get_ref().as_table().ok_or_else(|| form(settings, "settings"))?;
     for (key, fields) in settings {
         let Some(kind) = Kind::of(key.get_ref()) else {
-            let (place, field) = (sheet.place(key.span()), key.get_ref().to_string());
+            let (place, field) = (file.place(key.span()), key.get_ref().to_string());
             return Err(MachineFault::UnknownField {
                 place,
                 field,
@@ -290,16 +295,16 @@ fn settings_of(machine: &mut Machine, sheet: &Sheet, settings: &Spanned<DeValue>
         };
         let table = fields.get_ref().as_table().ok_or_else(|| form(fields, kind.key()))?;
         for (key, value) in table {
-            let (name, place) = (key.get_ref().as_ref(), sheet.place(key.span()));
+            let (name, place) = (key.get_ref().as_ref(), file.place(key.span()));
             let one = machine.parts(kind).find(|part| kind == Kind::FileSystem && part.is_called(name));
             let one = one.map(|part| part.id.clone());
             let inner = value.get_ref().as_table().filter(|_| one.is_some());
             let fields: Vec<Field> = match inner {
                 Some(inner) => inner
                     .iter()
-                    .map(|(key, value)| Field::read(kind, sheet, key.get_ref(), sheet.place(key.span()), value))
+                    .map(|(key, value)| Field::read(kind, file, key.get_ref(), file.place(key.span()), value))
                     .collect::<Result<_, _>>()?,
-                None => vec![Field::read(kind, sheet, name, place, value)?],
+                None => vec![Field::read(kind, file, name, place, value)?],
             };
             let is_meant = |part: &&mut Part| part.kind == kind && one.as_ref().is_none_or(|one| part.id == *one);
             for part in machine.parts.iter_mut().filter(is_meant) {
@@ -328,11 +333,11 @@ mod tests {
         );
         let read = |input: &[u8]| {
             let text = String::from_utf8_lossy(input).into_owned();
-            let sheet = Sheet::fuzzed(text);
-            let machine = read("fuzzed", &sheet, 0).and_then(|machine| machine.describe(2, 8 << 20).map(drop));
-            let part = sheet.table().and_then(|table| {
-                let place = sheet.place(0..0);
-                part(Kind::Drive, "fuzzed", &sheet, place, table.get_ref(), 0).map(drop)
+            let file = MachineFile::fuzzed(text);
+            let machine = read("fuzzed", &file, 0).and_then(|machine| machine.describe(2, 8 << 20).map(drop));
+            let part = file.table().and_then(|table| {
+                let place = file.place(0..0);
+                part(Kind::Drive, "fuzzed", &file, place, table.get_ref(), 0).map(drop)
             });
             let said = [machine, part].map(|outcome| match outcome {
                 Ok(()) => "right".to_owned(),

@@ -6,9 +6,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::fault::{MachineFault, Place};
-use crate::kind::Kind;
+use crate::machine_file::MachineFile;
+use crate::part_kind::Kind;
 use crate::quantity::Decimal;
-use crate::sheet::Sheet;
 
 /// The kind of source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl Part {
     pub fn read(
         kind: Kind,
         id: &str,
-        sheet: &Sheet,
+        file: &MachineFile,
         place: Place,
         table: &DeTable,
         named: &mut dyn FnMut(&str, Place) -> Result<Part, MachineFault>,
@@ -127,7 +127,7 @@ impl Part {
         let dotted = |key: &str| format!("{kind}.{key}");
         let plain = |key: &str| -> Result<Option<(String, Place)>, MachineFault> {
             let Some(value) = table.get(key) else { return Ok(None) };
-            let place = sheet.place(value.span());
+            let place = file.place(value.span());
             match value.get_ref().as_str() {
                 Some(text) => Ok(Some((text.to_owned(), place))),
                 None => Err(MachineFault::BadForm { place, field: dotted(key), what: "must be plain text" }),
@@ -150,7 +150,7 @@ impl Part {
         let mut written: Vec<_> = table.iter().filter(|(key, _)| !is_plain.contains(&key.get_ref().as_ref())).collect();
         written.sort_by_key(|(key, _)| key.span().start);
         for (key, value) in written {
-            part.set(Field::read(kind, sheet, key.get_ref(), sheet.place(key.span()), value)?);
+            part.set(Field::read(kind, file, key.get_ref(), file.place(key.span()), value)?);
         }
         Ok(part)
     }
@@ -160,7 +160,7 @@ impl Field {
     /// Reads `{ value = 1, unit = "ms", source = "inferred", from = "why" }`. The source is mandatory.
     pub fn read(
         kind: Kind,
-        sheet: &Sheet,
+        file: &MachineFile,
         key: &str,
         place: Place,
         value: &Spanned<DeValue>,
@@ -173,7 +173,7 @@ impl Field {
         for (inner, _) in table {
             if !["value", "unit", "source", "from"].contains(&inner.get_ref().as_ref()) {
                 let known = ["value", "unit", "source", "from"].map(str::to_owned).to_vec();
-                let (place, field) = (sheet.place(inner.span()), inner.get_ref().to_string());
+                let (place, field) = (file.place(inner.span()), inner.get_ref().to_string());
                 return Err(MachineFault::UnknownField { place, field, known });
             }
         }

@@ -16,7 +16,7 @@ use crate::fault::{MachineFault, Place};
 const LARGEST: Bytes = Bytes::mib(1);
 
 /// A file that was read.
-pub struct Sheet {
+pub struct MachineFile {
     /// Its path as errors show it.
     file: String,
     /// The folder to which paths in the file are relative.
@@ -24,24 +24,24 @@ pub struct Sheet {
     text: String,
 }
 
-impl Sheet {
+impl MachineFile {
     /// Returns a compiled-in file.
-    pub fn builtin(file: &File) -> Sheet {
-        Sheet { file: file.path.to_owned(), folder: PathBuf::new(), text: file.text.to_owned() }
+    pub fn builtin(file: &File) -> MachineFile {
+        MachineFile { file: file.path.to_owned(), folder: PathBuf::new(), text: file.text.to_owned() }
     }
 
     /// Returns a file with that text.
     #[cfg(test)]
-    pub fn fuzzed(text: String) -> Sheet {
-        Sheet { file: "fuzzed.toml".to_owned(), folder: PathBuf::from("/nowhere"), text }
+    pub fn fuzzed(text: String) -> MachineFile {
+        MachineFile { file: "fuzzed.toml".to_owned(), folder: PathBuf::from("/nowhere"), text }
     }
 
     /// Reads a file of the user.
-    pub fn open(path: &Path) -> Result<Sheet, MachineFault> {
+    pub fn open(path: &Path) -> Result<MachineFile, MachineFault> {
         let text = read_limited::text(path, LARGEST)
             .map_err(|source| MachineFault::Unreadable { path: path.to_owned(), source })?;
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-        Ok(Sheet { file: path.shown().to_string(), folder, text })
+        Ok(MachineFile { file: path.shown().to_string(), folder, text })
     }
 
     /// Parses the file as TOML.

@@ -10,9 +10,9 @@ use simulator::description::{
 use units::Nanos;
 
 use crate::fault::MachineFault;
-use crate::kind::Kind;
 use crate::machine::Machine;
 use crate::part::{Field, Part, Value};
+use crate::part_kind::Kind;
 use crate::quantity::{Quantity, Unfit};
 
 impl Machine {
