@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::ledger::Ledger;
-use crate::places::{Bounds, Places};
 use crate::record::{Kind, RECORD, Records, Verdict};
+use crate::record_paths::{Bounds, RecordPaths};
 
 /// Errors of damage, from errno.h: of the device or of a checksum (EIO; EBADMSG in ext4 and xfs), and of a damaged
 /// structure of the file system (EUCLEAN).
@@ -16,10 +16,10 @@ const DAMAGED: [i32; 3] = [5, 74, 117];
 /// Judges every promised record in the folder of the writers. A file that is damaged, or is not a regular file, counts
 /// as missing. Any other reason why a record cannot be read is an error, not a loss.
 pub fn check(folder: &Path, records: Records, bounds: Bounds, ledger: &Ledger) -> io::Result<Vec<(Kind, Verdict)>> {
-    let places = Places(folder);
+    let paths = RecordPaths(folder);
     let mut bytes = Vec::with_capacity(RECORD);
     let judged = ledger.promises().map(|(kind, number, version)| {
-        let (path, offset) = places.record(kind, number, bounds.records);
+        let (path, offset) = paths.record(kind, number, bounds.records);
         read(&path, offset, &mut bytes)?;
         Ok((kind, records.judge(kind, number, version, &bytes)))
     });

@@ -12,8 +12,8 @@ use kernel::leftovers::scan::{self, Owner};
 
 use crate::error::VerifyFault;
 use crate::ledger::{Log, Note};
-use crate::places::Bounds;
 use crate::record::Records;
+use crate::record_paths::Bounds;
 use crate::writers::Writers;
 
 /// The interval at which the writers are checked.

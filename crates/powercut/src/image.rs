@@ -13,8 +13,8 @@ use units::{Bytes, Prng};
 use crate::check::check;
 use crate::error::{PowerCutError, VerifyFault};
 use crate::ledger::Ledger;
-use crate::places::Bounds;
 use crate::record::{Kind, Records, Verdict};
+use crate::record_paths::Bounds;
 use crate::writers::Writers;
 
 /// The power is cut after at most this many acknowledged records. A guess: by then records of every kind are written,

@@ -10,8 +10,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::places::{Bounds, Places};
 use crate::record::Kind;
+use crate::record_paths::{Bounds, RecordPaths};
 
 /// The beginning of the first line.
 const FORMAT: &str = "diskperf-verify 1";
@@ -150,7 +150,7 @@ fn parse_note(line: &str) -> Option<Note> {
         [kind, number, version] => {
             let (kind, number) = (Kind::named(kind)?, number.parse().ok()?);
             let version = version.parse().ok()?;
-            Places::may_hold(kind, number).then_some(Note::Acknowledged { kind, number, version })
+            RecordPaths::may_hold(kind, number).then_some(Note::Acknowledged { kind, number, version })
         }
         _ => None,
     }

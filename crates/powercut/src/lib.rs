@@ -19,8 +19,8 @@ mod directory;
 mod error;
 mod image;
 mod ledger;
-mod places;
 mod record;
+mod record_paths;
 mod writers;
 
 pub use check::check;
@@ -28,6 +28,6 @@ pub use directory::{Found, find, write};
 pub use error::{PowerCutError, VerifyFault};
 pub use image::{Cut, Event, cuts};
 pub use ledger::{Ledger, LedgerFault, Log, Note};
-pub use places::Bounds;
 pub use record::{Kind, Records, Verdict};
+pub use record_paths::Bounds;
 pub use writers::Writers;

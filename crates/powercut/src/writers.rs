@@ -11,8 +11,8 @@ use std::thread::{self, JoinHandle};
 use units::Prng;
 
 use crate::ledger::Note;
-use crate::places::{Bounds, Places, REPLACED, SLOTS};
 use crate::record::{Kind, Records};
+use crate::record_paths::{Bounds, REPLACED, RecordPaths, SLOTS};
 
 /// The running writers.
 pub struct Writers {
@@ -23,11 +23,11 @@ pub struct Writers {
 impl Writers {
     /// Creates the records that will be overwritten or replaced, durable, in an empty folder.
     pub fn prepare(folder: &Path, records: Records) -> io::Result<()> {
-        let places = Places(folder);
+        let paths = RecordPaths(folder);
         for kind in Kind::ALL {
-            fs::create_dir(places.folder(kind))?;
-            prepare(&places, kind, records)?;
-            sync_folder(&places.folder(kind))?;
+            fs::create_dir(paths.folder(kind))?;
+            prepare(&paths, kind, records)?;
+            sync_folder(&paths.folder(kind))?;
         }
         sync_folder(folder)
     }
@@ -47,7 +47,7 @@ impl Writers {
         let threads = Kind::ALL.into_iter().map(|kind| {
             let (stop, say, folder) = (Arc::clone(&stop), say.clone(), folder.to_owned());
             thread::spawn(move || {
-                let writer = Writer { places: Places(&folder), records, bounds, stop: &stop, say: &say };
+                let writer = Writer { paths: RecordPaths(&folder), records, bounds, stop: &stop, say: &say };
                 match kind {
                     Kind::Create => writer.create(),
                     Kind::Append => writer.append(),
@@ -84,16 +84,16 @@ impl Drop for Writers {
 }
 
 /// Creates the records of a kind that exist before the first acknowledgement.
-fn prepare(places: &Places, kind: Kind, records: Records) -> io::Result<()> {
+fn prepare(paths: &RecordPaths, kind: Kind, records: Records) -> io::Result<()> {
     match kind {
         Kind::Create | Kind::Append => Ok(()),
         Kind::Overwrite => {
-            let mut file = File::create_new(places.record(kind, 0, 1).0)?;
+            let mut file = File::create_new(paths.record(kind, 0, 1).0)?;
             (0..SLOTS).try_for_each(|number| file.write_all(&records.bytes(kind, number, 1)))?;
             file.sync_all()
         }
         Kind::Replace => (0..REPLACED).try_for_each(|number| {
-            let mut file = File::create_new(places.record(kind, number, 1).0)?;
+            let mut file = File::create_new(paths.record(kind, number, 1).0)?;
             file.write_all(&records.bytes(kind, number, 1))?;
             file.sync_all()
         }),
@@ -105,7 +105,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 }
 
 struct Writer<'a, Say> {
-    places: Places<'a>,
+    paths: RecordPaths<'a>,
     records: Records,
     bounds: Bounds,
     stop: &'a AtomicBool,
@@ -122,13 +122,13 @@ impl<Say: Fn(Note) -> io::Result<()>> Writer<'_, Say> {
     }
 
     fn path(&self, kind: Kind, number: u64) -> (PathBuf, u64) {
-        self.places.record(kind, number, self.bounds.records)
+        self.paths.record(kind, number, self.bounds.records)
     }
 
     /// Creates new files. When there are enough, the older half is retired, and the files retired before are removed.
     /// The delay gives a slow listener of `say` time to learn that they are retired.
     fn create(&self) -> io::Result<()> {
-        let folder = File::open(self.places.folder(Kind::Create))?;
+        let folder = File::open(self.paths.folder(Kind::Create))?;
         let (mut oldest, mut promised) = (0, 0);
         for number in 0.. {
             if self.is_told_to_stop() {
@@ -152,7 +152,7 @@ impl<Say: Fn(Note) -> io::Result<()>> Writer<'_, Say> {
     /// retired before that is removed.
     fn append(&self) -> io::Result<()> {
         let in_log = self.bounds.records;
-        let folder = File::open(self.places.folder(Kind::Append))?;
+        let folder = File::open(self.paths.folder(Kind::Append))?;
         for first in (0..).step_by(in_log as usize) {
             let path = self.path(Kind::Append, first).0;
             let mut file = OpenOptions::new().append(true).create_new(true).open(path)?;
@@ -196,7 +196,7 @@ impl<Say: Fn(Note) -> io::Result<()>> Writer<'_, Say> {
 
     /// Writes new files and renames them over the old ones, in turn.
     fn replace(&self) -> io::Result<()> {
-        let folder = self.places.folder(Kind::Replace);
+        let folder = self.paths.folder(Kind::Replace);
         let opened = File::open(&folder)?;
         for turn in 0.. {
             if self.is_told_to_stop() {
@@ -274,7 +274,7 @@ mod tests {
         let (heard, path) = (Arc::clone(&seen), folder.path().to_owned());
         let newest = Arc::new(Mutex::new([None, None]));
         let writers = Writers::start(folder.path(), records, bounds, move |note| {
-            let places = Places(&path);
+            let paths = RecordPaths(&path);
             let index = |kind| [Kind::Create, Kind::Append].iter().position(|of| *of == kind);
             let mut newest = newest.lock().expect("nobody panicked");
             match note {
@@ -282,9 +282,9 @@ mod tests {
                 Note::Acknowledged { kind, .. } => {
                     let Some(index) = index(kind) else { return Ok(()) };
                     let Some(number) = newest[index] else { return Ok(()) };
-                    let files = fs::read_dir(places.folder(kind))?.count() as u64;
+                    let files = fs::read_dir(paths.folder(kind))?.count() as u64;
                     let most = if kind == Kind::Create { 3 * bounds.records } else { 3 };
-                    let is_bad = !places.record(kind, number, bounds.records).0.exists() || files > most;
+                    let is_bad = !paths.record(kind, number, bounds.records).0.exists() || files > most;
                     let mut heard = heard.lock().expect("nobody panicked");
                     heard.0[index] += 1;
                     heard.1 += i32::from(is_bad);

@@ -15,9 +15,9 @@ pub(crate) const REPLACED: u64 = 8;
 const SHARE: u64 = 2 * 3 * 2;
 
 /// The paths of the records, below this folder.
-pub(crate) struct Places<'a>(pub(crate) &'a Path);
+pub(crate) struct RecordPaths<'a>(pub(crate) &'a Path);
 
-impl Places<'_> {
+impl RecordPaths<'_> {
     /// True if a record of this kind and number can exist.
     pub(crate) fn may_hold(kind: Kind, number: u64) -> bool {
         match kind {
