@@ -4,7 +4,7 @@
 //! A single rate jumps if a sector is just caught or just missed. Averaged over several starting positions of the
 //! platters, and over a change of a few percent, it is smooth enough to have a slope.
 
-use crate::linear::solve;
+use crate::linear_equations::solve;
 use crate::loss::Residual;
 
 /// Change of a constant to estimate a slope, as a logarithm.

@@ -7,7 +7,7 @@ use classic1983::fitting::{Cell, Machines};
 use classic1983::published::FileSystem;
 use stats::compare::replication::{Errors, Simulated};
 
-use crate::additive;
+use crate::baseline;
 use crate::loss::{cpu_error, loss, mean, rate_percent};
 use crate::priors::{Constant, Priors};
 use crate::search::{Effort, MOVE, PHASES, Search};
@@ -112,7 +112,7 @@ impl Log<'_> {
     fn skill(&self, constants: usize) -> String {
         let errors = || self.cells.iter().zip(self.simulated).map(|(cell, one)| rate_percent(cell, *one));
         let own = mean(errors().map(f64::abs));
-        let (declared, chosen) = (additive::declared(self.cells, constants), additive::chosen(self.cells, constants));
+        let (declared, chosen) = (baseline::declared(self.cells, constants), baseline::chosen(self.cells, constants));
         let (kept, pairs) = order(self.cells, self.simulated);
         format!(
             "\nskill: mean error {own:.2} %; of an additive table with {constants} numbers {declared:.2} %: {:.2} of \

@@ -4,14 +4,14 @@
 //!   priors.toml ──> search (descent, CMA-ES, constant by constant) ──> log ──> machines/*.toml and log.txt (--write)
 //! ```
 
-mod additive;
+mod baseline;
 mod descent;
-mod linear;
+mod linear_equations;
 mod log;
 mod loss;
+mod machine_writer;
 mod priors;
 mod search;
-mod written;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -71,7 +71,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let log = Log { priors: &priors, cells: &cells, values: &values, simulated: &simulated, sensitivity, effort };
     let text = log.text();
     println!("{text}");
-    if arguments.write { written::write(&root(), &log, &text) } else { Ok(()) }
+    if arguments.write { machine_writer::write(&root(), &log, &text) } else { Ok(()) }
 }
 
 /// Root folder of the workspace.

@@ -77,7 +77,7 @@ const PRODUCT: [&str; 15] = [
 
 /// The known places: a file, its actions, and the reason.
 const PLACES: [(&str, &[Deed], &str); 45] = [
-    ("crates/calibration/src/written.rs", &[Date], "the day of a fit, in its log"),
+    ("crates/calibration/src/machine_writer.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/programs/bw.rs", &[Date], "a random seed, if none is given"),
     ("crates/diskperf/src/commands/programs/copy.rs", &[Delete], "an unfinished copy that this call made"),
     ("crates/diskperf/src/session.rs", &[Date], "when a run began, as it is listed"),

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use classic1983::fitting::Cell;
 use classic1983::published::{FileSystem, rows};
 
-use crate::linear;
+use crate::linear_equations;
 use crate::loss::mean;
 
 /// A term of the sum: for each cell, true if the term's number is added.
@@ -113,7 +113,7 @@ fn solve(columns: &[Holds], wanted: &[f64], weights: &[f64]) -> Vec<f64> {
     for (i, row) in matrix.iter_mut().enumerate() {
         row[i] += RIDGE;
     }
-    linear::solve(matrix)
+    linear_equations::solve(matrix)
 }
 
 #[cfg(test)]
