@@ -16,7 +16,7 @@ pub(crate) struct CellNames<'a> {
 
 impl<'a> CellNames<'a> {
     /// Collects the names for this list of results.
-    pub(crate) fn of(cells: &'a [Cell]) -> CellNames<'a> {
+    pub(crate) fn from_cells(cells: &'a [Cell]) -> CellNames<'a> {
         let mut phases: BTreeMap<&str, &str> = BTreeMap::new();
         let mut phased = BTreeSet::new();
         let mut firsts: BTreeMap<[&str; 3], &Cell> = BTreeMap::new();
@@ -64,7 +64,7 @@ impl<'a> CellNames<'a> {
 
 /// Returns a function that names the results of this list, for callers that name some of them.
 pub fn cell_names(cells: &[Cell]) -> Box<dyn Fn(&Cell) -> String + '_> {
-    let names = CellNames::of(cells);
+    let names = CellNames::from_cells(cells);
     Box::new(move |cell| names.name(cell))
 }
 
@@ -113,7 +113,7 @@ mod tests {
             cell("smallfb", "write", &[("size", 2)]),
             cell("alone", "only", &[]),
         ];
-        let names = CellNames::of(&cells);
+        let names = CellNames::from_cells(&cells);
         let expected = ["copy, buffer 64 B", "copy, buffer 128 B, sync 3", "smallfb read", "smallfb write", "alone"];
         assert_eq!(cells.each_ref().map(|cell| names.name(cell)), expected);
     }
@@ -122,7 +122,7 @@ mod tests {
     fn an_engine_is_named_only_with_the_depth_of_its_queue() {
         let cells = [[("engine", 1), ("iodepth", 1)], [("engine", 2), ("iodepth", 8)]];
         let cells = cells.map(|settings| cell("read", "read", &settings));
-        let names = CellNames::of(&cells);
+        let names = CellNames::from_cells(&cells);
         assert_eq!(cells.each_ref().map(|cell| names.name(cell)), ["read", "read, iodepth 8"]);
     }
 

@@ -81,8 +81,8 @@ pub fn can_be_explained(cell: &Cell) -> bool {
 /// Returns the chosen cells of a document as text, one after the other.
 pub fn table(document: &Document, presentation: Presentation, cells: &[&Cell], page: Page) -> String {
     let meanings = longest_meaning(cells);
-    let widths = Widths::of(page, meanings);
-    let names = CellNames::of(&document.cells);
+    let widths = Widths::from_page(page, meanings);
+    let names = CellNames::from_cells(&document.cells);
     let texts: Vec<String> = cells.iter().map(|cell| explained(&names, cell, widths)).collect();
     let mut text = header::lines(document, presentation.layout) + "\n" + &texts.join("\n") + &hidden(&names, cells);
     if let (Some(columns), false) = (page.columns, widths.has_meanings) {
@@ -103,7 +103,7 @@ struct Widths {
 impl Widths {
     /// Chooses the widths: bars become shorter so that the meanings fit. A terminal that is too narrow for that gets no
     /// meanings.
-    fn of(page: Page, meanings: usize) -> Widths {
+    fn from_page(page: Page, meanings: usize) -> Widths {
         let beside = page.width().saturating_sub(FIGURES);
         let bar = beside.saturating_sub(2 + meanings).min(BAR);
         if bar >= SHORTEST_BAR || page.columns.is_none() {
@@ -142,7 +142,7 @@ fn explained(names: &CellNames, cell: &Cell, widths: Widths) -> String {
         (None, Some(parts)) => lines.extend(bars(&parts, widths, meaning)),
         (_, None) => {}
     }
-    lines.extend(beside(cell).map(|text| format!("  {text}")));
+    lines.extend(describe_time_outside_sum(cell).map(|text| format!("  {text}")));
     lines.push(format!("  {}", sentence(cell)));
     let star = |mark: &Mark| if mark.code == MarkCode::Nested { "" } else { "* " };
     lines.extend(cell.marks.iter().map(|mark| format!("  {}{}: {}", star(mark), mark.code.name(), mark.text)));
@@ -257,7 +257,7 @@ fn total(times: impl Iterator<Item = u64>) -> u64 {
 
 /// Returns the CPU time of kernel threads, which is not part of the sum; and a note if the sum differs from the time of
 /// the rounds.
-fn beside(cell: &Cell) -> impl Iterator<Item = String> {
+fn describe_time_outside_sum(cell: &Cell) -> impl Iterator<Item = String> {
     let workers: Option<f64> = cell.kept().map(|round| round.cpu_s.kernel_workers).sum();
     let workers = workers.filter(|seconds| *seconds > 0.0 && cell.measured).map(|seconds| {
         let time = Nanos((seconds * 1e9) as u64);
@@ -293,7 +293,7 @@ fn sentence(cell: &Cell) -> String {
 /// Returns a table with a row for each cell and a column for each owner, for web pages.
 pub fn markdown(document: &Document, cells: &[&Cell]) -> String {
     let owners = OWNERS.map(owner_in_words);
-    let names = CellNames::of(&document.cells);
+    let names = CellNames::from_cells(&document.cells);
     let mut text = format!("| | elapsed | {} | bottleneck |\n", owners.join(" | "));
     text += &format!("| --- | ---: |{} --- |\n", " ---: |".repeat(OWNERS.len()));
     for cell in cells {

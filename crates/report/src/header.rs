@@ -154,7 +154,7 @@ fn footnote(names: &Names, code: MarkCode, marks: &[(&Mark, &Cell)]) -> String {
         1 => "1 more result".to_owned(),
         others => format!("{others} more results"),
     };
-    format!("{text} ({}); also {others}", names.of(cell))
+    format!("{text} ({}); also {others}", names.name_with_target(cell))
 }
 
 /// The legend of `n.m.`, below a table that has it.
@@ -351,10 +351,10 @@ struct Names<'a> {
 
 impl<'a> Names<'a> {
     fn new(document: &'a Document) -> Names<'a> {
-        Names { names: CellNames::of(&document.cells), targets: document.run.targets.len() }
+        Names { names: CellNames::from_cells(&document.cells), targets: document.run.targets.len() }
     }
 
-    fn of(&self, cell: &Cell) -> String {
+    fn name_with_target(&self, cell: &Cell) -> String {
         let place = if self.targets > 1 { format!(" on {}", cell.target) } else { String::new() };
         self.names.name(cell) + &place
     }
@@ -367,7 +367,7 @@ impl<'a> Names<'a> {
             if targets.len() >= self.targets {
                 vec![name]
             } else {
-                cells.into_iter().map(|cell| self.of(cell)).collect()
+                cells.into_iter().map(|cell| self.name_with_target(cell)).collect()
             }
         });
         different(names)

@@ -63,7 +63,7 @@ fn cells(document: &Document) -> String {
     if document.cells.is_empty() {
         return String::new();
     }
-    let rows = Rows::of(document);
+    let rows = Rows::from_document(document);
     Grid::filled(&rows.columns(), rows.rows()).markdown()
 }
 

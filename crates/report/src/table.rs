@@ -378,7 +378,7 @@ mod tests {
         grid
     }
 
-    fn on(columns: usize) -> Vec<String> {
+    fn lines_on_page(columns: usize) -> Vec<String> {
         grid().lines(Page { columns: Some(columns) })
     }
 
@@ -391,13 +391,13 @@ mod tests {
             " write    400 MiB/s  61%  device",
         ];
         assert_eq!(grid().lines(Page::ENDLESS), expected);
-        assert_eq!(on(37), expected);
+        assert_eq!(lines_on_page(37), expected);
     }
 
     #[test]
     fn a_narrow_page_leaves_out_the_least_important_and_says_so() {
         assert_eq!(
-            on(35)[2..],
+            lines_on_page(35)[2..],
             [
                 " read   1,240 MiB/s  38%",
                 " write    400 MiB/s  61%",
@@ -407,8 +407,8 @@ mod tests {
                 "  shows all",
             ]
         );
-        assert_eq!(on(21)[5..7], ["21 columns: left out:", "  CPU, limited by. A"]);
-        let words = on(10).join(" ").split_whitespace().collect::<Vec<&str>>().join(" ");
+        assert_eq!(lines_on_page(21)[5..7], ["21 columns: left out:", "  CPU, limited by. A"]);
+        let words = lines_on_page(10).join(" ").split_whitespace().collect::<Vec<&str>>().join(" ");
         assert!(words.contains("; the rest is wider."), "{words}");
     }
 

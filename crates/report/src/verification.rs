@@ -153,7 +153,7 @@ pub(crate) fn sentences(verification: &Verification) -> Vec<String> {
         ),
     }];
     said.extend(unflushed(cuts));
-    said.extend(bad.iter().take(TOLD).map(|cut| told(cut)));
+    said.extend(bad.iter().take(TOLD).map(|cut| describe_cut(cut)));
     if let Some(more) = bad.len().checked_sub(TOLD + 1) {
         said.push(format!("  and {} more cuts", more + 1));
     }
@@ -185,7 +185,7 @@ fn unflushed(cuts: &[PowerCut]) -> Option<String> {
 }
 
 /// Returns the line about a power cut that lost records.
-fn told(cut: &PowerCut) -> String {
+fn describe_cut(cut: &PowerCut) -> String {
     let why = cut.unmountable.as_ref().map_or_else(String::new, |why| format!("; cannot be mounted: {why}"));
     format!("  cut {}: {}{why}", cut.round, lost_kinds(cut))
 }

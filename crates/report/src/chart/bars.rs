@@ -41,11 +41,11 @@ const BETWEEN: f64 = 6.0;
 impl Group {
     /// True if the heading and the figure of the only bar fit on one line.
     fn is_single(&self) -> bool {
-        matches!(&self.bars[..], [only] if only.label.is_empty() && Heading::of(&self.heading).has_room_for(&only.said))
+        matches!(&self.bars[..], [only] if only.label.is_empty() && Heading::from_name(&self.heading).has_room_for(&only.said))
     }
 
     fn height(&self) -> f64 {
-        let heading = if self.is_single() { 0.0 } else { Heading::of(&self.heading).height() };
+        let heading = if self.is_single() { 0.0 } else { Heading::from_name(&self.heading).height() };
         heading + self.bars.len() as f64 * (LINE + HIGH + GAP) + BETWEEN
     }
 }
@@ -73,7 +73,7 @@ pub(super) fn draw(groups: &[Group], label: fn(f64) -> String) -> (Svg, f64) {
     let mut y = 0.0;
     for group in groups {
         let next = y + group.height();
-        let heading = Heading::of(&group.heading);
+        let heading = Heading::from_name(&group.heading);
         if group.is_single() {
             heading.draw_as_label(&mut svg, y);
         } else {

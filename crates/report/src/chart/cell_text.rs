@@ -25,7 +25,7 @@ pub(super) struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// Collects the targets that ran alone, and the published ones if `with_published` is set.
-    pub(super) fn of(document: &'a Document, with_published: bool) -> Names<'a> {
+    pub(super) fn from_document(document: &'a Document, with_published: bool) -> Names<'a> {
         let own = document.run.targets.iter().map(|target| target.name.as_str());
         let alone = document
             .cells
@@ -64,7 +64,7 @@ pub(crate) fn class(place: usize) -> String {
 }
 
 /// The rate of a cell: `704 MiB/s*`, `n.m.`
-pub(super) fn said(cell: &Cell) -> String {
+pub(super) fn describe_rate(cell: &Cell) -> String {
     let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
     figure(rate) + star(cell)
 }
@@ -77,7 +77,7 @@ pub(super) fn star(cell: &Cell) -> &'static str {
 /// The tooltip of a cell: `write_8192 on ext4: 704 MiB/s (621 to 787, 95 %), 5 rounds; noise: other programs took 38 %
 /// of the CPU`
 pub(super) fn tip(cell: &Cell, name: &str) -> String {
-    let mut tip = format!("{name} on {}: {}", cell.target, said(cell));
+    let mut tip = format!("{name} on {}: {}", cell.target, describe_rate(cell));
     if let Some(rate) = &cell.rate {
         if let Some(ends) = ends(rate) {
             tip += &format!(" ({ends}, {:.0} %)", 100.0 * rate.confidence);
@@ -156,6 +156,6 @@ pub(super) fn left_out(all: usize, most: usize) -> String {
 }
 
 /// Returns a sentence with the first [`TOLD`] figures.
-pub(super) fn told(what: &str, figures: &[String]) -> String {
+pub(super) fn describe_figures(what: &str, figures: &[String]) -> String {
     format!("{what}: {}.", listed(figures, TOLD, "; "))
 }

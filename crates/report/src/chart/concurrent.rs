@@ -43,7 +43,7 @@ pub(super) struct Alone<'a> {
 
 impl<'a> Alone<'a> {
     /// Collects these programs from a document.
-    pub(super) fn of(document: &'a Document) -> Alone<'a> {
+    pub(super) fn from_document(document: &'a Document) -> Alone<'a> {
         let mut cells: BTreeMap<Identity, Vec<&Cell>> = BTreeMap::new();
         // No index is built if no programs ran at the same time.
         if document.cells.iter().any(|cell| cell.together) {
@@ -58,7 +58,7 @@ impl<'a> Alone<'a> {
 
     /// True if this chart shows the cell, so that no other chart needs to: cells of programs that ran at once.
     pub(super) fn shows(&self, cell: &Cell) -> bool {
-        Both::of(self, cell).is_some()
+        Both::from_cell(self, cell).is_some()
     }
 }
 
@@ -69,7 +69,7 @@ fn identity(cell: &Cell) -> Option<Identity<'_>> {
 }
 
 impl<'a> Both<'a> {
-    fn of(every: &Alone<'a>, together: &'a Cell) -> Option<Both<'a>> {
+    fn from_cell(every: &Alone<'a>, together: &'a Cell) -> Option<Both<'a>> {
         if !together.together {
             return None;
         }
@@ -104,8 +104,8 @@ fn settings(cell: &Cell) -> impl Iterator<Item = (&String, &stats::ParameterValu
 
 /// Returns a chart for each unit.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
-    let alone = Alone::of(document);
-    let all: Vec<Both> = document.cells.iter().filter_map(|cell| Both::of(&alone, cell)).collect();
+    let alone = Alone::from_document(document);
+    let all: Vec<Both> = document.cells.iter().filter_map(|cell| Both::from_cell(&alone, cell)).collect();
     let of_units = grouped(all.iter().map(|both| (unit(both.together), both)));
     of_units.iter().map(|(unit, own)| chart(document, unit, own)).collect()
 }
@@ -120,10 +120,10 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
     let high = |cell: &Cell| cell.rate.as_ref().and_then(cell_text::interval).map_or(0.0, |(_, high)| high);
     let ends = all.iter().flat_map(|both| [both.bounds.free, value(both.together), high(both.together)]);
     let scale = Scale::linear(ends);
-    let names = CellNames::of(&document.cells);
+    let names = CellNames::from_cells(&document.cells);
     let mut headings: Vec<String> = all.iter().map(|both| names.name(both.together)).collect();
     let shared = shared(&mut headings);
-    let foot = headings.iter().map(|name| Heading::of(name).height() + ROW).sum::<f64>();
+    let foot = headings.iter().map(|name| Heading::from_name(name).height() + ROW).sum::<f64>();
     let mut svg = Svg::default();
     let labels = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::number(tick)));
     x_axis(&mut svg, labels, NARROW, 0.0, foot);
@@ -146,7 +146,7 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
         let all_at_once = format!("at once: {}{}", significant(measured, digits), cell_text::star(both.together));
         figures.push(format!("{name} {sum}{allowed}, {all_at_once}, limited by: {limit}"));
 
-        let heading = Heading::of(name);
+        let heading = Heading::from_name(name);
         heading.draw(&mut svg, y);
         y += heading.height();
         let because = match limit {
@@ -188,7 +188,7 @@ fn chart(document: &Document, unit: &str, every: &[&Both]) -> Chart {
         subject: Subject::Together,
         title: format!("Alone and at once, in {unit}{shared}{}", cell_text::left_out(every.len(), MOST_PROGRAMS)),
         series: Vec::new(),
-        told: cell_text::told("What programs reach alone and at once", &figures),
+        told: cell_text::describe_figures("What programs reach alone and at once", &figures),
     };
     frame.plain(svg, foot + AXIS)
 }

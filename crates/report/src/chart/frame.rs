@@ -101,7 +101,7 @@ pub(super) struct Heading(Vec<String>);
 
 impl Heading {
     /// Breaks a name into lines.
-    pub(super) fn of(name: &str) -> Heading {
+    pub(super) fn from_name(name: &str) -> Heading {
         Heading(labels::lines(&sanitize::line(name), NARROW / BOLD))
     }
 

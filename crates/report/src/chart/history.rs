@@ -48,7 +48,7 @@ pub(super) fn charts(history: &History) -> Vec<Chart> {
     let count = all.chunks(MOST_LINES).len();
     let charts = all.chunks(MOST_LINES).take(MOST_CHARTS).enumerate().map(|(place, tests)| {
         let part = if count > 1 { format!(", part {} of {count}", place + 1) } else { String::new() };
-        Drawing::of(tests, history.margin).chart(&part)
+        Drawing::from_tests(tests, history.margin).chart(&part)
     });
     size_limit::within(charts.collect())
 }
@@ -87,7 +87,7 @@ struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    fn of(tests: &'a [(String, &'a Past)], margin: f64) -> Drawing<'a> {
+    fn from_tests(tests: &'a [(String, &'a Past)], margin: f64) -> Drawing<'a> {
         let times = tests.iter().flat_map(|(_, past)| &past.runs);
         let began: BTreeMap<&str, f64> = times.map(|time| (time.run.as_str(), time.started_unix_s)).collect();
         let mut runs: Vec<&str> = began.keys().copied().collect();
@@ -123,7 +123,7 @@ impl<'a> Drawing<'a> {
             svg.close("g");
         }
         let height = self.captions(&mut svg, foot + AXIS + 6.0);
-        let told: Vec<String> = self.lines.iter().map(|(name, dots)| told(name, dots)).collect();
+        let told: Vec<String> = self.lines.iter().map(|(name, dots)| describe_line(name, dots)).collect();
         let is_one = self.lines.len() == 1;
         let of = if is_one { format!(": {}", self.lines[0].0) } else { String::new() };
         let frame = Frame {
@@ -134,7 +134,7 @@ impl<'a> Drawing<'a> {
             } else {
                 self.lines.iter().map(|(name, _)| sanitize::line(name).into_owned()).collect()
             },
-            told: cell_text::told("Lines over the runs", &told),
+            told: cell_text::describe_figures("Lines over the runs", &told),
         };
         frame.upright(svg, height)
     }
@@ -239,7 +239,7 @@ fn tip(name: &str, time: &Time) -> String {
 }
 
 /// `read_8192 1,610 MiB/s in the first of 3 runs, 1,200 MiB/s in the last`
-fn told(name: &str, dots: &[Dot]) -> String {
+fn describe_line(name: &str, dots: &[Dot]) -> String {
     let figure =
         |dot: Option<&Dot>| dot.and_then(|dot| dot.time.rate.as_ref()).map_or_else(String::new, rate_format::figure);
     let runs = counted(dots.len(), "run");

@@ -32,7 +32,7 @@ const SHAPES: [(&str, Shape); 5] = [
 
 /// Returns a chart for each kind of latency: service and response.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
-    let names = Names::of(document, false);
+    let names = Names::from_document(document, false);
     let of_kind = |kind| {
         let is_own = |cell: &Cell| cell.provenance != Provenance::Published;
         let is = |cell: &Cell| cell.latency_ns.filter(|latency| latency.kind == kind && is_own(cell));
@@ -50,13 +50,13 @@ fn times(latency: Latency) -> [Option<u64>; 5] {
 }
 
 fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell, Latency)], scale: &Scale) -> Chart {
-    let cell_names = CellNames::of(&document.cells);
+    let cell_names = CellNames::from_cells(&document.cells);
     let mut rows = grouped(cells.iter().take(MOST_BARS).map(|cell| (cell_names.name(cell.0), cell)));
     let shared = shared(rows.iter_mut().map(|(name, _)| name));
     let is_alone = names.each().len() == 1;
     let lines = |name: &str, cells: &[&(&Cell, Latency)]| {
-        let heading = Heading::of(name);
-        let is_single = is_alone && cells.len() == 1 && heading.has_room_for(&said(cells[0]));
+        let heading = Heading::from_name(name);
+        let is_single = is_alone && cells.len() == 1 && heading.has_room_for(&describe_latency(cells[0]));
         if is_single { 0.0 } else { heading.height() }
     };
     let height = |cells: &[&(&Cell, Latency)]| cells.len() as f64 * (LINE + STRIP) + BETWEEN;
@@ -68,7 +68,7 @@ fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell,
     let mut y = KEY;
     let mut figures: Vec<String> = Vec::new();
     for (name, cells) in &rows {
-        let heading = Heading::of(name);
+        let heading = Heading::from_name(name);
         let own_lines = lines(name, cells);
         if own_lines == 0.0 {
             heading.draw_as_label(&mut svg, y)
@@ -77,7 +77,7 @@ fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell,
         }
         y += own_lines;
         for cell_and_times @ (cell, latency) in cells {
-            let said = said(cell_and_times);
+            let said = describe_latency(cell_and_times);
             figures.push(format!("{name} on {} {said}", cell.target));
             svg.open_series(&names.class(&cell.target), &names.series(&cell.target), &tip(cell, name, *latency));
             both_sides(&mut svg, y, if is_alone { "" } else { &cell.target }, &said);
@@ -98,7 +98,7 @@ fn chart(document: &Document, names: &Names, kind: LatencyKind, cells: &[(&Cell,
             + &shared
             + &cell_text::left_out(cells.len(), MOST_BARS),
         series: names.all(),
-        told: cell_text::told(&format!("Percentiles of {} times", kind.name()), &figures),
+        told: cell_text::describe_figures(&format!("Percentiles of {} times", kind.name()), &figures),
     };
     frame.rows(svg, foot + AXIS)
 }
@@ -127,7 +127,7 @@ fn strip(svg: &mut Svg, scale: &Scale, latency: Latency, y: f64) {
 }
 
 /// `46 us / 65 us*`: the median and the 99th percentile.
-fn said((cell, latency): &(&Cell, Latency)) -> String {
+fn describe_latency((cell, latency): &(&Cell, Latency)) -> String {
     let p99 = latency.p99.map_or_else(|| "n.m.".to_owned(), |nanos| Nanos(nanos).to_string());
     format!("{} / {p99}{}", Nanos(latency.p50), cell_text::star(cell))
 }

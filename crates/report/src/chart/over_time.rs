@@ -70,11 +70,11 @@ struct Program<'a> {
 
 /// Returns a chart for each program that took long enough.
 pub(super) fn charts(document: &Document, layout: Layout) -> Vec<Chart> {
-    let names = Names::of(document, false);
+    let names = Names::from_document(document, false);
     let is_drawn = |cell: &&Cell| !cell.together && cell.rate.is_some() && cell.provenance != Provenance::Published;
     // 2.
     let has_all_rounds = layout == Layout::Device;
-    let cell_names = CellNames::of(&document.cells);
+    let cell_names = CellNames::from_cells(&document.cells);
     let drawn = grouped(document.cells.iter().filter(is_drawn).map(|cell| (cell_names.name(cell), cell)));
     let mut programs: Vec<Program> =
         drawn.into_iter().map(|(name, cells)| Program { name, cells, has_all_rounds }).collect();
@@ -223,12 +223,12 @@ impl Program<'_> {
                 y += LINE;
             }
         }
-        let figures: Vec<String> = cells.iter().map(|cell| self.told(cell)).collect();
+        let figures: Vec<String> = cells.iter().map(|cell| self.describe_rates(cell)).collect();
         let frame = Frame {
             subject: Subject::OverTime,
             title: format!("{title}: {unit} in each quarter of a second"),
             series: names.all(),
-            told: cell_text::told("Lines over the rounds", &figures),
+            told: cell_text::describe_figures("Lines over the rounds", &figures),
         };
         frame.upright(svg, y + 4.0)
     }
@@ -330,7 +330,7 @@ impl Program<'_> {
     }
 
     /// `ext4 704 MiB/s in 5 rounds, between 620 and 800 in a quarter of a second`
-    fn told(&self, cell: &Cell) -> String {
+    fn describe_rates(&self, cell: &Cell) -> String {
         let quarters: Vec<f64> = self.rounds(cell).flat_map(|round| series(cell, round)).collect();
         let (low, high) = quarters.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &x| (low.min(x), high.max(x)));
         let digits = |value| significant(value, 3);
@@ -341,7 +341,7 @@ impl Program<'_> {
             format!(", between {} and {} in a quarter of a second", digits(low), digits(high))
         };
         let s = if rounds == 1 { "" } else { "s" };
-        format!("{} {} in {rounds} round{s}{between}", cell.target, cell_text::said(cell))
+        format!("{} {} in {rounds} round{s}{between}", cell.target, cell_text::describe_rate(cell))
     }
 }
 

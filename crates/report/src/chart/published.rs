@@ -21,13 +21,13 @@ use crate::rate_format::in_unit_of;
 /// Returns a chart for each unit of the published figures, with the run's own cells of the same program and phase.
 /// Published figures of a sweep are in its curves instead.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
-    let swept = Swept::of(document);
+    let swept = Swept::from_document(document);
     let is_published = |cell: &&Cell| cell.provenance == Provenance::Published && !swept.shows(cell);
     let mut own: BTreeMap<(&str, &str), Vec<&Cell>> = BTreeMap::new();
     for cell in document.cells.iter().filter(|cell| cell.provenance != Provenance::Published) {
         own.entry((&cell.program, &cell.phase)).or_default().push(cell);
     }
-    let (names, cell_names) = (Names::of(document, true), CellNames::of(&document.cells));
+    let (names, cell_names) = (Names::from_document(document, true), CellNames::from_cells(&document.cells));
     let mut panels: Vec<(&Rate, Vec<(String, &Cell)>)> = Vec::new();
     for cell in document.cells.iter().filter(is_published) {
         let Some(rate) = &cell.rate else { continue };
@@ -49,8 +49,9 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
         Group { heading, bars: cells.map(|cell| bar(&names, cell, rate)).collect() }
     };
     let chart = |(rate, published): (&Rate, Vec<(String, &Cell)>)| {
-        let said =
-            |(heading, cell): &(String, &Cell)| format!("{heading} in {} {}", cell.target, cell_text::said(cell));
+        let said = |(heading, cell): &(String, &Cell)| {
+            format!("{heading} in {} {}", cell.target, cell_text::describe_rate(cell))
+        };
         let told: Vec<String> = published.iter().map(said).collect();
         let groups: Vec<Group> = grouped(published).into_iter().map(|named| group(rate, named)).collect();
         let (svg, height) = bars::draw(&groups, scale::number);
@@ -58,7 +59,7 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
             subject: Subject::Paper,
             title: format!("Published and found here, in {}", rate.unit),
             series: names.all(),
-            told: cell_text::told("What was published", &told),
+            told: cell_text::describe_figures("What was published", &told),
         };
         frame.rows(svg, height)
     };
@@ -76,7 +77,7 @@ fn bar(names: &Names, cell: &Cell, unit: &Rate) -> Bar {
         class: names.class(&cell.target),
         series: names.series(&cell.target),
         label: cell.target.clone(),
-        said: cell_text::said(&cell),
+        said: cell_text::describe_rate(&cell),
         tip: cell_text::tip(&cell, &cell.program),
         drawn: cell_text::drawn(&cell),
     }
@@ -103,7 +104,7 @@ fn table_chart(table: &str, file_system: &str, cells: &[&Comparison]) -> Chart {
     let foot = KEY
         + rows
             .iter()
-            .map(|(name, cells)| Heading::of(name).height() + BETWEEN + cells.len() as f64 * (LINE + STRIP))
+            .map(|(name, cells)| Heading::from_name(name).height() + BETWEEN + cells.len() as f64 * (LINE + STRIP))
             .sum::<f64>();
     let mut svg = Svg::default();
     let keys = [("printed", Shape::Circle { hollow: true }), ("simulated", Shape::Diamond)];
@@ -119,7 +120,7 @@ fn table_chart(table: &str, file_system: &str, cells: &[&Comparison]) -> Chart {
     let mut told: Vec<String> = Vec::new();
     let mut y = KEY;
     for (configuration, cells) in &rows {
-        let heading = Heading::of(configuration);
+        let heading = Heading::from_name(configuration);
         heading.draw(&mut svg, y);
         y += heading.height();
         for cell in cells {
@@ -145,7 +146,7 @@ fn table_chart(table: &str, file_system: &str, cells: &[&Comparison]) -> Chart {
         subject: Subject::Paper,
         title: format!("{table}, {file_system}: printed and simulated Kbytes/sec"),
         series: Vec::new(),
-        told: cell_text::told("Printed figures and simulated ones", &told),
+        told: cell_text::describe_figures("Printed figures and simulated ones", &told),
     };
     frame.rows(svg, foot + AXIS)
 }

@@ -25,16 +25,16 @@ const ABOVE_WORDS: f64 = 6.0;
 
 /// Returns a chart for each unit, with the cells that no other chart shows.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
-    let names = Names::of(document, false);
-    let (swept, together) = (Swept::of(document), Alone::of(document));
+    let names = Names::from_document(document, false);
+    let (swept, together) = (Swept::from_document(document), Alone::from_document(document));
     let is_shown =
         |cell: &&Cell| cell.provenance != Provenance::Published && !swept.shows(cell) && !together.shows(cell);
     let cells: Vec<&Cell> = document.cells.iter().filter(is_shown).collect();
     let units = different(cells.iter().filter_map(|cell| own_unit(cell)));
-    let of_cells = Units::of(&cells);
+    let of_cells = Units::from_cells(&cells);
     let mut of_units: BTreeMap<Option<&str>, Vec<&Cell>> =
         grouped(cells.iter().map(|cell| (of_cells.unit(cell), *cell))).into_iter().collect();
-    let cell_names = CellNames::of(&document.cells);
+    let cell_names = CellNames::from_cells(&document.cells);
     let last = units.last().copied();
     let of_unit = |unit| {
         let without_unit = if last == Some(unit) { of_units.remove(&None) } else { None };
@@ -55,7 +55,7 @@ struct Units<'a> {
 }
 
 impl<'a> Units<'a> {
-    fn of(cells: &[&'a Cell]) -> Units<'a> {
+    fn from_cells(cells: &[&'a Cell]) -> Units<'a> {
         let mut units = Units { of_phase: BTreeMap::new(), of_program: BTreeMap::new() };
         for (cell, unit) in cells.iter().filter_map(|cell| Some((*cell, own_unit(cell)?))) {
             units.of_phase.entry((&cell.program, &cell.phase)).or_insert(unit);
@@ -107,7 +107,7 @@ fn chart((names, cell_names): (&Names, &CellNames), unit: &str, cells: &[&Cell],
         subject: Subject::Rates,
         title: title + &shared + &cell_text::left_out(cells.len(), MOST_BARS),
         series: names.all(),
-        told: cell_text::told("Bars with 95 % intervals", &figures),
+        told: cell_text::describe_figures("Bars with 95 % intervals", &figures),
     };
     frame.rows(svg, height)
 }
@@ -117,7 +117,7 @@ fn bar(names: &Names, cell: &Cell, name: &str) -> Bar {
         class: names.class(&cell.target),
         series: names.series(&cell.target),
         label: if names.each().len() > 1 { cell.target.clone() } else { String::new() },
-        said: cell_text::said(cell),
+        said: cell_text::describe_rate(cell),
         tip: cell_text::tip(cell, name),
         drawn: cell_text::drawn(cell),
     }

@@ -97,7 +97,7 @@ fn chart(choice: &Choice, step: Option<Step>, sides: [(usize, &str); 2], pairs: 
         true => format!("for {}, as its programs weigh", pair.program),
         false => pair.program.clone(),
     };
-    let height = |pair| Heading::of(&heading(pair)).height() + LINE + STRIP + BETWEEN;
+    let height = |pair| Heading::from_name(&heading(pair)).height() + LINE + STRIP + BETWEEN;
     let foot = SIDES + pairs.iter().map(height).sum::<f64>();
     let mut svg = Svg::default();
     svg.rect("band", scale.share(1.0 / margin), scale.share(margin), SIDES, foot - SIDES, "");
@@ -116,11 +116,11 @@ fn chart(choice: &Choice, step: Option<Step>, sides: [(usize, &str); 2], pairs: 
     let mut y = SIDES;
     for both in pairs {
         let (name, pair) = (heading(both), both.1);
-        let said = said(choice, step, pair, short);
+        let said = describe_comparison(choice, step, pair, short);
         figures.push(format!("{name} {said}"));
         let tip = format!("{name}: {said}, {} pairs of rounds{}", pair.pairs, why(pair));
         svg.open_series(&side(sides, pair), "", &tip);
-        let heading = Heading::of(&name);
+        let heading = Heading::from_name(&name);
         heading.draw(&mut svg, y + 2.0);
         let below = y + heading.height();
         svg.text("label", Along::Share(0.0), below + 13.0, Anchor::Start, &fitted(&said, NARROW));
@@ -135,7 +135,7 @@ fn chart(choice: &Choice, step: Option<Step>, sides: [(usize, &str); 2], pairs: 
             None => format!("{first} or {second}: which is faster, and how many times"),
         },
         series: Vec::new(),
-        told: cell_text::told(&format!("Ratios of {second} to {first} with their intervals"), &figures),
+        told: cell_text::describe_figures(&format!("Ratios of {second} to {first} with their intervals"), &figures),
     };
     frame.rows(svg, foot + AXIS)
 }
@@ -161,7 +161,7 @@ pub(crate) struct Axis {
 impl Axis {
     /// Makes the axis for these comparisons. An interval of few rounds may reach far beyond every ratio, so it is cut
     /// off.
-    pub(crate) fn of(pairs: &[&Comparison], margin: f64) -> Axis {
+    pub(crate) fn from_comparisons(pairs: &[&Comparison], margin: f64) -> Axis {
         let margin = 1.0 + margin.max(0.0);
         let farthest = pairs.iter().filter_map(|pair| pair.ratio).map(|ratio| ratio.ln().abs()).fold(0.0, f64::max);
         let most = (MOST_BEYOND * farthest).max(4.0 * margin.ln()).exp();
@@ -242,7 +242,7 @@ fn side(sides: [(usize, &str); 2], pair: &Comparison) -> String {
 }
 
 /// `xfs faster: 1.17x (1.12-1.23)`; for stages the ratio of the later one as it is drawn, `x0.60 (0.55-0.66)`.
-fn said(choice: &Choice, step: Option<Step>, pair: &Comparison, names: [&str; 2]) -> String {
+fn describe_comparison(choice: &Choice, step: Option<Step>, pair: &Comparison, names: [&str; 2]) -> String {
     let (estimate, verdict) = (pair.estimate(), pair.verdict());
     let range = range(estimate).map_or_else(String::new, |range| format!(": {range}"));
     match (verdict, pair.winner()) {

@@ -28,8 +28,8 @@ struct Dot<'a> {
 
 /// Returns a chart of a document whose targets are runs; `None` if no two runs share a test.
 pub(super) fn chart(document: &Document) -> Option<Chart> {
-    let names = Names::of(document, false);
-    let cell_names = CellNames::of(&document.cells);
+    let names = Names::from_document(document, false);
+    let cell_names = CellNames::from_cells(&document.cells);
     let named = document.cells.iter().map(|cell| ((cell.preset.as_str(), cell_names.name(cell)), cell));
     let mut rows: Vec<(String, Vec<Dot>)> = grouped(named)
         .into_iter()
@@ -57,18 +57,19 @@ pub(super) fn chart(document: &Document) -> Option<Chart> {
         .flat_map(|(_, dots)| dots)
         .flat_map(|dot| [Some(dot.ratio), dot.ends.map(|ends| within(ends.0)), dot.ends.map(|ends| within(ends.1))]);
     let scale = scale_of(ratios.flatten(), 1.0 + stats::inference::ratio_test::MARGIN);
-    let height = |name: &str, dots: &[Dot]| Heading::of(name).height() + dots.len() as f64 * (LINE + STRIP) + BETWEEN;
+    let height =
+        |name: &str, dots: &[Dot]| Heading::from_name(name).height() + dots.len() as f64 * (LINE + STRIP) + BETWEEN;
     let foot = rows.iter().map(|(name, dots)| height(name, dots)).sum::<f64>();
     let mut svg = Svg::default();
     x_axis(&mut svg, labels(&scale), NARROW, 0.0, foot);
     svg.upright("one", scale.share(1.0), 0.0, foot);
     let (mut y, mut told) = (0.0, Vec::new());
     for (name, dots) in &rows {
-        let heading = Heading::of(name);
+        let heading = Heading::from_name(name);
         heading.draw(&mut svg, y);
         y += heading.height();
         for Dot { cell, ratio, ends } in dots {
-            let said = cell_text::said(cell);
+            let said = cell_text::describe_rate(cell);
             told.push(format!("{name} in {} {said}", cell.target));
             svg.open_series(&names.class(&cell.target), &names.series(&cell.target), &cell_text::tip(cell, name));
             both_sides(&mut svg, y, &cell.target, &said);
@@ -90,7 +91,7 @@ pub(super) fn chart(document: &Document) -> Option<Chart> {
         subject: Subject::Rates,
         title: format!("Rate of each run divided by that of the first{shared}{left_out}"),
         series: names.all(),
-        told: cell_text::told("Rates with their 95 % intervals", &told),
+        told: cell_text::describe_figures("Rates with their 95 % intervals", &told),
     };
     Some(frame.rows(svg, foot + AXIS))
 }

@@ -37,7 +37,7 @@ pub(super) struct Swept<'a> {
 
 impl<'a> Swept<'a> {
     /// Collects these programs from a document.
-    pub(super) fn of(document: &'a Document) -> Swept<'a> {
+    pub(super) fn from_document(document: &'a Document) -> Swept<'a> {
         let mut programs: BTreeMap<&str, Vec<&Cell>> = BTreeMap::new();
         for cell in &document.cells {
             programs.entry(&cell.program).or_default().push(cell);
@@ -57,7 +57,7 @@ impl<'a> Swept<'a> {
 
 /// Returns a chart for each program that ran with buffers of several sizes.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
-    let swept = Swept::of(document);
+    let swept = Swept::from_document(document);
     swept.programs.iter().filter_map(|(program, cells)| chart(program, cells)).collect()
 }
 
@@ -132,7 +132,8 @@ fn chart(program: &str, cells: &[&Cell]) -> Option<Chart> {
         svg.stretched(top, GROUND, &[("line", path), ("whisker", whiskers)]);
         for (cell, value) in &points {
             let bytes = scale::bytes(size(cell));
-            let tip = format!("{name}, buffer {bytes}: {} {unit}{}", said(cell, *value), cell_text::marks(cell));
+            let tip =
+                format!("{name}, buffer {bytes}: {} {unit}{}", describe_value(cell, *value), cell_text::marks(cell));
             let class = if cell.is_suspect() { "hollow" } else { "" };
             svg.shape(class, shape(place), Along::Share(sizes.share(size(cell))), top + y(*value), &tip);
         }
@@ -153,7 +154,7 @@ fn chart(program: &str, cells: &[&Cell]) -> Option<Chart> {
         subject: Subject::Sweep,
         title: format!("{program}: {unit} over the size of the buffer"),
         series,
-        told: cell_text::told(&format!("Curves of {unit}"), &figures),
+        told: cell_text::describe_figures(&format!("Curves of {unit}"), &figures),
     };
     Some(frame.upright(svg, foot + AXIS + LINE))
 }
@@ -166,7 +167,7 @@ fn ends(cell: &Cell, value: f64) -> Option<(f64, f64)> {
 }
 
 /// `2.00* (1.82 to 2.22, 95 %)`
-fn said(cell: &Cell, value: f64) -> String {
+fn describe_value(cell: &Cell, value: f64) -> String {
     let confidence = cell.rate.as_ref().map_or(0.0, |rate| 100.0 * rate.confidence);
     let ends = ends(cell, value).map_or_else(String::new, |(low, high)| match high.is_finite() {
         true => format!(" ({} to {}, {confidence:.0} %)", significant(low, 3), significant(high, 3)),

@@ -133,11 +133,11 @@ fn owners(bars: &[Bar]) -> Vec<String> {
 fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) -> Chart {
     let shown = &bars[..bars.len().min(MOST_BARS)];
     let is_one_target = bars.iter().all(|bar| bar.cell.target == bars[0].cell.target);
-    let names = CellNames::of(&document.cells);
+    let names = CellNames::from_cells(&document.cells);
     let mut rows = grouped(shown.iter().map(|bar| (names.name(bar.cell), bar)));
     let shared = shared(rows.iter_mut().map(|(name, _)| name));
     let lines = |name: &str, bars: &[&Bar]| {
-        let heading = Heading::of(name);
+        let heading = Heading::from_name(name);
         let is_single = is_one_target && bars.len() == 1 && heading.has_room_for(&largest(bars[0]));
         if is_single { 0.0 } else { heading.height() }
     };
@@ -150,7 +150,7 @@ fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) ->
     let mut y = 0.0;
     for (name, bars) in &rows {
         let own_lines = lines(name, bars);
-        let heading = Heading::of(name);
+        let heading = Heading::from_name(name);
         if own_lines == 0.0 {
             heading.draw_as_label(&mut svg, y)
         } else {
@@ -160,8 +160,8 @@ fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) ->
         for bar in bars {
             let label = if is_one_target { "" } else { &fitted(&bar.cell.target, NARROW / 2.0) };
             let taken = if own_lines == 0.0 { BOLD * width(name) } else { width(label) };
-            told.push(format!("{name} on {} {}", bar.cell.target, said(bar, f64::INFINITY)));
-            both_sides(&mut svg, y, label, &said(bar, NARROW - taken - 10.0));
+            told.push(format!("{name} on {} {}", bar.cell.target, describe_largest_parts(bar, f64::INFINITY)));
+            both_sides(&mut svg, y, label, &describe_largest_parts(bar, NARROW - taken - 10.0));
             y += LINE;
             parts(&mut svg, bar, &owners, y);
             y += HIGH + GAP;
@@ -172,7 +172,7 @@ fn chart(document: &Document, title: &str, bars: &[Bar], owners: Vec<String>) ->
         subject: Subject::Time,
         title: format!("{title}{shared}{}", cell_text::left_out(bars.len(), MOST_BARS)),
         series: owners,
-        told: cell_text::told("Parts of the time by owner", &told),
+        told: cell_text::describe_figures("Parts of the time by owner", &told),
     };
     frame.rows(svg, foot + AXIS)
 }
@@ -208,11 +208,11 @@ fn parts(svg: &mut Svg, bar: &Bar, owners: &[String], y: f64) {
 
 /// Returns the largest part in words.
 fn largest(bar: &Bar) -> String {
-    said(bar, 0.0)
+    describe_largest_parts(bar, 0.0)
 }
 
 /// Returns the largest parts in words, the second only if there is room: `device service 69 %, system 31 %`.
-fn said(bar: &Bar, room: f64) -> String {
+fn describe_largest_parts(bar: &Bar, room: f64) -> String {
     let mut largest: Vec<(&String, f64)> = bar.shares.iter().map(|(owner, share)| (owner, *share)).collect();
     largest.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let figure = |(owner, share): &(&String, f64)| format!("{} {}", fitted(owner, MOST_WORDS), percent(*share));

@@ -148,7 +148,7 @@ fn grid(compared: &Compared) -> Grid {
         (Column::figures("new").left_out(1), |(cell, _)| rate(cell.now.as_ref())),
         (Column::figures("CPU").left_out(3), |(cell, _)| cpu(cell)),
         (Column::figures("ratio"), |(cell, _)| ratio(cell) + star(&cell.marks)),
-        (Column::words("verdict"), |(cell, margin)| said(cell, *margin)),
+        (Column::words("verdict"), |(cell, margin)| describe_verdict(cell, *margin)),
         (Column::words("why").left_out(2), |(cell, _)| cell.why.clone().unwrap_or_default()),
     ];
     let has_targets = compared.now.targets.len() > 1;
@@ -181,7 +181,7 @@ pub fn ratio(cell: &ComparedCell) -> String {
 }
 
 /// The verdict on a cell, and if it is not decided, the reason.
-fn said(cell: &ComparedCell, margin: f64) -> String {
+fn describe_verdict(cell: &ComparedCell, margin: f64) -> String {
     match (cell.finding, cell.missing_rounds, cell.needed_rounds) {
         (Verdict::Faster | Verdict::Slower, ..) => cell.finding.name().to_owned() + &maybe_little(margin, cell.matters),
         (Verdict::Same, ..) => format!("same within {}", percent(margin)),

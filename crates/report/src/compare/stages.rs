@@ -59,21 +59,21 @@ fn of_pair<'a>(choice: &Choice, all: &'a [Comparison], (first, second): (usize, 
 }
 
 /// The comparisons of a choice by program and the two stages; the first one if there are several.
-struct Gave<'a> {
+struct StageComparisons<'a> {
     choice: &'a Choice,
     comparisons: BTreeMap<[&'a str; 3], &'a Comparison>,
 }
 
-impl<'a> Gave<'a> {
-    fn of(choice: &'a Choice) -> Gave<'a> {
+impl<'a> StageComparisons<'a> {
+    fn from_choice(choice: &'a Choice) -> StageComparisons<'a> {
         let mut comparisons = BTreeMap::new();
         for pair in &choice.comparisons {
             comparisons.entry([&*pair.program, &pair.first, &pair.second]).or_insert(pair);
         }
-        Gave { choice, comparisons }
+        StageComparisons { choice, comparisons }
     }
 
-    fn at(&self, program: &str, (first, second): (usize, usize)) -> Option<&'a Comparison> {
+    fn find_comparison(&self, program: &str, (first, second): (usize, usize)) -> Option<&'a Comparison> {
         let stage = |place: usize| Some(self.choice.stages.get(place)?.target.as_str());
         self.comparisons.get(&[program, stage(first)?, stage(second)?]).copied()
     }
@@ -131,12 +131,13 @@ pub fn grid(document: &Document, choice: &Choice) -> Grid {
     columns.extend(stages.iter().enumerate().map(|(place, stage)| Column::figures(heading(document, place, stage))));
     columns.push(Column::figures(TOGETHER.replacen(' ', "\n", 1)));
     let mut grid = Grid::new(columns);
-    let (cell_names, gave) = (CellNames::of(&document.cells), Gave::of(choice));
+    let (cell_names, pairs) = (CellNames::from_cells(&document.cells), StageComparisons::from_choice(choice));
     for row in rows(&document.cells, &names) {
         let Some(any) = row.cells.iter().flatten().next() else { continue };
         let name = cell_names.name(any);
         grid.row([name.clone()].into_iter().chain(row.cells.iter().map(|cell| reached(*cell))));
-        let step = |(_, pair)| gave.at(&name, pair).map_or_else(String::new, |pair| short(choice.margin, pair));
+        let step =
+            |(_, pair)| pairs.find_comparison(&name, pair).map_or_else(String::new, |pair| short(choice.margin, pair));
         let unit = any.rate.as_ref().map_or_else(String::new, |rate| format!("  {}", unit(&rate.unit)));
         // The first stage has no previous stage, so it has no gain.
         grid.row([unit, String::new()].into_iter().chain(steps(stages.len()).map(step)));
@@ -160,11 +161,11 @@ pub fn page_grid(document: &Document, choice: &Choice) -> Grid {
     columns.extend(stages.iter().enumerate().map(heading).map(Column::figures));
     columns.extend((stages.len() > 2).then(|| Column::figures(TOGETHER)));
     let mut grid = Grid::new(columns);
-    let (cell_names, gave) = (CellNames::of(&document.cells), Gave::of(choice));
+    let (cell_names, pairs) = (CellNames::from_cells(&document.cells), StageComparisons::from_choice(choice));
     for row in rows(&document.cells, &names) {
         let Some(any) = row.cells.iter().flatten().next() else { continue };
         let name = cell_names.name(any);
-        let step = |(_, pair)| gave.at(&name, pair).map(|pair| short(choice.margin, pair));
+        let step = |(_, pair)| pairs.find_comparison(&name, pair).map(|pair| short(choice.margin, pair));
         let mut gave: Vec<Option<String>> = [None].into_iter().chain(steps(stages.len()).map(step)).collect();
         // With two stages, the only step is the whole change.
         let all = (stages.len() > 2).then(|| gave.pop().flatten().unwrap_or_default());

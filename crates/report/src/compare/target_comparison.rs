@@ -292,7 +292,7 @@ fn of_every_two(document: &Document, choice: &Choice, labels: &[impl AsRef<str>]
     }
     columns.extend([Column::words("verdict"), Column::figures("rounds").left_out(3), Column::words("why").left_out(0)]);
     let mut grid = Grid::new(columns);
-    let cell_names = CellNames::of(&document.cells);
+    let cell_names = CellNames::from_cells(&document.cells);
     // A common number of rounds is printed below the table, so it is left out here.
     let are_alike = choice.comparisons.windows(2).all(|two| two[0].pairs == two[1].pairs);
     let mut of_programs: BTreeMap<&str, Vec<&Comparison>> = BTreeMap::new();

@@ -66,7 +66,7 @@ fn usual<'a>(cells: &[&'a Cell]) -> Vec<Card<'a>> {
 
 /// Returns a card for each result if there are few, else for the first result of each kind if there are several kinds.
 fn any<'a>(document: &'a Document, presentation: Presentation, own: &[&'a Cell]) -> Vec<Card<'a>> {
-    let names = CellNames::of(&document.cells);
+    let names = CellNames::from_cells(&document.cells);
     let mut named = grouped(own.iter().map(|cell| (names.name(cell), *cell)));
     if named.len() > MOST {
         let groups = plain::groups(&document.cells, presentation);

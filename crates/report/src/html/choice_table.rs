@@ -40,7 +40,7 @@ pub fn matrix(shown: &ShownDocument, choice: &Choice, presentation: Presentation
     let names: Vec<&str> = document.run.targets.iter().map(|target| target.name.as_str()).collect();
     let of_use: Vec<&Comparison> = choice.purpose.iter().flat_map(|purpose| &purpose.comparisons).collect();
     let all: Vec<&Comparison> = choice.comparisons.iter().chain(of_use.iter().copied()).collect();
-    let axis = Axis::of(&all, choice.margin);
+    let axis = Axis::from_comparisons(&all, choice.margin);
     let matrix = Matrix { choice, names, axis, place };
     let tests = matrix.tests(document, presentation);
     let groups = grouped(tests.into_iter().map(|test| (test.group.clone(), test)));
@@ -74,7 +74,7 @@ pub fn matrix(shown: &ShownDocument, choice: &Choice, presentation: Presentation
 impl<'a> Matrix<'a> {
     /// Returns the tests, in the order of the table of all figures.
     fn tests(&self, document: &'a Document, presentation: Presentation) -> Vec<Test<'a>> {
-        let cell_names = CellNames::of(&document.cells);
+        let cell_names = CellNames::from_cells(&document.cells);
         let mut of_tests: BTreeMap<&str, Vec<&Comparison>> = BTreeMap::new();
         for pair in &self.choice.comparisons {
             of_tests.entry(&pair.program).or_default().push(pair);

@@ -56,7 +56,7 @@ const MOST_RAW: usize = 1000;
 
 /// Returns a table with a row for each cell: its name, its target if there are several, and these columns.
 fn table(document: &Document, columns: Vec<Column>, texts: impl Fn(&Cell) -> Vec<String>) -> Markup {
-    let names = CellNames::of(&document.cells);
+    let names = CellNames::from_cells(&document.cells);
     let has_targets = document.run.targets.len() > 1;
     let leading = [Column::words("")].into_iter().chain(has_targets.then(|| Column::words("target")));
     let columns: Vec<Column> = leading.chain(columns).collect();

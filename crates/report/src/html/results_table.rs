@@ -15,7 +15,7 @@ use crate::table::{Column, Field, texts};
 /// Returns a row for each cell, in the order and with the words of the terminal table, followed by its warnings. The
 /// rate is the first column, so that a phone shows it. A name is printed once for all targets of a test.
 pub fn table(document: &Document, presentation: Presentation, place: Place) -> Markup {
-    let rows = Rows::of(document);
+    let rows = Rows::from_document(document);
     let columns = rows.columns();
     let bodies: Vec<(String, Vec<Texts>)> = groups(&document.cells, presentation)
         .into_iter()

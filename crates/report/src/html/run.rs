@@ -57,7 +57,7 @@ pub fn title(document: &Document) -> String {
 
 /// Returns the whole section of a run: the answer, the table, then the rest.
 pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup {
-    let shown = ShownDocument::of(run.document);
+    let shown = ShownDocument::from_document(run.document);
     let document = shown.document();
     let all = chart::charts(document, run.presentation.layout);
     let is_lettered = place.is_one && shown.is_lettered() && document.run.choice.is_some();

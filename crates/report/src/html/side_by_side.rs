@@ -15,7 +15,7 @@ use crate::chart;
 /// Returns the chart and its key; empty if the runs have no test in common.
 pub fn side_by_side(runs: &[Run]) -> Markup {
     let Some(document) = merged(runs) else { return html! {} };
-    let shown = ShownDocument::of(&document);
+    let shown = ShownDocument::from_document(&document);
     html! {
         @if let Some(chart) = chart::runs(shown.document()) {
             h2 { "All runs" }
@@ -55,7 +55,7 @@ fn merged(runs: &[Run]) -> Option<Document> {
 
 /// Keeps the tests of one preset that several runs have in common, and the runs that have any of them.
 fn keep_common(document: &mut Document) {
-    let names = CellNames::of(&document.cells);
+    let names = CellNames::from_cells(&document.cells);
     let keys: Vec<(String, String)> =
         document.cells.iter().map(|cell| (cell.preset.clone(), names.name(cell))).collect();
     let mut of_tests: BTreeMap<&(String, String), BTreeSet<&str>> = BTreeMap::new();

@@ -26,7 +26,7 @@ pub struct ShownDocument<'a> {
 
 impl<'a> ShownDocument<'a> {
     /// Replaces the names with letters if this document needs it.
-    pub fn of(original: &'a Document) -> ShownDocument<'a> {
+    pub fn from_document(original: &'a Document) -> ShownDocument<'a> {
         let names: Vec<&str> = original.run.targets.iter().map(|target| target.name.as_str()).collect();
         let is_lettered = names.len() > 1 && names.iter().any(|name| name.chars().count() > LONGEST);
         let shown = if is_lettered { Cow::Owned(lettered(original, &names)) } else { Cow::Borrowed(original) };
@@ -119,15 +119,16 @@ struct Letters<'a> {
 }
 
 impl Letters<'_> {
-    fn of(&self, name: &str) -> Option<String> {
+    fn find_letter(&self, name: &str) -> Option<String> {
         self.names.iter().position(|known| *known == name).map(letter)
     }
 
     /// Replaces a name, or the names of several targets that ran at once: `a+b`.
     fn name(&self, name: &mut String) {
-        if let Some(letter) = self.of(name) {
+        if let Some(letter) = self.find_letter(name) {
             *name = letter;
-        } else if let Some(letters) = name.split('+').map(|one| self.of(one)).collect::<Option<Vec<String>>>() {
+        } else if let Some(letters) = name.split('+').map(|one| self.find_letter(one)).collect::<Option<Vec<String>>>()
+        {
             *name = letters.join("+");
         }
     }

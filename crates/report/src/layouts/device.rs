@@ -14,7 +14,7 @@ use crate::table::{Column, Field, Grid};
 
 /// A row per cell, in the order of the run. Next to the rate are the columns `fresh` and `steady`.
 pub fn table(document: &Document, page: Page) -> String {
-    let rows = Rows::of(document);
+    let rows = Rows::from_document(document);
     let mut columns = rows.columns();
     let at = columns.iter().position(|(column, _)| column.heading() == "rate").map_or(columns.len(), |rate| rate + 1);
     let steadiness: [Field<Row, Column>; 2] =

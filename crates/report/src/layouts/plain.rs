@@ -34,8 +34,8 @@ pub struct Row<'a> {
 
 impl<'a> Rows<'a> {
     /// Prepares the rows of a document.
-    pub fn of(document: &'a Document) -> Rows<'a> {
-        Rows { document, names: CellNames::of(&document.cells), times: times(document) }
+    pub fn from_document(document: &'a Document) -> Rows<'a> {
+        Rows { document, names: CellNames::from_cells(&document.cells), times: times(document) }
     }
 
     /// Returns the columns. A narrow page keeps the condition and the interval of a rate longer than its cost.
@@ -76,7 +76,7 @@ impl<'a> Rows<'a> {
 
 /// Returns a row per cell, under a title per question, in the order of the run. Targets of the same test are adjacent.
 pub(crate) fn table(document: &Document, presentation: Presentation, page: Page) -> String {
-    let rows = Rows::of(document);
+    let rows = Rows::from_document(document);
     let columns = rows.columns();
     let mut grid = Grid::filled(&columns, []).leading(rows.leading());
     let groups = by_subject(&document.cells, presentation);
@@ -144,7 +144,7 @@ enum Subject<'a> {
 
 /// Groups the cells by subject, in the order of first appearance. Cells of the same name are adjacent in a group.
 fn by_subject(cells: &[Cell], presentation: Presentation) -> Vec<(Subject<'_>, Vec<&Cell>)> {
-    let names = CellNames::of(cells);
+    let names = CellNames::from_cells(cells);
     let subject = |cell: &'_ Cell| presentation.question(&cell.program).map(Subject::Question);
     let mut groups = grouped(cells.iter().map(|cell| (subject(cell).unwrap_or(Subject::Program(&cell.program)), cell)));
     for (_, cells) in &mut groups {
@@ -190,7 +190,7 @@ fn title(subject: Subject, cells: &[&Cell]) -> String {
 /// us`.
 pub fn first_figure(cell: &Cell, all: &[Cell]) -> Option<String> {
     cell.rate.as_ref()?;
-    let mut name = CellNames::of(all).name(cell);
+    let mut name = CellNames::from_cells(all).name(cell);
     if all.iter().any(|other| other.target != cell.target) {
         name += &format!(" on {}", cell.target);
     }

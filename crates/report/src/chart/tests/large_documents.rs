@@ -5,10 +5,10 @@ use stats::compare::history::{HISTORY_SCHEMA, History, Past, Step, Time};
 
 use super::example_documents::{cell, document};
 use super::svg_reader::attribute;
-use super::{Chart, Subject, of, read};
+use super::{Chart, Subject, charts_of_subject, read};
 
 fn over_time(document: &Document) -> Vec<Chart> {
-    of(document, Subject::OverTime)
+    charts_of_subject(document, Subject::OverTime)
 }
 
 /// Returns the positions of the labels of both axes.

@@ -25,12 +25,12 @@ fn charts(document: &Document) -> Vec<Chart> {
     super::charts(document, Layout::Plain)
 }
 
-fn of(document: &Document, subject: Subject) -> Vec<Chart> {
+fn charts_of_subject(document: &Document, subject: Subject) -> Vec<Chart> {
     charts(document).into_iter().filter(|chart| chart.subject == subject).collect()
 }
 
 fn only(document: &Document, subject: Subject) -> (Chart, Checked) {
-    let mut charts = of(document, subject);
+    let mut charts = charts_of_subject(document, subject);
     assert_eq!(charts.len(), 1, "{charts:#?}");
     let chart = charts.remove(0);
     let checked = read(&chart);
@@ -192,7 +192,7 @@ fn what_was_not_measured_stands_under_the_unit_of_its_program_or_in_words() {
         phase("sync", missing("files", "here")),
         bytes,
     ];
-    let charts = of(&document(cells), Subject::Rates);
+    let charts = charts_of_subject(&document(cells), Subject::Rates);
     let texts: Vec<Vec<String>> = charts.iter().map(|chart| read(chart).texts).collect();
     let has = |place: usize, words: &str| texts[place].iter().any(|text| text == words);
     assert_eq!((charts.len(), texts[0][3].as_str()), (2, "write"), "{texts:?}");
@@ -247,7 +247,7 @@ fn of_stages_the_factor_is_said_as_it_is_drawn_and_the_total_comes_last() {
     let [a, b, c] = targets;
     let mut all = choice(vec![pair(a, b), pair(a, c), pair(b, c)]);
     document.run.choice = Some(Box::new(all.clone()));
-    let free = of(&document, Subject::Choice);
+    let free = charts_of_subject(&document, Subject::Choice);
     assert_eq!(free[0].title, "dir/one-a or dir/one-b: which is faster, and how many times");
     assert!(read(&free[0]).texts.iter().any(|text| text == "a faster: 1.67x (1.52-1.82)"), "{free:#?}");
     let stage = |target: &str, changed: &[&str]| stats::Stage {
@@ -256,7 +256,7 @@ fn of_stages_the_factor_is_said_as_it_is_drawn_and_the_total_comes_last() {
     };
     all.stages = vec![stage(a, &[]), stage(b, &["mount=noatime"]), stage(c, &[])];
     document.run.choice = Some(Box::new(all));
-    let stages = of(&document, Subject::Choice);
+    let stages = charts_of_subject(&document, Subject::Choice);
     let titles: Vec<&str> = stages.iter().map(|chart| chart.title.as_str()).collect();
     let expected = [
         "Stage 2, mount=noatime: how many times as fast as stage 1",
@@ -330,7 +330,7 @@ fn a_file_of_its_own_names_lines_by_dashes_and_parts_by_squares() {
 fn a_short_program_has_no_chart_over_time() {
     let mut short = cell("read", "here", &[8, 8]);
     short.rounds.iter_mut().for_each(|round| round.intervals.truncate(3));
-    assert_eq!(of(&document(vec![short]), Subject::OverTime), []);
+    assert_eq!(charts_of_subject(&document(vec![short]), Subject::OverTime), []);
 }
 
 #[test]
@@ -381,8 +381,8 @@ fn a_sweep_is_a_curve_and_no_bars() {
     let (chart, checked) = only(&document(sweep.to_vec()), Subject::Sweep);
     assert_eq!(checked.count("mark"), 4);
     assert!(chart.told.contains("here 2.00 with a buffer of 1 B, 2.00 with 4 KiB"), "{}", chart.told);
-    assert_eq!(of(&document(sweep.to_vec()), Subject::Rates), []);
-    assert_eq!(of(&document(sweep[1..].to_vec()), Subject::Sweep), []);
+    assert_eq!(charts_of_subject(&document(sweep.to_vec()), Subject::Rates), []);
+    assert_eq!(charts_of_subject(&document(sweep[1..].to_vec()), Subject::Sweep), []);
 }
 
 #[test]
@@ -576,7 +576,7 @@ fn an_owner_of_time_has_one_colour_whatever_its_share() {
 #[test]
 fn the_strips_of_a_table_share_an_axis_with_1_in_its_middle() {
     let (faster, slower) = (pair(Verdict::Faster, [1.9, 2.0, 2.1]), pair(Verdict::Slower, [0.4, 0.5, 900.0]));
-    let axis = super::Axis::of(&[&faster, &slower], 0.05);
+    let axis = super::Axis::from_comparisons(&[&faster, &slower], 0.05);
     let at = |pair| {
         let drawn = checked(&axis.strip(pair, "s1")).expect("well-formed");
         let (_, shape) = drawn.elements.iter().rfind(|(name, _)| name == "svg").expect("a shape");
