@@ -164,8 +164,10 @@ fn groups(cells: &[Cell], simulated: &[Simulated]) -> String {
 
 fn line(name: &str, cells: &[Cell], simulated: &[Simulated], of: impl Fn(&&Cell) -> bool) -> String {
     let pairs = || cells.iter().zip(simulated).filter(|(cell, _)| of(cell));
-    let Some(rate) = Errors::of(pairs().map(|(cell, one)| rate_percent(cell, *one))) else { return String::new() };
-    let cpu = Errors::of(pairs().filter_map(|(cell, one)| cpu_error(cell, *one)));
+    let Some(rate) = Errors::from_errors(pairs().map(|(cell, one)| rate_percent(cell, *one))) else {
+        return String::new();
+    };
+    let cpu = Errors::from_errors(pairs().filter_map(|(cell, one)| cpu_error(cell, *one)));
     let cpu = cpu.map_or("n.m.".to_owned(), |cpu| {
         format!("{:>10.1} {:>6.1} {:>6.1} points of {}", cpu.median, cpu.mean, cpu.largest, cpu.cells)
     });

@@ -87,7 +87,7 @@ impl<C> Timed<C> {
                 self.interval_end = Moment::at(NEVER);
                 break;
             }
-            self.intervals.push(RateInterval::of(&self.current, moved(&self.tally) - self.bytes));
+            self.intervals.push(RateInterval::from_latencies(&self.current, moved(&self.tally) - self.bytes));
             self.latencies.add(&self.current);
             self.current.clear();
             self.bytes = moved(&self.tally);

@@ -101,7 +101,7 @@ fn sweep(cells: &[&Cell], seconds: fn(&TimeColumns) -> Option<f64>) -> Vec<Sweep
 }
 
 fn sweep_row(cell: &Cell, seconds: fn(&TimeColumns) -> Option<f64>) -> Option<SweepRow> {
-    let execution = TimeColumns::of(cell)?;
+    let execution = TimeColumns::from_cell(cell)?;
     let file_bytes = cell.number("file_bytes")?;
     let executions = cell.kept().count() as f64;
     let disk_bytes = match cell.provenance {
@@ -176,7 +176,7 @@ fn waiting(cells: &[&Cell]) -> Option<String> {
         };
         let cell = cells.iter().find(is_it)?;
         let calls = cell.number("file_bytes")?.div_ceil(u64::from(buffer));
-        Some(span(TimeColumns::of(cell)?.elapsed_s / calls as f64))
+        Some(span(TimeColumns::from_cell(cell)?.elapsed_s / calls as f64))
     };
     let all = |&buffer: &u32| {
         let (none, osync, dsync) =

@@ -78,7 +78,7 @@ fn curves<'a>(cells: &[&'a Cell]) -> Vec<Curve<'a>> {
 }
 
 fn seconds(cell: &Cell) -> Option<f64> {
-    TimeColumns::of(cell).map(|execution| execution.elapsed_s).filter(|seconds| *seconds > 0.0)
+    TimeColumns::from_cell(cell).map(|execution| execution.elapsed_s).filter(|seconds| *seconds > 0.0)
 }
 
 fn chart(program: &str, cells: &[&Cell]) -> Option<Chart> {

@@ -46,7 +46,7 @@ fn copy_block(cells: &[&Cell], sync: &str, page: Page) -> Option<String> {
         }),
     ];
     let rows: Option<Vec<Copied>> =
-        cells.iter().map(|cell| Some((*cell, buffer(cell)?, TimeColumns::of(cell)))).collect();
+        cells.iter().map(|cell| Some((*cell, buffer(cell)?, TimeColumns::from_cell(cell)))).collect();
     let grid = Grid::filled(&columns, rows?);
     Some(titled("copy", Some(sync), cells, "13-1", &grid, page))
 }
@@ -64,7 +64,7 @@ fn write_block(cells: &[&Cell], page: Page) -> Option<String> {
         let pairs = syncs.iter().flat_map(|sync| {
             let cell = with_sync(cells, sync).into_iter().find(|cell| buffer(cell) == Some(size));
             cell.map_or_else(Default::default, |cell| {
-                [elapsed(cell), figure(cell, TimeColumns::of(cell).and_then(|execution| execution.cpu_s))]
+                [elapsed(cell), figure(cell, TimeColumns::from_cell(cell).and_then(|execution| execution.cpu_s))]
             })
         });
         grid.row([size.to_string()].into_iter().chain(pairs));
@@ -113,7 +113,7 @@ fn with_sync<'a>(cells: &[&'a Cell], sync: &str) -> Vec<&'a Cell> {
 /// Returns the elapsed time, with the star of the whole row.
 fn elapsed(cell: &Cell) -> String {
     let star = if cell.is_suspect() { "*" } else { "" };
-    figure(cell, TimeColumns::of(cell).map(|execution| execution.elapsed_s)) + star
+    figure(cell, TimeColumns::from_cell(cell).map(|execution| execution.elapsed_s)) + star
 }
 
 /// Returns seconds as text, or `n.m.` if there are none.

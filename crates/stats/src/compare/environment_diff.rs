@@ -51,33 +51,37 @@ const NO_MATTER: [&str; 7] = ["-o", "--output", "--store", "--no-store", "--form
 
 /// Returns the differences of the machine and of diskperf itself.
 pub fn machine(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
-    let mut changes = Changes::of(None);
+    let mut changes = Changes::new(None);
     let text = |text: &str| Some(text.to_owned());
-    changes.told("diskperf", text(&then.version), text(&now.version));
-    changes.told("kernel", text(&then.kernel), text(&now.kernel));
-    changes.told("host", text(&then.host), text(&now.host));
-    changes.told("CPUs", Some(then.cpus.to_string()), Some(now.cpus.to_string()));
+    changes.add_if_changed("diskperf", text(&then.version), text(&now.version));
+    changes.add_if_changed("kernel", text(&then.kernel), text(&now.kernel));
+    changes.add_if_changed("host", text(&then.host), text(&now.host));
+    changes.add_if_changed("CPUs", Some(then.cpus.to_string()), Some(now.cpus.to_string()));
     let differs = |one: u64, other: u64| one.abs_diff(other) as f64 > OF_MEMORY * one.max(other) as f64;
     if then.memory_bytes.zip(now.memory_bytes).is_none_or(|(one, other)| differs(one, other)) {
-        changes.told("memory", bytes(then.memory_bytes), bytes(now.memory_bytes));
+        changes.add_if_changed("memory", bytes(then.memory_bytes), bytes(now.memory_bytes));
     }
     let limit = |run: &RunInfo| bytes(run.memory_limit_bytes).or(text("none"));
-    changes.told("memory limit", limit(then), limit(now));
+    changes.add_if_changed("memory limit", limit(then), limit(now));
     changes.all
 }
 
 /// Returns the differences of the command line, of the costs of measuring, and of the background load.
 pub fn run(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
-    let mut changes = Changes::of(None);
+    let mut changes = Changes::new(None);
     let (one, other) = only(&asked(then), &asked(now), " ");
-    changes.told("command", one, other);
-    changes.told("mix", then.mix.clone(), now.mix.clone());
-    changes.told("phases", then.phases.map(|count| count.to_string()), now.phases.map(|count| count.to_string()));
+    changes.add_if_changed("command", one, other);
+    changes.add_if_changed("mix", then.mix.clone(), now.mix.clone());
+    changes.add_if_changed(
+        "phases",
+        then.phases.map(|count| count.to_string()),
+        now.phases.map(|count| count.to_string()),
+    );
     if let (Some(one), Some(other)) = (then.calibration, now.calibration) {
         changes.all.extend(costs(&one, &other));
     }
     let noise = |run: &RunInfo| Some(run.noise.as_ref().map_or("none seen".to_owned(), |noise| noise.text.clone()));
-    changes.told("noise", noise(then), noise(now));
+    changes.add_if_changed("noise", noise(then), noise(now));
     changes.all
 }
 
@@ -105,41 +109,45 @@ pub fn suspicion(changes: &[Change]) -> Option<Mark> {
 
 /// Returns the seed if it differs; it affects simulated rates.
 pub fn seed(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
-    let mut changes = Changes::of(None);
-    changes.told("seed", Some(then.seed.to_string()), Some(now.seed.to_string()));
+    let mut changes = Changes::new(None);
+    changes.add_if_changed("seed", Some(then.seed.to_string()), Some(now.seed.to_string()));
     changes.all
 }
 
 /// Returns the differences of a target and of its file system and devices. A simulated target is described completely
 /// by its argument.
 pub fn target(then: &TargetInfo, now: &TargetInfo) -> Vec<Change> {
-    let mut changes = Changes::of(Some(now.name.clone()));
+    let mut changes = Changes::new(Some(now.name.clone()));
     let or = |value: &Option<String>, nothing: &str| Some(value.clone().unwrap_or_else(|| nothing.to_owned()));
-    changes.told("target", Some(then.argument.clone()), Some(now.argument.clone()));
-    changes.told("file system", then.file_system.clone(), now.file_system.clone());
+    changes.add_if_changed("target", Some(then.argument.clone()), Some(now.argument.clone()));
+    changes.add_if_changed("file system", then.file_system.clone(), now.file_system.clone());
     let (one, other) = only(&then.mount_options, &now.mount_options, ",");
-    changes.told("mount options", one, other);
+    changes.add_if_changed("mount options", one, other);
     let is_loop = |target: &TargetInfo| target.device.as_ref().is_some_and(|device| device.starts_with("loop"));
     if !(is_loop(then) && is_loop(now)) {
-        changes.told("device", then.device.clone(), now.device.clone());
+        changes.add_if_changed("device", then.device.clone(), now.device.clone());
     }
-    changes.told("device model", then.model.clone(), now.model.clone());
-    changes.told("device size", bytes(then.device_bytes), bytes(now.device_bytes));
-    changes.told("write cache", then.write_cache.clone(), now.write_cache.clone());
-    changes.told("scheduler", then.scheduler.clone(), now.scheduler.clone());
-    changes.told("tuning", or(&then.tuning, "as it was found"), or(&now.tuning, "as it was found"));
-    changes.told("in memory", or(&then.in_memory, "no"), or(&now.in_memory, "no"));
-    changes.told("image", then.image.as_ref().map(image), now.image.as_ref().map(image));
+    changes.add_if_changed("device model", then.model.clone(), now.model.clone());
+    changes.add_if_changed("device size", bytes(then.device_bytes), bytes(now.device_bytes));
+    changes.add_if_changed("write cache", then.write_cache.clone(), now.write_cache.clone());
+    changes.add_if_changed("scheduler", then.scheduler.clone(), now.scheduler.clone());
+    changes.add_if_changed("tuning", or(&then.tuning, "as it was found"), or(&now.tuning, "as it was found"));
+    changes.add_if_changed("in memory", or(&then.in_memory, "no"), or(&now.in_memory, "no"));
+    changes.add_if_changed("image", then.image.as_ref().map(image), now.image.as_ref().map(image));
     if then.image.is_none() || now.image.is_none() {
-        changes.told("inside of", or(&then.nested_in, "nothing"), or(&now.nested_in, "nothing"));
+        changes.add_if_changed("inside of", or(&then.nested_in, "nothing"), or(&now.nested_in, "nothing"));
     }
-    changes.told("before each program", or(&then.before_each, "nothing"), or(&now.before_each, "nothing"));
-    changes.told("conditioned", then.conditioned.as_ref().map(conditioned), now.conditioned.as_ref().map(conditioned));
+    changes.add_if_changed("before each program", or(&then.before_each, "nothing"), or(&now.before_each, "nothing"));
+    changes.add_if_changed(
+        "conditioned",
+        then.conditioned.as_ref().map(conditioned),
+        now.conditioned.as_ref().map(conditioned),
+    );
     if let (Some(one), Some(other)) = (then.fill_percent, now.fill_percent)
         && (one - other).abs() >= FILLED
     {
         let full = |percent: f64| Some(format!("{percent:.0} %"));
-        changes.told("full", full(one), full(other));
+        changes.add_if_changed("full", full(one), full(other));
     }
     changes.all
 }
@@ -159,15 +167,15 @@ pub fn sizes(pairs: &[(String, &Cell, &Cell)]) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
     for (name, then, now) in pairs {
         let keys: BTreeSet<&String> = then.parameters.keys().chain(now.parameters.keys()).collect();
-        let mut own = Changes::of(Some(name.clone()));
+        let mut own = Changes::new(Some(name.clone()));
         for key in keys.into_iter().filter(|key| !is_of_ground(key) && *key != "seed") {
             let value = |cell: &Cell| cell.parameters.get(key).map(|value| setting(key, value));
-            own.told(key, value(then), value(now));
+            own.add_if_changed(key, value(then), value(now));
         }
         // A cell without a rate claims nothing.
         if then.rate.is_some() && now.rate.is_some() {
-            own.told("cache before", cache(then), cache(now));
-            own.told("clock stopped", clock(then), clock(now));
+            own.add_if_changed("cache before", cache(then), cache(now));
+            own.add_if_changed("clock stopped", clock(then), clock(now));
         }
         for change in own.all {
             let is_same = |other: &&mut Change| {
@@ -189,11 +197,11 @@ struct Changes {
 }
 
 impl Changes {
-    fn of(of: Option<String>) -> Changes {
+    fn new(of: Option<String>) -> Changes {
         Changes { of, all: Vec::new() }
     }
 
-    fn told(&mut self, what: &str, then: Option<String>, now: Option<String>) {
+    fn add_if_changed(&mut self, what: &str, then: Option<String>, now: Option<String>) {
         if then != now {
             self.all.push(Change { what: what.to_owned(), of: self.of.clone(), then, now });
         }
@@ -279,10 +287,10 @@ fn conditioned(done: &Conditioned) -> String {
 
 /// Returns the costs of measuring if they differ by much.
 fn costs(then: &Calibration, now: &Calibration) -> Vec<Change> {
-    let mut changes = Changes::of(None);
+    let mut changes = Changes::new(None);
     let is_much = |one: f64, other: f64| one.max(other) > BY_MUCH * one.min(other);
     if is_much(then.clock_ns as f64, now.clock_ns as f64) {
-        changes.told("clock", Some(format!("{} ns", then.clock_ns)), Some(format!("{} ns", now.clock_ns)));
+        changes.add_if_changed("clock", Some(format!("{} ns", then.clock_ns)), Some(format!("{} ns", now.clock_ns)));
     }
     // Shares below a tenth of a percent count as a tenth.
     let own = |costs: &Calibration| costs.own.map(|own| own.cpu_percent);
@@ -290,7 +298,7 @@ fn costs(then: &Calibration, now: &Calibration) -> Vec<Change> {
         && is_much(one.max(0.1), other.max(0.1))
     {
         let of_cpu = |percent: f64| Some(format!("{percent:.1} % of the CPU"));
-        changes.told("this tool", of_cpu(one), of_cpu(other));
+        changes.add_if_changed("this tool", of_cpu(one), of_cpu(other));
     }
     changes.all
 }

@@ -274,7 +274,7 @@ pub struct Errors {
 
 impl Errors {
     /// Computes the statistics of these errors. Returns `None` if there are none.
-    pub fn of(errors: impl Iterator<Item = f64>) -> Option<Errors> {
+    pub fn from_errors(errors: impl Iterator<Item = f64>) -> Option<Errors> {
         let errors: Vec<f64> = errors.map(f64::abs).collect();
         let within = |limit: f64| errors.iter().filter(|error| **error <= limit).count();
         Some(Errors {
@@ -292,8 +292,8 @@ impl Errors {
 pub fn summary(cells: &[Comparison]) -> Option<Summary> {
     let judging = || cells.iter().filter(|cell| cell.judges);
     Some(Summary {
-        rate: Errors::of(judging().filter_map(|cell| cell.error_percent))?,
-        cpu: Errors::of(judging().filter_map(Comparison::cpu_error_points))?,
+        rate: Errors::from_errors(judging().filter_map(|cell| cell.error_percent))?,
+        cpu: Errors::from_errors(judging().filter_map(Comparison::cpu_error_points))?,
     })
 }
 
@@ -303,10 +303,10 @@ mod tests {
 
     #[test]
     fn errors_lose_their_signs() {
-        let errors = Errors::of([-1.0, 3.0, -12.0, 25.0].into_iter()).expect("some");
+        let errors = Errors::from_errors([-1.0, 3.0, -12.0, 25.0].into_iter()).expect("some");
         assert_eq!((errors.cells, errors.median, errors.mean, errors.largest), (4, 7.5, 10.25, 25.0));
         assert_eq!((errors.within_10, errors.within_20), (2, 3));
-        assert_eq!(Errors::of([].into_iter()), None);
+        assert_eq!(Errors::from_errors([].into_iter()), None);
     }
 
     #[test]

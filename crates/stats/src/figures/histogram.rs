@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    fn of(times: &[u64]) -> Histogram {
+    fn record_all(times: &[u64]) -> Histogram {
         let mut histogram = Histogram::default();
         times.iter().for_each(|time| histogram.record(*time));
         histogram
@@ -180,10 +180,10 @@ mod tests {
     fn an_empty_one_has_nothing() {
         let empty = Histogram::default();
         assert_eq!((empty.count(), empty.at_percentile(50.0), empty.filled().next()), (0, 0, None));
-        let mut other = of(&[5]);
+        let mut other = record_all(&[5]);
         other.add(&empty);
         other.record_some(7, 0);
-        assert_eq!(other, of(&[5]));
+        assert_eq!(other, record_all(&[5]));
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
                 if prng.below(1000) < 20 { near * (1 + prng.below(1000)) } else { near }
             };
             let mut times: Vec<u64> = (0..50_000).map(time).collect();
-            let all = of(&times);
+            let all = record_all(&times);
             times.sort_unstable();
             for percent in [50.0, 90.0, 95.0, 99.0, 99.9, 99.99] {
                 let exact = times[(times.len() as f64 * percent / 100.0 - 1e-6).ceil() as usize - 1];
@@ -223,7 +223,7 @@ mod tests {
             percent in 1u32..=1000,
         ) {
             let percent = f64::from(percent) / 10.0;
-            let told = of(&times).at_percentile(percent);
+            let told = record_all(&times).at_percentile(percent);
             times.sort_unstable();
             let exact = times[((times.len() as f64 * percent / 100.0 - 1e-6).ceil() as usize).max(1) - 1];
             prop_assert!(told >= exact && told as f64 <= exact as f64 * 1.001, "{told} {exact}");
@@ -234,9 +234,9 @@ mod tests {
             one in prop::collection::vec(0u64..LONGEST, 0..50),
             other in prop::collection::vec(0u64..LONGEST, 0..50),
         ) {
-            let mut sum = of(&one);
-            sum.add(&of(&other));
-            prop_assert_eq!(&sum, &of(&[one, other].concat()));
+            let mut sum = record_all(&one);
+            sum.add(&record_all(&other));
+            prop_assert_eq!(&sum, &record_all(&[one, other].concat()));
             prop_assert_eq!(sum.count(), sum.filled().map(|(_, count)| count).sum::<u64>());
             sum.clear();
             prop_assert_eq!(sum, Histogram::default());

@@ -33,7 +33,7 @@ const ROUNDING: f64 = 1e-9;
 impl Spread {
     /// Computes the spread of a window. Returns `None` if there are not exactly [`WINDOW`] rates, or if their mean is
     /// not a positive number.
-    pub fn of(rates: &[f64]) -> Option<Spread> {
+    pub fn from_rates(rates: &[f64]) -> Option<Spread> {
         let count = WINDOW as f64;
         let mean = rates.iter().sum::<f64>() / count;
         if rates.len() != WINDOW || !mean.is_finite() || mean <= 0.0 {
@@ -67,7 +67,7 @@ pub enum Settling {
 /// Judges the last window, so that rounds after a steady window count too. If earlier windows are also steady, the
 /// result has the first round from whose end on the rule always held.
 pub fn settling(rates: &[f64]) -> Settling {
-    let windows: Vec<Spread> = rates.windows(WINDOW).filter_map(Spread::of).collect();
+    let windows: Vec<Spread> = rates.windows(WINDOW).filter_map(Spread::from_rates).collect();
     let Some(last) = windows.last().copied() else { return Settling::TooFew };
     match windows.iter().rev().take_while(|window| window.is_steady()).count() {
         0 => Settling::Not(last),
@@ -90,7 +90,7 @@ mod tests {
         // The mean is 100 and the slope is zero.
         assert!(is_steady(&[100.0, 90.0, 110.0, 100.0, 100.0]));
         assert!(!is_steady(&[100.0, 89.9, 110.1, 99.0, 101.0]));
-        let spread = Spread::of(&[100.0, 90.0, 110.0, 90.0, 110.0]).expect("five rates");
+        let spread = Spread::from_rates(&[100.0, 90.0, 110.0, 90.0, 110.0]).expect("five rates");
         assert!((spread.range - 0.20).abs() < 1e-12 && (spread.mean - 100.0).abs() < 1e-12);
     }
 
@@ -98,7 +98,7 @@ mod tests {
     fn a_line_of_a_tenth_is_steady_and_a_steeper_one_is_not() {
         let line = |rise: f64| [0.0, 0.25, 0.5, 0.75, 1.0].map(|part| 100.0 - rise / 2.0 + rise * part);
         for rise in [10.0, -10.0, 3.0, 0.0] {
-            let spread = Spread::of(&line(rise)).expect("five rates");
+            let spread = Spread::from_rates(&line(rise)).expect("five rates");
             assert!((spread.excursion - rise.abs() / 100.0).abs() < 1e-12, "{spread:?}");
             assert!(spread.is_steady(), "{rise}");
         }
@@ -137,11 +137,11 @@ mod tests {
         let mut steady = 0;
         for _ in 0..2000 {
             let rates: Vec<f64> = (0..WINDOW).map(|_| 100.0 + prng.below(31) as f64).collect();
-            let spread = Spread::of(&rates).expect("five rates");
+            let spread = Spread::from_rates(&rates).expect("five rates");
             let scaled: Vec<f64> = rates.iter().map(|rate| rate * 4096.0).collect();
             let backwards: Vec<f64> = rates.iter().rev().copied().collect();
             for other in [scaled, backwards] {
-                let other = Spread::of(&other).expect("five rates");
+                let other = Spread::from_rates(&other).expect("five rates");
                 assert!((other.range - spread.range).abs() < 1e-12, "{rates:?}");
                 assert!((other.excursion - spread.excursion).abs() < 1e-12, "{rates:?}");
             }

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::figures::histogram::LONGEST;
 
-    fn of(times: impl Iterator<Item = u64>) -> Latencies {
+    fn record_all(times: impl Iterator<Item = u64>) -> Latencies {
         let mut latencies = Latencies::default();
         times.for_each(|nanos| latencies.record(Nanos(nanos)));
         latencies
@@ -147,40 +147,40 @@ mod tests {
 
     #[test]
     fn percentiles_are_within_a_thousandth_and_the_longest_is_exact() {
-        let latency = of(1..=20_007).summary(LatencyKind::Service).expect("samples");
+        let latency = record_all(1..=20_007).summary(LatencyKind::Service).expect("samples");
         for (value, expected) in [(latency.p50, 10_003.5), (latency.p90.expect("p90"), 18_006.3)] {
             assert!((value as f64 / expected - 1.0).abs() < 1e-3, "{value} {expected}");
         }
         assert_eq!((latency.count, latency.max), (20_007, 20_007));
         // Times of seven digits, so that buckets are wide: no percentile exceeds the maximum.
-        let latency = of((1..=20_000).map(|n| 1_234_567 + n)).summary(LatencyKind::Service).expect("samples");
+        let latency = record_all((1..=20_000).map(|n| 1_234_567 + n)).summary(LatencyKind::Service).expect("samples");
         assert!(latency.p999.expect("p99.9") <= latency.max);
         assert_eq!(latency.max, 1_254_567);
     }
 
     #[test]
     fn what_was_forgotten_is_gone() {
-        let mut latencies = of(1..=100);
+        let mut latencies = record_all(1..=100);
         latencies.clear();
         assert_eq!((latencies.count(), latencies.longest(), latencies), (0, None, Latencies::default()));
     }
 
     #[test]
     fn a_percentile_without_samples_beyond_it_is_not_told() {
-        let latency = of(1..=200).summary(LatencyKind::Service).expect("samples");
+        let latency = record_all(1..=200).summary(LatencyKind::Service).expect("samples");
         assert!(latency.p90.is_some() && latency.p99.is_none() && latency.p999.is_none());
         for (count, is_told) in [(9_999, false), (10_000, true)] {
-            let latency = of(1..=count).summary(LatencyKind::Service).expect("samples");
+            let latency = record_all(1..=count).summary(LatencyKind::Service).expect("samples");
             assert_eq!(latency.p999.is_some(), is_told, "{count}");
         }
-        assert_eq!(of(1..=19).summary(LatencyKind::Service), None);
-        assert_eq!(of(0..0).summary(LatencyKind::Service), None);
+        assert_eq!(record_all(1..=19).summary(LatencyKind::Service), None);
+        assert_eq!(record_all(0..0).summary(LatencyKind::Service), None);
     }
 
     #[test]
     fn what_took_longer_than_an_hour_counts_as_that_and_is_still_the_longest() {
-        let mut latencies = of([u64::MAX; 100].into_iter());
-        latencies.add(&of(1..=100));
+        let mut latencies = record_all([u64::MAX; 100].into_iter());
+        latencies.add(&record_all(1..=100));
         let latency = latencies.summary(LatencyKind::Service).expect("samples");
         assert_eq!(latency.max, u64::MAX);
         assert!((latency.p90.expect("p90") as f64 / LONGEST as f64 - 1.0).abs() < 1e-3);
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn what_is_stored_comes_back() {
-        let latencies = of((1..=50_000).map(|n| n * n % 1_000_003).chain([u64::MAX]));
+        let latencies = record_all((1..=50_000).map(|n| n * n % 1_000_003).chain([u64::MAX]));
         let kept = Times::from(&latencies);
         assert!(kept.times.len() < 20_000, "{} pairs", kept.times.len());
         let mut back = Latencies::default();

@@ -32,7 +32,7 @@ pub struct RateInterval {
 
 impl RateInterval {
     /// Computes an interval from the latencies of its units of work and the bytes that they moved.
-    pub fn of(latencies: &Latencies, bytes: u64) -> RateInterval {
+    pub fn from_latencies(latencies: &Latencies, bytes: u64) -> RateInterval {
         RateInterval {
             ops: latencies.count(),
             bytes,

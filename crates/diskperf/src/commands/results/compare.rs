@@ -169,7 +169,7 @@ fn guarded(guard: &Guard, compared: &Compared) -> Result<Guarded, DocumentFault>
         return Err(DocumentFault::NoSuchCell { name, words, near });
     }
     // 1, 2
-    Ok(Guarded::of(&guard.typed, &meant.iter().map(|&index| all[index].clone()).collect::<Vec<_>>()))
+    Ok(Guarded::from_outcomes(&guard.typed, &meant.iter().map(|&index| all[index].clone()).collect::<Vec<_>>()))
 }
 
 fn say(guarded: &Guarded) {

@@ -69,7 +69,7 @@ pub enum Outcome {
 
 impl Guarded {
     /// Summarises a condition. Each cell is given by its name, its text for the lists, and its outcome.
-    pub fn of(condition: &str, cells: &[(String, String, Outcome)]) -> Guarded {
+    pub fn from_outcomes(condition: &str, cells: &[(String, String, Outcome)]) -> Guarded {
         let of = |wanted: Outcome| {
             let of_all = cells.iter().filter(|(.., outcome)| *outcome == wanted);
             of_all.map(|(_, told, _)| told.clone()).collect::<Vec<String>>()
@@ -151,7 +151,7 @@ mod tests {
 
     fn all(outcomes: &[Outcome]) -> Guarded {
         let cell = |outcome: &Outcome| ("commit".to_owned(), "commit 0.5x".to_owned(), outcome.clone());
-        Guarded::of("slower:5%", &outcomes.iter().map(cell).collect::<Vec<_>>())
+        Guarded::from_outcomes("slower:5%", &outcomes.iter().map(cell).collect::<Vec<_>>())
     }
 
     #[test]
