@@ -180,7 +180,7 @@ fn writes_take_the_750s_cpu() -> Result<Claim, MachineFault> {
 }
 
 fn writes_saturate_earlier() -> Result<Claim, MachineFault> {
-    let figures = measure(&[Setup::of(SC750, Block8K, Read8192, 2), Setup::of(SC750, Block8K, Write8192, 2)])?;
+    let figures = measure(&[Setup::new(SC750, Block8K, Read8192, 2), Setup::new(SC750, Block8K, Write8192, 2)])?;
     // If a processor is not saturated, extrapolate to the rate at which it would be, with the same CPU time per Kbyte.
     let full = |rate: f64, share: f64| rate * 100.0 / share;
     let both = |[read, write]: [(f64, f64); 2]| {
@@ -210,7 +210,7 @@ fn writes_saturate_earlier() -> Result<Claim, MachineFault> {
 }
 
 fn uda_contends_more() -> Result<Claim, MachineFault> {
-    let figures = measure(&[Setup::of(SC750, Block8K, Write4096, 1), Setup::of(UDA750, Block8K, Write4096, 1)])?;
+    let figures = measure(&[Setup::new(SC750, Block8K, Write4096, 1), Setup::new(UDA750, Block8K, Write4096, 1)])?;
     let slowed = |figure: &Figure| figure.cpu_in(simulator::Cause::Slowed) / figure.rate();
     let us = |figure: &Figure| format!("{:.0} us", 1e6 * slowed(figure));
     Ok(claim(
@@ -223,7 +223,7 @@ fn uda_contends_more() -> Result<Claim, MachineFault> {
 }
 
 fn delay_explains_two_drives() -> Result<Claim, MachineFault> {
-    let setup = Setup::of(SC780, Block8K, Read8192, 2);
+    let setup = Setup::new(SC780, Block8K, Read8192, 2);
     let longer = (5..=8).map(|delay| setup.with(format!("file_system.rotational_delay={delay}ms")));
     let rates = measure(&longer.collect::<Vec<Setup>>())?.into_iter().map(|figure| figure.rate());
     let (own, best) = (one(&setup)?.rate(), rates.fold(0.0, f64::max));
@@ -237,7 +237,7 @@ fn delay_explains_two_drives() -> Result<Claim, MachineFault> {
 }
 
 fn memory_explains_the_780() -> Result<Claim, MachineFault> {
-    let (small, large) = both(&Setup::of(SC780, Block8K, Read8192, 1).with("cpu.memory=2MiB"), &["cpu.memory=8MiB"])?;
+    let (small, large) = both(&Setup::new(SC780, Block8K, Read8192, 1).with("cpu.memory=2MiB"), &["cpu.memory=8MiB"])?;
     Ok(claim(
         5,
         "The 11/780 is faster because its larger memory holds a larger cache.",
@@ -248,10 +248,10 @@ fn memory_explains_the_780() -> Result<Claim, MachineFault> {
 }
 
 fn allocation_explains_the_780() -> Result<Claim, MachineFault> {
-    let own = Setup::of(SC750, Block8K, Write4096, 1);
+    let own = Setup::new(SC750, Block8K, Write4096, 1);
     let small = own.load()?;
     let number = |machine: &Machine, field: &str| machine.value(field).map_or(f64::NAN, |(value, _)| value);
-    let slower = number(&small, "cpu.code") / number(&Setup::of(SC780, Block8K, Write4096, 1).load()?, "cpu.code");
+    let slower = number(&small, "cpu.code") / number(&Setup::new(SC780, Block8K, Write4096, 1).load()?, "cpu.code");
     let (allocate, unit) = small.value("kernel.block_allocate").unwrap_or((f64::NAN, String::new()));
     let quick = small.finely("kernel.block_allocate", allocate / slower, &unit);
     let (slow, fast) = both(&own, &[&quick])?;
@@ -270,7 +270,7 @@ fn allocation_explains_the_780() -> Result<Claim, MachineFault> {
 }
 
 fn small_lead_loses_turns() -> Result<Claim, MachineFault> {
-    let setups = [BAD_LEAD, EARLY].map(|machine| Setup::of(machine, Block8K, Read8192, 1));
+    let setups = [BAD_LEAD, EARLY].map(|machine| Setup::new(machine, Block8K, Read8192, 1));
     let figures = measure(&setups)?;
     let description = setups[0].describe()?;
     let blocks = FILE_BYTES as f64 / f64::from(description.file_systems[0].block_bytes);
@@ -389,7 +389,7 @@ fn bandwidth_is_adequate() -> Result<Claim, MachineFault> {
 }
 
 fn buffers_smooth_slow_buses() -> Result<Claim, MachineFault> {
-    let (own, small) = both(&Setup::of(UDA780, Block8K, Read8192, 2), &["controller.buffer_sectors=16"])?;
+    let (own, small) = both(&Setup::new(UDA780, Block8K, Read8192, 2), &["controller.buffer_sectors=16"])?;
     Ok(claim(
         6,
         "Buffering smooths the effects of a slow and busy bus.",
@@ -415,7 +415,7 @@ fn uda_keeps_up() -> Result<Claim, MachineFault> {
 }
 
 fn fast_buses_need_no_buffer() -> Result<Claim, MachineFault> {
-    let (one, many) = both(&Setup::of(SC780, Block8K, Read8192, 1), &["controller.buffer_sectors=64"])?;
+    let (one, many) = both(&Setup::new(SC780, Block8K, Read8192, 1), &["controller.buffer_sectors=64"])?;
     Ok(claim(
         6,
         "On a fast bus, one sector of buffer is enough.",
@@ -428,7 +428,7 @@ fn fast_buses_need_no_buffer() -> Result<Claim, MachineFault> {
 fn intelligence_hinders() -> Result<Claim, MachineFault> {
     let mut tests = Vec::new();
     for drives in [1, 2] {
-        tests.extend(Classic::ALL.map(|test| Setup::of(UDA780, Block8K, test, drives)));
+        tests.extend(Classic::ALL.map(|test| Setup::new(UDA780, Block8K, test, drives)));
     }
     // With the same buffer size as the UDA50; otherwise the experiment would judge the buffer.
     let plain = tests.iter().map(|setup| setup.with("controller=sc780").with("controller.buffer_sectors=52"));
@@ -458,7 +458,7 @@ fn intelligence_hinders() -> Result<Claim, MachineFault> {
 const SHARES_APART: f64 = 4.0;
 
 fn drivers_cost_the_same() -> Result<Claim, MachineFault> {
-    let figures = measure(&[Setup::of(SC780, Block8K, Read8192, 1), Setup::of(UDA780, Block8K, Read8192, 1)])?;
+    let figures = measure(&[Setup::new(SC780, Block8K, Read8192, 1), Setup::new(UDA780, Block8K, Read8192, 1)])?;
     let share = |figure: &Figure| {
         100.0 * (figure.processor_in(simulator::Cause::Start) + figure.processor_in(simulator::Cause::Interrupt))
     };
@@ -505,7 +505,7 @@ fn reads_go_first() -> Result<Claim, MachineFault> {
 }
 
 fn reads_first_helps_writers() -> Result<Claim, MachineFault> {
-    let (one, two) = both(&Setup::of(SC780, Block8K, Write8192, 1), &[READS_FIRST])?;
+    let (one, two) = both(&Setup::new(SC780, Block8K, Write8192, 1), &[READS_FIRST])?;
     Ok(claim(
         6,
         "Serving reads first helps with large new files: maps are read while blocks are written.",
@@ -516,7 +516,7 @@ fn reads_first_helps_writers() -> Result<Claim, MachineFault> {
 }
 
 fn one_queue_idles_the_disk() -> Result<Claim, MachineFault> {
-    let (own, first) = both(&Setup::of(UDA780, Block8K, Write8192, 1), &["controller.order=reads-first"])?;
+    let (own, first) = both(&Setup::new(UDA780, Block8K, Write8192, 1), &["controller.order=reads-first"])?;
     let [idle, idle_first] = [&own, &first].map(|figure| figure.idle_around_a_read().unwrap_or(f64::NAN));
     Ok(claim(
         6,
@@ -531,7 +531,7 @@ fn one_queue_idles_the_disk() -> Result<Claim, MachineFault> {
 }
 
 fn simultaneous_transfers_help() -> Result<Claim, MachineFault> {
-    let setups = [UDA780, SC780].map(|machine| [1, 2].map(|drives| Setup::of(machine, Block8K, Read8192, drives)));
+    let setups = [UDA780, SC780].map(|machine| [1, 2].map(|drives| Setup::new(machine, Block8K, Read8192, drives)));
     let figures = measure(&setups.concat())?;
     let ratio = |pair: &[Figure]| pair[1].rate() / pair[0].rate();
     let (uda, sc) = (ratio(&figures[..2]), ratio(&figures[2..]));

@@ -132,13 +132,13 @@ pub struct Setup {
 
 impl Setup {
     /// Returns the setup with the machine unchanged.
-    pub fn of(machine: &'static str, file_system: FileSystem, test: Classic, drives: usize) -> Setup {
+    pub fn new(machine: &'static str, file_system: FileSystem, test: Classic, drives: usize) -> Setup {
         Setup { machine, changes: Vec::new(), file_system, drives, test: Test::Classic(test) }
     }
 
     /// Returns the setup of an experiment of the paper, with the machine unchanged.
     pub fn of_case(machine: &'static str, Case { file_system, test, drives }: Case) -> Setup {
-        Setup::of(machine, file_system, test, drives)
+        Setup::new(machine, file_system, test, drives)
     }
 
     /// Returns the setup with one more setting.

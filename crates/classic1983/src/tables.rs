@@ -23,7 +23,7 @@ pub fn comparisons(tables: &[&str]) -> Result<Vec<Comparison>, MachineFault> {
     let setup = |(machine, case): &Experiment| Setup::of_case(machine, *case);
     let figures = measure(&experiments.iter().map(setup).collect::<Vec<Setup>>())?;
     let outcomes = figures.iter().map(|figure| (figure.simulated, figure.limit()));
-    Ok(beside(&experiments.into_iter().zip(outcomes).collect()))
+    Ok(compare_all(&experiments.into_iter().zip(outcomes).collect()))
 }
 
 /// Returns each experiment that these tables need, once.
@@ -81,7 +81,7 @@ fn published_of(cell: &Cell, machine: &str) -> Option<Comparison> {
 const OF_EVERY_CELL: [&str; 5] = ["buffer_bytes", "drives", "engine", "file_bytes", "file_system"];
 
 /// Combines all printed figures with the simulated ones.
-fn beside(outcomes: &HashMap<Experiment, Outcome>) -> Vec<Comparison> {
+fn compare_all(outcomes: &HashMap<Experiment, Outcome>) -> Vec<Comparison> {
     let mut cells = Vec::new();
     for table in &RATES {
         for (file_system, test) in rows() {
@@ -124,13 +124,13 @@ mod tests {
             experiments(tables).into_iter().map(|experiment| (experiment, (simulated, "cpu"))).collect()
         };
         let outcomes = of(&RATES.each_ref().map(|table| table.id));
-        let cells = beside(&outcomes);
+        let cells = compare_all(&outcomes);
         let summary = stats::compare::replication::summary(&cells).expect("cells that judge");
         assert_eq!((cells.len(), summary.rate.cells, summary.cpu.cells), (192, 93, 73));
         assert_eq!(outcomes.len(), 7 * 16);
         // A single table only needs its own machines, and includes the cells of other tables that print the same.
         let third = of(&["T3"]);
-        assert_eq!((third.len(), beside(&third).len()), (2 * 16, 4 * 16));
+        assert_eq!((third.len(), compare_all(&third).len()), (2 * 16, 4 * 16));
         // The CPU share of the 750 with the UDA50 and two drives is judged by table 3.
         let odd = cells.iter().filter(|cell| cell.judges && cell.cpu_percent_judged.is_some()).count();
         assert_eq!(odd, 4);

@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn tied_constants_move_together_and_count_once() {
         for machine in ["vax780-sc780", "vax750-uda50"] {
-            let setup = Setup::of(machine, FileSystem::Block8K, Classic::Read8192, 1);
+            let setup = Setup::new(machine, FileSystem::Block8K, Classic::Read8192, 1);
             let before = setup.load().expect("a machine");
             let constants = fitted(&setup).expect("a machine");
             for (follower, leader) in TIES {
@@ -129,7 +129,7 @@ mod tests {
     /// The driver's interrupts cost the same with both controllers: one constant of two setups.
     #[test]
     fn a_constant_shared_by_two_machines_counts_once() {
-        let of = |machine| fitted(&Setup::of(machine, FileSystem::Block8K, Classic::Read8192, 1)).expect("a machine");
+        let of = |machine| fitted(&Setup::new(machine, FileSystem::Block8K, Classic::Read8192, 1)).expect("a machine");
         let (sc, uda) = (of("vax780-sc780"), of("vax780-uda50"));
         let shared: Vec<&str> =
             sc.iter().filter(|constant| uda.contains(constant)).map(|constant| constant.field.as_str()).collect();

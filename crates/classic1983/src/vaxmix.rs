@@ -188,7 +188,7 @@ pub fn approaches(phases: u32) -> Result<Approaches, MachineFault> {
     let mut cells = Vec::new();
     let mut ratios = Vec::new();
     for (row, figures) in rows.iter().zip(figures.chunks(machines.len())) {
-        let intervals: Vec<Interval> = figures.iter().map(|figure| Interval::of(&figure.values)).collect();
+        let intervals: Vec<Interval> = figures.iter().map(|figure| Interval::from_values(&figure.values)).collect();
         for (index, column) in columns.iter().enumerate() {
             let own = intervals[index];
             let rivals = columns.iter().zip(&intervals).filter(|(other, _)| other.table.id == column.table.id);
@@ -221,8 +221,8 @@ pub fn approaches(phases: u32) -> Result<Approaches, MachineFault> {
     let ratios = ratios.iter().map(|(row, ratios)| Ratio {
         approach: row.approach.name().to_owned(),
         conditions: row.label(),
-        as_sold: ratios[0].told(),
-        same_drives: ratios[1].told(),
+        as_sold: ratios[0].to_estimate(),
+        same_drives: ratios[1].to_estimate(),
     });
     Ok(Approaches { phases, cells, ratios: ratios.collect(), conclusions })
 }
@@ -245,7 +245,7 @@ struct Interval {
 }
 
 impl Interval {
-    fn of(values: &[f64]) -> Interval {
+    fn from_values(values: &[f64]) -> Interval {
         let (mean, half) = mean_and_half_width(values);
         let half = half.unwrap_or(0.0);
         Interval { mean, low: mean - half, high: mean + half }
@@ -253,10 +253,10 @@ impl Interval {
 
     /// Returns the interval of the ratio, computed per starting position, so that common variation cancels.
     fn of_ratio(one: &[f64], other: &[f64]) -> Interval {
-        Interval::of(&one.iter().zip(other).map(|(one, other)| one / other).collect::<Vec<f64>>())
+        Interval::from_values(&one.iter().zip(other).map(|(one, other)| one / other).collect::<Vec<f64>>())
     }
 
-    fn told(self) -> Estimate {
+    fn to_estimate(self) -> Estimate {
         Estimate { value: self.mean, low: self.low, high: self.high }
     }
 }
@@ -397,10 +397,10 @@ mod tests {
     /// The direct approach is the mean of the four rates that the tables print.
     #[test]
     fn the_direct_approach_matches_the_printed_tables() {
-        let setups = Classic::ALL.map(|test| Setup::of(SC, FileSystem::Block8K, test, 1));
+        let setups = Classic::ALL.map(|test| Setup::new(SC, FileSystem::Block8K, test, 1));
         let printed: f64 = measure(&setups).expect("a machine").iter().map(Figure::rate).sum();
         let own = row(Approach::Direct, 1, true).measure((SC, ""), PHASES).expect("a machine");
-        let (mean, values) = (Interval::of(&own.values).mean, own.values.len());
+        let (mean, values) = (Interval::from_values(&own.values).mean, own.values.len());
         assert!((mean - printed / 4.0).abs() < 0.01 && values == PHASES as usize, "{mean} {printed}");
     }
 
@@ -409,7 +409,7 @@ mod tests {
     fn several_programs_keep_a_drive_busier_than_one() {
         let mean = |streams, driver_orders| {
             let row = row(Approach::Uniform, streams, driver_orders);
-            Interval::of(&row.measure((SC, ""), 2).expect("a machine").values).mean
+            Interval::from_values(&row.measure((SC, ""), 2).expect("a machine").values).mean
         };
         let (one, several, unordered) = (mean(1, true), mean(STREAMS, true), mean(STREAMS, false));
         assert!(several > one && several > unordered, "{one} {several} {unordered}");

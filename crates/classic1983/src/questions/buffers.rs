@@ -23,7 +23,7 @@ const BUSES: [(&str, u32); 4] = [("unibus", 0), ("unibus", 30), ("sbi", 0), ("sb
 const TESTS: [Classic; 2] = [Classic::Read8192, Classic::Rewrite8192];
 
 fn setup(bus: (&str, u32), sectors: u32, test: Classic) -> Setup {
-    Setup::of("vax780-sc780", FileSystem::Block8K, test, 1)
+    Setup::new("vax780-sc780", FileSystem::Block8K, test, 1)
         .with(format!("bus={}", bus.0))
         .with(format!("bus.other_traffic={}percent", bus.1))
         .with(format!("controller.buffer_sectors={sectors}"))

@@ -29,7 +29,7 @@ fn experiment() -> Result<Answer, MachineFault> {
     let mut rows = Vec::new();
     let mut gains = Vec::new();
     for (machine, name, bus) in SWAPS {
-        let own = cases.iter().map(|&(test, drives)| Setup::of(machine, FileSystem::Block8K, test, drives));
+        let own = cases.iter().map(|&(test, drives)| Setup::new(machine, FileSystem::Block8K, test, drives));
         let other = own.clone().map(|setup| setup.with(format!("bus={bus}")));
         let figures = measure(&own.chain(other).collect::<Vec<Setup>>())?;
         let (own, other) = figures.split_at(cases.len());
@@ -47,7 +47,7 @@ fn experiment() -> Result<Answer, MachineFault> {
             own.iter().zip(other).map(|(own, other)| other.rate() / own.rate()).sum::<f64>() / cases.len() as f64;
         gains.push((name, bus.to_uppercase(), mean));
     }
-    let own = Setup::of("vax780-uda50", FileSystem::Block8K, Classic::Read8192, 2);
+    let own = Setup::new("vax780-uda50", FileSystem::Block8K, Classic::Read8192, 2);
     let sbi = own.with("bus=sbi");
     let effect = spread(&[own, sbi], |figures| figures[1].rate() / figures[0].rate())?;
     let told = gains.iter().map(|(name, bus, mean)| format!("the {name} on the {bus} reaches {:.0} %", 100.0 * mean));

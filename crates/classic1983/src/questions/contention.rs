@@ -28,7 +28,7 @@ fn setup((controller, _, changes): (&str, &str, &[&str])) -> Setup {
     let machine = if controller == "SC750" { "vax750-sc750" } else { "vax750-uda50" };
     changes
         .iter()
-        .fold(Setup::of(machine, FileSystem::Block8K, Classic::Read8192, 1), |setup, change| setup.with(*change))
+        .fold(Setup::new(machine, FileSystem::Block8K, Classic::Read8192, 1), |setup, change| setup.with(*change))
 }
 
 /// Returns the processor time per Kbyte, in microseconds: slowdown by transfers, and interrupts with driver.

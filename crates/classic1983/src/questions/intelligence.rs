@@ -33,7 +33,7 @@ const STEPS: [(&str, &[&str]); 4] = [
 fn setup(changes: &[&str], test: Classic, drives: usize) -> Setup {
     changes
         .iter()
-        .fold(Setup::of("vax780-uda50", FileSystem::Block8K, test, drives), |setup, change| setup.with(*change))
+        .fold(Setup::new("vax780-uda50", FileSystem::Block8K, test, drives), |setup, change| setup.with(*change))
 }
 
 fn experiment() -> Result<Answer, MachineFault> {

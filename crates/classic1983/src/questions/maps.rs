@@ -49,7 +49,7 @@ fn idle(figure: &Figure) -> String {
 
 fn experiment() -> Result<Answer, MachineFault> {
     let setup = |(machine, _, queue): (&'static str, &str, &str), file_system, drives| {
-        Setup::of(machine, file_system, Classic::Write8192, drives).with(queue)
+        Setup::new(machine, file_system, Classic::Write8192, drives).with(queue)
     };
     let columns = [(Block8K, 1), (Block4K, 1), (Block8K, 2)];
     let setups = CASES.iter().flat_map(|case| columns.map(|(file_system, drives)| setup(*case, file_system, drives)));
@@ -94,7 +94,7 @@ mod tests {
     fn every_cylinder_group_has_a_map_that_is_read() {
         assert_eq!(FileSystem::ALL.map(maps), [5, 9]);
         for file_system in FileSystem::ALL {
-            let setup = Setup::of("vax780-sc780", file_system, Classic::Write8192, 1);
+            let setup = Setup::new("vax780-sc780", file_system, Classic::Write8192, 1);
             let figures = measure(&[setup]).expect("a machine");
             assert!(reads(&figures[0], 1) >= maps(file_system) as f64, "{:?}", figures[0].around_reads);
         }

@@ -30,7 +30,7 @@ const TESTS: [Test; 4] =
 
 /// The setup with blocks of 4 Kbytes, the size of the random tests.
 fn setup((_, queue, order): (&str, &str, &str), test: Test, drives: usize) -> Setup {
-    Setup { test, ..Setup::of("vax780-uda50", FileSystem::Block4K, Classic::Read8192, drives) }
+    Setup { test, ..Setup::new("vax780-uda50", FileSystem::Block4K, Classic::Read8192, drives) }
         .with(format!("controller.queue={queue}"))
         .with(format!("controller.order={order}"))
 }

@@ -26,7 +26,7 @@ fn experiment() -> Result<Answer, MachineFault> {
     let mut rows = Vec::new();
     let mut most = Vec::new();
     for machine in MACHINES {
-        let base = Classic::ALL.map(|test| Setup::of(machine, FileSystem::Block8K, test, 1));
+        let base = Classic::ALL.map(|test| Setup::new(machine, FileSystem::Block8K, test, 1));
         let mut setups = base.to_vec();
         for resource in &RESOURCES {
             for setup in &base {
@@ -50,7 +50,7 @@ fn experiment() -> Result<Answer, MachineFault> {
             Classic::ALL.iter().zip(best).map(|(test, (part, _))| format!("{} the {part}", test.name())).collect();
         most.push(format!("{machine}: {}", best.join(", ")));
     }
-    let base = Setup::of("vax780-sc780", FileSystem::Block8K, Classic::Write8192, 1);
+    let base = Setup::new("vax780-sc780", FileSystem::Block8K, Classic::Write8192, 1);
     let faster = better(&base, &RESOURCES[0])?;
     let effect = spread(&[base, faster], |figures| figures[1].rate() / figures[0].rate())?;
     let mut headings = row(["machine", "10 % better"]);
