@@ -107,7 +107,8 @@ impl Machines {
 }
 
 fn has(machine: &Machine, file: &str, field: &str) -> bool {
-    let place = field.split_once('.').and_then(|(kind, key)| Some(&machine.part(Kind::of(kind)?)?.field(key)?.place));
+    let place =
+        field.split_once('.').and_then(|(kind, key)| Some(&machine.part(Kind::from_key(kind)?)?.field(key)?.place));
     matches!(place, Some(Place::Line { file: written, .. }) if written == file)
 }
 

@@ -58,7 +58,7 @@ impl Machine {
     pub fn impossible(&self, invalid: &Invalid, file_system: Option<&Part>) -> MachineFault {
         let field = written_as(invalid.field);
         let (kind, key) = field.split_once('.').unwrap_or((&field, ""));
-        let kind = Kind::of(kind);
+        let kind = Kind::from_key(kind);
         let part = if kind == Some(Kind::FileSystem) { file_system } else { kind.and_then(|kind| self.part(kind)) };
         let place = part.map(|part| part.field(key).map_or(&part.place, |field| &field.place));
         MachineFault::Impossible {

@@ -81,7 +81,7 @@ impl Machine {
             self.swap(Kind::FileSystem, parts);
             return Ok(());
         }
-        if let Some(kind) = Kind::of(key) {
+        if let Some(kind) = Kind::from_key(key) {
             let part = part_named(kind, value, place, Path::new(""), 0)?;
             self.swap(kind, vec![part]);
             return Ok(());
@@ -89,7 +89,7 @@ impl Machine {
         let unknown =
             || MachineFault::UnknownField { place: place.clone(), field: key.to_owned(), known: self.names() };
         let (kind, rest) =
-            key.split_once('.').and_then(|(kind, rest)| Some((Kind::of(kind)?, rest))).ok_or_else(unknown)?;
+            key.split_once('.').and_then(|(kind, rest)| Some((Kind::from_key(kind)?, rest))).ok_or_else(unknown)?;
         let number = value.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(value.len());
         let (digits, unit) = value.split_at(number);
         let decimal = Decimal::read(digits);
@@ -116,7 +116,7 @@ impl Machine {
     /// Returns a number of the machine and its unit, by its dotted name, such as `drive.rpm`.
     pub fn value(&self, name: &str) -> Option<(f64, String)> {
         let (kind, key) = name.split_once('.')?;
-        self.part(Kind::of(kind)?)?.field(key)?.number()
+        self.part(Kind::from_key(kind)?)?.field(key)?.number()
     }
 
     /// The fitted numbers: dotted name, value, unit.
@@ -154,7 +154,7 @@ fn is_path(name: &str) -> bool {
 }
 
 /// Returns the name of a part or machine: the name as given, or the file's name without its extension.
-fn called(name: &str) -> String {
+fn display_name(name: &str) -> String {
     let path = PathBuf::from(original(name));
     let stem = path.file_stem().filter(|_| is_path(name));
     stem.map_or_else(|| name.to_owned(), |stem| stem.shown().into_owned())
@@ -162,7 +162,7 @@ fn called(name: &str) -> String {
 
 fn load(name: &str, folder: &Path, depth: u32) -> Result<Machine, MachineFault> {
     if is_path(name) {
-        return read(&called(name), &MachineFile::open(&folder.join(original(name)))?, depth);
+        return read(&display_name(name), &MachineFile::open(&folder.join(original(name)))?, depth);
     }
     match builtin::MACHINES.iter().find(|file| file.name == name) {
         Some(file) => read(name, &MachineFile::builtin(file), depth),
@@ -188,7 +188,7 @@ fn part_named(kind: Kind, name: &str, place: Place, folder: &Path, depth: u32) -
         MachineFile::builtin(file)
     };
     let table = file.table()?;
-    part(kind, &called(name), &file, file.place(0..0), table.get_ref(), depth)
+    part(kind, &display_name(name), &file, file.place(0..0), table.get_ref(), depth)
 }
 
 fn part(
@@ -234,7 +234,7 @@ fn read(name: &str, file: &MachineFile, depth: u32) -> Result<Machine, MachineFa
     // 2
     for (key, value) in table {
         let is_known = KEYS.contains(&key.get_ref().as_ref());
-        match Kind::of(key.get_ref()).filter(|kind| *kind != Kind::FileSystem) {
+        match Kind::from_key(key.get_ref()).filter(|kind| *kind != Kind::FileSystem) {
             Some(kind) => {
                 let part = one_part(kind, file, value, depth)?;
                 machine.swap(kind, vec![part]);
@@ -285,7 +285,7 @@ fn settings_of(machine: &mut Machine, file: &MachineFile, settings: &Spanned<DeV
     };
     let settings = settings.get_ref().as_table().ok_or_else(|| form(settings, "settings"))?;
     for (key, fields) in settings {
-        let Some(kind) = Kind::of(key.get_ref()) else {
+        let Some(kind) = Kind::from_key(key.get_ref()) else {
             let (place, field) = (file.place(key.span()), key.get_ref().to_string());
             return Err(MachineFault::UnknownField {
                 place,

@@ -36,7 +36,7 @@ impl Kind {
     }
 
     /// Returns the kind with that key; `None` if there is none.
-    pub fn of(key: &str) -> Option<Kind> {
+    pub fn from_key(key: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.key() == key)
     }
 }

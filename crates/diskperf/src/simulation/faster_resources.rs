@@ -141,7 +141,7 @@ fn rebuild(run: &RunInfo, cell: &Cell) -> Result<Rebuilt, String> {
         _ => info.argument.clone(),
     };
     let mut machine = Machine::load(typed.split(',').next().unwrap_or_default()).map_err(|fault| fault.to_string())?;
-    let is_setting = |key: &str| key.contains('.') || Kind::of(key).is_some_and(|kind| kind != Kind::FileSystem);
+    let is_setting = |key: &str| key.contains('.') || Kind::from_key(key).is_some_and(|kind| kind != Kind::FileSystem);
     let settings: Vec<(String, String)> = cell
         .parameters
         .iter()
