@@ -22,7 +22,7 @@ const ROUNDS: usize = 25;
 
 /// Returns the mean error in percent of such a table with `numbers` numbers and declared interactions.
 pub fn declared(cells: &[Cell], numbers: usize) -> f64 {
-    let Factors { own, tests, half, .. } = Factors::of(cells);
+    let Factors { own, tests, half, .. } = Factors::from_cells(cells);
     let two = column(cells, |cell| cell.drives == 2);
     let with = |other: &Holds| tests.iter().map(|test| and(test, other)).collect::<Vec<Holds>>();
     let interactions = with(&half).into_iter().chain([and(&two, &half)]).chain(with(&two));
@@ -34,7 +34,7 @@ pub fn declared(cells: &[Cell], numbers: usize) -> f64 {
 
 /// Returns the mean error in percent of such a table with greedily chosen interactions.
 pub fn chosen(cells: &[Cell], numbers: usize) -> f64 {
-    let Factors { own, tests, half, machines } = Factors::of(cells);
+    let Factors { own, tests, half, machines } = Factors::from_cells(cells);
     let two = column(cells, |cell| cell.drives == 2);
     let wide: Vec<Holds> = own.iter().cloned().chain(machines).chain([two]).collect();
     let mut pairs: Vec<Holds> =
@@ -60,7 +60,7 @@ struct Factors {
 }
 
 impl Factors {
-    fn of(cells: &[Cell]) -> Factors {
+    fn from_cells(cells: &[Cell]) -> Factors {
         let own: BTreeSet<(&str, usize)> = cells.iter().map(|cell| (cell.machine, cell.drives)).collect();
         let machines: BTreeSet<&str> = cells.iter().map(|cell| cell.machine).collect();
         Factors {
