@@ -41,7 +41,8 @@ const BETWEEN: f64 = 6.0;
 impl Group {
     /// True if the heading and the figure of the only bar fit on one line.
     fn is_single(&self) -> bool {
-        matches!(&self.bars[..], [only] if only.label.is_empty() && Heading::from_name(&self.heading).has_room_for(&only.said))
+        let [only] = &self.bars[..] else { return false };
+        only.label.is_empty() && Heading::from_name(&self.heading).has_room_for(&only.said)
     }
 
     fn height(&self) -> f64 {

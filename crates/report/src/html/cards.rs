@@ -87,7 +87,8 @@ impl Card<'_> {
             @for cell in &self.main { (self.figure(cell, names, place)) }
             @for cell in &self.others {
                 p {
-                    (cell.phase) " " b { (plain::rate(cell).trim_end_matches('*')) } (star(cell, place)) " " (half(cell))
+                    (cell.phase) " " b { (plain::rate(cell).trim_end_matches('*')) } (star(cell, place))
+                    " " (half(cell))
                 }
             }
             p class="why" { (program) }
