@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use kernel::guard::{Found, Given, Refusal, judge};
-use kernel::{Links, Outlet, OutletFault, Posix};
+use kernel::{Links, OutputFile, OutputFileFault, Posix};
 use testkit::disk::Disk;
 use testkit::need_disk;
 use workload::{Handle, Mode, Name, Op, Reason, Stream, Tally, World};
@@ -165,11 +165,13 @@ fn results_do_not_replace_devices_or_shown_files() {
                 fs::write(&old, "old results").expect("a file");
                 replace(&old, &name);
             }
-            let outlet = Outlet::at(&name, Links::Followed).expect("a place for results");
+            let output = OutputFile::at(&name, Links::Followed).expect("a place for results");
             decoy.place(way, &name);
-            match outlet.write(b"results", &|| false) {
-                Err(OutletFault::Refused(Refusal::Link)) => assert!(way < 2),
-                Err(OutletFault::Refused(Refusal::Shown(device))) => assert!(way == 2 && device == decoy.disk.name()),
+            match output.write(b"results", &|| false) {
+                Err(OutputFileFault::Refused(Refusal::Link)) => assert!(way < 2),
+                Err(OutputFileFault::Refused(Refusal::Shown(device))) => {
+                    assert!(way == 2 && device == decoy.disk.name())
+                }
                 other => panic!("{way}: {other:?}"),
             }
             let leads = fs::canonicalize(&name).expect("the name");
@@ -198,9 +200,9 @@ fn results_are_not_written_to_our_own_descriptors() {
     fs::write(&path, "text").expect("a file");
     let file = File::options().write(true).open(&path).expect("the file");
     let number = PathBuf::from(format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file)));
-    assert!(matches!(Outlet::at(&number, Links::Followed), Err(OutletFault::NotOpen)));
+    assert!(matches!(OutputFile::at(&number, Links::Followed), Err(OutputFileFault::NotOpen)));
     rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).expect("as if it had been given");
-    Outlet::at(&number, Links::Followed).and_then(|given| given.write(b"TE", &|| false)).expect("written");
+    OutputFile::at(&number, Links::Followed).and_then(|given| given.write(b"TE", &|| false)).expect("written");
     assert_eq!(fs::read_to_string(path).expect("the file"), "TExt");
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kernel::sys::name::Shown;
-use kernel::{Links, Outlet, OutletFault, PathFault};
+use kernel::{Links, OutputFile, OutputFileFault, PathFault};
 use report::{Page, sanitize};
 
 use campaign::signals;
@@ -25,7 +25,7 @@ pub fn print(text: &str) -> Result<(), Error> {
     // Locked, so that the lines of two threads do not mix. Nothing else writes through it.
     let out = io::stdout().lock();
     kernel::stream(out.as_fd(), text.as_bytes(), &signals::told_to_stop).map_err(|fault| match fault {
-        OutletFault::Failed(source) => OutputError::Failed { to: "standard output".to_owned(), source }.into(),
+        OutputFileFault::Failed(source) => OutputError::Failed { to: "standard output".to_owned(), source }.into(),
         fault => unwritable(Path::new("-"), fault),
     })
 }
@@ -89,7 +89,7 @@ pub fn check_name(path: &Path) -> Result<(), Error> {
 }
 
 fn check_file(path: &Path, links: Links) -> Result<(), Error> {
-    Outlet::at(path, links).and_then(|outlet| outlet.check()).map_err(|fault| unwritable(path, fault))
+    OutputFile::at(path, links).and_then(|output| output.check()).map_err(|fault| unwritable(path, fault))
 }
 
 /// True once results were delivered.
@@ -114,22 +114,22 @@ pub fn deliver_as(name: &Path, text: &str) -> Result<(), Error> {
     write(name, text, Links::Refused)
 }
 
-/// The only code that writes files named by the user: see [`Outlet`] for replaced files, streams and refusals.
+/// The only code that writes files named by the user: see [`OutputFile`] for replaced files, streams and refusals.
 fn write(path: &Path, text: &str, links: Links) -> Result<(), Error> {
     let text = sanitize::lines(text);
-    let written = Outlet::at(path, links).and_then(|outlet| outlet.write(text.as_bytes(), &signals::told_to_stop));
+    let written = OutputFile::at(path, links).and_then(|output| output.write(text.as_bytes(), &signals::told_to_stop));
     written.map_err(|fault| unwritable(path, fault))
 }
 
-fn unwritable(path: &Path, fault: OutletFault) -> Error {
+fn unwritable(path: &Path, fault: OutputFileFault) -> Error {
     let to = path.shown().to_string();
     match fault {
-        OutletFault::Refused(refusal) => user_files::refused(path, refusal).into(),
-        OutletFault::NoFolder(folder) => PathFault::Missing(folder).into(),
-        OutletFault::NoDevice(device) => PathFault::MissingDevice(device).into(),
-        OutletFault::NotOpen => OutputError::NotOpen(path.to_owned()).into(),
-        OutletFault::NoReader => OutputError::NoReader(path.to_owned()).into(),
-        OutletFault::Failed(source) => OutputError::Failed { to, source }.into(),
+        OutputFileFault::Refused(refusal) => user_files::refused(path, refusal).into(),
+        OutputFileFault::NoFolder(folder) => PathFault::Missing(folder).into(),
+        OutputFileFault::NoDevice(device) => PathFault::MissingDevice(device).into(),
+        OutputFileFault::NotOpen => OutputError::NotOpen(path.to_owned()).into(),
+        OutputFileFault::NoReader => OutputError::NoReader(path.to_owned()).into(),
+        OutputFileFault::Failed(source) => OutputError::Failed { to, source }.into(),
     }
 }
 

@@ -65,7 +65,7 @@ pub enum Links {
 
 /// Why results cannot be written to a file.
 #[derive(Debug)]
-pub enum OutletFault {
+pub enum OutputFileFault {
     /// The path leads to a file that must not be written.
     Refused(Refusal),
     /// The folder does not exist.
@@ -80,21 +80,21 @@ pub enum OutletFault {
     Failed(io::Error),
 }
 
-impl From<io::Error> for OutletFault {
-    fn from(error: io::Error) -> OutletFault {
-        OutletFault::Failed(error)
+impl From<io::Error> for OutputFileFault {
+    fn from(error: io::Error) -> OutputFileFault {
+        OutputFileFault::Failed(error)
     }
 }
 
-impl From<Errno> for OutletFault {
-    fn from(errno: Errno) -> OutletFault {
-        OutletFault::Failed(errno.into())
+impl From<Errno> for OutputFileFault {
+    fn from(errno: Errno) -> OutputFileFault {
+        OutputFileFault::Failed(errno.into())
     }
 }
 
 /// The destination that a path for results leads to.
 #[derive(Debug)]
-pub struct Outlet {
+pub struct OutputFile {
     destination: Destination,
 }
 
@@ -110,11 +110,11 @@ enum Destination {
     Nameless(Found),
 }
 
-impl Outlet {
+impl OutputFile {
     /// Resolves the path and judges the file that it leads to. Nothing is created or written.
-    pub fn at(path: &Path, links: Links) -> Result<Outlet, OutletFault> {
+    pub fn at(path: &Path, links: Links) -> Result<OutputFile, OutputFileFault> {
         if path == Path::new("-") {
-            return Ok(Outlet { destination: descriptor(1)? });
+            return Ok(OutputFile { destination: descriptor(1)? });
         }
         let mut path = path.to_owned();
         // 1
@@ -126,13 +126,13 @@ impl Outlet {
             let parent = path.parent().unwrap_or(Path::new(""));
             let folder = open_folder(parent, &path)?;
             if let Some(number) = own_descriptor(&folder, &name) {
-                return Ok(Outlet { destination: descriptor(number)? });
+                return Ok(OutputFile { destination: descriptor(number)? });
             }
             let destination = match Found::in_folder(folder.as_fd(), &name)? {
-                None if is_under_dev(&path) => return Err(OutletFault::NoDevice(path)),
+                None if is_under_dev(&path) => return Err(OutputFileFault::NoDevice(path)),
                 None => Destination::Name { folder, name, old: None },
                 Some(found) if !found.metadata()?.is_symlink() => destination_of(found, Some((folder, name)))?,
-                Some(_) if links == Links::Refused => return Err(OutletFault::Refused(Refusal::Link)),
+                Some(_) if links == Links::Refused => return Err(OutputFileFault::Refused(Refusal::Link)),
                 Some(_) if rustix::fs::fstatfs(&folder)?.f_type as u64 == PROC_SUPER_MAGIC as u64 => {
                     destination_of(Found::at(&path)?.ok_or(Errno::NOENT)?, None)?
                 }
@@ -142,13 +142,13 @@ impl Outlet {
                     continue;
                 }
             };
-            return Ok(Outlet { destination });
+            return Ok(OutputFile { destination });
         }
         Err(Errno::LOOP.into())
     }
 
     /// Checks that this user may write the file, and may also read it if it must be written in place.
-    pub fn check(&self) -> Result<(), OutletFault> {
+    pub fn check(&self) -> Result<(), OutputFileFault> {
         let (path, is_in_place) = match &self.destination {
             Destination::Descriptor(_) => return Ok(()),
             Destination::Stream(found) => (found.path(), false),
@@ -165,7 +165,7 @@ impl Outlet {
 
     /// Writes all bytes. Waits for a reader of a FIFO until `is_to_stop` returns true. A reader that closes the FIFO
     /// early is not an error.
-    pub fn write(&self, bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
+    pub fn write(&self, bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutputFileFault> {
         match &self.destination {
             Destination::Descriptor(file) => stream(file.as_fd(), bytes, is_to_stop),
             Destination::Stream(found) => stream(open_stream(found, is_to_stop)?.as_fd(), bytes, is_to_stop),
@@ -186,21 +186,21 @@ impl Outlet {
 }
 
 /// Opens the folder of a file.
-fn open_folder(folder: &Path, path: &Path) -> Result<File, OutletFault> {
+fn open_folder(folder: &Path, path: &Path) -> Result<File, OutputFileFault> {
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     match rustix::fs::open(here, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
         Ok(open) => Ok(open.into()),
-        Err(Errno::NOENT) if is_under_dev(path) => Err(OutletFault::NoDevice(path.to_owned())),
-        Err(Errno::NOENT) => Err(OutletFault::NoFolder(folder.to_owned())),
+        Err(Errno::NOENT) if is_under_dev(path) => Err(OutputFileFault::NoDevice(path.to_owned())),
+        Err(Errno::NOENT) => Err(OutputFileFault::NoFolder(folder.to_owned())),
         Err(errno) => Err(errno.into()),
     }
 }
 
 /// Returns the error for a path that only a directory can have: it ends with `/`, `.` or `..`.
-fn no_file(path: PathBuf) -> OutletFault {
+fn no_file(path: PathBuf) -> OutputFileFault {
     match Found::at(&path) {
-        Ok(Some(_)) => OutletFault::Refused(Refusal::Directory),
-        Ok(None) => OutletFault::NoFolder(path),
+        Ok(Some(_)) => OutputFileFault::Refused(Refusal::Directory),
+        Ok(None) => OutputFileFault::NoFolder(path),
         Err(error) => error.into(),
     }
 }
@@ -216,26 +216,26 @@ fn own_descriptor(folder: &File, name: &Path) -> Option<RawFd> {
 
 /// Returns a descriptor that this process was started with. Descriptors that it opened itself (a database, for
 /// instance) have FD_CLOEXEC; inherited ones do not.
-fn descriptor(number: RawFd) -> Result<Destination, OutletFault> {
+fn descriptor(number: RawFd) -> Result<Destination, OutputFileFault> {
     // SAFETY: the number is only used for questions: if it is not open, the kernel returns an error.
     let given = unsafe { BorrowedFd::borrow_raw(number) };
     let is_ours = |flags: FdFlags| flags.contains(FdFlags::CLOEXEC);
     if rustix::io::fcntl_getfd(given).map_or(true, is_ours) {
-        return Err(OutletFault::NotOpen);
+        return Err(OutputFileFault::NotOpen);
     }
     let flags = rustix::fs::fcntl_getfl(given)?;
     if flags.contains(OFlags::PATH) || flags & OFlags::ACCMODE == OFlags::RDONLY {
-        return Err(OutletFault::NotOpen);
+        return Err(OutputFileFault::NotOpen);
     }
     // 4
     match judge(given) {
-        Err(refusal) if !is_stream(&refusal) => Err(OutletFault::Refused(refusal)),
+        Err(refusal) if !is_stream(&refusal) => Err(OutputFileFault::Refused(refusal)),
         _ => Ok(Destination::Descriptor(rustix::io::fcntl_dupfd_cloexec(given, 0)?.into())),
     }
 }
 
 /// Decides how to write an existing file. `place` is its folder and name, if it has a name here.
-fn destination_of(found: Found, place: Option<(File, PathBuf)>) -> Result<Destination, OutletFault> {
+fn destination_of(found: Found, place: Option<(File, PathBuf)>) -> Result<Destination, OutputFileFault> {
     match judge(&found) {
         Ok(()) => Ok(match place {
             Some((folder, name)) => Destination::Name { folder, name, old: Some(found) },
@@ -243,7 +243,7 @@ fn destination_of(found: Found, place: Option<(File, PathBuf)>) -> Result<Destin
         }),
         // A socket behind a descriptor cannot be opened by that descriptor's name.
         Err(refusal) if is_stream(&refusal) && !matches!(refusal, Refusal::Socket) => Ok(Destination::Stream(found)),
-        Err(refusal) => Err(OutletFault::Refused(refusal)),
+        Err(refusal) => Err(OutputFileFault::Refused(refusal)),
     }
 }
 
@@ -261,7 +261,7 @@ fn is_stream(refusal: &Refusal) -> bool {
 }
 
 /// Opens a stream without blocking: a FIFO only once it has a reader.
-fn open_stream(found: &Found, is_to_stop: &dyn Fn() -> bool) -> Result<File, OutletFault> {
+fn open_stream(found: &Found, is_to_stop: &dyn Fn() -> bool) -> Result<File, OutputFileFault> {
     loop {
         match found.open(OFlags::WRONLY | OFlags::NONBLOCK) {
             Err(error) if error.raw_os_error() == Some(libc::ENXIO) => wait(is_to_stop)?,
@@ -272,7 +272,7 @@ fn open_stream(found: &Found, is_to_stop: &dyn Fn() -> bool) -> Result<File, Out
 
 /// Writes all bytes to an open descriptor. A blocked write would be restarted after a signal (SA_RESTART), so no write
 /// may block. Each write therefore begins once the kernel has room, and is no longer than that room.
-pub fn stream(to: BorrowedFd, mut bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
+pub fn stream(to: BorrowedFd, mut bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutputFileFault> {
     // A regular file always has room. One call appends everything, which keeps the results of two programs apart.
     let is_regular = FileType::from_raw_mode(rustix::fs::fstat(to)?.st_mode) == FileType::RegularFile;
     let longest = if is_regular { usize::MAX } else { libc::PIPE_BUF };
@@ -295,7 +295,7 @@ pub fn stream(to: BorrowedFd, mut bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -
 }
 
 /// Waits up to [`PAUSE`] until a write of at most PIPE_BUF bytes would return at once, successfully or with an error.
-fn has_room(to: BorrowedFd) -> Result<bool, OutletFault> {
+fn has_room(to: BorrowedFd) -> Result<bool, OutputFileFault> {
     let mut entry = libc::pollfd { fd: to.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
     // SAFETY: the kernel reads and writes one entry, which lives until the call returns.
     let ready = unsafe { libc::poll(&raw mut entry, 1, PAUSE.as_millis() as libc::c_int) };
@@ -309,18 +309,18 @@ fn has_room(to: BorrowedFd) -> Result<bool, OutletFault> {
     }
 }
 
-fn stop_if_told(is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
-    if is_to_stop() { Err(OutletFault::NoReader) } else { Ok(()) }
+fn stop_if_told(is_to_stop: &dyn Fn() -> bool) -> Result<(), OutputFileFault> {
+    if is_to_stop() { Err(OutputFileFault::NoReader) } else { Ok(()) }
 }
 
-fn wait(is_to_stop: &dyn Fn() -> bool) -> Result<(), OutletFault> {
+fn wait(is_to_stop: &dyn Fn() -> bool) -> Result<(), OutputFileFault> {
     stop_if_told(is_to_stop)?;
     thread::sleep(PAUSE);
     Ok(())
 }
 
 /// Refuses more bytes than `ulimit -f` allows, because the kernel would end the process with a signal.
-fn check_limit(bytes: &[u8]) -> Result<(), OutletFault> {
+fn check_limit(bytes: &[u8]) -> Result<(), OutputFileFault> {
     match getrlimit(Resource::Fsize).current {
         Some(most) if bytes.len() as u64 > most => Err(Errno::FBIG.into()),
         _ => Ok(()),
@@ -328,7 +328,7 @@ fn check_limit(bytes: &[u8]) -> Result<(), OutletFault> {
 }
 
 /// Replaces the file of that name. Returns false if the old file must be written in place; then nothing has changed.
-fn replace(folder: &File, name: &Path, old: Option<&Found>, bytes: &[u8]) -> Result<bool, OutletFault> {
+fn replace(folder: &File, name: &Path, old: Option<&Found>, bytes: &[u8]) -> Result<bool, OutputFileFault> {
     let kept = old.map(Found::metadata).transpose()?;
     if old.is_some_and(has_access_list) {
         return Ok(false);
@@ -352,7 +352,7 @@ fn replace(folder: &File, name: &Path, old: Option<&Found>, bytes: &[u8]) -> Res
         // 4: the name may have another file by now.
         let now = Found::in_folder(folder.as_fd(), name)?;
         if let Some(now) = &now {
-            judge(now).map_err(OutletFault::Refused)?;
+            judge(now).map_err(OutputFileFault::Refused)?;
         }
         unnamed = match temporary.take_name(folder, name, now.is_none()) {
             Ok(None) => None,
@@ -487,8 +487,8 @@ fn is_denied(error: &io::Error) -> bool {
 ///      blocks to put them back. If there is not enough space, nothing has been written yet;
 ///   3. some file systems cannot reserve space, or do not use it. If writing fails, the reserved space is released and
 ///      the old bytes are written again.
-fn write_in_place(old: &Found, bytes: &[u8]) -> Result<(), OutletFault> {
-    judge(old).map_err(OutletFault::Refused)?;
+fn write_in_place(old: &Found, bytes: &[u8]) -> Result<(), OutputFileFault> {
+    judge(old).map_err(OutputFileFault::Refused)?;
     let file = old.open(OFlags::RDWR)?;
     let (before, after) = (file.metadata()?.len(), bytes.len() as u64);
     // 1
@@ -504,7 +504,7 @@ fn write_in_place(old: &Found, bytes: &[u8]) -> Result<(), OutletFault> {
     let written = file.write_all_at(bytes, 0).and_then(|()| file.sync_all()).and_then(|()| file.set_len(after));
     let Err(error) = written else { return Ok(file.sync_all()?) };
     let restored = file.set_len(before).and_then(|()| file.write_all_at(&kept, 0)).and_then(|()| file.sync_all());
-    Err(OutletFault::Failed(match restored {
+    Err(OutputFileFault::Failed(match restored {
         Ok(()) => error,
         Err(again) => {
             io::Error::other(format!("{}; {} when the old bytes were put back", message(&error), message(&again)))
@@ -525,7 +525,7 @@ fn reserve(file: &File, at: u64, bytes: u64) -> io::Result<()> {
 }
 
 /// Makes a name durable. A folder that cannot be read cannot be synced: then its whole file system is synced.
-fn sync_folder(folder: &File, file: &File) -> Result<(), OutletFault> {
+fn sync_folder(folder: &File, file: &File) -> Result<(), OutputFileFault> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::openat(folder, ".", flags, Mode::empty()).and_then(rustix::fs::fsync) {
         Err(Errno::ACCESS | Errno::INVAL) => Ok(rustix::fs::syncfs(file)?),
