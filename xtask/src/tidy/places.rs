@@ -92,7 +92,7 @@ const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/diskperf/tests/throttle/mod.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/kernel/src/world/command.rs", &[Run], "the user's own command"),
     ("crates/kernel/src/guard/cleared.rs", &[Hold], "a device that was looked at and may be overwritten"),
-    ("crates/kernel/src/guard/file.rs", &[Hold], "a new file, so that one that is there is not emptied"),
+    ("crates/kernel/src/guard/user_file.rs", &[Hold], "a new file, so that one that is there is not emptied"),
     ("crates/kernel/src/guard/write_detection.rs", &[Date], "the age of a file, whose times are of that clock"),
     (
         "crates/kernel/src/guard/mod.rs",

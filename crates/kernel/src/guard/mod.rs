@@ -18,12 +18,12 @@ mod blank;
 mod cleared;
 mod decide;
 mod fault;
-mod file;
 mod machine;
 pub(crate) mod processes;
 mod reason;
 mod signatures;
 mod trusted_file_systems;
+mod user_file;
 mod uuid;
 mod write_detection;
 mod writers;
@@ -46,11 +46,11 @@ pub(crate) use cleared::DISCARDED_AT_A_TIME;
 #[cfg(test)]
 pub(crate) use decide::tests::fuzzed_reasons;
 pub use fault::GuardFault;
-pub use file::{Found, Given, Refusal, judge, may_show_file};
 pub use processes::Program;
 pub use reason::{Kinship, Reason, Relative, Use, hints};
 pub use signatures::Signature;
 pub(crate) use signatures::are_same;
+pub use user_file::{Found, Given, Refusal, judge, may_show_file};
 pub use uuid::Uuid;
 
 use crate::observe::block_device::{Device, Number};
@@ -286,7 +286,7 @@ pub(crate) fn is_of(reason: &Reason, uuid: Uuid) -> bool {
 
 /// Returns the names of the loop devices that show this file: writing to it would change them.
 pub fn shown_by(file: &Path) -> Vec<String> {
-    backing_at(file).map(|wanted| file::devices_showing(&wanted)).unwrap_or_default()
+    backing_at(file).map(|wanted| user_file::devices_showing(&wanted)).unwrap_or_default()
 }
 
 /// Inspects an open device. `is_ours` says that this process has it open exclusively. If not, and if there is no other
