@@ -1,7 +1,7 @@
 //! Loop devices whose file has no reliable identity: on overlay, FUSE or a network, two inode numbers may mean one
 //! file. Such a device may show any file or disk of its size, or a part of a larger one. Pure.
 
-use super::machine::{Block, Machine};
+use super::device_uses::{Block, Machine};
 use crate::provision::loop_device::Backing;
 
 /// Sector size of a loop device's size, in bytes: the kernel's unit, whatever the device's own sectors are.

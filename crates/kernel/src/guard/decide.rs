@@ -3,7 +3,7 @@
 use units::Bytes;
 
 use super::ambiguous_files::{self, FileEnd};
-use super::machine::{Block, Machine, Mount};
+use super::device_uses::{Block, Machine, Mount};
 use super::reason::{Kinship, Reason, Relative, Use};
 use super::signatures::Signature;
 use super::writers::{Writer, Writers};

@@ -17,8 +17,8 @@ mod backing_file;
 mod blank;
 mod cleared;
 mod decide;
+mod device_uses;
 mod fault;
-mod machine;
 pub(crate) mod processes;
 mod reason;
 mod signatures;
@@ -58,7 +58,7 @@ use crate::observe::mount;
 use crate::provision::loop_device::backing_at;
 use crate::sys::name::Shown;
 use decide::DeviceFacts;
-use machine::Machine;
+use device_uses::Machine;
 use signatures::OfFile;
 
 // From linux/fs.h.

@@ -11,7 +11,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::ambiguous_files::{self, FileEnd, SECTOR};
-use super::machine::Machine;
+use super::device_uses::Machine;
 use super::trusted_file_systems;
 use crate::observe::block_device::{Device, number_in};
 use crate::observe::block_stack::folders;

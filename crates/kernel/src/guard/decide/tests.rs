@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::path::Path;
 
-use super::super::machine::Sources;
+use super::super::device_uses::Sources;
 use super::super::processes::{Program, View};
 use super::super::writers::{Writer, Writers};
 use super::*;
