@@ -19,7 +19,7 @@ mod cleared;
 mod decide;
 mod device_uses;
 mod fault;
-pub(crate) mod processes;
+pub(crate) mod open_files;
 mod reason;
 mod signatures;
 mod trusted_file_systems;
@@ -46,7 +46,7 @@ pub(crate) use cleared::DISCARDED_AT_A_TIME;
 #[cfg(test)]
 pub(crate) use decide::tests::fuzzed_reasons;
 pub use fault::GuardFault;
-pub use processes::Program;
+pub use open_files::Program;
 pub use reason::{Kinship, Reason, Relative, Use, hints};
 pub use signatures::Signature;
 pub(crate) use signatures::are_same;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::processes::Program;
+use super::open_files::Program;
 use super::signatures::Signature;
 use crate::sys::name::{Shown, plain_text, shell_word};
 

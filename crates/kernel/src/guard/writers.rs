@@ -15,7 +15,7 @@ use procfs::process::Process;
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags};
 use rustix::io::Errno;
 
-use super::processes::{self, Descriptors, Program, View};
+use super::open_files::{self, Descriptors, Program, View};
 use crate::observe::block_device::Number;
 use crate::provision::loop_device::Backing;
 use crate::sys::read_limited;
@@ -43,10 +43,10 @@ const PF_KTHREAD: u32 = 0x0020_0000;
 /// Searches the open files of all processes, except this one and its descendants. Besides devices, it looks for
 /// `files`.
 pub(crate) fn writers(proc: &Path, files: &[Backing]) -> Writers {
-    let own = processes::own(proc);
+    let own = open_files::own(proc);
     let mut found = Writers { view: View::of(proc), ..Writers::default() };
-    for pid in processes::others(proc) {
-        let descriptors = processes::descriptors(proc, pid);
+    for pid in open_files::others(proc) {
+        let descriptors = open_files::descriptors(proc, pid);
         let (written, is_partly_hidden) = written(&descriptors, files);
         let is_hidden = is_partly_hidden || descriptors.is_hidden && may_have_files(pid);
         if !is_hidden && written.is_empty() || is_started_by(own, pid) {
@@ -70,7 +70,7 @@ fn written(descriptors: &Descriptors, files: &[Backing]) -> (Vec<Backing>, bool)
             Ok(Some(what)) if !written.contains(&what) => match is_for_writing(&descriptor.info) {
                 Ok(true) => written.push(what),
                 Ok(false) => {}
-                Err(error) => is_hidden |= !processes::is_gone(&error),
+                Err(error) => is_hidden |= !open_files::is_gone(&error),
             },
             // The server of a FUSE file may refuse access. The link itself shows whether the process or the server
             // refused.
@@ -116,7 +116,7 @@ fn may_have_files(pid: i32) -> bool {
         Ok(stat) => stat.flags & PF_KTHREAD == 0 && !['Z', 'X'].contains(&stat.state),
         // With hidepid, other users' processes hide even this.
         Err(ProcError::NotFound(_)) => false,
-        Err(ProcError::Io(error, _)) => !processes::is_gone(&error),
+        Err(ProcError::Io(error, _)) => !open_files::is_gone(&error),
         Err(_) => true,
     }
 }

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use crate::errors::Fault;
-use crate::guard::{processes, shown_by};
+use crate::guard::{open_files, shown_by};
 pub use crate::leftovers::tag::Owner;
 use crate::leftovers::tag::{self, Machine, judge, read};
 use crate::provision::workspace::{self, PREFIX};
@@ -111,9 +111,9 @@ fn identity(opened: BorrowedFd) -> Option<(u64, u64)> {
 /// processes that this user can see are found.
 fn user_of(path: &Path) -> Option<i32> {
     let (path, proc) = (path.canonicalize().ok()?, Path::new("/proc"));
-    processes::others(proc).into_iter().find(|pid| {
+    open_files::others(proc).into_iter().find(|pid| {
         let folder = proc.join(pid.to_string());
-        let open = processes::descriptors(proc, *pid).all.into_iter().map(|descriptor| descriptor.link);
+        let open = open_files::descriptors(proc, *pid).all.into_iter().map(|descriptor| descriptor.link);
         let mut links = ["cwd", "root"].map(|name| folder.join(name)).into_iter().chain(open);
         links.any(|link| fs::read_link(link).is_ok_and(|target| target.starts_with(&path)))
     })

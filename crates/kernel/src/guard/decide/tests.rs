@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::path::Path;
 
 use super::super::device_uses::Sources;
-use super::super::processes::{Program, View};
+use super::super::open_files::{Program, View};
 use super::super::writers::{Writer, Writers};
 use super::*;
 use crate::observe::block_device::Device;
