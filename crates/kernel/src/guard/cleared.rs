@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
-use super::blank::{self, Found, Watch};
+use super::blank_check::{self, Found, Watch};
 use super::signatures::{self, OfFile, Signature};
 use super::{
     DiskMark, GuardFault, Inspected, Permission, Reason, forget, forget_partitions, inspect_open, open, reopen,
@@ -132,7 +132,7 @@ impl Cleared {
         check(&inspect_open(path, &claim, true)?)?;
         // 4.
         if *permission == Permission::None {
-            let found = blank::search(&claim, &now.device, now.bytes, progress);
+            let found = blank_check::search(&claim, &now.device, now.bytes, progress);
             let refused = |reason| {
                 let (device, reasons) = (now.described(), vec![reason]);
                 Err(GuardFault::Refused { device, reasons, identity: now.identity() })

@@ -14,7 +14,7 @@
 
 mod ambiguous_files;
 mod backing_file;
-mod blank;
+mod blank_check;
 mod cleared;
 mod decide;
 mod device_uses;
@@ -40,7 +40,7 @@ use rustix::fs::{Advice, Mode, OFlags};
 use rustix::io::Errno;
 use units::Bytes;
 
-pub use blank::Watch;
+pub use blank_check::Watch;
 pub use cleared::Cleared;
 pub(crate) use cleared::DISCARDED_AT_A_TIME;
 #[cfg(test)]
