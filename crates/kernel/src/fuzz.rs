@@ -4,11 +4,11 @@
 use testkit::fuzz::{Subject, fuzz};
 
 use crate::guard::fuzzed_reasons;
-use crate::observe::attribute::chosen;
 use crate::observe::block_device::Device;
 use crate::observe::block_stack;
 use crate::observe::counters::{Snapshot, Source, groups_seen};
 use crate::observe::mount;
+use crate::observe::sysfs_attribute::chosen;
 use crate::recorded_machine::Recorded;
 
 /// The recorded files, as kernels wrote them.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use units::Nanos;
 use workload::{DeviceBytes, DeviceUse, WriteCache};
 
-use crate::observe::attribute::chosen;
+use crate::observe::sysfs_attribute::chosen;
 use crate::sys::read_limited;
 
 /// The kernel's unit of sizes and counters in bytes, for all logical block sizes.

@@ -1,6 +1,5 @@
 //! Observes the machine: mounts, block devices, counters, temperatures. Nothing in this module changes the machine.
 
-pub(crate) mod attribute;
 pub mod block_device;
 pub mod block_source;
 pub(crate) mod block_stack;
@@ -9,4 +8,5 @@ pub mod host;
 pub(crate) mod kernel_threads;
 pub(crate) mod memory;
 pub mod mount;
+pub(crate) mod sysfs_attribute;
 pub mod temperature;

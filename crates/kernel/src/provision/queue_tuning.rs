@@ -19,8 +19,8 @@ use std::path::PathBuf;
 pub use fault::TuningFault;
 use notes::{Note, Notes};
 
-use crate::observe::attribute::{Value, parse};
 use crate::observe::block_device::Device;
+use crate::observe::sysfs_attribute::{Value, parse};
 use crate::sys::read_limited;
 
 /// The attribute that changes others, and the others; also all attributes in the folder `iosched`.

@@ -9,9 +9,9 @@ use workload::MachineSettings;
 
 use super::Source;
 use super::cgroups::Groups;
-use crate::observe::attribute::chosen;
 use crate::observe::block_device::Device;
 use crate::observe::mount;
+use crate::observe::sysfs_attribute::chosen;
 use crate::observe::temperature::{AT_LIMIT, HEAT, Temperature};
 use crate::sys::read_limited;
 
