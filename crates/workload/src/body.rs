@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use units::Prng;
 
 use crate::access::pattern::Accesses;
-use crate::churning::{Churning, GRAIN};
+use crate::file_churn::{FileChurn, GRAIN};
 use crate::op::{Access, Directory, Handle, Mode, Name, Op};
 
 /// The repeated part of a stream.
@@ -30,7 +30,7 @@ pub enum Body {
     /// Reading one file and writing the same bytes to another.
     Copy(Copying),
     /// Filling a file system with files, and changing them.
-    Churn(Box<Churning>),
+    Churn(Box<FileChurn>),
     /// Appending a record and waiting until its data are durable, alternately.
     Commits {
         /// The file.

@@ -19,9 +19,9 @@ mod body;
 mod breakdown;
 mod cache;
 mod cache_padded;
-mod churning;
 mod counters;
 mod failure;
+mod file_churn;
 mod first_reads;
 mod op;
 mod program;
@@ -40,11 +40,11 @@ pub use body::{Body, FileOrder, Layout};
 pub use breakdown::{ProgramTime, ResourceTime, TimeBreakdown};
 pub use cache::{Allocation, Cache, CacheState, Quiescence, Residency, Unproven};
 pub use cache_padded::CachePadded;
-pub use churning::{Aging, Churning};
 pub use counters::{
     Accounts, Counters, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Pressure, Quota, WriteCache,
 };
 pub use failure::{Failure, Reason, TARGET_GONE};
+pub use file_churn::{Aging, FileChurn};
 pub use first_reads::first_reads;
 pub use op::{Access, Directory, Durability, HANDLES, Handle, Mode, Name, Op, OpKind, PositionedIo};
 pub use program::{Parameter, ParameterValue, Phase, Program, RateBase, Unit};

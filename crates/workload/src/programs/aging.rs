@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::{PREPARING_CALL, quiet};
 use crate::body::Body;
 use crate::cache::Cache;
-use crate::churning::{Aging, Churning, DIRECTORIES};
+use crate::file_churn::{Aging, DIRECTORIES, FileChurn};
 use crate::op::{Directory, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;
@@ -15,7 +15,7 @@ use crate::stream::Stream;
 /// A program that fills a file system and changes it: creates its directories, then runs one phase. Ends with a sync.
 pub fn aging(aging: Aging) -> Program {
     let directories: Vec<Op> = (1..=DIRECTORIES).map(|number| Op::Mkdir { directory: Directory(number) }).collect();
-    let steps = Stream::open(Vec::new(), Body::Churn(Box::new(Churning::new(aging))));
+    let steps = Stream::open(Vec::new(), Body::Churn(Box::new(FileChurn::new(aging))));
     let phase = Phase {
         name: "age",
         cache: Cache::AsIs,

@@ -43,7 +43,7 @@ pub struct Aging {
 impl Aging {
     /// The bytes that all of its calls write. Counted by generating every call.
     pub fn writes(&self) -> u64 {
-        let mut churning = Churning::new(*self);
+        let mut churning = FileChurn::new(*self);
         core::iter::from_fn(|| churning.next()).map(|op| u64::from(op.length())).sum()
     }
 
@@ -55,7 +55,7 @@ impl Aging {
 
 /// An iterator over the calls of an [`Aging`].
 #[derive(Clone, Debug)]
-pub struct Churning {
+pub struct FileChurn {
     aging: Aging,
     prng: Prng,
     /// Number and size of each file.
@@ -78,9 +78,9 @@ enum Stage {
     Append,
 }
 
-impl Churning {
-    pub(crate) fn new(aging: Aging) -> Churning {
-        Churning {
+impl FileChurn {
+    pub(crate) fn new(aging: Aging) -> FileChurn {
+        FileChurn {
             aging,
             prng: Prng::new(aging.seed),
             files: Vec::new(),
@@ -196,7 +196,7 @@ mod tests {
     fn final_files(aging: Aging) -> (BTreeMap<Name, u64>, [u32; 4]) {
         let (mut files, mut deeds) = (BTreeMap::new(), [0; 4]);
         let mut open = None;
-        let mut churning = Churning::new(aging);
+        let mut churning = FileChurn::new(aging);
         while let Some(op) = churning.next() {
             match op {
                 Op::Create { name, .. } => {
