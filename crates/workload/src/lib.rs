@@ -17,8 +17,8 @@ extern crate alloc;
 mod access;
 mod body;
 mod breakdown;
-mod cache;
 mod cache_padded;
+mod cache_state;
 mod counters;
 mod failure;
 mod file_churn;
@@ -38,8 +38,8 @@ pub use access::schedule::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace};
 pub use access::sizes::{MOST_SIZES, Sizes};
 pub use body::{Body, FileOrder, Layout};
 pub use breakdown::{ProgramTime, ResourceTime, TimeBreakdown};
-pub use cache::{Allocation, Cache, CacheState, Quiescence, Residency, Unproven};
 pub use cache_padded::CachePadded;
+pub use cache_state::{Allocation, Cache, CacheState, Quiescence, Residency, Unproven};
 pub use counters::{
     Accounts, Counters, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Pressure, Quota, WriteCache,
 };

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use crate::cache::Cache;
+use crate::cache_state::Cache;
 use crate::op::OpKind;
 use crate::recorder::Tally;
 use crate::stream::Stream;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use units::{Moment, Nanos};
 
-use crate::cache::{Allocation, Cache, CacheState, Quiescence, Residency};
+use crate::cache_state::{Allocation, Cache, CacheState, Quiescence, Residency};
 use crate::counters::{Counters, DeviceBytes, Dirtiness};
 use crate::failure::Failure;
 use crate::recorder::Recorder;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::{PREPARING_CALL, quiet};
 use crate::body::Body;
-use crate::cache::Cache;
+use crate::cache_state::Cache;
 use crate::file_churn::{Aging, DIRECTORIES, FileChurn};
 use crate::op::{Directory, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};

@@ -5,7 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{FILE, PREPARING_CALL, calls, create, data_durable, file_durable, open, prepared_file, quiet};
-use crate::cache::Cache;
+use crate::cache_state::Cache;
 use crate::op::{Access, Name, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;

@@ -2,7 +2,7 @@
 
 use alloc::vec;
 
-use crate::cache::Cache;
+use crate::cache_state::Cache;
 use crate::op::{Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;

@@ -8,7 +8,7 @@ use units::Nanos;
 use super::{FILE, data_durable};
 use crate::access::order::{Drawing, Order};
 use crate::access::pattern::AccessPattern;
-use crate::cache::Cache;
+use crate::cache_state::Cache;
 use crate::op::{Access, Mode, Name, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;

@@ -9,7 +9,7 @@ use super::{FILE, PREPARING_CALL, calls, create, data_durable, file_durable, ope
 use crate::access::order::{Drawing, Order};
 use crate::access::pattern::AccessPattern;
 use crate::body::{Body, FileAction, FileOrder, Files, Layout};
-use crate::cache::Cache;
+use crate::cache_state::Cache;
 use crate::op::{Access, Handle, Mode, Name, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;

@@ -12,7 +12,7 @@ use crate::access::pattern::AccessPattern;
 use crate::access::schedule::{Arrivals, Pace};
 use crate::access::sizes::Sizes;
 use crate::body::Body;
-use crate::cache::Cache;
+use crate::cache_state::Cache;
 use crate::op::{Access, Durability, Mode, Name, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::step::{Issue, Overlap, Steps};

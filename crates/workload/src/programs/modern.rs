@@ -7,7 +7,7 @@ use super::{FILE, PREPARING_CALL, create, prepared_file, quiet};
 use crate::access::order::{Drawing, Order};
 use crate::access::pattern::AccessPattern;
 use crate::body::Body;
-use crate::cache::Cache;
+use crate::cache_state::Cache;
 use crate::op::{Access, Mode, Name, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::{PREPARING_CALL, data_durable, file_durable, open, prepared_file, quiet};
 use crate::body::{Body, Copying};
-use crate::cache::Cache;
+use crate::cache_state::Cache;
 use crate::op::{Access, Durability, Handle, Mode, Name, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;

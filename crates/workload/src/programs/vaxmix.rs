@@ -10,7 +10,7 @@ use units::Bytes;
 use super::{FILE, PREPARING_CALL, data_durable, file_durable, prepared_file};
 use crate::access::mix::Mix;
 use crate::access::schedule::{Arrivals, Pace};
-use crate::cache::Cache;
+use crate::cache_state::Cache;
 use crate::op::{Access, Mode, Name, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;
