@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-use crate::breakdown::TimeBreakdown;
+use crate::time_breakdown::TimeBreakdown;
 
 /// Observations around the programs. Unless a field says otherwise, they count all processes of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -16,7 +16,6 @@ extern crate alloc;
 
 mod access;
 mod body;
-mod breakdown;
 mod cache_padded;
 mod cache_state;
 mod counters;
@@ -29,6 +28,7 @@ pub mod programs;
 mod recorder;
 mod step;
 mod stream;
+mod time_breakdown;
 mod world;
 
 pub use access::mix::{BadMix, LARGEST_ACCESS, Mix};
@@ -37,7 +37,6 @@ pub use access::pattern::{AccessPattern, Accesses};
 pub use access::schedule::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace};
 pub use access::sizes::{MOST_SIZES, Sizes};
 pub use body::{Body, FileOrder, Layout};
-pub use breakdown::{ProgramTime, ResourceTime, TimeBreakdown};
 pub use cache_padded::CachePadded;
 pub use cache_state::{Allocation, Cache, CacheState, Quiescence, Residency, Unproven};
 pub use counters::{
@@ -51,4 +50,5 @@ pub use program::{Parameter, ParameterValue, Phase, Program, RateBase, Unit};
 pub use recorder::{Recorder, Tally};
 pub use step::{Issue, Overlap, Step, Steps};
 pub use stream::Stream;
+pub use time_breakdown::{ProgramTime, ResourceTime, TimeBreakdown};
 pub use world::{CpuTime, MachineSettings, Span, TreeCounts, World};
