@@ -96,9 +96,9 @@ mod tests {
     use crate::access::mix::Mix;
     use crate::access::order::{Drawing, Order};
     use crate::access::pattern::{AccessPattern, Accesses};
-    use crate::body::Body;
     use crate::op::{Access, Handle, Mode, Name};
     use crate::step::Step;
+    use crate::stream_body::Body;
 
     const FILE: Handle = Handle::new(0);
 

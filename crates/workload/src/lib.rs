@@ -15,7 +15,6 @@
 extern crate alloc;
 
 mod access;
-mod body;
 mod cache_padded;
 mod cache_state;
 mod counters;
@@ -28,6 +27,7 @@ pub mod programs;
 mod recorder;
 mod step;
 mod stream;
+mod stream_body;
 mod time_breakdown;
 mod world;
 
@@ -36,7 +36,6 @@ pub use access::order::{Drawing, Locality, NEAR, Order, Thousandths, WHOLE};
 pub use access::pattern::{AccessPattern, Accesses};
 pub use access::schedule::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace};
 pub use access::sizes::{MOST_SIZES, Sizes};
-pub use body::{Body, FileOrder, Layout};
 pub use cache_padded::CachePadded;
 pub use cache_state::{Allocation, Cache, CacheState, Quiescence, Residency, Unproven};
 pub use counters::{
@@ -50,5 +49,6 @@ pub use program::{Parameter, ParameterValue, Phase, Program, RateBase, Unit};
 pub use recorder::{Recorder, Tally};
 pub use step::{Issue, Overlap, Step, Steps};
 pub use stream::Stream;
+pub use stream_body::{Body, FileOrder, Layout};
 pub use time_breakdown::{ProgramTime, ResourceTime, TimeBreakdown};
 pub use world::{CpuTime, MachineSettings, Span, TreeCounts, World};

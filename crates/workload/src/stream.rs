@@ -8,9 +8,9 @@ use units::Nanos;
 
 use crate::access::pacing::{Pacing, Syncs, Think};
 use crate::access::schedule::Pace;
-use crate::body::Body;
 use crate::op::{Handle, Op, PositionedIo};
 use crate::step::{Issue, Step, Steps};
+use crate::stream_body::Body;
 
 /// A stream of steps: a few opening ops, a long body, a few closing ops. A phase keeps its stream, and every round runs
 /// a clone, which starts from the beginning.

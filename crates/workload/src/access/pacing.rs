@@ -4,9 +4,9 @@
 use units::Nanos;
 
 use super::schedule::Pace;
-use crate::body::Body;
 use crate::op::{Handle, Op, OpKind};
 use crate::step::Step;
+use crate::stream_body::Body;
 
 /// The steps between the ops of a body.
 #[derive(Clone, Debug, Default)]

@@ -5,12 +5,12 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{PREPARING_CALL, quiet};
-use crate::body::Body;
 use crate::cache_state::Cache;
 use crate::file_churn::{Aging, DIRECTORIES, FileChurn};
 use crate::op::{Directory, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;
+use crate::stream_body::Body;
 
 /// A program that fills a file system and changes it: creates its directories, then runs one phase. Ends with a sync.
 pub fn aging(aging: Aging) -> Program {

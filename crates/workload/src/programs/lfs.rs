@@ -8,11 +8,11 @@ use alloc::vec::Vec;
 use super::{FILE, PREPARING_CALL, calls, create, data_durable, file_durable, open};
 use crate::access::order::{Drawing, Order};
 use crate::access::pattern::AccessPattern;
-use crate::body::{Body, FileAction, FileOrder, Files, Layout};
 use crate::cache_state::Cache;
 use crate::op::{Access, Handle, Mode, Name, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;
+use crate::stream_body::{Body, FileAction, FileOrder, Files, Layout};
 
 /// The phase that reads through the flush file. It precedes each reading phase of a program with such a file, and
 /// evicts as much of the cache as the size of the file allows.

@@ -11,12 +11,12 @@ use crate::access::order::{Drawing, Order, Thousandths, WHOLE};
 use crate::access::pattern::AccessPattern;
 use crate::access::schedule::{Arrivals, Pace};
 use crate::access::sizes::Sizes;
-use crate::body::Body;
 use crate::cache_state::Cache;
 use crate::op::{Access, Durability, Mode, Name, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::step::{Issue, Overlap, Steps};
 use crate::stream::Stream;
+use crate::stream_body::Body;
 
 /// The access pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

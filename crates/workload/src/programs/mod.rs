@@ -14,9 +14,9 @@ pub mod vaxmix;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::body::Body;
 use crate::op::{Access, Directory, Handle, Mode, Name, Op, PREPARING_CALL};
 use crate::stream::Stream;
+use crate::stream_body::Body;
 
 /// The handle of the file on which most programs work.
 const FILE: Handle = Handle::new(0);

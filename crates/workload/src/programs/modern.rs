@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use super::{FILE, PREPARING_CALL, create, prepared_file, quiet};
 use crate::access::order::{Drawing, Order};
 use crate::access::pattern::AccessPattern;
-use crate::body::Body;
 use crate::cache_state::Cache;
 use crate::op::{Access, Mode, Name, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;
+use crate::stream_body::Body;
 
 /// `randread`: `reads` blocks of a file of `bytes` bytes, each block at most once, in random order, with direct I/O.
 pub fn random_read(bytes: u64, block: u32, reads: u32, seed: u64) -> Program {

@@ -5,11 +5,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{PREPARING_CALL, data_durable, file_durable, open, prepared_file, quiet};
-use crate::body::{Body, Copying};
 use crate::cache_state::Cache;
 use crate::op::{Access, Durability, Handle, Mode, Name, Op, OpKind};
 use crate::program::{Parameter, Phase, Program, RateBase, Unit};
 use crate::stream::Stream;
+use crate::stream_body::{Body, Copying};
 
 /// The buffer sizes of table 13-1. The table omits 2048, 8192 and 32768.
 pub const COPY_BUFFERS: [u32; 14] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384, 65536];
