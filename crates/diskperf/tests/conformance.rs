@@ -10,7 +10,7 @@ use runner::execution::{ClaimedClock, ExecutionResult, MeasureOptions, perform};
 use simulator::{Chance, Machine};
 use units::{Moment, Nanos};
 use workload::programs::vaxmix::VaxMix;
-use workload::programs::{aging, classic1983, lfs, modern, tlpi};
+use workload::programs::{aging, classic1983, lfs, small_io, tlpi};
 use workload::{
     Access, AccessPattern, Aging, Body, Directory, Durability, FileOrder, HANDLES, Handle, Issue, Layout, Mode, Name,
     Op, OpKind, Order, Overlap, Program, RateBase, Reason, Recorder, Stream, Tally, TreeCounts, World,
@@ -74,8 +74,8 @@ fn programs() -> Vec<Program> {
             programs.push(tlpi::write(1_001, buffer, sync));
         }
     }
-    programs.push(modern::random_read(64 * 1024, 4096, 9, 1));
-    programs.push(modern::commit(5, 4096));
+    programs.push(small_io::random_read(64 * 1024, 4096, 9, 1));
+    programs.push(small_io::commit(5, 4096));
     programs.push(aging::aging(Aging { level: 400 << 10, churns: 12, largest: 64 << 10, seed: 1 }));
     for (name, words) in [("uniform", "reads=50"), ("local", "sizes=512B:1+6000B:1,reads=70,hot=60/10,near=20")] {
         let mix = words.parse().expect("a mix");
@@ -203,8 +203,8 @@ fn a_time_limit_ends_a_phase_between_two_units() {
     let limit = Nanos::from_millis(30);
     let options = MeasureOptions { claim: ClaimedClock::Durable, timed: false };
     // The simulated machine needs milliseconds for each; the real one cannot do a thousand million.
-    let commit = modern::commit(1_000_000_000, 512).within(limit);
-    let random = modern::random_read(1 << 20, 512, 2048, 1).within(limit);
+    let commit = small_io::commit(1_000_000_000, 512).within(limit);
+    let random = small_io::random_read(1 << 20, 512, 2048, 1).within(limit);
     let Ok(commits) = perform(&mut machine(), &commit, options);
     let Ok(reads) = perform(&mut machine(), &random, options);
     let real = perform(&mut kernel(commit.largest_call), &commit, options).expect("the kernel's world");

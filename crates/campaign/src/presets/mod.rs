@@ -24,7 +24,7 @@ use stats::figures::summary::RateUnit;
 use units::{Bytes, Nanos};
 use workload::programs::classic1983::Classic;
 use workload::programs::load;
-use workload::programs::modern;
+use workload::programs::small_io;
 
 use crate::error::CampaignError;
 use crate::fit::sizes::Sizes;
@@ -160,9 +160,9 @@ fn classic(target: &Target, size: u64, unit: RateUnit) -> [Row; 4] {
 fn random_read(target: &Target, size: u64, block: u32, reads: u32, seed: u64) -> Row {
     let (program, omitted) = match &target.site {
         Site::File { bytes, .. } => {
-            (modern::random_read_given(*bytes, block, reads, seed), too_small(*bytes, u64::from(block)))
+            (small_io::random_read_given(*bytes, block, reads, seed), too_small(*bytes, u64::from(block)))
         }
-        _ => (modern::random_read(size, block, reads, seed), None),
+        _ => (small_io::random_read(size, block, reads, seed), None),
     };
     Row { omitted: omitted.or_else(|| target.refuses_direct()), ..Row::new(program, OPS_PER_SEC) }
 }

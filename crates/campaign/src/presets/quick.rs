@@ -5,7 +5,7 @@ use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
 use units::Nanos;
 use workload::programs::classic1983::Classic;
-use workload::programs::{lfs, modern, tlpi};
+use workload::programs::{lfs, small_io, tlpi};
 
 use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, groups};
 use crate::error::CampaignError;
@@ -63,7 +63,7 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError>
     let deep = super::random_read_deep(target, sizes.spots(), BLOCK, (READS, DEPTH), settings.seed);
     let deep = deep.going_by(SizeKind::Spots);
     let classic = super::classic(target, sizes.large, MIB_PER_SECOND).map(|row| row.going_by(SizeKind::Large));
-    let commit = Row::new(modern::commit(sizes.records, BLOCK), OPS_PER_SEC).going_by(SizeKind::Records);
+    let commit = Row::new(small_io::commit(sizes.records, BLOCK), OPS_PER_SEC).going_by(SizeKind::Records);
     let layout = workload::Layout::Consecutive(DIRECTORIES);
     let small = lfs::SmallFiles { layout, ..lfs::SmallFiles::new(sizes.files, SMALL) };
     let small = Row::new(small.program(), FILES_PER_SEC).going_by(SizeKind::Files);

@@ -6,7 +6,7 @@ use runner::execution::{ClaimedClock, MeasureOptions};
 use units::Bytes;
 use workload::Mix;
 use workload::programs::vaxmix::VaxMix;
-use workload::programs::{lfs, modern, tlpi};
+use workload::programs::{lfs, small_io, tlpi};
 
 use super::{FILES_PER_SEC, MIB_PER_SECOND, OPS_PER_SEC, Preset, Settings, Sizing, groups};
 use crate::error::CampaignError;
@@ -46,7 +46,7 @@ fn rows(settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError>
     let mix = VaxMix { name: "local_mix", mix: Mix::local(), bytes: size, accesses: 40, seed: settings.seed };
     let rest = [
         random,
-        Row::new(modern::commit(10, 4096), OPS_PER_SEC),
+        Row::new(small_io::commit(10, 4096), OPS_PER_SEC),
         Row::new(small.program(), FILES_PER_SEC),
         Row::new(large.program(), MIB_PER_SECOND),
         Row::new(mix.program(), OPS_PER_SEC),

@@ -7,7 +7,7 @@ pub mod command;
 pub mod device;
 pub mod lfs;
 pub mod load;
-pub mod modern;
+pub mod small_io;
 pub mod tlpi;
 pub mod vaxmix;
 
