@@ -1,6 +1,6 @@
 //! The bus between memory and controller: its transfer rate, late grants, and its time account.
 
-mod late;
+mod late_grant;
 mod overrun;
 
 use units::{Moment, Nanos, Prng, Virtual};
@@ -82,7 +82,7 @@ impl Bus {
         let Some(late) = self.data_late.as_ref().filter(|_| !faults::is_planted(Fault::NoLateData)) else {
             return false;
         };
-        late::is_late(late::chance_ppm(late, direction, cpu_at_work), prng)
+        late_grant::is_late(late_grant::chance_ppm(late, direction, cpu_at_work), prng)
     }
 
     /// Returns the number of sectors of an unbroken transfer that pass before an overrun; `None` if there is none.
