@@ -3,14 +3,14 @@
 //! Buffers that will probably not be needed soon (written or read to their end) are reused first, then the least
 //! recently used, as in 4.2BSD. A dirty buffer must be written before it can be reused.
 
+mod buffer_lists;
 mod index;
-mod lines;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
+use buffer_lists::{Line, Lines};
 use index::Index;
-use lines::{Line, Lines};
 
 /// Number of a buffer.
 pub(crate) type BufferId = u16;
