@@ -7,7 +7,7 @@
 //!   controller/ ── drives, bus ── interrupts ──────────> a buffer arrives: processes asleep on it wake up
 //! ```
 
-mod idle;
+mod drive_idle_time;
 mod patience;
 mod prepare;
 mod step;
@@ -34,7 +34,7 @@ use crate::fs::ffs::Ffs;
 use crate::namespace::{FileId, Namespace};
 use crate::process::{Channel, Proc};
 use crate::timeline::{Mark, Track, requests};
-use idle::IdleWatch;
+use drive_idle_time::IdleWatch;
 use patience::Patience;
 
 /// Random choices of a simulation. Two runs with the same values are identical.
