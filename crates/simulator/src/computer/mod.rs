@@ -1,16 +1,16 @@
 //! A simulated computer: hardware, controller, and the operating system that runs processes on them.
 //!
 //! ```text
-//!   process ─ step ─> Demand: spend | sleep | return          (process.rs, step.rs: decisions)
+//!   process ─ step ─> Demand: spend | sleep | return          (process.rs, syscall_steps.rs)
 //!      │ hands over a request                                 │ processor: cpu/
 //!      ▼                                                      ▼
 //!   controller/ ── drives, bus ── interrupts ──────────> a buffer arrives: processes asleep on it wake up
 //! ```
 
 mod drive_idle_time;
-mod patience;
 mod prepare;
 mod step;
+mod watchdog;
 mod world;
 
 use alloc::collections::VecDeque;
@@ -35,7 +35,7 @@ use crate::namespace::{FileId, Namespace};
 use crate::process::{Channel, Proc};
 use crate::timeline::{Mark, Track, requests};
 use drive_idle_time::IdleWatch;
-use patience::Patience;
+use watchdog::Watchdog;
 
 /// Random choices of a simulation. Two runs with the same values are identical.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,7 +90,7 @@ pub struct Computer {
     /// Time of each program since then.
     watched_programs: Vec<crate::accounts::ProgramTime>,
     /// Event limit and stop flag. Once they end a simulation, no program runs on this computer again.
-    patience: Patience,
+    watchdog: Watchdog,
 }
 
 /// A snapshot of all counters.
@@ -147,7 +147,7 @@ impl Computer {
             programs: Vec::new(),
             watched_since: Watched::default(),
             watched_programs: vec![crate::accounts::ProgramTime::default(); programs],
-            patience: Patience::new(),
+            watchdog: Watchdog::new(),
             kernel: description.kernel.clone(),
             driver: description.controller.driver().clone(),
         })
@@ -170,12 +170,12 @@ impl Computer {
 
     /// Stops the simulation soon after the flag is set. Calls in flight fail as interrupted.
     pub fn heed(&mut self, stop: Arc<AtomicBool>) {
-        self.patience.heed(stop);
+        self.watchdog.heed(stop);
     }
 
     /// True if the simulation was given up because it would not have ended.
     pub fn is_stuck(&self) -> bool {
-        self.patience.over() == Some(Reason::Unending)
+        self.watchdog.over() == Some(Reason::Unending)
     }
 
     /// Number of events so far.
@@ -300,7 +300,7 @@ impl Computer {
         self.hardware.processor.leave(process);
         // The clock goes on ticking during the pause.
         let ticks = until.since(self.now()).0 / (1_000_000_000 / u64::from(self.kernel.clock_hertz));
-        self.patience.grant(2 * ticks + patience::PER_BLOCK);
+        self.watchdog.grant(2 * ticks + watchdog::PER_BLOCK);
         self.hardware.engine.calendar.at(until, Event::Awake(process as u8));
     }
 
@@ -340,13 +340,13 @@ impl Computer {
             self.submit(buffer);
         }
         self.dispatch();
-        self.patience.begin(self.events());
-        self.patience.grant(patience::PER_BLOCK * self.cache.unwritten() as u64);
-        while self.cache.is_moving() && !self.patience.is_over(self.hardware.engine.calendar.happened()) {
+        self.watchdog.begin(self.events());
+        self.watchdog.grant(watchdog::PER_BLOCK * self.cache.unwritten() as u64);
+        while self.cache.is_moving() && !self.watchdog.is_over(self.hardware.engine.calendar.happened()) {
             let ran = self.advance();
             debug_assert_eq!(ran, None, "no process runs between two streams");
         }
-        self.patience.over().is_none()
+        self.watchdog.over().is_none()
     }
 
     /// Drops the cached blocks and the space of files that a program has deleted.

@@ -10,7 +10,7 @@ use units::Nanos;
 use workload::programs::classic1983::Classic;
 use workload::{Access, Body, Handle, Mode, Name, Op, Reason, Stream, Tally, World};
 
-use crate::computer::patience::Patience;
+use crate::computer::watchdog::Watchdog;
 use crate::computer::{Chance, Computer};
 use crate::description::samples::{early_massbus, massbus, uda};
 use crate::description::{Bus, Controller, DataLate, Description};
@@ -139,10 +139,10 @@ fn endless_simulations_are_stopped_with_a_reason() {
     description.bus.from_memory_bytes_per_second = 1000;
     (description.kernel.clock_hertz, description.kernel.clock_tick) = (10_000, Nanos(10));
     let mut computer = Computer::new(&description, &description.file_systems[0], 2, Chance::default()).expect("one");
-    computer.patience = Patience::of(10_000);
+    computer.watchdog = Watchdog::of(10_000);
     assert_eq!((run(&mut computer), computer.is_stuck()), ([Some(Reason::Unending); 2], true));
     // It stays given up.
-    computer.patience.grant(u64::MAX);
+    computer.watchdog.grant(u64::MAX);
     assert_eq!(run(&mut computer), [Some(Reason::Unending); 2]);
     assert!(!computer.quiesce().expect("quiescence").reached);
 }
@@ -268,7 +268,7 @@ proptest! {
         }
         let mut computer =
             Computer::new(&description, &description.file_systems[0], drives, Chance::default()).expect("checked");
-        computer.patience = Patience::of(1 << 14);
+        computer.watchdog = Watchdog::of(1 << 14);
         for classic in [Classic::Write8192, Classic::Read8192] {
             let mut tallies = [Tally::default(), Tally::default()];
             let mut streams = [classic.steps(Name::root(0), BYTES), classic.steps(Name::root(0), BYTES)];

@@ -12,7 +12,7 @@ use workload::{
     Residency, Span, Step, Steps, TreeCounts, Unproven, World, WriteCache,
 };
 
-use super::patience::PER_BLOCK;
+use super::watchdog::PER_BLOCK;
 use super::{Computer, Watched};
 use crate::accounts::ProgramTime;
 use crate::breakdown::breakdown;
@@ -118,7 +118,7 @@ impl Computer {
             Request::Sync => self.cache.unwritten() as u32,
             Request::Nothing | Request::Fails(_) => 0,
         };
-        self.patience.grant(PER_BLOCK * (1 + u64::from(blocks)));
+        self.watchdog.grant(PER_BLOCK * (1 + u64::from(blocks)));
         Call::new(request)
     }
 
@@ -126,7 +126,7 @@ impl Computer {
     /// was given up.
     #[cold]
     fn give_up<S: Steps, R: Recorder<Virtual>>(&self, running: &mut [Running], streams: &mut [S], recorders: &mut [R]) {
-        let (now, reason) = (self.now(), self.patience.over().unwrap_or(Reason::Unending));
+        let (now, reason) = (self.now(), self.watchdog.over().unwrap_or(Reason::Unending));
         for ((running, stream), recorder) in running.iter_mut().zip(streams).zip(recorders) {
             if running.ended {
                 continue;
@@ -207,9 +207,9 @@ impl World for Computer {
         }
         self.dispatch();
         let mut left = streams.len();
-        self.patience.begin(self.events());
+        self.watchdog.begin(self.events());
         while left > 0 {
-            if self.patience.is_over(self.hardware.engine.calendar.happened()) {
+            if self.watchdog.is_over(self.hardware.engine.calendar.happened()) {
                 self.give_up(&mut running, streams, recorders);
                 break;
             }

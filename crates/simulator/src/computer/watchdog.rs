@@ -20,7 +20,7 @@ const BETWEEN_LOOKS: u64 = 1 << 16;
 
 /// Limit of events, and the user's stop flag.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct Watchdog {
     to_begin_with: u64,
     /// Event count after which the simulation is given up.
     granted: u64,
@@ -30,13 +30,13 @@ pub(super) struct Patience {
     over: Option<Reason>,
 }
 
-impl Patience {
-    pub(super) fn new() -> Patience {
-        Patience::of(TO_BEGIN_WITH)
+impl Watchdog {
+    pub(super) fn new() -> Watchdog {
+        Watchdog::of(TO_BEGIN_WITH)
     }
 
-    pub(super) fn of(to_begin_with: u64) -> Patience {
-        Patience { to_begin_with, granted: to_begin_with, look_at: 0, stop: None, over: None }
+    pub(super) fn of(to_begin_with: u64) -> Watchdog {
+        Watchdog { to_begin_with, granted: to_begin_with, look_at: 0, stop: None, over: None }
     }
 
     /// Sets the flag that stops the simulation.
@@ -88,37 +88,37 @@ mod tests {
 
     #[test]
     fn the_limit_is_the_granted_number_of_events() {
-        let mut patience = Patience::of(10);
-        patience.begin(0);
-        assert!(!patience.is_over(10));
-        patience.grant(5);
-        assert!(!patience.is_over(15));
-        assert!(patience.is_over(16));
-        assert_eq!(patience.over(), Some(Reason::Unending));
+        let mut watchdog = Watchdog::of(10);
+        watchdog.begin(0);
+        assert!(!watchdog.is_over(10));
+        watchdog.grant(5);
+        assert!(!watchdog.is_over(15));
+        assert!(watchdog.is_over(16));
+        assert_eq!(watchdog.over(), Some(Reason::Unending));
         // It stays over.
-        patience.grant(1000);
-        assert!(patience.is_over(16));
+        watchdog.grant(1000);
+        assert!(watchdog.is_over(16));
     }
 
     #[test]
     fn every_run_has_its_own_limit() {
-        let mut patience = Patience::of(10);
-        patience.begin(0);
-        patience.begin(1000);
-        assert!(!patience.is_over(1010));
-        assert!(patience.is_over(1011));
+        let mut watchdog = Watchdog::of(10);
+        watchdog.begin(0);
+        watchdog.begin(1000);
+        assert!(!watchdog.is_over(1010));
+        assert!(watchdog.is_over(1011));
     }
 
     #[test]
     fn a_stop_request_is_seen_at_the_next_poll() {
         let stop = Arc::new(AtomicBool::new(false));
-        let mut patience = Patience::new();
-        patience.heed(Arc::clone(&stop));
-        patience.begin(0);
-        assert!(!patience.is_over(0));
+        let mut watchdog = Watchdog::new();
+        watchdog.heed(Arc::clone(&stop));
+        watchdog.begin(0);
+        assert!(!watchdog.is_over(0));
         stop.store(true, Ordering::Relaxed);
-        assert!(!patience.is_over(1));
-        assert!(patience.is_over(BETWEEN_LOOKS));
-        assert_eq!(patience.over(), Some(Reason::Interrupted));
+        assert!(!watchdog.is_over(1));
+        assert!(watchdog.is_over(BETWEEN_LOOKS));
+        assert_eq!(watchdog.over(), Some(Reason::Interrupted));
     }
 }
