@@ -9,7 +9,7 @@
 
 mod drive_idle_time;
 mod prepare;
-mod step;
+mod syscall_steps;
 mod watchdog;
 mod world;
 
