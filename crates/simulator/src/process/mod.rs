@@ -1,8 +1,8 @@
 //! Processes: the state of each in the kernel. Between two states a process spends time on the processor, or sleeps.
 
-mod call;
+mod syscall;
 
-pub(crate) use call::{Call, Progress, Request};
+pub(crate) use syscall::{Call, Progress, Request};
 
 use units::{Moment, Nanos, Virtual};
 use workload::{HANDLES, Reason};
