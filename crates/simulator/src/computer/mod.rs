@@ -25,7 +25,7 @@ use workload::{DeviceUse, Reason};
 use crate::accounts::Accounts;
 use crate::bus::Bus;
 use crate::cache::{BufferId, Cache, State};
-use crate::controller::{Controller, Hardware, Io, Occupied};
+use crate::controller::{Controller, Hardware, Io, TimeAccount};
 use crate::cpu::{Cause, Completed, Process, Processor};
 use crate::description::{self, Description, Driver, FileSystem, Invalid, Kernel};
 use crate::drive::{Activity, Drive};
@@ -131,7 +131,7 @@ impl Computer {
                 processor: Processor::new(&description.cpu, &description.kernel, programs),
                 bus: Bus::new(&description.bus),
                 drives: platters.collect(),
-                occupied: Occupied::new(matches!(description.controller, description::Controller::Massbus(_))),
+                occupied: TimeAccount::new(matches!(description.controller, description::Controller::Massbus(_))),
                 engine,
             },
             controller: Controller::new(description, drives),

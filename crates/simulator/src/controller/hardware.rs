@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use units::{Moment, Nanos, Virtual};
 
-use super::{Event, Occupied, Signal};
+use super::{Event, Signal, TimeAccount};
 use crate::bus::Bus;
 use crate::cpu::{Cause, Processor};
 use crate::drive::{Activity, Drive};
@@ -17,7 +17,7 @@ pub(crate) struct Hardware {
     pub(crate) processor: Processor<Handler>,
     pub(crate) bus: Bus,
     pub(crate) drives: Vec<Drive>,
-    pub(crate) occupied: Occupied,
+    pub(crate) occupied: TimeAccount,
 }
 
 impl Hardware {

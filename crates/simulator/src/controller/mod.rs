@@ -4,14 +4,14 @@
 mod event;
 mod hardware;
 mod massbus;
-mod occupied;
 mod search;
+mod time_account;
 mod uda;
 
 pub(crate) use event::{Event, Io, Signal};
 pub(crate) use hardware::Hardware;
 use massbus::Massbus;
-pub(crate) use occupied::Occupied;
+pub(crate) use time_account::TimeAccount;
 use uda::Uda;
 
 use crate::description;

@@ -32,7 +32,7 @@ const RANKS: [u8; Activity::COUNT] = {
 /// path, and is idle if none has. A controller that does several things at once is charged with the first of their
 /// activities in [`ORDER`].
 #[derive(Debug)]
-pub(crate) struct Occupied {
+pub(crate) struct TimeAccount {
     has_path: bool,
     /// The drive that has the path, and its account when it was last charged.
     holder: Option<(u8, [Nanos; Activity::COUNT])>,
@@ -40,9 +40,9 @@ pub(crate) struct Occupied {
     spent: [Nanos; Activity::COUNT],
 }
 
-impl Occupied {
-    pub(crate) fn new(has_path: bool) -> Occupied {
-        Occupied { has_path, holder: None, since: Moment::ZERO, spent: [Nanos::ZERO; Activity::COUNT] }
+impl TimeAccount {
+    pub(crate) fn new(has_path: bool) -> TimeAccount {
+        TimeAccount { has_path, holder: None, since: Moment::ZERO, spent: [Nanos::ZERO; Activity::COUNT] }
     }
 
     /// Gives the path to the drive, or takes it away. `spent` is the drive's account until now.
@@ -114,7 +114,7 @@ mod tests {
     fn the_controllers_own_work_comes_before_its_waits() {
         let at = |nanos| Moment::at(Nanos(nanos));
         let mut drives = [0, 1].map(|index| Drive::new(&eagle(), index, 0));
-        let (mut occupied, mut timeline) = (Occupied::new(false), Timeline::default());
+        let (mut occupied, mut timeline) = (TimeAccount::new(false), Timeline::default());
         let mut enter = |drive: usize, activity, nanos, then: &[(Activity, u64)]| {
             occupied.account(&drives, at(nanos));
             drives[drive].enter(activity, at(nanos), &mut timeline);
@@ -139,7 +139,7 @@ mod tests {
                 (Nanos(rotation), Nanos(transfer));
             spent
         };
-        let mut occupied = Occupied::new(true);
+        let mut occupied = TimeAccount::new(true);
         occupied.pass(0, true, spent(5, 0));
         occupied.pass(0, false, spent(12, 8));
         occupied.pass(1, true, spent(100, 100));
