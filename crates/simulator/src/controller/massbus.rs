@@ -10,7 +10,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::hardware::Hardware;
-use super::{Event, Io, Signal, search};
+use super::{Event, Io, Signal, sector_search};
 use units::Nanos;
 
 use crate::bus::Direction;
@@ -112,7 +112,7 @@ impl Massbus {
             }
             Search::Lead { window_sectors, .. }
                 if on_cylinder
-                    && search::is_skipped(
+                    && sector_search::is_skipped(
                         there.under_heads(now),
                         there.geometry().sectors_per_track,
                         window_sectors,

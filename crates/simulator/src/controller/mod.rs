@@ -4,7 +4,7 @@
 mod event;
 mod hardware;
 mod massbus;
-mod search;
+mod sector_search;
 mod time_account;
 mod uda;
 
