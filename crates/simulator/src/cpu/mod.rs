@@ -5,7 +5,7 @@
 //! the same: its clock only sees the current process.
 
 mod cause;
-mod price;
+mod slowdown;
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -255,7 +255,7 @@ impl<H: Copy> Processor<H> {
         if !self.interrupts.is_empty() || engine.timeline.is_kept() {
             return false;
         }
-        let duration = price::duration(work.left + work.switch, self.slow_down_permille);
+        let duration = slowdown::duration(work.left + work.switch, self.slow_down_permille);
         let began = engine.now();
         if !engine.calendar.happens_next(duration, Event::Cpu) {
             return false;
@@ -281,7 +281,7 @@ impl<H: Copy> Processor<H> {
         let interrupt = Interrupt { left, cause, handler };
         let before = core::mem::replace(&mut self.mode, Mode::Interrupt(interrupt));
         self.priced = (began, Nanos::ZERO);
-        let duration = price::duration(left, self.slow_down_permille);
+        let duration = slowdown::duration(left, self.slow_down_permille);
         if engine.calendar.happens_next(duration, Event::Cpu) {
             self.account(engine.now());
             self.mode = before;
@@ -328,7 +328,7 @@ impl<H: Copy> Processor<H> {
             Mode::Process(process) => self.processes[*process].left + self.processes[*process].switch,
             Mode::Interrupt(interrupt) => interrupt.left,
         };
-        let duration = price::duration(left, self.slow_down_permille);
+        let duration = slowdown::duration(left, self.slow_down_permille);
         engine.calendar.put_off(duration, Event::Cpu);
     }
 
@@ -349,7 +349,7 @@ impl<H: Copy> Processor<H> {
     /// Charges the time to what ran. Outlined, because usually no time has passed.
     #[inline(never)]
     fn charge(&mut self, now: Moment<Virtual>, time: Nanos) {
-        let since_priced = price::done(now.since(self.priced.0), self.slow_down_permille);
+        let since_priced = slowdown::done(now.since(self.priced.0), self.slow_down_permille);
         let done = since_priced - self.priced.1;
         self.priced.1 = since_priced;
         match &mut self.mode {
