@@ -9,8 +9,8 @@ mod bus;
 mod controller;
 mod cpu;
 mod drive;
+mod error;
 mod file_system;
-mod invalid;
 mod kernel;
 
 use alloc::string::String;
@@ -20,8 +20,8 @@ pub use bus::{Bus, DataLate};
 pub use controller::{Attention, Controller, Driver, Massbus, Search, Uda};
 pub use cpu::Cpu;
 pub use drive::{Drive, SECTOR_BYTES};
+pub use error::Invalid;
 pub use file_system::FileSystem;
-pub use invalid::Invalid;
 pub use kernel::Kernel;
 use units::Nanos;
 
