@@ -3,7 +3,7 @@
 //!
 //! Addresses are fragments, as in 4.2BSD. The results of this module are sectors of the drive.
 
-mod allocate;
+mod cylinder_group;
 mod inode;
 mod plan;
 mod prefer;
@@ -11,7 +11,7 @@ mod prefer;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use allocate::Group;
+use cylinder_group::Group;
 pub(crate) use inode::Places;
 use inode::{Inode, Route, WHOLE};
 pub(crate) use plan::Plan;
@@ -190,7 +190,7 @@ impl Ffs {
         // A position after the last group counts as one in it.
         let near = near.min(self.plan.groups * self.plan.fragments_per_group - 1);
         let wanted = self.plan.group(near);
-        for (group, near) in allocate::groups_in_turn(wanted, self.plan.groups).map(|group| (group, near)) {
+        for (group, near) in cylinder_group::groups_in_turn(wanted, self.plan.groups).map(|group| (group, near)) {
             let near = if group == wanted { near } else { self.plan.first_of(group) };
             if let Some(fragment) = self.groups[group as usize].take(&self.plan, near, count) {
                 return Ok(fragment);
