@@ -3,10 +3,10 @@
 //!
 //! Addresses are fragments, as in 4.2BSD. The results of this module are sectors of the drive.
 
+mod block_preference;
 mod cylinder_group;
 mod inode;
 mod plan;
-mod prefer;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -171,17 +171,17 @@ impl Ffs {
     fn preferred(&mut self, file: FileId, block: u32, route: Route) -> Fragment {
         let before =
             block.checked_sub(1).and_then(|before| self.files[&file].block(before)).map(|(fragment, _)| fragment);
-        match prefer::prefer(&self.plan, route, before) {
-            prefer::Preferred::After(fragment) => fragment,
-            prefer::Preferred::Home => self.plan.first_of(self.plan.home()),
-            prefer::Preferred::AnotherGroup => self.another_group(),
+        match block_preference::prefer(&self.plan, route, before) {
+            block_preference::Preferred::After(fragment) => fragment,
+            block_preference::Preferred::Home => self.plan.first_of(self.plan.home()),
+            block_preference::Preferred::AnotherGroup => self.another_group(),
         }
     }
 
     /// Returns the first position in the next group with at least the average number of free blocks.
     fn another_group(&mut self) -> Fragment {
         let free: Vec<u32> = self.groups.iter().map(Group::free_blocks).collect();
-        self.rotor = prefer::another_group(&free, self.rotor);
+        self.rotor = block_preference::another_group(&free, self.rotor);
         self.plan.first_of(self.rotor)
     }
 
