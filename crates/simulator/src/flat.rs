@@ -12,7 +12,7 @@ use workload::{
     Residency, Span, Step, Steps, TreeCounts, Unproven, World, WriteCache,
 };
 
-use crate::disk::Disk;
+use crate::flat_disk::Disk;
 use crate::namespace::{Namespace, Transfer};
 
 /// CPU time of any call. Invented: about the time of a short system call on a VAX-11/780.

@@ -30,7 +30,6 @@ mod computer;
 mod controller;
 mod cpu;
 pub mod description;
-mod disk;
 mod drive;
 mod engine;
 mod experiment;
@@ -39,6 +38,7 @@ pub mod faults;
 #[cfg(not(feature = "faults"))]
 mod faults;
 mod flat;
+mod flat_disk;
 mod fs;
 mod machine;
 mod namespace;
