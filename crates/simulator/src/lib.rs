@@ -37,8 +37,8 @@ mod experiment;
 pub mod faults;
 #[cfg(not(feature = "faults"))]
 mod faults;
-mod flat;
 mod flat_disk;
+mod flat_machine;
 mod fs;
 mod machine;
 mod namespace;
@@ -53,6 +53,6 @@ pub use cpu::{Cause, CpuSpent};
 pub use description::Description;
 pub use drive::Activity;
 pub use experiment::{Experiment, Outcome, Prepared};
-pub use flat::Flat;
+pub use flat_machine::Flat;
 pub use machine::Machine;
 pub use timeline::{Mark, Track};

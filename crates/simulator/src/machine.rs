@@ -13,7 +13,7 @@ use workload::{
 };
 
 use crate::computer::Computer;
-use crate::flat::Flat;
+use crate::flat_machine::Flat;
 
 /// A simulated machine.
 #[derive(Debug)]
