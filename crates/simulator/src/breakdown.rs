@@ -9,9 +9,9 @@ use alloc::vec::Vec;
 use units::Nanos;
 use workload::{ResourceTime, TimeBreakdown};
 
-use crate::accounts::{Accounts, ProgramTime};
 use crate::cpu::Cause;
 use crate::drive::Activity;
+use crate::time_accounts::{Accounts, ProgramTime};
 
 /// Times by name.
 type Times = BTreeMap<String, Nanos>;

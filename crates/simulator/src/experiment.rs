@@ -9,9 +9,9 @@ use alloc::vec::Vec;
 use units::Nanos;
 use workload::{Stream, Tally, World};
 
-use crate::accounts::{Accounts, ProgramTime};
 use crate::computer::{Chance, Computer};
 use crate::description::{Description, FileSystem, Invalid};
+use crate::time_accounts::{Accounts, ProgramTime};
 
 /// Parameters of an experiment.
 #[derive(Clone, Copy, Debug)]

@@ -22,7 +22,6 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod accounts;
 mod breakdown;
 mod bus;
 mod cache;
@@ -44,9 +43,9 @@ mod machine;
 mod namespace;
 mod process;
 mod queue;
+mod time_accounts;
 mod timeline;
 
-pub use accounts::{Accounts, AroundReads, ProgramTime};
 pub use bus::BusTime;
 pub use computer::{Chance, Computer};
 pub use cpu::{Cause, CpuSpent};
@@ -55,4 +54,5 @@ pub use drive::Activity;
 pub use experiment::{Experiment, Outcome, Prepared};
 pub use flat_machine::Flat;
 pub use machine::Machine;
+pub use time_accounts::{Accounts, AroundReads, ProgramTime};
 pub use timeline::{Mark, Track};

@@ -3,7 +3,7 @@
 
 use units::Nanos;
 
-use crate::accounts::AroundReads;
+use crate::time_accounts::AroundReads;
 
 /// Idle time of one drive around its reads.
 #[derive(Clone, Copy, Debug, Default)]

@@ -22,7 +22,6 @@ use core::sync::atomic::AtomicBool;
 use units::{Moment, Nanos, Virtual};
 use workload::{DeviceUse, Reason};
 
-use crate::accounts::Accounts;
 use crate::bus::Bus;
 use crate::cache::{BufferId, Cache, State};
 use crate::controller::{Controller, Hardware, Io, TimeAccount};
@@ -33,6 +32,7 @@ use crate::engine::{Engine, Event, Handler};
 use crate::fs::ffs::Ffs;
 use crate::namespace::{FileId, Namespace};
 use crate::process::{Channel, Proc};
+use crate::time_accounts::Accounts;
 use crate::timeline::{Mark, Track, requests};
 use drive_idle_time::IdleWatch;
 use watchdog::Watchdog;
@@ -85,10 +85,10 @@ pub struct Computer {
     /// Requests of each drive that are not complete yet.
     queued: Vec<u32>,
     /// Time of each program during the last streams.
-    programs: Vec<crate::accounts::ProgramTime>,
+    programs: Vec<crate::time_accounts::ProgramTime>,
     watched_since: Watched,
     /// Time of each program since then.
-    watched_programs: Vec<crate::accounts::ProgramTime>,
+    watched_programs: Vec<crate::time_accounts::ProgramTime>,
     /// Event limit and stop flag. Once they end a simulation, no program runs on this computer again.
     watchdog: Watchdog,
 }
@@ -146,7 +146,7 @@ impl Computer {
             queued: vec![0; drives],
             programs: Vec::new(),
             watched_since: Watched::default(),
-            watched_programs: vec![crate::accounts::ProgramTime::default(); programs],
+            watched_programs: vec![crate::time_accounts::ProgramTime::default(); programs],
             watchdog: Watchdog::new(),
             kernel: description.kernel.clone(),
             driver: description.controller.driver().clone(),
@@ -201,7 +201,7 @@ impl Computer {
     }
 
     /// Time of each program while it ran its last stream.
-    pub fn programs(&self) -> &[crate::accounts::ProgramTime] {
+    pub fn programs(&self) -> &[crate::time_accounts::ProgramTime] {
         &self.programs
     }
 
