@@ -22,7 +22,6 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod breakdown;
 mod bus;
 mod cache;
 mod computer;
@@ -44,6 +43,7 @@ mod namespace;
 mod process;
 mod queue;
 mod time_accounts;
+mod time_breakdown;
 mod timeline;
 
 pub use bus::BusTime;

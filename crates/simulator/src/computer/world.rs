@@ -14,13 +14,13 @@ use workload::{
 
 use super::watchdog::PER_BLOCK;
 use super::{Computer, Watched};
-use crate::breakdown::breakdown;
 use crate::cache::BlockKey;
 use crate::cpu::Process;
 use crate::drive::Activity;
 use crate::namespace::Namespace;
 use crate::process::{Call, Demand, Request};
 use crate::time_accounts::ProgramTime;
+use crate::time_breakdown::breakdown;
 
 /// A program's stream while it runs, and its times.
 struct Running {
