@@ -1,6 +1,6 @@
 //! The list of runs.
 
-use units::Civil;
+use units::DateTime;
 
 use crate::page::Page;
 use crate::table::{Column, Field, Grid};
@@ -29,7 +29,7 @@ pub fn table<'a>(runs: impl Iterator<Item = Run<'a>>, page: Page) -> String {
     // Start time and targets identify a run.
     let columns: [Field<Run, Column>; 6] = [
         (Column::words("run"), |run| run.name.to_owned()),
-        (Column::words("began (UTC)"), |run| Civil::from_unix(run.started_unix_s).to_string()),
+        (Column::words("began (UTC)"), |run| DateTime::from_unix(run.started_unix_s).to_string()),
         (Column::words("preset").left_out(1), |run| run.preset.to_owned()),
         (Column::words("targets"), |run| run.targets.join(" ")),
         (Column::words("results").left_out(2), |run| match run.measured == run.cells {

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use units::Civil;
+use units::DateTime;
 
 /// Digits and small letters except similar ones: 0 and o, 1, i and l. As in Crockford's base 32, u is left out so that
 /// no words are formed.
@@ -24,7 +24,7 @@ pub fn draw(unix_s: f64) -> io::Result<String> {
 fn name(bytes: &[u8], unix_s: f64) -> String {
     let fair = bytes.iter().map(|&byte| usize::from(byte)).filter(|byte| *byte < 256 / LETTERS.len() * LETTERS.len());
     let drawn: String = fair.take(DRAWN).map(|byte| char::from(LETTERS[byte % LETTERS.len()])).collect();
-    let Civil { year, month, day, .. } = Civil::from_unix(unix_s);
+    let DateTime { year, month, day, .. } = DateTime::from_unix(unix_s);
     format!("{drawn}-{:02}{month:02}{day:02}", year.rem_euclid(100))
 }
 

@@ -11,7 +11,7 @@ extern crate alloc;
 extern crate std;
 
 mod bytes;
-mod civil;
+mod date_time;
 mod errno;
 mod exit;
 mod fnv;
@@ -24,7 +24,7 @@ mod time;
 mod whole;
 
 pub use bytes::{Bytes, ParseBytesError};
-pub use civil::Civil;
+pub use date_time::DateTime;
 pub use errno::{Errno, errno_name};
 pub use exit::Exit;
 pub use fnv::fnv1a;

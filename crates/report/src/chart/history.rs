@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use stats::MarkCode;
 use stats::compare::history::{History, Past, Time};
-use units::Civil;
+use units::DateTime;
 
 use super::cell_text::{self, class};
 use super::frame::{AXIS, Frame, LEFT, LINE, NARROW_GROUND, y_axis};
@@ -235,7 +235,7 @@ fn tip(name: &str, time: &Time) -> String {
     let star = if is_suspect(time) { "*" } else { "" };
     let figure = time.rate.as_ref().map_or_else(|| "n.m.".to_owned(), rate_format::figure);
     let found = time.step.as_ref().map_or_else(String::new, |found| format!("; {}", step(found)));
-    format!("{name} in {}, {} UTC: {figure}{star}{found}", time.run, Civil::from_unix(time.started_unix_s))
+    format!("{name} in {}, {} UTC: {figure}{star}{found}", time.run, DateTime::from_unix(time.started_unix_s))
 }
 
 /// `read_8192 1,610 MiB/s in the first of 3 runs, 1,200 MiB/s in the last`

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use stats::MarkCode;
 use stats::compare::environment_diff::Change;
 use stats::compare::history::{History, Past, Step, Time};
-use units::Civil;
+use units::DateTime;
 
 use crate::compare::run_comparison::{or_none, rate, star};
 use crate::compare::verdict::{change, percent};
@@ -98,7 +98,7 @@ pub(crate) fn page_grid(past: &Past) -> Grid {
 fn grid_of<const N: usize>(past: &Past, places: [usize; N]) -> Grid {
     let columns: [Field<(&Time, f64), Column>; 9] = [
         (Column::words("run"), |(time, _)| time.run.clone()),
-        (Column::words("began (UTC)").left_out(0), |(time, _)| Civil::from_unix(time.started_unix_s).to_string()),
+        (Column::words("began (UTC)").left_out(0), |(time, _)| DateTime::from_unix(time.started_unix_s).to_string()),
         (Column::figures("rate"), |(time, _)| figure_of(time)),
         (Column::figures("±95 %").left_out(1), |(time, _)| {
             time.rate.as_ref().and_then(rate_format::interval).unwrap_or_default()

@@ -6,7 +6,7 @@ use stats::compare::run_comparison::{Compared, ComparedCell, Guarded, Lone, Side
 use stats::digits::significant;
 use stats::inference::ratio_test::LEAST_APART;
 use stats::{MarkCode, Rate, Verdict};
-use units::Civil;
+use units::DateTime;
 
 use crate::compare::verdict::{is_practical, maybe_little, percent, times};
 use crate::csv::{self, field, number};
@@ -114,7 +114,7 @@ fn sides(compared: &Compared) -> [String; 2] {
     let side = |(when, side): (&str, &Side)| {
         let Side { name, started_unix_s, command, interrupted, .. } = side;
         let ended = if *interrupted { ", interrupted" } else { "" };
-        let began = Civil::from_unix(*started_unix_s);
+        let began = DateTime::from_unix(*started_unix_s);
         // The path of the program does not matter, so only its file name is printed.
         let program = command.first().and_then(|program| program.rsplit('/').next());
         let words: Vec<&str> = program.into_iter().chain(command.iter().skip(1).map(String::as_str)).collect();

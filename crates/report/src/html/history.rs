@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use stats::compare::history::{History, Past, Time};
-use units::Civil;
+use units::DateTime;
 
 use super::parts::{Place, figure, table};
 use crate::chart;
@@ -68,7 +68,7 @@ fn span(history: &History) -> Markup {
         began.values().fold((f64::INFINITY, f64::NEG_INFINITY), |(first, last), at| (first.min(*at), last.max(*at)));
     html! {
         @if !began.is_empty() {
-            p class="when" { (Civil::from_unix(first)) " to " (Civil::from_unix(last)) " UTC" }
+            p class="when" { (DateTime::from_unix(first)) " to " (DateTime::from_unix(last)) " UTC" }
         }
     }
 }

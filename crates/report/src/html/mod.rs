@@ -23,7 +23,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use stats::compare::history::History;
 use stats::compare::replication::PaperDocument;
 use stats::{Document, Verification};
-use units::Civil;
+use units::DateTime;
 
 use crate::chart;
 use crate::presentation::Presentation;
@@ -191,7 +191,7 @@ fn titles(runs: &[Run]) -> Vec<String> {
     titles.iter().for_each(|title| *counts.entry(title).or_default() += 1);
     let unique = runs.iter().zip(&titles).map(|(run, title)| {
         if counts[title.as_str()] > 1 {
-            format!("{title}: {}, {} UTC", run.name, Civil::from_unix(run.document.run.started_unix_s))
+            format!("{title}: {}, {} UTC", run.name, DateTime::from_unix(run.document.run.started_unix_s))
         } else {
             title.clone()
         }

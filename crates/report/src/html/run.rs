@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 use stats::digits::significant;
 use stats::{Cell, Choice, Document, Provenance, RunInfo};
-use units::Civil;
+use units::DateTime;
 
 use super::cards::cards;
 use super::choice_summary::lead;
@@ -185,7 +185,7 @@ fn verdict(document: &Document, presentation: Presentation, all: &[Chart], place
 /// Returns preset, host, start time, duration, version and identifier of a run, as a line.
 fn when(run: &Run) -> String {
     let RunInfo { started_unix_s, elapsed_s, host, version, preset, .. } = &run.document.run;
-    let began = Civil::from_unix(*started_unix_s);
+    let began = DateTime::from_unix(*started_unix_s);
     let preset = preset.as_deref().unwrap_or("nothing");
     let took = significant(*elapsed_s, 3);
     format!("{preset} on {host}, {began} UTC, {took} s, by diskperf {version}; run {}", run.name)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 use stats::{Cell, Document, Provenance, TargetInfo};
-use units::Civil;
+use units::DateTime;
 
 use super::Run;
 use super::parts::figure;
@@ -40,7 +40,7 @@ fn merged(runs: &[Run]) -> Option<Document> {
         for target in &run.document.run.targets {
             let of_target = if is_one { String::new() } else { format!(" {}", target.name) };
             let name = format!("{}{number}{of_target}", run.name);
-            let began = Civil::from_unix(run.document.run.started_unix_s);
+            let began = DateTime::from_unix(run.document.run.started_unix_s);
             let argument = format!("{}, {began} UTC", target.name);
             merged.run.targets.push(TargetInfo { name: name.clone(), argument, ..target.clone() });
             let own = run.document.cells.iter().filter(|cell| {

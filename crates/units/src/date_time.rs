@@ -4,7 +4,7 @@ use core::fmt;
 
 /// A date and a time of day in the Gregorian calendar, in UTC. Displayed as `2026-11-21 12:04:33`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Civil {
+pub struct DateTime {
     /// The year.
     pub year: i64,
     /// From 1 to 12.
@@ -19,9 +19,9 @@ pub struct Civil {
     pub second: u8,
 }
 
-impl Civil {
+impl DateTime {
     /// Converts seconds since the start of 1970 (UTC).
-    pub fn from_unix(seconds: f64) -> Civil {
+    pub fn from_unix(seconds: f64) -> DateTime {
         // `as` saturates a float that is out of range.
         let seconds = seconds as i64;
         let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -35,7 +35,7 @@ impl Civil {
         let month_from_march = (5 * day_of_year + 2) / 153;
         let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
         let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-        Civil {
+        DateTime {
             year: era * 400 + year_of_era + i64::from(month <= 2),
             month: month as u8,
             day: day as u8,
@@ -46,9 +46,9 @@ impl Civil {
     }
 }
 
-impl fmt::Display for Civil {
+impl fmt::Display for DateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Civil { year, month, day, hour, minute, second } = self;
+        let DateTime { year, month, day, hour, minute, second } = self;
         write!(f, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
     }
 }
@@ -68,15 +68,15 @@ mod tests {
             (4_107_542_400.0, "2100-03-01 00:00:00"),
             (-1.0, "1969-12-31 23:59:59"),
         ] {
-            assert_eq!(Civil::from_unix(seconds).to_string(), text);
+            assert_eq!(DateTime::from_unix(seconds).to_string(), text);
         }
     }
 
     #[test]
     fn consecutive_days_have_consecutive_dates() {
-        let mut before = Civil::from_unix(0.0);
+        let mut before = DateTime::from_unix(0.0);
         for day in 1..200_000 {
-            let next = Civil::from_unix(f64::from(day) * 86_400.0);
+            let next = DateTime::from_unix(f64::from(day) * 86_400.0);
             let follows = (next.year, next.month, next.day) == (before.year, before.month, before.day + 1)
                 || (next.year, next.month, next.day) == (before.year, before.month + 1, 1)
                 || (next.year, next.month, next.day) == (before.year + 1, 1, 1) && before.month == 12;
