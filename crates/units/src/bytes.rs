@@ -7,7 +7,7 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::suffixed;
+use crate::number_with_unit;
 
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -90,7 +90,7 @@ impl FromStr for Bytes {
     type Err = ParseBytesError;
 
     fn from_str(text: &str) -> Result<Bytes, ParseBytesError> {
-        let (number, unit) = suffixed::split(text).ok_or(ParseBytesError::NotANumber)?;
+        let (number, unit) = number_with_unit::split(text).ok_or(ParseBytesError::NotANumber)?;
         let mut letters = unit.chars();
         let scale = match letters.next() {
             None => 1,

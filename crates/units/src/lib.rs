@@ -16,10 +16,10 @@ mod errno;
 mod exit;
 mod fnv;
 pub mod name;
+mod number_with_unit;
 mod prng;
 mod rate;
 pub mod shell;
-mod suffixed;
 mod time;
 mod whole;
 

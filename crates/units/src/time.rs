@@ -11,7 +11,7 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::suffixed;
+use crate::number_with_unit;
 
 /// A time span in nanoseconds. The longest is 584 years (64 bits).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -133,7 +133,7 @@ impl FromStr for Nanos {
     type Err = ParseNanosError;
 
     fn from_str(text: &str) -> Result<Nanos, ParseNanosError> {
-        let (number, unit) = suffixed::split(text).ok_or(ParseNanosError::NotANumber)?;
+        let (number, unit) = number_with_unit::split(text).ok_or(ParseNanosError::NotANumber)?;
         let scale = match unit {
             "ns" => 1,
             "us" => 1_000,
