@@ -49,7 +49,7 @@ const ALONE: [(&str, &str); 5] = [
     ("bottlenecks", "limits what the whole machine may keep in memory"),
     ("cli_clean", "leaves a queue tuned, which any run restores before `clean` does"),
     ("guard", "refuses its disks if an image of another test that it cannot see has their size"),
-    ("unseen", "its loop devices could show any disk of their size"),
+    ("ambiguous_files", "its loop devices could show any disk of their size"),
     ("volumes", "other tests that look at all mounts delay the end of its mount namespaces"),
 ];
 
