@@ -21,7 +21,7 @@ pub const EXPERIMENT: Experiment = Experiment {
         "--test",
         "races",
         "--test",
-        "given",
+        "user_files",
         "--",
         "--nocapture",
     ],

@@ -112,7 +112,7 @@ const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/kernel/src/world/process.rs", &[Delete], "the ops unlink and rmdir, below the program's own folder"),
     ("crates/kernel/src/provision/queue_tuning/tests.rs", &[Read, Scratch], "a queue of plain files"),
     ("crates/kernel/src/provision/workspace.rs", &[Delete], "the private folder that programs stand in"),
-    ("crates/kernel/tests/given.rs", &[Delete], "names in the test's own folder"),
+    ("crates/kernel/tests/user_files.rs", &[Delete], "names in the test's own folder"),
     ("crates/kernel/tests/counters.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/overhead/benches/loops.rs", &[Delete], "the bare loop's own small files"),
     ("crates/store/src/open.rs", &[Read], "the first hundred bytes of a store"),

@@ -16,7 +16,7 @@ use super::{Decoy, OLD, SMOKE, replace};
 
 use crate::common::{Cli, program};
 
-/// The number of starts while a name changes; the 2,000 cheaper tries are in `crates/kernel/tests/given.rs`.
+/// The number of starts while a name changes; the 2,000 cheaper tries are in `crates/kernel/tests/user_files.rs`.
 /// `DISKPERF_RACES` sets another number.
 const TRIES: usize = 200;
 
