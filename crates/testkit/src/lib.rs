@@ -4,7 +4,6 @@
 //! counts it, prints its reason, and fails if `CI=true` promises that everything can run.
 
 pub mod browser;
-pub mod calls;
 pub mod computes;
 pub mod disk;
 pub mod documents;
@@ -12,6 +11,7 @@ pub mod fuse;
 pub mod fuzz;
 pub mod group;
 pub mod power;
+pub mod syscall_filter;
 pub mod terminal;
 
 use std::env;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;
-use testkit::calls::{
+use testkit::syscall_filter::{
     IO_URING, IO_URING_ENTER, IO_URING_REGISTER, NO_MEMORY, NO_SUCH_CALL, NOT_NOW, NOT_PERMITTED, run_answered,
 };
 use testkit::{Ended, has_tool, skip};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use testkit::calls::{IO_URING, IO_URING_REGISTER, NOT_PERMITTED, run_answered};
+use testkit::syscall_filter::{IO_URING, IO_URING_REGISTER, NOT_PERMITTED, run_answered};
 
 use crate::common::document::document;
 use crate::common::{Cli, program, remarks, text};

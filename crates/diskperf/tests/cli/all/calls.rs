@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use rustix::io::Errno;
 use serde_json::Value;
 use testkit::Ended;
-use testkit::calls::{
+use testkit::syscall_filter::{
     AFTER_4_4, CACHESTAT, Calls, FDATASYNC, FSOPEN, INVALID, IO_URING, LOOP_CONFIGURE, MOUNT, NO_SUCH_CALL,
     NOT_PERMITTED, PAGE_CACHE, PWRITE, UNSHARE, run_answered,
 };
