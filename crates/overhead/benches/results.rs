@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use testkit::documents::Many;
+use testkit::large_documents::Many;
 
 /// A measured document, from which ten thousand results are made. Programs, settings and targets are all multiplied.
 const EXAMPLE: &str = include_str!("../../../docs/quick.json");

@@ -6,10 +6,10 @@
 pub mod browser;
 pub mod computes;
 pub mod disk;
-pub mod documents;
 pub mod fuse;
 pub mod fuzz;
 pub mod group;
+pub mod large_documents;
 pub mod power;
 pub mod syscall_filter;
 pub mod terminal;

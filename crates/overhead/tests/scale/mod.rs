@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use testkit::documents::Many;
+use testkit::large_documents::Many;
 
 use super::{handed_out, valgrind};
 
