@@ -5,8 +5,8 @@ mod queue;
 
 use queue::{LawDisk, SERVICE, waiting};
 use serde_json::Value;
+use testkit::control_group::{Group, run_in};
 use testkit::disk::{LoopDisk, Mounted};
-use testkit::group::{Group, run_in};
 use testkit::{has_tool, need_disk, skip};
 
 fn nanos(cell: &Value, name: &str) -> f64 {

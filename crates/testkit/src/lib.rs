@@ -5,10 +5,10 @@
 
 pub mod browser;
 pub mod computes;
+pub mod control_group;
 pub mod disk;
 pub mod fuse;
 pub mod fuzz;
-pub mod group;
 pub mod large_documents;
 pub mod power;
 pub mod syscall_filter;

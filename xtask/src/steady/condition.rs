@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use clap::ValueEnum;
+use testkit::control_group::Group;
 use testkit::disk::LoopDisk;
-use testkit::group::Group;
 
 /// Conditions of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -117,7 +117,7 @@ const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/overhead/benches/loops.rs", &[Delete], "the bare loop's own small files"),
     ("crates/store/src/open.rs", &[Read], "the first hundred bytes of a store"),
     ("crates/store/src/default_path.rs", &[Read], "the first megabyte of the list of users"),
-    ("crates/testkit/src/group.rs", &[Delete], "the control group that a test made, empty again"),
+    ("crates/testkit/src/control_group.rs", &[Delete], "the control group that a test made, empty again"),
     ("xtask/src/dist.rs", &[Run], "the program that was built"),
     ("xtask/src/dist/deb.rs", &[Run, Scratch], "that program, gzip, git and dpkg-deb, on a tree of its own"),
     ("xtask/src/jobs.rs", &[Run], "shells, in its own tests"),

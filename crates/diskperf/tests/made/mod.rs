@@ -11,9 +11,9 @@ use std::time::Duration;
 use ground::Ground;
 use serde_json::Value;
 use testkit::Running;
+use testkit::control_group::{Group, run_in};
 use testkit::disk::LoopDisk;
 use testkit::fuse::{Fsync, Knobs, Queue};
-use testkit::group::{Group, run_in};
 
 /// A bottleneck that the tests can make.
 pub struct Bottleneck {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::common::faults::{begin, cells, kept, start};
 use rustix::process::Signal;
-use testkit::group::{Group, run_in};
+use testkit::control_group::{Group, run_in};
 use testkit::{Ended, has_tool, skip, soon};
 
 use crate::common::document::document;
