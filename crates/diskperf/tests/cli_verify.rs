@@ -2,7 +2,7 @@
 //! a directory, on a disk whose power the test cuts, the losses found are compared with those of the disk. `cargo xtask
 //! prove` does both more often.
 //!
-//! The check is independent of the program: the disk's write cache (`testkit::power`) keeps the sectors that it
+//! The check is independent of the program: the disk's write cache (`testkit::write_cache`) keeps the sectors that it
 //! dropped. A record whose newest version was in such a sector was dropped.
 
 mod common;
@@ -17,7 +17,7 @@ use kernel::{PrivateMounts, may_administer};
 use serde_json::{Value, json};
 use testkit::disk::LoopDisk;
 use testkit::fuse::{Knobs, OneFile};
-use testkit::power::{Fate, Moment, WriteCache};
+use testkit::write_cache::{Fate, Moment, WriteCache};
 use testkit::{Ended, run, skip, soon, tool};
 use units::Prng;
 

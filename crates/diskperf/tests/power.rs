@@ -3,7 +3,7 @@
 //!
 //! Policy:
 //!   1. the store is in an ext4 on a loop device on a file that this process serves, with a write cache
-//!      (`testkit::power`); the measured folder is elsewhere;
+//!      (`testkit::write_cache`); the measured folder is elsewhere;
 //!   2. the power is cut at a random flush of all flushes of a run, or a few requests later. Of each sector in the
 //!      cache, no version lasts, or a random one, or nearly always the last;
 //!   3. an execution is finished if the store showed it to another process before the power cut: a user may have read
@@ -24,7 +24,7 @@ use store::Store;
 use tempfile::TempDir;
 use testkit::disk::{self, LoopDisk, Mounted};
 use testkit::fuse::{Knobs, OneFile};
-use testkit::power::{Fate, Moment, WriteCache};
+use testkit::write_cache::{Fate, Moment, WriteCache};
 use testkit::{Running, use_tool};
 use units::Prng;
 

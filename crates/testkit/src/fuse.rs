@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
 use units::Prng;
 
-use crate::power::{SECTOR, Settled, WriteCache};
+use crate::write_cache::{SECTOR, Settled, WriteCache};
 
 /// The effect of an fsync call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,9 +10,9 @@ pub mod disk;
 pub mod fuse;
 pub mod fuzz;
 pub mod large_documents;
-pub mod power;
 pub mod syscall_filter;
 pub mod terminal;
+pub mod write_cache;
 
 use std::env;
 use std::fs::OpenOptions;

@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use tempfile::TempDir;
 use testkit::disk::LoopDisk;
 use testkit::fuse::{Bad, Fsync, Knobs, OneFile, Queue};
-use testkit::power::{Moment, WriteCache};
 use testkit::skip;
+use testkit::write_cache::{Moment, WriteCache};
 use units::Prng;
 
 const BYTES: u64 = 1 << 20;
