@@ -8,7 +8,7 @@ use std::process::Command;
 use kernel::PrivateMounts;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testkit::disk::{LoopDisk, Mounted};
+use testkit::loop_disk::{LoopDisk, Mounted};
 
 /// Runs of a load by each program; odd, so that there is a median run.
 const TURNS: usize = 9;
@@ -102,7 +102,7 @@ struct Told {
 
 fn main() {
     let missing =
-        testkit::disk::impossible(&["mkfs.ext4", "fio"]).or_else(|| kernel::no_ring().map(|why| why.to_string()));
+        testkit::loop_disk::impossible(&["mkfs.ext4", "fio"]).or_else(|| kernel::no_ring().map(|why| why.to_string()));
     if let Some(reason) = missing {
         println!("skipped: {reason}");
         return;

@@ -10,7 +10,7 @@ use std::process::{Child, Stdio};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use kernel::may_administer;
-use testkit::disk::LoopDisk;
+use testkit::loop_disk::LoopDisk;
 use testkit::{Ended, names_in, skip, soon, tool};
 
 use common::{Cli, program};

@@ -15,8 +15,8 @@ use std::process::{Child, ExitStatus, Stdio};
 
 use kernel::{PrivateMounts, may_administer};
 use serde_json::{Value, json};
-use testkit::disk::LoopDisk;
 use testkit::fuse::{Knobs, OneFile};
+use testkit::loop_disk::LoopDisk;
 use testkit::write_cache::{Fate, Moment, WriteCache};
 use testkit::{Ended, run, skip, soon, tool};
 use units::Prng;

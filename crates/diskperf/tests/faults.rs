@@ -18,8 +18,8 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::Signal;
 use serde_json::Value;
-use testkit::disk::LoopDisk;
 use testkit::fuse::{APART, Bad, Fsync, Knobs, OneFile};
+use testkit::loop_disk::LoopDisk;
 use testkit::{Ended, has_tool, names_in, need_disk, skip, soon, use_tool};
 use units::Bytes;
 

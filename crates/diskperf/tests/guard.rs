@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 
 use kernel::guard::Reason;
 use serde_json::Value;
-use testkit::disk::{Disk, LoopDisk, Mounted};
+use testkit::loop_disk::{Disk, LoopDisk, Mounted};
 use testkit::{Ended, names_in, need_disk, soon, use_tool};
 
 const MIB: u64 = 1 << 20;

@@ -6,7 +6,7 @@ mod queue;
 use queue::{LawDisk, SERVICE, waiting};
 use serde_json::Value;
 use testkit::control_group::{Group, run_in};
-use testkit::disk::{LoopDisk, Mounted};
+use testkit::loop_disk::{LoopDisk, Mounted};
 use testkit::{has_tool, need_disk, skip};
 
 fn nanos(cell: &Value, name: &str) -> f64 {

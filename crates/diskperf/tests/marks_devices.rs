@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 use common::ground::ground;
 use serde_json::Value;
-use testkit::disk::LoopDisk;
 use testkit::fuse::{APART, Fsync, Knobs, OneFile};
+use testkit::loop_disk::LoopDisk;
 use testkit::syscall_filter::{SYNCS, WELL, run_answered};
 use testkit::{Ended, Running, has_tool, is_in_memory, need_disk, skip};
 use units::Bytes;

@@ -22,8 +22,8 @@ use kernel::PrivateMounts;
 use serde_json::json;
 use store::Store;
 use tempfile::TempDir;
-use testkit::disk::{self, LoopDisk, Mounted};
 use testkit::fuse::{Knobs, OneFile};
+use testkit::loop_disk::{self, LoopDisk, Mounted};
 use testkit::write_cache::{Fate, Moment, WriteCache};
 use testkit::{Running, use_tool};
 use units::Prng;
@@ -93,7 +93,7 @@ fn cannot() -> Option<String> {
     if !Path::new("/dev/fuse").exists() {
         return Some("needs /dev/fuse".to_owned());
     }
-    disk::impossible(&["mkfs.ext4", "mount", "umount"])
+    loop_disk::impossible(&["mkfs.ext4", "mount", "umount"])
 }
 
 /// The bytes of a disk with an empty file system on it.

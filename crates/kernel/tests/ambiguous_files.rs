@@ -16,8 +16,8 @@ use kernel::{Cleared, Image, ImageSpec, PrivateMounts};
 use rustix::fs::MemfdFlags;
 use rustix::mount::MountFlags;
 use tempfile::TempDir;
-use testkit::disk::{Disk, LoopDisk, Mounted};
 use testkit::fuse::{Knobs, OneFile};
+use testkit::loop_disk::{Disk, LoopDisk, Mounted};
 use testkit::{need_disk, skip, use_tool};
 use units::Bytes;
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use kernel::guard::{GuardFault, Permission, Reason, inspect};
 use kernel::{Cleared, RawDevice};
 use rustix::fs::FallocateFlags;
-use testkit::disk::{Disk, LoopDisk};
+use testkit::loop_disk::{Disk, LoopDisk};
 use testkit::{need_disk, skip, soon, use_tool};
 
 const MIB: u64 = 1 << 20;

@@ -15,7 +15,7 @@ use common::{in_mounts_of_its_own, tool};
 use kernel::Cleared;
 use kernel::guard::{GuardFault, Inspected, Permission, inspect, shown_by};
 use rustix::fs::{OFlags, SeekFrom};
-use testkit::disk::{Disk, LoopDisk};
+use testkit::loop_disk::{Disk, LoopDisk};
 use testkit::{need_disk, skip, soon};
 
 const MIB: u64 = 1 << 20;

@@ -12,7 +12,7 @@ use std::thread;
 use kernel::RawDevice;
 use kernel::guard::{GuardFault, Permission, inspect};
 use rustix::fs::{CWD, FileType, Mode, RenameFlags};
-use testkit::disk::Disk;
+use testkit::loop_disk::Disk;
 use testkit::{need_disk, skip};
 
 const MIB: u64 = 1 << 20;

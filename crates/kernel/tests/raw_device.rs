@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use kernel::guard::{Permission, inspect};
 use kernel::{CONDITIONING_CALL, NotDiscarded, Posix, RawDevice, Station};
-use testkit::disk::Disk;
+use testkit::loop_disk::Disk;
 use testkit::{need_disk, skip};
 use units::Nanos;
 use workload::programs::device::Device;

@@ -12,7 +12,7 @@ use std::thread;
 
 use kernel::guard::{Found, Given, Refusal, judge};
 use kernel::{Links, OutputFile, OutputFileFault, Posix};
-use testkit::disk::Disk;
+use testkit::loop_disk::Disk;
 use testkit::need_disk;
 use workload::{Handle, Mode, Name, Op, Reason, Stream, Tally, World};
 

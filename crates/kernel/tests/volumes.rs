@@ -8,7 +8,7 @@ use kernel::guard::{GuardFault, Permission, inspect};
 use kernel::leftovers::scan::Owner;
 use kernel::observe::mount::Place;
 use kernel::{ImageFault, PrivateMounts, Volume, VolumeSpec, left_volumes};
-use testkit::disk::Disk;
+use testkit::loop_disk::Disk;
 use testkit::need_disk;
 use units::Bytes;
 

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use kernel::guard::{Permission, inspect};
 use kernel::{Cleared, guard::GuardFault};
 use rustix::process::{Pid, Signal, kill_process};
-use testkit::disk::{Disk, LoopDisk};
+use testkit::loop_disk::{Disk, LoopDisk};
 use testkit::{need_disk, soon};
 
 const MIB: u64 = 1 << 20;

@@ -6,10 +6,10 @@
 pub mod browser;
 pub mod computes;
 pub mod control_group;
-pub mod disk;
 pub mod fuse;
 pub mod fuzz;
 pub mod large_documents;
+pub mod loop_disk;
 pub mod syscall_filter;
 pub mod terminal;
 pub mod write_cache;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use tempfile::TempDir;
-use testkit::disk::LoopDisk;
 use testkit::fuse::{Bad, Fsync, Knobs, OneFile, Queue};
+use testkit::loop_disk::LoopDisk;
 use testkit::skip;
 use testkit::write_cache::{Moment, WriteCache};
 use units::Prng;

@@ -11,7 +11,7 @@ use std::thread;
 
 use clap::ValueEnum;
 use testkit::control_group::Group;
-use testkit::disk::LoopDisk;
+use testkit::loop_disk::LoopDisk;
 
 /// Conditions of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -36,7 +36,7 @@ impl Condition {
     /// The reason why it cannot be created here; `None` if it can.
     pub fn impossible(self) -> Option<String> {
         match self {
-            Condition::SlowDisk => testkit::disk::impossible(&["mkfs.ext4", "mount", "unshare"])
+            Condition::SlowDisk => testkit::loop_disk::impossible(&["mkfs.ext4", "mount", "unshare"])
                 .or_else(|| no_limits(Path::new(BLKIO)))
                 .map(|reason| format!("there can be no slow disk: {reason}")),
             _ => None,

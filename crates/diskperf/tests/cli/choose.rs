@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use testkit::Ended;
-use testkit::disk::Disk;
+use testkit::loop_disk::Disk;
 
 use crate::common::document::document;
 use crate::common::{Cli, list};

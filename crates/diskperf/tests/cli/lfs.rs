@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
-use testkit::disk::Disk;
+use testkit::loop_disk::Disk;
 use testkit::{Ended, run};
 
 use crate::common::{Cli, program};

@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use serde_json::Value;
 use stats::inference::change_point::{step, windows};
 use testkit::control_group::{Group, run_in};
-use testkit::disk::{Disk, Mounted};
+use testkit::loop_disk::{Disk, Mounted};
 use testkit::{Ended, need_disk, skip, soon, use_tool};
 
 use crate::common::{Cli, cells, mark, program};

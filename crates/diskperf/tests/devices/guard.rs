@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Stdio;
 
-use testkit::disk::{Disk, LoopDisk};
+use testkit::loop_disk::{Disk, LoopDisk};
 use testkit::terminal::watch;
 use testkit::{Ended, need_disk, skip, soon, use_tool};
 

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use store::Store;
-use testkit::disk::{Disk, LoopDisk, Mounted};
+use testkit::loop_disk::{Disk, LoopDisk, Mounted};
 use testkit::{Ended, need_disk, soon, use_tool};
 
 use crate::common::{Cli, program};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use kernel::PrivateMounts;
 use tempfile::TempDir;
-use testkit::disk::LoopDisk;
 use testkit::fuse::{Knobs, OneFile};
+use testkit::loop_disk::LoopDisk;
 use testkit::{run, tool};
 
 /// Bytes of the disks: room for a journal and the largest file of these runs.

@@ -12,8 +12,8 @@ use ground::Ground;
 use serde_json::Value;
 use testkit::Running;
 use testkit::control_group::{Group, run_in};
-use testkit::disk::LoopDisk;
 use testkit::fuse::{Fsync, Knobs, Queue};
+use testkit::loop_disk::LoopDisk;
 
 /// A bottleneck that the tests can make.
 pub struct Bottleneck {

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::Ended;
-use testkit::disk::Disk;
+use testkit::loop_disk::Disk;
 
 use crate::common::document::document;
 use crate::common::program;

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use kernel::may_administer;
 use rustix::fs::{CWD, FileType, Mode, XattrFlags};
 use serde_json::Value;
-use testkit::disk::LoopDisk;
+use testkit::loop_disk::LoopDisk;
 use testkit::{Ended, is_root, skip};
 
 use crate::common::document::document;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use kernel::PrivateMounts;
 use serde_json::Value;
 use tempfile::TempDir;
-use testkit::disk::{LoopDisk, Mounted};
 use testkit::fuse::{Knobs, OneFile, Queue};
+use testkit::loop_disk::{LoopDisk, Mounted};
 
 /// Time of the server for each request.
 pub const SERVICE: Duration = Duration::from_micros(200);
@@ -35,7 +35,7 @@ impl LawDisk {
     /// The reason why there can be no such device here.
     pub fn impossible() -> Option<String> {
         let without = || "needs /dev/fuse".to_owned();
-        testkit::disk::impossible(&["mkfs.ext4"]).or_else(|| (!Path::new("/dev/fuse").exists()).then(without))
+        testkit::loop_disk::impossible(&["mkfs.ext4"]).or_else(|| (!Path::new("/dev/fuse").exists()).then(without))
     }
 
     /// Makes the disk, with its file written completely.

@@ -357,7 +357,7 @@ fn identity(file: BorrowedFd) -> io::Result<Backing> {
 
 #[cfg(test)]
 mod tests {
-    use testkit::disk::Disk;
+    use testkit::loop_disk::Disk;
     use testkit::need_disk;
 
     use super::super::inspect;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value;
-use testkit::disk::{Disk, Mounted};
+use testkit::loop_disk::{Disk, Mounted};
 use testkit::{need_disk, use_tool};
 
 use crate::common::Cli;

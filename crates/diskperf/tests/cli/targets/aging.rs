@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;
-use testkit::disk::LoopDisk;
+use testkit::loop_disk::LoopDisk;
 use testkit::need_disk;
 
 use crate::common::Cli;

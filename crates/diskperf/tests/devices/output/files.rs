@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use super::{Decoy, OLD, SMOKE, assert_whole, refuses, shell, smoke_to};
-use testkit::disk::{Disk, Mounted};
+use testkit::loop_disk::{Disk, Mounted};
 use testkit::syscall_filter::{FALLOCATE, NOT_SUPPORTED, TMPFILE, run_answered};
 use testkit::{names_in, need_disk, skip};
 

@@ -11,7 +11,7 @@ use std::path::Path;
 use rustix::fs::{CWD, FileType, Mode};
 use serde_json::Value;
 use testkit::Ended;
-use testkit::disk::Disk;
+use testkit::loop_disk::Disk;
 
 use crate::common::{Cli, program, text};
 

@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use testkit::disk::LoopDisk;
+use testkit::loop_disk::LoopDisk;
 use testkit::{Running, names_in, need_disk, soon};
 
 use super::{Decoy, OLD, SMOKE, replace};

@@ -15,7 +15,7 @@ use crate::{has_tool, run, tool, use_tool};
 #[macro_export]
 macro_rules! need_disk {
     ($($tool:expr),*) => {
-        if let Some(reason) = $crate::disk::impossible(&[$($tool),*]) {
+        if let Some(reason) = $crate::loop_disk::impossible(&[$($tool),*]) {
             return $crate::skip!("{reason}");
         }
     };
