@@ -1,5 +1,5 @@
 //! The command-line tests repeated as a user without any privilege, because success as root proves little about such a
-//! user. Tests that only compute skip themselves there (`testkit::computes`).
+//! user. Tests that only compute skip themselves there (`testkit::compute_only`).
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -124,7 +124,7 @@ impl Folder {
             .env("HOME", self.home())
             .env("TMPDIR", self.0.path().join("tmp"))
             .env(testkit::PROGRAM, program)
-            .env(testkit::computes::REPEATED, "true")
+            .env(testkit::compute_only::REPEATED, "true")
             .env(testkit::SKIPS, self.skips());
         command
     }

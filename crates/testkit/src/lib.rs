@@ -4,7 +4,7 @@
 //! counts it, prints its reason, and fails if `CI=true` promises that everything can run.
 
 pub mod browser;
-pub mod computes;
+pub mod compute_only;
 pub mod control_group;
 pub mod fuse;
 pub mod fuzz;
@@ -135,7 +135,7 @@ fn hear_signals() {
 
 /// Returns a command for a program that does not store its runs, and does not ignore signals.
 pub fn command(program: &Path) -> Command {
-    computes::check_nothing_unseen();
+    compute_only::check_nothing_unseen();
     prepared(program)
 }
 
@@ -192,7 +192,7 @@ pub fn copy_of_program(from: &Path, to: &Path) {
 
 /// Runs a program to its end in a folder, with empty standard input.
 pub fn run(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
-    computes::check(&program.to_string_lossy(), arguments);
+    compute_only::check(&program.to_string_lossy(), arguments);
     let output = prepared(program)
         .args(arguments)
         .current_dir(folder)

@@ -45,7 +45,7 @@ fn refuses_own(text: &str, words: &[&str]) {
 
 #[test]
 fn every_machine_is_listed_and_shown() {
-    testkit::computes!();
+    testkit::compute_only!();
     let cli = Cli::new();
     let listed = simulate(&cli, &[]);
     assert_eq!((listed.status, listed.out.lines().count()), (Some(0), 7), "{}", listed.out);
@@ -64,7 +64,7 @@ fn every_machine_is_listed_and_shown() {
 
 #[test]
 fn set_values_are_marked_as_typed() {
-    testkit::computes!();
+    testkit::compute_only!();
     let cli = Cli::new();
     shows(&cli, &["vax780-sc780", "--parts"], &["rpm 3961 turns/min published", "drive: Fujitsu 2351A (eagle)"]);
     let set = ["vax780-sc780", "--parts", "--set", "drive.rpm=3600", "--set", "kernel.call=0.5ms"];
@@ -83,7 +83,7 @@ fn set_values_are_marked_as_typed() {
 
 #[test]
 fn a_machine_file_combines_parts() {
-    testkit::computes!();
+    testkit::compute_only!();
     let cli = Cli::new();
     let here = cli.path();
     fs::create_dir(here.join("parts")).expect("a folder");
@@ -112,7 +112,7 @@ fn a_machine_file_combines_parts() {
 
 #[test]
 fn unknown_machines_and_parts_get_suggestions() {
-    testkit::computes!();
+    testkit::compute_only!();
     let cli = Cli::new();
     refuses(&cli, &["vax780-sc870", "--parts"], &["no simulated machine vax780-sc870", "perhaps vax780-sc780"]);
     refuses(&cli, &["pdp11", "--parts"], &["vax750-uda50", "./mine.toml"]);
@@ -126,7 +126,7 @@ fn unknown_machines_and_parts_get_suggestions() {
 
 #[test]
 fn impossible_values_are_refused_with_field_and_line() {
-    testkit::computes!();
+    testkit::compute_only!();
     let cli = Cli::new();
     let set = |setting: &str, words: &[&str]| {
         let place = format!("{setting}: ");
@@ -158,7 +158,7 @@ fn impossible_values_are_refused_with_field_and_line() {
 /// Every number of every kind of part has a bound, and the refusal names the field.
 #[test]
 fn every_number_has_a_bound() {
-    testkit::computes!();
+    testkit::compute_only!();
     let cli = Cli::new();
     let mut tried = std::collections::BTreeSet::new();
     for machine in ["vax780-sc780-initial-arbitration", "vax750-uda50"] {
@@ -184,7 +184,7 @@ fn every_number_has_a_bound() {
 /// A processor that only serves its clock would never end.
 #[test]
 fn a_clock_that_takes_the_whole_processor_is_refused() {
-    testkit::computes!();
+    testkit::compute_only!();
     let cli = Cli::new();
     let ticks = ["vax780-sc780", "--parts", "--set", "kernel.clock_rate=10000"];
     refuses(&cli, &ticks, &["kernel.clock_tick: 200 us is more than 100 us"]);
@@ -196,7 +196,7 @@ fn a_clock_that_takes_the_whole_processor_is_refused() {
 /// `mkfs` cannot make such a file system either.
 #[test]
 fn a_drive_that_fits_no_file_system_is_refused() {
-    testkit::computes!();
+    testkit::compute_only!();
     let cli = Cli::new();
     let set = |settings: &[&str], words: &[&str]| {
         let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", *setting]).collect();
@@ -212,7 +212,7 @@ fn a_drive_that_fits_no_file_system_is_refused() {
 
 #[test]
 fn machine_files_need_units_and_sources() {
-    testkit::computes!();
+    testkit::compute_only!();
     let line = |value: &str| own_machine(&format!("heads = {value}"));
     refuses_own(&line("20"), &["mine.toml:7: drive.heads: ", "unit and its source", "write heads = {"]);
     refuses_own(&line("{ value = 20, unit = \"heads\" }"), &["mine.toml:7: drive.heads has no source", "fitted"]);
@@ -247,7 +247,7 @@ fn machine_files_need_units_and_sources() {
 
 #[test]
 fn missing_fields_of_machine_files_are_named() {
-    testkit::computes!();
+    testkit::compute_only!();
     refuses_own("about = \"x\"\n", &["mine.toml:1: ", "controller is missing"]);
     refuses_own(
         "like = \"vax780-sc780\"\n\n[drive]\nname = \"x\"\n",

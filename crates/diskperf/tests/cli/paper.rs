@@ -22,7 +22,7 @@ fn json(arguments: &[&str]) -> Value {
 /// The paper has 192 cells, 24 of them n.m. and 6 starred; 93 are judged.
 #[test]
 fn every_published_cell_has_a_simulated_one() {
-    testkit::computes!();
+    testkit::compute_only!();
     let document = json(&["paper", "--json"]);
     let cells = document["cells"].as_array().expect("cells");
     let count = |is: fn(&Value) -> bool| cells.iter().filter(|cell| is(cell)).count();
@@ -45,7 +45,7 @@ fn every_published_cell_has_a_simulated_one() {
 
 #[test]
 fn tables_have_the_layout_and_footnotes_of_the_paper() {
-    testkit::computes!();
+    testkit::compute_only!();
     let ended = diskperf(&["paper", "T2", "d2"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let words = [
@@ -69,7 +69,7 @@ fn tables_have_the_layout_and_footnotes_of_the_paper() {
 /// A part that is named twice is printed once, and the table of a drive is a document too.
 #[test]
 fn parts_are_printed_once_and_drives_as_documents() {
-    testkit::computes!();
+    testkit::compute_only!();
     let twice = diskperf(&["paper", "d1", "D1", "D2", "d1"]);
     assert_eq!(twice.status, Some(0), "{}", twice.err);
     assert_eq!(twice.out.matches("DEC RA81 Disk Drive Characteristics").count(), 1, "{}", twice.out);
@@ -84,7 +84,7 @@ fn parts_are_printed_once_and_drives_as_documents() {
 
 #[test]
 fn every_question_is_answered_and_every_claim_judged() {
-    testkit::computes!();
+    testkit::compute_only!();
     let document = json(&["paper", "q8", "claims", "--json"]);
     let questions = document["questions"].as_array().expect("questions");
     assert_eq!(questions.len(), 1);
@@ -101,7 +101,7 @@ fn every_question_is_answered_and_every_claim_judged() {
 /// Ranks every controller by both approaches, and checks the conclusions about the two in question.
 #[test]
 fn the_controllers_are_ranked_by_both_approaches() {
-    testkit::computes!();
+    testkit::compute_only!();
     let document = json(&["paper", "vaxmix", "--phases", "2", "--json"]);
     let all = &document["vaxmix"];
     let cells = all["cells"].as_array().expect("cells");
@@ -132,7 +132,7 @@ fn the_controllers_are_ranked_by_both_approaches() {
 /// As many workers as there are processors share the experiments; that must not change the figures.
 #[test]
 fn one_processor_computes_the_same_figures() {
-    testkit::computes!();
+    testkit::compute_only!();
     let all = diskperf(&["paper", "T1", "--json"]);
     let arguments = ["-c", "0", env!("CARGO_BIN_EXE_diskperf"), "paper", "T1", "--json"];
     let one = run(Path::new("taskset"), Path::new("/"), &arguments);

@@ -33,7 +33,7 @@ fn refuses(arguments: &[&str], words: &[&str]) {
 
 #[test]
 fn the_table_of_1983_has_two_halves_of_eight_cells() {
-    testkit::computes!();
+    testkit::compute_only!();
     let document = json(&["simulate", "vax780-sc780", "--size", "1MiB", "--phases", "3", "--json"]);
     assert_eq!((document["run"]["phases"].as_u64(), document["run"]["rounds"].as_u64()), (Some(3), Some(3)));
     assert_eq!(cells(&document).len(), 16);
@@ -56,7 +56,7 @@ fn the_table_of_1983_has_two_halves_of_eight_cells() {
 
 #[test]
 fn threads_do_not_change_results() {
-    testkit::computes!();
+    testkit::compute_only!();
     let sweep = ["simulate", "vax750-uda50", "--size", "256KiB", "--phases", "2", "--program", "read_8192"];
     let sweep: Vec<&str> = sweep
         .into_iter()
@@ -84,7 +84,7 @@ fn threads_do_not_change_results() {
 
 #[test]
 fn a_long_sweep_is_the_same_on_any_number_of_threads() {
-    testkit::computes!();
+    testkit::compute_only!();
     let words =
         ["simulate", "vax780-sc780", "--size", "32KiB", "--phases", "1", "--program", "read_8192", "--drives", "1"];
     let sweep = ["--set", "file_system=8k-1k", "--sweep", "kernel.call=1..1000us", "--threads"];
@@ -100,7 +100,7 @@ fn a_long_sweep_is_the_same_on_any_number_of_threads() {
 
 #[test]
 fn swept_values_are_in_every_cell_key() {
-    testkit::computes!();
+    testkit::compute_only!();
     let sweep = "file_system.rotational_delay=0..4+2ms";
     let words = ["simulate", "vax780-sc780", "--size", "256KiB", "--phases", "1", "--program", "rewrite_8192"];
     let document = json(&[&words[..], &["--sweep", sweep, "--set", "drive.rpm=3600", "--json"]].concat());
@@ -115,7 +115,7 @@ fn swept_values_are_in_every_cell_key() {
 
 #[test]
 fn tests_that_a_machine_does_not_support_are_not_measured() {
-    testkit::computes!();
+    testkit::compute_only!();
     let document = json(&["simulate", "vax780-sc780", "smoke", "--phases", "1", "--json"]);
     let reason = |program: &str| {
         let cell = cells(&document).iter().find(|cell| cell["program"] == program).expect("a cell");
@@ -130,7 +130,7 @@ fn tests_that_a_machine_does_not_support_are_not_measured() {
 
 #[test]
 fn impossible_simulations_are_refused() {
-    testkit::computes!();
+    testkit::compute_only!();
     refuses(
         &["simulate", "vax780-sc780", "--drives", "3", "--set", "controller.most_drives=2"],
         &["controller.most_drives=2: ", "3 drives, but the controller takes 1 to 2", "hint: "],
@@ -170,7 +170,7 @@ const ENDLESS: [&str; 10] = [
 
 #[test]
 fn endless_simulations_are_stopped_with_a_reason() {
-    testkit::computes!();
+    testkit::compute_only!();
     let ended = diskperf(&[&ENDLESS[..], &["--phases", "3", "--threads", "2", "--json"]].concat());
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     let document: Value = serde_json::from_str(&ended.out).expect("a document");
@@ -206,7 +206,7 @@ fn an_interrupt_ends_a_running_simulation() {
 
 #[test]
 fn a_timeline_is_drawn_as_a_trace_or_a_picture() {
-    testkit::computes!();
+    testkit::compute_only!();
     let cli = Cli::new();
     let draw = |file: &str, drives: &str| {
         let words = ["simulate", "vax780-sc780-inadequate-lead", "--size", "1MiB", "--phases", "1"];
@@ -247,7 +247,7 @@ fn a_timeline_is_drawn_as_a_trace_or_a_picture() {
 
 #[test]
 fn a_simulated_machine_is_a_target_like_any_other() {
-    testkit::computes!();
+    testkit::compute_only!();
     let targets = ["run", "classic1983", "a=sim:vax780-uda50", "b=sim:vax780-uda50"];
     let two = json(&[&targets[..], &["--rounds", "2", "--size", "256KiB", "--json"]].concat());
     assert_eq!(cells(&two).len(), 12);

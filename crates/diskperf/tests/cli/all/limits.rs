@@ -148,7 +148,7 @@ fn options(cli: &Cli, command: &str) -> Vec<String> {
 
 #[test]
 fn huge_numbers_in_options_are_refused() {
-    testkit::computes!();
+    testkit::compute_only!();
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
@@ -195,7 +195,7 @@ fn try_options(commands: &[&[&str]]) -> usize {
 
 #[test]
 fn huge_numbers_in_settings_are_refused() {
-    testkit::computes!();
+    testkit::compute_only!();
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
@@ -229,7 +229,7 @@ fn try_settings(settings: &[&[&str]]) {
 
 #[test]
 fn huge_numbers_in_job_files_are_refused() {
-    testkit::computes!();
+    testkit::compute_only!();
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
@@ -257,7 +257,7 @@ fn huge_numbers_in_job_files_are_refused() {
 
 #[test]
 fn huge_numbers_of_machines_are_refused_or_simulated() {
-    testkit::computes!();
+    testkit::compute_only!();
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
@@ -292,7 +292,7 @@ fn huge_numbers_of_machines_are_refused_or_simulated() {
 
 #[test]
 fn too_many_simulated_results_are_refused_before_allocating() {
-    testkit::computes!();
+    testkit::compute_only!();
     if !has_tool("prlimit") {
         return skip!("prlimit is not installed");
     }
@@ -312,7 +312,7 @@ fn too_many_simulated_results_are_refused_before_allocating() {
 
 #[test]
 fn an_empty_hot_part_is_refused() {
-    testkit::computes!();
+    testkit::compute_only!();
     let cli = Cli::new();
     for hot in ["hot=0/0", "hot=60/0", "hot=0/0.0"] {
         let words = ["run", "vaxmix", ".", "--mix", hot, "--dry-run", "--no-store"];

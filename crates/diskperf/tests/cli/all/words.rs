@@ -197,7 +197,7 @@ fn every_word_around_a_table_is_explained() {
 
 #[test]
 fn every_word_of_the_tables_of_1983_is_explained() {
-    testkit::computes!();
+    testkit::compute_only!();
     let cli = Cli::in_folder("/");
     let mut words = Words::new();
     for call in [

@@ -1,6 +1,6 @@
 //! Tests whose result does not depend on privileges: every program that they start only computes and prints.
 //!
-//! Such a test begins with [`computes!`](crate::computes!). `cargo xtask test` runs the tests of the command line a
+//! Such a test begins with [`compute_only!`](crate::compute_only!). `cargo xtask test` runs the tests of the command line a
 //! second time without privileges; these tests are skipped then. In the first run, such a test fails if it starts a
 //! program that measures.
 
@@ -25,11 +25,11 @@ thread_local! {
 }
 
 /// Declares that the rest of the test only computes. Returns from the test in the second run, without privileges.
-/// `computes!();` is the first line of a test.
+/// `compute_only!();` is the first line of a test.
 #[macro_export]
-macro_rules! computes {
+macro_rules! compute_only {
     () => {
-        let Some(_computing) = $crate::computes::Computing::begin() else {
+        let Some(_computing) = $crate::compute_only::Computing::begin() else {
             return $crate::skip!("it only computes, and has run with rights");
         };
     };
@@ -61,13 +61,13 @@ impl Drop for Computing {
 pub(crate) fn check(program: &str, arguments: &[&str]) {
     if IS_COMPUTING.get() {
         let is_allowed = only_computes(program, arguments);
-        assert!(is_allowed, "{program} {arguments:?} does not only compute: remove `computes!()` from this test");
+        assert!(is_allowed, "{program} {arguments:?} does not only compute: remove `compute_only!()` from this test");
     }
 }
 
 /// Fails a test that only computes if it starts a program in a way that [`check`] cannot see.
 pub(crate) fn check_nothing_unseen() {
-    assert!(!IS_COMPUTING.get(), "start it by `testkit::run`, or remove `computes!()` from this test");
+    assert!(!IS_COMPUTING.get(), "start it by `testkit::run`, or remove `compute_only!()` from this test");
 }
 
 /// Programs that run another program, whose path follows their options.
