@@ -2,7 +2,7 @@
 //! WebDriver, and through it Chromium's own commands). [`look`] finds faults of a page.
 
 pub mod look;
-mod wire;
+mod webdriver;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -155,7 +155,7 @@ impl Browser {
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
         });
         let body = json!({"capabilities": {"alwaysMatch": wanted}});
-        let answer = wire::ask(self.port, "/session", &body)?;
+        let answer = webdriver::ask(self.port, "/session", &body)?;
         let id = answer["sessionId"].as_str().ok_or_else(|| format!("no session: {answer}"))?;
         self.session = Some(format!("/session/{id}"));
         // The browser opens a start page that makes requests and writes to the console, so it is replaced.
@@ -166,7 +166,7 @@ impl Browser {
     /// Sends a command of the session.
     fn post(&self, what: &str, body: &Value) -> Result<Value, String> {
         let session = self.session.as_deref().expect("it has begun");
-        wire::ask(self.port, &format!("{session}/{what}"), body).map_err(|error| format!("{what}: {error}"))
+        webdriver::ask(self.port, &format!("{session}/{what}"), body).map_err(|error| format!("{what}: {error}"))
     }
 
     /// Sends one of Chromium's own commands.
@@ -247,13 +247,13 @@ impl Browser {
         let clip = json!({"x": 0, "y": 0, "width": width, "height": height, "scale": 1});
         let wanted = json!({"format": "png", "captureBeyondViewport": true, "clip": clip});
         let answer = self.command("Page.captureScreenshot", &wanted)?;
-        wire::from_base64(answer["data"].as_str().unwrap_or_default()).ok_or_else(|| "no picture came".to_owned())
+        webdriver::from_base64(answer["data"].as_str().unwrap_or_default()).ok_or_else(|| "no picture came".to_owned())
     }
 
     /// Returns the page as it would be printed (PDF).
     pub fn printed(&self) -> Result<Vec<u8>, String> {
         let pages = self.post("print", &json!({"background": true}))?;
-        wire::from_base64(pages.as_str().unwrap_or_default()).ok_or_else(|| "no pages came".to_owned())
+        webdriver::from_base64(pages.as_str().unwrap_or_default()).ok_or_else(|| "no pages came".to_owned())
     }
 
     /// Returns the folder of the profile.
