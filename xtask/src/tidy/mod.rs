@@ -3,10 +3,10 @@
 //! Each rule is a file: the allowed cases, then a pure function from texts or metadata to findings, then tests which
 //! show that the rule can fail. An exception is a line in the rule's own list, with its reason.
 
-mod arrows;
 mod bare;
 mod circles;
 mod columns;
+mod crate_dependencies;
 mod design;
 mod folders;
 mod ignores;
@@ -94,7 +94,7 @@ pub fn check() -> Result<Report, String> {
     let manifests: Vec<Manifest> = ours.iter().map(|package| manifest(&root, package)).collect::<Result<_, _>>()?;
 
     let mut findings = Vec::new();
-    findings.extend(arrows::check(&arrows::crates(&ours)));
+    findings.extend(crate_dependencies::check(&crate_dependencies::crates(&ours)));
     findings.extend(manifests::check(&manifests));
     findings.extend(manifests::not_taken(&read(&root.join("Cargo.toml"))?, &manifests));
     findings.extend(manifests::unused(&manifests, &files));

@@ -93,7 +93,7 @@ pub fn check(crates: &[Crate]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for Crate { name, dependencies } in crates {
         let Some((_, allowed)) = ARROWS.iter().find(|(known, _)| known == name) else {
-            findings.push(Finding::new(name, "has no place among the arrows (xtask/src/tidy/arrows.rs)"));
+            findings.push(Finding::new(name, "has no place among the arrows (xtask/src/tidy/crate_dependencies.rs)"));
             continue;
         };
         for (dependency, kind) in dependencies {
