@@ -3,7 +3,6 @@
 //! Each rule is a file: the allowed cases, then a pure function from texts or metadata to findings, then tests which
 //! show that the rule can fail. An exception is a line in the rule's own list, with its reason.
 
-mod bare;
 mod circles;
 mod columns;
 mod crate_dependencies;
@@ -13,6 +12,7 @@ mod ignores;
 mod licences;
 mod machines;
 mod manifests;
+mod no_std_crates;
 mod orphans;
 mod places;
 mod prose;
@@ -99,7 +99,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(manifests::not_taken(&read(&root.join("Cargo.toml"))?, &manifests));
     findings.extend(manifests::unused(&manifests, &files));
     findings.extend(licences::check(&licences::packages(&metadata.packages)));
-    findings.extend(bare::check(&files));
+    findings.extend(no_std_crates::check(&files));
     findings.extend(unsafety::check(&files));
     findings.extend(places::check(&files));
     findings.extend(published::check(&files));
@@ -118,10 +118,10 @@ pub fn check() -> Result<Report, String> {
     findings.extend(design::check(&of_design, &paths_below(&root, "")?));
 
     let mut skips = Vec::new();
-    match bare::build()? {
-        bare::Outcome::Built => {}
-        bare::Outcome::Failed(finding) => findings.push(finding),
-        bare::Outcome::NoTarget(reason) => skips.push(("bare_target", reason)),
+    match no_std_crates::build()? {
+        no_std_crates::Outcome::Built => {}
+        no_std_crates::Outcome::Failed(finding) => findings.push(finding),
+        no_std_crates::Outcome::NoTarget(reason) => skips.push(("bare_target", reason)),
     }
     Ok(Report { findings, skips })
 }
