@@ -4,12 +4,12 @@
 //! show that the rule can fail. An exception is a line in the rule's own list, with its reason.
 
 mod circles;
-mod columns;
 mod crate_dependencies;
 mod design;
 mod folders;
 mod ignores;
 mod licences;
+mod line_lengths;
 mod machines;
 mod manifests;
 mod no_std_crates;
@@ -105,7 +105,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(published::check(&files));
     findings.extend(machines::check(&files));
     findings.extend(sizes::check(&files));
-    findings.extend(columns::check(&files));
+    findings.extend(line_lengths::check(&files));
     findings.extend(folders::check(&files));
     findings.extend(terminal::check(&files));
     findings.extend(circles::check(&files));
