@@ -6,6 +6,7 @@
 mod circles;
 mod crate_dependencies;
 mod design;
+mod file_lengths;
 mod folders;
 mod ignores;
 mod licences;
@@ -18,7 +19,6 @@ mod places;
 mod prose;
 mod published;
 mod safety;
-mod sizes;
 mod source;
 mod terminal;
 mod unsafety;
@@ -104,7 +104,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(places::check(&files));
     findings.extend(published::check(&files));
     findings.extend(machines::check(&files));
-    findings.extend(sizes::check(&files));
+    findings.extend(file_lengths::check(&files));
     findings.extend(line_lengths::check(&files));
     findings.extend(folders::check(&files));
     findings.extend(terminal::check(&files));
