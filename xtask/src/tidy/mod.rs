@@ -7,7 +7,7 @@ mod circles;
 mod crate_dependencies;
 mod design;
 mod file_lengths;
-mod folders;
+mod folder_sizes;
 mod ignores;
 mod licences;
 mod line_lengths;
@@ -106,7 +106,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(machines::check(&files));
     findings.extend(file_lengths::check(&files));
     findings.extend(line_lengths::check(&files));
-    findings.extend(folders::check(&files));
+    findings.extend(folder_sizes::check(&files));
     findings.extend(terminal::check(&files));
     findings.extend(circles::check(&files));
     findings.extend(ignores::check(&files));
