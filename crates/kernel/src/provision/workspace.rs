@@ -1,6 +1,6 @@
 //! The private folder in which a program runs. Everything below it is ours. Nothing outside is touched, even if
 //! another folder or a link takes its place.
-//! Every place that deletes something is listed in `xtask/src/tidy/places.rs`, with its reason.
+//! Every place that deletes something is listed in `xtask/src/tidy/restricted_actions.rs`, with its reason.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{self, File, OpenOptions};

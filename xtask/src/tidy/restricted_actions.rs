@@ -151,7 +151,8 @@ pub fn check(files: &[File]) -> Vec<Finding> {
                 continue;
             }
             if !listed.contains(&deed) && !in_tests.contains(&deed) && has_word(&file.code, word) {
-                let message = format!("{word} is not expected here; a new place goes into xtask/src/tidy/places.rs");
+                let message =
+                    format!("{word} is not expected here; a new place goes into xtask/src/tidy/restricted_actions.rs");
                 findings.push(Finding::new(&file.path, message));
             }
         }
@@ -160,7 +161,10 @@ pub fn check(files: &[File]) -> Vec<Finding> {
         let done = |deed: &Deed, file: &File| WORDS.iter().any(|(word, of)| of == deed && has_word(&file.code, word));
         for deed in deeds {
             if !files.iter().any(|file| file.path == path && done(deed, file)) {
-                findings.push(Finding::new(path, format!("{deed:?} in xtask/src/tidy/places.rs is needed no more")));
+                findings.push(Finding::new(
+                    path,
+                    format!("{deed:?} in xtask/src/tidy/restricted_actions.rs is needed no more"),
+                ));
             }
         }
     }
