@@ -5,7 +5,7 @@
 
 mod circles;
 mod crate_dependencies;
-mod design;
+mod design_pages;
 mod file_lengths;
 mod folder_sizes;
 mod ignores;
@@ -114,8 +114,8 @@ pub fn check() -> Result<Report, String> {
     findings.extend(safety::check(&read(&root.join(safety::PAGE))?, &files));
     let pages = pages(&root)?;
     findings.extend(prose::check(&pages));
-    let of_design: Vec<_> = pages.into_iter().filter(|(path, _)| design::is_page(path)).collect();
-    findings.extend(design::check(&of_design, &paths_below(&root, "")?));
+    let of_design: Vec<_> = pages.into_iter().filter(|(path, _)| design_pages::is_page(path)).collect();
+    findings.extend(design_pages::check(&of_design, &paths_below(&root, "")?));
 
     let mut skips = Vec::new();
     match no_std_crates::build()? {
