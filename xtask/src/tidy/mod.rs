@@ -14,7 +14,7 @@ mod line_lengths;
 mod machines;
 mod manifests;
 mod no_std_crates;
-mod orphans;
+mod orphan_tests;
 mod prose;
 mod published;
 mod restricted_actions;
@@ -110,7 +110,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(terminal::check(&files));
     findings.extend(circles::check(&files));
     findings.extend(ignores::check(&files));
-    findings.extend(orphans::check(&files));
+    findings.extend(orphan_tests::check(&files));
     findings.extend(safety::check(&read(&root.join(safety::PAGE))?, &files));
     let pages = pages(&root)?;
     findings.extend(prose::check(&pages));
