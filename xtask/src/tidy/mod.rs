@@ -8,7 +8,7 @@ mod crate_dependencies;
 mod design_pages;
 mod file_lengths;
 mod folder_sizes;
-mod ignores;
+mod ignored_tests;
 mod licences;
 mod line_lengths;
 mod machines;
@@ -109,7 +109,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(folder_sizes::check(&files));
     findings.extend(terminal::check(&files));
     findings.extend(circles::check(&files));
-    findings.extend(ignores::check(&files));
+    findings.extend(ignored_tests::check(&files));
     findings.extend(orphan_tests::check(&files));
     findings.extend(safety::check(&read(&root.join(safety::PAGE))?, &files));
     let pages = pages(&root)?;
