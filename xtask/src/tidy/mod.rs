@@ -16,7 +16,7 @@ mod manifests;
 mod no_std_crates;
 mod orphan_tests;
 mod prose;
-mod published;
+mod published_tables;
 mod restricted_actions;
 mod safety;
 mod source;
@@ -102,7 +102,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(no_std_crates::check(&files));
     findings.extend(unsafety::check(&files));
     findings.extend(restricted_actions::check(&files));
-    findings.extend(published::check(&files));
+    findings.extend(published_tables::check(&files));
     findings.extend(machines::check(&files));
     findings.extend(file_lengths::check(&files));
     findings.extend(line_lengths::check(&files));
