@@ -18,7 +18,7 @@ mod orphan_tests;
 mod prose;
 mod published_tables;
 mod restricted_actions;
-mod safety;
+mod safety_page;
 mod source;
 mod terminal;
 mod unsafety;
@@ -111,7 +111,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(circles::check(&files));
     findings.extend(ignored_tests::check(&files));
     findings.extend(orphan_tests::check(&files));
-    findings.extend(safety::check(&read(&root.join(safety::PAGE))?, &files));
+    findings.extend(safety_page::check(&read(&root.join(safety_page::PAGE))?, &files));
     let pages = pages(&root)?;
     findings.extend(prose::check(&pages));
     let of_design: Vec<_> = pages.into_iter().filter(|(path, _)| design_pages::is_page(path)).collect();
