@@ -20,7 +20,7 @@ mod published_tables;
 mod restricted_actions;
 mod safety_page;
 mod source;
-mod terminal;
+mod terminal_output;
 mod unsafety;
 
 use std::fmt;
@@ -107,7 +107,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(file_lengths::check(&files));
     findings.extend(line_lengths::check(&files));
     findings.extend(folder_sizes::check(&files));
-    findings.extend(terminal::check(&files));
+    findings.extend(terminal_output::check(&files));
     findings.extend(circles::check(&files));
     findings.extend(ignored_tests::check(&files));
     findings.extend(orphan_tests::check(&files));
