@@ -21,7 +21,7 @@ mod restricted_actions;
 mod safety_page;
 mod source;
 mod terminal_output;
-mod unsafety;
+mod unsafe_code;
 
 use std::fmt;
 use std::fs;
@@ -100,7 +100,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(manifests::unused(&manifests, &files));
     findings.extend(licences::check(&licences::packages(&metadata.packages)));
     findings.extend(no_std_crates::check(&files));
-    findings.extend(unsafety::check(&files));
+    findings.extend(unsafe_code::check(&files));
     findings.extend(restricted_actions::check(&files));
     findings.extend(published_tables::check(&files));
     findings.extend(machines::check(&files));
