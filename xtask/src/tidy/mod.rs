@@ -11,7 +11,7 @@ mod folder_sizes;
 mod ignored_tests;
 mod licences;
 mod line_lengths;
-mod machines;
+mod machine_files;
 mod manifests;
 mod no_std_crates;
 mod orphan_tests;
@@ -103,7 +103,7 @@ pub fn check() -> Result<Report, String> {
     findings.extend(unsafe_code::check(&files));
     findings.extend(restricted_actions::check(&files));
     findings.extend(published_tables::check(&files));
-    findings.extend(machines::check(&files));
+    findings.extend(machine_files::check(&files));
     findings.extend(file_lengths::check(&files));
     findings.extend(line_lengths::check(&files));
     findings.extend(folder_sizes::check(&files));
