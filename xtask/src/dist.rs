@@ -16,7 +16,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{built, process, targets};
+use crate::{executables, process, targets};
 
 /// The target of the build.
 const TARGET: &str = "x86_64-unknown-linux-musl";
@@ -110,7 +110,8 @@ fn build() -> Result<PathBuf, String> {
     command.env("CC_x86_64_unknown_linux_musl", COMPILER).env("CFLAGS_x86_64_unknown_linux_musl", C_FLAGS);
     command.env("LIBSQLITE3_FLAGS", UNUSED_IN_SQLITE);
     let script = format!("link-arg=-Wl,-T,{}", process::root().join(NO_WAY_OUT).display());
-    let built = built::build(command, &["--", "-C", FIXED, "-C", &script, "-C", "link-arg=-Wl,--no-eh-frame-hdr"])?;
+    let built =
+        executables::build(command, &["--", "-C", FIXED, "-C", &script, "-C", "link-arg=-Wl,--no-eh-frame-hdr"])?;
     built.program.ok_or_else(|| "cargo has not built the program diskperf".to_owned())
 }
 

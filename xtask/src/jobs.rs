@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use std::{thread, vec};
 
-use crate::built::TestFile;
+use crate::executables::TestFile;
 use crate::libtest::Totals;
 use crate::process::{self, Ended};
 

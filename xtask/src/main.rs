@@ -7,9 +7,9 @@
 //! and the temporary folder, with these exceptions: packages that `test` installs, documents that `docs` writes, the
 //! picture, `calibrate --write` (machines/) and `golden` (golden/).
 
-mod built;
 mod dist;
 mod docs;
+mod executables;
 mod golden;
 mod jobs;
 mod libtest;

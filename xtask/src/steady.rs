@@ -25,7 +25,7 @@ use clap::Args;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::built::{self, Built, TestFile};
+use crate::executables::{self, Built, TestFile};
 use crate::test::Turn;
 use crate::unprivileged::Repetition;
 use crate::{jobs, process, prove, skips, test};
@@ -72,7 +72,7 @@ fn surround(arguments: &Arguments) -> Result<(), String> {
         println!("{}", json!({ "steady_tests": arguments.condition.to_string(), prove::NOT_MEASURED: reason }));
         return Ok(());
     }
-    built::tests(&["--workspace"])?;
+    executables::tests(&["--workspace"])?;
     let mut release = None;
     if arguments.wants(test::INSTRUCTIONS) {
         test::build_instructions()?;
@@ -147,7 +147,7 @@ impl Case<'_> {
 }
 
 fn test_all(arguments: &Arguments) -> Result<(), String> {
-    let built = built::tests(&["--workspace"])?;
+    let built = executables::tests(&["--workspace"])?;
     let release = if arguments.wants(test::INSTRUCTIONS) { test::build_instructions()? } else { Vec::new() };
     let repetition = repetition(&built)?;
     let path = prove::folder()?.join(format!("steady-tests-{}.jsonl", arguments.condition));

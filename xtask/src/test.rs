@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::built::{self, Built, TestFile};
 use crate::dist::Made;
+use crate::executables::{self, Built, TestFile};
 use crate::jobs::{self, Build, Done, Job};
 use crate::libtest::Totals;
 use crate::skips::{self, Run, Scope};
@@ -201,7 +201,7 @@ fn tidy(results: &mut Results) -> Result<(), String> {
 }
 
 fn build(results: &mut Results) -> Result<(), String> {
-    let built = built::tests(&["--workspace"])?;
+    let built = executables::tests(&["--workspace"])?;
     let named = ALONE.iter().chain(&LAST).map(|(name, _)| *name);
     let listed = named.chain(COMPUTING).chain(LONGEST).chain(DIST).chain([INSTRUCTIONS]);
     let unknown: Vec<&str> = listed.filter(|name| !built.tests.iter().any(|test| test.name == *name)).collect();
@@ -382,7 +382,7 @@ fn in_the_gaps<T>(work: impl FnOnce() -> T) -> T {
 /// Builds the tests that count instructions, in release.
 pub fn build_instructions() -> Result<Vec<TestFile>, String> {
     let arguments = ["--release", "--quiet", "--package", "overhead", "--test", INSTRUCTIONS];
-    Ok(built::tests(&arguments)?.tests)
+    Ok(executables::tests(&arguments)?.tests)
 }
 
 /// Builds the distributed files; `None` if that is not possible here.

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::built::{Built, TestFile};
+use crate::executables::{Built, TestFile};
 use crate::jobs::Job;
 use crate::{process, skips};
 
