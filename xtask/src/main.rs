@@ -11,7 +11,6 @@ mod dist;
 mod docs;
 mod executables;
 mod golden;
-mod jobs;
 mod libtest;
 mod packages;
 mod picture;
@@ -21,6 +20,7 @@ mod skips;
 mod steady;
 mod targets;
 mod test;
+mod test_jobs;
 mod tidy;
 mod unprivileged;
 

@@ -28,7 +28,7 @@ use tempfile::TempDir;
 use crate::executables::{self, Built, TestFile};
 use crate::test::Turn;
 use crate::unprivileged::Repetition;
-use crate::{jobs, process, prove, skips, test};
+use crate::{process, prove, skips, test, test_jobs};
 pub use condition::Condition;
 use condition::Surroundings;
 use outcomes::{Failure, Outcomes};
@@ -174,7 +174,9 @@ fn test_all(arguments: &Arguments) -> Result<(), String> {
             let mut kept = Ok(());
             let scratch = scratch()?;
             let work = |case: Case| perform(&case, run, scratch.path(), &results);
-            jobs::side_by_side(queues, Vec::new(), work, |done| kept = std::mem::replace(&mut kept, Ok(())).and(done));
+            test_jobs::side_by_side(queues, Vec::new(), work, |done| {
+                kept = std::mem::replace(&mut kept, Ok(())).and(done)
+            });
             kept?;
         }
     }

@@ -20,9 +20,9 @@ use tempfile::TempDir;
 
 use crate::dist::Made;
 use crate::executables::{self, Built, TestFile};
-use crate::jobs::{self, Build, Done, Job};
 use crate::libtest::Totals;
 use crate::skips::{self, Run, Scope};
+use crate::test_jobs::{self, Build, Done, Job};
 use crate::unprivileged::Repetition;
 use crate::{dist, packages, process, tidy};
 
@@ -132,7 +132,7 @@ impl Results {
     /// fails.
     fn run(&mut self, queues: Vec<(Vec<Job>, usize)>, builds: Vec<Build>) -> Result<(), String> {
         let mut failed = Vec::new();
-        jobs::run(queues, builds, |Done { name, took, cpu_s, output, totals, failure }| {
+        test_jobs::run(queues, builds, |Done { name, took, cpu_s, output, totals, failure }| {
             println!("\n-- {name}: {}\n{output}", times(took, cpu_s));
             self.totals.passed += totals.passed;
             self.totals.failed += totals.failed;

@@ -9,7 +9,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use crate::executables::{Built, TestFile};
-use crate::jobs::Job;
+use crate::test_jobs::Job;
 use crate::{process, skips};
 
 /// A user and a group that own nothing. A guess: any number that the system has not assigned would do.

@@ -120,7 +120,7 @@ const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/testkit/src/control_group.rs", &[Delete], "the control group that a test made, empty again"),
     ("xtask/src/dist.rs", &[Run], "the program that was built"),
     ("xtask/src/dist/deb.rs", &[Run, Scratch], "that program, gzip, git and dpkg-deb, on a tree of its own"),
-    ("xtask/src/jobs.rs", &[Run], "shells, in its own tests"),
+    ("xtask/src/test_jobs.rs", &[Run], "shells, in its own tests"),
     ("xtask/src/packages.rs", &[Run], "apt-get, and sudo where it asks for no password"),
     ("xtask/src/picture.rs", &[Scratch], "the page that is drawn"),
     ("xtask/src/process.rs", &[Run], "cargo"),
