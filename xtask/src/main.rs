@@ -16,7 +16,7 @@ mod packages;
 mod picture;
 mod process;
 mod prove;
-mod skips;
+mod skipped_tests;
 mod steady;
 mod targets;
 mod test;

@@ -28,7 +28,7 @@ use tempfile::TempDir;
 use crate::executables::{self, Built, TestFile};
 use crate::test::Turn;
 use crate::unprivileged::Repetition;
-use crate::{process, prove, skips, test, test_jobs};
+use crate::{process, prove, skipped_tests, test, test_jobs};
 pub use condition::Condition;
 use condition::Surroundings;
 use outcomes::{Failure, Outcomes};
@@ -227,7 +227,7 @@ fn perform_first(case: &Case, run: u32, scratch: &Path) -> Result<Vec<Tested>, S
     let (mut command, skips) = case.command(None, run, scratch, process::LONGEST);
     let process::Ended { status, output, .. } = process::all_of(&mut command)?;
     let outcomes = Outcomes::of(&output, status.success());
-    let skipped = skips::parse(&skips::read(&skips)?);
+    let skipped = skipped_tests::parse(&skipped_tests::read(&skips)?);
     let name = |test: &str| format!("{}{test}", case.prefix());
     let tested = |test: String, kind: Kind| Tested { run, file: file.clone(), test, kind };
     let mut all: Vec<Tested> = Vec::new();

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use crate::dist::Made;
 use crate::executables::{self, Built, TestFile};
 use crate::libtest::Totals;
-use crate::skips::{self, Run, Scope};
+use crate::skipped_tests::{self, Run, Scope};
 use crate::test_jobs::{self, Build, Done, Job};
 use crate::unprivileged::Repetition;
 use crate::{dist, packages, process, tidy};
@@ -151,14 +151,14 @@ impl Results {
 
     /// Counts the skips of a run that has ended. A test that skipped itself has not passed.
     fn skipped(&mut self, scope: Scope, skips: &str) {
-        let skips = skips::parse(skips);
+        let skips = skipped_tests::parse(skips);
         self.totals.passed = self.totals.passed.saturating_sub(skips.len() as u64);
         self.runs.push(Run::Ended(scope, skips));
     }
 
     /// As `skipped`, with the skips in a file.
     fn skipped_in(&mut self, scope: Scope, path: &Path) -> Result<(), String> {
-        self.skipped(scope, &skips::read(path)?);
+        self.skipped(scope, &skipped_tests::read(path)?);
         Ok(())
     }
 
@@ -169,7 +169,7 @@ impl Results {
         for (took, cpu_s, name) in self.took.iter().take(SLOWEST) {
             println!("{:>24}  {name}", times(*took, *cpu_s));
         }
-        let skips = skips::never_run(&self.runs);
+        let skips = skipped_tests::never_run(&self.runs);
         for (test, reason) in &skips {
             println!("skipped: {test}: {reason}");
         }

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::executables::{Built, TestFile};
 use crate::test_jobs::Job;
-use crate::{process, skips};
+use crate::{process, skipped_tests};
 
 /// A user and a group that own nothing. A guess: any number that the system has not assigned would do.
 const NOBODY: u32 = 54321;
@@ -65,7 +65,7 @@ impl Repetition {
 
     /// The contents of their file of skips.
     pub fn skips(&self) -> Result<String, String> {
-        skips::read(&self.folder.skips())
+        skipped_tests::read(&self.folder.skips())
     }
 }
 
