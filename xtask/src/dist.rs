@@ -16,7 +16,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{executables, process, targets};
+use crate::{executables, process, rust_targets};
 
 /// The target of the build.
 const TARGET: &str = "x86_64-unknown-linux-musl";
@@ -75,7 +75,7 @@ pub fn possible() -> Result<(), String> {
     if !testkit::has_tool("dpkg-deb") {
         return Err("there is no dpkg-deb; to install it: apt-get install dpkg".to_owned());
     }
-    targets::provide(TARGET)
+    rust_targets::provide(TARGET)
 }
 
 /// Builds the program and the package.

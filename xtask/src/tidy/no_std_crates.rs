@@ -3,7 +3,7 @@
 
 use super::Finding;
 use super::source::{File, has_word};
-use crate::{process, targets};
+use crate::{process, rust_targets};
 
 /// The crates without an operating system.
 const BARE: [&str; 3] = ["units", "workload", "simulator"];
@@ -47,7 +47,7 @@ pub enum Outcome {
 
 /// Builds all these crates for the target.
 pub fn build() -> Result<Outcome, String> {
-    if let Err(reason) = targets::provide(TARGET) {
+    if let Err(reason) = rust_targets::provide(TARGET) {
         return Ok(Outcome::NoTarget(reason));
     }
     let mut command = process::cargo(&["build", "--quiet", "--target", TARGET]);

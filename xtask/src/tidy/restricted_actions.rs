@@ -128,7 +128,7 @@ const PLACES: [(&str, &[Deed], &str); 45] = [
     ("xtask/src/steady.rs", &[Scratch], "files of skips"),
     ("xtask/src/steady/condition.rs", &[Run], "this program again, under the condition"),
     ("xtask/src/test.rs", &[Scratch], "the file of skips"),
-    ("xtask/src/targets.rs", &[Run], "rustc and rustup, to ask for a target"),
+    ("xtask/src/rust_targets.rs", &[Run], "rustc and rustup, to ask for a target"),
     ("xtask/src/unprivileged.rs", &[Run, Scratch], "the command-line tests as another user"),
 ];
 
