@@ -13,7 +13,7 @@ mod comparisons;
 mod depth;
 mod figures;
 mod fio;
-mod law;
+mod queueing_law;
 mod races;
 mod steady;
 mod throttled;
@@ -61,7 +61,7 @@ const EXPERIMENTS: [Experiment; 28] = [
     comparisons::EQUAL,
     comparisons::FILE_SYSTEMS,
     throttled::EXPERIMENT,
-    law::EXPERIMENT,
+    queueing_law::EXPERIMENT,
     fio::EXPERIMENT,
     depth::EXPERIMENT,
     Experiment {
