@@ -16,7 +16,7 @@ mod fio;
 mod queueing_law;
 mod races;
 mod steady;
-mod throttled;
+mod throttled_disk;
 
 use std::fs;
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ const EXPERIMENTS: [Experiment; 28] = [
     comparisons::TASKS,
     comparisons::EQUAL,
     comparisons::FILE_SYSTEMS,
-    throttled::EXPERIMENT,
+    throttled_disk::EXPERIMENT,
     queueing_law::EXPERIMENT,
     fio::EXPERIMENT,
     depth::EXPERIMENT,
