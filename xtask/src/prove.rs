@@ -10,9 +10,9 @@
 //!      n.m., neither reached nor missed, and the next call tries again.
 
 mod comparisons;
-mod depth;
 mod figures;
 mod fio;
+mod queue_depth;
 mod queueing_law;
 mod races;
 mod steady;
@@ -63,7 +63,7 @@ const EXPERIMENTS: [Experiment; 28] = [
     throttled_disk::EXPERIMENT,
     queueing_law::EXPERIMENT,
     fio::EXPERIMENT,
-    depth::EXPERIMENT,
+    queue_depth::EXPERIMENT,
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "loops", "--", "tmpfs"],
