@@ -18,7 +18,7 @@ mod process;
 mod prove;
 mod rust_targets;
 mod skipped_tests;
-mod steady;
+mod steady_tests;
 mod test;
 mod test_jobs;
 mod tidy;
@@ -97,7 +97,7 @@ enum Task {
     ///
     /// A failed test runs 20 more times. Keeps the results of each test file under target/prove, and continues there
     /// after an interruption. `prove steady-tests` runs this under all conditions. The slow disk needs root.
-    SteadyTests(steady::Arguments),
+    SteadyTests(steady_tests::Arguments),
     /// Fit the constants of machines/ to the published tables, from the guesses in crates/calibration/priors.toml;
     /// takes a quarter of an hour. `calibrate --help` lists the options.
     ///
@@ -123,7 +123,7 @@ fn main() -> ExitCode {
         Task::Docs { write, measure } => docs::run(write, measure),
         Task::Picture { document } => picture::run(&document),
         Task::Prove { names, again } => prove::run(&names, again),
-        Task::SteadyTests(arguments) => steady::run(&arguments),
+        Task::SteadyTests(arguments) => steady_tests::run(&arguments),
         Task::Dist => dist::run(),
         Task::Calibrate { arguments } => {
             let command = ["run", "--release", "--quiet", "--package", "calibration", "--"];

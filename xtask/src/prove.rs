@@ -15,7 +15,7 @@ mod fio;
 mod queue_depth;
 mod queueing_law;
 mod races;
-mod steady;
+mod steady_tests;
 mod throttled_disk;
 
 use std::fs;
@@ -239,10 +239,10 @@ const EXPERIMENTS: [Experiment; 28] = [
         judge: figures::fuzzed,
     },
     races::EXPERIMENT,
-    steady::QUIET,
-    steady::BUSY,
-    steady::ONE_PROCESSOR,
-    steady::SLOW_DISK,
+    steady_tests::QUIET,
+    steady_tests::BUSY,
+    steady_tests::ONE_PROCESSOR,
+    steady_tests::SLOW_DISK,
 ];
 
 /// Runs the experiments without results at this commit, prints the table and stores it. `names` selects experiments; if
