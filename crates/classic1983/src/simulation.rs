@@ -109,7 +109,7 @@ fn before(classic: Classic) -> Stream {
     let open = Op::Open { name: Name::root(0), handle, access: Access::ReadWrite, mode: Mode::default() };
     let write = |offset| Op::WriteAt { handle, length, offset };
     let offsets = (FILE_BYTES - TAIL_BYTES..FILE_BYTES).step_by(length as usize);
-    Stream::of([open].into_iter().chain(offsets.map(write)).collect())
+    Stream::from_ops([open].into_iter().chain(offsets.map(write)).collect())
 }
 
 /// More than any buffer cache of the time.

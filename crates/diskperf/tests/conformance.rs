@@ -333,7 +333,7 @@ where
 {
     let mut recorder = Outcomes::default();
     for op in ops {
-        world.run(&mut [Stream::of(vec![*op])], std::slice::from_mut(&mut recorder)).expect("the world");
+        world.run(&mut [Stream::from_ops(vec![*op])], std::slice::from_mut(&mut recorder)).expect("the world");
     }
     assert!(!recorder.out_of_order);
     (recorder.all, world.tree_counts(0).expect("tree counts"))

@@ -30,7 +30,7 @@ fn read() -> Stream {
 }
 
 fn sync() -> Stream {
-    Stream::of(vec![Op::FsyncDirectory { directory: Directory::ROOT }, Op::Syncfs])
+    Stream::from_ops(vec![Op::FsyncDirectory { directory: Directory::ROOT }, Op::Syncfs])
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn dirty_pages_are_counted() {
         most = most.max(seen.pages);
     }
     assert!(most > 0, "nothing was ever dirty");
-    run(&mut world, Stream::of(vec![Op::FsyncDirectory { directory: Directory::ROOT }, Op::Syncfs]));
+    run(&mut world, Stream::from_ops(vec![Op::FsyncDirectory { directory: Directory::ROOT }, Op::Syncfs]));
     assert_eq!(world.unwritten().expect("pages"), Some(Residency { pages: 0, of: pages() }));
 }
 

@@ -33,7 +33,7 @@ fn write(given: Given) -> Result<(), Reason> {
         Op::Close { handle },
     ];
     let mut tally = Tally::default();
-    world.run(&mut [Stream::of(ops)], slice::from_mut(&mut tally)).expect("it runs");
+    world.run(&mut [Stream::from_ops(ops)], slice::from_mut(&mut tally)).expect("it runs");
     tally.failure.map_or(Ok(()), |failure| Err(failure.reason))
 }
 

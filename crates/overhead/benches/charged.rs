@@ -117,7 +117,7 @@ fn window(world: &mut Posix, call: u32, mode: Mode) -> Option<(f64, f64)> {
     let body = Body::Calls { call: Op::Write { handle: FILE, length: call }, left: BYTES / u64::from(call) };
     let write = Stream::open(vec![Op::Create { name: Name::root(0), handle: FILE, mode }], body);
     let settle = vec![Op::Fsync { handle: FILE }, Op::FsyncDirectory { directory: Directory::ROOT }, Op::Syncfs];
-    let program = run(world, write) + run(world, Stream::of(settle));
+    let program = run(world, write) + run(world, Stream::from_ops(settle));
     let counters = world.counters().expect("counters");
     let charged = Charges::read().since(&before, program)?;
     let told = program + counters.workers?;

@@ -112,7 +112,7 @@ fn phase(reads: u64) -> Phase {
     let accesses = AccessPattern::uniform(BLOCK, false).accesses(handle, BLOCKS * u64::from(BLOCK), reads, 1);
     Phase {
         steps: Stream::open(vec![opening], accesses.into()),
-        unit: Unit::of(OpKind::ReadAt),
+        unit: Unit::from_kind(OpKind::ReadAt),
         ..Classic::Read8192.program(8192).phases.remove(0)
     }
 }

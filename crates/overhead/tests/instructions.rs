@@ -195,7 +195,8 @@ fn child_timed() {
     };
     let opening = Op::Open { name, handle, access: Access::Read, mode: Default::default() };
     let steps = CachePadded(Stream::open(vec![opening], accesses.into()).issued(issue));
-    let mut recorders: Vec<_> = (0..programs).map(|_| CachePadded(Timed::new(Unit::of(OpKind::ReadAt)))).collect();
+    let mut recorders: Vec<_> =
+        (0..programs).map(|_| CachePadded(Timed::new(Unit::from_kind(OpKind::ReadAt)))).collect();
     let spans = world.run(&mut vec![steps; programs], &mut recorders).expect("a run");
     for records in recorders.into_iter().zip(spans).map(|(recorder, span)| recorder.0.finish(span.ended)) {
         assert_eq!((records.tally.failure, records.latencies.count()), (None, operations));

@@ -101,7 +101,7 @@ pub fn own_ns(phase: &Phase, timed: bool) -> Option<f64> {
 /// The cost in nanoseconds of timing an operation that takes no time: two readings of the clock, and the histogram. The
 /// cost of counting is subtracted, because counting is always necessary.
 fn per_op_ns() -> f64 {
-    let timed = record_calls(Timed::new(Unit::of(OpKind::Read)));
+    let timed = record_calls(Timed::new(Unit::from_kind(OpKind::Read)));
     let counted = record_calls(Tally::default());
     timed.saturating_sub(counted).0 as f64 / f64::from(OPERATIONS)
 }

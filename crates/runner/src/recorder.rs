@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_stall_leaves_intervals_without_completions() {
-        let mut recorder = Timed::new(Unit::of(OpKind::Read));
+        let mut recorder = Timed::new(Unit::from_kind(OpKind::Read));
         // The first interval begins with the stream, not with its first unit, so that concurrent programs have the same
         // intervals.
         recorder.begin(moment_at(100));
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_recorder_has_enough_once_its_time_is_over() {
-        let mut recorder = Timed::new(Unit::of(OpKind::Read)).within(Some(Nanos::from_millis(300)));
+        let mut recorder = Timed::new(Unit::from_kind(OpKind::Read)).within(Some(Nanos::from_millis(300)));
         recorder.begin(moment_at(100));
         record_reads(&mut recorder, &[(105, 110), (110, 399)]);
         assert!(!recorder.has_enough());

@@ -44,14 +44,14 @@ pub struct Counters {
 
 impl Counters {
     /// The devices at one depth.
-    pub fn at(&self, depth: u32) -> impl Iterator<Item = &Layer> {
+    pub fn layers_at(&self, depth: u32) -> impl Iterator<Item = &Layer> {
         self.layers.iter().filter(move |layer| layer.depth == depth)
     }
 
     /// Returns whether the lowest visible devices are files, so that the disk below them is unknown.
     pub fn ends_in_a_file(&self) -> bool {
         let lowest = self.layers.iter().map(|layer| layer.depth).max();
-        lowest.is_some_and(|depth| self.at(depth).any(|layer| layer.is_file))
+        lowest.is_some_and(|depth| self.layers_at(depth).any(|layer| layer.is_file))
     }
 
     /// The lowest devices with any requests: those that spent the time, and did not only pass requests on.

@@ -93,7 +93,7 @@ pub struct Unit {
 
 impl Unit {
     /// A single op.
-    pub const fn of(kind: OpKind) -> Unit {
+    pub const fn from_kind(kind: OpKind) -> Unit {
         Unit::from(kind, kind)
     }
 

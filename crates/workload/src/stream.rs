@@ -40,11 +40,11 @@ enum Programs {
 impl Stream {
     /// A stream without steps.
     pub fn empty() -> Stream {
-        Stream::of(Vec::new())
+        Stream::from_ops(Vec::new())
     }
 
     /// A stream of these ops only.
-    pub fn of(ops: Vec<Op>) -> Stream {
+    pub fn from_ops(ops: Vec<Op>) -> Stream {
         Stream::open(ops, Body::Empty)
     }
 

@@ -84,7 +84,7 @@ fn from_below(facts: &CellFacts) -> Option<Mark> {
 /// because it is unknown which of them should have read.
 fn from_lower_cache(run: &PhaseResult) -> Option<Mark> {
     let only = |depth| {
-        let mut layers = run.counters.at(depth);
+        let mut layers = run.counters.layers_at(depth);
         layers.next().filter(|_| layers.next().is_none())
     };
     let levels = (0..).map_while(|depth| only(depth).zip(only(depth + 1)));
@@ -123,7 +123,7 @@ fn no_flush(run: &PhaseResult) -> Option<Mark> {
     let calls = (tally.count(OpKind::Fsync) + tally.count(OpKind::Fdatasync)) / programs;
     let depths = run.counters.layers.iter().map(|layer| layer.depth).max()?;
     (0..=depths).find_map(|depth| {
-        let layers: Vec<&Layer> = run.counters.at(depth).collect();
+        let layers: Vec<&Layer> = run.counters.layers_at(depth).collect();
         let first = layers.first()?;
         // A device that does not count flushes may have received all of them.
         let keeps = |layer: &Layer| {

@@ -50,10 +50,10 @@ type Counted = (&'static str, Option<u64>, fn(&Layer) -> u64);
 fn by_group(facts: &CellFacts) -> Option<Mark> {
     let runs = facts.runs;
     let limits: IoLimits = runs.last()?.counters.quota.io;
-    let device = runs.last()?.counters.at(0).next()?.name.clone();
+    let device = runs.last()?.counters.layers_at(0).next()?.name.clone();
     let elapsed: f64 = runs.iter().map(|run| run.counters.elapsed.as_secs_f64()).sum();
     let per_second = |count: fn(&Layer) -> u64| {
-        let here = |run: &&PhaseResult| run.counters.at(0).map(count).sum::<u64>();
+        let here = |run: &&PhaseResult| run.counters.layers_at(0).map(count).sum::<u64>();
         if elapsed > 0.0 { runs.iter().map(here).sum::<u64>() as f64 / elapsed } else { 0.0 }
     };
     let all: [Counted; 4] = [

@@ -25,7 +25,7 @@ pub fn aging(aging: Aging) -> Program {
         base: RateBase::Bytes,
         amount: aging.writes(),
         within: None,
-        unit: Unit::of(OpKind::WriteAt),
+        unit: Unit::from_kind(OpKind::WriteAt),
     };
     Program {
         name: "age",
@@ -34,7 +34,7 @@ pub fn aging(aging: Aging) -> Program {
             Parameter::new("churns", aging.churns),
             Parameter::new("seed", aging.seed),
         ],
-        prepare: Stream::of(directories),
+        prepare: Stream::from_ops(directories),
         phases: vec![phase],
         space: aging.level,
         largest_call: PREPARING_CALL,

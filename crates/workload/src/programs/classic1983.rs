@@ -88,7 +88,7 @@ impl Classic {
             Classic::Rewrite8192 => ("rewrite", Cache::AsIs, data_durable(FILE), file_durable(FILE)),
         };
         let steps = self.steps(file, bytes);
-        let unit = Unit::of(if self == Classic::Read8192 { OpKind::Read } else { OpKind::Write });
+        let unit = Unit::from_kind(if self == Classic::Read8192 { OpKind::Read } else { OpKind::Write });
         Program {
             name: self.name(),
             parameters: Vec::from([

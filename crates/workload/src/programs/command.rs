@@ -31,7 +31,7 @@ impl Command {
     pub fn program(&self, space: u64) -> Program {
         let mut parameters = vec![Parameter::new("command", self.line)];
         parameters.extend(self.preparation.map(|line| Parameter::new("prepare", line)));
-        let ready = self.preparation.map(|_| Stream::of(vec![Op::Run { command: PREPARING }, Op::Syncfs]));
+        let ready = self.preparation.map(|_| Stream::from_ops(vec![Op::Run { command: PREPARING }, Op::Syncfs]));
         Program {
             name: self.name,
             parameters,
@@ -39,14 +39,14 @@ impl Command {
             phases: vec![Phase {
                 name: self.name,
                 cache: Cache::AsIs,
-                steps: Stream::of(vec![Op::Run { command: MEASURED }]),
+                steps: Stream::from_ops(vec![Op::Run { command: MEASURED }]),
                 // The files that the command wrote are unknown.
                 data: Stream::empty(),
-                durable: Stream::of(vec![Op::Syncfs]),
+                durable: Stream::from_ops(vec![Op::Syncfs]),
                 base: RateBase::Ops,
                 amount: 1,
                 within: None,
-                unit: Unit::of(OpKind::Run),
+                unit: Unit::from_kind(OpKind::Run),
             }],
             space,
             largest_call: PREPARING_CALL,

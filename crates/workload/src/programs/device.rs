@@ -52,7 +52,7 @@ impl Device {
         let accesses = AccessPattern::new(order, block, write).accesses(FILE, bytes, u64::MAX, self.seed);
         let opening = vec![Op::Open { name: Name::given(0), handle: FILE, access, mode }];
         // A device has no metadata to sync, only data.
-        let durable = |op| if write { Stream::of(vec![op]) } else { Stream::empty() };
+        let durable = |op| if write { Stream::from_ops(vec![op]) } else { Stream::empty() };
         let phase = Phase {
             name,
             cache: Cache::AsIs,
@@ -62,7 +62,7 @@ impl Device {
             base,
             amount,
             within: None,
-            unit: Unit::of(if write { OpKind::WriteAt } else { OpKind::ReadAt }),
+            unit: Unit::from_kind(if write { OpKind::WriteAt } else { OpKind::ReadAt }),
         };
         let program = Program {
             name,

@@ -90,7 +90,7 @@ impl SmallFiles {
                 let directories = self.layout.touched(self.files).into_iter();
                 let mut ops: Vec<Op> = directories.map(|directory| Op::FsyncDirectory { directory }).collect();
                 ops.push(Op::Syncfs);
-                Stream::of(ops)
+                Stream::from_ops(ops)
             }
         };
         let phase = |name, cache, deed, order, durable, unit| Phase {
@@ -157,7 +157,7 @@ impl SmallFiles {
                         FileAction::Remove,
                         FileOrder::Creation,
                         durable(),
-                        Unit::of(OpKind::Unlink),
+                        Unit::from_kind(OpKind::Unlink),
                     ),
                 ],
             ),
@@ -236,7 +236,7 @@ impl LargeFile {
             base: RateBase::Bytes,
             amount: self.bytes,
             within: None,
-            unit: Unit::of(kind),
+            unit: Unit::from_kind(kind),
         };
         let writing = |name, steps, kind| Phase {
             cache: Cache::AsIs,
@@ -284,7 +284,7 @@ impl LargeFile {
 fn prepare(mut ops: Vec<Op>, flush: Option<u64>) -> Stream {
     let Some(bytes) = flush else {
         ops.push(Op::Syncfs);
-        return Stream::of(ops);
+        return Stream::from_ops(ops);
     };
     ops.push(create(FLUSH_FILE, FILE));
     let write = Op::Write { handle: FILE, length: PREPARING_CALL };
@@ -307,7 +307,7 @@ fn flushed(flush: Option<u64>, phases: Vec<Phase>) -> Vec<Phase> {
         base: RateBase::Bytes,
         amount: bytes,
         within: None,
-        unit: Unit::of(OpKind::Read),
+        unit: Unit::from_kind(OpKind::Read),
     };
     let reads = |phase: &Phase| phase.name.starts_with("read");
     let phases = phases.into_iter().map(|phase| Phase { cache: Cache::AsIs, ..phase });
@@ -348,7 +348,7 @@ fn raw(name: &'static str, reads: Body, base: RateBase, amount: u64, call: u32, 
     let given = Op::Open { name: Name::given(0), handle: FILE, access: Access::Read, mode };
     // Direct reads bypass the page cache.
     let cache = if direct { Cache::AsIs } else { Cache::Cold };
-    let unit = Unit::of(if base == RateBase::Ops { OpKind::ReadAt } else { OpKind::Read });
+    let unit = Unit::from_kind(if base == RateBase::Ops { OpKind::ReadAt } else { OpKind::Read });
     Program {
         name,
         parameters: vec![
@@ -356,7 +356,7 @@ fn raw(name: &'static str, reads: Body, base: RateBase, amount: u64, call: u32, 
             Parameter::new("buffer_bytes", call),
             Parameter::new("direct", direct),
         ],
-        prepare: Stream::of(vec![given]),
+        prepare: Stream::from_ops(vec![given]),
         phases: vec![Phase {
             name: "read",
             cache,

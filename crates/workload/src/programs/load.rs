@@ -170,12 +170,12 @@ impl Load {
         let mode = Mode { direct: self.direct, durability: self.sync };
         let open = |access| Op::Open { name, handle: FILE, access, mode };
         let (opening, unit) = match pattern {
-            Pattern::RandomRead | Pattern::Read => (open(Access::Read), Unit::of(OpKind::ReadAt)),
+            Pattern::RandomRead | Pattern::Read => (open(Access::Read), Unit::from_kind(OpKind::ReadAt)),
             Pattern::RandomMix { .. } => (open(Access::ReadWrite), Unit::either(OpKind::ReadAt, OpKind::WriteAt)),
             Pattern::Write if !self.needs_file() => {
-                (Op::Create { name, handle: FILE, mode }, Unit::of(OpKind::WriteAt))
+                (Op::Create { name, handle: FILE, mode }, Unit::from_kind(OpKind::WriteAt))
             }
-            Pattern::RandomWrite | Pattern::Write => (open(Access::ReadWrite), Unit::of(OpKind::WriteAt)),
+            Pattern::RandomWrite | Pattern::Write => (open(Access::ReadWrite), Unit::from_kind(OpKind::WriteAt)),
             Pattern::Commit => (Op::Create { name, handle: FILE, mode }, Unit::from(OpKind::Write, OpKind::Fdatasync)),
         };
         let ops = if pattern == Pattern::Commit { 2 } else { 1 };

@@ -53,15 +53,15 @@ fn prepared_file(name: Name, bytes: u64) -> Stream {
 
 /// Makes the data of one open file durable.
 fn data_durable(handle: Handle) -> Stream {
-    Stream::of(vec![Op::Fdatasync { handle }])
+    Stream::from_ops(vec![Op::Fdatasync { handle }])
 }
 
 /// Makes one open file in the program's folder durable, with its directory entry and all metadata.
 fn file_durable(handle: Handle) -> Stream {
-    Stream::of(vec![Op::Fsync { handle }, Op::FsyncDirectory { directory: Directory::ROOT }, Op::Syncfs])
+    Stream::from_ops(vec![Op::Fsync { handle }, Op::FsyncDirectory { directory: Directory::ROOT }, Op::Syncfs])
 }
 
 /// An empty preparation: only syncs the file system.
 fn quiet() -> Stream {
-    Stream::of(vec![Op::Syncfs])
+    Stream::from_ops(vec![Op::Syncfs])
 }

@@ -61,7 +61,7 @@ fn reading(name: Name, bytes: u64, block: u32, reads: u32, seed: u64, order: Ord
             base: RateBase::Ops,
             amount: u64::from(reads),
             within: None,
-            unit: Unit::of(OpKind::ReadAt),
+            unit: Unit::from_kind(OpKind::ReadAt),
         }],
         space: 0,
         largest_call: block,

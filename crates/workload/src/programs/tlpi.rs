@@ -145,7 +145,7 @@ pub fn write(bytes: u64, buffer: u32, sync: Sync) -> Program {
             base: RateBase::Bytes,
             amount: bytes,
             within: None,
-            unit: Unit::of(OpKind::Write),
+            unit: Unit::from_kind(OpKind::Write),
         }],
         space: bytes,
         largest_call: buffer,
