@@ -56,9 +56,9 @@ impl<C> Timed<C> {
             singles: singles(unit),
             began: None,
             within: None,
-            interval_end: Moment::at(NEVER),
-            ends: Moment::at(NEVER),
-            next_check: Moment::at(NEVER),
+            interval_end: Moment::from_zero(NEVER),
+            ends: Moment::from_zero(NEVER),
+            next_check: Moment::from_zero(NEVER),
             has_enough: false,
         }
     }
@@ -84,7 +84,7 @@ impl<C> Timed<C> {
         let moved = |tally: &Tally| tally.bytes_read + tally.bytes_written;
         while now >= self.interval_end {
             if self.intervals.len() == MOST_INTERVALS {
-                self.interval_end = Moment::at(NEVER);
+                self.interval_end = Moment::from_zero(NEVER);
                 break;
             }
             self.intervals.push(RateInterval::from_latencies(&self.current, moved(&self.tally) - self.bytes));
@@ -163,7 +163,7 @@ mod tests {
     const READ: Op = Op::Read { handle: Handle::new(0), length: 512 };
 
     fn moment_at(millis: u64) -> Moment<Virtual> {
-        Moment::at(Nanos::from_millis(1_000 + millis))
+        Moment::from_zero(Nanos::from_millis(1_000 + millis))
     }
 
     /// Records reads, each with its issue and its return.

@@ -167,10 +167,10 @@ pub struct Moment<C> {
 
 impl<C> Moment<C> {
     /// The zero of the clock.
-    pub const ZERO: Moment<C> = Moment::at(Nanos(0));
+    pub const ZERO: Moment<C> = Moment::from_zero(Nanos(0));
 
     /// Creates the moment `since_zero` after the clock's zero.
-    pub const fn at(since_zero: Nanos) -> Moment<C> {
+    pub const fn from_zero(since_zero: Nanos) -> Moment<C> {
         Moment { nanos: since_zero.0, clock: PhantomData }
     }
 
@@ -189,7 +189,7 @@ impl<C> Moment<C> {
 impl<C> Add<Nanos> for Moment<C> {
     type Output = Moment<C>;
     fn add(self, span: Nanos) -> Moment<C> {
-        Moment::at(Nanos(self.nanos + span.0))
+        Moment::from_zero(Nanos(self.nanos + span.0))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::sys::read_limited;
 /// Reads the monotonic clock from memory that the kernel shares (vDSO), without a system call.
 #[inline]
 pub fn now() -> Moment<Host> {
-    Moment::at(nanos(clock_gettime(ClockId::Monotonic)))
+    Moment::from_zero(nanos(clock_gettime(ClockId::Monotonic)))
 }
 
 /// Reads a clock through the C library. In a static program rustix does not find the vDSO, and each reading would be a

@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_controllers_own_work_comes_before_its_waits() {
-        let at = |nanos| Moment::at(Nanos(nanos));
+        let at = |nanos| Moment::from_zero(Nanos(nanos));
         let mut drives = [0, 1].map(|index| Drive::new(&eagle(), index, 0));
         let (mut occupied, mut timeline) = (TimeAccount::new(false), Timeline::default());
         let mut enter = |drive: usize, activity, nanos, then: &[(Activity, u64)]| {
@@ -143,7 +143,7 @@ mod tests {
         occupied.pass(0, true, spent(5, 0));
         occupied.pass(0, false, spent(12, 8));
         occupied.pass(1, true, spent(100, 100));
-        let all = occupied.spent(&[], &[spent(50, 50), spent(101, 103)], Moment::at(Nanos(40)));
+        let all = occupied.spent(&[], &[spent(50, 50), spent(101, 103)], Moment::from_zero(Nanos(40)));
         assert_eq!(all[Activity::Rotation as usize..=Activity::Transfer as usize], [Nanos(7 + 1), Nanos(8 + 3)]);
         assert_eq!((all[Activity::Idle as usize], all.into_iter().sum()), (Nanos(40 - 19), Nanos(40)));
     }

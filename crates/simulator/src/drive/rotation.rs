@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn at(nanos: u64) -> Moment<Virtual> {
-        Moment::at(Nanos(nanos))
+        Moment::from_zero(Nanos(nanos))
     }
 
     #[test]

@@ -212,6 +212,6 @@ mod tests {
         let mut calendar = Calendar::new();
         calendar.after(Nanos(5), 1);
         calendar.next();
-        calendar.at(Moment::at(Nanos(4)), 2);
+        calendar.at(Moment::from_zero(Nanos(4)), 2);
     }
 }

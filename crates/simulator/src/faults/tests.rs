@@ -71,7 +71,7 @@ fn reads(steps: Stream) -> u64 {
 }
 
 fn moments() -> impl Iterator<Item = Moment<Virtual>> {
-    (0..100).map(|step| Moment::at(Nanos::from_millis(step * 37)))
+    (0..100).map(|step| Moment::from_zero(Nanos::from_millis(step * 37)))
 }
 
 fn a_sector_is_reached_when_it_is_under_the_heads() -> bool {
