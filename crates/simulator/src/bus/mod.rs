@@ -19,7 +19,7 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    pub(crate) fn of(reads: bool) -> Direction {
+    pub(crate) fn from_reads(reads: bool) -> Direction {
         if reads { Direction::ToMemory } else { Direction::FromMemory }
     }
 }

@@ -123,7 +123,7 @@ impl Computer {
         let programs = drives * streams;
         let mut engine = Engine::new(chance.seed);
         let tick = Nanos(1_000_000_000 / u64::from(description.kernel.clock_hertz));
-        engine.calendar.after(Nanos(engine.prng.below(tick.0)), Event::Tick);
+        engine.calendar.schedule_after(Nanos(engine.prng.below(tick.0)), Event::Tick);
         let platters = (0..drives).map(|index| Drive::new(&description.drive, index, chance.phase_ppm(index)));
         let buffers = description.buffers(file_system.block_bytes);
         Ok(Computer {
@@ -175,7 +175,7 @@ impl Computer {
 
     /// True if the simulation was given up because it would not have ended.
     pub fn is_stuck(&self) -> bool {
-        self.watchdog.over() == Some(Reason::Unending)
+        self.watchdog.end_reason() == Some(Reason::Unending)
     }
 
     /// Number of events so far.
@@ -228,7 +228,7 @@ impl Computer {
             },
             Event::Tick => {
                 let tick = Nanos(1_000_000_000 / u64::from(self.kernel.clock_hertz));
-                self.hardware.engine.calendar.after(tick, Event::Tick);
+                self.hardware.engine.calendar.schedule_after(tick, Event::Tick);
                 let Hardware { engine, processor, .. } = &mut self.hardware;
                 processor.serves_through(engine, self.kernel.clock_tick, Cause::Clock, Handler::Clock);
             }
@@ -301,7 +301,7 @@ impl Computer {
         // The clock goes on ticking during the pause.
         let ticks = until.since(self.now()).0 / (1_000_000_000 / u64::from(self.kernel.clock_hertz));
         self.watchdog.grant(2 * ticks + watchdog::PER_BLOCK);
-        self.hardware.engine.calendar.at(until, Event::Awake(process as u8));
+        self.hardware.engine.calendar.schedule_at(until, Event::Awake(process as u8));
     }
 
     fn end_pause(&mut self, process: Process) {
@@ -346,7 +346,7 @@ impl Computer {
             let ran = self.advance();
             debug_assert_eq!(ran, None, "no process runs between two streams");
         }
-        self.watchdog.over().is_none()
+        self.watchdog.end_reason().is_none()
     }
 
     /// Drops the cached blocks and the space of files that a program has deleted.

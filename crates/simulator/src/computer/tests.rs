@@ -139,7 +139,7 @@ fn endless_simulations_are_stopped_with_a_reason() {
     description.bus.from_memory_bytes_per_second = 1000;
     (description.kernel.clock_hertz, description.kernel.clock_tick) = (10_000, Nanos(10));
     let mut computer = Computer::new(&description, &description.file_systems[0], 2, Chance::default()).expect("one");
-    computer.watchdog = Watchdog::of(10_000);
+    computer.watchdog = Watchdog::with_limit(10_000);
     assert_eq!((run(&mut computer), computer.is_stuck()), ([Some(Reason::Unending); 2], true));
     // It stays given up.
     computer.watchdog.grant(u64::MAX);
@@ -268,7 +268,7 @@ proptest! {
         }
         let mut computer =
             Computer::new(&description, &description.file_systems[0], drives, Chance::default()).expect("checked");
-        computer.watchdog = Watchdog::of(1 << 14);
+        computer.watchdog = Watchdog::with_limit(1 << 14);
         for classic in [Classic::Write8192, Classic::Read8192] {
             let mut tallies = [Tally::default(), Tally::default()];
             let mut streams = [classic.steps(Name::root(0), BYTES), classic.steps(Name::root(0), BYTES)];

@@ -32,10 +32,10 @@ pub(super) struct Watchdog {
 
 impl Watchdog {
     pub(super) fn new() -> Watchdog {
-        Watchdog::of(TO_BEGIN_WITH)
+        Watchdog::with_limit(TO_BEGIN_WITH)
     }
 
-    pub(super) fn of(to_begin_with: u64) -> Watchdog {
+    pub(super) fn with_limit(to_begin_with: u64) -> Watchdog {
         Watchdog { to_begin_with, granted: to_begin_with, look_at: 0, stop: None, over: None }
     }
 
@@ -58,11 +58,11 @@ impl Watchdog {
     /// True if the simulation must end, after `events` events. Once true, it stays true.
     #[inline]
     pub(super) fn is_over(&mut self, events: u64) -> bool {
-        events >= self.look_at && self.look(events)
+        events >= self.look_at && self.check(events)
     }
 
     #[cold]
-    fn look(&mut self, events: u64) -> bool {
+    fn check(&mut self, events: u64) -> bool {
         let told = || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         if self.over.is_none() && told() {
             self.over = Some(Reason::Interrupted);
@@ -77,7 +77,7 @@ impl Watchdog {
     }
 
     /// Why the simulation must end; `None` if it may go on.
-    pub(super) fn over(&self) -> Option<Reason> {
+    pub(super) fn end_reason(&self) -> Option<Reason> {
         self.over
     }
 }
@@ -88,13 +88,13 @@ mod tests {
 
     #[test]
     fn the_limit_is_the_granted_number_of_events() {
-        let mut watchdog = Watchdog::of(10);
+        let mut watchdog = Watchdog::with_limit(10);
         watchdog.begin(0);
         assert!(!watchdog.is_over(10));
         watchdog.grant(5);
         assert!(!watchdog.is_over(15));
         assert!(watchdog.is_over(16));
-        assert_eq!(watchdog.over(), Some(Reason::Unending));
+        assert_eq!(watchdog.end_reason(), Some(Reason::Unending));
         // It stays over.
         watchdog.grant(1000);
         assert!(watchdog.is_over(16));
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn every_run_has_its_own_limit() {
-        let mut watchdog = Watchdog::of(10);
+        let mut watchdog = Watchdog::with_limit(10);
         watchdog.begin(0);
         watchdog.begin(1000);
         assert!(!watchdog.is_over(1010));
@@ -119,6 +119,6 @@ mod tests {
         stop.store(true, Ordering::Relaxed);
         assert!(!watchdog.is_over(1));
         assert!(watchdog.is_over(BETWEEN_LOOKS));
-        assert_eq!(watchdog.over(), Some(Reason::Interrupted));
+        assert_eq!(watchdog.end_reason(), Some(Reason::Interrupted));
     }
 }

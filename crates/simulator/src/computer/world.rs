@@ -126,7 +126,7 @@ impl Computer {
     /// was given up.
     #[cold]
     fn give_up<S: Steps, R: Recorder<Virtual>>(&self, running: &mut [Running], streams: &mut [S], recorders: &mut [R]) {
-        let (now, reason) = (self.now(), self.watchdog.over().unwrap_or(Reason::Unending));
+        let (now, reason) = (self.now(), self.watchdog.end_reason().unwrap_or(Reason::Unending));
         for ((running, stream), recorder) in running.iter_mut().zip(streams).zip(recorders) {
             if running.ended {
                 continue;

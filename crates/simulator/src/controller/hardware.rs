@@ -25,12 +25,12 @@ impl Hardware {
         self.engine.now()
     }
 
-    pub(super) fn after(&mut self, delay: Nanos, event: Event) {
-        self.engine.calendar.after(delay, engine::Event::Controller(event));
+    pub(super) fn schedule_after(&mut self, delay: Nanos, event: Event) {
+        self.engine.calendar.schedule_after(delay, engine::Event::Controller(event));
     }
 
-    pub(super) fn at(&mut self, moment: Moment<Virtual>, event: Event) {
-        self.engine.calendar.at(moment, engine::Event::Controller(event));
+    pub(super) fn schedule_at(&mut self, moment: Moment<Virtual>, event: Event) {
+        self.engine.calendar.schedule_at(moment, engine::Event::Controller(event));
     }
 
     /// Schedules the event and consumes it at once if it is the next one. Returns whether it was.

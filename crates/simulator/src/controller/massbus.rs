@@ -68,7 +68,7 @@ impl Massbus {
 
     pub(super) fn happens(&mut self, hardware: &mut Hardware, event: Event) {
         match event {
-            Event::Calls(drive) => self.called(hardware, drive),
+            Event::Calls(drive) => self.handle_attention(hardware, drive),
             Event::Arrives(drive) => {
                 hardware.enter(drive, Activity::Transfer);
                 hardware.transfer(true);
@@ -108,7 +108,7 @@ impl Massbus {
             Search::Never => {
                 let arrives = now + there.seek(io.sector) + self.settings.search_start;
                 hardware.enter(drive, Activity::Seek);
-                hardware.at(arrives, Event::Calls(drive));
+                hardware.schedule_at(arrives, Event::Calls(drive));
             }
             Search::Lead { window_sectors, .. }
                 if on_cylinder
@@ -128,13 +128,13 @@ impl Massbus {
                 hardware.enter(drive, Activity::Seek);
                 hardware.then(drive, Activity::Controller, settled);
                 hardware.then(drive, Activity::Rotation, searches);
-                hardware.at(calls, Event::Calls(drive));
+                hardware.schedule_at(calls, Event::Calls(drive));
             }
         }
     }
 
     /// Handles the attention of a drive that has found its sector.
-    fn called(&mut self, hardware: &mut Hardware, drive: u8) {
+    fn handle_attention(&mut self, hardware: &mut Hardware, drive: u8) {
         if !self.path_busy {
             hardware.enter(drive, Activity::Host);
             hardware.interrupt(self.settings.driver.interrupt, Signal::Call(drive));
@@ -145,7 +145,7 @@ impl Massbus {
     }
 
     /// Handles an attention that was raised while the data path was busy, now that the path is free.
-    fn heard(&mut self, hardware: &mut Hardware, drive: u8) {
+    fn handle_waiting_attention(&mut self, hardware: &mut Hardware, drive: u8) {
         let remembered = faults::is_planted(Fault::LostAttentionIgnored);
         if self.settings.attention == Attention::Polled
             && !remembered
@@ -157,7 +157,7 @@ impl Massbus {
             let calls = there.reaches_before(io.sector, lead_sectors, now);
             if calls < there.reaches(io.sector, now) {
                 hardware.enter(drive, Activity::LostTurn);
-                return hardware.at(calls, Event::Calls(drive));
+                return hardware.schedule_at(calls, Event::Calls(drive));
             }
         }
         hardware.enter(drive, Activity::Host);
@@ -188,7 +188,7 @@ impl Massbus {
         hardware.enter(drive, Activity::Controller);
         hardware.then(drive, Activity::Seek, commanded);
         hardware.then(drive, Activity::Rotation, settled);
-        hardware.at(arrives, Event::Arrives(drive));
+        hardware.schedule_at(arrives, Event::Arrives(drive));
     }
 
     /// Begins to transfer the next sectors: one at a time if the bus may be granted too late for any of them. Otherwise
@@ -202,7 +202,7 @@ impl Massbus {
         let io = lane.queue.first().expect("the request that is transferred");
         let left = io.sectors - lane.passed;
         let media = hardware.drive(drive).sector();
-        let direction = Direction::of(io.reads);
+        let direction = Direction::from_reads(io.reads);
         let in_time = hardware.bus.sectors_in_time(direction, media, self.settings.buffer_sectors);
         lane.passing = in_time.map_or(left, |some| some.min(left.into()) as u16);
         let mut time = hardware.drive(drive).passing(io.sector + u32::from(lane.passed), lane.passing.into());
@@ -210,7 +210,7 @@ impl Massbus {
             // After the last sector has passed, the bus still has to move the content of the buffer.
             time = time.max(Nanos(hardware.bus.sector(direction).0 * u64::from(lane.passing)));
         }
-        hardware.after(time, Event::Passed(drive));
+        hardware.schedule_after(time, Event::Passed(drive));
     }
 
     /// Transfers sectors until one is lost, all have passed, or another event happens meanwhile. Such an event may
@@ -219,7 +219,7 @@ impl Massbus {
         let time = hardware.drive(drive).sector();
         let lane = &mut self.lanes[usize::from(drive)];
         let io = lane.queue.first().expect("the request that is transferred");
-        let direction = Direction::of(io.reads);
+        let direction = Direction::from_reads(io.reads);
         let at_work = hardware.processor.is_at_work();
         lane.passing = 1;
         while lane.passed < io.sectors {
@@ -228,7 +228,7 @@ impl Massbus {
                 return self.lose_turn(hardware, drive);
             }
             if !hardware.happens_next(time, Event::Passed(drive)) {
-                return hardware.after(time, Event::Passed(drive));
+                return hardware.schedule_after(time, Event::Passed(drive));
             }
             lane.passed += 1;
         }
@@ -253,7 +253,7 @@ impl Massbus {
         hardware.enter(drive, Activity::Controller);
         let reads = self.lanes[usize::from(drive)].queue.first().is_some_and(|io| io.reads);
         let of_read = if reads { self.settings.finish_of_read } else { Nanos::ZERO };
-        hardware.after(self.settings.finish + of_read, Event::Finished(drive));
+        hardware.schedule_after(self.settings.finish + of_read, Event::Finished(drive));
     }
 
     /// Handles an overrun: the buffer is full (read) or empty (write), and the next sector must come round again. The
@@ -262,12 +262,12 @@ impl Massbus {
         let lane = &self.lanes[usize::from(drive)];
         let io = lane.queue.first().expect("the request that is transferred");
         let (begun, sectors) = (io.sector + u32::from(lane.passed - lane.passing), lane.passing.into());
-        let moved = Nanos(hardware.bus.sector(Direction::of(io.reads)).0 * u64::from(lane.passing));
+        let moved = Nanos(hardware.bus.sector(Direction::from_reads(io.reads)).0 * u64::from(lane.passing));
         let behind = moved.saturating_sub(hardware.drive(drive).passing(begun, sectors));
         let turn = hardware.drive(drive).turn();
         hardware.enter(drive, Activity::LostTurn);
-        hardware.after(behind, Event::CaughtUp(drive));
-        hardware.after(Nanos(turn.0 * behind.0.div_ceil(turn.0).max(1)), Event::Arrives(drive));
+        hardware.schedule_after(behind, Event::CaughtUp(drive));
+        hardware.schedule_after(Nanos(turn.0 * behind.0.div_ceil(turn.0).max(1)), Event::Arrives(drive));
     }
 
     /// Handles a lost sector: it must come round again.
@@ -275,7 +275,7 @@ impl Massbus {
         let turn = hardware.drive(drive).turn();
         hardware.transfer(false);
         hardware.enter(drive, Activity::LostTurn);
-        hardware.after(turn, Event::Arrives(drive));
+        hardware.schedule_after(turn, Event::Arrives(drive));
     }
 
     /// Handles the interrupt at the end of a transfer:
@@ -296,7 +296,7 @@ impl Massbus {
         // 3
         for other in 0..self.lanes.len() as u8 {
             if core::mem::take(&mut self.lanes[usize::from(other)].calls) {
-                self.heard(hardware, other);
+                self.handle_waiting_attention(hardware, other);
             }
         }
         // 4

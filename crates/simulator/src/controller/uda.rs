@@ -96,7 +96,7 @@ impl Uda {
                 let io = self.lanes[usize::from(drive)].busy.take().expect("a request under way");
                 if !io.reads {
                     self.buffered -= self.reserved(io);
-                    hardware.after(self.settings.response, Event::Responds(io));
+                    hardware.schedule_after(self.settings.response, Event::Responds(io));
                 }
                 self.all_go_on(hardware);
             }
@@ -105,7 +105,7 @@ impl Uda {
                 self.buffered -= self.reserved(io);
                 self.lanes[usize::from(io.drive)].delivering -= 1;
                 self.all_go_on(hardware);
-                hardware.after(self.settings.response, Event::Responds(io));
+                hardware.schedule_after(self.settings.response, Event::Responds(io));
             }
             Event::Responds(io) => hardware.interrupt(self.settings.driver.interrupt, Signal::Response(io)),
             _ => unreachable!("{event:?} is none of a UDA50"),
@@ -205,7 +205,7 @@ impl Uda {
         let begins = from.max(self.bus_free);
         let time = Nanos(hardware.bus.sector(direction).0 * u64::from(sectors));
         self.bus_free = (begins + time).max(earliest);
-        hardware.at(begins, Event::BusBegins);
+        hardware.schedule_at(begins, Event::BusBegins);
         self.bus_free
     }
 
@@ -213,7 +213,7 @@ impl Uda {
         let command = hardware.engine.jittered(self.settings.command, self.settings.jitter_permille);
         let from = hardware.now() + command;
         let fetched = self.take_bus(hardware, from, self.reserved(io), Direction::FromMemory, from);
-        hardware.at(fetched, Event::Fetched(io.drive));
+        hardware.schedule_at(fetched, Event::Fetched(io.drive));
     }
 
     /// Delivers a read whose first sector is under the heads. The first sector goes to memory once it is complete; the
@@ -226,7 +226,7 @@ impl Uda {
         let last = hardware.now() + passing + lost + hardware.bus.sector(Direction::ToMemory);
         let delivered = self.take_bus(hardware, from, io.sectors.into(), Direction::ToMemory, last);
         self.lanes[usize::from(io.drive)].delivering += 1;
-        hardware.at(delivered, Event::Delivered(io));
+        hardware.schedule_at(delivered, Event::Delivered(io));
     }
 
     /// Starts a request on the drive: turnaround, seek, rotation, transfer.
@@ -254,9 +254,9 @@ impl Uda {
             hardware.then(io.drive, Activity::LostTurn, passed);
         }
         if io.reads {
-            hardware.at(begins, Event::ReadBegins(io.drive));
+            hardware.schedule_at(begins, Event::ReadBegins(io.drive));
         }
-        hardware.at(passed + lost, Event::MediaDone(io.drive));
+        hardware.schedule_at(passed + lost, Event::MediaDone(io.drive));
     }
 
     /// Time of the turns that a request loses because it is larger than the buffer and the bus is slower than the
@@ -267,7 +267,7 @@ impl Uda {
             return Nanos::ZERO;
         }
         let media = hardware.drive(io.drive).sector();
-        match hardware.bus.sectors_in_time(Direction::of(io.reads), media, buffer) {
+        match hardware.bus.sectors_in_time(Direction::from_reads(io.reads), media, buffer) {
             Some(in_time) => {
                 Nanos(hardware.drive(io.drive).turn().0 * u64::from((u32::from(io.sectors) - 1) / in_time))
             }

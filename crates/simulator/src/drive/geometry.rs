@@ -11,7 +11,7 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    pub(crate) fn of(drive: &description::Drive) -> Geometry {
+    pub(crate) fn from_drive(drive: &description::Drive) -> Geometry {
         Geometry {
             sectors_per_track: drive.sectors_per_track,
             sectors_per_cylinder: drive.sectors_per_cylinder(),
@@ -44,14 +44,14 @@ mod tests {
 
     #[test]
     fn sectors_follow_each_other_around_the_track() {
-        let geometry = Geometry::of(&eagle());
+        let geometry = Geometry::from_drive(&eagle());
         assert_eq!([0, 47, 48, 959, 960].map(|sector| geometry.angle(sector)), [0, 47, 0, 47, 0]);
         assert_eq!([0, 959, 960].map(|sector| geometry.cylinder(sector)), [0, 0, 1]);
     }
 
     #[test]
     fn a_skewed_track_begins_later() {
-        let geometry = Geometry::of(&description::Drive { track_skew_sectors: 6, ..eagle() });
+        let geometry = Geometry::from_drive(&description::Drive { track_skew_sectors: 6, ..eagle() });
         assert_eq!([0, 48, 96, 8 * 48].map(|sector| geometry.angle(sector)), [0, 6, 12, 0]);
         assert_eq!((geometry.skewed(40, 8), geometry.skewed(40, 9), geometry.skewed(40, 57)), (0, 6, 12));
     }

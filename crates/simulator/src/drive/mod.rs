@@ -45,9 +45,9 @@ impl Drive {
     pub(crate) fn new(description: &description::Drive, index: usize, phase_ppm: u32) -> Drive {
         Drive {
             index,
-            geometry: Geometry::of(description),
+            geometry: Geometry::from_drive(description),
             rotation: Rotation::new(speed(description, index), description.sectors_per_track, phase_ppm),
-            seek: SeekCurve::of(description),
+            seek: SeekCurve::from_drive(description),
             cylinder: description.first_sector / description.sectors_per_cylinder(),
             activity: Activity::Idle,
             since: Moment::ZERO,

@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    fn at(nanos: u64) -> Moment<Virtual> {
+    fn moment_at(nanos: u64) -> Moment<Virtual> {
         Moment::from_zero(Nanos(nanos))
     }
 
@@ -100,16 +100,16 @@ mod tests {
         assert_eq!(rotation.turn(), Nanos(16_666_667));
         // After an hour of whole turns the same position is under the heads, to the nanosecond.
         let hour = 3_600_000_000_000;
-        assert_eq!(rotation.reaches(0, at(hour)), at(hour));
-        assert_eq!(rotation.reaches(15, at(hour)), at(hour + 4_166_667));
-        assert_eq!(rotation.under_heads(at(hour)), 0);
+        assert_eq!(rotation.reaches(0, moment_at(hour)), moment_at(hour));
+        assert_eq!(rotation.reaches(15, moment_at(hour)), moment_at(hour + 4_166_667));
+        assert_eq!(rotation.under_heads(moment_at(hour)), 0);
     }
 
     #[test]
     fn a_phase_rotates_the_platter() {
         let rotation = Rotation::new(3_600_000, 60, 250_000);
-        assert_eq!(rotation.under_heads(at(0)), 15);
-        assert_eq!(rotation.reaches(15, at(0)), at(0));
+        assert_eq!(rotation.under_heads(moment_at(0)), 15);
+        assert_eq!(rotation.reaches(15, moment_at(0)), moment_at(0));
     }
 
     proptest! {
@@ -120,13 +120,13 @@ mod tests {
         ) {
             let place = place % sectors;
             let rotation = Rotation::new(milli_rpm, sectors, phase);
-            let reached = rotation.reaches(place, at(from));
-            let waited = reached.since(at(from));
+            let reached = rotation.reaches(place, moment_at(from));
+            let waited = reached.since(moment_at(from));
             prop_assert!(waited <= rotation.turn());
             prop_assert_eq!(rotation.under_heads(reached), place);
             if waited.0 > 1 {
                 // Two nanoseconds earlier another sector is there, unless the track has only one.
-                let sooner = rotation.under_heads(at(reached.since_zero().0 - 2));
+                let sooner = rotation.under_heads(moment_at(reached.since_zero().0 - 2));
                 prop_assert!(sooner != place || sectors == 1);
             }
         }

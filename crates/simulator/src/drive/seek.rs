@@ -18,7 +18,7 @@ pub(crate) struct SeekCurve {
 }
 
 impl SeekCurve {
-    pub(crate) fn of(drive: &description::Drive) -> SeekCurve {
+    pub(crate) fn from_drive(drive: &description::Drive) -> SeekCurve {
         let [least, average, most] =
             [drive.seek_least, drive.seek_average, drive.seek_most].map(|time| i128::from(time.0));
         let third = drive.cylinders / 3;
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn the_curve_goes_through_the_data_sheet() {
         for drive in [eagle(), ra81()] {
-            let curve = SeekCurve::of(&drive);
+            let curve = SeekCurve::from_drive(&drive);
             assert_eq!(curve.time(0), Nanos::ZERO);
             assert_eq!(curve.time(1), drive.seek_least);
             assert_eq!(curve.time(drive.cylinders / 3), drive.seek_average);
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn longer_seeks_take_longer_but_less_per_cylinder() {
         for drive in [eagle(), ra81()] {
-            let curve = SeekCurve::of(&drive);
+            let curve = SeekCurve::from_drive(&drive);
             let times: alloc::vec::Vec<u64> = (1..drive.cylinders).map(|distance| curve.time(distance).0).collect();
             assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
             assert!(times[2] - times[1] > times[401] - times[400]);

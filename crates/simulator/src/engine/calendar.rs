@@ -66,12 +66,12 @@ impl<E: Coded> Calendar<E> {
     }
 
     /// Schedules an event after `delay`.
-    pub(crate) fn after(&mut self, delay: Nanos, event: E) {
-        self.at(self.now + delay, event);
+    pub(crate) fn schedule_after(&mut self, delay: Nanos, event: E) {
+        self.schedule_at(self.now + delay, event);
     }
 
     /// Schedules an event at `moment`.
-    pub(crate) fn at(&mut self, moment: Moment<Virtual>, event: E) {
+    pub(crate) fn schedule_at(&mut self, moment: Moment<Virtual>, event: E) {
         assert!(moment >= self.now, "an event in the past: {moment:?} at {:?}", self.now);
         self.sequence += 1;
         // Insert after (before in time) all later events. Events of the same moment stay in the order of their
@@ -148,7 +148,7 @@ mod tests {
     fn events_happen_in_order_of_time_then_of_request() {
         let mut calendar = Calendar::new();
         for (delay, event) in [(5, 1), (3, 2), (5, 3), (0, 4)] {
-            calendar.after(Nanos(delay), event);
+            calendar.schedule_after(Nanos(delay), event);
         }
         let order: Vec<(u64, u64)> =
             core::iter::from_fn(|| calendar.next().map(|event| (event, calendar.now().since_zero().0))).collect();
@@ -159,9 +159,9 @@ mod tests {
     fn postponed_events_come_in_their_new_order() {
         let mut calendar = Calendar::new();
         calendar.put_off(Nanos(1), 1);
-        calendar.after(Nanos(2), 2);
+        calendar.schedule_after(Nanos(2), 2);
         calendar.put_off(Nanos(2), 3);
-        calendar.after(Nanos(2), 4);
+        calendar.schedule_after(Nanos(2), 4);
         let order: Vec<u64> = core::iter::from_fn(|| calendar.next()).collect();
         assert_eq!(order, [2, 3, 4]);
     }
@@ -170,7 +170,7 @@ mod tests {
     fn cancelled_events_do_not_happen() {
         let mut calendar = Calendar::new();
         calendar.put_off(Nanos(1), 1);
-        calendar.after(Nanos(2), 2);
+        calendar.schedule_after(Nanos(2), 2);
         calendar.take_back();
         assert_eq!((calendar.next(), calendar.next()), (Some(2), None));
     }
@@ -179,10 +179,10 @@ mod tests {
     fn the_shortcut_gives_the_same_state_as_the_queue() {
         for (delay, short) in [(4, true), (5, false), (6, false)] {
             let mut long = Calendar::new();
-            long.after(Nanos(5), 1);
+            long.schedule_after(Nanos(5), 1);
             let mut cut = Calendar::new();
-            cut.after(Nanos(5), 1);
-            long.after(Nanos(delay), 2);
+            cut.schedule_after(Nanos(5), 1);
+            long.schedule_after(Nanos(delay), 2);
             assert_eq!(cut.happens_next(Nanos(delay), 2), short);
             if short {
                 assert_eq!(long.next(), Some(2));
@@ -196,7 +196,7 @@ mod tests {
         let hash = |events: &[(u64, u64)]| {
             let mut calendar = Calendar::new();
             for &(delay, event) in events {
-                calendar.after(Nanos(delay), event);
+                calendar.schedule_after(Nanos(delay), event);
             }
             while calendar.next().is_some() {}
             calendar.hash()
@@ -210,8 +210,8 @@ mod tests {
     #[should_panic(expected = "in the past")]
     fn events_in_the_past_panic() {
         let mut calendar = Calendar::new();
-        calendar.after(Nanos(5), 1);
+        calendar.schedule_after(Nanos(5), 1);
         calendar.next();
-        calendar.at(Moment::from_zero(Nanos(4)), 2);
+        calendar.schedule_at(Moment::from_zero(Nanos(4)), 2);
     }
 }

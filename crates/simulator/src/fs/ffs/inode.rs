@@ -35,7 +35,7 @@ pub(crate) struct Places([Option<Extent>; 2]);
 impl Places {
     pub(crate) const NONE: Places = Places([None; 2]);
 
-    pub(super) fn of(places: [Option<Extent>; 2]) -> Places {
+    pub(super) fn new(places: [Option<Extent>; 2]) -> Places {
         Places(places)
     }
 

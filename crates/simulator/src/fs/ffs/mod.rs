@@ -55,7 +55,7 @@ pub(crate) struct Full;
 impl Ffs {
     /// Creates an empty file system, as `newfs` does.
     pub(crate) fn new(drive: &description::Drive, file_system: &description::FileSystem) -> Ffs {
-        let plan = Plan::of(drive, file_system);
+        let plan = Plan::from_drive(drive, file_system);
         let groups = (0..plan.groups).map(|group| Group::new(&plan, group)).collect();
         Ffs { plan, groups, rotor: 0, files: BTreeMap::new() }
     }
@@ -96,7 +96,7 @@ impl Ffs {
                 .and_then(|inode| inode.indirect(number))
                 .map(|fragment| self.plan.extent(fragment, self.plan.fragments))
         };
-        Places::of(route.indirect().map(|number| number.and_then(at)))
+        Places::new(route.indirect().map(|number| number.and_then(at)))
     }
 
     /// True if the pointers to both blocks are in the same indirect block, or both in the inode.
@@ -164,7 +164,7 @@ impl Ffs {
             self.groups[self.plan.group(old) as usize].free(&self.plan, old, held);
         }
         self.files.entry(file).or_default().set_block(block, fragment, count);
-        Ok(Allocated { header: self.plan.header(self.plan.group(fragment)), new_indirect: Places::of(new_indirect) })
+        Ok(Allocated { header: self.plan.header(self.plan.group(fragment)), new_indirect: Places::new(new_indirect) })
     }
 
     /// Returns the preferred position of the block.

@@ -44,7 +44,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn of(drive: &description::Drive, file_system: &description::FileSystem) -> Plan {
+    pub(crate) fn from_drive(drive: &description::Drive, file_system: &description::FileSystem) -> Plan {
         let (block, fragment) = (file_system.block_bytes, file_system.fragment_bytes);
         let fragments = block / fragment;
         let sectors_per_fragment = fragment / SECTOR_BYTES;
@@ -95,7 +95,7 @@ impl Plan {
         if !map_fits(cycle(drive, file_system), drive, file_system) {
             return Some(("drive.heads", "a cylinder is too large for the groups of 4.2BSD"));
         }
-        let plan = Plan::of(drive, file_system);
+        let plan = Plan::from_drive(drive, file_system);
         // 2
         let sectors = u64::from(drive.cylinders) * u64::from(drive.sectors_per_cylinder());
         let partition = sectors - u64::from(drive.first_sector);

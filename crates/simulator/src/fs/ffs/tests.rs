@@ -83,7 +83,7 @@ fn indirect_blocks_are_allocated_before_their_blocks() {
 /// 16 cylinders of 960 sectors. Headers are 24 fragments after a start that moves by a track from group to group.
 #[test]
 fn groups_have_the_layout_of_newfs() {
-    let plan = Plan::of(&eagle(), &ffs(8192, 4));
+    let plan = Plan::from_drive(&eagle(), &ffs(8192, 4));
     assert_eq!((plan.groups, plan.fragments_per_group), (28, 7680));
     assert_eq!(plan.reserved(0), 0..24 + 8 + 256);
     assert_eq!(plan.reserved(1), 24 + 16..24 + 24 + 8 + 256);
