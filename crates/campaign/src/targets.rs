@@ -310,7 +310,7 @@ impl Target {
                 Some(IN_MEMORY_ONLY.to_owned())
             }
             Site::Directory { path, place } if !takes_direct(path) => Some(takes_no_direct(place)),
-            Site::File { path, place, .. } => match Storage::at(path) {
+            Site::File { path, place, .. } => match Storage::inspect(path) {
                 Ok(Some(storage)) if storage.in_memory => Some(IN_MEMORY_ONLY.to_owned()),
                 Ok(Some(storage)) if !storage.direct => Some(takes_no_direct(place)),
                 _ => None,
@@ -326,9 +326,11 @@ impl Target {
     pub fn direct_alignment(&self) -> Option<u32> {
         match &self.site {
             Site::Directory { path, .. } => direct_alignment(path),
-            Site::File { path, .. } => {
-                Storage::at(path).ok().flatten().filter(|storage| storage.direct).map(|storage| storage.block_bytes)
-            }
+            Site::File { path, .. } => Storage::inspect(path)
+                .ok()
+                .flatten()
+                .filter(|storage| storage.direct)
+                .map(|storage| storage.block_bytes),
             Site::Device(device) => Some(device.storage.block_bytes),
             Site::Image { .. } | Site::Volume(_) | Site::Simulated(_) => None,
         }

@@ -141,7 +141,7 @@ const READINGS: usize = 1000;
 
 impl Found {
     /// Probes a directory, which must exist.
-    pub fn at(directory: &Path) -> io::Result<Found> {
+    pub fn probe(directory: &Path) -> io::Result<Found> {
         let place = Place::under(directory)?;
         let workspace = Workspace::inside(directory).map_err(|fault| fault.to_string());
         let cache_probe =

@@ -112,7 +112,7 @@ enum Destination {
 
 impl OutputFile {
     /// Resolves the path and judges the file that it leads to. Nothing is created or written.
-    pub fn at(path: &Path, links: Links) -> Result<OutputFile, OutputFileFault> {
+    pub fn resolve(path: &Path, links: Links) -> Result<OutputFile, OutputFileFault> {
         if path == Path::new("-") {
             return Ok(OutputFile { destination: descriptor(1)? });
         }
@@ -134,7 +134,7 @@ impl OutputFile {
                 Some(found) if !found.metadata()?.is_symlink() => destination_of(found, Some((folder, name)))?,
                 Some(_) if links == Links::Refused => return Err(OutputFileFault::Refused(Refusal::Link)),
                 Some(_) if rustix::fs::fstatfs(&folder)?.f_type as u64 == PROC_SUPER_MAGIC as u64 => {
-                    destination_of(Found::at(&path)?.ok_or(Errno::NOENT)?, None)?
+                    destination_of(Found::follow(&path)?.ok_or(Errno::NOENT)?, None)?
                 }
                 Some(link) => {
                     let to = rustix::fs::readlinkat(&link, c"", Vec::new())?;
@@ -198,7 +198,7 @@ fn open_folder(folder: &Path, path: &Path) -> Result<File, OutputFileFault> {
 
 /// Returns the error for a path that only a directory can have: it ends with `/`, `.` or `..`.
 fn no_file(path: PathBuf) -> OutputFileFault {
-    match Found::at(&path) {
+    match Found::follow(&path) {
         Ok(Some(_)) => OutputFileFault::Refused(Refusal::Directory),
         Ok(None) => OutputFileFault::NoFolder(path),
         Err(error) => error.into(),

@@ -199,7 +199,7 @@ fn reading_can_be_stopped_and_changes_nothing() {
 struct Counting(String);
 
 impl Counting {
-    fn of(disk: &Disk) -> Counting {
+    fn new(disk: &Disk) -> Counting {
         Counting(format!("/sys/block/{}/queue/iostats", disk.name()))
     }
 
@@ -220,7 +220,7 @@ impl Drop for Counting {
 fn devices_without_a_write_count_are_not_proved_blank() {
     need_disk!();
     let (disk, _file) = nameless(8 * MIB, &[]);
-    let counting = Counting::of(&disk);
+    let counting = Counting::new(&disk);
     let is_refused = |outcome: Result<Cleared, GuardFault>| {
         let Err(GuardFault::Refused { reasons, .. }) = outcome else { panic!("{outcome:?}") };
         assert_eq!(reasons, [Reason::Uncounted(Some((&counting.0).into()))]);

@@ -65,7 +65,7 @@ fn run(op: impl Fn(u64) -> Op, to: u64) -> (Tally, Vec<u8>) {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("file");
     fs::write(&path, vec![7; 2 * PAGE as usize]).expect("a file");
-    let found = Found::at(&path).expect("it can be looked at").expect("it is there");
+    let found = Found::follow(&path).expect("it can be looked at").expect("it is there");
     let mut world = Posix::on_given(vec![Given::Write(found)], PAGE as u32, Arc::default()).expect("a world");
     let mut tally = Tally::default();
     let stream = Cut::new(path.clone(), op, to);

@@ -111,7 +111,7 @@ fn descriptors_of_devices_and_of_shown_files_are_refused() {
     let name = decoy.path("name");
     for way in 0..3 {
         decoy.place(way, &name);
-        let found = Found::at(&name).expect("it can be looked at").expect("it is there");
+        let found = Found::follow(&name).expect("it can be looked at").expect("it is there");
         match judge(&found) {
             Err(Refusal::BlockDevice) => assert_eq!(way, 0),
             Err(Refusal::Shown(device)) => assert!(way > 0 && device == decoy.disk.name(), "{device}"),
@@ -129,7 +129,7 @@ fn a_device_that_takes_the_name_of_a_checked_file_is_not_written() {
         fs::write(&kept, "a regular file").expect("a file");
         fs::hard_link(&kept, decoy.path("beside")).expect("a second name");
         replace(&decoy.path("beside"), &name);
-        let found = Found::at(&name).expect("it can be looked at").expect("it is there");
+        let found = Found::follow(&name).expect("it can be looked at").expect("it is there");
         judge(&found).expect("a regular file");
         decoy.place(way, &name);
         write(Given::Write(found)).expect("the file that was judged is written");
@@ -144,7 +144,7 @@ fn a_device_that_takes_a_free_name_is_not_written() {
     let decoy = Decoy::new();
     let name = decoy.path("name");
     for way in 0..3 {
-        assert!(Found::at(&name).expect("it can be looked at").is_none());
+        assert!(Found::follow(&name).expect("it can be looked at").is_none());
         decoy.place(way, &name);
         assert_eq!(write(Given::Create(name.clone())), Err(Reason::Exists));
         rustix::fs::unlink(&name).expect("the name is free again");
@@ -165,7 +165,7 @@ fn results_do_not_replace_devices_or_shown_files() {
                 fs::write(&old, "old results").expect("a file");
                 replace(&old, &name);
             }
-            let output = OutputFile::at(&name, Links::Followed).expect("a place for results");
+            let output = OutputFile::resolve(&name, Links::Followed).expect("a place for results");
             decoy.place(way, &name);
             match output.write(b"results", &|| false) {
                 Err(OutputFileFault::Refused(Refusal::Link)) => assert!(way < 2),
@@ -200,9 +200,9 @@ fn results_are_not_written_to_our_own_descriptors() {
     fs::write(&path, "text").expect("a file");
     let file = File::options().write(true).open(&path).expect("the file");
     let number = PathBuf::from(format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file)));
-    assert!(matches!(OutputFile::at(&number, Links::Followed), Err(OutputFileFault::NotOpen)));
+    assert!(matches!(OutputFile::resolve(&number, Links::Followed), Err(OutputFileFault::NotOpen)));
     rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).expect("as if it had been given");
-    OutputFile::at(&number, Links::Followed).and_then(|given| given.write(b"TE", &|| false)).expect("written");
+    OutputFile::resolve(&number, Links::Followed).and_then(|given| given.write(b"TE", &|| false)).expect("written");
     assert_eq!(fs::read_to_string(path).expect("the file"), "TExt");
 }
 
@@ -239,7 +239,7 @@ fn races_between_check_and_write_do_not_change_the_decoy() {
         });
         let _ending = Ending(&ended);
         for _ in 0..tries {
-            let given = match Found::at(&name).expect("it can be looked at") {
+            let given = match Found::follow(&name).expect("it can be looked at") {
                 Some(found) => judge(&found).is_ok().then_some(Given::Write(found)),
                 None => Some(Given::Create(name.clone())),
             };

@@ -56,7 +56,7 @@ pub fn find(path: &Path, log: &Log, may_be_lost: bool) -> Result<Found, VerifyFa
         return Err(VerifyFault::NoRecords { path: path.to_owned(), folder: log.folder.clone() });
     }
     // 3
-    if let Some(Owner::Process(pid)) = scan::at(&folder).map(|left| left.owner) {
+    if let Some(Owner::Process(pid)) = scan::find_leftover(&folder).map(|left| left.owner) {
         return Err(VerifyFault::StillWriting { path: folder, pid });
     }
     Ok(Found { folder, is_there })

@@ -195,7 +195,7 @@ fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
         Site::Device(device) => return Ok((Raw::Node(device.path.clone()), device.storage.clone())),
         Site::Volume(volume) => {
             let node = volume.inspected.node();
-            return match Storage::at(&node) {
+            return match Storage::inspect(&node) {
                 Ok(Some(storage)) => Ok((Raw::OfImage, storage)),
                 _ => Err(format!("{} cannot be read", node.shown())),
             };
@@ -208,7 +208,7 @@ fn raw_device(target: &Target, bytes: u64) -> Result<(Raw, Storage), String> {
         return Err(format!("no block device is to be seen under {file_system}"));
     };
     let under = format!("{}, the device under {},", node.shown(), path.shown());
-    match Storage::at(&node) {
+    match Storage::inspect(&node) {
         Ok(Some(storage)) => Ok((Raw::Node(node), storage)),
         Ok(None) => Err(format!("{under} is not a block device")),
         Err(error) => Err(format!("{under} cannot be read, which mostly needs root: {}", message(&error))),

@@ -79,7 +79,8 @@ impl DeviceArgument {
     /// Opens the device to learn its properties. Reads no data.
     pub fn open(path: &Path) -> Result<DeviceArgument, CampaignError> {
         let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
-        let storage = Storage::at(path).map_err(unreadable)?.ok_or_else(|| PathFault::NotStorage(path.to_owned()))?;
+        let storage =
+            Storage::inspect(path).map_err(unreadable)?.ok_or_else(|| PathFault::NotStorage(path.to_owned()))?;
         Ok(DeviceArgument { path: path.to_owned(), storage, overwriting: None })
     }
 

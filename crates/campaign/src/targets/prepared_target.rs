@@ -345,7 +345,7 @@ pub fn info(target: &Target, scratch_fs: Option<&ScratchFs>) -> Result<TargetInf
         nested_in: place.and_then(|place| place.nested_in.clone()),
         fill_percent: place.map(|place| place.fill_percent()),
         image: image.transpose()?,
-        heat: device.and_then(Temperature::of).map(heat_in_words),
+        heat: device.and_then(Temperature::read).map(heat_in_words),
         conditioned: None,
         aged: None,
         tuning: Some(target.tuned()).filter(|tuned| !tuned.is_empty()),

@@ -191,10 +191,10 @@ fn find(arguments: &CleanArguments) -> Result<Found, Error> {
         }
     }
     for image in &images {
-        match scan::at(image) {
+        match scan::find_leftover(image) {
             Some(left) => found.add_file(left, named.images.contains(image)),
             None => {
-                let untagged = Untagged::at(image).into_iter();
+                let untagged = Untagged::inspect(image).into_iter();
                 untagged.for_each(|untagged| found.add_untagged(untagged, named.images.contains(image)));
             }
         }

@@ -31,7 +31,7 @@ pub fn run(arguments: &DoctorArguments) -> Result<Exit, Error> {
     if !user_files::existing(path)?.is_dir() {
         return Err(PathFault::NotADirectory(path.clone()).into());
     }
-    let found = Found::at(path).map_err(|source| PathFault::Unreadable { path: path.clone(), source })?;
+    let found = Found::probe(path).map_err(|source| PathFault::Unreadable { path: path.clone(), source })?;
     let checkup = Checkup {
         schema: CHECKUP_SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

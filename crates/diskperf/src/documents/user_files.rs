@@ -67,7 +67,7 @@ pub fn is_device(metadata: &Metadata) -> bool {
 /// The regular file at the path, found and judged before it may be emptied; `None` if a file can be created there, as
 /// [`creatable`] says. Directories, devices, FIFOs and files with a loop device on them are refused.
 pub fn writable(path: &Path) -> Result<Option<Found>, PathFault> {
-    let found = Found::at(path).map_err(|source| PathFault::Unreadable { path: path.to_owned(), source })?;
+    let found = Found::follow(path).map_err(|source| PathFault::Unreadable { path: path.to_owned(), source })?;
     match &found {
         Some(found) => judge(found).map_err(|refusal| refused(path, refusal))?,
         // A file that appears meanwhile is not touched: the file is created, or not opened at all.

@@ -89,7 +89,7 @@ pub fn check_name(path: &Path) -> Result<(), Error> {
 }
 
 fn check_file(path: &Path, links: Links) -> Result<(), Error> {
-    OutputFile::at(path, links).and_then(|output| output.check()).map_err(|fault| unwritable(path, fault))
+    OutputFile::resolve(path, links).and_then(|output| output.check()).map_err(|fault| unwritable(path, fault))
 }
 
 /// True once results were delivered.
@@ -117,7 +117,8 @@ pub fn deliver_as(name: &Path, text: &str) -> Result<(), Error> {
 /// The only code that writes files named by the user: see [`OutputFile`] for replaced files, streams and refusals.
 fn write(path: &Path, text: &str, links: Links) -> Result<(), Error> {
     let text = sanitize::lines(text);
-    let written = OutputFile::at(path, links).and_then(|output| output.write(text.as_bytes(), &signals::told_to_stop));
+    let written =
+        OutputFile::resolve(path, links).and_then(|output| output.write(text.as_bytes(), &signals::told_to_stop));
     written.map_err(|fault| unwritable(path, fault))
 }
 

@@ -56,7 +56,7 @@ pub(super) fn search(held: &File, device: &Device, bytes: u64, progress: Watch) 
     if let Some(unknown) = changed(before.change_until(&before)) {
         return Ok(unknown);
     }
-    let mut reader = Reader::of(held)?;
+    let mut reader = Reader::new(held)?;
     if bytes > 0 && !reader.is_counted(device, bytes)? {
         return Ok(Found::Uncounted);
     }
@@ -96,7 +96,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn of(held: &File) -> io::Result<Reader<'_>> {
+    fn new(held: &File) -> io::Result<Reader<'_>> {
         let direct = reopen(held, OFlags::RDONLY | OFlags::DIRECT).ok();
         Ok(Reader { held, direct, pages: Pages::zeroed(PIECE).map_err(io::Error::other)? })
     }

@@ -44,7 +44,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    pub(crate) fn of(proc: &Path) -> View {
+    pub(crate) fn read(proc: &Path) -> View {
         let namespace = |name: &str| fs::read_link(proc.join(name)).ok();
         let is_first = |name: &str, first: &str| namespace(name).is_some_and(|link| link == Path::new(first));
         let capabilities = rustix::thread::capabilities(None);
@@ -170,7 +170,7 @@ mod tests {
         fs::create_dir_all(proc.join("thread-self")).expect("a folder");
         let mounts = mounts.replace("PROC", proc.to_str().expect("a plain path"));
         fs::write(proc.join("thread-self/mountinfo"), mounts).expect("lines");
-        View::of(proc)
+        View::read(proc)
     }
 
     #[test]

@@ -136,7 +136,7 @@ pub struct Found {
 
 impl Found {
     /// Finds the file at the path and follows links. Returns `None` if there is no such file.
-    pub fn at(path: &Path) -> io::Result<Option<Found>> {
+    pub fn follow(path: &Path) -> io::Result<Option<Found>> {
         match rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
             Ok(file) => Ok(Some(Found { file: file.into() })),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     fn judged(path: &str) -> Result<(), Refusal> {
-        judge(Found::at(Path::new(path)).expect("it can be looked at").expect("it is there"))
+        judge(Found::follow(Path::new(path)).expect("it can be looked at").expect("it is there"))
     }
 
     #[test]

@@ -207,7 +207,7 @@ impl FileState {
             && FileState { blocks: self.blocks, ..*later } == *self
     }
 
-    fn of(file: &File) -> io::Result<FileState> {
+    fn read(file: &File) -> io::Result<FileState> {
         let metadata = file.metadata()?;
         let counts_pages = rustix::fs::fstatfs(file)?.f_type == RAMFS_MAGIC;
         Ok(FileState {
@@ -225,7 +225,7 @@ impl FileState {
             // This allocates blocks of delayed allocation. It also makes mapped pages read-only, so that the next write
             // through a mapping changes the file's times.
             file.sync_all()?;
-            let state = FileState::of(file)?;
+            let state = FileState::read(file)?;
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
             match state.unsettled(now) {
                 None => return Ok(Some(state)),

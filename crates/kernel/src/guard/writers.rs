@@ -44,7 +44,7 @@ const PF_KTHREAD: u32 = 0x0020_0000;
 /// `files`.
 pub(crate) fn writers(proc: &Path, files: &[Backing]) -> Writers {
     let own = open_files::own(proc);
-    let mut found = Writers { view: View::of(proc), ..Writers::default() };
+    let mut found = Writers { view: View::read(proc), ..Writers::default() };
     for pid in open_files::others(proc) {
         let descriptors = open_files::descriptors(proc, pid);
         let (written, is_partly_hidden) = written(&descriptors, files);

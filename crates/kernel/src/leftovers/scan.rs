@@ -68,7 +68,7 @@ pub struct Untagged {
 
 impl Untagged {
     /// Returns the file or folder at this path, if its name is like ours and it has no tag.
-    pub fn at(path: &Path) -> Option<Untagged> {
+    pub fn inspect(path: &Path) -> Option<Untagged> {
         let kind = kind_of(path.file_name()?)?;
         let opened = open(path, kind);
         let has_tag = opened.as_ref().is_some_and(|opened| judge(opened.as_fd()).is_some());
@@ -143,7 +143,7 @@ pub fn find(directory: &Path) -> io::Result<Scan> {
         if (kind.is_dir() || kind.is_file()) && kind_of(&entry.file_name()) == Some(expected) {
             match inspect(&path, expected) {
                 Some(left) => scan.leftovers.push(left),
-                None => scan.untagged.extend(Untagged::at(&path)),
+                None => scan.untagged.extend(Untagged::inspect(&path)),
             }
         }
     }
@@ -153,7 +153,7 @@ pub fn find(directory: &Path) -> io::Result<Scan> {
 }
 
 /// Returns the leftover at this path, if it has a tag of ours.
-pub fn at(path: &Path) -> Option<Leftover> {
+pub fn find_leftover(path: &Path) -> Option<Leftover> {
     inspect(path, kind_of(path.file_name()?)?)
 }
 
@@ -199,7 +199,7 @@ pub fn remove_left(parent: &Path, label: &str) -> Result<Swept, Fault> {
             continue;
         }
         let path = entry.path();
-        let is_removed = match at(&path) {
+        let is_removed = match find_leftover(&path) {
             Some(left) if left.owner == Owner::Ended => {
                 let fault = |source| Fault::Folder { action: "remove", path: path.clone(), source };
                 left.remove().map(|()| true).map_err(fault)?
@@ -405,7 +405,7 @@ mod tests {
             let path = parent.path().join(name);
             if kind == Kind::Folder { fs::create_dir(&path) } else { fs::write(&path, "") }.expect("it is made");
             retag(&path, inode(&path), &host, &dead);
-            let left = at(&path).expect("it has our tag");
+            let left = find_leftover(&path).expect("it has our tag");
             assert_eq!(left.owner, Owner::Ended);
             // Another process takes it while the user is being asked.
             retag(&path, inode(&path), &host, &ProcessIdentity::this());
@@ -415,7 +415,7 @@ mod tests {
             retag(&path, inode(&path), &host, &dead);
             std::os::unix::fs::chown(&path, Some(12345), None).expect("given away");
             assert!(left.remove().is_err() && path.exists(), "{name} is another user's now");
-            assert_eq!(at(&path).expect("it has our tag").owner, Owner::User(12345));
+            assert_eq!(find_leftover(&path).expect("it has our tag").owner, Owner::User(12345));
             std::os::unix::fs::chown(&path, Some(0), None).expect("given back");
             left.remove().expect("it goes");
             assert!(!path.exists());

@@ -36,7 +36,7 @@ pub struct Storage {
 
 impl Storage {
     /// Inspects the path, which must exist. Returns `None` if it is neither a block device nor a regular file.
-    pub fn at(path: &Path) -> io::Result<Option<Storage>> {
+    pub fn inspect(path: &Path) -> io::Result<Option<Storage>> {
         let metadata = fs::metadata(path)?;
         let kind = metadata.file_type();
         // Checked before opening, because opening a pipe would wait for its other end.
@@ -88,12 +88,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let path = folder.path().join("file");
         fs::write(&path, vec![1; 10_000]).expect("a file");
-        let storage = Storage::at(&path).expect("readable").expect("a file");
+        let storage = Storage::inspect(&path).expect("readable").expect("a file");
         assert_eq!(storage.bytes, 10_000);
         assert!(storage.block_bytes.is_power_of_two());
-        assert!(Storage::at(folder.path()).expect("readable").is_none());
-        assert!(Storage::at(Path::new("/dev/null")).expect("readable").is_none());
-        let missing = Storage::at(&folder.path().join("missing")).expect_err("nothing there");
+        assert!(Storage::inspect(folder.path()).expect("readable").is_none());
+        assert!(Storage::inspect(Path::new("/dev/null")).expect("readable").is_none());
+        let missing = Storage::inspect(&folder.path().join("missing")).expect_err("nothing there");
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
     }
 }

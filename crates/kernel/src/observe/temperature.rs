@@ -32,7 +32,7 @@ pub struct Temperature {
 
 impl Temperature {
     /// Reads the sensors of the device; for a partition, those of its disk. Returns `None` if no sensor is visible.
-    pub fn of(device: &Device) -> Option<Temperature> {
+    pub fn read(device: &Device) -> Option<Temperature> {
         let places = ["device", "device/device", "../device", "../device/device"];
         let below = places.iter().flat_map(|place| monitors(&device.sys.join(place)));
         let readings: Vec<Temperature> =
@@ -85,21 +85,21 @@ mod tests {
                 ("device/hwmon1/temp2_max", "65261850\n"),
             ],
         );
-        assert_eq!(Temperature::of(&nvme), Some(Temperature { celsius: 52, limit: Some(81), is_reached: false }));
+        assert_eq!(Temperature::read(&nvme), Some(Temperature { celsius: 52, limit: Some(81), is_reached: false }));
         let sata = recorded.add(
             "pci/ata1/sda",
             "8:0",
             &[("device/hwmon/hwmon0/temp1_input", "61000\n"), ("device/hwmon/hwmon0/temp1_max", "60000\n")],
         );
-        assert_eq!(Temperature::of(&sata), Some(Temperature { celsius: 61, limit: Some(60), is_reached: true }));
+        assert_eq!(Temperature::read(&sata), Some(Temperature { celsius: 61, limit: Some(60), is_reached: true }));
         let alarmed = recorded.add(
             "pci/nvme/nvme1/nvme1n1",
             "259:1",
             &[("device/hwmon2/temp1_input", "30000\n"), ("device/hwmon2/temp1_alarm", "1\n")],
         );
-        assert_eq!(Temperature::of(&alarmed), Some(Temperature { celsius: 30, limit: None, is_reached: true }));
+        assert_eq!(Temperature::read(&alarmed), Some(Temperature { celsius: 30, limit: None, is_reached: true }));
         let plain = recorded.add("virtual/loop0", "7:0", &[("queue/scheduler", "none\n")]);
-        assert_eq!(Temperature::of(&plain), None);
+        assert_eq!(Temperature::read(&plain), None);
     }
 
     #[test]
@@ -111,6 +111,9 @@ mod tests {
             &[("device/hwmon/hwmon0/temp1_input", "35000\n"), ("device/hwmon/hwmon0/temp1_crit", "70000\n")],
         );
         let partition = recorded.add("pci/ata1/sda/sda1", "8:1", &[("partition", "1\n")]);
-        assert_eq!(Temperature::of(&partition), Some(Temperature { celsius: 35, limit: Some(70), is_reached: false }));
+        assert_eq!(
+            Temperature::read(&partition),
+            Some(Temperature { celsius: 35, limit: Some(70), is_reached: false })
+        );
     }
 }

@@ -50,7 +50,8 @@ impl Tuning {
     /// Plans settings for the queue of the device; for a partition, its disk's. Returns an error if a setting cannot
     /// work, as far as that is known without writing.
     pub fn plan(device: &Device, settings: &[Setting]) -> Result<Tuning, TuningFault> {
-        let queue = device.queue().and_then(Queue::at).ok_or_else(|| TuningFault::NoQueue(device.name.clone()))?;
+        let queue =
+            device.queue().and_then(Queue::from_folder).ok_or_else(|| TuningFault::NoQueue(device.name.clone()))?;
         Tuning::plan_with(queue, settings, Notes::usual()?)
     }
 
@@ -212,7 +213,7 @@ struct Queue {
 
 impl Queue {
     /// The queue in this folder, which is called `queue` and is inside the folder of its disk.
-    fn at(folder: PathBuf) -> Option<Queue> {
+    fn from_folder(folder: PathBuf) -> Option<Queue> {
         let folder = folder.canonicalize().ok()?;
         let disk = folder.parent()?.file_name()?.to_str()?.to_owned();
         Some(Queue { folder, disk })

@@ -66,14 +66,14 @@ impl<'a> MmapEngine<'a> {
     fn mapping(&mut self, io: &PositionedIo) -> Result<(&Mapping, usize), Reason> {
         if self.mapping.as_ref().is_none_or(|mapping| mapping.handle != io.handle) {
             self.mapping = None;
-            self.mapping = Some(Mapping::of(self.process, io.handle)?);
+            self.mapping = Some(Mapping::map_file(self.process, io.handle)?);
         }
         let mapping = self.mapping.as_ref().ok_or(Reason::BadHandle)?;
         let left = (mapping.bytes as u64).saturating_sub(io.offset);
         Ok((mapping, left.min(u64::from(io.length)) as usize))
     }
 
-    fn at(&mut self, io: PositionedIo) -> Result<u32, Reason> {
+    fn copy(&mut self, io: PositionedIo) -> Result<u32, Reason> {
         if io.write { self.write_at(io) } else { self.read_at(io) }
     }
 }
@@ -91,7 +91,7 @@ impl SyncEngine for MmapEngine<'_> {
             _ => None,
         };
         match io {
-            Some(io) => repeat(times, &op, Ok(|| self.at(io)), sink),
+            Some(io) => repeat(times, &op, Ok(|| self.copy(io)), sink),
             None => repeat(times, &op, Ok(|| self.process.execute(&op)), sink),
         }
     }
@@ -137,7 +137,7 @@ impl Watched {
 impl Mapping {
     /// Maps the open file for reading and writing, or only for reading if it was opened that way.
     #[cold]
-    fn of(process: &Process, handle: Handle) -> Result<Mapping, Reason> {
+    fn map_file(process: &Process, handle: Handle) -> Result<Mapping, Reason> {
         static INSTALLED: Once = Once::new();
         INSTALLED.call_once(install_handler);
         let (descriptor, _) = process.descriptor(handle)?;

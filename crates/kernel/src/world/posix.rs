@@ -50,8 +50,8 @@ impl Posix {
     /// Creates one program per station. Once `stop` is set, programs end early, as interrupted.
     pub fn new(stations: Vec<Station>, largest_call: u32, seed: u64, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
         // Different seeds, so that no two programs write the same data.
-        let at = |(index, station)| Program::at(station, RING_BYTES, largest_call, seed ^ index);
-        let mut world = Posix::of((0..).zip(stations).map(at).collect::<Result<_, Fault>>()?, stop);
+        let at = |(index, station)| Program::from_station(station, RING_BYTES, largest_call, seed ^ index);
+        let mut world = Posix::from_programs((0..).zip(stations).map(at).collect::<Result<_, Fault>>()?, stop);
         world.programs.iter_mut().for_each(Program::look_behind_given);
         world.waiting_at_first = world.source.dirtiness().map(|dirtiness| dirtiness.pages);
         Ok(world)
@@ -60,7 +60,7 @@ impl Posix {
     /// Creates one program without a folder, which works on the user's files with one buffer of the size of its
     /// calls. No device is watched: finding it takes longer than such a program runs.
     pub fn on_given(given: Vec<Given>, largest_call: u32, stop: Arc<AtomicBool>) -> Result<Posix, Fault> {
-        Ok(Posix::of(vec![Program::with_files(None, given, 0, largest_call, 0)?], stop))
+        Ok(Posix::from_programs(vec![Program::with_files(None, given, 0, largest_call, 0)?], stop))
     }
 
     /// True if a name leads to the file that the first program has open under the handle. Links are not followed.
@@ -69,7 +69,7 @@ impl Posix {
         self.programs.first().zip(found).is_some_and(|(program, found)| program.process.has_open(handle, &found))
     }
 
-    fn of(programs: Vec<Program>, stop: Arc<AtomicBool>) -> Posix {
+    fn from_programs(programs: Vec<Program>, stop: Arc<AtomicBool>) -> Posix {
         Posix {
             programs,
             stop,

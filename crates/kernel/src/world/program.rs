@@ -44,13 +44,18 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    pub(crate) fn at(station: Station, ring_bytes: u32, largest_call: u32, seed: u64) -> Result<Program, Fault> {
+    pub(crate) fn from_station(
+        station: Station,
+        ring_bytes: u32,
+        largest_call: u32,
+        seed: u64,
+    ) -> Result<Program, Fault> {
         let Station { workspace, given } = station;
         let given = given.into_iter().map(Given::Read).collect();
         Program::with_files(workspace, given, ring_bytes, largest_call, seed)
     }
 
-    /// As `at`, but the given files may be writable.
+    /// As `from_station`, but the given files may be writable.
     pub(crate) fn with_files(
         workspace: Option<Workspace>,
         given: Vec<Given>,
@@ -90,7 +95,7 @@ impl Program {
     /// Watches the device below the first given path, if the program has no folder.
     pub(crate) fn look_behind_given(&mut self) {
         if let (None, Some(path)) = (&self.workspace, self.given.first()) {
-            let device = Storage::at(path).ok().flatten().and_then(|storage| storage.device);
+            let device = Storage::inspect(path).ok().flatten().and_then(|storage| storage.device);
             self.devices = device.map(|device| block_stack::under(&device)).unwrap_or_default();
         }
         if self.given.iter().any(|path| mount::block_number(path).is_some()) {

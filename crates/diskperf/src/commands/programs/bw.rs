@@ -90,7 +90,7 @@ fn storage(path: &Path) -> Result<Storage, Error> {
     if user_files::existing(path)?.is_dir() {
         return Err(PathFault::IsADirectory(path.to_owned()).into());
     }
-    let storage = Storage::at(path).map_err(|source| PathFault::Unreadable { path: path.to_owned(), source })?;
+    let storage = Storage::inspect(path).map_err(|source| PathFault::Unreadable { path: path.to_owned(), source })?;
     storage.ok_or_else(|| PathFault::NotStorage(path.to_owned()).into())
 }
 

@@ -58,7 +58,7 @@ impl Groups {
         let lineage = |controller: &str| {
             let group = path_of(&groups, controller)?;
             let (root, point) = mount_of(&mounts, controller)?;
-            Some(Lineage::of(source, &group, &root, &point))
+            Some(Lineage::new(source, &group, &root, &point))
         };
         Groups { cpu: lineage("cpu"), blkio: lineage("blkio"), memory: lineage("memory"), unified: lineage("") }
     }
@@ -149,7 +149,7 @@ impl Groups {
 
 impl Lineage {
     /// Returns the folders of `group` if the subtree `root` of the hierarchy is mounted at `point`.
-    fn of(source: &Source, group: &Path, root: &Path, point: &Path) -> Lineage {
+    fn new(source: &Source, group: &Path, root: &Path, point: &Path) -> Lineage {
         let below = group.strip_prefix(root).unwrap_or(Path::new(""));
         let point = source.inside(point);
         let folders = below.ancestors().filter(|path| !path.as_os_str().is_empty()).map(|path| point.join(path));

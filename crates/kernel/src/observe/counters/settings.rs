@@ -50,7 +50,7 @@ impl Source {
                 add(format!("{attribute} of {name}"), text.map(|text| chosen(&text)));
             }
         }
-        for (device, heat) in devices.iter().filter_map(|(device, _)| Some((device, Temperature::of(device)?))) {
+        for (device, heat) in devices.iter().filter_map(|(device, _)| Some((device, Temperature::read(device)?))) {
             add(format!("{HEAT}{}", device.name), Some(if heat.is_reached { AT_LIMIT } else { "below" }.to_owned()));
         }
         for (index, folder) in folders.iter().enumerate() {

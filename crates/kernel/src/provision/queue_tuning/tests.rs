@@ -32,7 +32,7 @@ impl Bench {
     }
 
     fn queue(&self) -> Queue {
-        Queue::at(self.folder()).expect("a queue")
+        Queue::from_folder(self.folder()).expect("a queue")
     }
 
     fn notes(&self) -> Notes {

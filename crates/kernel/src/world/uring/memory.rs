@@ -32,7 +32,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(Overlap { depth, largest, writes, .. }: Overlap) -> Layout {
+    fn from_overlap(Overlap { depth, largest, writes, .. }: Overlap) -> Layout {
         let room = (largest as usize).next_multiple_of(PAGE);
         let starts = if writes { (RING_BYTES / depth.max(1)).next_power_of_two() } else { 0 };
         let data = if writes { (starts as usize).next_multiple_of(PAGE) + room } else { 0 };
@@ -42,12 +42,12 @@ impl Layout {
 
 /// The memory of a ring for this queue depth and these calls.
 pub fn ring_memory(overlap: Overlap) -> Bytes {
-    Bytes(Layout::of(overlap).slot as u64 * u64::from(overlap.depth))
+    Bytes(Layout::from_overlap(overlap).slot as u64 * u64::from(overlap.depth))
 }
 
 impl Memory {
     pub(super) fn new(overlap: Overlap, process: &Process) -> Result<Memory, Fault> {
-        let Layout { starts, data, slot } = Layout::of(overlap);
+        let Layout { starts, data, slot } = Layout::from_overlap(overlap);
         let mut pages = Pages::zeroed(slot * overlap.depth as usize)?;
         if overlap.writes {
             process.fill(pages.bytes_mut());
