@@ -172,7 +172,7 @@ impl Ground {
         let device = LoopDisk::attach(&image).expect("a loop device");
         let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"];
         testkit::use_tool("mkfs.ext4", &[&options[..], &[&device.node().to_string_lossy()]].concat());
-        let mounted = Mounted::at(device.node(), &point, "noatime");
+        let mounted = Mounted::mount(device.node(), &point, "noatime");
         Ground { mounted, _device: device, _folder: folder, _mounts: mounts }
     }
 

@@ -63,7 +63,7 @@ fn is_ext4(disk: &Disk) -> bool {
 
 /// Mounts a device in the folder of the disk's file, read-only.
 fn mounted(node: &Path, disk: &Disk) -> Mounted {
-    Mounted::at(node, Path::new(&disk.folder("mount")), "ro")
+    Mounted::mount(node, Path::new(&disk.folder("mount")), "ro")
 }
 
 const BOOT: (u64, &[u8]) = (510, &[0x55, 0xAA]);

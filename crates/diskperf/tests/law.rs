@@ -85,7 +85,7 @@ fn open_loops_show_stalls_that_closed_loops_hide() {
         Err(reason) => return skip!("{reason}"),
     };
     assert!(has_tool("mount"));
-    let mounted = Mounted::at(device.node(), &point, "noatime");
+    let mounted = Mounted::mount(device.node(), &point, "noatime");
     device.leave();
     let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
     let read = |options: &str| -> Value {

@@ -82,7 +82,7 @@ impl Computer {
     /// Mounts the disk: the file itself, or the served file.
     fn mount(&self, file: &Path) -> Mounted {
         let mut device = LoopDisk::attach(file).or_else(|_| LoopDisk::attach_through_cache(file)).expect("a device");
-        let mounted = Mounted::at(device.node(), &self.path("data"), "rw");
+        let mounted = Mounted::mount(device.node(), &self.path("data"), "rw");
         device.leave();
         mounted
     }

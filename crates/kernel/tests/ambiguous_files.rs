@@ -107,7 +107,7 @@ fn files_mounted_via_upper_are_not_overwritten_via_merged() {
         let one = LoopDisk::attach_through_cache(&upper).expect("a loop device");
         let folder = overlay.path("mounted");
         fs::create_dir(&folder).expect("a folder");
-        let mounted = Mounted::at(one.node(), &folder, "rw");
+        let mounted = Mounted::mount(one.node(), &folder, "rw");
         fs::write(folder.join("precious"), "data").expect("a file");
         rustix::fs::sync();
         let merged = overlay.path("merged/img");

@@ -214,7 +214,7 @@ fn kind(outcome: &str) -> String {
 
 /// Returns a known input, changed in a few places.
 fn changed(known: &[Vec<u8>], words: &[&str], longest: usize, random: &mut Random) -> Vec<u8> {
-    let Some(one) = random.of(known) else { return Vec::new() };
+    let Some(one) = random.choose(known) else { return Vec::new() };
     let mut input = one.clone();
     for _ in 0..=random.below(4) {
         let length = input.len();
@@ -222,15 +222,15 @@ fn changed(known: &[Vec<u8>], words: &[&str], longest: usize, random: &mut Rando
         let to = from + random.below((length - from).min(64) + 1);
         match random.below(10) {
             0 if from < length => input[from] ^= 1 << random.below(8),
-            1 if from < length => input[from] = *random.of(&BYTES).unwrap_or(&0),
+            1 if from < length => input[from] = *random.choose(&BYTES).unwrap_or(&0),
             2 => drop(input.drain(from..to)),
             3 => drop(input.splice(from..from, one[from.min(one.len())..to.min(one.len())].to_owned())),
             4 | 5 => {
-                let word = random.of(words).copied().unwrap_or_default().as_bytes();
+                let word = random.choose(words).copied().unwrap_or_default().as_bytes();
                 input.splice(from..if random.below(2) == 0 { from } else { to }, word.iter().copied());
             }
             6 => {
-                let other = random.of(known).unwrap_or(one);
+                let other = random.choose(known).unwrap_or(one);
                 input.truncate(from);
                 input.extend(&other[random.below(other.len() + 1)..]);
             }
@@ -253,7 +253,7 @@ fn changed(known: &[Vec<u8>], words: &[&str], longest: usize, random: &mut Rando
 fn number(input: &mut Vec<u8>, from: usize, random: &mut Random) {
     let Some(begin) = input[from..].iter().position(u8::is_ascii_digit).map(|at| from + at) else { return };
     let digits = input[begin..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let number = random.of(&NUMBERS).copied().unwrap_or_default();
+    let number = random.choose(&NUMBERS).copied().unwrap_or_default();
     input.splice(begin..begin + digits, number.bytes());
 }
 
@@ -301,7 +301,7 @@ impl Random {
         ((mixed ^ (mixed >> 31)) % bound.max(1) as u64) as usize
     }
 
-    fn of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
+    fn choose<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
         all.get(self.below(all.len()))
     }
 }

@@ -177,7 +177,7 @@ pub struct Mounted(PathBuf);
 
 impl Mounted {
     /// Mounts the device on the folder with these options.
-    pub fn at(node: &Path, folder: &Path, options: &str) -> Mounted {
+    pub fn mount(node: &Path, folder: &Path, options: &str) -> Mounted {
         use_tool("mount", &["-o", options, &node.to_string_lossy(), &folder.to_string_lossy()]);
         Mounted(folder.to_owned())
     }

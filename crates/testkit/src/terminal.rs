@@ -62,7 +62,7 @@ fn start(mut command: Command, columns: u16, typed: Option<&str>) -> Watched {
 
 impl Watched {
     /// Returns the output on standard error so far.
-    pub fn said(&self) -> String {
+    pub fn error_output(&self) -> String {
         plain(&self.err.text.lock().expect("the reader is well"))
     }
 

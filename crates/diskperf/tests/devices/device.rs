@@ -250,7 +250,7 @@ fn nothing_is_overwritten_without_consent() {
     assert!(bytes(&disk).iter().all(|byte| *byte == 0), "the plan writes nothing");
     use_tool("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
     refuses(&disk, 3, &write, &["it holds ext4 \"photos\"", "hint: "]);
-    let mounted = Mounted::at(disk.node(), Path::new(&disk.folder("mount")), "ro");
+    let mounted = Mounted::mount(disk.node(), Path::new(&disk.folder("mount")), "ro");
     let said = ["--destroy-data", "--confirm", "8 MiB"];
     refuses(&disk, 3, &with(&said), &["it is mounted at ", "hint: unmount it"]);
     // Reading is harmless.

@@ -308,7 +308,7 @@ fn runs_killed_during_mkfs_are_resumed() {
     let mut command = testkit::command(&program());
     command.args(["resume", "--store"]).arg(bench.store()).current_dir(bench.here());
     let resumed = testkit::terminal::watch(command, 200);
-    soon("it waits for mkfs", || resumed.said().contains("waiting for the mkfs that "));
+    soon("it waits for mkfs", || resumed.error_output().contains("waiting for the mkfs that "));
     bench.release_mkfs();
     let ended = resumed.end();
     assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);

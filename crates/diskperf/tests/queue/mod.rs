@@ -50,7 +50,7 @@ impl LawDisk {
         let fuse = OneFile::mount(&served, below, Knobs::default()).expect("a mount");
         let device = LoopDisk::attach(&fuse.file()).expect("a loop device");
         testkit::use_tool("mkfs.ext4", &["-q", &device.node().to_string_lossy()]);
-        let mounted = Mounted::at(device.node(), &point, "noatime");
+        let mounted = Mounted::mount(device.node(), &point, "noatime");
         let disk = LawDisk { mounted, _device: device, _fuse: fuse, _folder: folder, _mounts: mounts };
         fs::write(disk.file(), incompressible(FILE)).expect("the file");
         File::open(disk.file()).and_then(|file| file.sync_all()).expect("durable");

@@ -23,8 +23,8 @@ fn run_on_terminal(columns: u16, cli: &Cli, arguments: &[&str]) -> Ended {
 fn soon(watched: &mut Watched, what: &str, holds: impl Fn(&Watched) -> bool) {
     let began = Instant::now();
     while !holds(watched) {
-        assert!(!watched.has_ended(), "it ended before {what}: {}", watched.said());
-        assert!(began.elapsed() < Duration::from_secs(60), "not within a minute: {what}: {}", watched.said());
+        assert!(!watched.has_ended(), "it ended before {what}: {}", watched.error_output());
+        assert!(began.elapsed() < Duration::from_secs(60), "not within a minute: {what}: {}", watched.error_output());
         thread::sleep(Duration::from_millis(5));
     }
 }
@@ -151,7 +151,7 @@ fn ctrl_c_shows_finished_results_and_how_to_resume() {
     let store = store.path().join("runs.sqlite");
     let store = store.to_str().expect("a plain path");
     let mut watched = watch(cli.command(&["run", "smoke", "--rounds", "100000", "--store", store]), 80);
-    soon(&mut watched, "the second round", |watched| watched.said().contains("round 2 of 100000"));
+    soon(&mut watched, "the second round", |watched| watched.error_output().contains("round 2 of 100000"));
     watched.interrupt();
     let ended = watched.end();
     assert_eq!(ended.status, Some(4), "{}", ended.err);

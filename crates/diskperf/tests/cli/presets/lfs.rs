@@ -73,7 +73,7 @@ fn lfs_measures_the_device_under_its_target() {
     need_disk!("mkfs.ext4", "mount", "umount");
     let disk = Disk::new(64 << 20);
     use_tool("mkfs.ext4", &["-q", "-F", "-N", "16384", disk.text()]);
-    let mounted = Mounted::at(disk.node(), Path::new(&disk.folder("mnt")), "rw");
+    let mounted = Mounted::mount(disk.node(), Path::new(&disk.folder("mnt")), "rw");
     let mountpoint = mounted.path().to_string_lossy();
     let arguments = ["run", "lfs", &mountpoint, "--size", "1MiB", "--rounds", "1", "--json"];
     let document = document(&Cli::in_folder(disk.folder.path()).well_and_clean(&arguments));

@@ -280,7 +280,7 @@ fn bind_mounted_files_are_written_in_place() {
     for path in [&out, &outside] {
         fs::write(path, OLD).expect("a file");
     }
-    let mounted = Mounted::at(&outside, &out, "bind");
+    let mounted = Mounted::mount(&outside, &out, "bind");
     let ended = smoke_to(folder.path(), "out");
     drop(mounted);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
@@ -343,7 +343,7 @@ fn any_full_file_system_keeps_a_file_written_in_place() {
     ] {
         let disk = Disk::new(mib << 20);
         testkit::use_tool(make, &[options, &[disk.text()]].concat());
-        let full = Mounted::at(disk.node(), Path::new(&disk.folder("mount")), "rw");
+        let full = Mounted::mount(disk.node(), Path::new(&disk.folder("mount")), "rw");
         stays_whole(full.path(), &format!("{make} {options:?}"));
     }
     let folder = Cli::new();
@@ -356,7 +356,7 @@ fn stays_whole(full: &Path, what: &str) {
     let (folder, old) = (Cli::new(), long_results());
     let (out, outside) = (folder.path().join("out"), full.join("outside"));
     fs::write(&out, "").and_then(|()| fs::write(&outside, &old)).expect("files");
-    let mounted = Mounted::at(&outside, &out, "bind");
+    let mounted = Mounted::mount(&outside, &out, "bind");
     File::open(&outside).and_then(|file| file.sync_all()).expect("durable");
     fill(full);
     let arguments = [&SMOKE[..], &["-o", "out"]].concat();
