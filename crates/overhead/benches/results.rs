@@ -30,7 +30,7 @@ fn main() {
         &["show", document, "--format", "markdown"],
         &["report", document, "-o", text(&page)],
     ] {
-        let program = beside();
+        let program = program_path();
         let limit = format!("--as={BYTES}");
         let began = Instant::now();
         let words_limited = [&[limit.as_str(), text(&program)], words].concat();
@@ -49,7 +49,7 @@ fn main() {
 }
 
 /// The path of the program, from the release build of this benchmark.
-fn beside() -> PathBuf {
+fn program_path() -> PathBuf {
     let this = env::current_exe().expect("this benchmark");
     let program = this.ancestors().nth(2).expect("the folder of builds").join("diskperf");
     assert!(program.exists(), "build it first: cargo build --release");
