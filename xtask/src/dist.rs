@@ -98,7 +98,7 @@ pub fn make() -> Result<Made, String> {
     fs::copy(&built, &program).map_err(failed)?;
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).map_err(failed)?;
     let package = folder.join(format!("diskperf_{version}_{}.deb", MACHINE.0));
-    deb::pack(&program, &version, &licences::of(TARGET)?, &package)?;
+    deb::pack(&program, &version, &licences::list(TARGET)?, &package)?;
     Ok(Made { program, package })
 }
 

@@ -193,7 +193,7 @@ fn scratch() -> Result<TempDir, String> {
 
 /// The command-line tests as another user; `None` if that is not possible.
 fn repetition(built: &Built) -> Result<Option<Repetition>, String> {
-    if testkit::is_root() && testkit::has_tool("setpriv") { Repetition::of(built).map(Some) } else { Ok(None) }
+    if testkit::is_root() && testkit::has_tool("setpriv") { Repetition::prepare(built).map(Some) } else { Ok(None) }
 }
 
 fn known(results: &Mutex<Results>) -> std::sync::MutexGuard<'_, Results> {
@@ -226,7 +226,7 @@ fn perform_first(case: &Case, run: u32, scratch: &Path) -> Result<Vec<Tested>, S
     let file = case.shown();
     let (mut command, skips) = case.command(None, run, scratch, process::LONGEST);
     let process::Ended { status, output, .. } = process::all_of(&mut command)?;
-    let outcomes = Outcomes::of(&output, status.success());
+    let outcomes = Outcomes::parse(&output, status.success());
     let skipped = skipped_tests::parse(&skipped_tests::read(&skips)?);
     let name = |test: &str| format!("{}{test}", case.prefix());
     let tested = |test: String, kind: Kind| Tested { run, file: file.clone(), test, kind };

@@ -125,7 +125,7 @@ impl Results {
     /// Jobs for the test files for which `holds` is true. Their tests write their skips to the file `skips`.
     fn jobs(&self, skips: &Path, holds: impl Fn(&TestFile) -> bool) -> Vec<Job> {
         let tests = self.built.iter().flat_map(|built| &built.tests).filter(|test| holds(test));
-        tests.map(|test| Job::of(test, skips)).collect()
+        tests.map(|test| Job::from_test(test, skips)).collect()
     }
 
     /// Runs the jobs of each queue, with the given number of them at once, and the builds next to them. Fails if a job
@@ -294,7 +294,7 @@ fn jobs_of(
 /// Makes the release build, and the jobs that count its instructions.
 fn jobs_of_instructions(skips: &Path) -> Result<Vec<Job>, Unbuilt> {
     let failed = |message| Unbuilt::Failed(format!("the release build failed: {message}"));
-    Ok(build_instructions().map_err(failed)?.iter().map(|test| Job::of(test, skips)).collect())
+    Ok(build_instructions().map_err(failed)?.iter().map(|test| Job::from_test(test, skips)).collect())
 }
 
 /// Builds the distributed program, and the jobs that test it.
@@ -367,7 +367,7 @@ fn without_rights(results: &mut Results) -> Result<Option<Repetition>, String> {
         results.skipped(Scope::Binaries(Vec::new()), skip);
         return Ok(None);
     }
-    results.built.as_ref().map(Repetition::of).transpose()
+    results.built.as_ref().map(Repetition::prepare).transpose()
 }
 
 /// Does this at low priority, so that its child processes compute only when no other process wants to. Tests that

@@ -86,7 +86,7 @@ pub fn side_by_side<T: Send, R: Send>(
 
 impl Job {
     /// A job for a test file, whose tests write their skips to the file `skips`.
-    pub fn of(test: &TestFile, skips: &Path) -> Job {
+    pub fn from_test(test: &TestFile, skips: &Path) -> Job {
         let mut command = test.command(None, process::LONGEST);
         command.env(testkit::SKIPS, skips);
         Job { name: test.shown(), command }

@@ -30,7 +30,7 @@ pub struct Repetition {
 
 impl Repetition {
     /// Puts the program and its command-line tests into a folder where another user can run them.
-    pub fn of(built: &Built) -> Result<Repetition, String> {
+    pub fn prepare(built: &Built) -> Result<Repetition, String> {
         let folder = Folder::new().map_err(|error| format!("cannot make a folder for another user: {error}"))?;
         let program = built.program.as_ref().ok_or("cargo has not built the program diskperf")?;
         let program = folder.put(program)?;

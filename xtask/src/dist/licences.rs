@@ -18,7 +18,7 @@ const LIBC: &str = "musl, the C library: MIT, Copyright (c) 2005-2020 Rich Felke
 
 /// The list of all third-party crates in the program for that target, each with its licence, followed by every text
 /// once.
-pub fn of(target: &str) -> Result<String, String> {
+pub fn list(target: &str) -> Result<String, String> {
     let metadata = MetadataCommand::new()
         .current_dir(process::root())
         .other_options(["--filter-platform".to_owned(), target.to_owned()])

@@ -14,10 +14,10 @@ pub const EXPERIMENT: Experiment = Experiment {
     name: "beside-fio",
     command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "fio"],
     figures: 8 + CHEAPER.len(),
-    judge: |line| beside(line).or_else(|| cost(line)),
+    judge: |line| compare(line).or_else(|| cost(line)),
 };
 
-fn beside(line: &Value) -> Option<Figure> {
+fn compare(line: &Value) -> Option<Figure> {
     let name = line["beside_fio"].as_str()?;
     let [rate, p50, p99] = ["rate_ratio", "p50_ratio", "p99_us"].map(|figure| line[figure].as_f64());
     let [low, high] = [0, 1].map(|end| line["fio_p99_us"][end].as_f64());
@@ -57,11 +57,11 @@ mod tests {
                 "beside_fio": "randread", "rate_ratio": rate, "p50_ratio": p50, "p99_us": p99,
                 "fio_p99_us": [100.0, 120.0],
             });
-            beside(&line).expect("a figure").reached
+            compare(&line).expect("a figure").reached
         };
         assert!(reached(1.04, 0.96, 125.0) && reached(1.0, 1.0, 96.0));
         assert!(!reached(1.06, 1.0, 110.0) && !reached(1.0, 0.9, 110.0) && !reached(1.0, 1.0, 127.0));
-        assert_eq!(beside(&json!({"beside_fio": "randread", "rate_ratio": 1.0})), None);
+        assert_eq!(compare(&json!({"beside_fio": "randread", "rate_ratio": 1.0})), None);
     }
 
     #[test]

@@ -11,10 +11,10 @@ pub const EXPERIMENT: Experiment = Experiment {
     name: "depth-beside-fio",
     command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "depth"],
     figures: 4,
-    judge: beside,
+    judge: compare,
 };
 
-fn beside(line: &Value) -> Option<Figure> {
+fn compare(line: &Value) -> Option<Figure> {
     let load = line["depth_beside_fio"].as_str()?;
     let (ratio, control) = (line["ratio"].as_f64()?, line["control"].as_f64()?);
     let (turns, is_decided) = (line["turns"].as_u64()?, line["is_decided"].as_bool()?);
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn a_ratio_counts_only_if_fio_repeats_itself() {
         let figure = |ratio: f64, is_decided: bool| {
-            beside(&json!({
+            compare(&json!({
                 "depth_beside_fio": "randread", "ratio": ratio, "control": 1.004, "is_decided": is_decided, "turns": 8,
                 "fio": "its default", "fio_rate": 1000.0,
             }))
@@ -45,6 +45,6 @@ mod tests {
         };
         assert!(figure(0.98, true).reached && !figure(0.979, true).reached && !figure(1.1, false).reached);
         assert!(figure(1.1, false).measured.starts_with("not decided"));
-        assert_eq!(beside(&json!({"depth_beside_fio": "randread", "ratio": 1.0})), None);
+        assert_eq!(compare(&json!({"depth_beside_fio": "randread", "ratio": 1.0})), None);
     }
 }

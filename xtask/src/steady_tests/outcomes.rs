@@ -24,7 +24,7 @@ const KEPT: usize = 16 << 10;
 impl Outcomes {
     /// Parses the output. Programs that a test starts may write into the line `test NAME ... ok`, so the failures are
     /// taken from the list at the end. A program without the harness counts as one test.
-    pub fn of(output: &str, succeeded: bool) -> Outcomes {
+    pub fn parse(output: &str, succeeded: bool) -> Outcomes {
         let named = output.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
         let ran = named.filter(|(_, rest)| !rest.trim_start().starts_with("ignored"));
         let names = ran.map(|(name, _)| name.trim_end_matches(" - should panic").to_owned());
@@ -90,7 +90,7 @@ test result: FAILED. 2 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; 
 
     #[test]
     fn each_test_has_its_outcome_and_failures_their_output() {
-        let outcomes = Outcomes::of(OUTPUT, false);
+        let outcomes = Outcomes::parse(OUTPUT, false);
         assert_eq!(outcomes.passed, ["module::good", "panics"]);
         let failed: Vec<&str> = outcomes.failed.iter().filter_map(|one| one.test.as_deref()).collect();
         assert_eq!(failed, ["bad", "worse"]);
@@ -101,14 +101,14 @@ test result: FAILED. 2 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; 
     #[test]
     fn a_killed_program_or_one_without_harness_is_one_test() {
         let cut = "running 2 tests\ntest a ... ok\n";
-        let outcomes = Outcomes::of(cut, false);
+        let outcomes = Outcomes::parse(cut, false);
         assert_eq!((outcomes.passed.len(), outcomes.failed.len()), (0, 1));
         assert_eq!(outcomes.failed[0], Failure { test: None, output: cut.to_owned() });
-        assert_eq!(Outcomes::of("{\"ratio\":1}\n", true), Outcomes::default());
+        assert_eq!(Outcomes::parse("{\"ratio\":1}\n", true), Outcomes::default());
         // A test file that failed after its last test.
         let after = "test a ... ok\ntest result: ok. 1 passed; 0 failed\n";
-        assert_eq!(Outcomes::of(after, false).failed.len(), 1);
-        assert_eq!(Outcomes::of(after, true).passed, ["a"]);
+        assert_eq!(Outcomes::parse(after, false).failed.len(), 1);
+        assert_eq!(Outcomes::parse(after, true).passed, ["a"]);
     }
 
     #[test]

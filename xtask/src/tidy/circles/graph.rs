@@ -22,7 +22,7 @@ pub type Circle = BTreeSet<FileId>;
 
 impl Graph {
     /// The imports between the files of this tree.
-    pub fn of(tree: &Tree) -> Graph {
+    pub fn from_tree(tree: &Tree) -> Graph {
         let mut graph =
             Graph { files: tree.files.clone(), hidden: Vec::new(), parents: BTreeMap::new(), imports: BTreeMap::new() };
         for module in &tree.modules {

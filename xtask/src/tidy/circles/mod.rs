@@ -73,7 +73,7 @@ fn graphs_of(files: &[&File]) -> Result<Vec<Graph>, Finding> {
     let texts: BTreeMap<&str, &str> = files.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
     let is_root = |path: &&str| path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs");
     let roots = texts.keys().copied().filter(is_root);
-    roots.map(|root| Tree::read(root, &texts).map(|tree| Graph::of(&tree))).collect()
+    roots.map(|root| Tree::read(root, &texts).map(|tree| Graph::from_tree(&tree))).collect()
 }
 
 #[cfg(test)]
