@@ -1,7 +1,7 @@
 //! A headless browser for tests of the pages that diskperf writes: Debian's chromium, driven by its chromedriver (W3C
-//! WebDriver, and through it Chromium's own commands). [`look`] finds faults of a page.
+//! WebDriver, and through it Chromium's own commands). [`page_faults`] finds faults of a page.
 
-pub mod look;
+pub mod page_faults;
 mod webdriver;
 
 use std::fs;

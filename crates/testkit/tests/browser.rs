@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use testkit::browser::{self, Browser, Key, Medium, View, look};
+use testkit::browser::{self, Browser, Key, Medium, View, page_faults};
 
 /// A page without faults. It has cases that are close to faults: narrow lines, a table that scrolls, words for screen
 /// readers only, closed details, letters on a drawn bar.
@@ -114,15 +114,15 @@ fn check_pages(browser: &Browser) -> Result<(), String> {
         for medium in [Medium::Light, Medium::Dark, Medium::Print] {
             browser.show(View { width, height: 800, medium })?;
             assert_eq!(browser.run("return innerWidth", &[])?, width);
-            assert_eq!(look::layout(browser)?, [""; 0], "{width} {medium:?}");
-            assert_eq!(look::contrast(browser)?, [""; 0], "{width} {medium:?}");
-            let has_details = look::texts(browser)?.iter().any(|text| text == "hidden words");
+            assert_eq!(page_faults::layout(browser)?, [""; 0], "{width} {medium:?}");
+            assert_eq!(page_faults::contrast(browser)?, [""; 0], "{width} {medium:?}");
+            let has_details = page_faults::texts(browser)?.iter().any(|text| text == "hidden words");
             assert_eq!(has_details, medium == Medium::Print);
         }
     }
-    assert_eq!(look::structure(browser)?, [""; 0]);
+    assert_eq!(page_faults::structure(browser)?, [""; 0]);
     browser.show(View { medium: Medium::Dark, ..WIDE })?;
-    assert!(look::holds(browser, "return matchMedia('(prefers-color-scheme: dark)').matches")?);
+    assert!(page_faults::holds(browser, "return matchMedia('(prefers-color-scheme: dark)').matches")?);
     assert_eq!(browser.console()?, [""; 0]);
     assert_eq!(browser.requests()?, [browser::url_of(&good)?]);
 
@@ -130,7 +130,7 @@ fn check_pages(browser: &Browser) -> Result<(), String> {
     let mut pressed = Vec::new();
     for _ in 0..2 {
         // If the keyboard can scroll an element, that element gets the focus first.
-        if !look::holds(browser, "return document.activeElement.tagName === 'BUTTON'")? {
+        if !page_faults::holds(browser, "return document.activeElement.tagName === 'BUTTON'")? {
             browser.press(&[Key::Tab])?;
         }
         browser.press(&[Key::Enter])?;
@@ -146,13 +146,13 @@ fn check_pages(browser: &Browser) -> Result<(), String> {
 
     browser.open(&page(folder.path(), "bad.html", BAD))?;
     browser.show(WIDE)?;
-    assert_found(&look::layout(browser)?, &LAYOUT);
+    assert_found(&page_faults::layout(browser)?, &LAYOUT);
     assert_found(
-        &look::contrast(browser)?,
+        &page_faults::contrast(browser)?,
         &["\"pale\" has a contrast of 2.32: #aaaaaa on #ffffff", "\"dark bar\" has a contrast of 1."],
     );
-    assert_eq!(look::sight(browser)?.len(), LAYOUT.len() + 2);
-    assert_found(&look::structure(browser)?, &STRUCTURE);
+    assert_eq!(page_faults::sight(browser)?.len(), LAYOUT.len() + 2);
+    assert_found(&page_faults::structure(browser)?, &STRUCTURE);
     let console = browser.console()?;
     for words in ["hello", "broken", "ERR_NAME_NOT_RESOLVED"] {
         assert!(console.iter().any(|message| message.contains(words)), "{words}: {console:?}");

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use serde_json::Value;
-use testkit::browser::look::{self, holds};
+use testkit::browser::page_faults::{self, holds};
 use testkit::browser::{self, Browser, Key, Medium, View};
 
 use crate::common::Cli;
@@ -267,7 +267,7 @@ fn check_page(browser: &Browser, page: &Page, faults: &mut Faults) -> Result<(),
     let bytes = fs::metadata(&page.file).map_err(|error| error.to_string())?.len();
     faults.unless(bytes <= LARGEST, name, &format!("the page has {bytes} bytes"));
     browser.open(&page.file)?;
-    faults.add(name, look::structure(browser)?);
+    faults.add(name, page_faults::structure(browser)?);
     is_driven_by_keys(browser, name, faults)?;
     if name == "hostile" {
         takes_names_for_names(browser, faults)?;
@@ -289,7 +289,7 @@ fn check_page(browser: &Browser, page: &Page, faults: &mut Faults) -> Result<(),
 fn is_seen_well(browser: &Browser, name: &str, view: View, faults: &mut Faults) -> Result<(), String> {
     browser.show(view)?;
     let place = format!("{name}, {} px, {:?}", view.width, view.medium);
-    faults.add(&place, look::sight(browser)?);
+    faults.add(&place, page_faults::sight(browser)?);
     if let Some(folder) = std::env::var_os(PICTURES) {
         let height = browser.run("return document.documentElement.scrollHeight", &[])?.as_u64().unwrap_or_default();
         let picture = browser.picture(view.width, u32::try_from(height).unwrap_or(HEIGHT))?;
@@ -400,7 +400,7 @@ fn is_driven_by_keys(browser: &Browser, name: &str, faults: &mut Faults) -> Resu
 fn takes_names_for_names(browser: &Browser, faults: &mut Faults) -> Result<(), String> {
     let place = "hostile";
     faults.unless(holds(browser, "return window.hacked === undefined")?, place, "a name ran");
-    let texts = look::texts(browser)?;
+    let texts = page_faults::texts(browser)?;
     for words in
         ["</script><script>window.hacked=1</script><img src=x onerror=\"window.hacked=2\">", "\\u{1b}[31m'\"><b onm"]
     {

@@ -1,4 +1,4 @@
-//! Searches a page in the browser for faults. Each fault is a sentence. The script `look.js` does the search; it does
+//! Searches a page in the browser for faults. Each fault is a sentence. The script `page_faults.js` does the search; it does
 //! not change the page.
 
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Browser;
 
 /// The script that runs in the page.
-const LOOK: &str = include_str!("look.js");
+const SCRIPT: &str = include_str!("page_faults.js");
 
 /// Returns visible faults of the page as it is shown now: texts that overlap, are cut off or are outside of the page; a
 /// page that is wider than its window.
@@ -36,7 +36,7 @@ pub fn texts(browser: &Browser) -> Result<Vec<String>, String> {
 }
 
 fn faults(browser: &Browser, what: &str) -> Result<Vec<String>, String> {
-    let found = browser.run(&format!("{LOOK}\nreturn {what}();"), &[])?;
+    let found = browser.run(&format!("{SCRIPT}\nreturn {what}();"), &[])?;
     let list = found.as_array().ok_or_else(|| format!("{what}: no list: {found}"))?;
     Ok(list.iter().map(|fault| fault.as_str().map_or_else(|| fault.to_string(), str::to_owned)).collect())
 }
