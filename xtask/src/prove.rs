@@ -128,7 +128,7 @@ const EXPERIMENTS: [Experiment; 28] = [
     },
     Experiment {
         name: "charged",
-        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "charged"],
+        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "charged_cpu_time"],
         figures: 4,
         judge: figures::charged,
     },

@@ -2,7 +2,7 @@
 //! several kinds of writes.
 //!
 //! ```text
-//!   cargo bench --package overhead --bench charged
+//!   cargo bench --package overhead --bench charged_cpu_time
 //! ```
 //!
 //! The kernel's own sum is the CPU time of all tasks of the machine (control groups of version 1, cpuacct, the root's
