@@ -2,7 +2,7 @@
 //! in bare loops, alternating in one process.
 //!
 //! ```text
-//!   cargo bench --package overhead --bench own
+//!   cargo bench --package overhead --bench timing_cost
 //! ```
 //!
 //! Prints a line of JSON for each of two figures, as the median of pairs. The first is the path of a run over a bare
