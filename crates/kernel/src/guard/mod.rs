@@ -3,9 +3,9 @@
 //! to it.
 //!
 //! ```text
-//!   inspect(path) ── its content (signatures), its use on this machine (machine) ──> Inspected
+//!   inspect(path) ── its content (signatures), its use on this machine (device_uses) ──> Inspected
 //!   reasons (decide) ── all reasons not to overwrite it, each with a hint; pure
-//!   Cleared::acquire(inspected, permission) ── held exclusively, inspected again, read (blank) ──> permission to write
+//!   Cleared::acquire(inspected, permission) ── held exclusively, inspected again, read (blank_check) ──> permission
 //! ```
 //!
 //! A device in use is never overwritten. A device that holds data is overwritten only with your permission
