@@ -43,8 +43,8 @@ pub struct Aging {
 impl Aging {
     /// The bytes that all of its calls write. Counted by generating every call.
     pub fn writes(&self) -> u64 {
-        let mut churning = FileChurn::new(*self);
-        core::iter::from_fn(|| churning.next()).map(|op| u64::from(op.length())).sum()
+        let mut churn = FileChurn::new(*self);
+        core::iter::from_fn(|| churn.next()).map(|op| u64::from(op.length())).sum()
     }
 
     /// The number of powers of two between a block and the largest size.
@@ -196,8 +196,8 @@ mod tests {
     fn final_files(aging: Aging) -> (BTreeMap<Name, u64>, [u32; 4]) {
         let (mut files, mut deeds) = (BTreeMap::new(), [0; 4]);
         let mut open = None;
-        let mut churning = FileChurn::new(aging);
-        while let Some(op) = churning.next() {
+        let mut churn = FileChurn::new(aging);
+        while let Some(op) = churn.next() {
             match op {
                 Op::Create { name, .. } => {
                     deeds[usize::from(files.insert(name, 0).is_some())] += 1;

@@ -62,7 +62,7 @@ impl Iterator for Body {
             Body::Accesses(accesses) => accesses.next().map(Op::from),
             Body::Files(files) => files.next(),
             Body::Copy(copying) => copying.next(),
-            Body::Churn(churning) => churning.next(),
+            Body::Churn(churn) => churn.next(),
             Body::Commits { handle, length, left } => {
                 *left = left.checked_sub(1)?;
                 let (handle, length) = (*handle, *length);
