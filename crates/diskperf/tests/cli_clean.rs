@@ -11,7 +11,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use kernel::may_administer;
 use testkit::loop_disk::LoopDisk;
-use testkit::{Ended, names_in, skip, soon, tool};
+use testkit::{Ended, names_in, skip, tool, wait_until};
 
 use common::{Cli, program};
 
@@ -55,7 +55,7 @@ fn private(folder: &Path) -> Vec<String> {
 /// A run of many rounds that has its private folder.
 fn standing(folder: &Path, more: &[&str]) -> Run {
     let run = Run::start(folder, &[&["run", "smoke", ".", "--rounds", "1000"], more].concat());
-    soon("it stands in its folder", || {
+    wait_until("it stands in its folder", || {
         private(folder)
             .iter()
             .any(|name| folder.join(name).read_dir().is_ok_and(|mut entries| entries.next().is_some()))
@@ -327,7 +327,7 @@ fn kept_images_are_removed_if_named_and_not_in_use() {
     assert!(ended.err.contains("diskperf-a.img stays: ") && ended.err.contains("shows it"), "{}", ended.err);
     assert_eq!(names_in(here), ["diskperf-a.img", "diskperf.sqlite"]);
     drop(shown);
-    soon("no device shows it", || kernel::guard::shown_by(&here.join("diskperf-a.img")).is_empty());
+    wait_until("no device shows it", || kernel::guard::shown_by(&here.join("diskperf-a.img")).is_empty());
     let ended = Cli::in_folder(here).run(&["clean", "diskperf-a.img", "--yes"]);
     assert_eq!((ended.status, ended.out.lines().count()), (Some(0), 1), "{}", ended.err);
     assert_eq!(names_in(here), ["diskperf.sqlite"]);
@@ -360,7 +360,7 @@ impl Disk {
     fn working(&self, tune: &str) -> Run {
         let target = self.target() + tune;
         let run = Run::start(self.folder.path(), &["run", "smoke", &target, "--rounds", "1000"]);
-        soon("the file system is mounted", || {
+        wait_until("the file system is mounted", || {
             let mounts = testkit::mounts(&run.0.id().to_string());
             mounts.is_some_and(|mounts| mounts.lines().any(|line| line.contains(&format!(" ext4 {} ", self.node()))))
         });
@@ -378,7 +378,7 @@ impl Disk {
 
     /// Waits until the kernel has removed the mounts of a dead process, which it does a moment after its end.
     fn is_let_go(&self) {
-        soon("nobody uses it", || {
+        wait_until("nobody uses it", || {
             let inspected = kernel::guard::inspect(self.device.node()).expect("it can be looked at");
             inspected.reasons().iter().all(kernel::guard::Reason::can_be_lifted)
         });
@@ -507,7 +507,7 @@ fn kill_while_tuned(disk: &Disk, attribute: &str, value: &str) -> u32 {
     };
     // The queue is tuned only while a program runs, so stop the run at that moment.
     loop {
-        soon("it is tuned", || disk.device.attribute(attribute) == value);
+        wait_until("it is tuned", || disk.device.attribute(attribute) == value);
         signal(rustix::process::Signal::STOP);
         if disk.device.attribute(attribute) == value {
             return run.kill();

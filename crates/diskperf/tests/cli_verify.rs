@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use testkit::fuse::{Knobs, OneFile};
 use testkit::loop_disk::LoopDisk;
 use testkit::write_cache::{Fate, Moment, WriteCache};
-use testkit::{Ended, run, skip, soon, tool};
+use testkit::{Ended, run, skip, tool, wait_until};
 use units::Prng;
 
 use common::document::document;
@@ -153,7 +153,7 @@ fn losses_are_in_a_table_and_a_kill_leaves_nothing() {
         let mut command = testkit::command(&program());
         command.args(["verify", "image:ext4,size=24MiB", "--rounds", "1000"]).current_dir(folder.path());
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-        soon("the image is attached", || loop_devices_on(folder.path()) > 0);
+        wait_until("the image is attached", || loop_devices_on(folder.path()) > 0);
         if signal == "kill" {
             child.kill().expect("it is killed");
             child.wait().expect("its end");
@@ -162,7 +162,7 @@ fn losses_are_in_a_table_and_a_kill_leaves_nothing() {
             rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it is told to stop");
             assert_eq!(child.wait().expect("its end").code(), Some(4));
         }
-        soon("nothing is attached", || loop_devices_on(folder.path()) == 0);
+        wait_until("nothing is attached", || loop_devices_on(folder.path()) == 0);
         assert_eq!(folder.names(), [""; 0], "{signal}");
     }
 }

@@ -20,7 +20,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use testkit::fuse::{APART, Bad, Fsync, Knobs, OneFile};
 use testkit::loop_disk::LoopDisk;
-use testkit::{Ended, has_tool, names_in, need_disk, skip, soon, use_tool};
+use testkit::{Ended, has_tool, names_in, need_disk, skip, use_tool, wait_until};
 use units::Bytes;
 
 use common::document::document;
@@ -47,7 +47,7 @@ fn smoke(folder: &Path, arguments: &[&str]) -> Ended {
 fn hold(run: &mut Running, signal: Signal) {
     run.signal(signal);
     let status = format!("/proc/{}/status", run.child().id());
-    soon("it stands still", || fs::read_to_string(&status).is_ok_and(|status| status.contains("T (stopped)")));
+    wait_until("it stands still", || fs::read_to_string(&status).is_ok_and(|status| status.contains("T (stopped)")));
 }
 
 /// Asserts that none of these cells has a figure, and that each has one of these words as its reason.
@@ -157,7 +157,7 @@ impl BadDisk {
         let mut run = start(self.good.path(), &[programs, &targets].concat());
         let before = self.file.fuse.fsyncs();
         // Each program syncs often on this disk, and all of them many times in all rounds.
-        soon("the run is at work", || self.file.fuse.fsyncs() >= before + 15);
+        wait_until("the run is at work", || self.file.fuse.fsyncs() >= before + 15);
         hold(&mut run, Signal::STOP);
         deed();
         run.signal(Signal::CONT);
@@ -194,7 +194,7 @@ fn a_disk_filled_during_the_run_voids_the_cell() {
     // The number of the call, then its first argument: standard error.
     let call = format!("/proc/{}/syscall", run.child().id());
     let is_talking = || fs::read_to_string(&call).is_ok_and(|call| call.split(' ').nth(1) == Some("0x2"));
-    soon("it tells what it will write", is_talking);
+    wait_until("it tells what it will write", is_talking);
     let free = rustix::fs::statvfs(ground.path()).expect("space");
     let filler = File::create(ground.path().join("filler")).expect("a file");
     // With root's reserve, but without the reserve of ext4 itself: 2 % (Documentation/admin-guide/ext4.rst).
@@ -290,7 +290,7 @@ fn bad_short_and_interrupted_reads_are_reported() {
         let links = fs::read_dir(&shown).into_iter().flatten().flatten().map(|entry| fs::read_link(entry.path()));
         links.flatten().any(|link| link == below)
     };
-    soon("the file is open", is_open);
+    wait_until("the file is open", is_open);
     File::options().write(true).open(&below).and_then(|file| file.set_len(MIB + 100)).expect("it is shorter");
     let document = failed(&long.end(), "file:below", "read_8192", "read", "bytes moved");
     assert_void(&cells(&document, "file:below", "read_8192"), &["bytes moved"]);
@@ -423,7 +423,7 @@ fn suspended_time_is_not_measured() {
         disk.file.fuse.turn(Knobs { fsync: Fsync::Sleep(Duration::from_millis(50)), ..Knobs::default() });
         let mut run = start(&disk.mount, &["--only", "commit", "--rounds", "1"]);
         let before = disk.file.fuse.fsyncs();
-        soon("it commits", || disk.file.fuse.fsyncs() >= before + 6);
+        wait_until("it commits", || disk.file.fuse.fsyncs() >= before + 6);
         let began = Instant::now();
         hold(&mut run, signal);
         thread::sleep(Duration::from_millis(700));

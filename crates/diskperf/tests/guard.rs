@@ -10,7 +10,7 @@ use std::process::{Child, Stdio};
 use kernel::guard::Reason;
 use serde_json::Value;
 use testkit::loop_disk::{Disk, LoopDisk, Mounted};
-use testkit::{Ended, names_in, need_disk, soon, use_tool};
+use testkit::{Ended, names_in, need_disk, use_tool, wait_until};
 
 const MIB: u64 = 1 << 20;
 
@@ -370,7 +370,7 @@ fn a_stop_erases_the_file_system_and_a_kill_leaves_it() {
     need_disk!("mkfs.ext4", "kill");
     let disk = Disk::new(16 * MIB);
     let child = start(&disk);
-    soon("there is a file system", || is_ext4(&disk));
+    wait_until("there is a file system", || is_ext4(&disk));
     use_tool("kill", &["-INT", &child.id().to_string()]);
     let output = child.wait_with_output().expect("its end");
     assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stderr));
@@ -379,11 +379,13 @@ fn a_stop_erases_the_file_system_and_a_kill_leaves_it() {
     holds_nothing(&disk);
 
     let mut child = start(&disk);
-    soon("there is a file system", || is_ext4(&disk));
+    wait_until("there is a file system", || is_ext4(&disk));
     child.kill().and_then(|()| child.wait()).expect("killed");
     // The kernel unmounts with the last process that saw it.
     let target = target(&disk, "ext4");
-    soon("it is unmounted", || run(&disk, &["run", "smoke", &target]).err.contains("overwritten: it holds ext4\n"));
+    wait_until("it is unmounted", || {
+        run(&disk, &["run", "smoke", &target]).err.contains("overwritten: it holds ext4\n")
+    });
     let ended = run(&disk, &["run", "smoke", &target, "--rounds", "1", "--destroy-data", "--confirm", "16MiB"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     holds_no_file_system(&disk);
@@ -479,7 +481,7 @@ fn nothing_outside_of_the_private_folder_is_changed() {
         .spawn()
         .expect("the program can be started");
     let ours = || names_in(&target).into_iter().find(|name| name.starts_with(".diskperf-"));
-    soon("it has a folder", || ours().is_some());
+    wait_until("it has a folder", || ours().is_some());
     let folder = target.join(ours().expect("its folder"));
     let mode = fs::symlink_metadata(&folder).expect("its folder").mode();
     // A link to other data is put in its place.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use common::ground::ground;
 use kernel::observe::block_device::Device;
 use serde_json::Value;
-use testkit::{Ended, names_in, need_disk, soon};
+use testkit::{Ended, names_in, need_disk, wait_until};
 use units::Bytes;
 
 use common::document::document;
@@ -31,7 +31,7 @@ fn loops_on(directory: &Path) -> Vec<PathBuf> {
 /// Asserts that a run left nothing in the folder, in the list of mounts, and among the loop devices.
 fn nothing_is_left(folder: &Path) {
     assert_eq!(names_in(folder), Vec::<String>::new());
-    soon("the loop devices are gone", || loops_on(folder).is_empty());
+    wait_until("the loop devices are gone", || loops_on(folder).is_empty());
     let mounts = testkit::mounts("self").expect("mounts");
     assert!(!mounts.contains("/proc/driver"), "{mounts}");
 }
@@ -260,10 +260,10 @@ fn nothing_is_left_after_a_kill() {
         thread::sleep(Duration::from_millis(1 + round * round));
         child.kill().expect("killed");
         assert_eq!(end(child).status, None, "it was to run for longer");
-        soon("all room is free again", || free() == before);
+        wait_until("all room is free again", || free() == before);
     }
     assert_eq!(names_in(ground.path()), ["lost+found"]);
-    soon("the loop devices are gone", || loops_on(ground.path()).is_empty());
+    wait_until("the loop devices are gone", || loops_on(ground.path()).is_empty());
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn a_stopped_run_leaves_no_image_and_reports_it() {
     let scratch = Cli::new();
     for size in ["4GiB", "8MiB"] {
         let child = start(scratch.path(), &format!("image:ext4,size={size}"));
-        soon("an image is attached", || !loops_on(scratch.path()).is_empty());
+        wait_until("an image is attached", || !loops_on(scratch.path()).is_empty());
         testkit::run(Path::new("kill"), scratch.path(), &["-INT", &child.id().to_string()]);
         let ended = end(child);
         assert_eq!(ended.status, Some(4), "{}", ended.err);
@@ -320,7 +320,7 @@ fn a_kept_image_has_a_unique_name() {
     assert_eq!(run().status, Some(0));
     let all = ["diskperf-a-2.img", "diskperf-a.img", "diskperf-ext4-2.img", "diskperf-ext4.img"];
     assert_eq!(names_in(&folder), all, "nothing is overwritten");
-    soon("the loop devices are gone", || loops_on(&folder).is_empty());
+    wait_until("the loop devices are gone", || loops_on(&folder).is_empty());
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn the_next_run_restores_the_queue_of_a_killed_one() {
     let before = attribute(device, "read_ahead_kb");
     let target = format!("{},tune=read_ahead_kb:68", ground.path().display());
     let mut child = start(scratch.path(), &target);
-    soon("the queue is tuned", || attribute(device, "read_ahead_kb") == "68");
+    wait_until("the queue is tuned", || attribute(device, "read_ahead_kb") == "68");
     child.kill().expect("killed");
     let pid = child.id();
     end(child);
@@ -375,7 +375,7 @@ fn a_vanished_target_ends_the_run_with_the_reason() {
     for target in [&folder, &ground.path().to_owned()] {
         let child = start(scratch.path(), target.to_str().expect("a plain path"));
         let is_ours = |name: &String| name.starts_with(".diskperf-");
-        soon("the run has begun", || names_in(target).iter().any(is_ours));
+        wait_until("the run has begun", || names_in(target).iter().any(is_ours));
         if *target == folder {
             fs::rename(&folder, &gone).expect("taken away");
         } else {

@@ -15,7 +15,7 @@ use common::ground::ground;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use stats::judge::marks::rounds::OVERLAP;
-use testkit::{Ended, names_in, need_disk, skip, soon};
+use testkit::{Ended, names_in, need_disk, skip, wait_until};
 use units::Bytes;
 
 use common::document::document;
@@ -254,10 +254,10 @@ fn a_setting_changed_during_the_run_is_reported() {
         let data = Cli::new();
         let store = data.path().join("store.sqlite");
         let child = start(folder.path(), &["--store", store.to_str().expect("a plain path"), path]);
-        soon("a round is stored", || rounds(&store) >= 1);
+        wait_until("a round is stored", || rounds(&store) >= 1);
         change();
         let before = rounds(&store);
-        soon("two more rounds are stored", || rounds(&store) >= before + 2);
+        wait_until("two more rounds are stored", || rounds(&store) >= before + 2);
         let document = stop(child);
         let texts: Vec<&str> = cells(&document).iter().filter_map(|cell| mark(cell, "env")).collect();
         assert!(texts.iter().any(|text| words.iter().all(|word| text.contains(word))), "{texts:?} {document:#}");

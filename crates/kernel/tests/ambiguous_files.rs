@@ -139,7 +139,7 @@ fn copied_up_files_are_not_overwritten_under_any_name() {
         // Once the device on the overlay is detached, nothing may show the file any more.
         let name_of_shown = name(&shown);
         drop((shown, reader));
-        testkit::soon("it is detached", || !reasons(&copy).iter().any(|one| one.starts_with(&name_of_shown)));
+        testkit::wait_until("it is detached", || !reasons(&copy).iter().any(|one| one.starts_with(&name_of_shown)));
         assert_eq!(reasons(&copy), [""; 0]);
         Cleared::acquire(&look_at(&copy), &Permission::None).expect("leave");
     })

@@ -10,7 +10,7 @@ use kernel::guard::{GuardFault, Permission, Reason, inspect};
 use kernel::{Cleared, RawDevice};
 use rustix::fs::FallocateFlags;
 use testkit::loop_disk::{Disk, LoopDisk};
-use testkit::{need_disk, skip, soon, use_tool};
+use testkit::{need_disk, skip, use_tool, wait_until};
 
 const MIB: u64 = 1 << 20;
 
@@ -320,7 +320,7 @@ fn writes_through_the_disk_of_a_partition_are_noticed() {
         use_tool("addpart", &[&[disk.text(), number], &sectors[..]].concat());
     }
     let partition = |number| PathBuf::from(format!("{}p{number}", disk.text()));
-    soon("the partitions have nodes", || [1, 2].into_iter().all(|number| partition(number).exists()));
+    wait_until("the partitions have nodes", || [1, 2].into_iter().all(|number| partition(number).exists()));
     ask_while(&partition(1), &|| write_block(&partition(2), 1, MIB)).expect("its neighbour was written to");
     // Within the first partition, which begins at 1 MiB.
     let outcome = ask_while(&partition(1), &|| write_block(disk.node(), 0, 2 * MIB));

@@ -16,7 +16,7 @@ use kernel::Cleared;
 use kernel::guard::{GuardFault, Inspected, Permission, inspect, shown_by};
 use rustix::fs::{OFlags, SeekFrom};
 use testkit::loop_disk::{Disk, LoopDisk};
-use testkit::{need_disk, skip, soon};
+use testkit::{need_disk, skip, wait_until};
 
 const MIB: u64 = 1 << 20;
 
@@ -90,7 +90,7 @@ fn hash(path: &Path) -> u64 {
 
 /// Runs a tool. It is repeated, because a child that another test has just started may hold the device for a moment.
 fn run(name: &str, arguments: &[&str]) {
-    testkit::soon(&format!("{name} {arguments:?}"), || tool(name, arguments));
+    testkit::wait_until(&format!("{name} {arguments:?}"), || tool(name, arguments));
 }
 
 /// Makes an ext4 that has nothing left to initialise once it is mounted.
@@ -119,7 +119,7 @@ fn an_unused_blank_disk_is_accepted_and_held() {
     let cleared = Cleared::acquire(&inspected, &Permission::None).expect("leave");
     is_never_overwritten(&disk, "another program has it open exclusively");
     drop(cleared);
-    testkit::soon("it is let go again", || Cleared::acquire(&inspected, &Permission::None).is_ok());
+    testkit::wait_until("it is let go again", || Cleared::acquire(&inspected, &Permission::None).is_ok());
     assert_eq!(hash_of(&disk), before);
 }
 
@@ -325,7 +325,7 @@ fn two_loop_devices_on_one_file_are_refused() {
         is_never_overwritten(&disk, &format!("{name} shows the same file"));
     }
     // A test that has just inspected all devices may hold the last one for a moment.
-    soon("nothing shows it", || look_at(&disk).reasons().is_empty());
+    wait_until("nothing shows it", || look_at(&disk).reasons().is_empty());
     // The file's first name is gone. Its names now are `moved` and `hard`.
     let second = LoopDisk::attach(&hard).expect("a second loop device");
     let moved = disk.folder.path().join("moved");

@@ -12,7 +12,7 @@ use std::time::Duration;
 use kernel::observe::mount::Place;
 use kernel::{Image, ImageFault, ImageSpec, PrivateMounts};
 use tempfile::TempDir;
-use testkit::{need_disk, skip, soon};
+use testkit::{need_disk, skip, wait_until};
 use units::Bytes;
 
 const MIB: u64 = 1 << 20;
@@ -74,7 +74,7 @@ fn a_file_system_is_created_and_recreated() {
         assert!(!image.path().join("old").exists());
 
         drop(image);
-        soon("the loop device is gone", || loops_on(scratch.path()).is_empty());
+        wait_until("the loop device is gone", || loops_on(scratch.path()).is_empty());
     }
 }
 
@@ -116,7 +116,7 @@ fn a_kept_image_has_a_name_and_a_file_system() {
     fs::File::open(&path).and_then(|mut file| file.read_exact(&mut start)).expect("its beginning");
     // The superblock begins at 1024, its magic number 56 bytes later.
     assert_eq!(start[1080..1082], [0x53, 0xef]);
-    soon("the loop device is gone", || loops_on(scratch.path()).is_empty());
+    wait_until("the loop device is gone", || loops_on(scratch.path()).is_empty());
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn unmountable_block_sizes_are_found_before_writing() {
         }
         other => panic!("{other:?}"),
     }
-    soon("the loop device is gone", || loops_on(scratch.path()).is_empty());
+    wait_until("the loop device is gone", || loops_on(scratch.path()).is_empty());
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn messages_of_mkfs_and_mount_are_quoted() {
     let said = with("xfs", 32 * MIB, "-m crc=1", "");
     assert!(said.starts_with("mkfs.xfs says: "), "options may change the least size, so mkfs decides: {said}");
     assert!(is_empty(scratch.path()));
-    soon("the loop devices are gone", || loops_on(scratch.path()).is_empty());
+    wait_until("the loop devices are gone", || loops_on(scratch.path()).is_empty());
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn impossible_images_are_refused() {
     // /proc has no room and supports no unnamed files.
     assert!(make(&spec("ext4", 32 * MIB, Path::new("/proc"))).is_err());
     assert!(is_empty(scratch.path()));
-    soon("the loop devices are gone", || loops_on(scratch.path()).is_empty());
+    wait_until("the loop devices are gone", || loops_on(scratch.path()).is_empty());
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn concurrent_images_are_all_different() {
             });
         }
     });
-    soon("the loop devices are gone", || loops_on(scratch.path()).is_empty());
+    wait_until("the loop devices are gone", || loops_on(scratch.path()).is_empty());
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn stopping_leaves_no_image() {
     let outcome = Image::make(&spec("ext4", 128 * MIB, scratch.path()), &mounts, |_| ControlFlow::Break(()));
     assert!(matches!(outcome, Err(ImageFault::Stopped)), "{outcome:?}");
     assert!(is_empty(scratch.path()));
-    soon("the loop device is gone", || loops_on(scratch.path()).is_empty());
+    wait_until("the loop device is gone", || loops_on(scratch.path()).is_empty());
 }
 
 /// An image that contains the image of a process which is killed. Afterwards the outer image must be empty, all its
@@ -332,8 +332,8 @@ fn no_image_is_left_after_a_kill() {
         assert_eq!(loops_on(outer.path()).is_empty(), stage == "written");
         child.kill().expect("killed");
         child.wait().expect("ended");
-        soon("the loop device is gone", || loops_on(outer.path()).is_empty());
-        soon("the room is free", || free() == before);
+        wait_until("the loop device is gone", || loops_on(outer.path()).is_empty());
+        wait_until("the room is free", || free() == before);
         assert!(fs::read_dir(outer.path()).expect("a folder").flatten().all(|entry| entry.file_name() == "lost+found"));
         outer.remount().expect("nothing in it is open");
     }

@@ -7,7 +7,7 @@ use kernel::guard::{Permission, inspect};
 use kernel::{Cleared, guard::GuardFault};
 use rustix::process::{Pid, Signal, kill_process};
 use testkit::loop_disk::{Disk, LoopDisk};
-use testkit::{need_disk, soon};
+use testkit::{need_disk, wait_until};
 
 const MIB: u64 = 1 << 20;
 
@@ -18,7 +18,7 @@ impl Stranger {
     /// Starts a program with this redirection of the shell: `>`, `<` or `<>`.
     fn opening(redirection: &str, path: &Path) -> Stranger {
         let stranger = Stranger::start(&format!("sleep 3600 {redirection}\"$1\""), path);
-        soon("it runs its own program", || stranger.runs_program("sleep"));
+        wait_until("it runs its own program", || stranger.runs_program("sleep"));
         stranger
     }
 
@@ -76,7 +76,7 @@ fn devices_open_for_writing_are_refused_naming_the_process() {
             );
         }
         drop(stranger);
-        soon("it is closed", || reasons(disk.node()).is_empty());
+        wait_until("it is closed", || reasons(disk.node()).is_empty());
         Cleared::acquire(&looked, &Permission::None).expect("leave");
     }
 }
@@ -102,7 +102,7 @@ fn devices_below_and_above_one_open_for_writing_are_refused() {
         "{said:?}"
     );
     drop(stranger);
-    soon("it is closed", || reasons(above.node()).is_empty());
+    wait_until("it is closed", || reasons(above.node()).is_empty());
     let stranger = Stranger::opening("<>", disk.node());
     assert_eq!(reasons(above.node()), [format!("{}, which is below it, is {}", disk.name(), stranger.description())]);
 }
@@ -116,7 +116,7 @@ fn loop_devices_on_files_open_for_writing_are_refused() {
     let shows = format!("it shows a file that is {}", stranger.description());
     assert_eq!(reasons(disk.node()), [shows]);
     drop(stranger);
-    soon("it is closed", || reasons(disk.node()).is_empty());
+    wait_until("it is closed", || reasons(disk.node()).is_empty());
     let _reader = Stranger::opening("<", &disk.file);
     assert_eq!(reasons(disk.node()), [""; 0]);
 }
@@ -149,7 +149,7 @@ fn threads_with_their_own_descriptor_table_are_found() {
     let command = format!("{DEVICE}=\"$1\" {own} --ignored --exact child_whose_thread_has_the_device_open");
     let stranger = Stranger::start(&command, disk.node());
     let said = format!("it is open for writing in process {} (", stranger.0.as_raw_nonzero());
-    soon("its thread is seen", || reasons(disk.node()).iter().any(|reason| reason.starts_with(&said)));
+    wait_until("its thread is seen", || reasons(disk.node()).iter().any(|reason| reason.starts_with(&said)));
     // The main thread does not have the device open.
     let process = format!("/proc/{}/fd", stranger.0.as_raw_nonzero());
     let links = std::fs::read_dir(process).expect("its descriptors").flatten();

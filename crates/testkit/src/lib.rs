@@ -150,11 +150,11 @@ fn prepared(program: &Path) -> Command {
 /// Waits until a condition holds that other processes cause. The kernel removes a dead process's mounts a moment after
 /// its end. A child that another test has just started has our files open until it executes its own program. Panics
 /// after two minutes.
-pub fn soon(what: &str, holds: impl Fn() -> bool) {
+pub fn wait_until(what: &str, holds: impl Fn() -> bool) {
     assert!(holds_soon(holds), "not within 120 s: {what}");
 }
 
-/// Waits like [`soon`], and returns whether the condition holds.
+/// Waits like [`wait_until`], and returns whether the condition holds.
 pub fn holds_soon(holds: impl Fn() -> bool) -> bool {
     let began = Instant::now();
     while !holds() {

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use testkit::{Ended, Running, soon};
+use testkit::{Ended, Running, wait_until};
 
 use crate::common::document::document;
 use crate::common::{Cli, program, remarks, text};
@@ -347,7 +347,7 @@ fn a_stopped_run_ends_its_command_and_can_be_resumed() {
     command.args(stored).args(["--", "sh", "-c", &line]);
     command.stdout(Stdio::piped()).stderr(Stdio::null());
     let mut running = Running(command.spawn().expect("diskperf starts"));
-    soon("the third round", || runs(&seconds));
+    wait_until("the third round", || runs(&seconds));
     kill_process(Pid::from_child(&running.0), Signal::INT).expect("it is told to stop");
     // The output for one cell fits into a pipe.
     let status = running.0.wait().expect("its end").code();

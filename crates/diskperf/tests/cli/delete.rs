@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
-use testkit::{Ended, Running, soon};
+use testkit::{Ended, Running, wait_until};
 
 use crate::common::{Cli, ended, program};
 
@@ -142,7 +142,7 @@ fn running_runs_stay_and_killed_ones_are_deleted() {
     measuring.stdout(Stdio::null()).stderr(Stdio::null());
     let mut measuring = Running(measuring.spawn().expect("the program can be started"));
     let run = || listed(&cli).into_iter().find(|run| *run != old);
-    soon("it is stored", || run().is_some());
+    wait_until("it is stored", || run().is_some());
     let run = run().expect("it is stored");
     let refused = diskperf(&cli, &["delete", &old, &run, "--yes"]);
     assert_eq!((refused.status, refused.out.as_str()), (Some(3), ""), "{}", refused.err);
@@ -152,7 +152,7 @@ fn running_runs_stay_and_killed_ones_are_deleted() {
     assert_eq!(deleted.status, Some(0), "{}", deleted.err);
     assert!(deleted.err.contains("was not shrunk because another run"), "{}", deleted.err);
     // Free space is overwritten, not only marked as free.
-    soon("what was deleted is overwritten", || !holds(&here.join(STORE), NAME));
+    wait_until("what was deleted is overwritten", || !holds(&here.join(STORE), NAME));
     assert!(measuring.0.try_wait().expect("whether it ended").is_none(), "it goes on");
     measuring.0.kill().expect("it is killed");
     measuring.0.wait().expect("its end");

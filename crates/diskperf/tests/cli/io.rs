@@ -303,7 +303,7 @@ fn a_waiting_open_loop_can_be_interrupted() {
     // In the loop, it asks the kernel for exact wake-ups (timer slack). Without the right to see that, the signal is
     // sent as soon as the handlers are registered; it must work before the loop, too.
     let slack = format!("/proc/{}/timerslack_ns", child.id());
-    testkit::soon("the loop begins", || match fs::read_to_string(&slack) {
+    testkit::wait_until("the loop begins", || match fs::read_to_string(&slack) {
         Ok(slack) => slack.trim() == "1",
         Err(_) => testkit::has_signal_handlers(child.id()),
     });

@@ -260,7 +260,7 @@ fn a_stopped_run_keeps_finished_results() {
         .expect("diskperf starts");
     let list = ["list", "--json", "--store", store.to_str().expect("a path in UTF-8")];
     let measured = || serde_json::from_str::<Value>(&cli.run(&list).out).ok()?[0]["measured"].as_u64();
-    testkit::soon("two cells are measured", || measured().unwrap_or(0) >= 2);
+    testkit::wait_until("two cells are measured", || measured().unwrap_or(0) >= 2);
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the signal is sent");
     let mut out = String::new();

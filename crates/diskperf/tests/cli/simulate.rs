@@ -194,7 +194,7 @@ fn an_interrupt_ends_a_running_simulation() {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .expect("the program can be started");
-    testkit::soon("it can be interrupted", || testkit::has_signal_handlers(child.id()));
+    testkit::wait_until("it can be interrupted", || testkit::has_signal_handlers(child.id()));
     let pid = rustix::process::Pid::from_child(&child);
     assert!(child.try_wait().expect("a child").is_none(), "it has ended by itself");
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");

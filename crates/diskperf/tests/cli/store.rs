@@ -423,7 +423,7 @@ fn interrupted_runs_are_resumed() {
     let mut command = scratch.command(&["run", ".", "--rounds", "4", "--json", "--", "sh", "-c", &script]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("diskperf starts");
     let begun = || fs::read_to_string(&count).map_or(0, |lines| lines.lines().count());
-    testkit::soon("the third execution has begun", || begun() == 3);
+    testkit::wait_until("the third execution has begun", || begun() == 3);
     assert_eq!(scratch.executions(), 2);
     let run = scratch.runs().remove(0);
     scratch.refuses(&["resume", &run], 3, &["is still measuring the run"]);
@@ -522,7 +522,7 @@ fn runs_whose_target_has_moved_are_not_resumed() {
     let mut command = scratch.command(&["run", "smoke", "--rounds", "100000"]);
     let mut child =
         command.current_dir(&inner).stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("diskperf starts");
-    testkit::soon("the run is stored", || scratch.store().exists() && !scratch.runs().is_empty());
+    testkit::wait_until("the run is stored", || scratch.store().exists() && !scratch.runs().is_empty());
     child.kill().expect("it is killed");
     child.wait().expect("its end");
     assert_eq!(scratch.json(&["list", "--json"])[0]["state"], "killed");

@@ -9,7 +9,7 @@ use serde_json::Value;
 use stats::inference::change_point::{step, windows};
 use testkit::control_group::{Group, run_in};
 use testkit::loop_disk::{Disk, Mounted};
-use testkit::{Ended, need_disk, skip, soon, use_tool};
+use testkit::{Ended, need_disk, skip, use_tool, wait_until};
 
 use crate::common::{Cli, cells, mark, program};
 
@@ -168,7 +168,7 @@ fn a_step_in_the_rounds_gets_a_warning() {
     let ended = std::thread::scope(|scope| {
         let ran = scope.spawn(|| run_in(&[group], &program, folder, &arguments));
         // In the third round, of some 40 MiB each; on a busy machine in a later one, or after the last.
-        soon("two rounds are over", || ran.is_finished() || (counter(&disk, 3) - before) * 512 > 90 * MIB);
+        wait_until("two rounds are over", || ran.is_finished() || (counter(&disk, 3) - before) * 512 > 90 * MIB);
         group.set(LIMIT, &format!("{} {}", disk.device.number(), 8 * MIB)).expect("another limit");
         ran.join().expect("it ran")
     });
@@ -305,7 +305,7 @@ fn a_resumed_run_keeps_its_rounds_without_new_preconditioning() {
         let child = start(&disk, &[&arguments[..], &["--time", time, "--store", time]].concat());
         // Conditioning flushes it once or twice, each round twice: by then one round has ended, and five have not,
         // unless this process was delayed meanwhile. In that case, the next attempt has more time.
-        soon("a round is over", || flushes() >= before + 5);
+        wait_until("a round is over", || flushes() >= before + 5);
         use_tool("kill", &["-INT", &child.id().to_string()]);
         child.wait_with_output().expect("its end")
     };

@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use testkit::loop_disk::{Disk, LoopDisk};
 use testkit::terminal::watch;
-use testkit::{Ended, need_disk, skip, soon, use_tool};
+use testkit::{Ended, need_disk, skip, use_tool, wait_until};
 
 use crate::common::{Cli, program};
 
@@ -76,7 +76,7 @@ fn reading_a_large_device_is_shown_and_ends_at_ctrl_c() {
     let mut command = testkit::command(&program());
     command.args(["run", "smoke", &target(&disk), "--rounds", "1"]).current_dir(disk.folder.path());
     let watched = watch(command, 200);
-    let is_shown = |words: &str| soon(words, || watched.error_output().contains(words));
+    let is_shown = |words: &str| wait_until(words, || watched.error_output().contains(words));
     is_shown("which must be blank");
     is_shown("checking that new:ext4@");
     is_shown("--destroy-data --confirm '1 TiB'");

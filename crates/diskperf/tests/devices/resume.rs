@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use store::Store;
 use testkit::loop_disk::{Disk, LoopDisk, Mounted};
-use testkit::{Ended, need_disk, soon, use_tool};
+use testkit::{Ended, need_disk, use_tool, wait_until};
 
 use crate::common::{Cli, program};
 
@@ -52,7 +52,7 @@ impl Run {
     /// Stops it with SIGSTOP, and returns once it is stopped.
     fn stop(&self) {
         kill_process(Pid::from_child(&self.0), Signal::STOP).expect("the signal is sent");
-        soon("it is stopped", || state_of(self.0.id()) == Some('T'));
+        wait_until("it is stopped", || state_of(self.0.id()) == Some('T'));
     }
 
     fn kill(mut self) {
@@ -140,7 +140,7 @@ impl Bench {
     /// Starts a run, and returns when it is in the execution that does not return, with the file system mounted.
     fn measuring(&self, target: &str, moment: Moment, more: &[&str]) -> Run {
         let run = self.start(target, moment, more);
-        soon("the command runs", || Path::new(&self.path("reached")).exists());
+        wait_until("the command runs", || Path::new(&self.path("reached")).exists());
         assert!(self.is_mounted_by(&run));
         if let Moment::Execution(number) = moment {
             assert_eq!(self.stored(), number - 1);
@@ -184,7 +184,7 @@ impl Bench {
 
     /// Waits until the kernel has removed the mounts of a dead process, which it does a moment after its end.
     fn is_let_go(&self) {
-        soon("the device is not in use", || {
+        wait_until("the device is not in use", || {
             let inspected = kernel::guard::inspect(self.disk.node()).expect("it can be looked at");
             inspected.reasons().iter().all(kernel::guard::Reason::can_be_lifted)
         });
@@ -214,7 +214,7 @@ impl Bench {
         command.args(["--mount", "--propagation", "private", "sh", "-c", script, "sh", &waiting]).arg(mkfs);
         command.arg(program());
         let run = self.begin(command, &["run", &self.target(), &self.second(), "--rounds", &rounds, "--", "true"]);
-        soon("mkfs runs", || Path::new(&reached).exists());
+        wait_until("mkfs runs", || Path::new(&reached).exists());
         let mkfs = fs::read_to_string(reached).expect("its number").trim().parse().expect("a number");
         (run, mkfs)
     }
@@ -308,7 +308,7 @@ fn runs_killed_during_mkfs_are_resumed() {
     let mut command = testkit::command(&program());
     command.args(["resume", "--store"]).arg(bench.store()).current_dir(bench.here());
     let resumed = testkit::terminal::watch(command, 200);
-    soon("it waits for mkfs", || resumed.error_output().contains("waiting for the mkfs that "));
+    wait_until("it waits for mkfs", || resumed.error_output().contains("waiting for the mkfs that "));
     bench.release_mkfs();
     let ended = resumed.end();
     assert!(ended.err.contains("erased the ext4 on"), "{}", ended.err);
@@ -324,7 +324,7 @@ fn runs_killed_after_mkfs_are_resumed() {
     let (run, mkfs) = bench.in_mkfs();
     run.stop();
     bench.release_mkfs();
-    soon("mkfs ends", || state_of(mkfs).is_none_or(|state| state == 'Z'));
+    wait_until("mkfs ends", || state_of(mkfs).is_none_or(|state| state == 'Z'));
     assert!(!bench.is_mounted_by(&run));
     run.kill();
     bench.is_finished_by_resume();
@@ -453,7 +453,7 @@ fn file_systems_made_since_on_an_overwritten_device_stay() {
     let bench = Bench::new();
     let device = ["run", "device", bench.disk.text(), "--write", "--precondition", "none", "--only", "write"];
     let run = bench.begin(testkit::command(&program()), &[&device[..], &AGREED].concat());
-    soon("an execution is stored", || bench.stored() > 0);
+    wait_until("an execution is stored", || bench.stored() > 0);
     run.kill();
     bench.is_let_go();
     use_tool("mkfs.ext4", &["-q", "-F", bench.disk.text()]);

@@ -155,7 +155,7 @@ mod copy {
             }
             let mut command = cli.command(&["copy", "old", "new", "--buffer", "1"]);
             let copying = command.stderr(Stdio::piped()).spawn().expect("diskperf starts");
-            testkit::soon("it copies", || fs::metadata(&new).map_or(0, |new| new.len()) >= 100);
+            testkit::wait_until("it copies", || fs::metadata(&new).map_or(0, |new| new.len()) >= 100);
             let process = rustix::process::Pid::from_child(&copying);
             rustix::process::kill_process(process, rustix::process::Signal::INT).expect("it runs");
             let interrupted = copying.wait_with_output().expect("it ends");

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::common::faults::{begin, cells, kept, start};
 use rustix::process::Signal;
 use testkit::control_group::{Group, run_in};
-use testkit::{Ended, has_tool, skip, soon};
+use testkit::{Ended, has_tool, skip, wait_until};
 
 use crate::common::document::document;
 use crate::common::{Cli, program, text};
@@ -19,7 +19,7 @@ fn sigterm_and_sighup_stop_a_run() {
     for signal in [Signal::TERM, Signal::HUP] {
         let cli = Cli::new();
         let mut run = start(cli.path(), &["--rounds", "100000"]);
-        soon("it is at work", || !cli.names().is_empty());
+        wait_until("it is at work", || !cli.names().is_empty());
         // Twice, like timeout below.
         run.signal(signal);
         run.signal(signal);
@@ -35,7 +35,7 @@ fn sigterm_and_sighup_stop_a_run() {
         command.arg("1000").arg(program()).args(["run", "smoke", "--json", "--rounds", "100000"]);
         command.current_dir(cli.path());
         let mut run = begin(command);
-        soon("it is at work", || !cli.names().is_empty());
+        wait_until("it is at work", || !cli.names().is_empty());
         run.signal(Signal::TERM);
         let ended = run.end();
         // The status of diskperf, because the time was not over.
@@ -65,7 +65,7 @@ fn an_ignored_sighup_stays_ignored() {
     ]);
     command.current_dir(cli.path());
     let mut run = begin(command);
-    soon("it is at work", || !cli.names().is_empty());
+    wait_until("it is at work", || !cli.names().is_empty());
     run.signal(Signal::HUP);
     let ended = run.end();
     assert_eq!(ended.status, Some(0), "{}", ended.err);

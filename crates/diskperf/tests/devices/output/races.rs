@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use testkit::loop_disk::LoopDisk;
-use testkit::{Running, names_in, need_disk, soon};
+use testkit::{Running, names_in, need_disk, wait_until};
 
 use super::{Decoy, OLD, SMOKE, replace};
 
@@ -29,7 +29,7 @@ fn import_to(folder: &Path, name: &str) -> (Running, std::process::ChildStdin) {
     let mut input = child.stdin.take().expect("a pipe");
     input.write_all(b"[global]\n").expect("the beginning of a job");
     // It reads its input only after it has looked.
-    soon("it reads", || rustix::io::ioctl_fionread(&input).expect("a pipe") == 0);
+    wait_until("it reads", || rustix::io::ioctl_fionread(&input).expect("a pipe") == 0);
     (Running(child), input)
 }
 
@@ -105,7 +105,7 @@ fn only_the_unfinished_copy_itself_is_removed() {
         let mut command = testkit::command(&program());
         command.args(["copy", "old", "new", "--buffer", "1"]).current_dir(folder.path());
         let mut copying = Running(command.stderr(Stdio::piped()).spawn().expect("diskperf starts"));
-        soon("it copies", || fs::metadata(&new).is_ok_and(|new| new.len() > 0));
+        wait_until("it copies", || fs::metadata(&new).is_ok_and(|new| new.len() > 0));
         if is_replaced {
             fs::write(folder.path().join("mine"), OLD).expect("a file");
             replace(&folder.path().join("mine"), &new);

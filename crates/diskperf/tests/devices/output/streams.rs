@@ -13,7 +13,7 @@ use std::thread;
 
 use rustix::fs::{CWD, FileType, Mode};
 use rustix::process::{Pid, Signal, kill_process};
-use testkit::{Running, need_disk, soon};
+use testkit::{Running, need_disk, wait_until};
 
 use super::{Decoy, OLD, SMOKE, shell, smoke_to};
 
@@ -158,11 +158,11 @@ fn stopped(
         let caught = u64::from_str_radix(caught.trim(), 16).expect("a bit for each");
         (!catches || caught >> (signal.as_raw() - 1) & 1 == 1) && is_it(&proc)
     };
-    soon("it waits for a reader", is_waiting);
+    wait_until("it waits for a reader", is_waiting);
     kill_process(process, signal).expect("it runs");
     let ended = std::cell::Cell::new(None);
     let running = std::cell::RefCell::new(&mut running.0);
-    soon("it ends", || {
+    wait_until("it ends", || {
         ended.set(running.borrow_mut().try_wait().expect("whether it ended"));
         ended.get().is_some()
     });
