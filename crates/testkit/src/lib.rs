@@ -151,11 +151,11 @@ fn prepared(program: &Path) -> Command {
 /// its end. A child that another test has just started has our files open until it executes its own program. Panics
 /// after two minutes.
 pub fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    assert!(holds_soon(holds), "not within 120 s: {what}");
+    assert!(becomes_true(holds), "not within 120 s: {what}");
 }
 
 /// Waits like [`wait_until`], and returns whether the condition holds.
-pub fn holds_soon(holds: impl Fn() -> bool) -> bool {
+pub fn becomes_true(holds: impl Fn() -> bool) -> bool {
     let began = Instant::now();
     while !holds() {
         if began.elapsed() >= Duration::from_secs(120) {

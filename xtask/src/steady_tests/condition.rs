@@ -148,7 +148,7 @@ impl Drop for Surroundings {
         // Tests may still run after a kill of the program that started them.
         let is_empty = |group: &Group| group.get("cgroup.procs").is_ok_and(|list| list.is_empty());
         if let Some(group) = self.group.take()
-            && !testkit::holds_soon(|| is_empty(&group))
+            && !testkit::becomes_true(|| is_empty(&group))
         {
             eprintln!("tests still run in the control group {}", group.folder().display());
             // The removal would fail, and panic.
