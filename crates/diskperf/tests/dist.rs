@@ -10,7 +10,7 @@ use testkit::{Ended, names_in, skip};
 /// Skips the test if there is no such file.
 macro_rules! made {
     ($end:expr) => {
-        match testkit::handed_out($end) {
+        match testkit::dist_file($end) {
             Some(path) => path,
             None => return skip!("{}", testkit::NOTHING_MADE),
         }

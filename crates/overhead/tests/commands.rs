@@ -29,7 +29,7 @@ use handed_out;
 
 /// The path of the program, or the reason for which nothing can be counted.
 fn program() -> Result<String, &'static str> {
-    let program = testkit::handed_out(testkit::PROGRAM_END).ok_or(testkit::NOTHING_MADE)?;
+    let program = testkit::dist_file(testkit::PROGRAM_END).ok_or(testkit::NOTHING_MADE)?;
     if !testkit::has_tool("valgrind") {
         return Err("valgrind is not installed");
     }

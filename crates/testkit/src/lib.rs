@@ -101,7 +101,7 @@ pub fn program(built: &str) -> PathBuf {
 
 /// Returns the file that `cargo xtask dist` made for this version, by the end of its name. `None` if the environment
 /// does not name the folder.
-pub fn handed_out(end: &str) -> Option<PathBuf> {
+pub fn dist_file(end: &str) -> Option<PathBuf> {
     let folder = PathBuf::from(env::var_os(DIST)?);
     let version = env!("CARGO_PKG_VERSION");
     let name = names_in(&folder).into_iter().find(|name| name.contains(version) && name.ends_with(end));
