@@ -171,7 +171,7 @@ impl Ground {
         (0..DISK >> 20).for_each(|_| std::io::Write::write_all(&mut file, &zeros).expect("bytes"));
         let device = LoopDisk::attach(&image).expect("a loop device");
         let options = ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"];
-        testkit::use_tool("mkfs.ext4", &[&options[..], &[&device.node().to_string_lossy()]].concat());
+        testkit::run_tool("mkfs.ext4", &[&options[..], &[&device.node().to_string_lossy()]].concat());
         let mounted = Mounted::mount(device.node(), &point, "noatime");
         Ground { mounted, _device: device, _folder: folder, _mounts: mounts }
     }

@@ -20,7 +20,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use testkit::fuse::{APART, Bad, Fsync, Knobs, OneFile};
 use testkit::loop_disk::LoopDisk;
-use testkit::{Ended, has_tool, names_in, need_disk, skip, use_tool, wait_until};
+use testkit::{Ended, has_tool, names_in, need_disk, run_tool, skip, wait_until};
 use units::Bytes;
 
 use common::document::document;
@@ -128,7 +128,7 @@ impl BadDisk {
         let mount = file.folder.path().join("mount");
         fs::create_dir(&mount).expect("a folder");
         let disk = BadDisk { mount, device: Some(device), file, good: Cli::new() };
-        use_tool("mkfs.ext4", &["-q", disk.node()]);
+        run_tool("mkfs.ext4", &["-q", disk.node()]);
         disk.mount();
         disk
     }
@@ -138,7 +138,7 @@ impl BadDisk {
     }
 
     fn mount(&self) {
-        use_tool("mount", &["-o", "errors=remount-ro", self.node(), text(&self.mount)]);
+        run_tool("mount", &["-o", "errors=remount-ro", self.node(), text(&self.mount)]);
     }
 
     /// The arguments that measure a good folder and this disk in turn.
@@ -218,8 +218,8 @@ fn an_exhausted_disk_quota_voids_the_cell() {
     need!("mkfs.btrfs", "btrfs");
     let folder = Cli::new();
     let ground = ground("btrfs", folder.path(), Bytes::mib(128));
-    use_tool("btrfs", &["quota", "enable", text(ground.path())]);
-    use_tool("btrfs", &["qgroup", "limit", "2M", text(ground.path())]);
+    run_tool("btrfs", &["quota", "enable", text(ground.path())]);
+    run_tool("btrfs", &["qgroup", "limit", "2M", text(ground.path())]);
     let ended = smoke(ground.path(), &["--size", "4MiB", "--only", "commit", "--only", "write_8192"]);
     let document = failed(&ended, ".", "write_8192", "write", "the quota is used up");
     kept(&cells(&document, ".", "commit"), 2);
@@ -385,7 +385,7 @@ fn a_file_system_that_becomes_read_only_is_reported() {
     let early = clean();
     assert_eq!(early.status, Some(1), "{}", early.err);
     assert!(early.err.contains("(EROFS)"), "{}", early.err);
-    use_tool("umount", &[text(&disk.mount)]);
+    run_tool("umount", &[text(&disk.mount)]);
     disk.mount();
     let late = clean();
     assert_eq!(late.status, Some(0), "{}", late.err);
@@ -398,7 +398,7 @@ fn a_file_system_unmounted_during_the_run_is_reported() {
     need!("mkfs.ext4", "mount", "umount");
     let disk = BadDisk::new();
     let ended = disk.in_mid_run(&["--only", "commit"], "20", || {
-        use_tool("umount", &["-l", text(&disk.mount)]);
+        run_tool("umount", &["-l", text(&disk.mount)]);
     });
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     let document = document(&ended);

@@ -10,7 +10,7 @@ use std::process::{Child, Stdio};
 use kernel::guard::Reason;
 use serde_json::Value;
 use testkit::loop_disk::{Disk, LoopDisk, Mounted};
-use testkit::{Ended, names_in, need_disk, use_tool, wait_until};
+use testkit::{Ended, names_in, need_disk, run_tool, wait_until};
 
 const MIB: u64 = 1 << 20;
 
@@ -73,7 +73,7 @@ const BOOT: (u64, &[u8]) = (510, &[0x55, 0xAA]);
 fn fio_1007_mounted_devices_are_refused() {
     need_disk!("mkfs.ext4", "mount", "umount");
     let disk = Disk::new(16 * MIB);
-    use_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
+    run_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
     let mounted = mounted(disk.node(), &disk);
     let said = format!("it is mounted at {}", mounted.path().display());
     refuses(&disk, 3, &["run", "smoke", &target(&disk, "ext4")], &[&said, "hint: unmount it: umount "]);
@@ -94,7 +94,7 @@ fn fio_1007_mounted_devices_are_refused() {
 fn fio_1382_devices_below_mounted_ones_are_refused() {
     need_disk!("mkfs.ext4", "mount", "umount");
     let disk = Disk::new(16 * MIB);
-    use_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
+    run_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
     let above = LoopDisk::attach(disk.node()).expect("a loop device on it");
     let mounted = mounted(above.node(), &disk);
     let said = format!("which is on top of it, is mounted at {}", mounted.path().display());
@@ -106,7 +106,7 @@ fn fio_1382_devices_below_mounted_ones_are_refused() {
 fn fio_1550_devices_with_data_need_consent() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
-    use_tool("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
+    run_tool("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
     let target = target(&disk, "ext4");
     let says = ["it holds ext4 \"photos\"", "--destroy-data --confirm '16 MiB'"];
     refuses(&disk, 3, &["run", "smoke", &target], &says);
@@ -138,7 +138,7 @@ fn each_device_needs_its_own_confirmation() {
     need_disk!("mkfs.ext4");
     let disks = [Disk::new(16 * MIB), Disk::new(16 * MIB)];
     for disk in &disks {
-        use_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
+        run_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
     }
     let [first, second] = disks.each_ref().map(|disk| target(disk, "ext4"));
     let destroys = ["run", "smoke", &first, &second, "--rounds", "1", "--destroy-data"];
@@ -156,7 +156,7 @@ fn each_device_needs_its_own_confirmation() {
 fn the_answer_on_a_terminal_is_the_identity_of_the_device() {
     need_disk!("mkfs.ext4", "script");
     let disk = Disk::new(16 * MIB);
-    use_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
+    run_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
     let before = bytes(&disk);
     let words = format!("{} run smoke {} --rounds 1 --destroy-data", program().display(), target(&disk, "ext4"));
     let typed = |answer: &str| {
@@ -335,7 +335,7 @@ fn a_dry_run_shows_the_plan_and_writes_nothing() {
     }
     assert!(ended.out.contains("write_8192 on "), "{}", ended.out);
     assert!(bytes(&disk) == before);
-    use_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
+    run_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
     refuses(&disk, 3, &["run", "smoke", &target, "--dry-run"], &["it holds ext4"]);
     let before = bytes(&disk);
     let ended = plan(&["--destroy-data"]);
@@ -371,7 +371,7 @@ fn a_stop_erases_the_file_system_and_a_kill_leaves_it() {
     let disk = Disk::new(16 * MIB);
     let child = start(&disk);
     wait_until("there is a file system", || is_ext4(&disk));
-    use_tool("kill", &["-INT", &child.id().to_string()]);
+    run_tool("kill", &["-INT", &child.id().to_string()]);
     let output = child.wait_with_output().expect("its end");
     assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stderr));
     let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
@@ -426,7 +426,7 @@ fn invalid_targets_are_refused_with_the_reason() {
 fn invalid_options_destroy_no_data() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
-    use_tool("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
+    run_tool("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
     for (options, said) in [("mkfs=-O frobnicate", "mkfs.ext4 says: "), ("mount=frobnicate", "cannot mount ext4")] {
         let target = format!("new:ext4,{options}@{}", disk.text());
         let arguments = ["run", "smoke", &target, "--rounds", "1", "--destroy-data", "--confirm", "16 MiB"];
@@ -488,7 +488,7 @@ fn nothing_outside_of_the_private_folder_is_changed() {
     let other = scratch.path().join("other");
     fs::create_dir(&other).and_then(|()| fs::write(other.join("precious"), "precious")).expect("a file of another's");
     fs::rename(&folder, scratch.path().join("moved")).and_then(|()| symlink(&other, &folder)).expect("replaced");
-    use_tool("kill", &["-INT", &child.id().to_string()]);
+    run_tool("kill", &["-INT", &child.id().to_string()]);
     child.wait().expect("its end");
     assert_eq!(mode & 0o7777, 0o700);
     assert_eq!(names_in(&other), ["precious"]);

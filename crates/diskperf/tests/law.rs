@@ -78,7 +78,7 @@ fn open_loops_show_stalls_that_closed_loops_hide() {
     std::fs::create_dir(&point).expect("a folder");
     std::fs::File::create(&image).and_then(|file| file.set_len(64 << 20)).expect("an image");
     let mut device = LoopDisk::attach(&image).expect("a loop device");
-    testkit::use_tool("mkfs.ext4", &["-q", &device.node().to_string_lossy()]);
+    testkit::run_tool("mkfs.ext4", &["-q", &device.node().to_string_lossy()]);
     let limit = format!("{} {LIMIT}", device.number());
     let group = match Group::limited("blkio", "blkio.throttle.read_iops_device", &limit) {
         Ok(group) => group,

@@ -25,7 +25,7 @@ use tempfile::TempDir;
 use testkit::fuse::{Knobs, OneFile};
 use testkit::loop_disk::{self, LoopDisk, Mounted};
 use testkit::write_cache::{Fate, Moment, WriteCache};
-use testkit::{Running, use_tool};
+use testkit::{Running, run_tool};
 use units::Prng;
 
 /// The environment variable with the number of power cuts.
@@ -101,7 +101,7 @@ fn blank() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("disk");
     File::create(&path).and_then(|file| file.set_len(DISK)).expect("a file");
-    use_tool("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", &path.to_string_lossy()]);
+    run_tool("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", &path.to_string_lossy()]);
     fs::read(path).expect("its bytes")
 }
 

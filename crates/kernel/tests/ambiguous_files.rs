@@ -18,7 +18,7 @@ use rustix::mount::MountFlags;
 use tempfile::TempDir;
 use testkit::fuse::{Knobs, OneFile};
 use testkit::loop_disk::{Disk, LoopDisk, Mounted};
-use testkit::{need_disk, skip, use_tool};
+use testkit::{need_disk, run_tool, skip};
 use units::Bytes;
 
 const MIB: u64 = 1 << 20;
@@ -103,7 +103,7 @@ fn files_mounted_via_upper_are_not_overwritten_via_merged() {
     in_mounts_of_its_own(|| {
         let Some(overlay) = Overlay::mount() else { return skip!("the kernel has no overlay") };
         let upper = overlay.file("upper/img", 8 * MIB + 3 * 4096);
-        use_tool("mkfs.ext4", &["-q", "-F", upper.to_str().expect("a plain path")]);
+        run_tool("mkfs.ext4", &["-q", "-F", upper.to_str().expect("a plain path")]);
         let one = LoopDisk::attach_through_cache(&upper).expect("a loop device");
         let folder = overlay.path("mounted");
         fs::create_dir(&folder).expect("a folder");

@@ -10,7 +10,7 @@ use kernel::guard::{GuardFault, Permission, Reason, inspect};
 use kernel::{Cleared, RawDevice};
 use rustix::fs::FallocateFlags;
 use testkit::loop_disk::{Disk, LoopDisk};
-use testkit::{need_disk, skip, use_tool, wait_until};
+use testkit::{need_disk, run_tool, skip, wait_until};
 
 const MIB: u64 = 1 << 20;
 
@@ -61,7 +61,7 @@ fn a_file_system_after_zeros_is_not_overwritten() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     let file = disk.file.to_str().expect("a plain path");
-    use_tool("mkfs.ext4", &["-q", "-F", "-E", "offset=1048576", file, "8m"]);
+    run_tool("mkfs.ext4", &["-q", "-F", "-E", "offset=1048576", file, "8m"]);
     let before = fs::read(&disk.file).expect("its bytes");
     assert!(
         before[..MIB as usize].iter().all(|byte| *byte == 0) && before[MIB as usize + 0x438..][..2] == [0x53, 0xEF]
@@ -317,7 +317,7 @@ fn writes_through_the_disk_of_a_partition_are_noticed() {
     // The file has no name, so only the kernel's counts can show a write.
     let _file = without_name(&disk);
     for (number, sectors) in [("1", ["2048", "8192"]), ("2", ["10240", "4096"])] {
-        use_tool("addpart", &[&[disk.text(), number], &sectors[..]].concat());
+        run_tool("addpart", &[&[disk.text(), number], &sectors[..]].concat());
     }
     let partition = |number| PathBuf::from(format!("{}p{number}", disk.text()));
     wait_until("the partitions have nodes", || [1, 2].into_iter().all(|number| partition(number).exists()));

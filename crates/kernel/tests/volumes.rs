@@ -110,7 +110,7 @@ fn unfinished_file_systems_are_erased() {
 fn invalid_options_destroy_no_data() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
-    testkit::use_tool("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
+    testkit::run_tool("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
     let leave = Permission::Destroy("16 MiB".to_owned());
     for options in [&["-O", "frobnicate"][..], &["-b", "65536"], &["-m", "200"]] {
         let outcome = make(&disk, "ext4", options, &leave);
@@ -131,7 +131,7 @@ fn a_file_system_made_by_another_program_is_left_alone() {
     // In the mount namespace of this thread, which sees our mount.
     for (tool, arguments) in [("umount", &[folder][..]), ("mkfs.ext4", &["-q", "-F", node]), ("mount", &[node, folder])]
     {
-        testkit::use_tool(tool, arguments);
+        testkit::run_tool(tool, arguments);
     }
     let outcome = volume.remount();
     assert!(matches!(&outcome, Err(ImageFault::Guard(GuardFault::Changed(..)))), "{outcome:?}");

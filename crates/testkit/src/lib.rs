@@ -207,7 +207,7 @@ pub fn run(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
 }
 
 /// Runs a tool to its end. Panics if it fails.
-pub fn use_tool(name: &str, arguments: &[&str]) -> Ended {
+pub fn run_tool(name: &str, arguments: &[&str]) -> Ended {
     let path = tool(name).unwrap_or_else(|| panic!("{name} is not installed"));
     let ended = run(&path, Path::new("/"), arguments);
     assert_eq!(ended.status, Some(0), "{name} {arguments:?}: {}", ended.err);

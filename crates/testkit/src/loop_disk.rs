@@ -9,7 +9,7 @@ use std::thread;
 use rustix::thread::CapabilitySet;
 use tempfile::TempDir;
 
-use crate::{has_tool, run, tool, use_tool};
+use crate::{has_tool, run, run_tool, tool};
 
 /// Skips the test if it cannot have a loop device here, or lacks one of the given tools: `need_disk!("mkfs.ext4")`.
 #[macro_export]
@@ -178,19 +178,19 @@ pub struct Mounted(PathBuf);
 impl Mounted {
     /// Mounts the device on the folder with these options.
     pub fn mount(node: &Path, folder: &Path, options: &str) -> Mounted {
-        use_tool("mount", &["-o", options, &node.to_string_lossy(), &folder.to_string_lossy()]);
+        run_tool("mount", &["-o", options, &node.to_string_lossy(), &folder.to_string_lossy()]);
         Mounted(folder.to_owned())
     }
 
     /// Mounts a tmpfs on the folder.
     pub fn tmpfs(folder: &Path, options: &str) -> Mounted {
-        use_tool("mount", &["-t", "tmpfs", "-o", options, "tmpfs", &folder.to_string_lossy()]);
+        run_tool("mount", &["-t", "tmpfs", "-o", options, "tmpfs", &folder.to_string_lossy()]);
         Mounted(folder.to_owned())
     }
 
     /// Mounts a ramfs on the folder: a file system in memory that reserves no space and discards nothing.
     pub fn ramfs(folder: &Path) -> Mounted {
-        use_tool("mount", &["-t", "ramfs", "ramfs", &folder.to_string_lossy()]);
+        run_tool("mount", &["-t", "ramfs", "ramfs", &folder.to_string_lossy()]);
         Mounted(folder.to_owned())
     }
 

@@ -112,7 +112,7 @@ impl Surroundings {
         self.disk = Some(image.clone());
         File::create(&image).and_then(|file| file.set_len(DISK)).map_err(failed)?;
         let device = LoopDisk::attach(&image)?;
-        testkit::use_tool("mkfs.ext4", &["-q", &device.node().to_string_lossy()]);
+        testkit::run_tool("mkfs.ext4", &["-q", &device.node().to_string_lossy()]);
         let group = Group::new("blkio")?;
         for way in ["read", "write"] {
             for (unit, limit) in SLOW {

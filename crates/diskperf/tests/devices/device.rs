@@ -9,7 +9,7 @@ use serde_json::Value;
 use stats::inference::change_point::{step, windows};
 use testkit::control_group::{Group, run_in};
 use testkit::loop_disk::{Disk, Mounted};
-use testkit::{Ended, need_disk, skip, use_tool, wait_until};
+use testkit::{Ended, need_disk, run_tool, skip, wait_until};
 
 use crate::common::{Cli, cells, mark, program};
 
@@ -248,7 +248,7 @@ fn nothing_is_overwritten_without_consent() {
     let plan = run(&disk, &with(&["--destroy-data", "--dry-run"]));
     assert!(plan.status == Some(0) && plan.err.contains("overwrites all of ") && plan.out.contains("randwrite"));
     assert!(bytes(&disk).iter().all(|byte| *byte == 0), "the plan writes nothing");
-    use_tool("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
+    run_tool("mkfs.ext4", &["-q", "-F", "-L", "photos", disk.text()]);
     refuses(&disk, 3, &write, &["it holds ext4 \"photos\"", "hint: "]);
     let mounted = Mounted::mount(disk.node(), Path::new(&disk.folder("mount")), "ro");
     let said = ["--destroy-data", "--confirm", "8 MiB"];
@@ -306,7 +306,7 @@ fn a_resumed_run_keeps_its_rounds_without_new_preconditioning() {
         // Conditioning flushes it once or twice, each round twice: by then one round has ended, and five have not,
         // unless this process was delayed meanwhile. In that case, the next attempt has more time.
         wait_until("a round is over", || flushes() >= before + 5);
-        use_tool("kill", &["-INT", &child.id().to_string()]);
+        run_tool("kill", &["-INT", &child.id().to_string()]);
         child.wait_with_output().expect("its end")
     };
     let mut stopped = ["300ms", "1s", "4s", "16s"].into_iter().map(|time| (stopped(time), time));

@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use testkit::loop_disk::{Disk, LoopDisk};
 use testkit::terminal::watch;
-use testkit::{Ended, need_disk, skip, use_tool, wait_until};
+use testkit::{Ended, need_disk, run_tool, skip, wait_until};
 
 use crate::common::{Cli, program};
 
@@ -39,7 +39,7 @@ fn devices_with_data_after_zeros_need_destroy_data() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(20 * MIB);
     let file = disk.file.to_str().expect("a plain path");
-    use_tool("mkfs.ext4", &["-q", "-F", "-E", "offset=1048576", file, "16m"]);
+    run_tool("mkfs.ext4", &["-q", "-F", "-E", "offset=1048576", file, "16m"]);
     let smoke = ["run", "smoke", &target(&disk), "--rounds", "1"];
     let words = ["it holds data of no known format", "--destroy-data --confirm '20 MiB'"];
     refuses(&disk, &smoke, &words);
@@ -165,7 +165,7 @@ fn a_bind_mount_of_the_root_needs_consent() {
 fn no_hint_unmounts_the_disk_of_the_running_system() {
     need_disk!("unshare", "mount", "umount", "mkfs.ext4");
     let disk = Disk::new(16 * MIB);
-    use_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
+    run_tool("mkfs.ext4", &["-q", "-F", disk.text()]);
     // In a private namespace, the disk is mounted below /usr, and at a path where it may be unmounted.
     let folder = disk.folder("mount");
     let script = r#"mount -o ro "$1" "$2" && mount --bind "$2" /usr/share && exec "$0" run smoke "new:ext4@$1""#;
@@ -193,7 +193,7 @@ fn a_changing_link_leads_to_the_checked_device_or_fails() {
     need_disk!("mkfs.ext4");
     let disk = Disk::new(16 * MIB);
     let decoy = Disk::new(24 * MIB);
-    use_tool("mkfs.ext4", &["-q", "-F", decoy.text()]);
+    run_tool("mkfs.ext4", &["-q", "-F", decoy.text()]);
     rustix::fs::sync();
     let before = fs::read(&decoy.file).expect("its bytes");
     let link = disk.folder.path().join("link");

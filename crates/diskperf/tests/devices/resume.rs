@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use store::Store;
 use testkit::loop_disk::{Disk, LoopDisk, Mounted};
-use testkit::{Ended, need_disk, use_tool, wait_until};
+use testkit::{Ended, need_disk, run_tool, wait_until};
 
 use crate::common::{Cli, program};
 
@@ -439,7 +439,7 @@ fn file_systems_made_since_the_kill_stay() {
     for agreed in [&[][..], &AGREED] {
         let bench = Bench::new();
         bench.killed(agreed);
-        use_tool("mkfs.ext4", &["-q", "-F", bench.disk.text()]);
+        run_tool("mkfs.ext4", &["-q", "-F", bench.disk.text()]);
         let words = ["is not overwritten: it holds ext4", "it no longer holds the file system that the run made"];
         bench.is_refused(&words);
     }
@@ -456,7 +456,7 @@ fn file_systems_made_since_on_an_overwritten_device_stay() {
     wait_until("an execution is stored", || bench.stored() > 0);
     run.kill();
     bench.is_let_go();
-    use_tool("mkfs.ext4", &["-q", "-F", bench.disk.text()]);
+    run_tool("mkfs.ext4", &["-q", "-F", bench.disk.text()]);
     bench.is_refused(&["is not overwritten: it holds ext4"]);
 }
 

@@ -280,7 +280,7 @@ impl Drop for Mounted {
 fn mounts_images_and_devices_may_have_odd_names() {
     testkit::need_disk!("mkfs.ext4", "mount", "umount");
     let disk = Disk::new(64 << 20);
-    testkit::use_tool("mkfs.ext4", &["-q", disk.text()]);
+    testkit::run_tool("mkfs.ext4", &["-q", disk.text()]);
     let point = disk.folder.path().join(odd());
     fs::create_dir(&point).expect("a folder");
     tool("mount", &["-o".as_ref(), "noatime,nodiratime".as_ref(), disk.node().as_ref(), point.as_ref()]);

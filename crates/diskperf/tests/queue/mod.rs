@@ -49,7 +49,7 @@ impl LawDisk {
         below.set_len(DISK).expect("its bytes");
         let fuse = OneFile::mount(&served, below, Knobs::default()).expect("a mount");
         let device = LoopDisk::attach(&fuse.file()).expect("a loop device");
-        testkit::use_tool("mkfs.ext4", &["-q", &device.node().to_string_lossy()]);
+        testkit::run_tool("mkfs.ext4", &["-q", &device.node().to_string_lossy()]);
         let mounted = Mounted::mount(device.node(), &point, "noatime");
         let disk = LawDisk { mounted, _device: device, _fuse: fuse, _folder: folder, _mounts: mounts };
         fs::write(disk.file(), incompressible(FILE)).expect("the file");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use testkit::loop_disk::{Disk, Mounted};
-use testkit::{need_disk, use_tool};
+use testkit::{need_disk, run_tool};
 
 use crate::common::Cli;
 use crate::common::document::document;
@@ -72,7 +72,7 @@ fn a_simulated_machine_has_no_raw_device() {
 fn lfs_measures_the_device_under_its_target() {
     need_disk!("mkfs.ext4", "mount", "umount");
     let disk = Disk::new(64 << 20);
-    use_tool("mkfs.ext4", &["-q", "-F", "-N", "16384", disk.text()]);
+    run_tool("mkfs.ext4", &["-q", "-F", "-N", "16384", disk.text()]);
     let mounted = Mounted::mount(disk.node(), Path::new(&disk.folder("mnt")), "rw");
     let mountpoint = mounted.path().to_string_lossy();
     let arguments = ["run", "lfs", &mountpoint, "--size", "1MiB", "--rounds", "1", "--json"];

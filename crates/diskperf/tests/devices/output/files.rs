@@ -342,7 +342,7 @@ fn any_full_file_system_keeps_a_file_written_in_place() {
         ("mkfs.btrfs", &["-q", "--mixed"], 32),
     ] {
         let disk = Disk::new(mib << 20);
-        testkit::use_tool(make, &[options, &[disk.text()]].concat());
+        testkit::run_tool(make, &[options, &[disk.text()]].concat());
         let full = Mounted::mount(disk.node(), Path::new(&disk.folder("mount")), "rw");
         stays_whole(full.path(), &format!("{make} {options:?}"));
     }
