@@ -101,8 +101,8 @@ struct Told {
 }
 
 fn main() {
-    let missing =
-        testkit::loop_disk::impossible(&["mkfs.ext4", "fio"]).or_else(|| kernel::no_ring().map(|why| why.to_string()));
+    let missing = testkit::loop_disk::missing_requirement(&["mkfs.ext4", "fio"])
+        .or_else(|| kernel::no_ring().map(|why| why.to_string()));
     if let Some(reason) = missing {
         println!("skipped: {reason}");
         return;

@@ -93,7 +93,7 @@ fn cannot() -> Option<String> {
     if !Path::new("/dev/fuse").exists() {
         return Some("needs /dev/fuse".to_owned());
     }
-    loop_disk::impossible(&["mkfs.ext4", "mount", "umount"])
+    loop_disk::missing_requirement(&["mkfs.ext4", "mount", "umount"])
 }
 
 /// The bytes of a disk with an empty file system on it.

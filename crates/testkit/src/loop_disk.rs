@@ -15,14 +15,14 @@ use crate::{has_tool, run, run_tool, tool};
 #[macro_export]
 macro_rules! need_disk {
     ($($tool:expr),*) => {
-        if let Some(reason) = $crate::loop_disk::impossible(&[$($tool),*]) {
+        if let Some(reason) = $crate::loop_disk::missing_requirement(&[$($tool),*]) {
             return $crate::skip!("{reason}");
         }
     };
 }
 
 /// Returns the reason why a test cannot have a loop device, or these tools; `None` if it can. See [`need_disk!`].
-pub fn impossible(tools: &[&str]) -> Option<String> {
+pub fn missing_requirement(tools: &[&str]) -> Option<String> {
     let capabilities = rustix::thread::capabilities(None);
     let may = capabilities.is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN));
     if !may || !Path::new("/dev/loop-control").exists() {

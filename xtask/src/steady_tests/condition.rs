@@ -36,7 +36,7 @@ impl Condition {
     /// The reason why it cannot be created here; `None` if it can.
     pub fn impossible(self) -> Option<String> {
         match self {
-            Condition::SlowDisk => testkit::loop_disk::impossible(&["mkfs.ext4", "mount", "unshare"])
+            Condition::SlowDisk => testkit::loop_disk::missing_requirement(&["mkfs.ext4", "mount", "unshare"])
                 .or_else(|| no_limits(Path::new(BLKIO)))
                 .map(|reason| format!("there can be no slow disk: {reason}")),
             _ => None,

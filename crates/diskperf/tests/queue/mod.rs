@@ -35,7 +35,8 @@ impl LawDisk {
     /// The reason why there can be no such device here.
     pub fn impossible() -> Option<String> {
         let without = || "needs /dev/fuse".to_owned();
-        testkit::loop_disk::impossible(&["mkfs.ext4"]).or_else(|| (!Path::new("/dev/fuse").exists()).then(without))
+        testkit::loop_disk::missing_requirement(&["mkfs.ext4"])
+            .or_else(|| (!Path::new("/dev/fuse").exists()).then(without))
     }
 
     /// Makes the disk, with its file written completely.

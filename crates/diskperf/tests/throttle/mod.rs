@@ -38,7 +38,7 @@ impl SlowDisks {
     pub fn impossible() -> Option<String> {
         let is_limited = Path::new(BLKIO).join("blkio.throttle.read_iops_device").exists();
         let without = || "no control group of the first version limits block devices here".to_owned();
-        testkit::loop_disk::impossible(&["mkfs.ext4"]).or_else(|| (!is_limited).then(without))
+        testkit::loop_disk::missing_requirement(&["mkfs.ext4"]).or_else(|| (!is_limited).then(without))
     }
 
     /// Disks of this size, one for each of the limits.
