@@ -1,6 +1,6 @@
 //! Fuzzes target arguments: examples, changed at random.
 
-use testkit::fuzz::{Subject, fuzz, is_bounded};
+use testkit::fuzz::{Subject, assert_bounded, fuzz};
 
 use crate::targets::TargetArgument;
 
@@ -22,7 +22,7 @@ fn fuzz_targets() {
         assert_eq!(argument.typed, typed);
         assert!(typed.starts_with(&argument.name));
         let said = argument.fuzzed();
-        is_bounded(&said, &typed);
+        assert_bounded(&said, &typed);
         said
     };
     let words = &[

@@ -12,7 +12,7 @@ use stats::compare::history::{Sample, history};
 use stats::compare::run_comparison::compare;
 use stats::inference::ratio_test::MARGIN;
 use stats::{Cell, Document, Provenance};
-use testkit::fuzz::{Subject, fuzz, is_bounded};
+use testkit::fuzz::{Subject, assert_bounded, fuzz};
 use units::{Bytes, Nanos};
 
 use crate::cli;
@@ -94,7 +94,7 @@ fn fuzz_settings() {
             Ok(_) => format!("{:?}", Simulated::read(&format!("vax780-uda50,{typed}")).is_ok()),
             Err(fault) => format!("{fault} {:?}", fault.hint()),
         };
-        is_bounded(&said, &typed);
+        assert_bounded(&said, &typed);
         format!("{} {said}", sweep.map_or_else(|bad| bad.to_string(), |_| "a sweep".to_owned()))
     };
     fuzz(&Subject::new("settings", examples, read).with_words(words.leak()));

@@ -308,7 +308,7 @@ impl Random {
 
 /// Asserts that a message is no longer than a screen and a few copies of its input: people read it.
 #[track_caller]
-pub fn is_bounded(said: &str, input: &str) {
+pub fn assert_bounded(said: &str, input: &str) {
     assert!(said.len() <= 3000 + 4 * input.len(), "{} bytes are said of {}", said.len(), input.len());
 }
 
