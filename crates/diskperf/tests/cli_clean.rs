@@ -11,7 +11,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use kernel::may_administer;
 use testkit::loop_disk::LoopDisk;
-use testkit::{Ended, names_in, skip, tool, wait_until};
+use testkit::{ProgramOutput, names_in, skip, tool, wait_until};
 
 use common::{Cli, program};
 
@@ -142,7 +142,7 @@ fn records_without_a_tag_are_never_removed() {
 }
 
 /// Runs `clean` on a terminal with this input.
-fn clean_typing(folder: &Path, arguments: &[&str], typed: &str) -> Ended {
+fn clean_typing(folder: &Path, arguments: &[&str], typed: &str) -> ProgramOutput {
     let mut command = testkit::command(&program());
     command.arg("clean").args(arguments).current_dir(folder);
     testkit::terminal::watch_typing(command, 200, typed).end()
@@ -396,7 +396,7 @@ impl Disk {
         file.sync_all().expect("durable");
     }
 
-    fn clean(&self) -> Ended {
+    fn clean(&self) -> ProgramOutput {
         Cli::in_folder(self.folder.path()).run(&["clean", self.node(), "--yes"])
     }
 
@@ -404,7 +404,7 @@ impl Disk {
         kernel::guard::inspect(self.device.node()).expect("it can be looked at").reasons().is_empty()
     }
 
-    fn run(&self) -> Ended {
+    fn run(&self) -> ProgramOutput {
         let arguments = ["run", "smoke", &self.target(), "--only", "write_8192", "--rounds", "1"];
         Cli::in_folder(self.folder.path()).run(&arguments)
     }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use testkit::fuse::{Knobs, OneFile};
 use testkit::loop_disk::LoopDisk;
 use testkit::write_cache::{Fate, Moment, WriteCache};
-use testkit::{Ended, run, skip, tool, wait_until};
+use testkit::{ProgramOutput, run, skip, tool, wait_until};
 use units::Prng;
 
 use common::document::document;
@@ -41,7 +41,7 @@ fn cannot(file_system: &str) -> Option<String> {
 }
 
 /// Runs the test on an image, and checks its document.
-fn verified(folder: &Path, image: &str, rounds: u64) -> (Ended, Value) {
+fn verified(folder: &Path, image: &str, rounds: u64) -> (ProgramOutput, Value) {
     let rounds = rounds.to_string();
     let ended = Cli::in_folder(folder).run(&["verify", image, "--rounds", &rounds, "--json"]);
     let document = document(&ended);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use testkit::{Ended, names_in, skip};
+use testkit::{ProgramOutput, names_in, skip};
 
 /// Skips the test if there is no such file.
 macro_rules! made {
@@ -17,13 +17,13 @@ macro_rules! made {
     };
 }
 
-fn well(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
+fn well(program: &Path, folder: &Path, arguments: &[&str]) -> ProgramOutput {
     let ended = testkit::run(program, folder, arguments);
     assert_eq!(ended.status, Some(0), "{arguments:?}: {}", ended.err);
     ended
 }
 
-fn cells(ended: &Ended) -> Value {
+fn cells(ended: &ProgramOutput) -> Value {
     serde_json::from_str::<Value>(&ended.out).expect("a document")["cells"].clone()
 }
 

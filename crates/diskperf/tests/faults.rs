@@ -20,7 +20,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use testkit::fuse::{APART, Bad, Fsync, Knobs, OneFile};
 use testkit::loop_disk::LoopDisk;
-use testkit::{Ended, has_tool, names_in, need_disk, run_tool, skip, wait_until};
+use testkit::{ProgramOutput, has_tool, names_in, need_disk, run_tool, skip, wait_until};
 use units::Bytes;
 
 use common::document::document;
@@ -39,7 +39,7 @@ macro_rules! need {
 }
 
 /// `diskperf run smoke` with these words, as a document.
-fn smoke(folder: &Path, arguments: &[&str]) -> Ended {
+fn smoke(folder: &Path, arguments: &[&str]) -> ProgramOutput {
     testkit::run(&program(), folder, &[&["run", "smoke", "--json"], arguments].concat())
 }
 
@@ -62,7 +62,7 @@ fn assert_void(cells: &[&Value], words: &[&str]) {
 
 /// The document of a run that failed. Its first problem is in this program and phase, on this target, and is also on
 /// standard error.
-fn failed(ended: &Ended, target: &str, program: &str, phase: &str, word: &str) -> Value {
+fn failed(ended: &ProgramOutput, target: &str, program: &str, phase: &str, word: &str) -> Value {
     let (document, problem) = failure(ended, target, program);
     assert_eq!(problem["phase"], phase, "{problem:#}");
     assert!(problem["message"].as_str().is_some_and(|message| message.contains(word)), "{problem:#}");
@@ -70,7 +70,7 @@ fn failed(ended: &Ended, target: &str, program: &str, phase: &str, word: &str) -
 }
 
 /// The document of a run that failed, and the problem of this program on this target, which is also on standard error.
-fn failure(ended: &Ended, target: &str, program: &str) -> (Value, Value) {
+fn failure(ended: &ProgramOutput, target: &str, program: &str) -> (Value, Value) {
     assert_eq!(ended.status, Some(1), "{}", ended.err);
     let document = document(ended);
     let problems = document["errors"].as_array().expect("errors");
@@ -151,7 +151,7 @@ impl BadDisk {
     }
 
     /// The end of a run on both targets, during which this is done to the disk while the run is stopped.
-    fn in_mid_run(&self, programs: &[&str], rounds: &str, deed: impl FnOnce()) -> Ended {
+    fn in_mid_run(&self, programs: &[&str], rounds: &str, deed: impl FnOnce()) -> ProgramOutput {
         let targets = self.targets();
         let targets = [targets[0].as_str(), targets[1].as_str(), "--rounds", rounds];
         let mut run = start(self.good.path(), &[programs, &targets].concat());
@@ -205,7 +205,7 @@ fn a_disk_filled_during_the_run_voids_the_cell() {
         ears.read_to_string(&mut said).map(|_| said)
     });
     let ended = run.end();
-    let ended = Ended { err: said.join().expect("the reader is well").expect("words"), ..ended };
+    let ended = ProgramOutput { err: said.join().expect("the reader is well").expect("words"), ..ended };
     let word = if ended.out.contains("bytes moved") { "bytes moved" } else { "no space left" };
     let document = failed(&ended, ".", "write_8192", "write", word);
     kept(&cells(&document, ".", "commit"), 2);

@@ -10,7 +10,7 @@ use std::process::{Child, Stdio};
 use kernel::guard::Reason;
 use serde_json::Value;
 use testkit::loop_disk::{Disk, LoopDisk, Mounted};
-use testkit::{Ended, names_in, need_disk, run_tool, wait_until};
+use testkit::{ProgramOutput, names_in, need_disk, run_tool, wait_until};
 
 const MIB: u64 = 1 << 20;
 
@@ -22,7 +22,7 @@ fn target(disk: &Disk, file_system: &str) -> String {
     format!("new:{file_system}@{}", disk.text())
 }
 
-fn run(disk: &Disk, arguments: &[&str]) -> Ended {
+fn run(disk: &Disk, arguments: &[&str]) -> ProgramOutput {
     testkit::run(&program(), disk.folder.path(), arguments)
 }
 
@@ -33,7 +33,7 @@ fn bytes(disk: &Disk) -> Vec<u8> {
 }
 
 /// Asserts that the command is refused with this status, these words and a hint, and leaves every byte.
-fn refuses(disk: &Disk, status: i32, arguments: &[&str], words: &[&str]) -> Ended {
+fn refuses(disk: &Disk, status: i32, arguments: &[&str], words: &[&str]) -> ProgramOutput {
     let before = bytes(disk);
     let ended = run(disk, arguments);
     assert_eq!(ended.status, Some(status), "{arguments:?}: {} {}", ended.out, ended.err);

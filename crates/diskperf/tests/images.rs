@@ -12,7 +12,7 @@ use std::time::Duration;
 use common::ground::ground;
 use kernel::observe::block_device::Device;
 use serde_json::Value;
-use testkit::{Ended, names_in, need_disk, wait_until};
+use testkit::{ProgramOutput, names_in, need_disk, wait_until};
 use units::Bytes;
 
 use common::document::document;
@@ -48,9 +48,9 @@ fn start(folder: &Path, target: &str) -> Child {
         .expect("the program can be started")
 }
 
-fn end(child: Child) -> Ended {
+fn end(child: Child) -> ProgramOutput {
     let output = child.wait_with_output().expect("its end");
-    Ended {
+    ProgramOutput {
         status: output.status.code(),
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
         err: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -286,7 +286,7 @@ fn two_concurrent_runs_on_one_target_do_not_interfere() {
     need_disk!("mkfs.ext4");
     let scratch = Cli::new();
     for target in [".", "image:ext4,size=16MiB"] {
-        let ended: Vec<Ended> = thread::scope(|scope| {
+        let ended: Vec<ProgramOutput> = thread::scope(|scope| {
             let run = || scratch.run(&["run", "smoke", target, "--json"]);
             let runs = [scope.spawn(run), scope.spawn(run)];
             runs.into_iter().map(|run| run.join().expect("a run")).collect()

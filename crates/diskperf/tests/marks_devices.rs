@@ -13,13 +13,13 @@ use serde_json::Value;
 use testkit::fuse::{APART, Fsync, Knobs, OneFile};
 use testkit::loop_disk::LoopDisk;
 use testkit::syscall_filter::{SYNCS, WELL, run_answered};
-use testkit::{Ended, Running, has_tool, is_in_memory, need_disk, skip};
+use testkit::{ProgramOutput, Running, has_tool, is_in_memory, need_disk, skip};
 use units::Bytes;
 
 use common::{Cli, mark, program};
 
 /// The cells of a run that must succeed.
-fn cells_of(ended: &Ended) -> Vec<Value> {
+fn cells_of(ended: &ProgramOutput) -> Vec<Value> {
     assert_eq!(ended.status, Some(0), "{} {}", ended.out, ended.err);
     let document: Value = serde_json::from_str(&ended.out).expect("one document");
     document["cells"].as_array().expect("cells").clone()

@@ -15,14 +15,14 @@ use common::ground::ground;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use stats::judge::marks::rounds::OVERLAP;
-use testkit::{Ended, names_in, need_disk, skip, wait_until};
+use testkit::{ProgramOutput, names_in, need_disk, skip, wait_until};
 use units::Bytes;
 
 use common::document::document;
 use common::{Cli, cells, mark, program};
 
 /// The document of a run that ended with this status.
-fn ended_with(ended: &Ended, status: i32) -> Value {
+fn ended_with(ended: &ProgramOutput, status: i32) -> Value {
     assert_eq!(ended.status, Some(status), "{}", ended.err);
     document(ended)
 }
@@ -49,7 +49,7 @@ fn stop(child: Child) -> Value {
     kill_process(Pid::from_child(&child), Signal::INT).expect("the signal is sent");
     let output = child.wait_with_output().expect("its end");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    ended_with(&Ended { status: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }, 4)
+    ended_with(&ProgramOutput { status: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }, 4)
 }
 
 /// The most stored rounds of any cell, of the run that began last.
@@ -213,7 +213,7 @@ fn a_file_changed_by_another_program_voids_the_cell() {
     assert!(document["errors"][0]["message"].as_str().expect("a message").contains("f0"), "{document:#}");
 }
 
-fn run_while_another_program_writes() -> Ended {
+fn run_while_another_program_writes() -> ProgramOutput {
     let folder = Cli::in_memory();
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {

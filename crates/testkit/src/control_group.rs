@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::{Ended, run};
+use crate::{ProgramOutput, run};
 
 /// A control group with one controller. Dropping it removes the group, when no process is left in it.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Drop for Group {
 
 /// Runs a program to its end in these groups. The shell enters the groups before it executes the program, so no part of
 /// the program runs outside of them.
-pub fn run_in(groups: &[&Group], program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
+pub fn run_in(groups: &[&Group], program: &Path, folder: &Path, arguments: &[&str]) -> ProgramOutput {
     const ENTER: &str = "while [ \"$1\" != -- ]; do echo $$ > \"$1/cgroup.procs\" || exit 125; shift; done; \
                          shift; exec \"$@\"";
     let groups: Vec<&str> = groups.iter().map(|group| group.folder.to_str().expect("plain words")).collect();

@@ -110,7 +110,7 @@ pub fn dist_file(end: &str) -> Option<PathBuf> {
 
 /// The exit status and the output of a program.
 #[derive(Debug)]
-pub struct Ended {
+pub struct ProgramOutput {
     /// The exit status; `None` if a signal ended the program.
     pub status: Option<i32>,
     /// The text on standard output.
@@ -191,7 +191,7 @@ pub fn copy_of_program(from: &Path, to: &Path) {
 }
 
 /// Runs a program to its end in a folder, with empty standard input.
-pub fn run(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
+pub fn run(program: &Path, folder: &Path, arguments: &[&str]) -> ProgramOutput {
     compute_only::check(&program.to_string_lossy(), arguments);
     let output = prepared(program)
         .args(arguments)
@@ -199,7 +199,7 @@ pub fn run(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
         .stdin(Stdio::null())
         .output()
         .expect("the program can be started");
-    Ended {
+    ProgramOutput {
         status: output.status.code(),
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
         err: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -207,7 +207,7 @@ pub fn run(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
 }
 
 /// Runs a tool to its end. Panics if it fails.
-pub fn run_tool(name: &str, arguments: &[&str]) -> Ended {
+pub fn run_tool(name: &str, arguments: &[&str]) -> ProgramOutput {
     let path = tool(name).unwrap_or_else(|| panic!("{name} is not installed"));
     let ended = run(&path, Path::new("/"), arguments);
     assert_eq!(ended.status, Some(0), "{name} {arguments:?}: {}", ended.err);

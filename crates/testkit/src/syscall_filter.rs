@@ -12,7 +12,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
 };
 
-use crate::{Ended, run};
+use crate::{ProgramOutput, run};
 
 /// The calls that wait until data are durable.
 pub const SYNCS: Calls = Calls::These(&[libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_syncfs, libc::SYS_sync]);
@@ -101,7 +101,7 @@ const HIGHEST: c_long = 500;
 pub const WELL: i32 = 0;
 
 /// Runs a program to its end with a filter that answers these calls with an error number, or with [`WELL`].
-pub fn run_answered(calls: Calls, errno: i32, program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
+pub fn run_answered(calls: Calls, errno: i32, program: &Path, folder: &Path, arguments: &[&str]) -> ProgramOutput {
     thread::scope(|scope| {
         // The filter applies to this thread and to the processes that it starts.
         let running = scope.spawn(|| {

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::Ended;
+use crate::ProgramOutput;
 
 /// A program that runs on two terminals.
 #[derive(Debug)]
@@ -77,9 +77,9 @@ impl Watched {
     }
 
     /// Waits for the end of the program, and returns its whole output, control sequences included.
-    pub fn end(mut self) -> Ended {
+    pub fn end(mut self) -> ProgramOutput {
         let status = self.child.wait().expect("its end").code();
-        Ended { status, out: self.out.end(), err: self.err.end() }
+        ProgramOutput { status, out: self.out.end(), err: self.err.end() }
     }
 }
 

@@ -1,14 +1,14 @@
 //! `diskperf choose`: rounds until the comparison is decided, the report of it, and refusals.
 
 use serde_json::Value;
-use testkit::Ended;
+use testkit::ProgramOutput;
 use testkit::loop_disk::Disk;
 
 use crate::common::document::document;
 use crate::common::{Cli, list};
 
 /// The choice in the document of a run that ended with this status, and the document.
-fn choice(ended: &Ended, status: i32) -> (Value, Value) {
+fn choice(ended: &ProgramOutput, status: i32) -> (Value, Value) {
     assert_eq!(ended.status, Some(status), "{}{}", ended.out, ended.err);
     let document = document(ended);
     (document["run"]["choice"].clone(), document)

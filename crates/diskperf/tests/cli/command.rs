@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use testkit::{Ended, Running, wait_until};
+use testkit::{ProgramOutput, Running, wait_until};
 
 use crate::common::document::document;
 use crate::common::{Cli, program, remarks, text};
@@ -351,7 +351,7 @@ fn a_stopped_run_ends_its_command_and_can_be_resumed() {
     kill_process(Pid::from_child(&running.0), Signal::INT).expect("it is told to stop");
     // The output for one cell fits into a pipe.
     let status = running.0.wait().expect("its end").code();
-    let mut ended = Ended { status, out: String::new(), err: String::new() };
+    let mut ended = ProgramOutput { status, out: String::new(), err: String::new() };
     let mut out = running.0.stdout.take().expect("its output");
     out.read_to_string(&mut ended.out).expect("a document");
     assert_eq!(ended.status, Some(4), "{}", ended.out);

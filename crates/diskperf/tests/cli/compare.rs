@@ -5,13 +5,13 @@ use std::fs;
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
-use testkit::Ended;
+use testkit::ProgramOutput;
 
 use crate::common::Cli;
 use crate::common::document::document;
 
 /// The output of a command that ends with this status.
-fn printed(cli: &Cli, arguments: &[&str], status: i32) -> Ended {
+fn printed(cli: &Cli, arguments: &[&str], status: i32) -> ProgramOutput {
     let ended = cli.run(arguments);
     assert_eq!(ended.status, Some(status), "{arguments:?}: {}{}", ended.out, ended.err);
     ended

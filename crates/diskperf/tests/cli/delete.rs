@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
-use testkit::{Ended, Running, wait_until};
+use testkit::{ProgramOutput, Running, wait_until};
 
 use crate::common::{Cli, ended, program};
 
@@ -21,7 +21,7 @@ fn command(cli: &Cli, words: &[&str]) -> std::process::Command {
     command
 }
 
-fn diskperf(cli: &Cli, words: &[&str]) -> Ended {
+fn diskperf(cli: &Cli, words: &[&str]) -> ProgramOutput {
     ended(command(cli, words))
 }
 

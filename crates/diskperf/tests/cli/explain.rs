@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use testkit::{Ended, names_in};
+use testkit::{ProgramOutput, names_in};
 
 use crate::common::{Cli, cells};
 
@@ -23,7 +23,7 @@ fn measured() -> Cli {
     cli
 }
 
-fn explain(cli: &Cli, arguments: &[&str]) -> Ended {
+fn explain(cli: &Cli, arguments: &[&str]) -> ProgramOutput {
     cli.run(&[&["explain", "run.json"], arguments].concat())
 }
 

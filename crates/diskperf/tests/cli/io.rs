@@ -10,13 +10,13 @@ use serde_json::Value;
 use testkit::syscall_filter::{
     IO_URING, IO_URING_ENTER, IO_URING_REGISTER, NO_MEMORY, NO_SUCH_CALL, NOT_NOW, NOT_PERMITTED, run_answered,
 };
-use testkit::{Ended, has_tool, skip};
+use testkit::{ProgramOutput, has_tool, skip};
 
 use crate::common::document::document;
 use crate::common::{Cli, program};
 
 /// Runs `diskperf io` with these words.
-fn io(cli: &Cli, words: &str) -> Ended {
+fn io(cli: &Cli, words: &str) -> ProgramOutput {
     cli.typed(&format!("io {words}"))
 }
 
@@ -25,7 +25,7 @@ fn cell(cli: &Cli, words: &str) -> Value {
     only_cell(&io(cli, &format!("{words} --rounds 1 --json")))
 }
 
-fn only_cell(ended: &Ended) -> Value {
+fn only_cell(ended: &ProgramOutput) -> Value {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let document = document(ended);
     let cells = document["cells"].as_array().expect("cells");

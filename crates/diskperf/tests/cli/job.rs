@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use testkit::{Ended, has_tool, skip};
+use testkit::{ProgramOutput, has_tool, skip};
 
 use crate::common::Cli;
 use crate::common::document::document;
@@ -238,7 +238,7 @@ fn a_run_is_exported_as_a_fio_job() {
     assert_eq!(ran.status, Some(0), "{}", ran.err);
     let of_run = cli.typed("export --to fio last --store runs.sqlite");
     let of_file = cli.typed("export --to fio x.toml");
-    let body = |ended: &Ended| ended.out.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let body = |ended: &ProgramOutput| ended.out.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!((of_run.status, body(&of_run)), (Some(0), body(&of_file)), "{}", of_run.err);
     assert!(of_run.out.contains("[log]\nstonewall\nrw=write\nbs=4096\n"), "{}", of_run.out);
     assert!(of_run.err.contains("rounds = 4: not converted"), "{}", of_run.err);

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use testkit::loop_disk::Disk;
-use testkit::{Ended, run};
+use testkit::{ProgramOutput, run};
 
 use crate::common::{Cli, program};
 
@@ -26,7 +26,7 @@ fn split(line: &str) -> (String, Vec<&str>) {
     (shape.join(" "), line.split(' ').filter(is_number).collect())
 }
 
-fn shapes(ended: &Ended) -> Vec<String> {
+fn shapes(ended: &ProgramOutput) -> Vec<String> {
     ended.out.lines().map(|line| split(line).0).collect()
 }
 

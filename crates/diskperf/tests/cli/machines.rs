@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use testkit::Ended;
+use testkit::ProgramOutput;
 
 use crate::common::Cli;
 
-fn simulate(cli: &Cli, arguments: &[&str]) -> Ended {
+fn simulate(cli: &Cli, arguments: &[&str]) -> ProgramOutput {
     let words: Vec<&str> = ["simulate"].into_iter().chain(arguments.iter().copied()).collect();
     cli.run(&words)
 }

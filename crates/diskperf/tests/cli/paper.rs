@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use serde_json::Value;
-use testkit::{Ended, run};
+use testkit::{ProgramOutput, run};
 
 use crate::common::Cli;
 use crate::common::document::document;
 
-fn diskperf(arguments: &[&str]) -> Ended {
+fn diskperf(arguments: &[&str]) -> ProgramOutput {
     Cli::in_folder("/").run(arguments)
 }
 

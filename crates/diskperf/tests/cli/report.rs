@@ -6,17 +6,17 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 use testkit::terminal::watch;
-use testkit::{Ended, names_in};
+use testkit::{ProgramOutput, names_in};
 
 use crate::common::Cli;
 
-fn diskperf(cli: &Cli, arguments: &[&str]) -> Ended {
+fn diskperf(cli: &Cli, arguments: &[&str]) -> ProgramOutput {
     let store = ["--store", "runs.sqlite"];
     let takes_store = !arguments.contains(&"--help");
     cli.run(&[arguments, if takes_store { &store } else { &[] }].concat())
 }
 
-fn well(cli: &Cli, arguments: &[&str]) -> Ended {
+fn well(cli: &Cli, arguments: &[&str]) -> ProgramOutput {
     let ended = diskperf(cli, arguments);
     assert_eq!(ended.status, Some(0), "{arguments:?}: {}{}", ended.out, ended.err);
     ended

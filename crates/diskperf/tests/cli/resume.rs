@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use store::Left;
-use testkit::{Ended, names_in};
+use testkit::{ProgramOutput, names_in};
 
 use crate::common::document::document;
 use crate::common::stored::killed;
@@ -34,7 +34,7 @@ impl Scratch {
         self.cli.path().join("my runs.sqlite")
     }
 
-    fn run(&self, arguments: &[&str]) -> Ended {
+    fn run(&self, arguments: &[&str]) -> ProgramOutput {
         let store = self.store();
         let store = ["--store", store.to_str().expect("a path in UTF-8")];
         Cli::in_folder(self.here()).run(&[arguments, &store].concat())

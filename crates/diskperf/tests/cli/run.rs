@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;
-use testkit::{Ended, names_in};
+use testkit::{ProgramOutput, names_in};
 
 use crate::common::document::document;
 use crate::common::{Cli, cells, program};
@@ -267,7 +267,7 @@ fn a_stopped_run_keeps_finished_results() {
     child.stdout.take().expect("a pipe").read_to_string(&mut out).expect("its output");
     let status = child.wait().expect("its end").code();
     assert_eq!(status, Some(4));
-    let document = document(&Ended { status, out, err: String::new() });
+    let document = document(&ProgramOutput { status, out, err: String::new() });
     assert_eq!(document["run"]["interrupted"], true);
     assert!(cells(&document).iter().filter(|cell| cell["measured"] == true).count() >= 2);
     assert_eq!(cli.names(), [""; 0]);

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use testkit::Ended;
+use testkit::ProgramOutput;
 
 use crate::common::document::document;
 use crate::common::{Cli, cells, program};
 
 /// A simulation needs no folder, and writes in none.
-fn diskperf(arguments: &[&str]) -> Ended {
+fn diskperf(arguments: &[&str]) -> ProgramOutput {
     let cli = Cli::new();
     let ended = cli.run(arguments);
     assert_eq!(cli.names(), [""; 0]);

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 use store::Store;
-use testkit::{Ended, Running, names_in};
+use testkit::{ProgramOutput, Running, names_in};
 
 use crate::common::{Cli, ended, program};
 
@@ -44,7 +44,7 @@ impl Scratch {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Ended {
+    fn run(&self, arguments: &[&str]) -> ProgramOutput {
         ended(self.command(arguments))
     }
 
@@ -532,7 +532,7 @@ fn runs_whose_target_has_moved_are_not_resumed() {
 }
 
 /// Runs a command with its store on a file system of this many KiB.
-fn in_little_room(scratch: &Scratch, kibibytes: u32, arguments: &str) -> Ended {
+fn in_little_room(scratch: &Scratch, kibibytes: u32, arguments: &str) -> ProgramOutput {
     let data = scratch.data.path().display();
     let script = format!(
         "mount -t tmpfs -o size={kibibytes}k none {data} && exec \"$0\" {arguments} --store {data}/store.sqlite"

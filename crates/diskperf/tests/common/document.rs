@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jsonschema::Validator;
 use serde_json::Value;
-use testkit::Ended;
+use testkit::ProgramOutput;
 
 /// The document, checked against the schema that the same program prints for its kind.
-pub fn document(ended: &Ended) -> Value {
+pub fn document(ended: &ProgramOutput) -> Value {
     let document: Value =
         serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}{}", ended.out, ended.err));
     let kind = match document["schema"].as_str() {

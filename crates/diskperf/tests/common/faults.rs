@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use testkit::Ended;
+use testkit::ProgramOutput;
 
 use super::program;
 
@@ -40,9 +40,9 @@ impl Running {
     }
 
     /// Its exit status and all of its output.
-    pub fn end(mut self) -> Ended {
+    pub fn end(mut self) -> ProgramOutput {
         let output = self.0.take().expect("it was not waited for").wait_with_output().expect("its end");
-        Ended {
+        ProgramOutput {
             status: output.status.code(),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
             err: String::from_utf8_lossy(&output.stderr).into_owned(),

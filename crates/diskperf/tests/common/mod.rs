@@ -13,7 +13,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use testkit::{Ended, names_in};
+use testkit::{ProgramOutput, names_in};
 
 use document::document;
 
@@ -68,24 +68,24 @@ impl Cli {
     }
 
     /// Runs a command.
-    pub fn run(&self, arguments: &[&str]) -> Ended {
+    pub fn run(&self, arguments: &[&str]) -> ProgramOutput {
         testkit::run(&program(), &self.folder, arguments)
     }
 
     /// Runs the command of a line, whose words contain no spaces.
-    pub fn typed(&self, line: &str) -> Ended {
+    pub fn typed(&self, line: &str) -> ProgramOutput {
         self.run(&line.split_whitespace().collect::<Vec<_>>())
     }
 
     /// Runs a command that must succeed.
-    pub fn well(&self, arguments: &[&str]) -> Ended {
+    pub fn well(&self, arguments: &[&str]) -> ProgramOutput {
         let ended = self.run(arguments);
         assert_eq!(ended.status, Some(0), "{arguments:?}: {}{}", ended.out, ended.err);
         ended
     }
 
     /// Runs a command that must succeed and leave the folder as it is.
-    pub fn well_and_clean(&self, arguments: &[&str]) -> Ended {
+    pub fn well_and_clean(&self, arguments: &[&str]) -> ProgramOutput {
         let before = self.names();
         let ended = self.well(arguments);
         assert_eq!(self.names(), before, "{arguments:?}");
@@ -112,9 +112,9 @@ impl Cli {
 }
 
 /// Runs a command to its end.
-pub fn ended(mut command: Command) -> Ended {
+pub fn ended(mut command: Command) -> ProgramOutput {
     let output = command.output().expect("the program can be started");
-    Ended {
+    ProgramOutput {
         status: output.status.code(),
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
         err: String::from_utf8_lossy(&output.stderr).into_owned(),

@@ -9,17 +9,17 @@ use serde_json::Value;
 use stats::inference::change_point::{step, windows};
 use testkit::control_group::{Group, run_in};
 use testkit::loop_disk::{Disk, Mounted};
-use testkit::{Ended, need_disk, run_tool, skip, wait_until};
+use testkit::{ProgramOutput, need_disk, run_tool, skip, wait_until};
 
 use crate::common::{Cli, cells, mark, program};
 
 const MIB: u64 = 1 << 20;
 
-fn run(disk: &Disk, arguments: &[&str]) -> Ended {
+fn run(disk: &Disk, arguments: &[&str]) -> ProgramOutput {
     Cli::in_folder(disk.folder.path()).run(arguments)
 }
 
-fn document(ended: &Ended) -> Value {
+fn document(ended: &ProgramOutput) -> Value {
     assert_eq!(ended.status, Some(0), "{} {}", ended.out, ended.err);
     serde_json::from_str(&ended.out).expect("one document")
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use testkit::{Ended, run};
+use testkit::{ProgramOutput, run};
 
 use crate::common::program;
 
@@ -27,7 +27,7 @@ impl Drop for Loop {
     }
 }
 
-fn script(device: &Path, mountpoint: &Path) -> Ended {
+fn script(device: &Path, mountpoint: &Path) -> ProgramOutput {
     let binary = program();
     let diskperf = format!("DISKPERF_BIN={}", binary.display());
     let (device, mountpoint) = (device.to_string_lossy(), mountpoint.to_string_lossy());

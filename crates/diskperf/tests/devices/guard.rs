@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use testkit::loop_disk::{Disk, LoopDisk};
 use testkit::terminal::watch;
-use testkit::{Ended, need_disk, run_tool, skip, wait_until};
+use testkit::{ProgramOutput, need_disk, run_tool, skip, wait_until};
 
 use crate::common::{Cli, program};
 
@@ -18,7 +18,7 @@ fn target(disk: &Disk) -> String {
     format!("new:ext4@{}", disk.text())
 }
 
-fn run(disk: &Disk, arguments: &[&str]) -> Ended {
+fn run(disk: &Disk, arguments: &[&str]) -> ProgramOutput {
     Cli::in_folder(disk.folder.path()).run(arguments)
 }
 

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use store::Store;
 use testkit::loop_disk::{Disk, LoopDisk, Mounted};
-use testkit::{Ended, need_disk, run_tool, wait_until};
+use testkit::{ProgramOutput, need_disk, run_tool, wait_until};
 
 use crate::common::{Cli, program};
 
@@ -160,7 +160,7 @@ impl Bench {
         self.is_finished_by_resume();
     }
 
-    fn on_store(&self, arguments: &[&str]) -> Ended {
+    fn on_store(&self, arguments: &[&str]) -> ProgramOutput {
         let store = self.store();
         Cli::in_folder(self.here()).run(&[arguments, &["--store", store.to_str().expect("a plain path")]].concat())
     }
@@ -232,7 +232,7 @@ impl Bench {
     }
 
     /// Asserts that the last run is complete, and has no leftovers.
-    fn is_complete(&self, ended: &Ended) {
+    fn is_complete(&self, ended: &ProgramOutput) {
         assert_eq!(ended.status, Some(0), "{}", ended.err);
         assert_eq!(self.state(), "finished");
         let shown: Value = serde_json::from_str(&self.on_store(&["show", "last", "--json"]).out).expect("JSON");

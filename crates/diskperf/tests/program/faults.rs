@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::common::faults::{begin, cells, kept, start};
 use rustix::process::Signal;
 use testkit::control_group::{Group, run_in};
-use testkit::{Ended, has_tool, skip, wait_until};
+use testkit::{ProgramOutput, has_tool, skip, wait_until};
 
 use crate::common::document::document;
 use crate::common::{Cli, program, text};
@@ -110,7 +110,7 @@ fn missing_file_descriptors_are_reported() {
 }
 
 /// Asserts that it was refused for lack of memory, and nothing was made.
-fn no_memory(cli: &Cli, ended: &Ended) {
+fn no_memory(cli: &Cli, ended: &ProgramOutput) {
     assert_eq!(ended.status, Some(3), "{}", ended.err);
     assert!(ended.err.contains("error: not enough memory"), "{}", ended.err);
     assert!(ended.err.contains("ulimit -v"), "{}", ended.err);

@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testkit::Ended;
+use testkit::ProgramOutput;
 use testkit::loop_disk::Disk;
 
 use crate::common::document::document;
@@ -43,23 +43,23 @@ fn scratch() -> (TempDir, PathBuf) {
 }
 
 /// Runs diskperf in a folder, with these variables.
-fn run_with<W: AsRef<OsStr>>(folder: &Path, variables: &[(&str, &OsStr)], words: &[W]) -> Ended {
+fn run_with<W: AsRef<OsStr>>(folder: &Path, variables: &[(&str, &OsStr)], words: &[W]) -> ProgramOutput {
     let mut command = testkit::command(&program());
     command.args(words).envs(variables.iter().copied()).current_dir(folder).stdin(Stdio::null());
     let output = command.output().expect("the program can be started");
-    Ended {
+    ProgramOutput {
         status: output.status.code(),
         out: String::from_utf8(output.stdout).expect("text in UTF-8"),
         err: String::from_utf8(output.stderr).expect("text in UTF-8"),
     }
 }
 
-fn diskperf<W: AsRef<OsStr>>(folder: &Path, words: &[W]) -> Ended {
+fn diskperf<W: AsRef<OsStr>>(folder: &Path, words: &[W]) -> ProgramOutput {
     run_with(folder, &[], words)
 }
 
 /// Runs diskperf, which must succeed.
-fn run_well<W: AsRef<OsStr>>(folder: &Path, words: &[W]) -> Ended {
+fn run_well<W: AsRef<OsStr>>(folder: &Path, words: &[W]) -> ProgramOutput {
     let ended = diskperf(folder, words);
     let words: Vec<_> = words.iter().map(AsRef::as_ref).collect();
     assert_eq!(ended.status, Some(0), "{words:?}: {}{}", ended.out, ended.err);

@@ -11,13 +11,13 @@ use kernel::may_administer;
 use rustix::fs::{CWD, FileType, Mode, XattrFlags};
 use serde_json::Value;
 use testkit::loop_disk::LoopDisk;
-use testkit::{Ended, is_root, skip};
+use testkit::{ProgramOutput, is_root, skip};
 
 use crate::common::document::document;
 use crate::common::{Cli, program};
 
 /// Runs the program under a time limit: 124 is the status if the time is over.
-fn in_time(folder: &Path, arguments: &[&str]) -> Ended {
+fn in_time(folder: &Path, arguments: &[&str]) -> ProgramOutput {
     let program = program();
     let words = [&["300", program.to_str().expect("a plain path")], arguments].concat();
     let ended = testkit::run(Path::new("timeout"), folder, &words);
@@ -29,7 +29,7 @@ fn in_time(folder: &Path, arguments: &[&str]) -> Ended {
 const USER: u32 = 54321;
 
 /// Runs a program as that user, with all rights that its file gives.
-fn as_user(program: &Path, folder: &Path, arguments: &[&str]) -> Ended {
+fn as_user(program: &Path, folder: &Path, arguments: &[&str]) -> ProgramOutput {
     let user = ["--reuid=54321", "--regid=54321", "--clear-groups", "--"];
     let words = [&user[..], &[program.to_str().expect("a plain path")], arguments].concat();
     testkit::run(Path::new("setpriv"), folder, &words)
@@ -52,7 +52,7 @@ fn setuid_rights_are_refused_first() {
     set_rights(folder.path(), 0o777);
     let copy = folder.path().join("diskperf");
     testkit::copy_of_program(&program(), &copy);
-    let refuses = |ended: &Ended, how: &str| {
+    let refuses = |ended: &ProgramOutput, how: &str| {
         assert_eq!(ended.status, Some(3), "{how}: {}", ended.err);
         assert!(ended.err.starts_with("error: diskperf must not be setuid"), "{how}");
         assert!(ended.err.contains("hint: remove them"), "{how}: {}", ended.err);
@@ -93,14 +93,14 @@ fn data_with_store() -> (Cli, PathBuf, PathBuf) {
 }
 
 /// Stores a short run in the usual place in that folder.
-fn stored(data: &Cli, environment: &[(&str, &str)]) -> Ended {
+fn stored(data: &Cli, environment: &[(&str, &str)]) -> ProgramOutput {
     let mut command = testkit::command(&program());
     command.args(["run", "smoke", "sim:flat", "--rounds", "1"]).current_dir(data.path());
     command.env_remove(testkit::STORE).env_remove("SUDO_UID").env_remove("SUDO_GID");
     command.env("XDG_DATA_HOME", data.path()).envs(environment.iter().copied());
     let output = command.output().expect("the program can be started");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ended { status: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    ProgramOutput { status: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn only_files_of_the_caller_are_changed_under_sudo() {
 }
 
 /// Asserts that the output has no control characters, and no line that a name began.
-fn is_plain(ended: &Ended, what: &str) {
+fn is_plain(ended: &ProgramOutput, what: &str) {
     let obeyed = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
     assert!(!ended.out.contains(obeyed), "{what}: {:?}", ended.out);
     assert!(!ended.err.contains(obeyed), "{what}: {:?}", ended.err);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use rustix::io::Errno;
 use serde_json::Value;
-use testkit::Ended;
+use testkit::ProgramOutput;
 use testkit::syscall_filter::{
     AFTER_4_4, CACHESTAT, Calls, FDATASYNC, FSOPEN, INVALID, IO_URING, LOOP_CONFIGURE, MOUNT, NO_SUCH_CALL,
     NOT_PERMITTED, PAGE_CACHE, PWRITE, UNSHARE, run_answered,
@@ -13,7 +13,7 @@ use testkit::syscall_filter::{
 
 use crate::common::{Cli, program};
 
-fn json(ended: &Ended) -> Value {
+fn json(ended: &ProgramOutput) -> Value {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     serde_json::from_str(&ended.out).expect("JSON")
 }

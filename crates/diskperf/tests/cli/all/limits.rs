@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use testkit::{Ended, has_tool, skip};
+use testkit::{ProgramOutput, has_tool, skip};
 
 use crate::common::{Cli, program};
 
@@ -117,7 +117,7 @@ const FIO: [&str; 16] = [
 ];
 
 /// Runs the program under a limit of `prlimit`.
-fn limited(limit: &str, cli: &Cli, words: &[&str]) -> Ended {
+fn limited(limit: &str, cli: &Cli, words: &[&str]) -> ProgramOutput {
     let program = program();
     let program = program.to_str().expect("a path in UTF-8");
     testkit::run(Path::new("prlimit"), cli.path(), &[&[limit, program], words].concat())

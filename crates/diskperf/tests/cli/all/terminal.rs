@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use testkit::Ended;
+use testkit::ProgramOutput;
 use testkit::terminal::{Watched, watch};
 
 use crate::common::Cli;
@@ -15,7 +15,7 @@ use crate::common::Cli;
 const ESCAPE: char = '\u{1b}';
 
 /// Runs a command on a terminal with this number of columns, to its end.
-fn run_on_terminal(columns: u16, cli: &Cli, arguments: &[&str]) -> Ended {
+fn run_on_terminal(columns: u16, cli: &Cli, arguments: &[&str]) -> ProgramOutput {
     watch(cli.command(arguments), columns).end()
 }
 
@@ -60,7 +60,7 @@ fn progress_is_shown_only_on_a_terminal() {
 }
 
 /// Runs the command on a terminal with this TERM.
-fn watch_as(term: &str, command: Command) -> Ended {
+fn watch_as(term: &str, command: Command) -> ProgramOutput {
     let mut through = Command::new("env");
     through.arg(format!("TERM={term}")).arg(format!("{}=none", testkit::STORE)).arg(command.get_program());
     through.args(command.get_args());
@@ -83,7 +83,7 @@ fn colour_is_optional_and_carries_no_information() {
 }
 
 /// The lines that are wider than the terminal.
-fn too_wide(ended: &Ended, columns: u16) -> Vec<&str> {
+fn too_wide(ended: &ProgramOutput, columns: u16) -> Vec<&str> {
     ended.out.lines().filter(|line| line.chars().count() > usize::from(columns)).collect()
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use testkit::Ended;
+use testkit::ProgramOutput;
 
 use crate::common::Cli;
 
@@ -16,7 +16,7 @@ fn with_data(bytes: usize) -> (Cli, PathBuf) {
     (cli, path)
 }
 
-fn cells(ended: &Ended) -> Vec<Value> {
+fn cells(ended: &ProgramOutput) -> Vec<Value> {
     let document: Value = serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.err));
     document["cells"].as_array().expect("cells").clone()
 }

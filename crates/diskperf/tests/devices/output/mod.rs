@@ -10,7 +10,7 @@ use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode};
 use serde_json::Value;
-use testkit::Ended;
+use testkit::ProgramOutput;
 use testkit::loop_disk::Disk;
 
 use crate::common::{Cli, program, text};
@@ -22,12 +22,12 @@ pub const OLD: &str = "old results\n";
 pub const SMOKE: [&str; 6] = ["run", "smoke", "sim:flat", "--rounds", "1", "--json"];
 
 /// Writes the results of [`SMOKE`] to a file.
-pub fn smoke_to(folder: &Path, name: &str) -> Ended {
+pub fn smoke_to(folder: &Path, name: &str) -> ProgramOutput {
     Cli::in_folder(folder).run(&[&SMOKE[..], &["-o", name]].concat())
 }
 
 /// Runs a script in which `$0` is the program.
-pub fn shell(folder: &Path, script: &str) -> Ended {
+pub fn shell(folder: &Path, script: &str) -> ProgramOutput {
     testkit::run(Path::new("/bin/sh"), folder, &["-c", script, text(&program())])
 }
 
