@@ -1,8 +1,8 @@
 //! Tests whose result does not depend on privileges: every program that they start only computes and prints.
 //!
-//! Such a test begins with [`compute_only!`](crate::compute_only!). `cargo xtask test` runs the tests of the command line a
-//! second time without privileges; these tests are skipped then. In the first run, such a test fails if it starts a
-//! program that measures.
+//! Such a test begins with [`compute_only!`](crate::compute_only!). `cargo xtask test` runs the tests of the command
+//! line a second time without privileges; these tests are skipped then. In the first run, such a test fails if it
+//! starts a program that measures.
 
 use std::cell::Cell;
 use std::env;

@@ -1,5 +1,5 @@
-//! Searches a page in the browser for faults. Each fault is a sentence. The script `page_faults.js` does the search; it does
-//! not change the page.
+//! Searches a page in the browser for faults. Each fault is a sentence. The script `page_faults.js` does the search; it
+//! does not change the page.
 
 use serde_json::Value;
 
