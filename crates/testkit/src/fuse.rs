@@ -2,14 +2,13 @@
 //! too early, late or with errors, a range that cannot be read or written, slow requests. Everything else goes to an
 //! ordinary file below it, or into a write cache that can lose power. With a loop device on it, it is a private disk of
 //! the test.
-//!
-//! Implements the part of the kernel's protocol (linux/fuse.h, version 7.31) that one file needs.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::num::NonZeroU64;
+pub(crate) mod protocol;
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,9 +17,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, UnmountFlags};
 use units::Prng;
 
+use self::protocol::{
+    Answer, BATCH_FORGET, FORGET, FSYNC, FSYNCDIR, GETATTR, LOOKUP, Mount, OPEN, READ, READDIR, ROOT, Request, SETATTR,
+    STATFS, Server, WRITE, errno, longs, words,
+};
 use crate::write_cache::{SECTOR, Settled, WriteCache};
 
 /// The effect of an fsync call.
@@ -35,6 +37,19 @@ pub enum Fsync {
     Sleep(Duration),
     /// The call fails with EIO.
     Fail,
+}
+
+impl Fsync {
+    /// Takes effect. An honest call runs the given function, which syncs the files below.
+    pub(crate) fn apply(self, sync: impl FnOnce() -> io::Result<()>) -> Answer {
+        match self {
+            Fsync::Honest => sync().map_err(|error| errno(&error))?,
+            Fsync::Early => {}
+            Fsync::Sleep(time) => thread::sleep(time),
+            Fsync::Fail => return Err(Errno::IO),
+        }
+        Ok(Vec::new())
+    }
 }
 
 /// The effect of a bad range on a read or write that touches it.
@@ -89,7 +104,7 @@ impl Knobs {
 /// The mounted file system. Dropping it unmounts it. A loop device on its file must be detached before.
 #[derive(Debug)]
 pub struct OneFile {
-    mount_point: PathBuf,
+    mount: Mount,
     disk: Arc<Disk>,
 }
 
@@ -113,23 +128,13 @@ pub const APART: u64 = 37 * 4096;
 /// The name of the file.
 const NAME: &str = "disk";
 
-/// The most bytes of a request: the kernel's default of 32 pages.
-const LARGEST: u32 = 128 * 1024;
-
-/// Requests that are served at once: a sleeping fsync must not delay reads and writes.
-const SERVERS: usize = 4;
+/// The inode number of the file.
+const FILE: u64 = 2;
 
 impl OneFile {
     /// Mounts the file system on the folder, in the mount namespace of the calling thread. The file `below` must
     /// already have its size. Needs root.
     pub fn mount(mount_point: &Path, below: File, knobs: Knobs) -> io::Result<OneFile> {
-        let connection = OpenOptions::new().read(true).write(true).open("/dev/fuse")?;
-        let options = format!(
-            "fd={},rootmode=40000,user_id=0,group_id=0,allow_other,max_read={LARGEST}\0",
-            connection.as_raw_fd()
-        );
-        let options = std::ffi::CStr::from_bytes_with_nul(options.as_bytes()).expect("one zero, at the end");
-        rustix::mount::mount("diskperf-test", mount_point, "fuse", MountFlags::NOSUID | MountFlags::NODEV, options)?;
         let disk = Arc::new(Disk {
             below,
             knobs: Mutex::new(knobs),
@@ -137,17 +142,13 @@ impl OneFile {
             arm: Mutex::new(Instant::now()),
             fsyncs: AtomicU64::new(0),
         });
-        let connection = Arc::new(connection);
-        for _ in 0..SERVERS {
-            let (connection, disk) = (Arc::clone(&connection), Arc::clone(&disk));
-            thread::spawn(move || serve(&connection, &disk));
-        }
-        Ok(OneFile { mount_point: mount_point.to_owned(), disk })
+        let mount = Mount::new(mount_point, OsStr::new("diskperf-test"), "fuse", Arc::clone(&disk))?;
+        Ok(OneFile { mount, disk })
     }
 
     /// Returns the path of the file.
     pub fn file(&self) -> PathBuf {
-        self.mount_point.join(NAME)
+        self.mount.path().join(NAME)
     }
 
     /// Changes the faults of the disk while it is in use.
@@ -184,132 +185,27 @@ impl OneFile {
     }
 }
 
-impl Drop for OneFile {
-    fn drop(&mut self) {
-        // An error is ignored: the mount ends with the process in any case.
-        let _ = rustix::mount::unmount(&self.mount_point, UnmountFlags::DETACH);
-    }
-}
-
-/// Answers requests until the file system is unmounted.
-fn serve(connection: &File, disk: &Disk) {
-    // Wakes threads when a request is done. By default the kernel may wake them up to 50 us later (prctl(2),
-    // PR_SET_TIMERSLACK).
-    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-    // Space for the header and the fields of a write, in addition to its bytes.
-    let mut buffer = vec![0; LARGEST as usize + 4096];
-    loop {
-        let length = match (&mut &*connection).read(&mut buffer) {
-            Ok(length) => length,
-            // The request was interrupted before it was read.
-            Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::NotFound) => continue,
-            Err(_) => return,
-        };
-        let request = Request(&buffer[..length]);
-        let Some(answer) = disk.answer(&request) else { continue };
-        // The kernel refuses an answer to an interrupted request. That is fine.
-        let _ = (&mut &*connection).write(&message(request.unique(), answer));
-    }
-}
-
-/// Returns an answer with its header: length, error, and the ID of the request.
-fn message(unique: u64, answer: Result<Vec<u8>, Errno>) -> Vec<u8> {
-    let (error, body) = match answer {
-        Ok(body) => (0, body),
-        Err(errno) => (-errno.raw_os_error(), Vec::new()),
-    };
-    let mut message = Vec::with_capacity(16 + body.len());
-    message.extend((16 + body.len() as u32).to_ne_bytes());
-    message.extend(error.to_ne_bytes());
-    message.extend(unique.to_ne_bytes());
-    message.extend(body);
-    message
-}
-
-/// A request as the kernel sends it: a header of forty bytes, then its fields.
-struct Request<'a>(&'a [u8]);
-
-impl Request<'_> {
-    const HEADER: usize = 40;
-
-    fn word(&self, at: usize) -> u32 {
-        self.0.get(at..at + 4).map_or(0, |bytes| u32::from_ne_bytes(bytes.try_into().expect("four bytes")))
-    }
-
-    fn long(&self, at: usize) -> u64 {
-        self.0.get(at..at + 8).map_or(0, |bytes| u64::from_ne_bytes(bytes.try_into().expect("eight bytes")))
-    }
-
-    fn code(&self) -> u32 {
-        self.word(4)
-    }
-
-    fn unique(&self) -> u64 {
-        self.long(8)
-    }
-
-    fn node(&self) -> u64 {
-        self.long(16)
-    }
-
-    fn body(&self) -> &[u8] {
-        self.0.get(Request::HEADER..).unwrap_or_default()
-    }
-
-    /// Returns the range of bytes of a read or a write.
-    fn range(&self) -> Range<u64> {
-        let offset = self.long(Request::HEADER + 8);
-        offset..offset + u64::from(self.word(Request::HEADER + 16))
-    }
-}
-
-// The requests of linux/fuse.h that one file needs.
-const LOOKUP: u32 = 1;
-const FORGET: u32 = 2;
-const GETATTR: u32 = 3;
-const SETATTR: u32 = 4;
-const OPEN: u32 = 14;
-const READ: u32 = 15;
-const WRITE: u32 = 16;
-const STATFS: u32 = 17;
-const RELEASE: u32 = 18;
-const FSYNC: u32 = 20;
-const FLUSH: u32 = 25;
-const INIT: u32 = 26;
-const OPENDIR: u32 = 27;
-const READDIR: u32 = 28;
-const RELEASEDIR: u32 = 29;
-const FSYNCDIR: u32 = 30;
-const ACCESS: u32 = 34;
-const INTERRUPT: u32 = 36;
-const DESTROY: u32 = 38;
-const BATCH_FORGET: u32 = 42;
-
-/// The inode numbers of the root folder, which the protocol defines, and of the file.
-const ROOT: u64 = 1;
-const FILE: u64 = 2;
-
-impl Disk {
-    /// Returns the answer to a request; `None` if the kernel expects none.
-    fn answer(&self, request: &Request) -> Option<Result<Vec<u8>, Errno>> {
+impl Server for Disk {
+    fn answer(&self, request: &Request) -> Option<Answer> {
         Some(match request.code() {
-            FORGET | BATCH_FORGET | INTERRUPT => return None,
-            INIT => Ok(agreement(request)),
+            FORGET | BATCH_FORGET => return None,
             LOOKUP => self.look_up(request),
             // A new size is ignored: a disk has a fixed size.
             GETATTR | SETATTR => self.attributes(request.node()).map(|attributes| longs(&[1, 0], &attributes)),
-            OPEN | OPENDIR => Ok(longs(&[0, 0], &[])),
+            OPEN => Ok(longs(&[0, 0], &[])),
             READ => self.read(request),
             WRITE => self.write(request),
             FSYNC => self.sync(),
             STATFS => Ok(longs(&[0, 0, 0, 1, 0], &words(&[4096, 255, 4096, 0, 0, 0, 0, 0, 0, 0]))),
-            FSYNCDIR | RELEASE | RELEASEDIR | FLUSH | READDIR | ACCESS | DESTROY => Ok(Vec::new()),
+            FSYNCDIR | READDIR => Ok(Vec::new()),
             _ => Err(Errno::NOSYS),
         })
     }
+}
 
-    fn look_up(&self, request: &Request) -> Result<Vec<u8>, Errno> {
-        if request.node() != ROOT || request.body().strip_suffix(b"\0") != Some(NAME.as_bytes()) {
+impl Disk {
+    fn look_up(&self, request: &Request) -> Answer {
+        if request.node() != ROOT || request.name(0)?.to_bytes() != NAME.as_bytes() {
             return Err(Errno::NOENT);
         }
         // The inode number, its generation, and the seconds for which name and attributes stay valid.
@@ -317,7 +213,7 @@ impl Disk {
         Ok(longs(&[FILE, 0, 1, 1, 0], &attributes))
     }
 
-    fn attributes(&self, node: u64) -> Result<Vec<u8>, Errno> {
+    fn attributes(&self, node: u64) -> Answer {
         let (mode, bytes) = match node {
             ROOT => (0o040_755, 0),
             _ => (0o100_600, self.below.metadata().map_err(|error| errno(&error))?.len()),
@@ -327,7 +223,7 @@ impl Disk {
         Ok(longs(&[node, bytes, bytes / 512, 0, 0, 0], &words(&[0, 0, 0, mode, 1, 0, 0, 0, 4096, 0])))
     }
 
-    fn read(&self, request: &Request) -> Result<Vec<u8>, Errno> {
+    fn read(&self, request: &Request) -> Answer {
         let range = request.range();
         let length = match self.check(&range)? {
             Some(Bad::Short) => (range.end - range.start) / 2,
@@ -345,11 +241,10 @@ impl Disk {
         Ok(bytes)
     }
 
-    fn write(&self, request: &Request) -> Result<Vec<u8>, Errno> {
+    fn write(&self, request: &Request) -> Answer {
         let range = request.range();
         let bad = self.check(&range)?;
-        // The data follow the fields of the request, which are as long as its header.
-        let mut bytes = request.body().get(Request::HEADER..).unwrap_or_default();
+        let mut bytes = request.data();
         if bad == Some(Bad::Short) {
             bytes = &bytes[..bytes.len() / 2];
         }
@@ -366,17 +261,11 @@ impl Disk {
         Ok(words(&[bytes.len() as u32, 0]))
     }
 
-    fn sync(&self) -> Result<Vec<u8>, Errno> {
+    fn sync(&self) -> Answer {
         self.fsyncs.fetch_add(1, Ordering::Relaxed);
         self.is_there()?;
         let fsync = self.knobs().fsync;
-        match fsync {
-            Fsync::Honest => self.flush().map_err(|error| errno(&error))?,
-            Fsync::Early => {}
-            Fsync::Sleep(time) => thread::sleep(time),
-            Fsync::Fail => return Err(Errno::IO),
-        }
-        Ok(Vec::new())
+        fsync.apply(|| self.flush())
     }
 
     /// Writes the content of the write cache to the file below; without a write cache, syncs that file.
@@ -442,28 +331,4 @@ impl Disk {
 fn whole_sectors(range: &Range<u64>) -> Result<(), Errno> {
     let is_whole = |offset: u64| offset.is_multiple_of(SECTOR as u64);
     if is_whole(range.start) && is_whole(range.end) { Ok(()) } else { Err(Errno::INVAL) }
-}
-
-/// The answer to INIT: version, read-ahead, features, then the most bytes of a request. The kernel takes the rest of
-/// the 64 bytes as zero.
-fn agreement(request: &Request) -> Vec<u8> {
-    // FUSE_ASYNC_READ, FUSE_BIG_WRITES and FUSE_ASYNC_DIO: requests overlap, also those that bypass the page cache, and
-    // writes may be larger than a page.
-    const FEATURES: u32 = 1 | 1 << 5 | 1 << 15;
-    let read_ahead = request.word(Request::HEADER + 8);
-    let mut body = words(&[7, 31, read_ahead, FEATURES & request.word(Request::HEADER + 12), 0, LARGEST, 1]);
-    body.resize(64, 0);
-    body
-}
-
-fn words(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
-}
-
-fn longs(longs: &[u64], rest: &[u8]) -> Vec<u8> {
-    longs.iter().flat_map(|long| long.to_ne_bytes()).chain(rest.iter().copied()).collect()
-}
-
-fn errno(error: &io::Error) -> Errno {
-    error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error)
 }
