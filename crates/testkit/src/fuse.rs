@@ -1,7 +1,7 @@
 //! A file system with one file, served by the test itself (FUSE), which imitates a bad disk: fsync calls that return
 //! too early, late or with errors, a range that cannot be read or written, slow requests. Everything else goes to an
 //! ordinary file below it, or into a write cache that can lose power. With a loop device on it, it is a private disk of
-//! the test.
+//! the test. A token bucket can limit its rate.
 
 pub(crate) mod protocol;
 
@@ -23,6 +23,7 @@ use self::protocol::{
     Answer, BATCH_FORGET, FORGET, FSYNC, FSYNCDIR, GETATTR, LOOKUP, Mount, OPEN, READ, READDIR, ROOT, Request, SETATTR,
     STATFS, Server, WRITE, errno, longs, words,
 };
+use crate::token_bucket::Throttle;
 use crate::write_cache::{SECTOR, Settled, WriteCache};
 
 /// The effect of an fsync call.
@@ -91,6 +92,8 @@ pub struct Knobs {
     pub varying: Option<Prng>,
     /// The way in which requests wait for each other.
     pub queue: Queue,
+    /// A limit on the bytes and on the number of reads and writes per second, in addition to the service time.
+    pub throttle: Option<Throttle>,
 }
 
 impl Knobs {
@@ -119,6 +122,8 @@ struct Disk {
     /// then, even if a serving thread woke late, so that the timing of the queue stays exact.
     arm: Mutex<Instant>,
     fsyncs: AtomicU64,
+    /// The start of the clock of the throttle.
+    began: Instant,
 }
 
 /// Added to the size of a disk on such a file, so that no disk of another test has the same size. The guard cannot tell
@@ -141,6 +146,7 @@ impl OneFile {
             cache: Mutex::new(None),
             arm: Mutex::new(Instant::now()),
             fsyncs: AtomicU64::new(0),
+            began: Instant::now(),
         });
         let mount = Mount::new(mount_point, OsStr::new("diskperf-test"), "fuse", Arc::clone(&disk))?;
         Ok(OneFile { mount, disk })
@@ -303,21 +309,24 @@ impl Disk {
         *free
     }
 
-    /// Waits for the service time of a request, and fails if the range is bad. Returns the effect of another bad range.
+    /// Waits for the service time of a request and for the throttle, and fails if the range is bad. Returns the effect
+    /// of another bad range.
     fn check(&self, range: &Range<u64>) -> Result<Option<Bad>, Errno> {
-        let (bad, service, queue) = {
+        let (bad, service, queue, throttled) = {
             let mut knobs = self.knobs();
-            (knobs.bad.clone(), knobs.next_service(), knobs.queue)
+            // The clock is read under the lock, so that the throttle never sees it go back.
+            let (now, bytes) = (self.began.elapsed(), range.end - range.start);
+            let throttled = knobs.throttle.as_mut().map_or(Duration::ZERO, |throttle| now + throttle.delay(now, bytes));
+            (knobs.bad.clone(), knobs.next_service(), knobs.queue, self.began + throttled)
         };
-        if !service.is_zero() {
-            let now = Instant::now();
-            let done = match queue {
-                Queue::None => now + service,
-                Queue::OneArm => self.join(now, service),
-                Queue::ReadsAhead => self.join(now - service, service),
-            };
-            thread::sleep(done.saturating_duration_since(Instant::now()));
-        }
+        let now = Instant::now();
+        let done = match queue {
+            _ if service.is_zero() => now,
+            Queue::None => now + service,
+            Queue::OneArm => self.join(now, service),
+            Queue::ReadsAhead => self.join(now - service, service),
+        };
+        thread::sleep(done.max(throttled).saturating_duration_since(Instant::now()));
         self.is_there()?;
         match bad.filter(|(place, _)| range.start < place.end && place.start < range.end) {
             Some((_, Bad::Fails(errno))) => Err(errno),

@@ -12,6 +12,7 @@ pub mod large_documents;
 pub mod loop_disk;
 pub mod syscall_filter;
 pub mod terminal;
+pub mod token_bucket;
 pub mod write_cache;
 
 use std::env;

@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use testkit::fuse::{Bad, Fsync, Knobs, OneFile, Queue};
 use testkit::loop_disk::LoopDisk;
 use testkit::skip;
+use testkit::token_bucket::{Limit, Throttle};
 use testkit::write_cache::{Moment, WriteCache};
 use units::Prng;
 
@@ -87,6 +88,32 @@ fn requests_take_random_times_one_after_the_other() {
     };
     assert!(!is_ahead(Queue::OneArm, 3));
     assert!(is_ahead(Queue::ReadsAhead, 1000));
+}
+
+#[test]
+fn a_throttled_disk_has_a_burst_and_then_its_rate() {
+    if !can_mount() {
+        return skip!("needs root and /dev/fuse");
+    }
+    let (folder, below) = ground();
+    let fuse = OneFile::mount(&folder.path().join("point"), below, Knobs::default()).expect("a mount");
+    let file = OpenOptions::new().read(true).write(true).open(fuse.file()).expect("the one file");
+    let time_of = |throttle: Throttle, count: u64| {
+        fuse.turn(Knobs { throttle: Some(throttle), ..Knobs::default() });
+        let began = Instant::now();
+        (0..count).for_each(|_| file.write_all_at(&[7; 65_536], 0).expect("a write"));
+        began.elapsed()
+    };
+    // The burst alone would take 1,000 s at the sustained rate.
+    let burst = Limit::new(1000 * 65_536, 65_536);
+    assert!(time_of(Throttle::new(Some(burst), None), 1000) < Duration::from_secs(500));
+    // 25 writes after the burst, at 100 per second.
+    let small = Limit::new(20 * 65_536, 100 * 65_536);
+    assert!(time_of(Throttle::new(Some(small), None), 45) >= Duration::from_millis(250));
+    assert!(time_of(Throttle::new(None, Some(Limit::new(20, 100))), 45) >= Duration::from_millis(250));
+    // The rate of the burst: 50 writes at 200 per second, less the two of 10 ms.
+    let fast = Limit::new(1000, 1).fast(200);
+    assert!(time_of(Throttle::new(None, Some(fast)), 50) >= Duration::from_millis(240));
 }
 
 #[test]
