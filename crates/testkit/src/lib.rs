@@ -9,6 +9,7 @@ pub mod control_group;
 pub mod fuse;
 pub mod fuzz;
 pub mod large_documents;
+pub mod lies;
 pub mod loop_disk;
 pub mod syscall_filter;
 pub mod terminal;

@@ -76,7 +76,7 @@ const PRODUCT: [&str; 15] = [
 ];
 
 /// The known places: a file, its actions, and the reason.
-const PLACES: [(&str, &[Deed], &str); 45] = [
+const PLACES: [(&str, &[Deed], &str); 47] = [
     ("crates/calibration/src/machine_writer.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/programs/bw.rs", &[Date], "a random seed, if none is given"),
     ("crates/diskperf/src/commands/programs/copy.rs", &[Delete], "an unfinished copy that this call made"),
@@ -118,6 +118,8 @@ const PLACES: [(&str, &[Deed], &str); 45] = [
     ("crates/store/src/open.rs", &[Read], "the first hundred bytes of a store"),
     ("crates/store/src/default_path.rs", &[Read], "the first megabyte of the list of users"),
     ("crates/testkit/src/control_group.rs", &[Delete], "the control group that a test made, empty again"),
+    ("crates/testkit/src/lies.rs", &[Delete], "names in a folder that it serves, as asked by the kernel"),
+    ("crates/testkit/tests/lies.rs", &[Delete], "names in the test's own folder"),
     ("xtask/src/dist.rs", &[Run], "the program that was built"),
     ("xtask/src/dist/deb.rs", &[Run, Scratch], "that program, gzip, git and dpkg-deb, on a tree of its own"),
     ("xtask/src/test_jobs.rs", &[Run], "shells, in its own tests"),

@@ -25,6 +25,10 @@ pub(crate) const LOOKUP: u32 = 1;
 pub(crate) const FORGET: u32 = 2;
 pub(crate) const GETATTR: u32 = 3;
 pub(crate) const SETATTR: u32 = 4;
+pub(crate) const MKDIR: u32 = 9;
+pub(crate) const UNLINK: u32 = 10;
+pub(crate) const RMDIR: u32 = 11;
+pub(crate) const RENAME: u32 = 12;
 pub(crate) const OPEN: u32 = 14;
 pub(crate) const READ: u32 = 15;
 pub(crate) const WRITE: u32 = 16;
@@ -38,9 +42,11 @@ pub(crate) const READDIR: u32 = 28;
 const RELEASEDIR: u32 = 29;
 pub(crate) const FSYNCDIR: u32 = 30;
 const ACCESS: u32 = 34;
+pub(crate) const CREATE: u32 = 35;
 const INTERRUPT: u32 = 36;
 const DESTROY: u32 = 38;
 pub(crate) const BATCH_FORGET: u32 = 42;
+pub(crate) const RENAME2: u32 = 45;
 
 /// The inode number of the root folder, which the protocol defines.
 pub(crate) const ROOT: u64 = 1;
