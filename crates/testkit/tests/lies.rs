@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::time::ClockId;
 use tempfile::TempDir;
-use testkit::disk::Disk;
+use testkit::loop_disk::Disk;
 use testkit::fuse::Fsync;
 use testkit::lies::{Counts, Keeps, KernelCache, Lies, Looks, LyingFolder};
 use testkit::{names_in, need_disk, skip};
