@@ -9,17 +9,17 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use clap::Args;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stats::Name;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
-use units::{Bytes, Nanos, whole};
+use units::{Bytes, Nanos};
 use workload::programs::load::Load;
 
+use crate::decide::check_rounds;
 use crate::error::{JobError, LoadError};
-use crate::load_spec::{LoadSpec, MOST_ROUNDS};
+use crate::load_spec::{KEYS, LoadSpec};
 use crate::load_words::Time;
 use crate::queue_depth::Host;
 use crate::source_span::{Source, SourceSpan};
@@ -96,7 +96,7 @@ impl Job {
         let head = Table::head(text, root.get_ref());
         head.check(|key| if HEAD.contains(&key) { Ok(()) } else { Err(None) }, &HEAD.map(str::to_owned))?;
         let Head { targets, rounds, budget, seed } = head.read(LOADS)?;
-        head.check_rounds(rounds)?;
+        check_rounds(rounds).map_err(|error| head.bad(error.key, error.why, error.hint))?;
         let (loads, warnings) = head.loads(host)?;
         let targets: Option<Vec<String>> = targets.iter().map(Name::text).collect();
         let targets = targets.ok_or_else(|| {
@@ -161,16 +161,6 @@ impl<'a> Table<'a> {
 
     fn not_tables(&self) -> JobError {
         self.bad(LOADS, "is a list of tables", "write [[load]], with two brackets")
-    }
-
-    fn check_rounds(&self, rounds: Option<u32>) -> Result<(), JobError> {
-        match rounds {
-            Some(0) => Err(self.bad("rounds", "nothing would be measured", "use 1 or more")),
-            Some(rounds) if rounds > MOST_ROUNDS => {
-                Err(self.bad("rounds", format!("at most {} rounds", whole(u64::from(MOST_ROUNDS))), "use fewer"))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// The workloads, and their warnings.
@@ -296,9 +286,8 @@ pub(crate) fn is_name(name: &str) -> bool {
 
 /// The keys of a workload: the options of `diskperf io`, without those of the whole run.
 pub(crate) fn keys() -> Vec<String> {
-    let options = LoadSpec::augment_args(clap::Command::default());
-    let keys = options.get_arguments().map(|argument| argument.get_id().to_string());
-    keys.filter(|key| !OF_THE_RUN.contains(&key.as_str())).collect()
+    let names = KEYS.all().map(|key| key.name);
+    names.filter(|name| !OF_THE_RUN.contains(name)).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! A workload as a job file: the output of `diskperf io --print-job`, and the input of `diskperf run JOB.toml`.
 
 use std::fmt::Write;
+use std::iter;
 
-use clap::ValueEnum;
+use serde_json::Value;
 use units::Nanos;
 
-use crate::load_spec::LoadSpec;
+use crate::job_file::{NAME, OF_THE_RUN};
+use crate::load_spec::{KEYS, Key, LoadSpec};
 use crate::load_words::Time;
 
 impl LoadSpec {
@@ -25,50 +27,15 @@ impl LoadSpec {
 
     /// The table of a job file, with the keys that are set. Rounds and seed are keys of the whole file.
     pub(crate) fn table(&self, named: Option<&str>) -> String {
-        // Without `..`: a new key does not compile until it is printed.
-        let LoadSpec {
-            pattern,
-            bs,
-            iodepth,
-            jobs,
-            direct,
-            time,
-            rate,
-            arrivals,
-            reads,
-            order,
-            stride,
-            think,
-            fsync,
-            sync,
-            engine,
-            size,
-            rounds: _,
-            seed: _,
-            warm,
-        } = self.clone();
-        let yes = |flag: bool| flag.then(|| "true".to_owned());
-        let number = |number: Option<u32>| number.map(|number| number.to_string());
-        let load = [
-            ("name", named.map(quoted), "name of the test in the tables"),
-            ("pattern", name(Some(pattern)), "randread, randwrite, randrw, read, write or commit"),
-            ("bs", bs.map(quoted), "block size, or sizes with percentages: 4KiB:60,64KiB:40"),
-            ("iodepth", number(iodepth), "queue depth"),
-            ("jobs", number(jobs), "number of threads, each with its own file"),
-            ("direct", yes(direct), "bypass the page cache (O_DIRECT)"),
-            ("time", time.map(quoted), "time of a round"),
-            ("rate", number(rate), "operations per second, by all threads together"),
-            ("arrivals", name(arrivals), "time between operations: constant or poisson"),
-            ("reads", number(reads), "percentage of reads"),
-            ("order", order.map(quoted), "order of random blocks: replacement, permutation or zipf:0.99"),
-            ("stride", stride.map(quoted), "distance between the starts of blocks"),
-            ("think", think.map(quoted), "pause between two operations"),
-            ("fsync", number(fsync), "call fsync after this many writes"),
-            ("sync", name(sync), "each write waits: dsync for its data, sync also for metadata"),
-            ("engine", name(engine), "auto, posix, uring, sqpoll, mmap or null"),
-            ("size", size.map(quoted), "file size of each thread"),
-            ("warm", yes(warm), "start with the whole file in the page cache"),
-        ];
+        let values = serde_json::to_value(self).expect("names, texts, numbers and flags");
+        // These texts, numbers and flags are the same in JSON and in TOML.
+        let value = |key: &Key| match &values[key.name] {
+            Value::Null | Value::Bool(false) => None,
+            value => Some(value.to_string()),
+        };
+        let keys = KEYS.all().filter(|key| !OF_THE_RUN.contains(&key.name));
+        let named = (NAME, named.map(quoted), "name of the test in the tables");
+        let load: Vec<_> = iter::once(named).chain(keys.map(|key| (key.name, value(key), key.about))).collect();
         let mut text = "[[load]]\n".to_owned();
         lines(&mut text, &load);
         text
@@ -85,10 +52,6 @@ fn lines(text: &mut String, keys: &[(&str, Option<String>, &str)]) {
             false => writeln!(text, "{line:28} # {about}"),
         };
     }
-}
-
-fn name(value: Option<impl ValueEnum>) -> Option<String> {
-    Some(quoted(value?.to_possible_value()?.get_name()))
 }
 
 /// A basic string of TOML: backslashes, quotes and control characters are escaped.
@@ -109,6 +72,7 @@ fn quoted(value: impl ToString) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
     use proptest::prelude::*;
     use serde::Deserialize;
     use units::Bytes;

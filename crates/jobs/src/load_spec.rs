@@ -1,95 +1,144 @@
-//! The keys of a workload: one for each option of `diskperf io`, with the same name in a job file, and their defaults.
+//! The keys of a workload, each defined once: its name on the command line, in job files and in JSON, its type, its
+//! range, and its setting in fio. Also their defaults.
+
+use std::ops::RangeInclusive;
 
 use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
-use workload::Drawing;
+use workload::{Drawing, FASTEST};
 
 use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, SyncName, Time};
 
-/// A workload.
-#[derive(Clone, Debug, PartialEq, Args, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LoadSpec {
+/// A key of a workload: all but its type, which is that of its field in [`LoadSpec`].
+pub(crate) struct Key {
+    /// The name of the option of `diskperf io`, and of the key in job files and in JSON.
+    pub name: &'static str,
+    /// The names of the setting in fio. `export` uses the first one. Empty if fio has no such setting.
+    pub fio: &'static [&'static str],
+    /// The comment in a printed job file.
+    pub about: &'static str,
+    /// The permitted values of a number.
+    pub range: RangeInclusive<u32>,
+}
+
+/// Defines the fields of [`LoadSpec`], and [`KEYS`]. Each key is `NAME: TYPE, fio NAMES, in RANGE, COMMENT;` after its
+/// help and its attributes.
+macro_rules! load_keys {
+    (@range) => { 0..=u32::MAX };
+    (@range $range:expr) => { $range };
+    ($($(#[$attribute:meta])* $key:ident: $kind:ty, fio $fio:expr, $(in $range:expr,)? $about:literal;)*) => {
+        /// A workload.
+        #[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct LoadSpec {
+            $($(#[$attribute])* pub $key: $kind,)*
+        }
+
+        /// The keys, by name.
+        pub(crate) struct Keys {
+            $(pub $key: Key,)*
+        }
+
+        /// The keys of a workload.
+        pub(crate) static KEYS: Keys = Keys {
+            $($key: Key {
+                name: stringify!($key),
+                fio: &$fio,
+                about: $about,
+                range: load_keys!(@range $($range)?),
+            },)*
+        };
+
+        impl Keys {
+            /// All keys, in the order of a printed job file.
+            pub(crate) fn all(&self) -> impl Iterator<Item = &Key> {
+                [$(&self.$key),*].into_iter()
+            }
+        }
+    };
+}
+
+load_keys! {
     /// Pattern of reads and writes.
     #[arg(value_enum, value_name = "PATTERN")]
-    pub pattern: PatternName,
+    pattern: PatternName, fio ["rw", "readwrite"], "randread, randwrite, randrw, read, write or commit";
     /// Block size: bytes of a read, a write or a record [default: 4KiB; 128KiB for read and write]. Mix several sizes
     /// by percentage, as in 4k:60,64k:40; each starts at a multiple of its size. k, M, G and KiB, MiB, GiB are powers
     /// of 1024; kB, MB, GB are powers of 1000.
     #[arg(long, value_name = "SIZE[:PERCENT],...", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
-    pub bs: Option<Blocks>,
+    bs: Option<Blocks>, fio ["bs", "blocksize"], "block size, or sizes with percentages: 4KiB:60,64KiB:40";
     /// Queue depth: operations in flight at once [default: 1]. Depths above 1 use io_uring.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub iodepth: Option<u32>,
+    iodepth: Option<u32>, fio ["iodepth"], "queue depth";
     /// Number of threads that run the workload at once [default: 1]. Each has its own file of --size and its own random
     /// places; with file:PATH, all read that file. Rates and CPU times are sums; latencies are over all threads.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub jobs: Option<u32>,
+    jobs: Option<u32>, fio ["numjobs"], in 1..=MOST_JOBS, "number of threads, each with its own file";
     /// Bypass the page cache (O_DIRECT).
     #[arg(long)]
     #[serde(default)]
-    pub direct: bool,
+    direct: bool, fio ["direct"], "bypass the page cache (O_DIRECT)";
     /// Time of a round, as in 10s [default: 2s]. read, write and commit end earlier, if they reach the end of the file.
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
-    pub time: Option<Time>,
+    time: Option<Time>, fio ["runtime", "timeout"], "time of a round";
     /// Issue N operations per second, by all threads together, whether or not earlier ones have finished (open loop).
     /// Latency then counts from the intended start. Without --rate, a new operation starts when one has returned, and
     /// latency does not include operations delayed by a stall (coordinated omission).
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub rate: Option<u32>,
+    rate: Option<u32>, fio ["rate_iops"], in 1..=FASTEST, "operations per second, by all threads together";
     /// Time between the starts of --rate [default: constant].
     #[arg(long, value_enum)]
-    pub arrivals: Option<ArrivalsName>,
+    arrivals: Option<ArrivalsName>, fio ["rate_process"], "time between operations: constant or poisson";
     /// Percentage of reads in randrw [default: 50].
     #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]
-    pub reads: Option<u32>,
+    reads: Option<u32>, fio ["rwmixread"], in 0..=100, "percentage of reads";
     /// Order of random blocks: replacement, permutation, or zipf:THETA as in zipf:0.99 [default: replacement].
     /// replacement draws each block from all blocks. permutation touches each block once, then each again in another
     /// order. zipf:THETA has hot blocks, spread over the file: the n-th hottest block is drawn in proportion to
     /// 1/n^THETA.
     #[arg(long, value_name = "ORDER")]
     #[schemars(with = "Option<String>")]
-    pub order: Option<Order>,
+    order: Option<Order>, fio ["random_distribution"], "order of random blocks: replacement, permutation or zipf:0.99";
     /// Distance between the starts of blocks for read and write, as in 1MiB [default: --bs]. At the end of the file,
     /// the next pass starts one block later, until every block was touched once. write then overwrites an existing
     /// file.
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
-    pub stride: Option<Size>,
+    stride: Option<Size>, fio [], "distance between the starts of blocks";
     /// Pause between two operations, as in 1ms [default: none]. It lowers the rate; latencies do not include it.
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
-    pub think: Option<Time>,
+    think: Option<Time>, fio ["thinktime"], "pause between two operations";
     /// Call fsync after every N writes, with no other operation in flight [default: never]. It lowers the rate.
     /// Latencies do not include it, except those of operations that --rate delayed for it.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub fsync: Option<u32>,
+    fsync: Option<u32>, fio ["fsync"], in 1..=u32::MAX, "call fsync after this many writes";
     /// Open the file so that each write returns when it is durable: dsync (O_DSYNC) or sync (O_SYNC) [default:
     /// neither].
     #[arg(long, value_enum)]
-    pub sync: Option<SyncName>,
+    sync: Option<SyncName>, fio ["sync"], "each write waits: dsync for its data, sync also for metadata";
     /// Way to issue operations [default: auto].
     #[arg(long, value_enum)]
-    pub engine: Option<Engine>,
+    engine: Option<Engine>, fio ["ioengine"], "auto, posix, uring, sqpoll, mmap or null";
     /// Size of the file, as in 1GiB [default: 256MiB].
     #[arg(long, allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
-    pub size: Option<Size>,
+    size: Option<Size>, fio ["size"], "file size of each thread";
     /// Number of rounds [default: 5].
     #[arg(long, allow_negative_numbers = true)]
-    pub rounds: Option<u32>,
+    rounds: Option<u32>, fio [], in 1..=MOST_ROUNDS, "number of rounds";
     /// Seed of every random order [default: 1].
     #[arg(long)]
-    pub seed: Option<u64>,
+    seed: Option<u64>, fio ["randseed"], "seed of every random order";
     /// Start with the whole file in the page cache [default: cold for reads through the page cache; file:PATH stays
     /// as it is].
     #[arg(long)]
     #[serde(default)]
-    pub warm: bool,
+    warm: bool, fio ["pre_read"], "start with the whole file in the page cache";
 }
 
 /// The default block sizes: of random patterns and commit, and of the sequential patterns.
@@ -116,30 +165,26 @@ pub const SEED: u64 = 1;
 /// the end.
 pub const MOST_ROUNDS: u32 = 1_000_000;
 
+/// The maximum number of threads. Chosen: each needs a megabyte of data and half a megabyte of histograms, and few
+/// machines have more processors.
+const MOST_JOBS: u32 = 512;
+
+impl Key {
+    /// The reason why a number outside the range is refused.
+    pub(crate) fn limits(&self) -> String {
+        format!("it must be from {} to {}", self.range.start(), self.range.end())
+    }
+
+    /// The setting that `export` writes. Panics if fio has none.
+    pub(crate) fn setting(&self) -> &'static str {
+        self.fio[0]
+    }
+}
+
 impl LoadSpec {
     /// A workload of this pattern, with all defaults.
     pub fn new(pattern: PatternName) -> LoadSpec {
-        LoadSpec {
-            pattern,
-            bs: None,
-            iodepth: None,
-            jobs: None,
-            direct: false,
-            time: None,
-            rate: None,
-            arrivals: None,
-            reads: None,
-            order: None,
-            stride: None,
-            think: None,
-            fsync: None,
-            sync: None,
-            engine: None,
-            size: None,
-            rounds: None,
-            seed: None,
-            warm: false,
-        }
+        LoadSpec { pattern, ..LoadSpec::default() }
     }
 
     /// True if its file exists before the round.

@@ -10,13 +10,14 @@ use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
 use units::{Bytes, Nanos};
-use workload::{Drawing, Thousandths};
+use workload::Drawing;
 
 /// Patterns of reads and writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PatternName {
     /// Random reads
+    #[default]
     Randread,
     /// Random overwrites
     Randwrite,
@@ -69,28 +70,9 @@ pub enum SyncName {
     Sync,
 }
 
-impl SyncName {
-    /// The name on the command line and in a job file.
-    pub const fn name(self) -> &'static str {
-        match self {
-            SyncName::Dsync => "dsync",
-            SyncName::Sync => "sync",
-        }
-    }
-}
-
-impl Engine {
-    /// The name on the command line and in a job file.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Engine::Auto => "auto",
-            Engine::Posix => "posix",
-            Engine::Uring => "uring",
-            Engine::Sqpoll => "sqpoll",
-            Engine::Mmap => "mmap",
-            Engine::Null => "null",
-        }
-    }
+/// The name of a value on the command line, in job files and in JSON.
+pub(crate) fn name(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |name| name.get_name().to_owned())
 }
 
 /// A size, as in 4KiB.
@@ -163,26 +145,8 @@ impl FromStr for Order {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Order, String> {
-        match (text, text.strip_prefix("zipf:")) {
-            ("replacement", _) => Ok(Order(Drawing::Replacement)),
-            ("permutation", _) => Ok(Order(Drawing::Permutation)),
-            (_, Some(theta)) => match thousandths(theta) {
-                Some(thousandths) => Ok(Order(Drawing::Zipf { thousandths })),
-                None => Err(format!("{theta:?} is not an exponent; write at most three decimals, as in zipf:0.99")),
-            },
-            _ => Err("not an order; write replacement, permutation, or zipf:THETA as in zipf:0.99".to_owned()),
-        }
+        text.parse().map(Order)
     }
-}
-
-/// A number with at most three decimals, in thousandths.
-fn thousandths(text: &str) -> Option<u32> {
-    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
-    let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || decimals.len() > 3 || !is_number(whole) || !is_number(decimals) {
-        return None;
-    }
-    whole.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(format!("{decimals:0<3}").parse().ok()?)
 }
 
 /// Prints the number in the largest unit that divides it, so that no digit is lost.
@@ -216,11 +180,7 @@ impl fmt::Display for Blocks {
 
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Drawing::Replacement => f.write_str("replacement"),
-            Drawing::Permutation => f.write_str("permutation"),
-            Drawing::Zipf { thousandths } => write!(f, "zipf:{}", Thousandths(thousandths)),
-        }
+        fmt::Display::fmt(&self.0, f)
     }
 }
 

@@ -6,7 +6,7 @@ use workload::programs::load::{Pattern, Queue};
 
 use crate::error::{JobError, LoadError};
 use crate::load_spec::LoadSpec;
-use crate::load_words::Engine;
+use crate::load_words::{Engine, name};
 
 /// Properties of a machine that limit workloads.
 #[derive(Clone, Debug)]
@@ -82,10 +82,10 @@ impl LoadSpec {
         }
         if pattern == Pattern::Commit && matches!(engine, Engine::Uring | Engine::Sqpoll) {
             let why = "commit writes one record at a time, with plain calls";
-            return Err(LoadError::new("engine", engine.name(), why, "leave out --engine"));
+            return Err(LoadError::new("engine", name(engine), why, "leave out --engine"));
         }
         if depth > 1 && matches!(engine, Engine::Posix | Engine::Mmap | Engine::Null) {
-            let why = format!("--engine {} has one operation in flight", engine.name());
+            let why = format!("--engine {} has one operation in flight", name(engine));
             return bad(&why, "leave out --engine, or use --engine uring");
         }
         Ok(depth)

@@ -2,22 +2,15 @@
 
 use units::{Bytes, Nanos, whole};
 use workload::programs::load::{Load, Pattern};
-use workload::{Arrivals, Drawing, Durability, FASTEST, LONGEST_SCHEDULE, MOST_SIZES, Sizes, Thousandths};
+use workload::{Arrivals, Drawing, Durability, LONGEST_SCHEDULE, MOST_SIZES, STEEPEST, Sizes, Thousandths};
 
 use crate::error::{JobError, LoadError};
-use crate::load_spec::{BLOCK, BLOCK_IN_ORDER, LoadSpec, MOST_ROUNDS, READS, TIME};
-use crate::load_words::{ArrivalsName, Blocks, Order, PatternName, Size, SyncName, Time};
+use crate::load_spec::{BLOCK, BLOCK_IN_ORDER, KEYS, LoadSpec, MOST_ROUNDS, READS, TIME};
+use crate::load_words::{ArrivalsName, Blocks, Order, PatternName, Size, SyncName, Time, name};
 use crate::queue_depth::{Host, RingLimits};
 
 /// The largest block: one call of Linux moves at most one page less than 2 GiB.
 const LARGEST_BLOCK: Bytes = Bytes(1 << 30);
-
-/// The maximum number of threads. Chosen: each needs a megabyte of data and half a megabyte of histograms, and few
-/// machines have more processors.
-const MOST_JOBS: u32 = 512;
-
-/// The largest exponent of Zipf's law, in thousandths. Chosen: with 5, one block gets 96 % of the operations.
-const STEEPEST: u32 = 5_000;
 
 impl LoadSpec {
     /// The workload as this machine can run it, and a warning if its engine does not work as the keys say.
@@ -25,7 +18,7 @@ impl LoadSpec {
         let pattern = self.pattern()?;
         let sizes = self.sizes(pattern)?;
         self.check_warm(pattern)?;
-        self.check_rounds()?;
+        check_rounds(self.rounds)?;
         let (sync, fsync) = self.waits(pattern)?;
         let (drawing, stride, think) = (self.drawing(pattern, sizes)?, self.stride(pattern, sizes)?, self.think()?);
         let (queue, warning) = self.queue(pattern, sizes.largest(), host)?;
@@ -61,17 +54,6 @@ impl LoadSpec {
             return Err(LoadError::new("warm", "", why, "leave it out, or use randwrite, or write with --stride"));
         }
         Ok(())
-    }
-
-    fn check_rounds(&self) -> Result<(), LoadError> {
-        match self.rounds {
-            Some(0) => Err(LoadError::new("rounds", 0, "nothing would be measured", "use 1 or more")),
-            Some(rounds) if rounds > MOST_ROUNDS => {
-                let why = format!("at most {} rounds", whole(u64::from(MOST_ROUNDS)));
-                Err(LoadError::new("rounds", rounds, why, "use fewer"))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Checks the block sizes:
@@ -154,7 +136,7 @@ impl LoadSpec {
     /// them; commit has its own.
     fn waits(&self, pattern: Pattern) -> Result<(Durability, Option<u32>), LoadError> {
         let (key, given) = match (self.sync, self.fsync) {
-            (Some(sync), _) => ("sync", sync.name().to_owned()),
+            (Some(sync), _) => ("sync", name(sync)),
             (None, Some(every)) => ("fsync", every.to_string()),
             (None, None) => return Ok((Durability::None, None)),
         };
@@ -166,7 +148,7 @@ impl LoadSpec {
             let why = format!("{} does not write", pattern.name());
             return Err(LoadError::new(key, given, why, "leave it out, or use write, randwrite or randrw"));
         }
-        if self.fsync == Some(0) {
+        if self.fsync.is_some_and(|every| !KEYS.fsync.range.contains(&every)) {
             let why = "the least is one write between two calls";
             return Err(LoadError::new("fsync", 0, why, "leave it out, or use 1 or more"));
         }
@@ -203,17 +185,17 @@ impl LoadSpec {
 
     fn jobs(&self) -> Result<u32, LoadError> {
         match self.jobs.unwrap_or(1) {
-            jobs if (1..=MOST_JOBS).contains(&jobs) => Ok(jobs),
+            jobs if KEYS.jobs.range.contains(&jobs) => Ok(jobs),
             jobs => {
                 let hint = "each job is a thread; --iodepth sets the operations in flight of each";
-                Err(LoadError::new("jobs", jobs, format!("it must be from 1 to {MOST_JOBS}"), hint))
+                Err(LoadError::new("jobs", jobs, KEYS.jobs.limits(), hint))
             }
         }
     }
 
     fn pattern(&self) -> Result<Pattern, LoadError> {
         let reads = self.reads.unwrap_or(READS);
-        if reads > 100 {
+        if !KEYS.reads.range.contains(&reads) {
             return Err(LoadError::new("reads", reads, "it is a percentage", "use 0 to 100"));
         }
         if self.reads.is_some() && self.pattern != PatternName::Randrw {
@@ -236,9 +218,8 @@ impl LoadSpec {
             Some(ArrivalsName::Constant) | None => Arrivals::Constant,
         };
         match self.rate {
-            Some(rate) if !(1..=FASTEST).contains(&rate) => {
-                let why = format!("it must be from 1 to {FASTEST}");
-                Err(LoadError::new("rate", rate, why, "the unit is operations per second"))
+            Some(rate) if !KEYS.rate.range.contains(&rate) => {
+                Err(LoadError::new("rate", rate, KEYS.rate.limits(), "the unit is operations per second"))
             }
             Some(_) if self.time() > LONGEST_SCHEDULE => {
                 let why = format!("with --rate, a round takes at most {}", Time(LONGEST_SCHEDULE));
@@ -250,6 +231,18 @@ impl LoadSpec {
                 Err(LoadError::new("arrivals", arrivals.name(), why, "add --rate, as in --rate 1000"))
             }
             None => Ok(None),
+        }
+    }
+}
+
+/// Refuses a number of rounds outside its range.
+pub(crate) fn check_rounds(rounds: Option<u32>) -> Result<(), LoadError> {
+    match rounds.filter(|rounds| !KEYS.rounds.range.contains(rounds)) {
+        None => Ok(()),
+        Some(0) => Err(LoadError::new("rounds", 0, "nothing would be measured", "use 1 or more")),
+        Some(rounds) => {
+            let why = format!("at most {} rounds", whole(u64::from(MOST_ROUNDS)));
+            Err(LoadError::new("rounds", rounds, why, "use fewer"))
         }
     }
 }

@@ -32,7 +32,7 @@ mod time_breakdown;
 mod world;
 
 pub use access::mix::{BadMix, LARGEST_ACCESS, Mix};
-pub use access::order::{Drawing, Locality, NEAR, Order, Thousandths, WHOLE};
+pub use access::order::{Drawing, Locality, NEAR, Order, STEEPEST, Thousandths, WHOLE};
 pub use access::pattern::{AccessPattern, Accesses};
 pub use access::schedule::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace};
 pub use access::sizes::{MOST_SIZES, Sizes};

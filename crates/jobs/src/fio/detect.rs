@@ -1,7 +1,12 @@
 //! Recognizes fio jobs, for commands that do not take one: their error names the command that converts it.
 
-/// Options of most fio jobs. A job file of diskperf has no such key, or its value is in quotes.
-const TELLING: [&str; 7] = ["rw", "readwrite", "bs", "blocksize", "filename", "directory", "ioengine"];
+use crate::load_spec::KEYS;
+
+/// Returns whether most fio jobs have this option. A job file of diskperf has no such key, or its value is in quotes.
+fn is_telling(name: &str) -> bool {
+    let of_keys = [&KEYS.pattern, &KEYS.bs, &KEYS.engine];
+    of_keys.iter().any(|key| key.fio.contains(&name)) || ["filename", "directory"].contains(&name)
+}
 
 /// True if the text has a `[section]` with one of these options.
 pub fn is_fio(text: &str) -> bool {
@@ -12,7 +17,7 @@ pub fn is_fio(text: &str) -> bool {
             is_in_section = !line.starts_with("[[");
         }
         line.split_once('=').is_some_and(|(name, value)| {
-            is_in_section && TELLING.contains(&name.trim()) && !value.trim_start().starts_with(['"', '\''])
+            is_in_section && is_telling(name.trim()) && !value.trim_start().starts_with(['"', '\''])
         })
     })
 }

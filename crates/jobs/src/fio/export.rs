@@ -6,8 +6,10 @@ use units::{Bytes, Nanos};
 use workload::Drawing;
 
 use crate::job_file::Job;
-use crate::load_spec::LoadSpec;
-use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, SyncName, Time};
+use crate::load_spec::{KEYS, LoadSpec};
+use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, Time, name};
+
+use super::words;
 
 /// A fio job.
 #[derive(Debug)]
@@ -24,7 +26,7 @@ pub fn export(job: &Job) -> Exported {
     let mut text = format!("; From {} by diskperf export. Run it: fio --directory=PATH JOB.fio\n", job.text.name);
     text = text.replace(|c: char| c.is_control() && c != '\n', " ");
     if let Some(seed) = job.seed {
-        let _ = write!(text, "\n[global]\nrandseed={seed}\n");
+        let _ = write!(text, "\n[global]\n{}={seed}\n", KEYS.seed.setting());
     }
     for (index, load) in job.loads.iter().enumerate() {
         // fio gives [global] another meaning.
@@ -95,24 +97,25 @@ impl Section {
         let (depth, jobs) = (iodepth.unwrap_or(1), jobs.unwrap_or(1));
         section.pattern(pattern, &blocks, stride);
         section.queue(engine.unwrap_or_default(), depth, jobs);
-        section.put_if("direct", direct.then_some(1));
-        section.put("size", size.map_or(0, |Size(Bytes(size))| size));
-        section.time("runtime", time.unwrap_or(Time(Nanos::ZERO)));
+        section.put_if(KEYS.direct.setting(), direct.then_some(1));
+        section.put(KEYS.size.setting(), size.map_or(0, |Size(Bytes(size))| size));
+        section.time(KEYS.time.setting(), time.unwrap_or(Time(Nanos::ZERO)));
         let is_random = matches!(pattern, PatternName::Randread | PatternName::Randwrite | PatternName::Randrw);
-        section.put_if("time_based", is_random.then_some(1));
+        section.put_if(words::TIMED, is_random.then_some(1));
         if let Some(rate) = rate {
             section.rate(rate, jobs, reads);
         }
-        section.put_if("rate_process", (arrivals == Some(ArrivalsName::Poisson)).then_some("poisson"));
-        section.put_if("rwmixread", reads);
+        let poisson = arrivals.filter(|arrivals| *arrivals == ArrivalsName::Poisson);
+        section.put_if(KEYS.arrivals.setting(), poisson.map(name));
+        section.put_if(KEYS.reads.setting(), reads);
         section.order(order);
         if let Some(think) = think {
-            section.time("thinktime", think);
+            section.time(KEYS.think.setting(), think);
         }
-        section.put_if("fsync", fsync);
-        section.put_if("sync", sync.map(SyncName::name));
+        section.put_if(KEYS.fsync.setting(), fsync);
+        section.put_if(KEYS.sync.setting(), sync.map(name));
         section.sync_at_end(pattern);
-        section.put_if("pre_read", warm.then_some(1));
+        section.put_if(KEYS.warm.setting(), warm.then_some(1));
         section
     }
 
@@ -136,35 +139,21 @@ impl Section {
     fn pattern(&mut self, pattern: PatternName, blocks: &[(Size, Option<u32>)], stride: Option<Size>) {
         let first = blocks.first().map_or(0, |(Size(size), _)| size.0);
         let hole = stride.map_or_else(String::new, |Size(stride)| format!(":{}", stride.0.saturating_sub(first)));
-        let word = match pattern {
-            PatternName::Randread => "randread".to_owned(),
-            PatternName::Randwrite => "randwrite".to_owned(),
-            PatternName::Randrw => "randrw".to_owned(),
-            PatternName::Read => format!("read{hole}"),
-            PatternName::Write | PatternName::Commit => format!("write{hole}"),
-        };
-        self.put("rw", word);
+        self.put(KEYS.pattern.setting(), words::pattern_name(pattern) + &hole);
         match blocks {
-            [(Size(size), _)] => self.put("bs", size.0),
+            [(Size(size), _)] => self.put(KEYS.bs.setting(), size.0),
             several => {
                 let share = |(size, percent): &(Size, Option<u32>)| format!("{}/{}", size.0.0, percent.unwrap_or(0));
-                self.put("bssplit", several.iter().map(share).collect::<Vec<_>>().join(":"));
+                self.put(words::SPLIT, several.iter().map(share).collect::<Vec<_>>().join(":"));
             }
         }
     }
 
     fn queue(&mut self, engine: Engine, depth: u32, jobs: u32) {
-        let word = match engine {
-            Engine::Uring | Engine::Sqpoll => "io_uring",
-            Engine::Mmap => "mmap",
-            Engine::Null => "null",
-            Engine::Auto if depth > 1 => "io_uring",
-            Engine::Posix | Engine::Auto => "psync",
-        };
-        self.put("ioengine", word);
-        self.put_if("iodepth", Some(depth).filter(|depth| *depth > 1));
-        self.put_if("numjobs", Some(jobs).filter(|jobs| *jobs > 1));
-        self.put_if("sqthread_poll", (engine == Engine::Sqpoll).then_some(1));
+        self.put_if(KEYS.engine.setting(), words::engine_name(engine, depth));
+        self.put_if(KEYS.iodepth.setting(), Some(depth).filter(|depth| *depth > 1));
+        self.put_if(KEYS.jobs.setting(), Some(jobs).filter(|jobs| *jobs > 1));
+        self.put_if(words::POLLS, (engine == Engine::Sqpoll).then_some(1));
     }
 
     /// The rate of each job. A mix has one rate for reads and one for writes; 0 would mean no limit.
@@ -177,9 +166,9 @@ impl Section {
         match reads {
             Some(reads) => {
                 let of_reads = (u64::from(each) * u64::from(reads.min(100)) / 100) as u32;
-                self.put("rate_iops", format!("{},{}", of_reads.max(1), (each - of_reads).max(1)));
+                self.put(KEYS.rate.setting(), format!("{},{}", of_reads.max(1), (each - of_reads).max(1)));
             }
-            None => self.put("rate_iops", each),
+            None => self.put(KEYS.rate.setting(), each),
         }
     }
 
@@ -187,14 +176,14 @@ impl Section {
     fn order(&mut self, order: Option<Order>) {
         match order {
             None | Some(Order(Drawing::Permutation)) => {}
-            Some(Order(Drawing::Replacement)) => self.put("norandommap", 1),
-            Some(order @ Order(Drawing::Zipf { .. })) => self.put("random_distribution", order),
+            Some(Order(Drawing::Replacement)) => self.put(words::NO_MAP, 1),
+            Some(order @ Order(Drawing::Zipf { .. })) => self.put(KEYS.order.setting(), order),
         }
     }
 
     fn sync_at_end(&mut self, pattern: PatternName) {
         match pattern {
-            PatternName::Commit => self.put("fdatasync", 1),
+            PatternName::Commit => self.put(words::FDATASYNC, 1),
             PatternName::Write | PatternName::Randwrite | PatternName::Randrw => self.put("end_fsync", 1),
             PatternName::Read | PatternName::Randread => {}
         }

@@ -14,15 +14,16 @@ use workload::Drawing;
 
 use crate::error::{JobError, LoadError};
 use crate::job_file::{LONGEST_NAME, is_name};
-use crate::load_spec::{LoadSpec, SIZE, TIME};
-use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, SyncName, Time};
+use crate::load_spec::{KEYS, LoadSpec, SIZE, TIME};
+use crate::load_words::{ArrivalsName, Blocks, Engine, Order, PatternName, Size, Time};
 use crate::queue_depth::RingLimits;
 use crate::source_span::Source;
 
 use super::section_reader::{Conversion, RemainingSettings};
-use super::sections::{Section, Setting, sections};
+use super::sections::{Section, sections};
 use super::units::{KbBase, bytes, nanos, range, whole};
 use super::unsupported::NO_SUCH_OPTION;
+use super::words;
 
 /// A job file.
 #[derive(Debug)]
@@ -105,15 +106,15 @@ impl Conversion<'_> {
         load.bs = Some(self.blocks(pattern, &mut rest)?);
         let block = load.bs.as_ref().map_or(0, |Blocks(blocks)| blocks[0].0.0.0);
         load.stride = stride.map(|hole| Size(Bytes(block.saturating_add(hole))));
-        load.direct = self.switch(&mut rest, "direct")?.unwrap_or(false);
+        load.direct = self.switch(&mut rest, KEYS.direct.setting())?.unwrap_or(false);
         if let Some(buffered) = self.switch(&mut rest, "buffered")? {
             load.direct = !buffered;
         }
         self.queue(&mut load, &mut rest)?;
-        load.jobs = self.count(&mut rest, &["numjobs"])?.filter(|jobs| *jobs != 1);
+        load.jobs = self.count(&mut rest, KEYS.jobs.fio)?.filter(|jobs| *jobs != 1);
         self.pace(&mut load, block, &mut rest)?;
         if pattern == PatternName::Randrw {
-            let reads = self.count(&mut rest, &["rwmixread"])?;
+            let reads = self.count(&mut rest, KEYS.reads.fio)?;
             let writes = self.count(&mut rest, &["rwmixwrite"])?;
             load.reads = Some(reads.or(writes.map(|writes| 100u32.saturating_sub(writes))).unwrap_or(50));
         }
@@ -139,8 +140,8 @@ impl Conversion<'_> {
     }
 
     fn warm(&mut self, load: &mut LoadSpec, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
-        let setting = rest.find("pre_read");
-        load.warm = self.switch(rest, "pre_read")?.unwrap_or(false);
+        let setting = rest.find(KEYS.warm.setting());
+        load.warm = self.switch(rest, KEYS.warm.setting())?.unwrap_or(false);
         if let Some(setting) = setting.filter(|_| load.warm && !load.has_file()) {
             self.pass(&setting, "this workload creates its file");
             load.warm = false;
@@ -149,7 +150,7 @@ impl Conversion<'_> {
     }
 
     fn seed(&mut self, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
-        let Some(setting) = rest.take(&["randseed"]) else { return Ok(()) };
+        let Some(setting) = rest.take(KEYS.seed.fio) else { return Ok(()) };
         let given = self.value(&setting, whole, "is not a whole number")?;
         if self.seed.is_some_and(|seed| seed != given) {
             self.pass(&setting, "a job file has one seed; the first one is used");
@@ -166,17 +167,12 @@ impl Conversion<'_> {
         rest: &mut RemainingSettings<'_>,
     ) -> Result<(PatternName, Option<u64>), JobError> {
         // The default of fio.
-        let Some(setting) = rest.take(&["rw", "readwrite"]) else { return Ok((PatternName::Read, None)) };
+        let Some(setting) = rest.take(KEYS.pattern.fio) else { return Ok((PatternName::Read, None)) };
         let (word, modifier) = match setting.value.unwrap_or_default().split_once(':') {
             Some((word, modifier)) => (word, Some(modifier)),
             None => (setting.value.unwrap_or_default(), None),
         };
         let pattern = match word {
-            "read" => PatternName::Read,
-            "write" => PatternName::Write,
-            "randread" => PatternName::Randread,
-            "randwrite" => PatternName::Randwrite,
-            "randrw" => PatternName::Randrw,
             "rw" | "readwrite" => {
                 let hint = "use randrw, or one section that reads and one that writes";
                 return Err(self.unsupported(
@@ -189,13 +185,9 @@ impl Conversion<'_> {
                 let what = format!("[{}] trims; diskperf has no trim workload", section.name);
                 return Err(self.unsupported(&setting, &what, "remove the section"));
             }
-            _ => {
-                return Err(self.bad(
-                    &setting,
-                    "is not a pattern of fio",
-                    "use read, write, randread, randwrite or randrw",
-                ));
-            }
+            _ => words::pattern(word).ok_or_else(|| {
+                self.bad(&setting, "is not a pattern of fio", "use read, write, randread, randwrite or randrw")
+            })?,
         };
         let Some(modifier) = modifier else { return Ok((pattern, None)) };
         if matches!(pattern, PatternName::Read | PatternName::Write) {
@@ -209,8 +201,8 @@ impl Conversion<'_> {
 
     /// The block sizes of a section.
     fn blocks(&mut self, pattern: PatternName, rest: &mut RemainingSettings<'_>) -> Result<Blocks, JobError> {
-        let (split, span) = (rest.take(&["bssplit"]), rest.take(&["bsrange", "blocksize_range"]));
-        let one = rest.take(&["bs", "blocksize"]);
+        let (split, span) = (rest.take(&[words::SPLIT]), rest.take(&["bsrange", "blocksize_range"]));
+        let one = rest.take(KEYS.bs.fio);
         let base = rest.base;
         if let Some(setting) = split {
             let (why, hint) = ("is not a list of sizes with percentages", "as in bssplit=4k/60:64k/40");
@@ -243,30 +235,22 @@ impl Conversion<'_> {
 
     /// The engine and the queue depth.
     fn queue(&mut self, load: &mut LoadSpec, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
-        let deep = rest.take(&["iodepth"]);
+        let deep = rest.take(KEYS.iodepth.fio);
         let read = |text: &str| whole(text).and_then(|number| u32::try_from(number).ok());
         let depth = deep.as_ref().map(|setting| self.value(setting, read, "is not a whole number")).transpose()?;
         let depth = depth.filter(|depth| *depth != 1);
-        let engine = rest.take(&["ioengine"]);
-        let polls = self.switch(rest, "sqthread_poll")?.unwrap_or(false);
+        let engine = rest.take(KEYS.engine.fio);
+        let polls = self.switch(rest, words::POLLS)?.unwrap_or(false);
         // The default of fio is psync.
-        load.engine = Some(match engine.as_ref().and_then(|setting| setting.value).unwrap_or("psync") {
-            "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => Engine::Posix,
-            "io_uring" if polls => Engine::Sqpoll,
-            "io_uring" => Engine::Uring,
-            "mmap" => Engine::Mmap,
-            "null" => Engine::Null,
-            "libaio" | "posixaio" => {
-                let Setting { span, value, .. } = engine.expect("it has this value");
-                let other = value.unwrap_or_default();
-                self.differs(span.start, format!("ioengine={other}: converted to io_uring"));
+        load.engine = Some(match engine.as_ref().and_then(|setting| Some((setting, setting.value?))) {
+            None => Engine::Posix,
+            Some((setting, other @ ("libaio" | "posixaio"))) => {
+                self.differs(setting.span.start, format!("ioengine={other}: converted to io_uring"));
                 Engine::Uring
             }
-            _ => {
-                let Some(setting) = engine else { return Ok(()) };
-                let hint = "use psync, io_uring, mmap or null";
-                return Err(self.unsupported(&setting, "diskperf has no such engine", hint));
-            }
+            Some((setting, word)) => words::engine(word, polls).ok_or_else(|| {
+                self.unsupported(setting, "diskperf has no such engine", "use psync, io_uring, mmap or null")
+            })?,
         });
         if matches!(load.engine, Some(Engine::Uring | Engine::Sqpoll)) {
             load.iodepth = depth;
@@ -278,8 +262,8 @@ impl Conversion<'_> {
 
     /// The rate of all jobs together, and the time between starts.
     fn pace(&mut self, load: &mut LoadSpec, block: u64, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
-        let (bandwidth, process) = (rest.take(&["rate"]), rest.take(&["rate_process"]));
-        let rate = rest.take(&["rate_iops"]);
+        let (bandwidth, process) = (rest.take(&["rate"]), rest.take(KEYS.arrivals.fio));
+        let rate = rest.take(KEYS.rate.fio);
         let rate = match (rate, bandwidth) {
             (Some(setting), _) => Some(self.rate(&setting, load.pattern, whole)?),
             (None, Some(setting)) => {
@@ -301,10 +285,10 @@ impl Conversion<'_> {
             _ if load.rate.is_none() => {
                 process.iter().for_each(|setting| self.pass(setting, "it needs rate or rate_iops"))
             }
-            Some("poisson") => load.arrivals = Some(ArrivalsName::Poisson),
             word => {
-                load.arrivals = Some(ArrivalsName::Constant);
-                let other = process.iter().filter(|_| !matches!(word, None | Some("linear")));
+                let arrivals = word.map_or(Some(ArrivalsName::Constant), words::arrivals);
+                load.arrivals = arrivals.or(Some(ArrivalsName::Constant));
+                let other = process.iter().filter(|_| arrivals.is_none());
                 other.for_each(|setting| self.pass(setting, NO_SUCH_OPTION));
             }
         }
@@ -313,10 +297,10 @@ impl Conversion<'_> {
 
     /// The order of random blocks. The default of fio is a permutation, and for several block sizes a random draw.
     fn order(&mut self, load: &LoadSpec, rest: &mut RemainingSettings<'_>) -> Result<Option<Order>, JobError> {
-        let has_map = !self.switch(rest, "norandommap")?.unwrap_or(false);
+        let has_map = !self.switch(rest, words::NO_MAP)?.unwrap_or(false);
         let is_one = load.bs.as_ref().is_some_and(|Blocks(blocks)| blocks.len() == 1);
         let usual = Order(if has_map && is_one { Drawing::Permutation } else { Drawing::Replacement });
-        let Some(setting) = rest.take(&["random_distribution"]) else { return Ok(Some(usual)) };
+        let Some(setting) = rest.take(KEYS.order.fio) else { return Ok(Some(usual)) };
         let value = setting.value.unwrap_or_default();
         if value == "random" {
             return Ok(Some(usual));
@@ -335,9 +319,9 @@ impl Conversion<'_> {
     /// The durability of writes. A sequential write with fdatasync after each block is the pattern commit.
     fn durability(&mut self, load: &mut LoadSpec, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
         let writes = !matches!(load.pattern, PatternName::Read | PatternName::Randread);
-        let (fsync, sync) = (self.count(rest, &["fsync"])?, rest.take(&["sync"]));
-        let data = rest.find("fdatasync");
-        let every = self.count(rest, &["fdatasync"])?.filter(|every| *every > 0);
+        let (fsync, sync) = (self.count(rest, KEYS.fsync.fio)?, rest.take(KEYS.sync.fio));
+        let data = rest.find(words::FDATASYNC);
+        let every = self.count(rest, &[words::FDATASYNC])?.filter(|every| *every > 0);
         if !writes {
             return Ok(());
         }
@@ -354,26 +338,24 @@ impl Conversion<'_> {
             }
             _ => {}
         }
-        load.sync = match sync.as_ref().and_then(|setting| setting.value) {
-            None | Some("0" | "none") => None,
-            Some("1" | "sync") => Some(SyncName::Sync),
-            Some("dsync") => Some(SyncName::Dsync),
-            Some(_) => {
-                let setting = sync.as_ref().expect("it has a value");
-                return Err(self.bad(setting, "is not a value of sync", "use 0, sync or dsync"));
+        load.sync = match sync.as_ref().and_then(|setting| Some((setting, setting.value?))) {
+            None | Some((_, "0" | "none")) => None,
+            Some((setting, word)) => {
+                let sync = words::sync(word);
+                Some(sync.ok_or_else(|| self.bad(setting, "is not a value of sync", "use 0, sync or dsync"))?)
             }
         };
         Ok(())
     }
 
     fn think(&mut self, rest: &mut RemainingSettings<'_>) -> Result<Option<Time>, JobError> {
-        let Some(setting) = rest.take(&["thinktime"]) else { return Ok(None) };
+        let Some(setting) = rest.take(KEYS.think.fio) else { return Ok(None) };
         let span = self.value(&setting, |text| nanos(text, MICROSECOND), "is not a time")?;
         Ok(Some(Time(Nanos(span))).filter(|_| span > 0))
     }
 
     fn size(&mut self, section: &Section<'_>, rest: &mut RemainingSettings<'_>) -> Result<Size, JobError> {
-        let (size, file) = (rest.take(&["size"]), rest.take(&["filesize"]));
+        let (size, file) = (rest.take(KEYS.size.fio), rest.take(&["filesize"]));
         let Some(setting) = size.or(file) else {
             self.differs(section.span.start, format!("[{}]: no size: the file gets {SIZE}", section.name));
             return Ok(Size(SIZE));
@@ -393,8 +375,8 @@ impl Conversion<'_> {
         is_random: bool,
         rest: &mut RemainingSettings<'_>,
     ) -> Result<Time, JobError> {
-        let setting = rest.take(&["runtime", "timeout"]);
-        let is_timed = self.switch(rest, "time_based")?.unwrap_or(false);
+        let setting = rest.take(KEYS.time.fio);
+        let is_timed = self.switch(rest, words::TIMED)?.unwrap_or(false);
         let time = match &setting {
             None => None,
             Some(setting) => Some(self.value(setting, |text| nanos(text, SECOND), "is not a time")?),

@@ -9,6 +9,7 @@ mod sections;
 mod tests;
 mod units;
 mod unsupported;
+mod words;
 
 pub use detect::is_fio;
 pub use export::{Exported, export};

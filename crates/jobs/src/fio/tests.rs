@@ -1,8 +1,14 @@
 //! Tests that convert fio jobs to job files and back.
 
+use std::collections::BTreeSet;
+
+use clap::Parser;
+use serde_json::Value;
+
 use super::*;
 use crate::error::JobError;
 use crate::job_file::Job;
+use crate::load_spec::{KEYS, LoadSpec};
 use crate::queue_depth::sample;
 use crate::source_span::Source;
 
@@ -159,4 +165,71 @@ fn options_unknown_to_fio_are_listed() {
     }
     assert!(exported.job.contains("[global]\nrandseed=5\n\n[global-]\n"), "{}", exported.job);
     assert!(exported.job.contains("rate_iops=34\n") && exported.job.contains("runtime=2us\n"), "{}", exported.job);
+}
+
+/// Each key with a value, the other words of a command line with it, and its line in fio, if fio has the key.
+const SPELLINGS: [(&str, &str, &str, &str); 23] = [
+    ("pattern", "randwrite", "", "rw=randwrite"),
+    ("pattern", "commit", "", "rw=write"),
+    ("bs", "8KiB", "randread", "bs=8192"),
+    ("bs", "4KiB:60,64KiB:40", "randread", "bssplit=4096/60:65536/40"),
+    ("iodepth", "4", "randread", "iodepth=4"),
+    ("jobs", "3", "randread", "numjobs=3"),
+    ("direct", "true", "randread", "direct=1"),
+    ("time", "10s", "randread", "runtime=10000000us"),
+    ("rate", "100", "randread", "rate_iops=100"),
+    ("arrivals", "poisson", "randread --rate 100", "rate_process=poisson"),
+    ("reads", "70", "randrw", "rwmixread=70"),
+    ("order", "zipf:0.99", "randread", "random_distribution=zipf:0.99"),
+    ("order", "replacement", "randread", "norandommap=1"),
+    ("stride", "1MiB", "read", "rw=read:917504"),
+    ("think", "1ms", "randread", "thinktime=1000us"),
+    ("fsync", "8", "randwrite", "fsync=8"),
+    ("sync", "dsync", "randwrite", "sync=dsync"),
+    ("engine", "mmap", "randread", "ioengine=mmap"),
+    ("engine", "sqpoll", "randread", "sqthread_poll=1"),
+    ("size", "1GiB", "randread", "size=1073741824"),
+    ("rounds", "3", "randread", ""),
+    ("seed", "7", "randread", "randseed=7"),
+    ("warm", "true", "randread", "pre_read=1"),
+];
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    load: LoadSpec,
+}
+
+#[test]
+fn each_key_means_the_same_on_the_command_line_in_job_files_in_fio_and_in_json() {
+    let tested: BTreeSet<&str> = SPELLINGS.iter().map(|(key, ..)| *key).collect();
+    let all: BTreeSet<&str> = KEYS.all().map(|key| key.name).collect();
+    assert_eq!(tested, all);
+    let json = |load: &LoadSpec| serde_json::to_value(load).expect("JSON");
+    // A job file has the rounds and the seed above its loads.
+    let load = |job: &Job| LoadSpec { rounds: job.rounds, seed: job.seed, ..job.loads[0].spec.clone() };
+    for (key, value, others, fio) in SPELLINGS {
+        let line = match (key, value) {
+            ("pattern", _) => format!("io {value}"),
+            (_, "true") => format!("io {others} --{key}"),
+            _ => format!("io {others} --{key} {value}"),
+        };
+        let Line { load: typed } = Line::try_parse_from(line.split_whitespace()).expect("a line");
+        let expected: Value = json(&typed)[key].clone();
+        assert_eq!(expected.to_string().trim_matches('"'), value, "{key}");
+        assert_eq!(serde_json::from_value::<LoadSpec>(json(&typed)).expect(key), typed);
+
+        let text = typed.job_file(&[], None);
+        assert!(text.contains(&format!("\n{key} = {expected}")), "{text}");
+        let job = job(&text).expect(key);
+        assert_eq!(load(&job), typed, "{text}");
+
+        let exported = export(&job).job;
+        if fio.is_empty() {
+            continue;
+        }
+        assert!(exported.lines().any(|line| line == fio), "{fio}: {exported}");
+        let (again, _) = imported(&exported);
+        assert_eq!(json(&load(&again))[key], expected, "{exported}");
+    }
 }

@@ -1,9 +1,13 @@
 //! The order in which the blocks of a file are accessed.
 
+use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
+use core::str::FromStr;
 
 use units::{Bytes, Prng};
 
@@ -53,6 +57,46 @@ pub enum Drawing {
         /// The exponent of the law, in thousandths.
         thousandths: u32,
     },
+}
+
+/// The largest exponent of Zipf's law, in thousandths. Chosen: with 5, one block gets 96 % of the operations.
+pub const STEEPEST: u32 = 5_000;
+
+/// The form that the user types: `replacement`, `permutation`, `zipf:0.99`.
+impl fmt::Display for Drawing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Drawing::Replacement => f.write_str("replacement"),
+            Drawing::Permutation => f.write_str("permutation"),
+            Drawing::Zipf { thousandths } => write!(f, "zipf:{}", Thousandths(*thousandths)),
+        }
+    }
+}
+
+impl FromStr for Drawing {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Drawing, String> {
+        match (text, text.strip_prefix("zipf:")) {
+            ("replacement", _) => Ok(Drawing::Replacement),
+            ("permutation", _) => Ok(Drawing::Permutation),
+            (_, Some(theta)) => match thousandths(theta) {
+                Some(thousandths) => Ok(Drawing::Zipf { thousandths }),
+                None => Err(format!("{theta:?} is not an exponent; write at most three decimals, as in zipf:0.99")),
+            },
+            _ => Err("not an order; write replacement, permutation, or zipf:THETA as in zipf:0.99".to_owned()),
+        }
+    }
+}
+
+/// A number with at most three decimals, in thousandths.
+fn thousandths(text: &str) -> Option<u32> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || decimals.len() > 3 || !is_number(whole) || !is_number(decimals) {
+        return None;
+    }
+    whole.parse::<u32>().ok()?.checked_mul(1000)?.checked_add(format!("{decimals:0<3}").parse().ok()?)
 }
 
 /// The distribution of accesses over the file. Accesses that are neither hot nor near are uniform.
@@ -271,8 +315,6 @@ fn coprime(stride: u32, blocks: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use alloc::format;
-
     use super::*;
 
     #[test]

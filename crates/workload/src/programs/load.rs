@@ -1,13 +1,13 @@
 //! A workload that the user defines: one pattern on one file, with a chosen block size, queue depth and schedule.
 
-use alloc::format;
+use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use units::{Bytes, Nanos};
 
 use super::{FILE, PREPARING_CALL, data_durable, file_durable, prepared_file, quiet};
-use crate::access::order::{Drawing, Order, Thousandths, WHOLE};
+use crate::access::order::{Drawing, Order, WHOLE};
 use crate::access::pattern::AccessPattern;
 use crate::access::schedule::{Arrivals, Pace};
 use crate::access::sizes::Sizes;
@@ -266,12 +266,8 @@ impl Load {
             Parameter::new("jobs", self.jobs),
             Parameter::new("seed", seed),
         ];
-        match self.drawing {
-            Drawing::Replacement => {}
-            Drawing::Permutation => parameters.push(Parameter::new("order", "permutation")),
-            Drawing::Zipf { thousandths } => {
-                parameters.push(Parameter::new("order", format!("zipf:{}", Thousandths(thousandths)).as_str()));
-            }
+        if self.drawing != Drawing::Replacement {
+            parameters.push(Parameter::new("order", self.drawing.to_string().as_str()));
         }
         if let Some(stride) = self.stride {
             parameters.push(Parameter::new("stride_bytes", stride));
