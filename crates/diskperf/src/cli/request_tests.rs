@@ -48,6 +48,7 @@ fn every_request_is_read_back_unchanged() {
         "run lfs . --only smallfb --only largefb --solo --warm",
         "run tlpi image:ext4,size=1GiB,tune=scheduler:none --budget 5min --size 1MB --keep",
         "run vaxmix sim:flat --mix sizes=512B:1+8KiB:4,reads=66.7,hot=60/10,near=20,rate=50",
+        "run vaxmix sim:flat --mix bs=4KiB:60,64KiB:40,order=zipf:0.99",
         &format!("run vaxmix sim:flat --from-trace {trace}"),
         "run device /dev/x --write --precondition 1.5x --time 30s --destroy-data --confirm 'A B' --confirm C",
         "run smoke new:ext4@/dev/x --fill 70% --age 10 --data zeros --format csv",

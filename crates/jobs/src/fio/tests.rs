@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::Parser;
 use serde_json::Value;
+use workload::Mix;
 
 use super::*;
 use crate::error::JobError;
@@ -231,5 +232,13 @@ fn each_key_means_the_same_on_the_command_line_in_job_files_in_fio_and_in_json()
         assert!(exported.lines().any(|line| line == fio), "{fio}: {exported}");
         let (again, _) = imported(&exported);
         assert_eq!(json(&load(&again))[key], expected, "{exported}");
+    }
+}
+
+#[test]
+fn a_mix_has_keys_of_a_load_with_the_same_values() {
+    for (key, value, ..) in SPELLINGS {
+        let mix = format!("{key}={value}").parse::<Mix>();
+        assert_eq!(mix.is_ok(), ["bs", "rate", "reads", "order"].contains(&key), "{key}={value}: {mix:?}");
     }
 }

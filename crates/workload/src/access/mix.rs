@@ -2,6 +2,7 @@
 //! printed. [`Mix::pattern`] is the pattern of its accesses.
 
 use alloc::borrow::ToOwned;
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,7 +10,7 @@ use core::str::FromStr;
 
 use units::Bytes;
 
-use super::order::{Locality, Order, WHOLE};
+use super::order::{Drawing, Locality, Order, STEEPEST, Thousandths, WHOLE};
 use super::pattern::AccessPattern;
 use super::schedule::FASTEST;
 use super::sizes::{MOST_SIZES, Sizes};
@@ -22,6 +23,8 @@ pub const LARGEST_ACCESS: Bytes = Bytes::mib(64);
 pub struct Mix {
     sizes: Sizes,
     places: Locality,
+    /// The order, unless `places` sets it.
+    drawing: Drawing,
     reads: u16,
     rate: Option<u32>,
 }
@@ -37,6 +40,8 @@ pub enum BadMix {
     Twice(String),
     /// Not a size and its weight, or a size that an access cannot have.
     Size(String),
+    /// Percentages of `bs` with this sum.
+    Percentages(u64),
     /// More sizes than a mix can hold.
     TooManySizes,
     /// Not a percentage.
@@ -45,6 +50,8 @@ pub enum BadMix {
     NoPart(String),
     /// Hot and near add up to more than 100 %.
     TooLocal,
+    /// Not an order, or not one that this mix can have, and the reason.
+    Order(String, String),
     /// Not a number of accesses per second.
     Rate(String),
 }
@@ -53,13 +60,18 @@ impl fmt::Display for BadMix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BadMix::NotAPair(text) => write!(f, "{text:?} is not KEY=VALUE"),
-            BadMix::UnknownKey(text) => write!(f, "no key {text:?}; there are sizes, reads, hot, near and rate"),
+            BadMix::UnknownKey(text) => {
+                write!(f, "no key {text:?}; there are bs, order, reads, rate, sizes, hot and near")
+            }
             BadMix::Twice(text) => write!(f, "{text:?} is said twice"),
             BadMix::Size(text) => write!(
                 f,
                 "{text:?} is not a size with a weight, as in 8KiB:40; sizes have up to {LARGEST_ACCESS}, weights are \
                  whole numbers from 1"
             ),
+            BadMix::Percentages(sum) => {
+                write!(f, "the percentages of bs sum to {sum}, not to 100; sizes takes any weights")
+            }
             BadMix::TooManySizes => write!(f, "more than {MOST_SIZES} sizes"),
             BadMix::Share(text) => write!(
                 f,
@@ -70,6 +82,7 @@ impl fmt::Display for BadMix {
                 write!(f, "hot={text}: the hot part of the file is empty; take at least 0.1 %, as in hot=60/10")
             }
             BadMix::TooLocal => f.write_str("hot and near are more than 100 % together"),
+            BadMix::Order(text, why) => write!(f, "order={text}: {why}"),
             BadMix::Rate(text) => {
                 write!(f, "{text:?} is no rate; it is a whole number of accesses a second, up to {FASTEST}")
             }
@@ -83,7 +96,7 @@ impl Mix {
     /// A mix of these sizes, each with its weight, with `reads` thousandths of reads. Returns an error if a size or a
     /// weight is zero.
     pub fn new(sizes: &[(u32, u32)], reads: u16, places: Locality) -> Result<Mix, BadMix> {
-        let text = |(bytes, weight): &(u32, u32)| alloc::format!("{}:{weight}", Size(*bytes));
+        let text = |(bytes, weight): &(u32, u32)| format!("{}:{weight}", Size(*bytes));
         if sizes.is_empty() {
             return Err(BadMix::Size(String::new()));
         }
@@ -105,10 +118,24 @@ impl Mix {
             return Err(BadMix::TooLocal);
         }
         if hot > 0 && (part == 0 || part > WHOLE) {
-            return Err(BadMix::Share(alloc::format!("{}/{}", Percent(hot), Percent(part))));
+            return Err(BadMix::Share(format!("{}/{}", Percent(hot), Percent(part))));
         }
         let part = if hot == 0 { 0 } else { part };
-        Ok(Mix { sizes: all, places: Locality { part, ..places }, reads, rate: None })
+        Ok(Mix { sizes: all, places: Locality { part, ..places }, drawing: Drawing::Replacement, reads, rate: None })
+    }
+
+    /// Draws the blocks in this order. Only uniform accesses can have another order than `replacement`.
+    fn drawn(self, drawing: Drawing) -> Result<Mix, BadMix> {
+        let why = match drawing {
+            Drawing::Replacement => return Ok(self),
+            _ if self.places != Locality::default() => "hot and near already set the order".to_owned(),
+            Drawing::Permutation if self.sizes.only().is_none() => "it needs one size".to_owned(),
+            Drawing::Zipf { thousandths } if !(1..=STEEPEST).contains(&thousandths) => {
+                format!("the exponent must be above 0 and at most {}", Thousandths(STEEPEST))
+            }
+            _ => return Ok(Mix { drawing, ..self }),
+        };
+        Err(BadMix::Order(drawing.to_string(), why))
     }
 
     /// Sets the rate, in accesses per second, if there is to be a schedule.
@@ -148,7 +175,11 @@ impl Mix {
 
     /// The pattern of the accesses.
     pub fn pattern(&self) -> AccessPattern {
-        AccessPattern { order: Order::Local(self.places), sizes: self.sizes, reads: self.reads }
+        let order = match self.drawing {
+            Drawing::Replacement => Order::Local(self.places),
+            drawing => Order::Drawn(drawing),
+        };
+        AccessPattern { order, sizes: self.sizes, reads: self.reads }
     }
 }
 
@@ -202,49 +233,84 @@ impl fmt::Display for Mix {
         if near > 0 {
             write!(f, ",near={}", Percent(near))?;
         }
+        if self.drawing != Drawing::Replacement {
+            write!(f, ",order={}", self.drawing)?;
+        }
         self.rate.map_or(Ok(()), |rate| write!(f, ",rate={rate}"))
     }
 }
 
-/// Omitted keys have the values of the default mix, except for the locality, which is uniform.
+/// The keys of a load that a mix has: bs, order, reads and rate, with the values of `diskperf io`. Its own keys: sizes
+/// (`bs` with any weights), hot and near. Omitted keys have the values of the default mix, except for the locality,
+/// which is uniform.
 impl FromStr for Mix {
     type Err = BadMix;
 
     fn from_str(text: &str) -> Result<Mix, BadMix> {
-        let usual = Mix::default();
-        let mut sizes = usual.sizes().to_vec();
-        let (mut reads, mut places, mut rate) = (usual.reads, Locality::default(), None);
-        let mut seen: [&str; 5] = [""; 5];
-        for (index, pair) in text.split(',').enumerate() {
-            let (key, value) = pair.split_once('=').ok_or_else(|| BadMix::NotAPair(pair.to_owned()))?;
-            if seen.contains(&key) {
-                return Err(BadMix::Twice(key.to_owned()));
-            }
+        let (mut sizes, mut reads, mut rate, mut drawing) = (None, None, None, None);
+        let (mut hot, mut near) = (None, None);
+        for pair in pairs(text) {
+            let (key, value) = pair.split_once('=').ok_or_else(|| BadMix::NotAPair(pair.clone()))?;
             let bad_share = || BadMix::Share(value.to_owned());
-            match key {
-                "sizes" => sizes = read_sizes(value)?,
-                "reads" => reads = share(value).ok_or_else(bad_share)?,
-                "near" => places.near = share(value).ok_or_else(bad_share)?,
+            let is_again = match key {
+                "bs" => sizes.replace(read_blocks(value)?).is_some(),
+                "sizes" => sizes.replace(read_sizes(value)?).is_some(),
+                "order" => drawing.replace(read_order(value)?).is_some(),
+                "reads" => reads.replace(share(value).ok_or_else(bad_share)?).is_some(),
+                "near" => near.replace(share(value).ok_or_else(bad_share)?).is_some(),
                 "hot" => {
-                    let (hot, part) = value.split_once('/').ok_or_else(bad_share)?;
-                    (places.hot, places.part) = share(hot).zip(share(part)).ok_or_else(bad_share)?;
-                    if places.part == 0 {
+                    let (accesses, part) = value.split_once('/').ok_or_else(bad_share)?;
+                    let (accesses, part) = share(accesses).zip(share(part)).ok_or_else(bad_share)?;
+                    if part == 0 {
                         return Err(BadMix::NoPart(value.to_owned()));
                     }
+                    hot.replace((accesses, part)).is_some()
                 }
                 "rate" => {
                     let number = value.parse().ok().filter(|rate| (1..=FASTEST).contains(rate));
-                    rate = Some(number.ok_or_else(|| BadMix::Rate(value.to_owned()))?);
+                    rate.replace(number.ok_or_else(|| BadMix::Rate(value.to_owned()))?).is_some()
                 }
                 _ => return Err(BadMix::UnknownKey(key.to_owned())),
-            }
-            // There are only five keys, so `index` is in range unless an error follows.
-            if let Some(place) = seen.get_mut(index) {
-                *place = key;
+            };
+            if is_again {
+                return Err(BadMix::Twice(key.to_owned()));
             }
         }
-        Ok(Mix::new(&sizes, reads, places)?.at_rate(rate))
+        let usual = Mix::default();
+        let sizes = sizes.unwrap_or_else(|| usual.sizes().to_vec());
+        let (hot, part) = hot.unwrap_or_default();
+        let places = Locality { hot, part, near: near.unwrap_or_default() };
+        let mix = Mix::new(&sizes, reads.unwrap_or(usual.reads), places)?;
+        mix.at_rate(rate).drawn(drawing.unwrap_or_default())
     }
+}
+
+/// Splits a text at its commas, except at those between the sizes of `bs`, which become plus signs.
+fn pairs(text: &str) -> Vec<String> {
+    let mut pairs: Vec<String> = Vec::new();
+    for part in text.split(',') {
+        match pairs.last_mut() {
+            Some(pair) if pair.starts_with("bs=") && !part.contains('=') => *pair += &format!("+{part}"),
+            _ => pairs.push(part.to_owned()),
+        }
+    }
+    pairs
+}
+
+/// Reads one size, or several with percentages.
+fn read_blocks(text: &str) -> Result<Vec<(u32, u32)>, BadMix> {
+    if !text.contains([':', '+']) {
+        return read_sizes(&format!("{text}:100")).map_err(|_| BadMix::Size(text.to_owned()));
+    }
+    let sizes = read_sizes(text)?;
+    match sizes.iter().map(|(_, percent)| u64::from(*percent)).sum::<u64>() {
+        100 => Ok(sizes),
+        sum => Err(BadMix::Percentages(sum)),
+    }
+}
+
+fn read_order(text: &str) -> Result<Drawing, BadMix> {
+    text.parse().map_err(|why| BadMix::Order(text.to_owned(), why))
 }
 
 fn read_sizes(text: &str) -> Result<Vec<(u32, u32)>, BadMix> {
@@ -356,6 +422,36 @@ mod tests {
     }
 
     #[test]
+    fn the_keys_of_a_load_have_the_same_values_in_a_mix() {
+        let mix = |text: &str| text.parse::<Mix>().expect(text);
+        for (load, own) in [
+            ("bs=4k", "sizes=4KiB:100"),
+            ("bs=4k:60,64KiB:40,reads=67", "sizes=4KiB:60+64KiB:40,reads=67"),
+            ("rate=50,bs=4k:60,64KiB:40", "sizes=4KiB:60+64KiB:40,rate=50"),
+            ("reads=67,order=replacement,near=20", "reads=67,near=20"),
+        ] {
+            assert_eq!(mix(load), mix(own), "{load}");
+        }
+        for (text, drawing) in [
+            ("sizes=4KiB:60+64KiB:40,reads=67,order=zipf:0.99,rate=50", Drawing::Zipf { thousandths: 990 }),
+            ("sizes=4KiB:100,reads=66.7,order=permutation", Drawing::Permutation),
+        ] {
+            assert_eq!(mix(text).to_string(), text);
+            assert_eq!(mix(text).pattern().order, Order::Drawn(drawing));
+        }
+        for (text, key, reason) in [
+            ("order=random", "random", "not an order"),
+            ("order=zipf:0", "zipf:0", "above 0 and at most 5"),
+            ("order=zipf:5.001", "zipf:5.001", "above 0 and at most 5"),
+            ("order=permutation", "permutation", "it needs one size"),
+            ("near=20,order=zipf:1", "zipf:1", "hot and near"),
+        ] {
+            let Err(BadMix::Order(order, why)) = text.parse::<Mix>() else { panic!("{text}") };
+            assert!(order == key && why.contains(reason), "{text}: {order}: {why}");
+        }
+    }
+
+    #[test]
     fn invalid_mixes_are_refused_with_a_reason() {
         let why = |text: &str| text.parse::<Mix>().expect_err(text);
         assert_eq!(why(""), BadMix::NotAPair(String::new()));
@@ -365,11 +461,18 @@ mod tests {
             assert_eq!(why(&["sizes=", bad].concat()), BadMix::Size(bad.to_owned()));
         }
         assert_eq!(why("sizes=8KiB:1+8KiB:2"), BadMix::Twice("8KiB:2".to_owned()));
-        let many: Vec<String> = (1..=17).map(|kib| alloc::format!("{kib}KiB:1")).collect();
-        assert_eq!(why(&alloc::format!("sizes={}", many.join("+"))), BadMix::TooManySizes);
+        let many: Vec<String> = (1..=17).map(|kib| format!("{kib}KiB:1")).collect();
+        assert_eq!(why(&format!("sizes={}", many.join("+"))), BadMix::TooManySizes);
         for bad in ["101", "-1", "66.66", "1000", "", ".", "1e1", "99999"] {
             assert_eq!(why(&["reads=", bad].concat()), BadMix::Share(bad.to_owned()));
         }
+        assert_eq!(why("bs=4k:60,8k:30"), BadMix::Percentages(90));
+        assert_eq!(why("bs=4k,sizes=4k:1"), BadMix::Twice("sizes".to_owned()));
+        for bad in ["4kb", "", "4k:x", "65MiB"] {
+            assert_eq!(why(&["bs=", bad].concat()), BadMix::Size(bad.to_owned()));
+        }
+        assert_eq!(why("bs=4k:60,8k"), BadMix::Size("8k".to_owned()));
+        assert_eq!(why("reads=1,8k:1"), BadMix::NotAPair("8k:1".to_owned()));
         assert_eq!(why("hot=60"), BadMix::Share("60".to_owned()));
         assert_eq!(why("hot=60/0"), BadMix::NoPart("60/0".to_owned()));
         assert_eq!(why("hot=0/0"), BadMix::NoPart("0/0".to_owned()));
