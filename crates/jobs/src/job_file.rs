@@ -17,7 +17,7 @@ use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 use units::{Bytes, Nanos};
 use workload::programs::load::Load;
 
-use crate::decide::check_rounds;
+use crate::resolved_load::check_rounds;
 use crate::error::{JobError, LoadError};
 use crate::load_spec::{KEYS, LoadSpec};
 use crate::load_words::Time;
