@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn only_linked_crates_are_listed_with_their_licences() {
-        let text = of("x86_64-unknown-linux-gnu").expect("cargo knows");
+        let text = list("x86_64-unknown-linux-gnu").expect("cargo knows");
         for name in ["clap ", "rusqlite ", "serde_json "] {
             assert!(text.lines().any(|line| line.starts_with(name) && line.contains("MIT")), "{name}");
         }
