@@ -5,7 +5,11 @@
 //!      contains SQLite, which needs a C compiler for the same target (musl-gcc);
 //!   2. a program that is not static, or exceeds the size limit, is not distributed;
 //!   3. the manual pages and completions of the package are those that the program itself prints;
-//!   4. the results are in `target/dist` under names with version and machine; nothing is installed.
+//!   4. the results are in `target/dist` under names with version and machine; nothing is installed;
+//!   5. `cargo xtask test` tests a program that is compiled faster: for the same target and with the same arguments of
+//!      the linker, but without link-time optimisation. So it checks neither the size nor the code of the distributed
+//!      program. This task checks the size. `cargo xtask prove` runs the same tests on the distributed program
+//!      (experiments `dist` and `commands`).
 
 mod deb;
 mod elf;
@@ -45,6 +49,25 @@ const MOST: u64 = 6_000_000;
 /// The machine in Debian's terms, and in general terms.
 const MACHINE: (&str, &str) = ("amd64", "x86_64");
 
+/// The settings of a build: a profile of Cargo.toml (5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// For users: small.
+    Distributed,
+    /// For `cargo xtask test`: without fat LTO, so that all processors compile it up to the end.
+    Tested,
+}
+
+impl Profile {
+    /// The name of the profile, and of the folder in `target` with the program.
+    fn name(self) -> &'static str {
+        match self {
+            Profile::Distributed => "dist",
+            Profile::Tested => testkit::DIST_TEST,
+        }
+    }
+}
+
 /// The results of the build.
 pub struct Made {
     /// The program.
@@ -56,7 +79,7 @@ pub struct Made {
 /// Builds both files and prints their sizes and paths.
 pub fn run() -> Result<(), String> {
     possible()?;
-    let made = make()?;
+    let made = make(Profile::Distributed)?;
     for path in [&made.program, &made.package] {
         let bytes = fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?.len();
         println!("{bytes:>10} bytes  {}", path.display());
@@ -78,20 +101,20 @@ pub fn possible() -> Result<(), String> {
     rust_targets::provide(TARGET)
 }
 
-/// Builds the program and the package.
-pub fn make() -> Result<Made, String> {
-    let built = build()?;
+/// Builds the program with these settings, and the package.
+pub fn make(profile: Profile) -> Result<Made, String> {
+    let built = build(profile)?;
     let bytes = fs::read(&built).map_err(|error| format!("cannot read {}: {error}", built.display()))?;
     // 2
     if !elf::is_static(&bytes) {
         return Err(format!("{} asks for an interpreter: it is not static", built.display()));
     }
-    if bytes.len() as u64 > MOST {
+    if profile == Profile::Distributed && bytes.len() as u64 > MOST {
         return Err(format!("{} has {} bytes, more than {MOST}", built.display(), bytes.len()));
     }
     // 4
     let version = version(&built)?;
-    let folder = process::root().join("target/dist");
+    let folder = process::root().join("target").join(profile.name());
     let failed = |error| format!("cannot write to {}: {error}", folder.display());
     fs::create_dir_all(&folder).map_err(failed)?;
     let program = folder.join(format!("diskperf-{version}-{}-linux-musl", MACHINE.1));
@@ -102,9 +125,9 @@ pub fn make() -> Result<Made, String> {
     Ok(Made { program, package })
 }
 
-/// Builds the program. Returns the path that cargo reports.
-fn build() -> Result<PathBuf, String> {
-    let mut command = process::cargo(&["rustc", "--quiet", "--profile", "dist", "--package", "diskperf"]);
+/// Builds the program with these settings. Returns the path that cargo reports.
+fn build(profile: Profile) -> Result<PathBuf, String> {
+    let mut command = process::cargo(&["rustc", "--quiet", "--profile", profile.name(), "--package", "diskperf"]);
     command.args(["--bin", "diskperf", "--target", TARGET]);
     // 1
     command.env("CC_x86_64_unknown_linux_musl", COMPILER).env("CFLAGS_x86_64_unknown_linux_musl", C_FLAGS);

@@ -10,6 +10,7 @@
 //!      n.m., neither reached nor missed, and the next call tries again.
 
 mod comparisons;
+mod dist;
 mod figures;
 mod fio;
 mod queue_depth;
@@ -25,6 +26,7 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::dist::Profile;
 use crate::{process, test};
 
 /// A command whose output holds figures.
@@ -54,7 +56,7 @@ struct Kept {
 }
 
 /// All experiments.
-const EXPERIMENTS: [Experiment; 28] = [
+const EXPERIMENTS: [Experiment; 29] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -114,6 +116,7 @@ const EXPERIMENTS: [Experiment; 28] = [
         figures: 2,
         judge: figures::instructions,
     },
+    dist::EXPERIMENT,
     Experiment {
         name: "report-10000",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "results"],
@@ -251,7 +254,7 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
     let chosen = chosen(names)?;
     let commit = commit()?;
     process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
-    test::make_dist()?;
+    test::make_dist(Profile::Distributed)?;
     let mut rows = Vec::new();
     let (mut missed, mut asked, mut not_measured) = (0, 0, 0);
     for experiment in chosen {

@@ -26,6 +26,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::executables::{self, Built, TestFile};
+use crate::dist::Profile;
 use crate::test::Turn;
 use crate::unprivileged::Repetition;
 use crate::{process, prove, skipped_tests, test, test_jobs};
@@ -78,7 +79,7 @@ fn surround(arguments: &Arguments) -> Result<(), String> {
         test::build_instructions()?;
     }
     if test::DIST.iter().any(|file| arguments.wants(file)) {
-        release = test::make_dist()?;
+        release = test::make_dist(Profile::Tested)?;
     }
     let surroundings = Surroundings::make(arguments.condition, &prove::folder()?)?;
     let program = env::current_exe().map_err(|error| format!("cannot name this program: {error}"))?;

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::dist::Made;
+use crate::dist::{Made, Profile};
 use crate::executables::{self, Built, TestFile};
 use crate::libtest::Totals;
 use crate::skipped_tests::{self, Run, Scope};
@@ -85,7 +85,8 @@ const LONGEST: [&str; 13] = [
 /// The test file that counts instructions, which it does only in the release build.
 pub const INSTRUCTIONS: &str = "instructions";
 
-/// The test files of the distributed program. They skip themselves if it does not exist yet.
+/// The test files of the static program. They skip themselves if it does not exist yet. Here they test a program that
+/// is compiled faster than the distributed one (`dist.rs`, 5).
 pub const DIST: [&str; 2] = ["dist", "commands"];
 
 /// The number of slowest test files that are printed at the end.
@@ -297,11 +298,11 @@ fn jobs_of_instructions(skips: &Path) -> Result<Vec<Job>, Unbuilt> {
     Ok(build_instructions().map_err(failed)?.iter().map(|test| Job::from_test(test, skips)).collect())
 }
 
-/// Builds the distributed program, and the jobs that test it.
+/// Builds the static program for its tests, and the jobs that test it.
 fn jobs_of_dist(mut jobs: Vec<Job>) -> Result<Vec<Job>, Unbuilt> {
     dist::possible().map_err(Unbuilt::Impossible)?;
     let failed = |message| Unbuilt::Failed(format!("the static build failed: {message}"));
-    let made = dist::make().map_err(failed)?;
+    let made = dist::make(Profile::Tested).map_err(failed)?;
     let folder = made.program.parent().expect("a folder");
     jobs.iter_mut().for_each(|job| {
         job.command.env(testkit::DIST, folder);
@@ -385,10 +386,10 @@ pub fn build_instructions() -> Result<Vec<TestFile>, String> {
     Ok(executables::tests(&arguments)?.tests)
 }
 
-/// Builds the distributed files; `None` if that is not possible here.
-pub fn make_dist() -> Result<Option<Made>, String> {
+/// Builds the static program and its package with these settings; `None` if that is not possible here.
+pub fn make_dist(profile: Profile) -> Result<Option<Made>, String> {
     match dist::possible() {
-        Ok(()) => dist::make().map(Some),
+        Ok(()) => dist::make(profile).map(Some),
         Err(reason) => {
             println!("what is handed out cannot be made here: {reason}");
             Ok(None)

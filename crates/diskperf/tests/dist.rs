@@ -1,5 +1,6 @@
-//! The distributed program and its package: both are complete, and do the same as the program just built. `cargo xtask
-//! test` makes them and runs this test again.
+//! The static program and its package: both are complete, and do the same as the program just built. `cargo xtask test`
+//! runs these tests on a static program that is compiled faster than the distributed one. `cargo xtask prove dist` runs
+//! them on the distributed program. It counts the lines that they print at their end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,11 @@ macro_rules! made {
             None => return skip!("{}", testkit::NOTHING_MADE),
         }
     };
+}
+
+/// Prints the line that `cargo xtask prove dist` counts.
+fn passed(test: &str) {
+    println!("{{\"distributed\": \"{test}\"}}");
 }
 
 fn well(program: &Path, folder: &Path, arguments: &[&str]) -> ProgramOutput {
@@ -44,6 +50,7 @@ fn the_release_program_measures_stores_and_explains() {
     let explained = well(&program, folder.path(), &[&["explain", "last", "commit"], &store[..]].concat());
     assert!(explained.out.contains("bottleneck: "), "{}", explained.out);
     assert_eq!(names_in(folder.path()), [""; 0]);
+    passed("measures, stores and explains");
 }
 
 /// The clock for every operation is in memory that the kernel shares (vDSO), which a static program must find by
@@ -63,6 +70,7 @@ fn the_release_program_reads_the_clock_without_a_system_call() {
     let calls = fs::read_to_string(folder.path().join("calls")).expect("what it asked for").lines().count() as u64;
     // Reading a CPU-time clock is a call; these are read a few times in each phase.
     assert!(calls < 1_000 && operations > 100 * calls, "{calls} calls for {operations} operations");
+    passed("reads the clock without a system call");
 }
 
 /// Help, manual pages, completions, schemas and machines are in the program, and are the same in every build.
@@ -84,6 +92,7 @@ fn the_release_program_prints_the_same_texts() {
         assert_eq!(ended.out, well(&built, Path::new("/"), arguments).out, "{arguments:?}");
         assert!(!ended.out.is_empty() && ended.err.is_empty(), "{arguments:?}: {}", ended.err);
     }
+    passed("same texts as other builds");
 }
 
 /// True if the values are equal, except the last digits of numbers that are not whole.
@@ -119,6 +128,7 @@ fn simulated_figures_are_the_same_in_every_build() {
         assert!(agree(&figures, &cells(&well(&built, Path::new("/"), arguments))), "{arguments:?}");
         assert!(figures.as_array().is_some_and(|cells| cells.iter().any(|cell| cell["effect"].is_string())));
     }
+    passed("same simulated figures as other builds");
 }
 
 #[test]
@@ -158,4 +168,5 @@ fn the_package_contains_program_pages_and_completions() {
         out
     });
     assert_eq!(pages.len() + 1, commands.len(), "{pages:?} {commands:?}");
+    passed("the package is complete");
 }

@@ -1,8 +1,11 @@
-//! The cost of whole commands: instructions of the distributed program, counted by valgrind, so that the figure is the
-//! same on a busy machine. `cargo xtask test` builds that program and runs this test again.
+//! The cost of whole commands: instructions of the static program, counted by valgrind, so that the figure is the same
+//! on a busy machine. `cargo xtask test` counts those of a program that is compiled faster than the distributed one.
+//! `cargo xtask prove commands` counts those of the distributed program. Each has its limits.
 
 mod scale;
 mod valgrind;
+
+use std::path::Path;
 
 /// Maximum instructions of `write_8192 FILE`, from start to exit.
 const ALLOWED_PROGRAM: u64 = 3_000_000;
@@ -11,10 +14,11 @@ const ALLOWED_PROGRAM: u64 = 3_000_000;
 const ALLOWED_START: u64 = 5_000_000;
 
 /// Maximum instructions to simulate one machine once for all its cells of the paper's tables: four programs, two file
-/// systems, one drive and two. `diskperf paper` simulates seven such machines ten times. The limits are a fiftieth
-/// above the counts of the distributed program, which is built for size: 440.3 and 418.4 million (printed by `cargo
-/// xtask test`).
-const ALLOWED_MACHINES: [(&str, u64); 2] = [("vax780-sc780", 449_000_000), ("vax750-uda50", 427_000_000)];
+/// systems, one drive and two. `diskperf paper` simulates seven such machines ten times. The first limit is for the
+/// distributed program, which is built for size, the second for the program of `cargo xtask test`. They are a fiftieth
+/// above the counts: 440.3 and 418.4 million, 429.0 and 427.6 million (printed by this test).
+const ALLOWED_MACHINES: [(&str, u64, u64); 2] =
+    [("vax780-sc780", 449_000_000, 438_000_000), ("vax750-uda50", 427_000_000, 436_000_000)];
 
 /// The path of the distributed program. Without it, or without valgrind, the test is skipped.
 macro_rules! handed_out {
@@ -57,7 +61,9 @@ fn the_program_starts_cheaply() {
 #[test]
 fn the_tables_of_1983_are_simulated_cheaply() {
     let program = handed_out!();
-    for (machine, allowed) in ALLOWED_MACHINES {
+    let is_quickly_built = Path::new(&program).parent().is_some_and(|folder| folder.ends_with(testkit::DIST_TEST));
+    for (machine, distributed, quickly_built) in ALLOWED_MACHINES {
+        let allowed = if is_quickly_built { quickly_built } else { distributed };
         let words = [&program, "simulate", machine, "classic1983", "--phases", "1", "--no-store"];
         let counted = valgrind::count(&words);
         println!("{{\"simulated\": \"{machine}\", \"instructions\": {counted}}}");

@@ -36,6 +36,9 @@ pub const PROGRAM: &str = "DISKPERF_BIN";
 /// The environment variable with the folder of the files that `cargo xtask dist` made.
 pub const DIST: &str = "DISKPERF_DIST";
 
+/// The folder in `target` with the program of `cargo xtask test`: built like the distributed one, but sooner.
+pub const DIST_TEST: &str = "dist-test";
+
 /// The end of the program's file name in that folder.
 pub const PROGRAM_END: &str = "-linux-musl";
 

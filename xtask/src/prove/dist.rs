@@ -1,0 +1,50 @@
+//! Runs the tests of the static program on the distributed one. `cargo xtask test` runs them on a program that is
+//! compiled faster.
+
+use serde_json::Value;
+
+use super::{Experiment, Figure};
+
+/// The experiment. A failed or skipped test prints no line, so that its figure is missing.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "dist",
+    command: &[
+        "cargo",
+        "--config",
+        "env.DISKPERF_DIST=\"../../target/dist\"",
+        "test",
+        "--quiet",
+        "--package",
+        "diskperf",
+        "--test",
+        "dist",
+        "--",
+        "--nocapture",
+    ],
+    figures: 5,
+    judge,
+};
+
+/// The line of a test that has passed.
+fn judge(line: &Value) -> Option<Figure> {
+    let passed = line["distributed"].as_str()?;
+    Some(Figure {
+        what: format!("the distributed program and its package: {passed}"),
+        asked: "the test passes".to_owned(),
+        measured: "it passes".to_owned(),
+        reached: true,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_lines_of_passed_tests_are_figures() {
+        assert!(judge(&json!({"distributed": "same texts"})).is_some_and(|figure| figure.reached));
+        assert_eq!(judge(&json!({"program": "write_8192", "instructions": 1})), None);
+    }
+}
