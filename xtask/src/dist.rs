@@ -8,8 +8,8 @@
 //!   4. the results are in `target/dist` under names with version and machine; nothing is installed;
 //!   5. `cargo xtask test` tests a program that is compiled faster: for the same target and with the same arguments of
 //!      the linker, but without link-time optimisation. So it checks neither the size nor the code of the distributed
-//!      program. This task checks the size. `cargo xtask prove` runs the same tests on the distributed program
-//!      (experiments `dist` and `commands`).
+//!      program, and makes no package. This task checks size and package. `cargo xtask prove` runs the same tests on
+//!      the distributed program (experiments `dist` and `commands`).
 
 mod deb;
 mod elf;
@@ -68,19 +68,17 @@ impl Profile {
     }
 }
 
-/// The results of the build.
-pub struct Made {
-    /// The program.
-    pub program: PathBuf,
-    /// The package.
-    pub package: PathBuf,
-}
-
-/// Builds both files and prints their sizes and paths.
+/// Builds the program and its package, and prints their sizes and paths.
 pub fn run() -> Result<(), String> {
     possible()?;
-    let made = make(Profile::Distributed)?;
-    for path in [&made.program, &made.package] {
+    if !testkit::has_tool("dpkg-deb") {
+        return Err("there is no dpkg-deb to check the package; to install it: apt-get install dpkg".to_owned());
+    }
+    let program = make(Profile::Distributed)?;
+    let version = version(&program)?;
+    let package = program.with_file_name(format!("diskperf_{version}_{}.deb", MACHINE.0));
+    deb::pack(&program, &version, &licences::of(TARGET)?, &package)?;
+    for path in [&program, &package] {
         let bytes = fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?.len();
         println!("{bytes:>10} bytes  {}", path.display());
     }
@@ -95,14 +93,11 @@ pub fn possible() -> Result<(), String> {
     if !testkit::has_tool(COMPILER) {
         return Err(format!("there is no {COMPILER}; to install it: apt-get install musl-tools"));
     }
-    if !testkit::has_tool("dpkg-deb") {
-        return Err("there is no dpkg-deb; to install it: apt-get install dpkg".to_owned());
-    }
     rust_targets::provide(TARGET)
 }
 
-/// Builds the program with these settings, and the package.
-pub fn make(profile: Profile) -> Result<Made, String> {
+/// Builds the program with these settings. Returns its path in the folder of the profile.
+pub fn make(profile: Profile) -> Result<PathBuf, String> {
     let built = build(profile)?;
     let bytes = fs::read(&built).map_err(|error| format!("cannot read {}: {error}", built.display()))?;
     // 2
@@ -120,9 +115,7 @@ pub fn make(profile: Profile) -> Result<Made, String> {
     let program = folder.join(format!("diskperf-{version}-{}-linux-musl", MACHINE.1));
     fs::copy(&built, &program).map_err(failed)?;
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).map_err(failed)?;
-    let package = folder.join(format!("diskperf_{version}_{}.deb", MACHINE.0));
-    deb::pack(&program, &version, &licences::list(TARGET)?, &package)?;
-    Ok(Made { program, package })
+    Ok(program)
 }
 
 /// Builds the program with these settings. Returns the path that cargo reports.

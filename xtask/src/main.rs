@@ -22,6 +22,7 @@ mod steady_tests;
 mod test;
 mod test_jobs;
 mod tidy;
+mod tools;
 mod unprivileged;
 
 use std::path::PathBuf;
@@ -60,7 +61,7 @@ enum Task {
     /// licences, both in target/dist. Installs no program.
     ///
     /// Needs musl-gcc (package musl-tools) and the Rust target x86_64-unknown-linux-musl. If the target is missing, it
-    /// asks rustup for it.
+    /// asks rustup for it. Compiles cargo-deb into target/tools for its first package, which takes minutes.
     Dist,
     /// Check that README.md, CONTRIBUTING.md and docs/ show the program's output.
     ///

@@ -85,7 +85,7 @@ fn surround(arguments: &Arguments) -> Result<(), String> {
     let program = env::current_exe().map_err(|error| format!("cannot name this program: {error}"))?;
     let mut command = surroundings.command(&program);
     command.arg("steady-tests").args(env::args_os().skip(2)).arg("--inside");
-    if let Some(folder) = release.as_ref().and_then(|made| made.program.parent()) {
+    if let Some(folder) = release.as_ref().and_then(|program| program.parent()) {
         command.env(testkit::DIST, folder);
     }
     process::run(&mut command)

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::dist::{Made, Profile};
+use crate::dist::Profile;
 use crate::executables::{self, Built, TestFile};
 use crate::libtest::Totals;
 use crate::skipped_tests::{self, Run, Scope};
@@ -302,8 +302,8 @@ fn jobs_of_instructions(skips: &Path) -> Result<Vec<Job>, Unbuilt> {
 fn jobs_of_dist(mut jobs: Vec<Job>) -> Result<Vec<Job>, Unbuilt> {
     dist::possible().map_err(Unbuilt::Impossible)?;
     let failed = |message| Unbuilt::Failed(format!("the static build failed: {message}"));
-    let made = dist::make(Profile::Tested).map_err(failed)?;
-    let folder = made.program.parent().expect("a folder");
+    let program = dist::make(Profile::Tested).map_err(failed)?;
+    let folder = program.parent().expect("a folder");
     jobs.iter_mut().for_each(|job| {
         job.command.env(testkit::DIST, folder);
     });
@@ -386,8 +386,8 @@ pub fn build_instructions() -> Result<Vec<TestFile>, String> {
     Ok(executables::tests(&arguments)?.tests)
 }
 
-/// Builds the static program and its package with these settings; `None` if that is not possible here.
-pub fn make_dist(profile: Profile) -> Result<Option<Made>, String> {
+/// Builds the static program with these settings; `None` if that is not possible here.
+pub fn make_dist(profile: Profile) -> Result<Option<PathBuf>, String> {
     match dist::possible() {
         Ok(()) => dist::make(profile).map(Some),
         Err(reason) => {

@@ -1,6 +1,6 @@
-//! The static program and its package: both are complete, and do the same as the program just built. `cargo xtask test`
-//! runs these tests on a static program that is compiled faster than the distributed one. `cargo xtask prove dist` runs
-//! them on the distributed program. It counts the lines that they print at their end.
+//! The static program does the same as the program just built. `cargo xtask test` runs these tests on a static program
+//! that is compiled faster than the distributed one. `cargo xtask prove dist` runs them on the distributed program. It
+//! counts the lines that they print at their end. `cargo xtask dist` checks the package itself.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use testkit::{ProgramOutput, names_in, skip};
 
-/// Skips the test if there is no such file.
+/// The path of the program. Skips the test if there is none.
 macro_rules! made {
-    ($end:expr) => {
-        match testkit::dist_file($end) {
+    () => {
+        match testkit::dist_file(testkit::PROGRAM_END) {
             Some(path) => path,
             None => return skip!("{}", testkit::NOTHING_MADE),
         }
@@ -35,7 +35,7 @@ fn cells(ended: &ProgramOutput) -> Value {
 
 #[test]
 fn the_release_program_measures_stores_and_explains() {
-    let program = made!(testkit::PROGRAM_END);
+    let program = made!();
     let folder = tempfile::tempdir().expect("a scratch folder");
     let store = tempfile::tempdir().expect("a scratch folder");
     let store = store.path().join("store.sqlite");
@@ -57,7 +57,7 @@ fn the_release_program_measures_stores_and_explains() {
 /// itself. Otherwise each reading is a system call, and costs more than the timed operation.
 #[test]
 fn the_release_program_reads_the_clock_without_a_system_call() {
-    let program = made!(testkit::PROGRAM_END);
+    let program = made!();
     if !testkit::has_tool("strace") {
         return skip!("strace is not installed");
     }
@@ -76,7 +76,7 @@ fn the_release_program_reads_the_clock_without_a_system_call() {
 /// Help, manual pages, completions, schemas and machines are in the program, and are the same in every build.
 #[test]
 fn the_release_program_prints_the_same_texts() {
-    let program = made!(testkit::PROGRAM_END);
+    let program = made!();
     let built = PathBuf::from(env!("CARGO_BIN_EXE_diskperf"));
     for arguments in [
         &["--version"][..],
@@ -117,7 +117,7 @@ fn agree(one: &Value, other: &Value) -> bool {
 /// digit.
 #[test]
 fn simulated_figures_are_the_same_in_every_build() {
-    let program = made!(testkit::PROGRAM_END);
+    let program = made!();
     let built = PathBuf::from(env!("CARGO_BIN_EXE_diskperf"));
     for arguments in [
         &["simulate", "vax780-sc780", "--json"][..],
@@ -129,44 +129,4 @@ fn simulated_figures_are_the_same_in_every_build() {
         assert!(figures.as_array().is_some_and(|cells| cells.iter().any(|cell| cell["effect"].is_string())));
     }
     passed("same simulated figures as other builds");
-}
-
-#[test]
-fn the_package_contains_program_pages_and_completions() {
-    let (program, package) = (made!(testkit::PROGRAM_END), made!("_amd64.deb"));
-    let Some(dpkg) = testkit::tool("dpkg-deb") else { return skip!("there is no dpkg-deb") };
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let package = package.to_str().expect("a path in UTF-8");
-    let field = |name: &str| well(&dpkg, folder.path(), &["--field", package, name]).out.trim().to_owned();
-    assert_eq!(["Package", "Version", "Depends"].map(field), ["diskperf", env!("CARGO_PKG_VERSION"), ""]);
-    // The owner and the rights of every file.
-    let listed = well(&dpkg, folder.path(), &["--contents", package]).out;
-    for line in listed.lines() {
-        let rights = if line.ends_with('/') { "drwxr-xr-x" } else { "-rw" };
-        assert!(line.starts_with(rights) && line.contains(" root/root "), "{line}");
-    }
-    well(&dpkg, folder.path(), &["--extract", package, "."]);
-    let path = |name: &str| folder.path().join(name);
-    let packed = path("usr/bin/diskperf");
-    assert!(fs::read(&packed).expect("the program") == fs::read(&program).expect("the program"));
-    assert!(well(&packed, folder.path(), &["--version"]).out.contains(env!("CARGO_PKG_VERSION")));
-    for name in [
-        "usr/share/bash-completion/completions/diskperf",
-        "usr/share/fish/vendor_completions.d/diskperf.fish",
-        "usr/share/zsh/vendor-completions/_diskperf",
-        "usr/share/doc/diskperf/copyright",
-        "usr/share/doc/diskperf/licences-of-parts.gz",
-        "usr/share/doc/diskperf/changelog.gz",
-        "usr/share/man/man7/diskperf-words.7.gz",
-    ] {
-        assert!(fs::metadata(path(name)).is_ok_and(|file| file.len() > 100), "{name}");
-    }
-    let pages = names_in(&path("usr/share/man/man1"));
-    let commands = names_in(&{
-        let out = path("pages");
-        well(&packed, folder.path(), &["man", "--out", out.to_str().expect("a path in UTF-8")]);
-        out
-    });
-    assert_eq!(pages.len() + 1, commands.len(), "{pages:?} {commands:?}");
-    passed("the package is complete");
 }

@@ -1,77 +1,78 @@
-//! A package for Debian and its derivatives: the static program, its manual pages and completions, and the licences. It
-//! is packed by `dpkg-deb`, which every such system has.
+//! The package for Debian and its derivatives: the static program, its manual pages and completions, and the licences.
+//!
+//! Policy:
+//!   1. cargo-deb packs it. `[package.metadata.deb]` in `crates/diskperf/Cargo.toml` lists its fields and files;
+//!   2. the files that only the program can print are written to `target/package` first;
+//!   3. the same commit, program and version of cargo-deb give the same bytes: all times are that of the commit;
+//!   4. an incomplete package is an error. These checks are here and not in a test, because `cargo xtask test` makes no
+//!      package: it would have to compile cargo-deb.
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::MACHINE;
+use super::TARGET;
 use crate::process;
+use crate::tools::CARGO_DEB;
 
-/// The places where shells find completions: the shell, the folder, the file.
-const COMPLETIONS: [(&str, &str, &str); 3] = [
-    ("bash", "usr/share/bash-completion/completions", "diskperf"),
-    ("fish", "usr/share/fish/vendor_completions.d", "diskperf.fish"),
-    ("zsh", "usr/share/zsh/vendor-completions", "_diskperf"),
+/// The folder of the printed files (2), as the manifest of `diskperf` names it.
+const PRINTED: &str = "target/package";
+
+/// The shells for which there are completions, and the file of each.
+const COMPLETIONS: [(&str, &str); 3] = [("bash", "diskperf"), ("fish", "diskperf.fish"), ("zsh", "_diskperf")];
+
+/// Files that are in every complete package, apart from the program and its manual pages.
+const FILES: [&str; 8] = [
+    "usr/share/bash-completion/completions/diskperf",
+    "usr/share/fish/vendor_completions.d/diskperf.fish",
+    "usr/share/zsh/vendor-completions/_diskperf",
+    "usr/share/doc/diskperf/README.md",
+    "usr/share/doc/diskperf/changelog.gz",
+    "usr/share/doc/diskperf/copyright",
+    "usr/share/doc/diskperf/licences-of-parts.gz",
+    "usr/share/man/man7/diskperf-words.7.gz",
 ];
 
-/// The folder of the documentation.
-const DOCUMENTS: &str = "usr/share/doc/diskperf";
-
-/// Builds the package at `package`.
+/// Builds the package at `package`, and checks it.
 pub fn pack(program: &Path, version: &str, licences: &str, package: &Path) -> Result<(), String> {
-    let failed = |error: io::Error| format!("cannot pack {}: {error}", program.display());
-    let tree = Tree(TempDir::with_prefix("diskperf-deb-").map_err(failed)?);
-    tree.write("usr/bin", "diskperf", &fs::read(program).map_err(failed)?)?;
-    let pages = TempDir::with_prefix("diskperf-man-").map_err(failed)?;
-    process::run(Command::new(program).arg("man").arg("--out").arg(pages.path()))?;
-    for page in fs::read_dir(pages.path()).map_err(failed)? {
-        let page = page.map_err(failed)?;
-        let name = page.file_name().to_string_lossy().into_owned();
-        let section = name.rsplit('.').next().unwrap_or_default();
-        tree.write_packed(&format!("usr/share/man/man{section}"), &name, &fs::read(page.path()).map_err(failed)?)?;
-    }
-    for (shell, folder, name) in COMPLETIONS {
-        let text = process::output(Command::new(program).args(["completions", shell]))?;
-        tree.write(folder, name, text.as_bytes())?;
-    }
-    let source = |name: &str| fs::read_to_string(process::root().join(name)).map_err(failed);
-    tree.write(DOCUMENTS, "copyright", copyright(&source("LICENSE-MIT")?).as_bytes())?;
-    tree.write_packed(DOCUMENTS, "licences-of-parts", licences.as_bytes())?;
-    tree.write_packed(DOCUMENTS, "changelog", source("CHANGELOG.md")?.as_bytes())?;
-    tree.write(DOCUMENTS, "README.md", source("README.md")?.as_bytes())?;
-    tree.write("DEBIAN", "control", control(version, tree.settle().map_err(failed)?).as_bytes())?;
-    tree.settle().map_err(failed)?;
-    let mut dpkg = Command::new("dpkg-deb");
-    dpkg.args(["--root-owner-group", "-Zxz", "--build"]).arg(tree.0.path()).arg(package);
-    // A fixed time makes the package reproducible.
-    let time = Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(process::root()).output();
-    if let Some(time) = time.ok().filter(|time| time.status.success()) {
-        dpkg.env("SOURCE_DATE_EPOCH", String::from_utf8_lossy(&time.stdout).trim());
-    }
-    process::run(&mut dpkg)
+    let tool = CARGO_DEB.provide()?;
+    // 2
+    print(program, licences)?;
+    // 1
+    let mut deb = Command::new(tool);
+    deb.current_dir(process::root())
+        .args(["--no-build", "--no-strip", "--locked", "--quiet", "--package", "diskperf", "--profile", "dist"])
+        .args(["--target", TARGET, "--deb-version", version, "--output"])
+        .arg(package);
+    // 3
+    let time = process::output(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(process::root()))?;
+    process::run(deb.env("SOURCE_DATE_EPOCH", time.trim()))?;
+    // 4
+    check(program, version, package)
 }
 
-/// The control file of the package (deb-control(5)). It depends on no other package; some are useful for images only.
-fn control(version: &str, kibibytes: u64) -> String {
-    format!(
-        "Package: diskperf\n\
-         Version: {version}\n\
-         Architecture: {}\n\
-         Maintainer: The diskperf developers <diskperf@localhost>\n\
-         Installed-Size: {kibibytes}\n\
-         Suggests: e2fsprogs, xfsprogs, btrfs-progs\n\
-         Section: admin\n\
-         Priority: optional\n\
-         Description: storage benchmark that explains what it measured\n \
-         Measures directories, fresh file systems on images, and simulated machines with\n \
-         the same programs, marks what is suspect, and says where the time went.\n",
-        MACHINE.0
-    )
+/// Writes the files that the program prints, and the texts of licences.
+fn print(program: &Path, licences: &str) -> Result<(), String> {
+    let folder = process::root().join(PRINTED);
+    let failed = |error: io::Error| format!("cannot write to {}: {error}", folder.display());
+    // A page of a command that no longer exists would be packed too.
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(failed)?;
+    }
+    fs::create_dir_all(&folder).map_err(failed)?;
+    process::run(Command::new(program).arg("man").arg("--out").arg(folder.join("man")))?;
+    for (shell, file) in COMPLETIONS {
+        let text = process::output(Command::new(program).args(["completions", shell]))?;
+        fs::write(folder.join(file), text).map_err(failed)?;
+    }
+    let mit = fs::read_to_string(process::root().join("LICENSE-MIT")).map_err(failed)?;
+    fs::write(folder.join("copyright"), copyright(&mit)).map_err(failed)?;
+    // cargo-deb compresses manual pages and the changelog, and nothing else.
+    fs::write(folder.join("licences-of-parts"), licences).map_err(failed)?;
+    process::run(Command::new("gzip").args(["-9", "--no-name"]).arg(folder.join("licences-of-parts")))
 }
 
 fn copyright(mit: &str) -> String {
@@ -82,40 +83,48 @@ fn copyright(mit: &str) -> String {
     )
 }
 
-/// The files of the package.
-struct Tree(TempDir);
-
-impl Tree {
-    fn write(&self, folder: &str, name: &str, bytes: &[u8]) -> Result<PathBuf, String> {
-        let folder = self.0.path().join(folder);
-        let path = folder.join(name);
-        let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&path, bytes));
-        written.map(|()| path.clone()).map_err(|error| format!("cannot write {}: {error}", path.display()))
-    }
-
-    /// Writes a file compressed by gzip, without name and time, as Debian requires for manual pages and changelogs.
-    fn write_packed(&self, folder: &str, name: &str, bytes: &[u8]) -> Result<(), String> {
-        let path = self.write(folder, name, bytes)?;
-        process::run(Command::new("gzip").args(["-9", "--no-name"]).arg(path))
-    }
-
-    /// Sets permissions that do not depend on the user who packs: everyone may read, the owner may write, programs are
-    /// executable. Returns the size of all files in KiB, each rounded up, as Debian counts.
-    fn settle(&self) -> io::Result<u64> {
-        let mut kibibytes = 0;
-        let mut left = vec![self.0.path().to_owned()];
-        while let Some(path) = left.pop() {
-            let metadata = fs::symlink_metadata(&path)?;
-            let runs = metadata.is_dir() || path.parent().is_some_and(|folder| folder.ends_with("usr/bin"));
-            fs::set_permissions(&path, fs::Permissions::from_mode(if runs { 0o755 } else { 0o644 }))?;
-            if metadata.is_dir() {
-                left.extend(fs::read_dir(&path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?);
-            } else {
-                kibibytes += metadata.len().div_ceil(1024);
-            }
+/// Checks the fields, the permissions and the files of the package.
+fn check(program: &Path, version: &str, package: &Path) -> Result<(), String> {
+    let dpkg = |arguments: &[&str]| {
+        process::output(Command::new("dpkg-deb").arg(arguments[0]).arg(package).args(&arguments[1..]))
+    };
+    let expected = [("Package", "diskperf"), ("Version", version), ("Architecture", super::MACHINE.0), ("Depends", "")];
+    for (name, value) in expected {
+        let found = dpkg(&["--field", name])?;
+        if found.trim() != value {
+            return Err(format!("the package has {name}: {}, not {value}", found.trim()));
         }
-        Ok(kibibytes)
     }
+    if let Some(line) = dpkg(&["--contents"])?.lines().find(|line| !is_protected(line)) {
+        return Err(format!("a user may change a file of the package, or not read it: {line}"));
+    }
+    let folder = TempDir::with_prefix("diskperf-deb-").map_err(|error| format!("no temporary folder: {error}"))?;
+    dpkg(&["--extract", &folder.path().to_string_lossy()])?;
+    let unpacked = fs::read(folder.path().join("usr/bin/diskperf")).ok();
+    if unpacked.is_none() || unpacked != fs::read(program).ok() {
+        return Err("the program in the package is not the one that was built".to_owned());
+    }
+    let is_empty = |name: &&str| fs::metadata(folder.path().join(name)).map_or(0, |file| file.len()) <= 100;
+    if let Some(name) = FILES.iter().find(|name| is_empty(name)) {
+        return Err(format!("the package has no {name}"));
+    }
+    let count = |folder: &Path| fs::read_dir(folder).map_or(0, Iterator::count);
+    let packed: usize = ["man1", "man7"].map(|man| count(&folder.path().join("usr/share/man").join(man))).iter().sum();
+    let printed = count(&process::root().join(PRINTED).join("man"));
+    if packed == printed { Ok(()) } else { Err(format!("the package has {packed} manual pages of {printed}")) }
+}
+
+/// Returns whether a line of `dpkg-deb --contents` is of a file that belongs to root, that only root may write, and
+/// that everyone may read: `-rw-r--r-- 0/0 512 2026-01-01 00:00 ./usr/share/doc/diskperf/copyright`.
+fn is_protected(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let (rights, owner) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let rights = if line.ends_with('/') || line.ends_with("/usr/bin/diskperf") {
+        rights.ends_with("rwxr-xr-x")
+    } else {
+        rights == "-rw-r--r--"
+    };
+    rights && matches!(owner, "0/0" | "root/root")
 }
 
 #[cfg(test)]
@@ -123,27 +132,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_package_describes_itself_in_fields() {
-        let control = control("1.2.3", 4321);
-        let fields = control.lines().take_while(|line| !line.starts_with(' '));
-        assert!(fields.clone().all(|line| line.contains(": ")), "{control}");
-        for line in ["Package: diskperf", "Version: 1.2.3", "Architecture: amd64", "Installed-Size: 4321"] {
-            assert!(fields.clone().any(|field| field == line), "{control}");
+    fn files_that_users_may_change_are_not_protected() {
+        for line in [
+            "drwxr-xr-x 0/0         0 2026-01-01 00:00 ./usr/",
+            "-rwxr-xr-x root/root 512 2026-01-01 00:00 ./usr/bin/diskperf",
+            "-rw-r--r-- 0/0       512 2026-01-01 00:00 ./usr/share/doc/diskperf/copyright",
+        ] {
+            assert!(is_protected(line), "{line}");
         }
-        assert!(!control.contains("Depends"), "a static program depends on nothing");
-        let text: Vec<&str> = control.lines().skip_while(|line| !line.starts_with("Description")).skip(1).collect();
-        assert!(!text.is_empty() && text.iter().all(|line| line.starts_with(' ')), "{control}");
+        for line in [
+            "drwxrwxr-x 0/0         0 2026-01-01 00:00 ./usr/",
+            "-rw-r--r-- 0/0       512 2026-01-01 00:00 ./usr/bin/diskperf",
+            "-rwxr-xr-x 0/0       512 2026-01-01 00:00 ./usr/share/doc/diskperf/copyright",
+            "-rw-r--r-- user/root 512 2026-01-01 00:00 ./usr/share/doc/diskperf/copyright",
+            "",
+        ] {
+            assert!(!is_protected(line), "{line}");
+        }
     }
 
     #[test]
-    fn permissions_are_normalized_and_sizes_are_in_kib() {
-        let tree = Tree(TempDir::with_prefix("diskperf-deb-").expect("a folder"));
-        let program = tree.write("usr/bin", "diskperf", &[0; 1025]).expect("a file");
-        let page = tree.write("usr/share", "page", b"x").expect("a file");
-        fs::set_permissions(&page, fs::Permissions::from_mode(0o777)).expect("rights");
-        assert_eq!(tree.settle().expect("rights"), 3);
-        let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o7777;
-        let folder = tree.0.path().join("usr/share");
-        assert_eq!((mode(&program), mode(&page), mode(&folder)), (0o755, 0o644, 0o755));
+    fn the_copyright_names_both_licences_and_those_of_parts() {
+        let text = copyright("the text");
+        for part in ["MIT", "Apache License 2.0", "licences-of-parts.gz", "the text"] {
+            assert!(text.contains(part), "{part}");
+        }
     }
 }

@@ -121,7 +121,11 @@ const PLACES: [(&str, &[Deed], &str); 47] = [
     ("crates/testkit/src/lies.rs", &[Delete], "names in a folder that it serves, as asked by the kernel"),
     ("crates/testkit/tests/lies.rs", &[Delete], "names in the test's own folder"),
     ("xtask/src/dist.rs", &[Run], "the program that was built"),
-    ("xtask/src/dist/deb.rs", &[Run, Scratch], "that program, gzip, git and dpkg-deb, on a tree of its own"),
+    (
+        "xtask/src/dist/deb.rs",
+        &[Run, Delete, Scratch],
+        "that program, cargo-deb, gzip, git and dpkg-deb; deletes what it printed for the package before",
+    ),
     ("xtask/src/test_jobs.rs", &[Run], "shells, in its own tests"),
     ("xtask/src/packages.rs", &[Run], "apt-get, and sudo where it asks for no password"),
     ("xtask/src/picture.rs", &[Scratch], "the page that is drawn"),
