@@ -3,7 +3,8 @@
 //! Policy:
 //!   1. the program is built for musl, so that the measured machine needs no library, no interpreter and no Rust. It
 //!      contains SQLite, which needs a C compiler for the same target (musl-gcc);
-//!   2. a program that is not static, or exceeds the size limit, is not distributed;
+//!   2. a program that is not static, exceeds the size limit, or has a dependency that `deny.toml` does not permit, is
+//!      not distributed;
 //!   3. the manual pages and completions of the package are those that the program itself prints;
 //!   4. the results are in `target/dist` under names with version and machine; nothing is installed;
 //!   5. `cargo xtask test` tests a program that is compiled faster: for the same target and with the same arguments of
@@ -20,7 +21,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{executables, process, rust_targets};
+use crate::{executables, deny, process, rust_targets};
 
 /// The target of the build.
 const TARGET: &str = "x86_64-unknown-linux-musl";
@@ -74,10 +75,11 @@ pub fn run() -> Result<(), String> {
     if !testkit::has_tool("dpkg-deb") {
         return Err("there is no dpkg-deb to check the package; to install it: apt-get install dpkg".to_owned());
     }
+    deny::run()?;
     let program = make(Profile::Distributed)?;
     let version = version(&program)?;
     let package = program.with_file_name(format!("diskperf_{version}_{}.deb", MACHINE.0));
-    deb::pack(&program, &version, &licences::of(TARGET)?, &package)?;
+    deb::pack(&program, &version, &licences::list(TARGET)?, &package)?;
     for path in [&program, &package] {
         let bytes = fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?.len();
         println!("{bytes:>10} bytes  {}", path.display());

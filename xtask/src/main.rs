@@ -7,6 +7,7 @@
 //! and the temporary folder, with these exceptions: packages that `test` installs, documents that `docs` writes, the
 //! picture, `calibrate --write` (machines/) and `golden` (golden/).
 
+mod deny;
 mod dist;
 mod docs;
 mod executables;
@@ -54,15 +55,19 @@ enum Task {
     /// Check the rules of the project that no compiler checks.
     ///
     /// The rules cover dependencies between crates, crates that need no operating system, the places of unsafe code, of
-    /// deletion and of other programs, licences, unused dependencies, lengths of files and lines, full folders, import
+    /// deletion and of other programs, unused dependencies, lengths of files and lines, full folders, import
     /// circles, and code that prints. Each rule is a file in xtask/src/tidy, with its exceptions.
     Tidy,
     /// Build the program for distribution: one static file, and a Debian package with manual pages, completions and
     /// licences, both in target/dist. Installs no program.
     ///
     /// Needs musl-gcc (package musl-tools) and the Rust target x86_64-unknown-linux-musl. If the target is missing, it
-    /// asks rustup for it. Compiles cargo-deb into target/tools for its first package, which takes minutes.
+    /// asks rustup for it. Checks all dependencies as `deny` does. Compiles cargo-deny and cargo-deb into target/tools
+    /// for the first package, which takes minutes.
     Dist,
+    /// Check licences and sources of all dependencies with cargo-deny, as deny.toml says. Compiles it into target/tools
+    /// for the first check, which takes minutes.
+    Deny,
     /// Check that README.md, CONTRIBUTING.md and docs/ show the program's output.
     ///
     /// Runs every command in their blocks. Computed output must be identical; measured output must have the same rows,
@@ -125,6 +130,7 @@ fn main() -> ExitCode {
         Task::Picture { document } => picture::run(&document),
         Task::Prove { names, again } => prove::run(&names, again),
         Task::SteadyTests(arguments) => steady_tests::run(&arguments),
+        Task::Deny => deny::run(),
         Task::Dist => dist::run(),
         Task::Calibrate { arguments } => {
             let command = ["run", "--release", "--quiet", "--package", "calibration", "--"];

@@ -14,6 +14,9 @@ pub struct Tool {
 /// Packs the program for Debian.
 pub const CARGO_DEB: Tool = Tool { name: "cargo-deb", version: "3.8.0" };
 
+/// Checks licences and sources of dependencies.
+pub const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
+
 /// Settings for the compilation of a tool. Each runs for a second, so the time of the compiler counts. Their own
 /// settings include fat LTO.
 const SETTINGS: [(&str, &str); 3] = [

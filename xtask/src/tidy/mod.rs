@@ -9,7 +9,6 @@ mod design_pages;
 mod file_lengths;
 mod folder_sizes;
 mod ignored_tests;
-mod licences;
 mod line_lengths;
 mod machine_files;
 mod manifests;
@@ -98,7 +97,6 @@ pub fn check() -> Result<Report, String> {
     findings.extend(manifests::check(&manifests));
     findings.extend(manifests::not_taken(&read(&root.join("Cargo.toml"))?, &manifests));
     findings.extend(manifests::unused(&manifests, &files));
-    findings.extend(licences::check(&licences::packages(&metadata.packages)));
     findings.extend(no_std_crates::check(&files));
     findings.extend(unsafe_code::check(&files));
     findings.extend(restricted_actions::check(&files));

@@ -76,7 +76,7 @@ const PRODUCT: [&str; 15] = [
 ];
 
 /// The known places: a file, its actions, and the reason.
-const PLACES: [(&str, &[Deed], &str); 47] = [
+const PLACES: [(&str, &[Deed], &str); 48] = [
     ("crates/calibration/src/machine_writer.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/programs/bw.rs", &[Date], "a random seed, if none is given"),
     ("crates/diskperf/src/commands/programs/copy.rs", &[Delete], "an unfinished copy that this call made"),
@@ -120,6 +120,7 @@ const PLACES: [(&str, &[Deed], &str); 47] = [
     ("crates/testkit/src/control_group.rs", &[Delete], "the control group that a test made, empty again"),
     ("crates/testkit/src/lies.rs", &[Delete], "names in a folder that it serves, as asked by the kernel"),
     ("crates/testkit/tests/lies.rs", &[Delete], "names in the test's own folder"),
+    ("xtask/src/deny.rs", &[Run], "cargo-deny"),
     ("xtask/src/dist.rs", &[Run], "the program that was built"),
     (
         "xtask/src/dist/deb.rs",
