@@ -21,7 +21,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{executables, deny, process, rust_targets};
+use crate::{deny, executables, process, rust_targets};
 
 /// The target of the build.
 const TARGET: &str = "x86_64-unknown-linux-musl";

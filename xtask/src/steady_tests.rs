@@ -25,8 +25,8 @@ use clap::Args;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::executables::{self, Built, TestFile};
 use crate::dist::Profile;
+use crate::executables::{self, Built, TestFile};
 use crate::test::Turn;
 use crate::unprivileged::Repetition;
 use crate::{process, prove, skipped_tests, test, test_jobs};

@@ -17,11 +17,11 @@ use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 use units::{Bytes, Nanos};
 use workload::programs::load::Load;
 
-use crate::resolved_load::check_rounds;
 use crate::error::{JobError, LoadError};
 use crate::load_spec::{KEYS, LoadSpec};
 use crate::load_words::Time;
 use crate::queue_depth::Host;
+use crate::resolved_load::check_rounds;
 use crate::source_span::{Source, SourceSpan};
 
 /// The largest job file. Chosen: a load has some hundred bytes.

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use rustix::time::ClockId;
 use tempfile::TempDir;
-use testkit::loop_disk::Disk;
 use testkit::fuse::Fsync;
 use testkit::lies::{Counts, Keeps, KernelCache, Lies, Looks, LyingFolder};
+use testkit::loop_disk::Disk;
 use testkit::{names_in, need_disk, skip};
 
 /// A page, aligned for I/O that bypasses the page cache.
