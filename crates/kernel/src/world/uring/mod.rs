@@ -50,6 +50,13 @@ const MOST_REFUSED: u32 = 1000;
 /// reached 1.00. It is a quarter of a shorter queue, so that the device keeps the rest to work on.
 const FIRST_BATCH: usize = 4;
 
+/// Operations of at least this many bytes are handled and replaced one at a time. The kernel holds back entries that
+/// are submitted together until it has prepared all of them, and merges adjacent ones, so a sequential queue gets
+/// shorter. Measured on a virtio disk with 128 KiB in sequence at depth 8, six turns of two seconds beside fio: one at a
+/// time reached 0.99 of its rate, batches from 2 to 8 reached 0.93. For 4 KiB, one at a time costs 525 instructions per
+/// operation instead of 217, and gains 0 to 3 %. The limit is chosen: half of the measured size.
+const LARGE: u32 = 64 << 10;
+
 /// Each following batch is twice as large, up to this: completions that are there already need no wait, and each
 /// submission costs instructions. Operations count as issued when the batch before them was taken, so the limit also
 /// keeps the time between small: handling 32 completions takes about 1 us. Chosen.
@@ -174,7 +181,10 @@ impl Uring {
         let mut taken: Option<Moment<Host>> = None;
         let mut is_over = false;
         let depth = self.work.slots.len();
-        let first_batch = (depth / 4).clamp(1, FIRST_BATCH);
+        let (first_batch, largest_batch) = match self.work.overlap.largest {
+            LARGE.. => (1, 1),
+            _ => ((depth / 4).clamp(1, FIRST_BATCH), LARGEST_BATCH),
+        };
         let mut batch = first_batch;
         loop {
             if held.is_none() && !is_over && !self.work.free.is_empty() {
@@ -241,7 +251,7 @@ impl Uring {
                 // Nothing can be submitted before all operations in flight have returned.
                 _ if is_over || held.is_some() => depth,
                 true => first_batch,
-                false => (2 * batch).min(LARGEST_BATCH),
+                false => (2 * batch).min(largest_batch),
             };
             let returned = moment();
             taken = Some(returned);
