@@ -18,7 +18,7 @@ use stats::compare::history::{HISTORY_SCHEMA, History};
 use stats::{Document, Name, SCHEMA, VERIFICATION_SCHEMA, Verification};
 use units::name;
 
-use crate::documents::fault::{DocumentFault, LARGEST};
+use crate::documents::document_error::{DocumentFault, LARGEST};
 use crate::documents::store_arguments::StoreArguments;
 use crate::documents::user_files;
 use crate::error::{Error, RunsError};

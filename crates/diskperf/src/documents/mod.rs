@@ -1,7 +1,7 @@
 //! Result files, the stored runs that they come from, and files that the user names.
 
 pub mod document;
-pub mod fault;
+pub mod document_error;
 pub mod job_files;
 pub mod redact;
 pub mod store_arguments;

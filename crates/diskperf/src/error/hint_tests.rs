@@ -14,7 +14,7 @@ use units::Bytes;
 
 use super::{ArgumentError, CommandFault, ConsentError, Error, ProgramError, RunsError, VerifyError};
 use crate::cli;
-use crate::documents::fault::DocumentFault;
+use crate::documents::document_error::DocumentFault;
 
 /// The ends of a command in a hint, and words that may follow it.
 const ENDS: [&str; 16] = [

@@ -24,7 +24,7 @@ use runner::execution::WorldFailure;
 use store::StoreError;
 use units::{Bytes, Exit};
 
-use crate::documents::fault::DocumentFault;
+use crate::documents::document_error::DocumentFault;
 use crate::ui::shell;
 use outcome::{Outcome, refused};
 

@@ -22,8 +22,8 @@ mod over_time;
 mod published;
 mod rates;
 mod ratios;
+mod run_ratios;
 mod scale;
-mod side_by_side;
 mod size_limit;
 mod standalone;
 mod svg;
@@ -119,7 +119,7 @@ pub fn charts(document: &Document, layout: Layout) -> Vec<Chart> {
 
 /// Returns one chart with the rates of several runs, which are the targets of this document.
 pub(crate) fn runs(document: &Document) -> Option<Chart> {
-    side_by_side::chart(document)
+    run_ratios::chart(document)
 }
 
 /// Returns the tests over all stored runs in one chart, or in several if there are more tests than colours.

@@ -26,14 +26,14 @@ use crate::judge::marks::{MarkCode, codes};
 use crate::name::Name;
 use crate::results::cell::{Cell, Provenance};
 
-mod cause;
 mod majority;
+mod reason_finder;
 #[cfg(test)]
 mod tests;
 
-pub use cause::why_of;
-use cause::{warned, why};
 use majority::ask_majority;
+pub use reason_finder::why_of;
+use reason_finder::{warned, why};
 
 /// The result of a comparison of targets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

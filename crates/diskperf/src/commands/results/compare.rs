@@ -21,7 +21,7 @@ use units::Exit;
 
 use crate::cli::values::parse_margin;
 use crate::documents::document;
-use crate::documents::fault::DocumentFault;
+use crate::documents::document_error::DocumentFault;
 use crate::documents::store_arguments::StoreArguments;
 use crate::error::Error;
 use crate::ui::output;

@@ -12,7 +12,7 @@ use store::LAST;
 use units::Exit;
 
 use crate::documents::document;
-use crate::documents::fault::DocumentFault;
+use crate::documents::document_error::DocumentFault;
 use crate::documents::store_arguments::StoreArguments;
 use crate::error::Error;
 use crate::simulation::faster_resources;

@@ -22,7 +22,7 @@ use units::{Bytes, Exit};
 
 use crate::commands::paper;
 use crate::documents::document::{self, Both, Readable};
-use crate::documents::fault::DocumentFault;
+use crate::documents::document_error::DocumentFault;
 use crate::documents::store_arguments::StoreArguments;
 use crate::documents::user_files;
 use crate::error::{Error, OutputError};
