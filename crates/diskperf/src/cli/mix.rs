@@ -20,10 +20,10 @@ use crate::ui::output;
 pub struct MixArguments {
     /// Mix of accesses for vaxmix, instead of its own two, as in bs=512B:20,8KiB:80,reads=67.
     ///
-    /// bs and order: as in `diskperf io`. reads: percentage of reads. rate=50: repeat the mix at 50 accesses per second,
-    /// to measure response times. sizes=512B:1+8KiB:4: access sizes with any weights, instead of bs. hot=60/10: 60 % of
-    /// the accesses go to the first 10 % of the file. near=20: 20 % are within 64 KiB of the access before. A key that
-    /// is left out has its value in uniform_mix.
+    /// bs and order: as in `diskperf io`. reads: percentage of reads. rate=50: repeat the mix at 50 accesses per
+    /// second, to measure response times. sizes=512B:1+8KiB:4: access sizes with any weights, instead of bs.
+    /// hot=60/10: 60 % of the accesses go to the first 10 % of the file. near=20: 20 % are within 64 KiB of the access
+    /// before. A key that is left out has its value in uniform_mix.
     #[arg(long, value_name = "MIX")]
     mix: Option<Mix>,
     /// Derive the mix from a block trace in FILE, the output of blkparse, and print it. diskperf counts the queued
