@@ -48,33 +48,49 @@ const BLOCKS: u64 = 256;
 const BLOCK: u32 = 4096;
 const DEPTH: u32 = 32;
 
+/// Skips the test if nothing can be counted here. A macro, because a skip is listed under the name of the function
+/// around it.
+macro_rules! need_counts {
+    () => {
+        if let Some(reason) = missing() {
+            return testkit::skip!("{reason}");
+        }
+    };
+}
+
 #[test]
 fn reading_costs_little_more_than_a_bare_loop() {
+    need_counts!();
     check(Classic::Read8192);
 }
 
 #[test]
 fn writing_4096_costs_little_more_than_a_bare_loop() {
+    need_counts!();
     check(Classic::Write4096);
 }
 
 #[test]
 fn writing_8192_costs_little_more_than_a_bare_loop() {
+    need_counts!();
     check(Classic::Write8192);
 }
 
 #[test]
 fn rewriting_costs_little_more_than_a_bare_loop() {
+    need_counts!();
     check(Classic::Rewrite8192);
 }
 
 #[test]
 fn timing_every_call_is_cheap() {
+    need_counts!();
     check_timed("posix");
 }
 
 #[test]
 fn timing_every_operation_of_a_deep_queue_is_cheap() {
+    need_counts!();
     match kernel::no_ring() {
         Some(why) => testkit::skip!("{why}"),
         None => check_timed("uring"),
@@ -83,15 +99,13 @@ fn timing_every_operation_of_a_deep_queue_is_cheap() {
 
 #[test]
 fn the_null_engine_is_cheap() {
+    need_counts!();
     check_timed("null");
 }
 
 #[test]
 fn two_concurrent_programs_cost_as_much_each_as_one() {
-    if let Some(reason) = missing() {
-        testkit::skip!("{reason}");
-        return;
-    }
+    need_counts!();
     let folder = tempfile::tempdir().expect("a scratch folder");
     let [alone, both] = ["posix", "posix-twice"].map(|engine| slope(engine, OPERATIONS, folder.path(), "child_timed"));
     println!("{{\"engine\": \"posix, two at once\", \"instructions\": {:.1}, \"alone\": {alone:.1}}}", both / 2.0);
@@ -105,10 +119,7 @@ fn two_concurrent_programs_cost_as_much_each_as_one() {
 
 #[test]
 fn no_operation_allocates() {
-    if let Some(reason) = missing() {
-        testkit::skip!("{reason}");
-        return;
-    }
+    need_counts!();
     let folder = tempfile::tempdir().expect("a scratch folder");
     for engine in ["posix", "null", "uring"] {
         if engine == "uring" && kernel::no_ring().is_some() {
@@ -233,10 +244,6 @@ fn child_words() -> (String, u64, PathBuf) {
 }
 
 fn check_timed(engine: &str) {
-    if let Some(reason) = missing() {
-        testkit::skip!("{reason}");
-        return;
-    }
     // Not on tmpfs: there io_uring hands every request to the kernel's worker threads.
     let folder = tempfile::tempdir().expect("a scratch folder");
     let counted = slope(engine, OPERATIONS, folder.path(), "child_timed");
@@ -246,10 +253,6 @@ fn check_timed(engine: &str) {
 }
 
 fn check(classic: Classic) {
-    if let Some(reason) = missing() {
-        testkit::skip!("{reason}");
-        return;
-    }
     let folder = valgrind::scratch(2 * CALLS[1] * u64::from(Classic::Write8192.call_bytes()));
     let name = classic.name();
     let [world, bare] = ["child_world", "child_bare"].map(|side| slope(name, CALLS, folder.path(), side));
