@@ -65,7 +65,8 @@ fn a_file_system_is_created_and_recreated() {
         assert_eq!(image.device().bytes(), Some(bytes));
         assert_eq!(image.block().expect("a size"), Bytes(4096));
         assert!(is_empty(scratch.path()), "the image has a name");
-        assert_eq!(loops_on(scratch.path()).len(), 1);
+        // The kernel detaches the device of the first attempt when no program has it open any more.
+        wait_until("the image has one loop device", || loops_on(scratch.path()).len() == 1);
 
         fs::write(image.path().join("old"), "old").expect("a file");
         image.remount().expect("remounted");
@@ -329,7 +330,7 @@ fn no_image_is_left_after_a_kill() {
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines().map_while(Result::ok);
         assert!(lines.any(|line| line.contains(&format!("at {stage}"))), "the child never came to {stage}");
         assert!(free() < before, "the child's image takes no room");
-        assert_eq!(loops_on(outer.path()).is_empty(), stage == "written");
+        wait_until("the loop devices of this stage", || loops_on(outer.path()).is_empty() == (stage == "written"));
         child.kill().expect("killed");
         child.wait().expect("ended");
         wait_until("the loop device is gone", || loops_on(outer.path()).is_empty());
