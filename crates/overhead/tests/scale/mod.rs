@@ -14,10 +14,11 @@ use super::{handed_out, valgrind};
 const EXAMPLE: &str = include_str!("../../../../docs/quick.json");
 
 /// The two sizes, and the maximum ratio of their instructions. The second size is four times the first: four is
-/// proportional, sixteen is quadratic. A count includes the start and the end of the command. A larger size would
-/// reveal a smaller quadratic part, but take longer.
+/// proportional, sixteen is quadratic, and the limit is the geometric mean. A count includes the start and the end of
+/// the command; a command that writes a file also inspects every loop device of the machine, and other tests create
+/// loop devices: 5.005 was seen. A larger size would reveal a smaller quadratic part, but take longer.
 const SIZES: [usize; 2] = [50, 200];
-const ALLOWED_RATIO: f64 = 5.0;
+const ALLOWED_RATIO: f64 = 8.0;
 
 /// The rounds of a result in the tests that multiply something else.
 const FEW: Option<usize> = Some(2);
