@@ -7,7 +7,7 @@ use report::glossary::Entry;
 use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::digits::significant;
-use stats::figures::time_columns::TimeColumns;
+use stats::figures::execution_times::ExecutionTimes;
 use stats::inference::buffer_regression::{self, DiskRate, SweepRow};
 use stats::{Cell, Provenance};
 use units::{Bytes, Nanos};
@@ -95,13 +95,13 @@ fn findings(cells: &[Cell]) -> Vec<String> {
 }
 
 /// The rows of table 13-1 without a sync. `seconds` selects the CPU time.
-fn sweep(cells: &[&Cell], seconds: fn(&TimeColumns) -> Option<f64>) -> Vec<SweepRow> {
+fn sweep(cells: &[&Cell], seconds: fn(&ExecutionTimes) -> Option<f64>) -> Vec<SweepRow> {
     let plain = cells.iter().filter(|cell| cell.program == "copy" && cell.word("sync") == Some("none"));
     plain.filter_map(|cell| sweep_row(cell, seconds)).collect()
 }
 
-fn sweep_row(cell: &Cell, seconds: fn(&TimeColumns) -> Option<f64>) -> Option<SweepRow> {
-    let execution = TimeColumns::from_cell(cell)?;
+fn sweep_row(cell: &Cell, seconds: fn(&ExecutionTimes) -> Option<f64>) -> Option<SweepRow> {
+    let execution = ExecutionTimes::from_cell(cell)?;
     let file_bytes = cell.number("file_bytes")?;
     let executions = cell.kept().count() as f64;
     let disk_bytes = match cell.provenance {
@@ -176,7 +176,7 @@ fn waiting(cells: &[&Cell]) -> Option<String> {
         };
         let cell = cells.iter().find(is_it)?;
         let calls = cell.number("file_bytes")?.div_ceil(u64::from(buffer));
-        Some(span(TimeColumns::from_cell(cell)?.elapsed_s / calls as f64))
+        Some(span(ExecutionTimes::from_cell(cell)?.elapsed_s / calls as f64))
     };
     let all = |&buffer: &u32| {
         let (none, osync, dsync) =

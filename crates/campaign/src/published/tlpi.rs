@@ -87,7 +87,7 @@ fn cell(program: &str, buffer: u32, bytes: u64, sync: &str, elapsed: u64) -> Cel
 
 #[cfg(test)]
 mod tests {
-    use stats::figures::time_columns::TimeColumns;
+    use stats::figures::execution_times::ExecutionTimes;
 
     use super::*;
 
@@ -96,11 +96,11 @@ mod tests {
         let cells = cells();
         assert_eq!(cells.len(), 16);
         for (cell, row) in cells.iter().zip(COPY) {
-            let execution = TimeColumns::from_cell(cell).expect("it was published");
+            let execution = ExecutionTimes::from_cell(cell).expect("it was published");
             let columns = [Some(execution.elapsed_s), execution.cpu_s, execution.user_s, execution.system_s];
             assert_eq!(columns.map(|seconds| (100.0 * seconds.expect("all four")).round() as u64), row);
         }
-        let write = cells.iter().filter(|cell| cell.program == "write").filter_map(TimeColumns::from_cell);
+        let write = cells.iter().filter(|cell| cell.program == "write").filter_map(ExecutionTimes::from_cell);
         let elapsed: Vec<f64> = write.map(|execution| (100.0 * execution.elapsed_s).round() / 100.0).collect();
         assert_eq!(elapsed, [1030.0, 0.34]);
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stats::digits::significant;
-use stats::figures::time_columns::TimeColumns;
+use stats::figures::execution_times::ExecutionTimes;
 use stats::{Cell, Document};
 
 use super::cell_text::{self, class};
@@ -78,7 +78,7 @@ fn curves<'a>(cells: &[&'a Cell]) -> Vec<Curve<'a>> {
 }
 
 fn seconds(cell: &Cell) -> Option<f64> {
-    TimeColumns::from_cell(cell).map(|execution| execution.elapsed_s).filter(|seconds| *seconds > 0.0)
+    ExecutionTimes::from_cell(cell).map(|execution| execution.elapsed_s).filter(|seconds| *seconds > 0.0)
 }
 
 fn chart(program: &str, cells: &[&Cell]) -> Option<Chart> {

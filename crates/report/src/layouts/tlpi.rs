@@ -2,7 +2,7 @@
 //! 13-1 for every way to sync; table 13-3 with a pair of columns for each way.
 
 use stats::digits::significant;
-use stats::figures::time_columns::TimeColumns;
+use stats::figures::execution_times::ExecutionTimes;
 use stats::{Cell, Document, Provenance};
 use units::whole;
 
@@ -32,7 +32,7 @@ pub fn table(document: &Document, page: Page) -> String {
 }
 
 /// A row of table 13-1: a result, its buffer size, and its times.
-type Copied<'a> = (&'a Cell, u64, Option<TimeColumns>);
+type Copied<'a> = (&'a Cell, u64, Option<ExecutionTimes>);
 
 /// Table 13-1: the book's four columns.
 fn copy_block(cells: &[&Cell], sync: &str, page: Page) -> Option<String> {
@@ -46,7 +46,7 @@ fn copy_block(cells: &[&Cell], sync: &str, page: Page) -> Option<String> {
         }),
     ];
     let rows: Option<Vec<Copied>> =
-        cells.iter().map(|cell| Some((*cell, buffer(cell)?, TimeColumns::from_cell(cell)))).collect();
+        cells.iter().map(|cell| Some((*cell, buffer(cell)?, ExecutionTimes::from_cell(cell)))).collect();
     let grid = Grid::filled(&columns, rows?);
     Some(titled("copy", Some(sync), cells, "13-1", &grid, page))
 }
@@ -64,7 +64,7 @@ fn write_block(cells: &[&Cell], page: Page) -> Option<String> {
         let pairs = syncs.iter().flat_map(|sync| {
             let cell = with_sync(cells, sync).into_iter().find(|cell| buffer(cell) == Some(size));
             cell.map_or_else(Default::default, |cell| {
-                [elapsed(cell), figure(cell, TimeColumns::from_cell(cell).and_then(|execution| execution.cpu_s))]
+                [elapsed(cell), figure(cell, ExecutionTimes::from_cell(cell).and_then(|execution| execution.cpu_s))]
             })
         });
         grid.row([size.to_string()].into_iter().chain(pairs));
@@ -113,7 +113,7 @@ fn with_sync<'a>(cells: &[&'a Cell], sync: &str) -> Vec<&'a Cell> {
 /// Returns the elapsed time, with the star of the whole row.
 fn elapsed(cell: &Cell) -> String {
     let star = if cell.is_suspect() { "*" } else { "" };
-    figure(cell, TimeColumns::from_cell(cell).map(|execution| execution.elapsed_s)) + star
+    figure(cell, ExecutionTimes::from_cell(cell).map(|execution| execution.elapsed_s)) + star
 }
 
 /// Returns seconds as text, or `n.m.` if there are none.

@@ -13,7 +13,7 @@ use kernel::guard::Given;
 use kernel::observe::mount::Place;
 use kernel::sys::name::Shown;
 use kernel::{PathFault, Posix, message};
-use stats::figures::time_columns::SPLIT_NEEDS_S;
+use stats::figures::execution_times::SPLIT_NEEDS_S;
 use units::{Bytes, Exit, Nanos, per_second};
 use workload::programs::tlpi::{self, Sync};
 use workload::{Failure, Name, Op, OpKind, Reason, Span, Tally, World};

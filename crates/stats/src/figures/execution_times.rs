@@ -9,7 +9,7 @@ pub const SPLIT_NEEDS_S: f64 = 0.1;
 
 /// The times of one execution, as the mean of the kept rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TimeColumns {
+pub struct ExecutionTimes {
     /// Seconds on the clock that the cell claims.
     pub elapsed_s: f64,
     /// CPU seconds; `None` if only the elapsed time was published.
@@ -20,10 +20,10 @@ pub struct TimeColumns {
     pub system_s: Option<f64>,
 }
 
-impl TimeColumns {
+impl ExecutionTimes {
     /// Computes the times from the rounds of the cell. A published average has no rounds: then they are computed from
     /// its rate, CPU percentage and owners of time. Returns `None` if the cell was not measured.
-    pub fn from_cell(cell: &Cell) -> Option<TimeColumns> {
+    pub fn from_cell(cell: &Cell) -> Option<ExecutionTimes> {
         if !cell.measured {
             return None;
         }
@@ -33,12 +33,12 @@ impl TimeColumns {
         if count == 0.0 {
             let elapsed_s = cell.number("file_bytes")? as f64 / cell.rate.as_ref()?.per_second;
             let cpu_s = cell.cpu_percent.map(|cpu| elapsed_s * cpu.process / 100.0);
-            return Some(TimeColumns { elapsed_s, cpu_s, user_s, system_s });
+            return Some(ExecutionTimes { elapsed_s, cpu_s, user_s, system_s });
         }
         let elapsed: f64 = cell.kept().map(|round| round.elapsed_s(cell.state.clock)).sum();
         let cpu: f64 = cell.kept().map(|round| round.cpu_s.process).sum();
         let is_split = cell.provenance != Provenance::Measured || cpu >= SPLIT_NEEDS_S;
-        Some(TimeColumns {
+        Some(ExecutionTimes {
             elapsed_s: elapsed / count,
             cpu_s: Some(cpu / count),
             user_s: user_s.filter(|_| is_split),
@@ -88,7 +88,7 @@ mod tests {
     fn means_are_over_the_kept_rounds() {
         let rounds = vec![round(100.0, 50.0, true), round(1.0, 0.5, false), round(3.0, 1.5, false)];
         let cell = Cell { time: owners(400_000_000, 1_600_000_000), ..cell(Provenance::Measured, rounds) };
-        let execution = TimeColumns::from_cell(&cell).expect("it was measured");
+        let execution = ExecutionTimes::from_cell(&cell).expect("it was measured");
         assert_eq!((execution.elapsed_s, execution.cpu_s), (2.0, Some(1.0)));
         assert_eq!((execution.user_s, execution.system_s), (Some(0.2), Some(0.8)));
     }
@@ -98,7 +98,7 @@ mod tests {
         let short = |provenance| {
             let rounds = vec![round(0.1, 0.04, false), round(0.1, 0.04, false)];
             let cell = Cell { time: owners(0, 80_000_000), ..cell(provenance, rounds) };
-            TimeColumns::from_cell(&cell).expect("it was measured")
+            ExecutionTimes::from_cell(&cell).expect("it was measured")
         };
         assert_eq!(short(Provenance::Measured).system_s, None);
         assert_eq!(short(Provenance::Simulated).system_s, Some(0.04));
@@ -117,16 +117,16 @@ mod tests {
             rounds: 20,
         };
         let published = Cell { rate: Some(rate), ..cell(Provenance::Published, Vec::new()) };
-        let execution = TimeColumns::from_cell(&published).expect("it was published");
+        let execution = ExecutionTimes::from_cell(&published).expect("it was published");
         assert_eq!((execution.elapsed_s, execution.cpu_s, execution.user_s), (2.0, None, None));
         let cpu_percent = Some(CpuPercent { process: 25.0, kernel_workers: None, machine: None });
         let with_cpu = Cell { cpu_percent, ..published };
-        assert_eq!(TimeColumns::from_cell(&with_cpu).and_then(|execution| execution.cpu_s), Some(0.5));
+        assert_eq!(ExecutionTimes::from_cell(&with_cpu).and_then(|execution| execution.cpu_s), Some(0.5));
     }
 
     #[test]
     fn what_was_not_measured_took_no_time() {
         let cell = Cell { measured: false, ..cell(Provenance::Measured, Vec::new()) };
-        assert_eq!(TimeColumns::from_cell(&cell), None);
+        assert_eq!(ExecutionTimes::from_cell(&cell), None);
     }
 }
