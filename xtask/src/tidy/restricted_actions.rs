@@ -118,8 +118,8 @@ const PLACES: [(&str, &[Deed], &str); 48] = [
     ("crates/store/src/open.rs", &[Read], "the first hundred bytes of a store"),
     ("crates/store/src/default_path.rs", &[Read], "the first megabyte of the list of users"),
     ("crates/testkit/src/control_group.rs", &[Delete], "the control group that a test made, empty again"),
-    ("crates/testkit/src/lies.rs", &[Delete], "names in a folder that it serves, as asked by the kernel"),
-    ("crates/testkit/tests/lies.rs", &[Delete], "names in the test's own folder"),
+    ("crates/testkit/src/lying_folder.rs", &[Delete], "names in a folder that it serves, as asked by the kernel"),
+    ("crates/testkit/tests/lying_folder.rs", &[Delete], "names in the test's own folder"),
     ("xtask/src/deny.rs", &[Run], "cargo-deny"),
     ("xtask/src/dist.rs", &[Run], "the program that was built"),
     (

@@ -8,8 +8,8 @@ use std::time::Duration;
 use rustix::time::ClockId;
 use tempfile::TempDir;
 use testkit::fuse::Fsync;
-use testkit::lies::{Counts, Keeps, KernelCache, Lies, Looks, LyingFolder};
 use testkit::loop_disk::Disk;
+use testkit::lying_folder::{Counts, KernelCache, Lies, LyingFolder, MountAppearance, ServerMemory};
 use testkit::{names_in, need_disk, skip};
 
 /// A page, aligned for I/O that bypasses the page cache.
@@ -25,7 +25,7 @@ fn ground() -> TempDir {
 
 fn served(ground: &TempDir, lies: Lies) -> LyingFolder {
     let [at, below] = ["point", "below"].map(|name| ground.path().join(name));
-    LyingFolder::mount(&at, &below, Looks::Fuse, lies).expect("a mount")
+    LyingFolder::mount(&at, &below, MountAppearance::Fuse, lies).expect("a mount")
 }
 
 fn below(ground: &TempDir, name: &str) -> PathBuf {
@@ -97,7 +97,7 @@ fn a_lying_fsync_does_not_reach_the_folder_below() {
     let [upper, lower] = [ground(), ground()];
     let honest = served(&lower, Lies::default());
     let at = upper.path().join("point");
-    let lying = LyingFolder::mount(&at, &honest.path(""), Looks::Fuse, Lies::default()).expect("a mount");
+    let lying = LyingFolder::mount(&at, &honest.path(""), MountAppearance::Fuse, Lies::default()).expect("a mount");
     let file = File::create(lying.path("a")).expect("a file");
     let sync = |fsync: Fsync| {
         lying.turn(Lies { fsync, ..Lies::default() });
@@ -119,7 +119,7 @@ fn a_server_with_a_page_cache_answers_from_its_memory() {
         return skip!("needs root and /dev/fuse");
     }
     let ground = ground();
-    let lies = Lies { keeps: Keeps::Copies, ..Lies::default() };
+    let lies = Lies { memory: ServerMemory::Copies, ..Lies::default() };
     let lying = served(&ground, lies);
     for name in ["read", "written"] {
         fs::write(below(&ground, name), [1; 8192]).expect("a file");
@@ -154,7 +154,7 @@ fn a_server_may_keep_the_only_copy_of_written_data() {
         return skip!("needs root and /dev/fuse");
     }
     let ground = ground();
-    let lying = served(&ground, Lies { keeps: Keeps::Writes, ..Lies::default() });
+    let lying = served(&ground, Lies { memory: ServerMemory::Writes, ..Lies::default() });
     fs::write(lying.path("a"), [5; 300_000]).expect("a file");
     File::open(lying.path("a")).expect("a file").sync_all().expect("fsync");
     assert_eq!(first(&lying.path("a")), [5; 4096]);
@@ -211,7 +211,8 @@ fn a_mount_may_look_like_a_local_file_system() {
     }
     let ground = ground();
     let [at, below] = ["point", "below"].map(|name| ground.path().join(name));
-    let lying = LyingFolder::mount(&at, &below, Looks::Named("ext4", "/dev/sda1"), Lies::default()).expect("a mount");
+    let lying =
+        LyingFolder::mount(&at, &below, MountAppearance::Named("ext4", "/dev/sda1"), Lies::default()).expect("a mount");
     let mounts = testkit::mounts("thread-self").expect("this thread");
     let line = mounts.lines().find(|line| line.contains(at.to_str().expect("a plain path"))).expect("the mount");
     assert!(line.contains(" - fuse.ext4 /dev/sda1 "), "{line}");
@@ -230,7 +231,8 @@ fn files_may_have_the_number_of_a_device_that_is_not_used() {
     let ground = ground();
     let disk = Disk::new(testkit::fuse::APART);
     let [at, below] = ["point", "below"].map(|name| ground.path().join(name));
-    let lying = LyingFolder::mount(&at, &below, Looks::Device(disk.node()), Lies::default()).expect("a mount");
+    let lying =
+        LyingFolder::mount(&at, &below, MountAppearance::Device(disk.node()), Lies::default()).expect("a mount");
     fs::write(lying.path("a"), [1; 100_000]).expect("a file");
     File::open(lying.path("a")).expect("a file").sync_all().expect("fsync");
     let device = fs::metadata(lying.path("a")).expect("attributes").dev();

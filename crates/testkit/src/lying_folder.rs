@@ -35,7 +35,7 @@ use crate::fuse::protocol::{
 
 /// The data that a server keeps in its memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Keeps {
+pub enum ServerMemory {
     /// Nothing: each read and each write goes to the file below.
     #[default]
     Nothing,
@@ -64,7 +64,7 @@ pub struct Lies {
     /// The effect of an fsync call on a file or a folder.
     pub fsync: Fsync,
     /// The data that the server keeps in its memory.
-    pub keeps: Keeps,
+    pub memory: ServerMemory,
     /// The use of the kernel's page cache.
     pub cache: KernelCache,
     /// The processor time of each request.
@@ -73,7 +73,7 @@ pub struct Lies {
 
 /// The look of a mount. The type that statfs(2) returns is always that of FUSE: the kernel sets it.
 #[derive(Clone, Copy, Debug, Default)]
-pub enum Looks<'a> {
+pub enum MountAppearance<'a> {
     /// An ordinary FUSE mount.
     #[default]
     Fuse,
@@ -104,7 +104,7 @@ pub struct LyingFolder {
 
 impl LyingFolder {
     /// Serves the folder `below` at a mount point, in the mount namespace of the calling thread. Needs root.
-    pub fn mount(at: &Path, below: &Path, looks: Looks, lies: Lies) -> io::Result<LyingFolder> {
+    pub fn mount(at: &Path, below: &Path, appearance: MountAppearance, lies: Lies) -> io::Result<LyingFolder> {
         let served = Arc::new(Served {
             nodes: Nodes::new(File::open(below)?),
             lies: Mutex::new(lies),
@@ -114,10 +114,10 @@ impl LyingFolder {
             writes: AtomicU64::new(0),
             fsyncs: AtomicU64::new(0),
         });
-        let (source, kind) = match looks {
-            Looks::Fuse => (OsStr::new("diskperf-test"), "fuse".to_owned()),
-            Looks::Named(kind, source) => (OsStr::new(source), format!("fuse.{kind}")),
-            Looks::Device(node) => (node.as_os_str(), "fuseblk".to_owned()),
+        let (source, kind) = match appearance {
+            MountAppearance::Fuse => (OsStr::new("diskperf-test"), "fuse".to_owned()),
+            MountAppearance::Named(kind, source) => (OsStr::new(source), format!("fuse.{kind}")),
+            MountAppearance::Device(node) => (node.as_os_str(), "fuseblk".to_owned()),
         };
         let mount = Mount::new(at, source, &kind, Arc::clone(&served))?;
         Ok(LyingFolder { mount, served })
@@ -132,7 +132,7 @@ impl LyingFolder {
     pub fn turn(&self, lies: Lies) {
         *locked(&self.served.lies) = lies;
         // 2
-        if lies.keeps == Keeps::Nothing {
+        if lies.memory == ServerMemory::Nothing {
             *self.served.pages() = Pages::default();
         }
     }
@@ -179,11 +179,11 @@ impl Server for Served {
         Some(match request.code() {
             STATFS => self.space(node),
             OPEN => Ok(opened(lies.cache)),
-            READ => self.read(request, lies.keeps),
-            WRITE => self.write(request, lies.keeps),
+            READ => self.read(request, lies.memory),
+            WRITE => self.write(request, lies.memory),
             FSYNC | FSYNCDIR => self.sync(node, lies.fsync),
-            GETATTR => self.attributes(node, lies.keeps),
-            SETATTR => self.change(request).and_then(|()| self.attributes(node, lies.keeps)),
+            GETATTR => self.attributes(node, lies.memory),
+            SETATTR => self.change(request).and_then(|()| self.attributes(node, lies.memory)),
             READDIR => self.list(request),
             _ => self.use_name(request, lies),
         })
@@ -195,18 +195,18 @@ impl Served {
     fn use_name(&self, request: &Request, lies: Lies) -> Answer {
         let folder = &*self.nodes.below(request.node())?;
         match request.code() {
-            LOOKUP => self.enter(nodes::open(folder, request.name(0)?)?, lies.keeps),
+            LOOKUP => self.enter(nodes::open(folder, request.name(0)?)?, lies.memory),
             MKDIR => {
                 let name = request.name(8)?;
                 rustix::fs::mkdirat(folder, name, Mode::from_raw_mode(request.word(0)))?;
-                self.enter(nodes::open(folder, name)?, lies.keeps)
+                self.enter(nodes::open(folder, name)?, lies.memory)
             }
             CREATE => {
                 let asked = OFlags::from_bits_retain(request.word(0)) & (OFlags::EXCL | OFlags::TRUNC);
                 let how = asked | OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let mode = Mode::from_raw_mode(request.word(4));
                 let file = File::from(rustix::fs::openat(folder, request.name(16)?, how, mode)?);
-                Ok([self.enter(file, lies.keeps)?, opened(lies.cache)].concat())
+                Ok([self.enter(file, lies.memory)?, opened(lies.cache)].concat())
             }
             UNLINK => done(rustix::fs::unlinkat(folder, request.name(0)?, AtFlags::empty())),
             RMDIR => done(rustix::fs::unlinkat(folder, request.name(0)?, AtFlags::REMOVEDIR)),
@@ -226,9 +226,9 @@ impl Served {
 
     /// Counts a lookup, and describes the file: inode number, its generation, and the seconds for which name and
     /// attributes stay valid.
-    fn enter(&self, file: File, keeps: Keeps) -> Answer {
+    fn enter(&self, file: File, memory: ServerMemory) -> Answer {
         let (number, metadata) = self.nodes.enter(file).map_err(|error| errno(&error))?;
-        Ok(longs(&[number, 0, 1, 1, 0], &described(&metadata, keeps)))
+        Ok(longs(&[number, 0, 1, 1, 0], &described(&metadata, memory)))
     }
 
     fn forget(&self, node: u64, lookups: u64) {
@@ -238,9 +238,9 @@ impl Served {
         }
     }
 
-    fn attributes(&self, node: u64, keeps: Keeps) -> Answer {
+    fn attributes(&self, node: u64, memory: ServerMemory) -> Answer {
         let metadata = self.nodes.below(node)?.metadata().map_err(|error| errno(&error))?;
-        Ok(longs(&[1, 0], &described(&metadata, keeps)))
+        Ok(longs(&[1, 0], &described(&metadata, memory)))
     }
 
     /// Changes the length and the rights of a file.
@@ -261,10 +261,10 @@ impl Served {
         Ok(())
     }
 
-    fn read(&self, request: &Request, keeps: Keeps) -> Answer {
+    fn read(&self, request: &Request, memory: ServerMemory) -> Answer {
         self.reads.fetch_add(1, Ordering::Relaxed);
         let (file, range) = (self.nodes.below(request.node())?, request.range());
-        if keeps == Keeps::Nothing {
+        if memory == ServerMemory::Nothing {
             let mut bytes = vec![0; (range.end - range.start) as usize];
             let length = file.read_at(&mut bytes, range.start).map_err(|error| errno(&error))?;
             bytes.truncate(length);
@@ -275,18 +275,18 @@ impl Served {
         pages.read(request.node(), range.start..range.end.min(length), |at, page| load(&file, at, page))
     }
 
-    fn write(&self, request: &Request, keeps: Keeps) -> Answer {
+    fn write(&self, request: &Request, memory: ServerMemory) -> Answer {
         self.writes.fetch_add(1, Ordering::Relaxed);
         let (file, range, bytes) = (self.nodes.below(request.node())?, request.range(), request.data());
-        let mut pages = (keeps != Keeps::Nothing).then(|| self.pages());
-        if keeps != Keeps::Writes {
+        let mut pages = (memory != ServerMemory::Nothing).then(|| self.pages());
+        if memory != ServerMemory::Writes {
             file.write_all_at(bytes, range.start).map_err(|error| errno(&error))?;
         }
         if let Some(pages) = &mut pages {
             pages.write(request.node(), range.start, bytes, |at, page| load(&file, at, page))?;
         }
         // The lock on the pages is still held: no other write changes the length meanwhile.
-        if keeps == Keeps::Writes && file.metadata().is_ok_and(|metadata| metadata.len() < range.end) {
+        if memory == ServerMemory::Writes && file.metadata().is_ok_and(|metadata| metadata.len() < range.end) {
             file.set_len(range.end).map_err(|error| errno(&error))?;
         }
         Ok(words(&[bytes.len() as u32, 0]))
@@ -376,10 +376,10 @@ fn opened(cache: KernelCache) -> Vec<u8> {
 }
 
 /// The attributes of a file. A server that keeps the written data in its memory reports no hole where they should be.
-fn described(metadata: &Metadata, keeps: Keeps) -> Vec<u8> {
-    let blocks = match keeps {
-        Keeps::Writes => metadata.blocks().max(metadata.size().div_ceil(512)),
-        Keeps::Nothing | Keeps::Copies => metadata.blocks(),
+fn described(metadata: &Metadata, memory: ServerMemory) -> Vec<u8> {
+    let blocks = match memory {
+        ServerMemory::Writes => metadata.blocks().max(metadata.size().div_ceil(512)),
+        ServerMemory::Nothing | ServerMemory::Copies => metadata.blocks(),
     };
     let times = [metadata.atime(), metadata.mtime(), metadata.ctime()].map(|seconds| seconds as u64);
     let parts = [metadata.atime_nsec(), metadata.mtime_nsec(), metadata.ctime_nsec()].map(|part| part as u32);
