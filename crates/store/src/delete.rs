@@ -2,7 +2,7 @@
 //!
 //! Policy:
 //!   1. one transaction: after a crash, either all of the runs exist or none does;
-//!   2. freed pages are overwritten with zeros (`secure_delete`), so that the file contains nothing of a deleted run;
+//!   2. freed pages are overwritten with zeros (policy 7 of `open`), so the file contains nothing of a deleted run;
 //!   3. the file is made smaller (`VACUUM`, then the log is emptied) in a separate step, which needs the store
 //!      exclusively and room for a copy. If this step fails, the runs are deleted all the same, and later runs use the
 //!      space.
@@ -37,8 +37,6 @@ impl Store {
 
     /// Deletes these runs. Refuses if another process has become the holder of any of them.
     pub fn delete(&mut self, runs: &[Doomed]) -> Result<(), StoreError> {
-        // 2
-        self.set("secure_delete", "ON")?;
         // 1
         self.change(|change| {
             for run in runs {

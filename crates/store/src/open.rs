@@ -8,7 +8,9 @@
 //!   3. opening for writing fails at once if the store is not writable;
 //!   4. SQLite checks that the file is undamaged;
 //!   5. a newer schema is left unchanged; an older one is copied to a file next to it, then migrated;
-//!   6. a commit is on the device when it returns (WAL, synchronous = FULL).
+//!   6. a commit is on the device when it returns (WAL, synchronous = FULL);
+//!   7. each change overwrites what it replaces or deletes with zeros (`secure_delete`). If only deletions did that,
+//!      parts of a deleted run could remain in pages where the run replaced them before.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
@@ -40,6 +42,11 @@ const HEADER: usize = 100;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 const VERSION_AT: usize = 60;
 const APPLICATION_AT: usize = 68;
+
+/// The offset of the two bytes that say how the file is written and read, and their value for a write-ahead log. A new
+/// store has that value, so that no process has to change it: if two do that at once, one gets `SQLITE_BUSY`.
+const MODES_AT: usize = 18;
+const WAL: u8 = 2;
 
 /// An open store.
 #[derive(Debug)]
@@ -129,6 +136,8 @@ impl Store {
         store.set("journal_mode", "WAL")?;
         store.set("synchronous", "FULL")?;
         store.set("foreign_keys", "ON")?;
+        // 7
+        store.set("secure_delete", "ON")?;
         Ok(store)
     }
 
@@ -254,7 +263,9 @@ fn empty(steps: &[M]) -> rusqlite::Result<Vec<u8>> {
         rusqlite_migration::Error::RusqliteError { err, .. } => err,
         error => rusqlite::Error::ToSqlConversionFailure(Box::new(error)),
     })?;
-    Ok(connection.serialize(MAIN_DB)?.to_vec())
+    let mut image = connection.serialize(MAIN_DB)?.to_vec();
+    image[MODES_AT..][..2].copy_from_slice(&[WAL; 2]);
+    Ok(image)
 }
 
 /// Creates a folder in an open one, and opens it. An existing folder is opened as it is.
@@ -447,5 +458,20 @@ mod tests {
         }
         drop(store);
         assert_eq!(testkit::names_in(path.parent().expect("a folder")), ["store.sqlite"]);
+    }
+
+    #[test]
+    fn programs_that_open_a_new_store_at_once_all_succeed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for number in 0..100 {
+            let path = folder.path().join(number.to_string());
+            let open = || Store::open(&path, None).map(drop);
+            thread::scope(|scope| {
+                let opened: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
+                for one in opened {
+                    one.join().expect("it ends").expect("a store");
+                }
+            });
+        }
     }
 }

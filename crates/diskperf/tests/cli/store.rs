@@ -402,11 +402,12 @@ fn two_concurrent_runs_are_both_stored() {
     let children: Vec<_> = (0..2)
         .map(|_| {
             let mut command = scratch.command(&["run", "smoke", "sim:flat", "--rounds", "5"]);
-            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("diskperf starts")
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("diskperf starts")
         })
         .collect();
-    for mut child in children {
-        assert_eq!(child.wait().expect("its end").code(), Some(0));
+    for child in children {
+        let ended = child.wait_with_output().expect("its end");
+        assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
     }
     let list = scratch.json(&["list", "--json"]);
     let states: Vec<&Value> = list.as_array().expect("runs").iter().map(|run| &run["state"]).collect();
