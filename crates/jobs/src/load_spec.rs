@@ -1,5 +1,5 @@
-//! The keys of a workload, each defined once: its name on the command line, in job files and in JSON, its type, its
-//! range, and its setting in fio. Also their defaults.
+//! The keys of a workload, each defined once: its name on the command line, in job files and in JSON, its type, the
+//! range of its numbers, and its setting in fio. Also their defaults. `resolved_load` checks the ranges.
 
 use std::ops::RangeInclusive;
 
@@ -19,7 +19,7 @@ pub(crate) struct Key {
     pub fio: &'static [&'static str],
     /// The comment in a printed job file.
     pub about: &'static str,
-    /// The permitted values of a number.
+    /// The permitted values of a number. All, if they depend on other keys or on the machine.
     pub range: RangeInclusive<u32>,
 }
 

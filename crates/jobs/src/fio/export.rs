@@ -150,7 +150,7 @@ impl Section {
     }
 
     fn queue(&mut self, engine: Engine, depth: u32, jobs: u32) {
-        self.put_if(KEYS.engine.setting(), words::engine_name(engine, depth));
+        self.put(KEYS.engine.setting(), words::engine_name(engine, depth));
         self.put_if(KEYS.iodepth.setting(), Some(depth).filter(|depth| *depth > 1));
         self.put_if(KEYS.jobs.setting(), Some(jobs).filter(|jobs| *jobs > 1));
         self.put_if(words::POLLS, (engine == Engine::Sqpoll).then_some(1));

@@ -5,38 +5,42 @@ use clap::ValueEnum;
 
 use crate::load_words::{ArrivalsName, Engine, PatternName, SyncName, name};
 
-/// The settings of mixed block sizes, of a polling kernel thread, of a round that ends by its time only, of draws with
-/// replacement, and of data that are durable after each block.
+/// The setting of mixed block sizes.
 pub(super) const SPLIT: &str = "bssplit";
+
+/// The setting of a polling kernel thread.
 pub(super) const POLLS: &str = "sqthread_poll";
+
+/// The setting of a round that ends by its time only.
 pub(super) const TIMED: &str = "time_based";
+
+/// The setting of draws with replacement.
 pub(super) const NO_MAP: &str = "norandommap";
+
+/// The setting of data that are durable after each block.
 pub(super) const FDATASYNC: &str = "fdatasync";
 
-/// The names of each engine. `export` uses the first one. `sqpoll` is `io_uring` with [`POLLS`], and `auto` is another
-/// one of these.
-const ENGINES: [(Engine, &[&str]); 5] = [
-    (Engine::Posix, &["psync", "sync", "vsync", "pvsync", "pvsync2"]),
-    (Engine::Uring, &["io_uring"]),
-    (Engine::Sqpoll, &["io_uring"]),
-    (Engine::Mmap, &["mmap"]),
-    (Engine::Null, &["null"]),
-];
-
-/// The engine with this name.
+/// The engine with this name. `sqpoll` is `io_uring` with [`POLLS`].
 pub(super) fn engine(word: &str, polls: bool) -> Option<Engine> {
-    let (engine, _) = ENGINES.iter().find(|(_, names)| names.contains(&word))?;
-    Some(if *engine == Engine::Uring && polls { Engine::Sqpoll } else { *engine })
+    match word {
+        "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => Some(Engine::Posix),
+        "io_uring" if polls => Some(Engine::Sqpoll),
+        "io_uring" => Some(Engine::Uring),
+        "mmap" => Some(Engine::Mmap),
+        "null" => Some(Engine::Null),
+        _ => None,
+    }
 }
 
 /// The name of an engine at this queue depth.
-pub(super) fn engine_name(engine: Engine, depth: u32) -> Option<&'static str> {
-    let engine = match engine {
-        Engine::Auto if depth > 1 => Engine::Uring,
-        Engine::Auto => Engine::Posix,
-        other => other,
-    };
-    ENGINES.iter().find(|(other, _)| *other == engine).map(|(_, names)| names[0])
+pub(super) fn engine_name(engine: Engine, depth: u32) -> &'static str {
+    match engine {
+        Engine::Auto if depth > 1 => "io_uring",
+        Engine::Uring | Engine::Sqpoll => "io_uring",
+        Engine::Auto | Engine::Posix => "psync",
+        Engine::Mmap => "mmap",
+        Engine::Null => "null",
+    }
 }
 
 /// The pattern with this name. `commit` is a `write` with [`FDATASYNC`].

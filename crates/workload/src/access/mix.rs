@@ -38,6 +38,10 @@ pub enum BadMix {
     UnknownKey(String),
     /// A key or a size was given twice.
     Twice(String),
+    /// Both `bs` and `sizes`.
+    BothSizes,
+    /// Not a size of an access.
+    Block(String),
     /// Not a size and its weight, or a size that an access cannot have.
     Size(String),
     /// Percentages of `bs` with this sum.
@@ -63,7 +67,9 @@ impl fmt::Display for BadMix {
             BadMix::UnknownKey(text) => {
                 write!(f, "no key {text:?}; there are bs, order, reads, rate, sizes, hot and near")
             }
-            BadMix::Twice(text) => write!(f, "{text:?} is said twice"),
+            BadMix::Twice(text) => write!(f, "{text:?} is given twice"),
+            BadMix::BothSizes => f.write_str("bs and sizes both set the sizes of accesses: give one of them"),
+            BadMix::Block(text) => write!(f, "{text:?} is not a size up to {LARGEST_ACCESS}, as in 8KiB"),
             BadMix::Size(text) => write!(
                 f,
                 "{text:?} is not a size with a weight, as in 8KiB:40; sizes have up to {LARGEST_ACCESS}, weights are \
@@ -84,7 +90,7 @@ impl fmt::Display for BadMix {
             BadMix::TooLocal => f.write_str("hot and near are more than 100 % together"),
             BadMix::Order(text, why) => write!(f, "order={text}: {why}"),
             BadMix::Rate(text) => {
-                write!(f, "{text:?} is no rate; it is a whole number of accesses a second, up to {FASTEST}")
+                write!(f, "{text:?} is not a rate; it is a whole number of accesses a second, up to {FASTEST}")
             }
         }
     }
@@ -253,8 +259,14 @@ impl FromStr for Mix {
             let (key, value) = pair.split_once('=').ok_or_else(|| BadMix::NotAPair(pair.clone()))?;
             let bad_share = || BadMix::Share(value.to_owned());
             let is_again = match key {
-                "bs" => sizes.replace(read_blocks(value)?).is_some(),
-                "sizes" => sizes.replace(read_sizes(value)?).is_some(),
+                "bs" | "sizes" => {
+                    let is_bs = key == "bs";
+                    let read = if is_bs { read_blocks(value)? } else { read_sizes(value)? };
+                    match sizes.replace((is_bs, read)) {
+                        Some((was_bs, _)) if was_bs != is_bs => return Err(BadMix::BothSizes),
+                        before => before.is_some(),
+                    }
+                }
                 "order" => drawing.replace(read_order(value)?).is_some(),
                 "reads" => reads.replace(share(value).ok_or_else(bad_share)?).is_some(),
                 "near" => near.replace(share(value).ok_or_else(bad_share)?).is_some(),
@@ -277,7 +289,7 @@ impl FromStr for Mix {
             }
         }
         let usual = Mix::default();
-        let sizes = sizes.unwrap_or_else(|| usual.sizes().to_vec());
+        let sizes = sizes.map_or_else(|| usual.sizes().to_vec(), |(_, sizes)| sizes);
         let (hot, part) = hot.unwrap_or_default();
         let places = Locality { hot, part, near: near.unwrap_or_default() };
         let mix = Mix::new(&sizes, reads.unwrap_or(usual.reads), places)?;
@@ -300,7 +312,7 @@ fn pairs(text: &str) -> Vec<String> {
 /// Reads one size, or several with percentages.
 fn read_blocks(text: &str) -> Result<Vec<(u32, u32)>, BadMix> {
     if !text.contains([':', '+']) {
-        return read_sizes(&format!("{text}:100")).map_err(|_| BadMix::Size(text.to_owned()));
+        return read_sizes(&format!("{text}:100")).map_err(|_| BadMix::Block(text.to_owned()));
     }
     let sizes = read_sizes(text)?;
     match sizes.iter().map(|(_, percent)| u64::from(*percent)).sum::<u64>() {
@@ -364,11 +376,21 @@ mod tests {
     fn mixes() -> impl Strategy<Value = Mix> {
         let sizes = prop::collection::btree_map(1u32..=(1 << 20), 1u32..=u32::MAX, 1..=MOST_SIZES);
         let places = (0u16..=WHOLE, 1u16..=WHOLE, 0u16..=WHOLE);
-        (sizes, 0u16..=WHOLE, places, prop::option::of(1u32..=FASTEST)).prop_map(|(sizes, reads, places, rate)| {
-            let (hot, part, near) = places;
-            let places = Locality { hot, part, near: near.min(WHOLE - hot) };
-            Mix::new(&sizes.into_iter().collect::<Vec<_>>(), reads, places).expect("a mix").at_rate(rate)
-        })
+        let zipf = (1..=STEEPEST).prop_map(|thousandths| Drawing::Zipf { thousandths });
+        let drawing = prop_oneof![Just(Drawing::Replacement), Just(Drawing::Permutation), zipf];
+        (sizes, 0u16..=WHOLE, places, prop::option::of(1u32..=FASTEST), drawing).prop_map(
+            |(sizes, reads, (hot, part, near), rate, drawing)| {
+                let mut sizes: Vec<(u32, u32)> = sizes.into_iter().collect();
+                let mut places = Locality { hot, part, near: near.min(WHOLE - hot) };
+                if drawing != Drawing::Replacement {
+                    places = Locality::default();
+                }
+                if drawing == Drawing::Permutation {
+                    sizes.truncate(1);
+                }
+                Mix::new(&sizes, reads, places).expect("a mix").at_rate(rate).drawn(drawing).expect("an order")
+            },
+        )
     }
 
     proptest! {
@@ -467,10 +489,13 @@ mod tests {
             assert_eq!(why(&["reads=", bad].concat()), BadMix::Share(bad.to_owned()));
         }
         assert_eq!(why("bs=4k:60,8k:30"), BadMix::Percentages(90));
-        assert_eq!(why("bs=4k,sizes=4k:1"), BadMix::Twice("sizes".to_owned()));
-        for bad in ["4kb", "", "4k:x", "65MiB"] {
-            assert_eq!(why(&["bs=", bad].concat()), BadMix::Size(bad.to_owned()));
+        assert_eq!(why("bs=4k,sizes=4k:1"), BadMix::BothSizes);
+        assert_eq!(why("sizes=4k:1,bs=4k"), BadMix::BothSizes);
+        assert_eq!(why("bs=4k,bs=8k"), BadMix::Twice("bs".to_owned()));
+        for bad in ["4kb", "", "65MiB"] {
+            assert_eq!(why(&["bs=", bad].concat()), BadMix::Block(bad.to_owned()));
         }
+        assert_eq!(why("bs=4k:x"), BadMix::Size("4k:x".to_owned()));
         assert_eq!(why("bs=4k:60,8k"), BadMix::Size("8k".to_owned()));
         assert_eq!(why("reads=1,8k:1"), BadMix::NotAPair("8k:1".to_owned()));
         assert_eq!(why("hot=60"), BadMix::Share("60".to_owned()));
