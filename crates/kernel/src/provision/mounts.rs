@@ -92,7 +92,8 @@ impl PrivateMounts {
         Ok(folder)
     }
 
-    /// Mounts the device on one of our folders.
+    /// Mounts the device on one of our folders. A busy device is tried again for a while: another program that attaches
+    /// a file to a free loop device may reserve a device for a moment that was free when it looked.
     pub(crate) fn mount(
         &self,
         cleared: &Cleared,
@@ -100,28 +101,38 @@ impl PrivateMounts {
         options: &[String],
         folder: &Path,
     ) -> Result<Mounted, NotMounted> {
-        let context = rustix::mount::fsopen(file_system, FsOpenFlags::FSOPEN_CLOEXEC)?;
-        let attempt = || {
-            let mut attributes = MountAttrFlags::empty();
-            rustix::mount::fsconfig_set_string(context.as_fd(), "source", cleared.node())?;
-            for option in options {
-                match (ATTRIBUTES.iter().find(|(name, _)| name == option), option.split_once('=')) {
-                    (Some((_, attribute)), _) => attributes |= *attribute,
-                    (None, Some((key, value))) => {
-                        rustix::mount::fsconfig_set_string(context.as_fd(), key, original(value))?;
-                    }
-                    (None, None) => rustix::mount::fsconfig_set_flag(context.as_fd(), option.as_str())?,
+        let began = Instant::now();
+        loop {
+            match attempt(cleared, file_system, options, folder) {
+                Err(NotMounted { errno: Errno::BUSY, .. }) if began.elapsed() < PATIENCE => {
+                    thread::sleep(PATIENCE / 100);
                 }
+                outcome => return outcome.map(|()| Mounted { folder: folder.to_owned(), is_mounted: true }),
             }
-            rustix::mount::fsconfig_create(context.as_fd())?;
-            let mount = rustix::mount::fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
-            rustix::mount::move_mount(mount, c"", CWD, folder, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
-        };
-        match attempt() {
-            Ok(()) => Ok(Mounted { folder: folder.to_owned(), is_mounted: true }),
-            Err(errno) => Err(NotMounted { errno, words: words(&context) }),
         }
     }
+}
+
+/// Tries once to mount the device. After a failure, the kernel refuses all further calls for the same context.
+fn attempt(cleared: &Cleared, file_system: &str, options: &[String], folder: &Path) -> Result<(), NotMounted> {
+    let context = rustix::mount::fsopen(file_system, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    let mount = || {
+        let mut attributes = MountAttrFlags::empty();
+        rustix::mount::fsconfig_set_string(context.as_fd(), "source", cleared.node())?;
+        for option in options {
+            match (ATTRIBUTES.iter().find(|(name, _)| name == option), option.split_once('=')) {
+                (Some((_, attribute)), _) => attributes |= *attribute,
+                (None, Some((key, value))) => {
+                    rustix::mount::fsconfig_set_string(context.as_fd(), key, original(value))?;
+                }
+                (None, None) => rustix::mount::fsconfig_set_flag(context.as_fd(), option.as_str())?,
+            }
+        }
+        rustix::mount::fsconfig_create(context.as_fd())?;
+        let mount = rustix::mount::fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+        rustix::mount::move_mount(mount, c"", CWD, folder, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+    };
+    mount().map_err(|errno| NotMounted { errno, words: words(&context) })
 }
 
 fn is_tmpfs(path: &str) -> Result<bool, Errno> {
