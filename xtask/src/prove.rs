@@ -10,7 +10,7 @@
 //!      n.m., neither reached nor missed, and the next call tries again.
 
 mod comparisons;
-mod dist;
+mod distributed;
 mod figures;
 mod fio;
 mod queue_depth;
@@ -24,9 +24,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::dist::Profile;
+use crate::dist::{self, Profile};
 use crate::{process, test};
 
 /// A command whose output holds figures.
@@ -54,6 +54,9 @@ struct Kept {
     commit: String,
     lines: Vec<Value>,
 }
+
+/// The setting of cargo with which tests use the distributed program.
+const WITH_DISTRIBUTED: &str = "env.DISKPERF_DIST=\"../../target/dist\"";
 
 /// All experiments.
 const EXPERIMENTS: [Experiment; 29] = [
@@ -103,7 +106,7 @@ const EXPERIMENTS: [Experiment; 29] = [
         command: &[
             "cargo",
             "--config",
-            "env.DISKPERF_DIST=\"../../target/dist\"",
+            WITH_DISTRIBUTED,
             "test",
             "--quiet",
             "--package",
@@ -116,7 +119,7 @@ const EXPERIMENTS: [Experiment; 29] = [
         figures: 2,
         judge: figures::instructions,
     },
-    dist::EXPERIMENT,
+    distributed::EXPERIMENT,
     Experiment {
         name: "report-10000",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "results"],
@@ -254,7 +257,9 @@ pub fn run(names: &[String], again: bool) -> Result<(), String> {
     let chosen = chosen(names)?;
     let commit = commit()?;
     process::run(&mut process::cargo(&["build", "--release", "--quiet"]))?;
-    test::make_dist(Profile::Distributed)?;
+    if chosen.iter().any(|experiment| uses_distributed(experiment)) {
+        test::make_dist(Profile::Distributed)?;
+    }
     let mut rows = Vec::new();
     let (mut missed, mut asked, mut not_measured) = (0, 0, 0);
     for experiment in chosen {
@@ -300,6 +305,11 @@ pub const ANEW: &str = "DISKPERF_STEADY_ANEW";
 /// The key by which an experiment gives the reason why it is not possible here (4).
 pub const NOT_MEASURED: &str = "not_measured";
 
+/// True if the experiment measures the distributed program.
+fn uses_distributed(experiment: &Experiment) -> bool {
+    experiment.command.contains(&WITH_DISTRIBUTED)
+}
+
 /// The reason why an experiment is not possible here, if there is one.
 fn reason(lines: &[Value]) -> Option<&str> {
     lines.iter().find_map(|line| line[NOT_MEASURED].as_str())
@@ -326,6 +336,10 @@ fn row(figure: &Figure, command: &[&str]) -> String {
 }
 
 fn measure(experiment: &Experiment, commit: &str, again: bool) -> Result<Vec<Value>, String> {
+    // Otherwise it would measure a program of another commit, if there is one.
+    if let Some(reason) = dist::possible().err().filter(|_| uses_distributed(experiment)) {
+        return Ok(vec![json!({ NOT_MEASURED: reason })]);
+    }
     println!("{}: measuring", experiment.name);
     let mut command = process::cargo(&experiment.command[1..]);
     if again {
@@ -396,5 +410,11 @@ mod tests {
         let lines = [json_in("{\"steady_tests\": \"slow-disk\", \"not_measured\": \"no blkio\"}").expect("JSON")];
         assert_eq!(reason(&lines), Some("no blkio"));
         assert_eq!(reason(&[json_in("{\"race\": \"device node\"}").expect("JSON")]), None);
+    }
+
+    #[test]
+    fn only_two_experiments_need_the_distributed_program() {
+        let names: Vec<&str> = EXPERIMENTS.iter().filter(|one| uses_distributed(one)).map(|one| one.name).collect();
+        assert_eq!(names, ["commands", "dist"]);
     }
 }

@@ -391,7 +391,7 @@ pub fn make_dist(profile: Profile) -> Result<Option<PathBuf>, String> {
     match dist::possible() {
         Ok(()) => dist::make(profile).map(Some),
         Err(reason) => {
-            println!("what is handed out cannot be made here: {reason}");
+            println!("the static program cannot be built here: {reason}");
             Ok(None)
         }
     }

@@ -378,7 +378,7 @@ impl Disk {
 
     /// Waits until the kernel has removed the mounts of a dead process, which it does a moment after its end.
     fn is_let_go(&self) {
-        wait_until("nobody uses it", || {
+        wait_until("no program uses it", || {
             let inspected = kernel::guard::inspect(self.device.node()).expect("it can be looked at");
             inspected.reasons().iter().all(kernel::guard::Reason::can_be_lifted)
         });

@@ -1,6 +1,6 @@
 //! The cost of whole commands: instructions of the static program, counted by valgrind, so that the figure is the same
 //! on a busy machine. `cargo xtask test` counts those of a program that is compiled faster than the distributed one.
-//! `cargo xtask prove commands` counts those of the distributed program. Each has its limits.
+//! `cargo xtask prove commands` counts those of the distributed program. The limits of simulations differ.
 
 mod scale;
 mod valgrind;
@@ -20,8 +20,8 @@ const ALLOWED_START: u64 = 5_000_000;
 const ALLOWED_MACHINES: [(&str, u64, u64); 2] =
     [("vax780-sc780", 449_000_000, 438_000_000), ("vax750-uda50", 427_000_000, 436_000_000)];
 
-/// The path of the distributed program. Without it, or without valgrind, the test is skipped.
-macro_rules! handed_out {
+/// The path of the static program. Without it, or without valgrind, the test is skipped.
+macro_rules! static_program {
     () => {
         match crate::program() {
             Ok(program) => program,
@@ -29,7 +29,7 @@ macro_rules! handed_out {
         }
     };
 }
-use handed_out;
+use static_program;
 
 /// The path of the program, or the reason for which nothing can be counted.
 fn program() -> Result<String, &'static str> {
@@ -42,7 +42,7 @@ fn program() -> Result<String, &'static str> {
 
 #[test]
 fn a_program_of_1983_starts_and_ends_cheaply() {
-    let program = handed_out!();
+    let program = static_program!();
     let folder = valgrind::scratch(0);
     let counted = valgrind::count(&[&program, "write_8192", &folder.path().join("file").to_string_lossy()]);
     println!("{{\"program\": \"write_8192\", \"instructions\": {counted}}}");
@@ -51,7 +51,7 @@ fn a_program_of_1983_starts_and_ends_cheaply() {
 
 #[test]
 fn the_program_starts_cheaply() {
-    let program = handed_out!();
+    let program = static_program!();
     let counted = valgrind::count(&[&program, "--version"]);
     println!("{{\"program\": \"--version\", \"instructions\": {counted}}}");
     assert!(counted <= ALLOWED_START, "{counted} instructions");
@@ -60,7 +60,7 @@ fn the_program_starts_cheaply() {
 /// One machine per kind of controller, with one starting position of the platters.
 #[test]
 fn the_tables_of_1983_are_simulated_cheaply() {
-    let program = handed_out!();
+    let program = static_program!();
     let is_quickly_built = Path::new(&program).parent().is_some_and(|folder| folder.ends_with(testkit::DIST_TEST));
     for (machine, distributed, quickly_built) in ALLOWED_MACHINES {
         let allowed = if is_quickly_built { quickly_built } else { distributed };

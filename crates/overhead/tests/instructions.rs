@@ -37,7 +37,8 @@ const ALLOWED_TIMED: [(&str, f64); 3] = [("posix", 180.0), ("uring", 236.8), ("n
 
 /// The largest difference between an operation of one of two programs and that of a program alone, as a share. The
 /// recorder's work for each quarter of a second counts too, so a busy machine shows a difference: 2.7 % in a whole CI
-/// run on two processors, 10 % in one beside five builds. A lock for each operation would cost more than the limit.
+/// run on two processors, 10 % in one beside five builds. The test finds work for each operation that grows with the
+/// number of programs.
 const APART: f64 = 0.25;
 
 /// The numbers of operations in the two runs of a slope with timing.

@@ -5,7 +5,7 @@ pub mod page_faults;
 mod webdriver;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -101,11 +101,24 @@ pub fn missing() -> Option<String> {
     (!missing.is_empty()).then(|| format!("needs {}", missing.join(" and ")))
 }
 
+/// The name of the browser's own temporary folder begins with this.
+const PREFIX: &str = "diskperf-browser-";
+
+/// The most bytes of that folder's path: Chromium makes a socket below it, and the address of a socket has at most 107
+/// bytes (unix(7)).
+const LONGEST_FOLDER: usize = 107 - "/.org.chromium.Chromium.XXXXXX/SingletonSocket".len();
+
+/// Makes a temporary folder, in /tmp if the usual one has too long a path for the browser.
+fn short_folder() -> io::Result<TempDir> {
+    let folder = TempDir::with_prefix(PREFIX)?;
+    if folder.path().as_os_str().len() <= LONGEST_FOLDER { Ok(folder) } else { TempDir::with_prefix_in(PREFIX, "/tmp") }
+}
+
 impl Browser {
     /// Starts a browser.
     pub fn start() -> Result<Browser, String> {
         let [browser, driver] = PROGRAMS.map(|name| tool(name).ok_or_else(|| format!("{name} is not installed")));
-        let folder = TempDir::with_prefix("diskperf-browser-").map_err(|error| format!("no folder: {error}"))?;
+        let folder = short_folder().map_err(|error| format!("no folder: {error}"))?;
         let log = folder.path().join("driver.log");
         let mut driver = Command::new(driver?)
             .args(["--port=0".to_owned(), format!("--log-path={}", log.display())])

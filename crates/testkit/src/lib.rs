@@ -33,17 +33,19 @@ pub const SKIPS: &str = "DISKPERF_SKIPS";
 /// The environment variable with the program under test, if it is not the one just built.
 pub const PROGRAM: &str = "DISKPERF_BIN";
 
-/// The environment variable with the folder of the files that `cargo xtask dist` made.
+/// The environment variable with the folder of the files that `cargo xtask dist` or `cargo xtask test` made.
 pub const DIST: &str = "DISKPERF_DIST";
 
-/// The folder in `target` with the program of `cargo xtask test`: built like the distributed one, but sooner.
+/// The folder in `target` with the program of `cargo xtask test`: built like the distributed one, but
+/// compiled faster.
 pub const DIST_TEST: &str = "dist-test";
 
 /// The end of the program's file name in that folder.
 pub const PROGRAM_END: &str = "-linux-musl";
 
 /// The reason to skip a test of the files in that folder.
-pub const NOTHING_MADE: &str = "nothing was made to be handed out: cargo xtask dist";
+pub const NOTHING_MADE: &str =
+    "DISKPERF_DIST does not name a folder with the static program: cargo xtask test builds and tests it";
 
 /// Folders of administration tools, which are not on the search path of every user.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
@@ -104,8 +106,8 @@ pub fn program(built: &str) -> PathBuf {
     env::var_os(PROGRAM).map_or_else(|| PathBuf::from(built), PathBuf::from)
 }
 
-/// Returns the file that `cargo xtask dist` made for this version, by the end of its name. `None` if the environment
-/// does not name the folder.
+/// Returns the file of the static program or package for this version, by the end of its name. `None` if the
+/// environment does not name the folder.
 pub fn dist_file(end: &str) -> Option<PathBuf> {
     let folder = PathBuf::from(env::var_os(DIST)?);
     let version = env!("CARGO_PKG_VERSION");

@@ -24,7 +24,7 @@ const PRINTED: &str = "target/package";
 /// The shells for which there are completions, and the file of each.
 const COMPLETIONS: [(&str, &str); 3] = [("bash", "diskperf"), ("fish", "diskperf.fish"), ("zsh", "_diskperf")];
 
-/// Files that are in every complete package, apart from the program and its manual pages.
+/// Files that are in every complete package, apart from the program and the manual pages of its commands.
 const FILES: [&str; 8] = [
     "usr/share/bash-completion/completions/diskperf",
     "usr/share/fish/vendor_completions.d/diskperf.fish",
@@ -48,8 +48,12 @@ pub fn pack(program: &Path, version: &str, licences: &str, package: &Path) -> Re
         .args(["--target", TARGET, "--deb-version", version, "--output"])
         .arg(package);
     // 3
-    let time = process::output(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(process::root()))?;
-    process::run(deb.env("SOURCE_DATE_EPOCH", time.trim()))?;
+    let time = process::output(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(process::root()));
+    // A source archive has no commit.
+    if let Ok(time) = time {
+        deb.env("SOURCE_DATE_EPOCH", time.trim());
+    }
+    process::run(&mut deb)?;
     // 4
     check(program, version, package)
 }
@@ -104,9 +108,9 @@ fn check(program: &Path, version: &str, package: &Path) -> Result<(), String> {
     if unpacked.is_none() || unpacked != fs::read(program).ok() {
         return Err("the program in the package is not the one that was built".to_owned());
     }
-    let is_empty = |name: &&str| fs::metadata(folder.path().join(name)).map_or(0, |file| file.len()) <= 100;
-    if let Some(name) = FILES.iter().find(|name| is_empty(name)) {
-        return Err(format!("the package has no {name}"));
+    let is_short = |name: &&str| fs::metadata(folder.path().join(name)).map_or(0, |file| file.len()) <= 100;
+    if let Some(name) = FILES.iter().find(|name| is_short(name)) {
+        return Err(format!("the package has no {name}, or it has hardly any content"));
     }
     let count = |folder: &Path| fs::read_dir(folder).map_or(0, Iterator::count);
     let packed: usize = ["man1", "man7"].map(|man| count(&folder.path().join("usr/share/man").join(man))).iter().sum();

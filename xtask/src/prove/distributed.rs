@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Experiment, Figure};
+use super::{Experiment, Figure, WITH_DISTRIBUTED};
 
 /// The experiment. A failed or skipped test prints no line, so that its figure is missing.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -11,7 +11,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     command: &[
         "cargo",
         "--config",
-        "env.DISKPERF_DIST=\"../../target/dist\"",
+        WITH_DISTRIBUTED,
         "test",
         "--quiet",
         "--package",
