@@ -1,9 +1,15 @@
 //! Loop devices: files shown as block devices. They detach themselves when the last user closes and unmounts them. So
 //! none outlives its process, however that ends.
+//!
+//! Linux keeps the queue of a detached loop device and most of its attributes (seen on 6.18): `scheduler` and its own
+//! settings, `max_sectors_kb`, `nomerges`, `nr_requests`, `write_cache`, `wbt_lat_usec`, `rq_affinity`, `iostats`,
+//! `stable_writes`, `discard_max_bytes`, and the shares of dirty memory. The next user would measure with them. So a
+//! new device is added, whose queue has the defaults, and is removed after it was detached. A device that is already
+//! there is never removed: another program may be about to attach it.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -17,6 +23,8 @@ use crate::sys::name::original;
 use crate::sys::read_limited;
 
 // From linux/loop.h.
+const LOOP_CTL_ADD: libc::c_ulong = 0x4C80;
+const LOOP_CTL_REMOVE: libc::c_ulong = 0x4C81;
 const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
 const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
 const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
@@ -33,6 +41,12 @@ const ATTEMPTS: usize = 100;
 
 /// Pause between two attempts; meanwhile the node of a newly added device appears.
 const PAUSE: Duration = Duration::from_millis(1);
+
+/// Number of attempts to remove a device. Guess: 20 ms are long for a program that looks at it.
+const REMOVALS: usize = 20;
+
+/// Requests an index that no device has, as the index of a device to add.
+const ANY: u32 = u32::MAX;
 
 /// Number of times that a device is checked that reports no file while /sys names one. Guess: a tenth of a second is
 /// long for the kernel's work between the two.
@@ -108,6 +122,27 @@ pub(crate) struct LoopDevice {
     device: File,
     index: u32,
     direct: bool,
+    /// After `device`: fields are dropped in order, and a device that is open cannot be removed.
+    _removal: Option<Removal>,
+}
+
+/// Removes a device that was added, once it is detached.
+#[derive(Debug)]
+struct Removal {
+    control: File,
+    index: u32,
+}
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        // Programs that look at new devices may have it open. If it is still mounted, it stays.
+        for _ in 0..REMOVALS {
+            match ask(&self.control, LOOP_CTL_REMOVE, self.index) {
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => thread::sleep(PAUSE),
+                _ => return,
+            }
+        }
+    }
 }
 
 impl LoopDevice {
@@ -134,25 +169,38 @@ impl LoopDevice {
     fn attach_with(file: BorrowedFd, sector: u32, flags: u32) -> Result<LoopDevice, LoopFault> {
         let fault = |action| move |source| LoopFault { action, source };
         let control = open("/dev/loop-control".into()).map_err(fault("open /dev/loop-control"))?;
-        let mut attempts = 0;
+        let (mut attempts, mut is_new) = (0, true);
         loop {
-            // SAFETY: this request takes no argument and returns a number.
-            let free = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE as _) };
-            let index =
-                u32::try_from(free).map_err(|_| fault("find a free loop device")(io::Error::last_os_error()))?;
+            let added = if is_new { ask(&control, LOOP_CTL_ADD, ANY).ok() } else { None };
+            let index = match added {
+                Some(index) => index,
+                // A kernel or a sandbox that adds none. The device keeps the attributes of its last user. They are
+                // recorded.
+                None => ask(&control, LOOP_CTL_GET_FREE, 0).map_err(fault("find a free loop device"))?,
+            };
+            let removal = added.and_then(|index| Some(Removal { control: control.try_clone().ok()?, index }));
             attempts += 1;
-            match LoopDevice::take(index, file, sector, flags) {
-                Err(error) if attempts < ATTEMPTS && was_taken(&error) => thread::sleep(PAUSE),
+            match LoopDevice::take(index, file, (sector, flags), removal) {
+                Err(error) if attempts < ATTEMPTS && was_taken(&error) => {
+                    // A container may have only the nodes that were there when it began.
+                    is_new &= error.kind() != ErrorKind::NotFound;
+                    thread::sleep(PAUSE);
+                }
                 outcome => return outcome.map_err(fault("attach a loop device")),
             }
         }
     }
 
-    fn take(index: u32, file: BorrowedFd, sector: u32, flags: u32) -> io::Result<LoopDevice> {
+    fn take(
+        index: u32,
+        file: BorrowedFd,
+        (sector, flags): (u32, u32),
+        removal: Option<Removal>,
+    ) -> io::Result<LoopDevice> {
         let device = open(node(index))?;
         configure(device.as_raw_fd(), file.as_raw_fd(), sector, flags)?;
         let direct = status(device.as_raw_fd())?.flags & LO_FLAGS_DIRECT_IO != 0;
-        let taken = LoopDevice { device, index, direct };
+        let taken = LoopDevice { device, index, direct, _removal: removal };
         OWN.lock().unwrap_or_else(PoisonError::into_inner).insert(taken.number());
         Ok(taken)
     }
@@ -272,7 +320,15 @@ pub(crate) fn backing_at(path: &Path) -> Option<Backing> {
 
 /// True if a free device is no longer usable: in use, being removed, or not created yet.
 fn was_taken(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EBUSY | libc::ENXIO | libc::ENOENT))
+    matches!(error.raw_os_error(), Some(libc::EBUSY | libc::ENXIO | libc::ENOENT | libc::ENODEV))
+}
+
+/// Sends a request about the device with this index to the control device, and returns the answer. A free device is
+/// found without an index.
+fn ask(control: &File, request: libc::c_ulong, index: u32) -> io::Result<u32> {
+    // SAFETY: these requests take a number and return one. The descriptor is open during the call.
+    let answer = unsafe { libc::ioctl(control.as_raw_fd(), request as _, libc::c_ulong::from(index)) };
+    u32::try_from(answer).map_err(|_| io::Error::last_os_error())
 }
 
 fn node(index: u32) -> PathBuf {
@@ -304,6 +360,9 @@ fn status(device: RawFd) -> io::Result<Info> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::os::fd::AsFd;
+
     use super::*;
 
     #[test]
@@ -311,5 +370,26 @@ mod tests {
         // Sizes from linux/loop.h on a 64-bit machine.
         assert_eq!(size_of::<Info>(), 232);
         assert_eq!(size_of::<Configuration>(), 304);
+    }
+    /// The inode numbers of all loop devices under /sys, by name. Each device that is added has another one.
+    fn inodes() -> BTreeMap<String, u64> {
+        let all = std::fs::read_dir("/sys/devices/virtual/block").into_iter().flatten().flatten();
+        let loops = all.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.metadata().ok()?.ino())));
+        loops.filter(|(name, _)| name.starts_with("loop")).collect()
+    }
+
+    #[test]
+    fn a_device_is_new_and_is_removed_after_it_was_detached() {
+        testkit::need_disk!();
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(1 << 20).expect("an image");
+        let before = inodes();
+        let device = LoopDevice::attach_cached(file.as_fd()).expect("a loop device");
+        let name = format!("loop{}", device.index);
+        let own = inodes().remove(&name).expect("the device");
+        assert!(before.values().all(|inode| *inode != own), "{name} was there before");
+        drop(device);
+        // Another program may have a new device of this name by now.
+        assert_ne!(inodes().get(&name), Some(&own), "{name} stays");
     }
 }
