@@ -8,6 +8,7 @@ mod keys;
 pub mod memory_limit;
 pub mod precondition;
 pub mod prepared_target;
+pub mod same_directory;
 pub mod scratch_fs;
 mod simulated;
 pub mod whole_devices;

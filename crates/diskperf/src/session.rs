@@ -373,6 +373,7 @@ pub fn info(
         cpus: host.cpus as u64,
         memory_bytes: host.memory_bytes,
         memory_limit_bytes: plan.and_then(|plan| plan.memory).map(|memory| memory.0),
+        settings: host.settings,
         calibration: results.calibration,
         noise: results.noise.clone(),
         targets: of_targets,

@@ -9,6 +9,7 @@ use units::Bytes;
 use units::whole;
 
 use crate::cell_names::{CellNames, different, grouped};
+use crate::compare::target_settings;
 use crate::layouts::device::conditioned;
 use crate::presentation::Layout;
 use crate::rate_format::half_width;
@@ -21,6 +22,7 @@ pub fn lines(document: &Document, layout: Layout) -> String {
     let unknown: BTreeSet<&str> = document.cells.iter().filter(is_unknown).map(|cell| cell.target.as_str()).collect();
     let of = |info: &TargetInfo| target(info) + &if layout == Layout::Device { device(info) } else { String::new() };
     let mut lines: Vec<String> = run.targets.iter().map(of).collect();
+    lines.extend(target_settings::lines(&run.targets));
     // The cache below the OS is probed only for reads that came from the device.
     let unknown: Vec<&str> =
         run.targets.iter().map(|info| info.name.as_str()).filter(|name| unknown.contains(name)).collect();
@@ -88,6 +90,9 @@ fn target(target: &TargetInfo) -> String {
         if let Some(cache) = &target.write_cache {
             line += &format!(", {} cache", cache.replace(' ', "-"));
         }
+    }
+    if let Some(first) = &target.same_as {
+        line += &format!(", the same directory as {first}");
     }
     if let Some(tuning) = &target.tuning {
         line += &format!(", tune={}", tuning.replace(", ", "+"));

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kernel::guard::{GuardFault, Permission};
 use kernel::observe::mount::Place;
+use kernel::observe::queue_settings::queue_settings;
 use kernel::observe::temperature::Temperature;
 use kernel::provision::queue_tuning::{Tuned, Tuning};
 use kernel::{Image, ImageSpec, PathFault, PrivateMounts, RawDevice, Remount, Station, Vacated, Volume, Workspace};
@@ -339,6 +340,8 @@ pub fn info(target: &Target, scratch_fs: Option<&ScratchFs>) -> Result<TargetInf
         device: device.map(|device| device.name.clone()).or_else(|| Some(target.simulated()?.drive()?.0)),
         model: device.and_then(|device| device.model()),
         scheduler: device.and_then(|device| device.scheduler()),
+        queue: device.map(queue_settings).unwrap_or_default(),
+        same_as: None,
         write_cache: device.and_then(|device| device.write_cache()),
         device_bytes: device.and_then(|device| device.bytes()).or_else(|| Some(target.simulated()?.drive()?.1)),
         in_memory: place.and_then(|place| place.in_memory.clone()),

@@ -22,6 +22,7 @@ use campaign::rounds::deadline::{Clock, Deadline, since};
 use campaign::rounds::plan_rounds::Rounds;
 use campaign::signals::Stop;
 use campaign::targets::memory_limit::limit_memory;
+use campaign::targets::same_directory::mark_same_directories;
 use campaign::targets::whole_devices;
 use campaign::targets::{Target, are_simulated, names};
 use campaign::worlds::{self, AnyWorld, Worlds};
@@ -218,6 +219,7 @@ fn measure(
         worlds => worlds?,
     };
     results.targets = worlds.infos(plan);
+    mark_same_directories(targets, &mut results.targets);
     session.conditioned_before(&mut results.targets);
     let decided = session.decided()?;
     let deadline = match &decided {

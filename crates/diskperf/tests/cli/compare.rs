@@ -115,7 +115,7 @@ fn verdicts_and_changes_of_two_runs_are_printed() {
     assert_eq!((&compared["marks"][0]["code"], &compared["marks"][1]["code"]), (&json!("order"), &json!("env")));
     assert_contains(
         compared["marks"][1]["text"].as_str().expect("words"),
-        &["changed between the runs: kernel, mount options, device and 3 more"],
+        &["changed between the runs: kernel, device, device model and 3 more"],
     );
     let change = |what: &str| {
         let all = compared["environment"].as_array().expect("changes");

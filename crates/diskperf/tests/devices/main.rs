@@ -9,3 +9,4 @@ mod examples;
 mod guard;
 mod output;
 mod resume;
+mod settings;

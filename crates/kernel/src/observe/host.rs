@@ -1,10 +1,12 @@
 //! The machine that a measurement ran on. A number means nothing without it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use procfs::process::Process;
 use procfs::{Current, Meminfo};
 
+use crate::observe::counters::Source;
 use crate::sys::read_limited;
 
 /// The machine that runs this program.
@@ -18,6 +20,8 @@ pub struct Host {
     pub memory_bytes: Option<u64>,
     /// The host name.
     pub name: String,
+    /// Kernel settings that affect every device, as in `vm.dirty_ratio`.
+    pub settings: BTreeMap<String, String>,
 }
 
 /// Number of online processors of the machine, including those that this program may not use. `None` if not visible.
@@ -38,6 +42,7 @@ impl Host {
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
             memory_bytes: Meminfo::current().ok().map(|memory| memory.mem_total),
             name: text(system.nodename()),
+            settings: Source::default().kernel_settings(),
         }
     }
 }

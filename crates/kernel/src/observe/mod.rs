@@ -8,5 +8,6 @@ pub mod host;
 pub(crate) mod kernel_threads;
 pub(crate) mod memory;
 pub mod mount;
+pub mod queue_settings;
 pub(crate) mod sysfs_attribute;
 pub mod temperature;

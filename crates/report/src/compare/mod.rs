@@ -7,4 +7,5 @@ pub mod replication;
 pub mod run_comparison;
 pub(crate) mod stages;
 pub mod target_comparison;
+pub(crate) mod target_settings;
 pub(crate) mod verdict;

@@ -7,7 +7,7 @@
 //!   3. Some values are never equal twice: seeds of measured runs, numbers of loop devices, temperatures, the memory
 //!      that the kernel reserves. They are reported only if they differ by much, or not at all.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,7 @@ pub fn machine(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
     }
     let limit = |run: &RunInfo| bytes(run.memory_limit_bytes).or(text("none"));
     changes.add_if_changed("memory limit", limit(then), limit(now));
+    changes.add_map(&then.settings, &now.settings);
     changes.all
 }
 
@@ -86,8 +87,29 @@ pub fn run(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
 }
 
 /// Settings that affect every rate.
-const OF_EVERY_RATE: [&str; 7] =
-    ["kernel", "file system", "mount options", "device", "device model", "scheduler", "tuning"];
+const OF_EVERY_RATE: [&str; 14] = [
+    "kernel",
+    "file system",
+    "mount options",
+    "device",
+    "device model",
+    "scheduler",
+    "max_sectors_kb",
+    "nomerges",
+    "nr_requests",
+    "read_ahead_kb",
+    "rq_affinity",
+    "wbt_lat_usec",
+    "write cache",
+    "tuning",
+];
+
+/// The first letters of other such settings: those of the I/O scheduler, of the device's dirty memory, and of memory.
+const OF_EVERY_RATE_BEGIN: [&str; 3] = ["iosched/", "bdi/", "vm."];
+
+fn is_of_every_rate(what: &str) -> bool {
+    OF_EVERY_RATE.contains(&what) || OF_EVERY_RATE_BEGIN.iter().any(|begin| what.starts_with(begin))
+}
 
 /// The largest number of changes that a mark names; the list above the table has all.
 const NAMED: usize = 3;
@@ -95,7 +117,7 @@ const NAMED: usize = 3;
 /// Returns the mark of all ratios if a setting that affects every rate changed.
 pub fn suspicion(changes: &[Change]) -> Option<Mark> {
     let mut names: Vec<&str> = Vec::new();
-    for change in changes.iter().filter(|change| OF_EVERY_RATE.contains(&change.what.as_str())) {
+    for change in changes.iter().filter(|change| is_of_every_rate(&change.what)) {
         if !names.contains(&change.what.as_str()) {
             names.push(&change.what);
         }
@@ -118,20 +140,15 @@ pub fn seed(then: &RunInfo, now: &RunInfo) -> Vec<Change> {
 /// by its argument.
 pub fn target(then: &TargetInfo, now: &TargetInfo) -> Vec<Change> {
     let mut changes = Changes::new(Some(now.name.clone()));
-    let or = |value: &Option<String>, nothing: &str| Some(value.clone().unwrap_or_else(|| nothing.to_owned()));
     changes.add_if_changed("target", Some(then.argument.clone()), Some(now.argument.clone()));
     changes.add_if_changed("file system", then.file_system.clone(), now.file_system.clone());
-    let (one, other) = only(&then.mount_options, &now.mount_options, ",");
-    changes.add_if_changed("mount options", one, other);
     let is_loop = |target: &TargetInfo| target.device.as_ref().is_some_and(|device| device.starts_with("loop"));
     if !(is_loop(then) && is_loop(now)) {
         changes.add_if_changed("device", then.device.clone(), now.device.clone());
     }
     changes.add_if_changed("device model", then.model.clone(), now.model.clone());
     changes.add_if_changed("device size", bytes(then.device_bytes), bytes(now.device_bytes));
-    changes.add_if_changed("write cache", then.write_cache.clone(), now.write_cache.clone());
-    changes.add_if_changed("scheduler", then.scheduler.clone(), now.scheduler.clone());
-    changes.add_if_changed("tuning", or(&then.tuning, "as it was found"), or(&now.tuning, "as it was found"));
+    changes.all.extend(settings(then, now));
     changes.add_if_changed("in memory", or(&then.in_memory, "no"), or(&now.in_memory, "no"));
     changes.add_if_changed("image", then.image.as_ref().map(image), now.image.as_ref().map(image));
     if then.image.is_none() || now.image.is_none() {
@@ -151,6 +168,29 @@ pub fn target(then: &TargetInfo, now: &TargetInfo) -> Vec<Change> {
     }
     changes.all
 }
+
+fn or(value: &Option<String>, nothing: &str) -> Option<String> {
+    Some(value.clone().unwrap_or_else(|| nothing.to_owned()))
+}
+
+/// Returns the differences of two targets in the options of their mounts and in the queues of their devices.
+pub fn settings(then: &TargetInfo, now: &TargetInfo) -> Vec<Change> {
+    let mut changes = Changes::new(Some(now.name.clone()));
+    let (one, other) = only(&then.mount_options, &now.mount_options, ",");
+    changes.add_if_changed("mount options", one, other);
+    changes.add_if_changed("write cache", then.write_cache.clone(), now.write_cache.clone());
+    changes.add_if_changed("scheduler", then.scheduler.clone(), now.scheduler.clone());
+    let others = |target: &TargetInfo| -> BTreeMap<String, String> {
+        let others = target.queue.iter().filter(|(name, _)| !NAMED_APART.contains(&name.as_str()));
+        others.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    changes.add_map(&others(then), &others(now));
+    changes.add_if_changed("tuning", or(&then.tuning, "as it was found"), or(&now.tuning, "as it was found"));
+    changes.all
+}
+
+/// Queue attributes that have a field of their own, also in results of earlier versions.
+const NAMED_APART: [&str; 2] = ["scheduler", "write_cache"];
 
 /// Settings of the target, not of the workload. For a simulated machine, these are its parts. A setting with a point in
 /// its name is a property of a part.
@@ -204,6 +244,18 @@ impl Changes {
     fn add_if_changed(&mut self, what: &str, then: Option<String>, now: Option<String>) {
         if then != now {
             self.all.push(Change { what: what.to_owned(), of: self.of.clone(), then, now });
+        }
+    }
+
+    /// Adds each setting that differs. If one side has none, they were not recorded or are not visible.
+    fn add_map(&mut self, then: &BTreeMap<String, String>, now: &BTreeMap<String, String>) {
+        if then.is_empty() || now.is_empty() {
+            return;
+        }
+        let names: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
+        for name in names {
+            let value = |settings: &BTreeMap<String, String>| or(&settings.get(name).cloned(), "none");
+            self.add_if_changed(name, value(then), value(now));
         }
     }
 }
@@ -322,6 +374,45 @@ mod tests {
         assert_eq!(told("rw", "rw discard nobarrier"), pair("no discard,nobarrier", "discard,nobarrier"));
         assert_eq!(told("rw discard", "rw"), pair("discard", "no discard"));
         assert_eq!(told("rw", "rw"), pair("", ""));
+    }
+
+    #[test]
+    fn every_setting_in_which_two_targets_differ_is_listed() {
+        let target = |name: &str, options: &[&str], queue: &[(&str, &str)]| TargetInfo {
+            name: name.to_owned(),
+            mount_options: options.iter().map(|option| (*option).to_owned()).collect(),
+            queue: queue.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            ..TargetInfo::default()
+        };
+        let said = |one: &TargetInfo, other: &TargetInfo| -> Vec<String> {
+            let words = |value: Option<String>| value.unwrap_or_default();
+            let changes = settings(one, other).into_iter();
+            changes.map(|Change { what, then, now, .. }| format!("{what} {} {}", words(then), words(now))).collect()
+        };
+        let usual = target("a", &["rw"], &[("nomerges", "0"), ("max_sectors_kb", "1280"), ("rotational", "0")]);
+        let left = target("b", &["rw"], &[("nomerges", "2"), ("max_sectors_kb", "64"), ("rotational", "0")]);
+        assert_eq!(said(&usual, &left), ["max_sectors_kb 1280 64", "nomerges 0 2"]);
+        assert_eq!(said(&usual, &usual), [""; 0]);
+        let other = target("c", &["rw", "noatime"], &[("rotational", "0"), ("nomerges", "0"), ("wbt_lat_usec", "0")]);
+        let expected = ["mount options no noatime noatime", "max_sectors_kb 1280 none", "wbt_lat_usec none 0"];
+        assert_eq!(said(&usual, &other), expected);
+        // Earlier versions did not record the queue.
+        assert_eq!(said(&usual, &target("d", &["rw"], &[])), [""; 0]);
+    }
+
+    #[test]
+    fn settings_that_affect_every_rate_are_named_once() {
+        let said = |names: &[&str]| {
+            let change = |name: &&str| Change { what: (*name).to_owned(), of: None, then: None, now: None };
+            suspicion(&names.iter().map(change).collect::<Vec<_>>()).map(|mark| mark.text)
+        };
+        let expected = |names: &str| Some(format!("changed between the runs: {names}"));
+        for name in ["write cache", "rq_affinity", "iosched/fifo_batch", "bdi/max_ratio", "vm.dirty_ratio", "kernel"] {
+            assert_eq!(said(&[name, "command", name]), expected(name));
+        }
+        assert_eq!(said(&["command", "full", "noise"]), None);
+        let many = ["vm.dirty_ratio", "iosched/a", "iosched/b", "iosched/c", "tuning"];
+        assert_eq!(said(&many), expected("vm.dirty_ratio, iosched/a, iosched/b and 2 more"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The document that a run prints with `--format json`, even if the run failed.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +57,9 @@ pub struct RunInfo {
     pub memory_bytes: Option<u64>,
     /// Limit of the memory that the run could use, in bytes; null if there was none.
     pub memory_limit_bytes: Option<u64>,
+    /// Kernel settings that affect every device, as in `vm.dirty_ratio`; missing if they were not recorded.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// Cost of measuring, which limits how short a time can be measured.
     pub calibration: Option<Calibration>,
     /// The background load of most rounds; null if there was none.
@@ -163,6 +168,14 @@ pub struct TargetInfo {
     /// I/O scheduler of the device, as it was found; missing if the kernel reports none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
+    /// All attributes of the device's queue, as they were found; those of its scheduler begin with `iosched/`, those of
+    /// its dirty memory with `bdi/`. Missing if no queue is visible.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub queue: BTreeMap<String, String>,
+    /// The first target that is the same directory; missing if there is none.
+    #[serde(with = "crate::name", default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Name>")]
+    pub same_as: Option<String>,
     /// The device's write cache, as the kernel reports it: `write back` or `write through`.
     pub write_cache: Option<String>,
     /// Size of the device in bytes.

@@ -57,16 +57,22 @@ impl Source {
             let which = if folders.len() > 1 { format!(" of program {}", index + 1) } else { String::new() };
             add(format!("mount options{which}"), mount::mount_options(folder).map(|options| options.join(",")));
         }
-        for setting in MEMORY {
-            let text = self.text(&format!("proc/sys/vm/{setting}"));
-            add(format!("vm.{setting}"), text.map(|text| text.trim().to_owned()));
-        }
         add("processors online".to_owned(), self.text(&format!("{PROCESSORS}/online")).map(|text| chosen(&text)));
-        add("governor".to_owned(), self.governors());
         for (name, limits) in Groups::read(self).limits() {
             add(name.to_owned(), Some(limits));
         }
+        found.extend(self.kernel_settings());
         found
+    }
+
+    /// Reads the settings of the kernel for all devices: write-back, memory and processor frequency.
+    pub(crate) fn kernel_settings(&self) -> MachineSettings {
+        let of_memory = MEMORY.into_iter().filter_map(|setting| {
+            let text = self.text(&format!("proc/sys/vm/{setting}"))?;
+            Some((format!("vm.{setting}"), text.trim().to_owned()))
+        });
+        let governors = self.governors().map(|governors| ("governor".to_owned(), governors));
+        of_memory.chain(governors).filter(|(_, value)| !value.is_empty()).collect()
     }
 
     /// The frequency governors of the processors: all different ones.
