@@ -8,11 +8,13 @@ mod window;
 
 use kernel::observe::mount::Place;
 use runner::execution::PhaseResult;
-use stats::figures::summary;
+use stats::digits::significant;
+use stats::figures::rate::RUNS;
+use stats::figures::summary::{self, RateUnit};
 use stats::inference::steady_state::Settling;
 use stats::judge::marks::{Mark, MarkCode, rounds};
 use stats::{ClockKind, RateBase, Round, TargetInfo};
-use units::Nanos;
+use units::{Nanos, whole};
 use workload::{MachineSettings, Phase};
 
 use crate::plan::Plan;
@@ -27,6 +29,8 @@ pub struct CellFacts<'a> {
     pub clock: ClockKind,
     /// The quantity that the rate counts.
     pub base: RateBase,
+    /// The unit in which the rate is printed.
+    pub unit: RateUnit,
     /// True if the cell claims that the files were not in the page cache.
     pub cold: bool,
     /// True if the program uses direct I/O.
@@ -79,9 +83,22 @@ pub fn marks(facts: &CellFacts) -> Vec<Mark> {
 
 /// Marks about the rounds themselves.
 fn of_rounds(facts: &CellFacts) -> impl Iterator<Item = Mark> {
-    let rates =
-        facts.rounds.iter().filter_map(|round| summary::round_rate(round, facts.together, facts.base, facts.clock));
+    let rate = |round: &Round| summary::round_rate(round, facts.together, facts.base, facts.clock);
+    let rates: Vec<(u32, f64)> = facts.rounds.iter().filter_map(|round| Some((round.round, rate(round)?))).collect();
     let schedule = &facts.plan.schedule;
-    let few = rounds::few(&rates.collect::<Vec<f64>>(), schedule.promised(), schedule.must_agree());
-    few.into_iter().chain(facts.overlap.and_then(rounds::uneven))
+    let all: Vec<f64> = rates.iter().map(|(_, rate)| *rate).collect();
+    let few = rounds::few(&all, schedule.promised(), schedule.must_agree());
+    let outlier = if facts.simulated { None } else { outlier(facts.unit, &rates) };
+    few.into_iter().chain(outlier).chain(facts.overlap.and_then(rounds::uneven))
+}
+
+/// The mark of outlier rounds, in the words of the table: the rates, or the times of a command.
+fn outlier(unit: RateUnit, rates: &[(u32, f64)]) -> Option<Mark> {
+    if unit.name == RUNS {
+        let times: Vec<(u32, f64)> = rates.iter().map(|(round, rate)| (*round, 1.0 / rate)).collect();
+        return rounds::outlier(&times, |seconds| Nanos((1e9 * seconds) as u64).to_string(), "");
+    }
+    let figures: Vec<(u32, f64)> = rates.iter().map(|(round, rate)| (*round, rate / unit.size)).collect();
+    let in_words = |figure: f64| if figure >= 1e3 { whole(figure.round() as u64) } else { significant(figure, 3) };
+    rounds::outlier(&figures, in_words, &format!(" {}", report::unit(unit.name)))
 }

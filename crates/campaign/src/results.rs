@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use runner::execution::{ClaimedClock, PhaseResult, ProgramResult};
+use stats::figures::rate::{Average, rate};
 use stats::figures::summary;
 use stats::inference::steady_state;
 use stats::judge::bottleneck;
@@ -148,6 +149,7 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
         phase,
         clock,
         base,
+        unit: row.unit,
         cold: cache == CacheState::Cold,
         direct,
         simulated: simulated || is_null,
@@ -175,6 +177,7 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
         true => LowerCache::Warm,
         false => LowerCache::NotMeasured,
     };
+    let average = Average::of_marks(&marks);
     let (steadiness, steadiness_reason) = steadiness(settling.filter(|_| measured), kept().count(), simulated);
     Cell {
         provenance: if simulated { Provenance::Simulated } else { Provenance::Measured },
@@ -186,7 +189,7 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
         together,
         targets: targets.len() as u32,
         overlap,
-        rate: measured.then(|| summary::rate(kept(), together, base, clock, row.unit)).flatten(),
+        rate: measured.then(|| rate(kept(), together, (base, clock), row.unit, average)).flatten(),
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), together, clock)).flatten(),
         latency_ns: measured.then(|| latency(&kept_runs, phase)).flatten(),
         io: measured.then(|| io(&kept_runs, phase)).flatten(),

@@ -17,7 +17,7 @@ use crate::glossary::Topic;
 use crate::markdown_escape::escaped;
 use crate::page::Page;
 use crate::presentation::Presentation;
-use crate::rate_format::figure;
+use crate::rate_format::figure_of;
 use crate::table::Field;
 use crate::wrap::wrapped;
 use crate::{header, sanitize};
@@ -155,9 +155,9 @@ fn heading(names: &CellNames, cell: &Cell) -> String {
     if cell.is_simulated() {
         text += ", simulated";
     }
-    let Some(rate) = &cell.rate else { return text };
+    let Some(figure) = figure_of(cell) else { return text };
     let star = if cell.is_suspect() { "*" } else { "" };
-    text += &format!(": {}{star} until {}", figure(rate), clock(cell.state.clock));
+    text += &format!(": {figure}{star} until {}", clock(cell.state.clock));
     let kept = cell.kept().count();
     let rounds = if kept == 1 { "1 round".to_owned() } else { format!("{kept} rounds") };
     let busy = cell.kept().map(|round| round.parts.len()).max().unwrap_or_default();

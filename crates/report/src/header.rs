@@ -12,8 +12,8 @@ use crate::cell_names::{CellNames, different, grouped};
 use crate::compare::target_settings;
 use crate::layouts::device::conditioned;
 use crate::presentation::Layout;
-use crate::rate_format::half_width;
 use crate::sanitize;
+use stats::figures::rate::half_width;
 
 /// A line per target, and one about the machine.
 pub fn lines(document: &Document, layout: Layout) -> String {

@@ -34,7 +34,6 @@ use layouts::{classic1983, device, lfs, plain, simulated, tlpi};
 pub use markdown::markdown;
 pub use page::Page;
 pub use presentation::{Group, Layout, Presentation, Question};
-pub use rate_format::RUNS;
 use stats::Document;
 
 /// The table of a run, in the layout of its preset. The machine is above it, the warnings are below it. A narrow page

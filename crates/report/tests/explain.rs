@@ -39,6 +39,7 @@ fn cell() -> Cell {
             high: None,
             confidence: 0.95,
             rounds: 2,
+            range: None,
         }),
         rounds: vec![round(0.5), round(1.0)],
         time: time(&[

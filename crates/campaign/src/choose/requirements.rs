@@ -4,6 +4,7 @@ use report::unit;
 use serde::{Deserialize, Serialize};
 use stats::compare::target_comparison::Row;
 use stats::digits::significant;
+use stats::figures::rate::beside_ratio;
 use stats::{Cell, Need, RateBase};
 use units::{Bytes, Nanos};
 
@@ -141,7 +142,8 @@ impl Condition {
             | RequiredFigure::UnitsPerSecond(least)
             | RequiredFigure::FilesPerSecond(least) => least,
         };
-        let rate = cell.rate.as_ref()?;
+        // The figure of the table below, of all kept rounds: an outlier widens its interval.
+        let rate = beside_ratio(cell, cell.rate.as_ref()?, |_| true)?;
         // The rounds have both bytes and units of work, so each rate can be converted into the other.
         let (bytes, ops) = cell.kept().fold((0, 0), |(bytes, ops), round| (bytes + round.bytes, ops + round.ops));
         let bytes_each = (ops > 0 && bytes > 0).then(|| bytes as f64 / ops as f64);

@@ -4,7 +4,8 @@
 use report::Presentation;
 use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::digits::significant;
-use stats::figures::summary::RateUnit;
+use stats::figures::rate::{Average, RUNS};
+use stats::figures::summary::{RateUnit, median};
 use stats::{Cell, ClockKind, Round};
 use units::{Bytes, Nanos};
 use workload::programs::command::Command;
@@ -15,8 +16,7 @@ use crate::plan::{Before, Row};
 use crate::request::schedule::Schedule;
 use crate::targets::{Site, Target};
 
-/// The unit of the rate: runs per second. Tables print the time of a run.
-const RUNS_PER_SEC: RateUnit = RateUnit { name: report::RUNS, size: 1.0 };
+const RUNS_PER_SEC: RateUnit = RateUnit { name: RUNS, size: 1.0 };
 
 /// Runs a command of the user.
 pub const PRESET: Preset = Preset {
@@ -51,8 +51,8 @@ pub fn rows(command: Command, settings: &Settings, target: &Target) -> Result<Ve
     Err(CampaignError::NoFolder { target: target.name.clone(), what })
 }
 
-/// Sentences for what the table does not show: the shortest and the longest run, the CPU time of a run, and the
-/// device's work.
+/// Sentences for what the table does not show: the median, the shortest and the longest run, the CPU time of a run, and
+/// the device's work.
 fn findings(cells: &[Cell]) -> Vec<String> {
     cells.iter().filter(|cell| cell.measured).filter_map(finding).collect()
 }
@@ -64,15 +64,22 @@ fn finding(cell: &Cell) -> Option<String> {
         return None;
     }
     let time = |seconds: f64| Nanos((seconds * 1e9) as u64);
-    let elapsed = || kept.iter().map(|round| round.elapsed_s(ClockKind::Durable));
-    let (shortest, longest) = (elapsed().fold(f64::INFINITY, f64::min), elapsed().fold(0.0, f64::max));
-    let elapsed = match kept.len() {
-        1 => String::new(),
-        all => format!(" ({} to {} in {all} rounds)", time(shortest), time(longest)),
-    };
+    let elapsed: Vec<f64> = kept.iter().map(|round| round.elapsed_s(ClockKind::Durable)).collect();
+    let (shortest, longest) =
+        elapsed.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), s| (low.min(*s), high.max(*s)));
     // As in the table.
-    let each = cell.rate.as_ref().map_or(longest, |rate| 1.0 / rate.per_second);
-    let each = time(each);
+    let mean = time(cell.rate.as_ref().map_or(longest, |rate| 1.0 / rate.per_second));
+    let elapsed = match (kept.len(), median(&elapsed)) {
+        (all @ 2.., Some(median)) => {
+            let range = format!("{} to {} in {all} rounds", time(shortest), time(longest));
+            let average = match Average::of_marks(&cell.marks) {
+                Average::Mean => "mean",
+                Average::Trimmed => "trimmed mean",
+            };
+            format!("{average} {mean} a run until durable (median {}, {range})", time(median))
+        }
+        _ => format!("{mean} a run until durable"),
+    };
     let cpu = time(kept.iter().map(|round| round.cpu_s.process).sum::<f64>() / runs);
     let device = match cell.io {
         Some(io) => {
@@ -85,8 +92,5 @@ fn finding(cell: &Cell) -> Option<String> {
         }
         None => "the device is not visible here".to_owned(),
     };
-    Some(format!(
-        "{} on {}: {each} a run until durable{elapsed}; each took {cpu} of CPU time; {device}",
-        cell.program, cell.target
-    ))
+    Some(format!("{} on {}: {elapsed}; each took {cpu} of CPU time; {device}", cell.program, cell.target))
 }

@@ -69,6 +69,7 @@ fn published(value: f64, base: RateBase, unit: &str, size: f64) -> Rate {
         high: None,
         confidence: summary::CONFIDENCE,
         rounds: 1,
+        range: None,
     }
 }
 

@@ -79,6 +79,7 @@ fn cell(program: &str, buffer: u32, bytes: u64, sync: &str, elapsed: u64) -> Cel
             high: None,
             confidence: stats::figures::summary::CONFIDENCE,
             rounds: RUNS,
+            range: None,
         }),
         state: State { cache: CacheState::Cold, ..State::unknown(ClockKind::Returned) },
         ..Cell::named(Provenance::Published, "tlpi", program, program, TARGET)

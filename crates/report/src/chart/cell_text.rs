@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use stats::digits::significant;
+use stats::figures::rate::RUNS;
 use stats::figures::summary::rate_of;
 use stats::{Cell, Document, Mark, MarkCode, Provenance, Rate};
 
 use super::labels::listed;
 use crate::cell_names::different;
-use crate::rate_format::{RUNS, figure, in_unit_of, supported_digits, time_each};
+use crate::rate_format::{figure_of, in_unit_of, supported_digits, time_each};
 use crate::sanitize;
 
 /// The most figures in the description of a chart, for readers who cannot see it; the table has the others.
@@ -63,10 +64,9 @@ pub(crate) fn class(place: usize) -> String {
     format!("s{}", place % COLOURS)
 }
 
-/// The rate of a cell: `704 MiB/s*`, `n.m.`
+/// The rate of a cell, or the range of its rounds: `704 MiB/s*`, `n.m.`
 pub(super) fn describe_rate(cell: &Cell) -> String {
-    let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
-    figure(rate) + star(cell)
+    figure_of(cell).map_or_else(|| "n.m.".to_owned(), |figure| figure + star(cell))
 }
 
 /// Returns the star of a suspect figure; empty if it is not suspect.

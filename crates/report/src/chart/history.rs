@@ -233,15 +233,16 @@ fn marked(name: &str, dot: &Dot) -> Option<Marked> {
 /// `read_8192 in k3pv-261121, 2026-11-21 10:02 UTC: 704 MiB/s; same`
 fn tip(name: &str, time: &Time) -> String {
     let star = if is_suspect(time) { "*" } else { "" };
-    let figure = time.rate.as_ref().map_or_else(|| "n.m.".to_owned(), rate_format::figure);
+    let figure = time.rate.as_ref().map_or_else(|| "n.m.".to_owned(), rate_format::beside_ratio);
     let found = time.step.as_ref().map_or_else(String::new, |found| format!("; {}", step(found)));
     format!("{name} in {}, {} UTC: {figure}{star}{found}", time.run, DateTime::from_unix(time.started_unix_s))
 }
 
 /// `read_8192 1,610 MiB/s in the first of 3 runs, 1,200 MiB/s in the last`
 fn describe_line(name: &str, dots: &[Dot]) -> String {
-    let figure =
-        |dot: Option<&Dot>| dot.and_then(|dot| dot.time.rate.as_ref()).map_or_else(String::new, rate_format::figure);
+    let figure = |dot: Option<&Dot>| {
+        dot.and_then(|dot| dot.time.rate.as_ref()).map_or_else(String::new, rate_format::beside_ratio)
+    };
     let runs = counted(dots.len(), "run");
     format!("{name} {} in the first of {runs}, {} in the last", figure(dots.first()), figure(dots.last()))
 }

@@ -14,6 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stats::digits::significant;
+use stats::figures::rate::RUNS;
 use stats::figures::summary::rate_of;
 use stats::inference::change_point;
 use stats::{Cell, ClockKind, Document, INTERVAL, MarkCode, Provenance, RateBase, Round};
@@ -28,7 +29,7 @@ use super::thinning::thinned;
 use super::{Chart, NARROW, Subject};
 use crate::cell_names::{CellNames, grouped};
 use crate::presentation::Layout;
-use crate::rate_format::{RUNS, in_unit_of, time_each};
+use crate::rate_format::{in_unit_of, time_each};
 
 /// The most charts of a document, so that the page stays small.
 const MOST_CHARTS: usize = 6;

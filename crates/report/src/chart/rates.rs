@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stats::figures::rate::RUNS;
 use stats::{Cell, Document, Provenance};
 
 use super::bars::{self, Bar, Group};
@@ -14,7 +15,6 @@ use super::svg::Along;
 use super::sweep::Swept;
 use super::{Chart, NARROW, Subject, scale};
 use crate::cell_names::{CellNames, different, grouped};
-use crate::rate_format::RUNS;
 use crate::sanitize;
 
 /// The most bars of a chart: `quick` on three targets has 39. The table has the rest.

@@ -161,7 +161,7 @@ fn grid(compared: &Compared) -> Grid {
 
 /// Returns a rate, or `n.m.`
 pub(crate) fn rate(rate: Option<&Rate>) -> String {
-    rate.map_or_else(|| "n.m.".to_owned(), rate_format::figure)
+    rate.map_or_else(|| "n.m.".to_owned(), rate_format::beside_ratio)
 }
 
 /// The CPU time in both runs: `38% 41%`

@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 
 use stats::compare::stages::{Step, steps};
-use stats::compare::target_comparison::rows;
-use stats::{Cell, Choice, Comparison, Document, Purpose, Stage, Verdict};
+use stats::compare::target_comparison::{Row, rows};
+use stats::{Cell, Choice, Comparison, Document, Purpose, Rate, Stage, Verdict};
 
 use crate::cell_names::{CellNames, grouped};
 use crate::compare::verdict::{
     interval, is_too_noisy, largest_first, maybe_little, more, percent, ratio, times, without_difference,
 };
 use crate::display_names::unit;
-use crate::rate_format::supported;
+use crate::rate_format::value_beside_ratio;
 use crate::table::{Column, Grid};
 
 /// The heading for all changes together.
@@ -135,7 +135,7 @@ pub fn grid(document: &Document, choice: &Choice) -> Grid {
     for row in rows(&document.cells, &names) {
         let Some(any) = row.cells.iter().flatten().next() else { continue };
         let name = cell_names.name(any);
-        grid.row([name.clone()].into_iter().chain(row.cells.iter().map(|cell| reached(*cell))));
+        grid.row([name.clone()].into_iter().chain(reached(&row)));
         let step =
             |(_, pair)| pairs.find_comparison(&name, pair).map_or_else(String::new, |pair| short(choice.margin, pair));
         let unit = any.rate.as_ref().map_or_else(String::new, |rate| format!("  {}", unit(&rate.unit)));
@@ -170,10 +170,10 @@ pub fn page_grid(document: &Document, choice: &Choice) -> Grid {
         // With two stages, the only step is the whole change.
         let all = (stages.len() > 2).then(|| gave.pop().flatten().unwrap_or_default());
         let unit = any.rate.as_ref().map_or_else(String::new, |rate| format!(", {}", unit(&rate.unit)));
-        let joined =
-            row.cells.iter().zip(gave).map(|(cell, gave)| {
-                [Some(reached(*cell)), gave].into_iter().flatten().collect::<Vec<String>>().join(", ")
-            });
+        let joined = reached(&row)
+            .into_iter()
+            .zip(gave)
+            .map(|(reached, gave)| [Some(reached), gave].into_iter().flatten().collect::<Vec<String>>().join(", "));
         grid.row([format!("{name}{unit}")].into_iter().chain(joined).chain(all));
     }
     grid
@@ -215,12 +215,16 @@ fn broken(typed: &str) -> Vec<String> {
     lines
 }
 
-/// `1,240 (38%)`; the unit is under the program.
-fn reached(cell: Option<&Cell>) -> String {
-    let Some((cell, rate)) = cell.and_then(|cell| Some((cell, cell.rate.as_ref()?))) else { return "n.m.".to_owned() };
-    let cpu = cell.cpu_percent.map_or_else(String::new, |cpu| format!(" ({:.0}%)", cpu.process));
-    let star = if cell.is_suspect() { "*" } else { "" };
-    format!("{}{cpu}{star}", supported(rate))
+/// Returns the figure of each stage: `1,240 (38%)`; the unit is under the program.
+fn reached(row: &Row) -> Vec<String> {
+    let of_stage = |(cell, rate): (&Cell, &Rate)| {
+        let cpu = cell.cpu_percent.map_or_else(String::new, |cpu| format!(" ({:.0}%)", cpu.process));
+        let star = if cell.is_suspect() { "*" } else { "" };
+        format!("{}{cpu}{star}", value_beside_ratio(rate))
+    };
+    let figures = row.figures();
+    let stages = row.cells.iter().zip(&figures).map(|(cell, figure)| cell.zip(figure.as_ref()));
+    stages.map(|stage| stage.map_or_else(|| "n.m.".to_owned(), of_stage)).collect()
 }
 
 /// Returns the reasons for the gains of each stage, each reason with all its tests.

@@ -12,12 +12,12 @@ use crate::header;
 use crate::layouts::plain;
 use crate::page::Page;
 use crate::presentation::Layout;
-use crate::rate_format::figure as figure_of;
+use crate::rate_format::beside_ratio;
 use crate::table::{Column, Grid};
 use crate::wrap::wrapped;
 use stats::compare::target_comparison::{Price, Row, Winner, every_two};
 use stats::digits::significant;
-use stats::{Cell, Choice, Comparison, Document, Need, TargetInfo, Verdict};
+use stats::{Cell, Choice, Comparison, Document, Need, Rate, TargetInfo, Verdict};
 
 /// The verdict, the machine, a row per test, and the warnings. Long target names become letters in the table.
 pub fn table(document: &Document, choice: &Choice, layout: Layout, page: Page) -> String {
@@ -299,11 +299,12 @@ fn of_every_two(document: &Document, choice: &Choice, labels: &[impl AsRef<str>]
     for pair in &choice.comparisons {
         of_programs.entry(&pair.program).or_default().push(pair);
     }
-    for Row { cells, .. } in stats::compare::target_comparison::rows(&document.cells, &names) {
+    for row in stats::compare::target_comparison::rows(&document.cells, &names) {
+        let (figures, Row { cells, .. }) = (row.figures(), row);
         let Some(any) = cells.iter().flatten().next() else { continue };
         let name = cell_names.name(any);
         let mut leading = vec![name.clone()];
-        leading.extend(cells.iter().flat_map(|cell| reached(*cell)));
+        leading.extend(cells.iter().zip(&figures).flat_map(|(cell, figure)| reached(cell.zip(figure.as_ref()))));
         let pairs = of_programs.get(name.as_str()).map_or(&[][..], Vec::as_slice);
         if pairs.is_empty() {
             grid.row(leading.iter().cloned().chain(["n.m.".to_owned()]));
@@ -324,13 +325,11 @@ fn of_every_two(document: &Document, choice: &Choice, labels: &[impl AsRef<str>]
 }
 
 /// Rate and CPU time of a cell: `1,240 MiB/s` and `38%`.
-fn reached(cell: Option<&Cell>) -> [String; 2] {
-    let Some((cell, rate)) = cell.and_then(|cell| Some((cell, cell.rate.as_ref()?))) else {
-        return ["n.m.".to_owned(), String::new()];
-    };
+fn reached(cell: Option<(&Cell, &Rate)>) -> [String; 2] {
+    let Some((cell, rate)) = cell else { return ["n.m.".to_owned(), String::new()] };
     let star = if cell.is_suspect() { "*" } else { "" };
     let cpu = cell.cpu_percent.map_or_else(String::new, |cpu| format!("{:.0}%", cpu.process));
-    [figure_of(rate) + star, cpu]
+    [beside_ratio(rate) + star, cpu]
 }
 
 /// The verdict of a comparison: `xfs 1.17x (1.12-1.23)`; with three targets or more, also the slower one.

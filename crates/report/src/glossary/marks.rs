@@ -123,6 +123,17 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "Run all rounds of the preset, on a quieter machine if the rounds disagree.",
     },
     Entry {
+        word: "outlier",
+        also: &["outliers", "trimmed mean"],
+        brief: "a few rounds differ from all others",
+        says: "A few rounds are so far from the others that they would determine the mean. The figure is the trimmed \
+               mean instead: without the slowest and the fastest fifth of the rounds. A comparison keeps all rounds; \
+               outliers widen its interval.",
+        when: "At most a fifth of five or more rounds of one level, by Rosner's test for outliers (one false alarm in \
+               1,000 results), if they move the mean by more than 5 %.",
+        advice: "Find the cause: a first round may have met a burst or a cache. More rounds show which rate lasts.",
+    },
+    Entry {
         word: "noise",
         also: &[],
         brief: "more other load than during the rest of the run",

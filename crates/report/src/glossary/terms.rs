@@ -89,10 +89,12 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "rate",
-        also: &["per_second"],
+        also: &["per_second", "geometric mean"],
         brief: "the mean rate of the rounds that count",
         says: "The work of a round divided by its time, up to the end point in the column `condition`. For targets \
-               that are busy at once, the sum.",
+               that are busy at once, the sum. Beside a ratio: the geometric mean of the rounds, so that the rates \
+               have that ratio. With the warning outlier: the trimmed mean. If its interval is wider than \
+               ±50 %: the slowest and the fastest round.",
         when: "The column of that name; computed from the rounds in JSON.",
         advice: "Read it together with its condition and its interval.",
     },

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
 use stats::compare::target_comparison::rows;
-use stats::{Cell, Choice, Comparison, Document, Need};
+use stats::{Cell, Choice, Comparison, Document, Need, Rate};
 
 use super::parts::Place;
 use super::results_table::star;
@@ -14,8 +14,9 @@ use crate::cause::{NO_CAUSE, reason};
 use crate::cell_names::{CellNames, different, grouped};
 use crate::chart::{Axis, colour};
 use crate::compare::target_comparison;
-use crate::layouts::plain::{groups, rate, state};
+use crate::layouts::plain::{groups, state};
 use crate::presentation::Presentation;
+use crate::rate_format::beside_ratio;
 
 /// The data that all rows of the table share.
 struct Matrix<'a> {
@@ -25,11 +26,12 @@ struct Matrix<'a> {
     place: Place,
 }
 
-/// A test: its name, its group, its result on each alternative, its comparisons, and their reasons.
+/// A test: its name, its group, its result and figure on each alternative, its comparisons, and their reasons.
 struct Test<'a> {
     name: String,
     group: String,
     cells: Vec<Option<&'a Cell>>,
+    figures: Vec<Option<Rate>>,
     pairs: Vec<&'a Comparison>,
     reasons: Vec<String>,
 }
@@ -93,7 +95,8 @@ impl<'a> Matrix<'a> {
             let (place, group) = titles.get(&name).copied().unwrap_or_default();
             let pairs = of_tests.get(name.as_str()).cloned().unwrap_or_default();
             let reasons = different(pairs.iter().filter_map(|pair| self.reason(pair, &row.cells)));
-            tests.push((place, Test { name, group: group.to_owned(), cells: row.cells, pairs, reasons }));
+            let (figures, cells) = (row.figures(), row.cells);
+            tests.push((place, Test { name, group: group.to_owned(), cells, figures, pairs, reasons }));
         }
         tests.sort_by_key(|(place, _)| *place);
         tests.into_iter().map(|(_, test)| test).collect()
@@ -146,9 +149,9 @@ impl<'a> Matrix<'a> {
         html! {
             tr {
                 th scope="row" { (test.name) " " small { (claimed.unwrap_or_default()) } }
-                @for (place, cell) in test.cells.iter().enumerate() {
+                @for (place, (cell, rate)) in test.cells.iter().zip(&test.figures).enumerate() {
                     @let class = if self.is_fastest(place, &test.pairs) { "best" } else { "" };
-                    (self.cell(place, class, figure(*cell, self.place)))
+                    (self.cell(place, class, figure(cell.zip(rate.as_ref()), self.place)))
                 }
                 (self.ratios(&test.pairs))
                 td class="why" { @for reason in &test.reasons { div { (reason) } } }
@@ -233,10 +236,10 @@ pub fn is_fastest(name: &str, pairs: &[&Comparison], alternatives: usize) -> boo
 }
 
 /// Returns the rate of a result, or `n.m.`.
-fn figure(cell: Option<&Cell>, place: Place) -> Markup {
+fn figure(cell: Option<(&Cell, &Rate)>, place: Place) -> Markup {
     html! {
         @match cell {
-            Some(cell) => { (rate(cell).trim_end_matches('*')) (star(cell, place)) },
+            Some((cell, rate)) => { (beside_ratio(rate)) (star(cell, place)) },
             None => "n.m.",
         }
     }

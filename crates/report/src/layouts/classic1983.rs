@@ -7,7 +7,7 @@ use stats::{Cell, Document, Provenance};
 
 use crate::cell_names::different;
 use crate::page::Page;
-use crate::rate_format::supported;
+use crate::rate_format::supported_of;
 use crate::table::{Column, Grid};
 use crate::wrap::wrapped;
 
@@ -93,8 +93,8 @@ fn programs(cells: &[Cell]) -> Vec<&str> {
 
 /// Rate and CPU time of a cell: `490 (69%)`, `220 (58%)*`, `320`, `n.m.`
 fn figure(cell: &Cell) -> String {
-    let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
+    let Some(figure) = supported_of(cell) else { return "n.m.".to_owned() };
     let cpu = cell.cpu_percent.map_or_else(String::new, |cpu| format!(" ({:.0}%)", cpu.process));
     let star = if cell.is_suspect() { "*" } else { "" };
-    format!("{}{cpu}{star}", supported(rate))
+    format!("{figure}{cpu}{star}")
 }

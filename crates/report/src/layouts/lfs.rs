@@ -2,6 +2,7 @@
 //! published rate of that phase.
 
 use stats::digits::significant;
+use stats::figures::rate::Average;
 use stats::figures::summary::{median, round_rate};
 use stats::{Cell, ClockKind, Document, Provenance, Rate};
 use units::Bytes;
@@ -53,7 +54,7 @@ fn returned(cell: &Cell) -> String {
     let rates: Option<Vec<f64>> =
         cell.kept().map(|round| round_rate(round, cell.together, rate.base, ClockKind::Returned)).collect();
     match rates.filter(|rates| !rates.is_empty()) {
-        Some(rates) => figure(in_unit_of(rate, rates.iter().sum::<f64>() / rates.len() as f64)),
+        Some(rates) => figure(in_unit_of(rate, Average::of_marks(&cell.marks).and_half_width(&rates).0)),
         None => String::new(),
     }
 }

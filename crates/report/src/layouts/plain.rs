@@ -1,6 +1,7 @@
 //! The plain table: a row per cell, in groups of cells that answer the same question.
 
 use stats::digits::significant;
+use stats::figures::rate::{Average, RUNS};
 use stats::figures::summary;
 use stats::{Cell, ClockKind, Document, LatencyKind, ParameterValue};
 use units::whole;
@@ -10,7 +11,7 @@ use crate::cell_names::{CellNames, different, grouped};
 use crate::display_names;
 use crate::page::Page;
 use crate::presentation::{Presentation, Question};
-use crate::rate_format::{self, RUNS, figure, supported_digits, time_each};
+use crate::rate_format::{self, supported_digits, time_each};
 use crate::table::{Column, Field, Grid, texts};
 
 pub(crate) use crate::display_names::condition as state;
@@ -199,9 +200,9 @@ pub fn first_figure(cell: &Cell, all: &[Cell]) -> Option<String> {
 }
 
 pub(crate) fn rate(cell: &Cell) -> String {
-    let Some(rate) = &cell.rate else { return "n.m.".to_owned() };
+    let Some(figure) = rate_format::figure_of(cell) else { return "n.m.".to_owned() };
     let star = if cell.is_suspect() { "*" } else { "" };
-    figure(rate) + star
+    figure + star
 }
 
 /// Returns half the width of the interval, in percent of the rate.
@@ -252,14 +253,11 @@ fn calls(cell: &Cell) -> String {
     let Some(rate) = durable else { return String::new() };
     let returned: Option<Vec<f64>> =
         cell.kept().map(|round| summary::round_rate(round, cell.together, rate.base, ClockKind::Returned)).collect();
-    match returned.filter(|rates| !rates.is_empty()) {
-        Some(rates) => {
-            let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-            match rate.unit.as_str() {
-                RUNS => time_each(mean, supported_digits(rate)),
-                _ => significant(rate_format::in_unit_of(rate, mean), supported_digits(rate)),
-            }
-        }
-        None => String::new(),
+    let Some(rates) = returned.filter(|rates| !rates.is_empty()) else { return String::new() };
+    let (average, digits) = (Average::of_marks(&cell.marks), supported_digits(rate));
+    if rate.unit == RUNS {
+        let times: Vec<f64> = rates.iter().map(|rate| 1.0 / rate).collect();
+        return time_each(1.0 / average.and_half_width(&times).0, digits);
     }
+    significant(rate_format::in_unit_of(rate, average.and_half_width(&rates).0), digits)
 }

@@ -26,6 +26,7 @@ pub fn cell(target: &str, program: &str, rates: &[u64]) -> Cell {
         high: None,
         confidence: 0.95,
         rounds: rates.len() as u32,
+        range: None,
     };
     Cell {
         measured: true,

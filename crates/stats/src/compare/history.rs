@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::environment_diff::{self, Change};
 use crate::compare::run_comparison::{Likeness, Naming, found, identity, judge_found};
+use crate::figures::rate::beside_ratio;
 use crate::inference::ratio_test::Judged;
 use crate::inference::verdict::{Estimate, Verdict};
 use crate::judge::marks::MarkCode;
@@ -70,7 +71,7 @@ pub struct Time {
     pub started_unix_s: f64,
     /// True if the run was stopped before its end, by Ctrl-C or another signal.
     pub interrupted: bool,
-    /// The rate; null if it is `n.m.`
+    /// The rate, as the geometric mean of the rounds, because ratios are beside it; null if it is `n.m.`
     pub rate: Option<Rate>,
     /// Reason why the phase was not measured.
     pub reason: Option<String>,
@@ -182,7 +183,7 @@ fn time(sample: &Sample, (before, measured): (Option<&Sample>, Option<&Sample>),
         run: run.clone(),
         started_unix_s: info.started_unix_s,
         interrupted: info.interrupted,
-        rate: cell.rate.clone(),
+        rate: cell.rate.as_ref().and_then(|unit| beside_ratio(cell, unit, |_| true)),
         reason: cell.reason.clone(),
         cpu: cell.cpu_percent.map(|cpu| cpu.process),
         marks: cell.marks.iter().map(|mark| mark.code).collect(),

@@ -2,7 +2,7 @@
 
 pub mod environment_diff;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 pub mod history;
 pub mod reason;
 pub mod replication;

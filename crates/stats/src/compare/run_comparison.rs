@@ -8,7 +8,8 @@
 //!      partner are matched if they differ only in settings of the target; of several equal cells, the first is matched
 //!      with the first. At last, cells may differ in amounts too, if each run has only one such cell. The differences
 //!      are reported.
-//!   3. Rates are compared in the base of the first run's rate, whatever unit each run printed.
+//!   3. Rates are compared in the base of the first run's rate, whatever unit each run printed. Both are geometric
+//!      means of their rounds, so that they have the ratio that is printed beside them.
 //!   4. Rounds of different runs are not paired: the comparison is one of separate rounds (`ratio_test`), and all are
 //!      corrected together. Simulated rounds differ too, by the rotational position of the platters and by the seed.
 //!      The rates are exact only if the rounds of each run are equal and both runs have the same seed.
@@ -29,7 +30,8 @@ use workload::{ParameterValue, RateBase};
 use crate::compare::environment_diff::{self, Change, is_of_ground};
 use crate::compare::reason::Reason;
 use crate::compare::target_comparison::why_of;
-use crate::figures::summary::{mean_and_half_width, rate_of};
+use crate::figures::rate::beside_ratio;
+use crate::figures::summary::rate_of;
 use crate::inference::ratio_test::{Judged, LEAST_APART, LogRatio, Series, judge_estimates};
 use crate::inference::verdict::{Estimate, Verdict};
 use crate::judge::marks::{Mark, MarkCode, codes};
@@ -112,9 +114,9 @@ pub struct ComparedCell {
     #[serde(with = "crate::name")]
     #[schemars(with = "Name")]
     pub target: String,
-    /// Rate in the first run; null if it is `n.m.`
+    /// Rate in the first run, as the geometric mean of its rounds; null if it is `n.m.`
     pub then: Option<Rate>,
-    /// Rate in the second run, in the unit of the first.
+    /// Rate in the second run, as the geometric mean of its rounds, in the unit of the first.
     pub now: Option<Rate>,
     /// Reason why the cell was not measured in the first run.
     pub reason_then: Option<String>,
@@ -378,27 +380,6 @@ fn rates(cell: &Cell, base: RateBase) -> impl Iterator<Item = f64> {
     cell.kept().filter_map(move |round| rate_of(cell, round, base))
 }
 
-/// Returns the rate of a cell in the unit of another rate. If the bases differ, the rate is recomputed from the rounds,
-/// which have both bytes and operations.
-fn in_unit_of(cell: &Cell, other: &Rate) -> Option<Rate> {
-    let own = cell.rate.as_ref()?;
-    let size = other.per_second / other.value;
-    // A rate of zero does not show the size of its unit.
-    if !(size.is_finite() && size > 0.0) {
-        return Some(own.clone());
-    }
-    let mut rate = Rate { base: other.base, unit: other.unit.clone(), ..own.clone() };
-    if own.base != other.base {
-        let rates: Vec<f64> = rates(cell, other.base).collect();
-        let (mean, half) = mean_and_half_width(&rates);
-        rate.per_second = mean;
-        rate.low = half.map(|half| (mean - half).max(0.0));
-        rate.high = half.map(|half| mean + half);
-    }
-    rate.value = rate.per_second / size;
-    rate.per_second.is_finite().then_some(rate)
-}
-
 fn compared_cell(
     (then, now): (&Cell, &Cell),
     name: String,
@@ -420,8 +401,8 @@ fn compared_cell(
         phase: now.phase.clone(),
         target: now.target.clone(),
         // 3
-        now: then.rate.as_ref().map_or_else(|| now.rate.clone(), |then| in_unit_of(now, then)),
-        then: then.rate.clone(),
+        now: then.rate.as_ref().or(now.rate.as_ref()).and_then(|unit| beside_ratio(now, unit, |_| true)),
+        then: then.rate.as_ref().and_then(|unit| beside_ratio(then, unit, |_| true)),
         reason_then: then.reason.clone(),
         reason_now: now.reason.clone(),
         cpu_then: then.cpu_percent.map(|cpu| cpu.process),

@@ -11,20 +11,24 @@
 //!   4. A use is one more comparison. Its figure in each round is the weighted mean of the logarithms of its programs'
 //!      ratios. So it has its own pairs and its own interval, and is not a score.
 //!   5. A use is undecided if tests with more than half of its weight are missing or undecided (`majority`).
+//!   7. Two targets are compared in the rounds that both kept. The figure of a target is the geometric mean of the
+//!      rounds that all targets of the row kept. So the figures of two targets have the ratio that is printed beside
+//!      them, unless a third one lacks rounds, because it changed its level or was not reached in the last round.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::reason::Reason;
 use crate::compare::stages::Stage;
+use crate::figures::rate::beside_ratio;
 use crate::figures::summary::rate_of;
 use crate::inference::ratio_test::{Judged, Pairs, judge};
 use crate::inference::verdict::{Estimate, Verdict};
 use crate::judge::marks::{MarkCode, codes};
 use crate::name::Name;
-use crate::results::cell::{Cell, Provenance};
+use crate::results::cell::{Cell, Provenance, Rate};
 
 mod majority;
 mod reason_finder;
@@ -232,6 +236,30 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
+    /// Returns the figure of each target to print beside the ratios: the geometric mean of the rounds that all of them
+    /// kept. `None` if the target was not measured.
+    pub fn figures(&self) -> Vec<Option<Rate>> {
+        // 7
+        let common = self.common_rounds();
+        let figure = |cell: &Cell| beside_ratio(cell, cell.rate.as_ref()?, |round| common.contains(&round));
+        self.cells.iter().map(|cell| cell.and_then(figure)).collect()
+    }
+
+    /// Returns the rounds that every measured target of the row kept.
+    fn common_rounds(&self) -> BTreeSet<u32> {
+        let measured = self.cells.iter().flatten().filter(|cell| cell.rate.is_some());
+        let numbers = |cell: &&Cell| -> BTreeSet<u32> { cell.kept().map(|round| round.round).collect() };
+        measured.map(numbers).reduce(|one, other| &one & &other).unwrap_or_default()
+    }
+
+    /// Returns the logarithms of the ratio of two targets' rates by round, in the rounds that both kept. They are not
+    /// finite if a target did no work in the round.
+    fn logs(&self, first: usize, second: usize) -> Option<BTreeMap<u32, f64>> {
+        // 7
+        let (first, second) = (rates(self.cells[first]?), rates(self.cells[second]?));
+        Some(first.iter().filter_map(|(round, rate)| Some((*round, (second.get(round)? / rate).ln()))).collect())
+    }
+
     /// Returns the name, for example `commit` or `smallfb.creat`.
     fn name(&self) -> String {
         let (program, phase, _) = self.key;
@@ -275,14 +303,6 @@ fn rates(cell: &Cell) -> BTreeMap<u32, f64> {
     cell.kept().filter_map(|round| Some((round.round, rate_of(cell, round, rate.base)?))).collect()
 }
 
-/// Returns the logarithms of the ratio of two cells' rates by round. They are not finite if a cell did no work in the
-/// round.
-fn logs(first: &Cell, second: &Cell) -> BTreeMap<u32, f64> {
-    let (first, second) = (rates(first), rates(second));
-    let both = first.iter().filter_map(|(round, rate)| Some((*round, (second.get(round)? / rate).ln())));
-    both.collect()
-}
-
 /// A use with the weight of every row.
 #[derive(Clone, Debug, Default)]
 pub struct Weighed {
@@ -317,8 +337,7 @@ pub fn compare(
 ) -> Vec<Compared> {
     let mut all: Vec<((usize, usize), Option<usize>, Pairs)> = Vec::new();
     for (first, second) in targets {
-        let of_row = |row: &Row| Some(logs(row.cells[first]?, row.cells[second]?));
-        let logs: Vec<Option<BTreeMap<u32, f64>>> = rows.iter().map(of_row).collect();
+        let logs: Vec<Option<BTreeMap<u32, f64>>> = rows.iter().map(|row| row.logs(first, second)).collect();
         for (place, logs) in logs.iter().enumerate() {
             let pairs = logs.iter().flatten().map(|(_, log)| *log).collect();
             all.push(((first, second), Some(place), Pairs::of_logs(pairs)));

@@ -115,6 +115,7 @@ mod tests {
             high: None,
             confidence: 0.95,
             rounds: 20,
+            range: None,
         };
         let published = Cell { rate: Some(rate), ..cell(Provenance::Published, Vec::new()) };
         let execution = ExecutionTimes::from_cell(&published).expect("it was published");

@@ -3,4 +3,5 @@
 pub(crate) mod breakdown;
 pub mod execution_times;
 pub(crate) mod histogram;
+pub mod rate;
 pub mod summary;

@@ -1,9 +1,9 @@
-//! Figures of a cell, computed from its rounds: means, confidence intervals, CPU shares, medians.
+//! Figures of a cell, computed from its rounds: rates of rounds, confidence intervals, CPU shares, medians.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
 use workload::RateBase;
 
-use crate::results::cell::{Cell, CpuPercent, Rate};
+use crate::inference::sample::{mean, quantile, variance};
+use crate::results::cell::{Cell, CpuPercent};
 use crate::results::clock::ClockKind;
 use crate::results::round::Round;
 
@@ -21,30 +21,6 @@ pub struct RateUnit {
     pub name: &'static str,
     /// The size of one unit in the base, for example 1024 bytes.
     pub size: f64,
-}
-
-/// Computes the rate of the kept rounds with its confidence interval. Returns `None` if there are no rounds, or if one
-/// of them took no time.
-pub fn rate<'a>(
-    rounds: impl IntoIterator<Item = &'a Round>,
-    together: bool,
-    base: RateBase,
-    clock: ClockKind,
-    unit: RateUnit,
-) -> Option<Rate> {
-    let rates: Option<Vec<f64>> = rounds.into_iter().map(|round| round_rate(round, together, base, clock)).collect();
-    let rates = rates.filter(|rates| !rates.is_empty())?;
-    let (mean, half) = mean_and_half_width(&rates);
-    Some(Rate {
-        per_second: mean,
-        base,
-        value: mean / unit.size,
-        unit: unit.name.to_owned(),
-        low: half.map(|half| (mean - half).max(0.0)),
-        high: half.map(|half| mean + half),
-        confidence: CONFIDENCE,
-        rounds: rates.len() as u32,
-    })
 }
 
 /// Returns the rate of a round by the clock of its cell, in the base per second. `None` if the round took no time.
@@ -82,15 +58,8 @@ fn process_share(round: &Round, together: bool, clock: ClockKind) -> f64 {
 /// values.
 pub fn mean_and_half_width(values: &[f64]) -> (f64, Option<f64>) {
     let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    if values.len() < 2 {
-        return (mean, None);
-    }
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    let half = StudentsT::new(0.0, 1.0, count - 1.0)
-        .ok()
-        .map(|student| student.inverse_cdf(0.5 + CONFIDENCE / 2.0) * (variance / count).sqrt());
-    (mean, half)
+    let both = quantile(count - 1.0, CONFIDENCE).zip(variance(values));
+    (mean(values), both.map(|(quantile, variance)| quantile * (variance / count).sqrt()))
 }
 
 /// Returns the median: the middle value, or the mean of the two middle values. `None` if there are no values.
@@ -147,20 +116,6 @@ mod tests {
         }
     }
 
-    const KBYTES: RateUnit = RateUnit { name: "Kbytes/sec", size: 1024.0 };
-
-    #[test]
-    fn a_rate_follows_from_its_rounds_and_its_clock() {
-        let rounds = [round(16.0), round(16.0)];
-        let returned = rate(&rounds, false, RateBase::Bytes, ClockKind::Returned, KBYTES).expect("a rate");
-        assert_eq!((returned.value, returned.rounds), (512.0, 2));
-        assert_eq!((returned.low, returned.high), (Some(524_288.0), Some(524_288.0)));
-        let durable = rate(&rounds, false, RateBase::Bytes, ClockKind::Durable, KBYTES).expect("a rate");
-        assert_eq!(durable.value, 256.0);
-        assert_eq!(rate(&[], false, RateBase::Bytes, ClockKind::Returned, KBYTES), None);
-        assert_eq!(rate(&[round(0.0)], false, RateBase::Bytes, ClockKind::Returned, KBYTES), None);
-    }
-
     /// The confidence interval of 1, 2, 3, 4, 5 is 3 ± 1.963: t of four degrees of freedom is 2.776, the standard error
     /// is 0.7071.
     #[test]
@@ -183,16 +138,17 @@ mod tests {
             process_s: returned_s * 0.36,
         };
         let together = Round { parts: vec![part(32.0), part(16.0)], bytes: 16 << 20, ..round(32.0) };
-        let rate = rate([&together], true, RateBase::Bytes, ClockKind::Returned, KBYTES).expect("a rate");
-        assert_eq!(rate.value, 256.0 + 512.0);
+        let kbytes = |round: &Round, together: bool| {
+            round_rate(round, together, RateBase::Bytes, ClockKind::Returned).map(|rate| rate / 1024.0)
+        };
+        assert_eq!(kbytes(&together, true), Some(256.0 + 512.0));
         let cpu = cpu_percent([&together], true, ClockKind::Returned).expect("a share");
         assert!((cpu.process - 72.0).abs() < 1e-9);
         assert_eq!(together.overlap(ClockKind::Returned), Some(0.5));
         // Programs on one target share the elapsed time, whether they overlapped or not.
         let shared =
             Round { cpu_s: crate::results::round::CpuSeconds { process: 17.28, ..Default::default() }, ..together };
-        let rate = super::rate([&shared], false, RateBase::Bytes, ClockKind::Returned, KBYTES).expect("a rate");
-        assert_eq!(rate.value, 512.0);
+        assert_eq!(kbytes(&shared, false), Some(512.0));
         let cpu = cpu_percent([&shared], false, ClockKind::Returned).expect("a share");
         assert!((cpu.process - 54.0).abs() < 1e-9);
         assert_eq!(round(16.0).overlap(ClockKind::Returned), None);

@@ -2,7 +2,9 @@
 
 pub mod buffer_regression;
 pub mod change_point;
+pub mod outlier;
 pub mod ratio_test;
+pub mod sample;
 pub mod steady_state;
 pub mod two_drive_bounds;
 pub mod verdict;

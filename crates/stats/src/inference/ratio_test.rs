@@ -26,9 +26,10 @@
 //!   7. A round without any work has no logarithm. Leaving it out would call a setup fast that stood still. So such a
 //!      round leaves everything undecided.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::ContinuousCDF;
 
 use crate::figures::summary::CONFIDENCE;
+use crate::inference::sample::{mean, quantile, student, variance};
 use crate::inference::verdict::{Estimate, Verdict};
 
 /// The smallest number of pairs that decides anything. With fewer, Student's quantile and the standard deviation are so
@@ -300,17 +301,6 @@ fn split(mut logs: Vec<f64>) -> (Vec<f64>, usize) {
     (logs, idle)
 }
 
-fn mean(logs: &[f64]) -> f64 {
-    logs.iter().sum::<f64>() / logs.len() as f64
-}
-
-/// Returns the sample variance, or `None` below two values.
-fn variance(logs: &[f64]) -> Option<f64> {
-    let mean = mean(logs);
-    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
-    (logs.len() >= 2).then(|| squares / (logs.len() - 1) as f64)
-}
-
 /// Judges all comparisons of a run together, with Holm's correction. The margin is as in [`LogRatio::judged`].
 pub fn judge(all: &[Pairs], margin: f64) -> Vec<Judged> {
     judge_estimates(&all.iter().map(Pairs::estimate).collect::<Vec<LogRatio>>(), margin)
@@ -335,14 +325,6 @@ pub fn judge_estimates(all: &[LogRatio], margin: f64) -> Vec<Judged> {
 /// Returns half the width of an interval around this mean that ends the measuring. All values are logarithms.
 fn narrow(mean: f64, margin: f64) -> f64 {
     (margin / 2.0).max(OF_EFFECT * mean.abs())
-}
-
-fn student(degrees: f64) -> Option<StudentsT> {
-    StudentsT::new(0.0, 1.0, degrees).ok()
-}
-
-fn quantile(degrees: f64, confidence: f64) -> Option<f64> {
-    Some(student(degrees)?.inverse_cdf(0.5 + confidence / 2.0))
 }
 
 #[cfg(test)]

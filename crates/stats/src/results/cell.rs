@@ -160,11 +160,12 @@ impl Provenance {
     }
 }
 
-/// A rate, computed only from the kept rounds.
+/// A rate, computed only from the kept rounds. Beside a ratio, it is the geometric mean of the rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
-    /// Mean of the rounds' rates, in units of `base` per second.
+    /// Mean of the rounds' rates, in units of `base` per second; the trimmed mean with the warning `outlier`. For a
+    /// command, the runs divided by their time.
     pub per_second: f64,
     /// Unit of work that is counted.
     pub base: RateBase,
@@ -174,12 +175,16 @@ pub struct Rate {
     pub unit: String,
     /// Lower end of the confidence interval, in units of `base` per second; null for fewer than two rounds.
     pub low: Option<f64>,
-    /// Upper end of the confidence interval.
+    /// Upper end of the confidence interval; also null if the interval of the time of a command includes zero.
     pub high: Option<f64>,
     /// Confidence level of the interval: 0.95.
     pub confidence: f64,
     /// Number of kept rounds.
     pub rounds: u32,
+    /// Beside a ratio, if the interval is wider than ±50 %: the rates of the slowest and of the fastest round, in units
+    /// of `base` per second, which are printed instead of the mean. Otherwise missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<[f64; 2]>,
 }
 
 /// CPU load, in percent of one processor.

@@ -72,7 +72,12 @@ fn any_value(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
             "number" => any::<f64>().prop_filter("JSON has no other", |n| n.is_finite()).prop_map(Value::from).boxed(),
             "integer" if schema["format"] == "uint32" => any::<u32>().prop_map(Value::from).boxed(),
             "integer" => any::<u64>().prop_map(Value::from).boxed(),
-            "array" => proptest::collection::vec(any_value(&schema["items"], root), 0..3).prop_map(Value::from).boxed(),
+            "array" => {
+                let [least, most] = [("minItems", 0), ("maxItems", 2)]
+                    .map(|(bound, default)| schema[bound].as_u64().map_or(default, |count| count as usize));
+                let items = proptest::collection::vec(any_value(&schema["items"], root), least..=most);
+                items.prop_map(Value::from).boxed()
+            }
             "object" => object(schema, root),
             other => panic!("{other} in the schema"),
         },

@@ -177,6 +177,7 @@ mod tests {
                 high: None,
                 confidence: summary::CONFIDENCE,
                 rounds: 1,
+                range: None,
             }),
             state: State::unknown(ClockKind::Durable),
             ..Cell::named(Provenance::Measured, "lfs", program, phase, ".")

@@ -22,6 +22,7 @@ pub(super) fn cell(program: &str, target: &str, ops: &[u64]) -> Cell {
             high: Some(mean * 1.1),
             confidence: 0.95,
             rounds: ops.len() as u32,
+            range: None,
         }),
         rounds: ops.iter().zip(1..).map(|(ops, round)| self::round(round, *ops)).collect(),
         cpu_percent: Some(stats::CpuPercent { process: 60.0, kernel_workers: None, machine: None }),

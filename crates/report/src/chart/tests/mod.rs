@@ -147,7 +147,7 @@ fn tips<'a>(checked: &'a Checked, class: &'a str) -> Vec<&'a str> {
 fn of_runs_of_a_command_it_is_drawn_how_long_one_takes() {
     // 50 and 100 runs per second: 20 and 10 ms.
     let mut cells = [("slow", 100), ("fast", 200)].map(|(target, runs)| cell("command", target, &[runs, runs]));
-    cells.iter_mut().for_each(|cell| cell.rate.as_mut().expect("a rate").unit = crate::rate_format::RUNS.to_owned());
+    cells.iter_mut().for_each(|cell| cell.rate.as_mut().expect("a rate").unit = stats::figures::rate::RUNS.to_owned());
     let (chart, checked) = only(&document(cells.to_vec()), Subject::Rates);
     assert_eq!(chart.title, "Time of a run, shorter is faster");
     let widths: Vec<f64> = checked.of_class("bar").map(|bar| percent(attribute(bar, "width"))).collect();

@@ -72,6 +72,8 @@ pub enum MarkCode {
     Order,
     /// The test never reached the device.
     Untouched,
+    /// A few rounds differ so much from the others that the figure leaves them out.
+    Outlier,
 }
 
 /// Returns the codes of these warnings in order, each once.
@@ -103,6 +105,7 @@ impl MarkCode {
             MarkCode::Memory => "memory",
             MarkCode::Order => "order",
             MarkCode::Untouched => "untouched",
+            MarkCode::Outlier => "outlier",
         }
     }
 
@@ -130,7 +133,8 @@ impl MarkCode {
             | MarkCode::Noise
             | MarkCode::Env
             | MarkCode::Nested
-            | MarkCode::Order => false,
+            | MarkCode::Order
+            | MarkCode::Outlier => false,
         }
     }
 

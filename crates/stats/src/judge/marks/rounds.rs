@@ -1,7 +1,8 @@
-//! Judges the rounds of a cell: too few rounds, rounds that disagree, programs that did not overlap, missing
+//! Judges the rounds of a cell: too few rounds, rounds that disagree, outliers, programs that did not overlap, missing
 //! interleaving.
 
 use super::{Mark, MarkCode};
+use crate::inference::outlier::{outliers, trimmed_mean};
 
 /// The largest permitted difference of the kept rounds, as a share of their mean: our interpretation of "stabilized and
 /// repeatable" in Kridle & McKusick 1983, section 4, which gives no number.
@@ -23,6 +24,22 @@ pub fn few(rates: &[f64], promised: u32, must_agree: bool) -> Option<Mark> {
         value: Some(apart),
         text: format!("the kept rounds differ by {:.0} %", 100.0 * apart),
     })
+}
+
+/// Returns a mark if a few of these rounds would determine the mean. Each round is given with its number and its rate
+/// or time. `in_words` prints such a figure, for example `6,725`, and `unit` follows it.
+pub fn outlier(rounds: &[(u32, f64)], in_words: impl Fn(f64) -> String, unit: &str) -> Option<Mark> {
+    let figures: Vec<f64> = rounds.iter().map(|(_, figure)| *figure).collect();
+    let found = outliers(&figures);
+    let (typical, _) = trimmed_mean(&figures);
+    let times = |place: &usize| (figures[*place] / typical).max(typical / figures[*place]);
+    let value = found.iter().map(times).max_by(f64::total_cmp)?;
+    let others = (0..figures.len()).filter(|place| !found.contains(place)).map(|place| figures[place]);
+    let (lowest, highest) = others.fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)));
+    let named: Vec<String> =
+        found.iter().map(|place| format!("round {}: {}{unit}", rounds[*place].0, in_words(figures[*place]))).collect();
+    let text = format!("{}, others {} to {}", named.join(", "), in_words(lowest), in_words(highest));
+    Some(Mark { code: MarkCode::Outlier, value: Some(value), text })
 }
 
 /// Programs that run at once must overlap for this share of the longest program's time. Otherwise the sum of their
@@ -63,6 +80,21 @@ mod tests {
         assert_eq!(few(&[100.0, 120.0], 2, true).map(|mark| mark.code), Some(MarkCode::Few));
         assert_eq!(few(&[100.0, 120.0], 2, false), None);
         assert_eq!(few(&[100.0], 2, false).map(|mark| mark.text), Some("1 of 2 rounds".to_owned()));
+    }
+
+    #[test]
+    fn an_outlier_is_named_with_the_range_of_the_others() {
+        let said = |rates: &[f64]| {
+            let rounds: Vec<(u32, f64)> = (1..).zip(rates.iter().copied()).collect();
+            outlier(&rounds, |rate| format!("{rate:.0}"), " files/s")
+        };
+        let mark = said(&[50_171.0, 6707.0, 6373.0, 6725.0, 6500.0]).expect("a mark");
+        assert_eq!(mark.text, "round 1: 50171 files/s, others 6373 to 6725");
+        assert!(mark.value.is_some_and(|times| (7.0..8.0).contains(&times)), "{mark:?}");
+        let stall = said(&[100.0, 101.0, 99.0, 10.0, 100.0]).expect("a mark");
+        assert_eq!(stall.text, "round 4: 10 files/s, others 99 to 101");
+        assert_eq!(said(&[100.0, 120.0, 90.0, 110.0, 80.0]), None);
+        assert_eq!(said(&[]), None);
     }
 
     #[test]
