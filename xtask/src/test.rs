@@ -54,7 +54,8 @@ const ALONE: [(&str, &str); 5] = [
 ];
 
 /// Test files that run with nothing next to them (3), each with the reason.
-const LAST: [(&str, &str); 3] = [
+const LAST: [(&str, &str); 4] = [
+    ("blind_spots", "counts what all disks of the machine do meanwhile"),
     ("dist", "runs the program, which restores tuned queues as `cli_clean` tests it"),
     ("marks_devices", "counts what the machine's own disk does meanwhile"),
     ("marks_machine", "keeps all processors busy, and tells noise from none"),

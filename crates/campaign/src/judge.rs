@@ -1,5 +1,6 @@
 //! Finds the false claims of a cell: converts the observations of the runner for `stats::judge::marks`.
 
+pub mod blind;
 pub mod consumption;
 mod devices;
 pub mod machine;
@@ -18,6 +19,8 @@ use units::{Nanos, whole};
 use workload::{MachineSettings, Phase};
 
 use crate::plan::Plan;
+
+pub use devices::of_reads;
 
 /// A cell to be judged: its claims, and the observations in the rounds that count.
 pub struct CellFacts<'a> {
@@ -68,6 +71,11 @@ impl CellFacts<'_> {
     fn is_durable(&self) -> bool {
         self.clock != ClockKind::Returned
     }
+
+    /// True if the cell claims that its data were on a device.
+    fn claims_device(&self) -> bool {
+        self.is_durable() || self.cold || self.direct
+    }
 }
 
 /// The marks of a cell. A failed cell has only the mark of its error, and one that was not measured has none.
@@ -78,7 +86,17 @@ pub fn marks(facts: &CellFacts) -> Vec<Mark> {
     if !facts.measured {
         return Vec::new();
     }
-    devices::marks(facts).chain(rates::marks(facts)).chain(of_rounds(facts)).chain(machine::marks(facts)).collect()
+    let of_devices: Vec<Mark> = devices::marks(facts).collect();
+    // A device's own counters are better evidence than those of the machine.
+    let is_new = |mark: &Mark| of_devices.iter().all(|other| other.code != mark.code);
+    let blind: Vec<Mark> = blind::marks(facts).filter(is_new).collect();
+    of_devices
+        .into_iter()
+        .chain(blind)
+        .chain(rates::marks(facts))
+        .chain(of_rounds(facts))
+        .chain(machine::marks(facts))
+        .collect()
 }
 
 /// Marks about the rounds themselves.

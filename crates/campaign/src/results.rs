@@ -170,6 +170,9 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
         runs: &kept_runs,
     };
     let marks = judge::marks(&facts);
+    let unverified = judge::blind::unverified(&facts);
+    // The page cache of this kernel says nothing about a server's.
+    let claimed = if unverified.is_some() && cache == CacheState::Cold { CacheState::Unverified } else { cache };
     let kept = || kept.iter().copied();
     let used = gather(&kept_runs, phase, clock, simulated);
     let from_device = (cache == CacheState::Cold || direct) && measured && !simulated && reads(&kept_runs);
@@ -197,9 +200,10 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
         breakdown: measured.then(|| breakdown(&kept_runs)).flatten(),
         limited_by: measured.then(|| bottleneck::limited_by(&used)),
         state: State {
-            cache,
+            cache: claimed,
             cache_reason,
             lower_cache: from_device.then_some(lower_cache),
+            unverified,
             clock,
             steadiness,
             steadiness_reason,

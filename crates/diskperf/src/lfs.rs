@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use campaign::error::CampaignError;
+use campaign::judge;
 use campaign::signals::Stop;
 use campaign::targets::{Site, Target};
 use clap::Args;
@@ -181,6 +182,9 @@ impl Benchmark<'_> {
         voice.line(&(self.line)(phase, run.durable().unwrap_or(run.returned())));
         if phase.name.starts_with("read") {
             voice.remark(&reading_remark(phase.name, run));
+            if run.cache == CacheState::Cold {
+                warnings(phase.name, false, run).iter().for_each(|warning| voice.remark(warning));
+            }
         } else {
             let line = (self.line)(phase, run.returned());
             let returned = if run.durable().is_some() { format!("returned  {line}; ") } else { String::new() };
@@ -232,11 +236,18 @@ pub fn reading_remark(what: &str, run: &PhaseResult) -> String {
     let bytes = run.tally().bytes_read;
     let share = device.read as f64 / bytes as f64;
     let moved = format!("{what}: {before}the device read {} for these {}", Bytes(device.read), Bytes(bytes));
+    let below = if run.counters.ends_in_a_file() { "; no block device is visible below it" } else { "" };
     match run.cache {
-        _ if share >= SERVED => moved,
+        _ if share >= SERVED => moved + below,
         CacheState::Cold => format!("{moved} ({:.0} %): the rest was never written, or shrunk", 100.0 * share),
         _ => format!("{moved} ({:.0} %): the rest came from memory, or was never written", 100.0 * share),
     }
+}
+
+/// The warnings of a phase that only read and claims to have read the device, with the same rules as in a preset.
+pub fn warnings(what: &str, is_direct: bool, run: &PhaseResult) -> Vec<String> {
+    let marks = judge::of_reads(is_direct, run);
+    marks.iter().map(|mark| format!("{what}: warning {}: {}", mark.code.name(), mark.text)).collect()
 }
 
 /// The remark about a phase that wrote: how much the device had written. Without a sync, it says that the rate is that

@@ -356,7 +356,7 @@ pub fn info(
     results: &Results,
 ) -> RunInfo {
     let of_targets = match &results.targets[..] {
-        [] => targets.iter().filter_map(|target| prepared_target::info(target, None).ok()).collect(),
+        [] => targets.iter().filter_map(|target| prepared_target::info(target).ok()).collect(),
         known => known.to_vec(),
     };
     let host = Host::this();

@@ -321,6 +321,17 @@ fn an_image_on_tmpfs_gets_the_nested_and_memory_warnings() {
     }
 }
 
+#[test]
+fn direct_reads_in_memory_get_the_memory_warning() {
+    need_disk!("mkfs.ext4");
+    let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return skip!("there is no /dev/shm") };
+    let target = format!("image:ext4,size=32MiB,dir={}", folder.path().display());
+    let load = ["io", "randread", "--direct", "--size", "4MiB", "--time", "50ms", "--rounds", "1", "--json", &target];
+    let document = ended_with(&Cli::in_folder(folder.path()).run(&load), 0);
+    let cell = &cells(&document)[0];
+    assert!(mark(cell, "memory").is_some_and(|text| text.contains("on tmpfs)")), "{cell:#}");
+}
+
 /// One of two programs that begin at once works in memory, and ends long before the other has done one commit on its
 /// disk. The device counters do not measure both writers.
 #[test]

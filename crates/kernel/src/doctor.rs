@@ -142,8 +142,9 @@ const READINGS: usize = 1000;
 impl Found {
     /// Probes a directory, which must exist.
     pub fn probe(directory: &Path) -> io::Result<Found> {
-        let place = Place::under(directory)?;
         let workspace = Workspace::inside(directory).map_err(|fault| fault.to_string());
+        // Only a new file shows the storage of an overlay.
+        let place = workspace.as_ref().map_or_else(|_| Place::under(directory), Workspace::place)?;
         let cache_probe =
             workspace.as_ref().ok().and_then(|workspace| workspace.scratch().ok()).map(CacheProbe::tested_on_scratch);
         let source = Source::default();

@@ -16,7 +16,7 @@ fn columns<'a>() -> Vec<Field<Row<'a>>> {
         ("kernel", |(_, (_, run))| field(&run.kernel)),
         ("host", |(_, (_, run))| field(&run.host)),
     ];
-    let of_cell: [Field<Row>; 25] = [
+    let of_cell: [Field<Row>; 26] = [
         ("together", |(cell, _)| cell.together.to_string()),
         ("measured", |(cell, _)| cell.measured.to_string()),
         ("reason", |(cell, _)| field(cell.reason.as_deref().unwrap_or_default())),
@@ -42,6 +42,7 @@ fn columns<'a>() -> Vec<Field<Row<'a>>> {
         ("limited_by", |(cell, _)| field(cell.limited_by.as_ref().map_or("", |limit| limit.what.name()))),
         ("marks", |(cell, _)| marks(cell.marks.iter().map(|mark| mark.code))),
         ("effect", |(cell, _)| field(cell.effect.as_deref().unwrap_or_default())),
+        ("unverified", |(cell, _)| field(cell.state.unverified.as_deref().unwrap_or_default())),
     ];
     of_run.into_iter().chain(key()).chain(of_cell).collect()
 }
@@ -114,6 +115,7 @@ fn base(base: RateBase) -> &'static str {
 fn cache(cache: CacheState) -> &'static str {
     match cache {
         CacheState::Cold => "cold",
+        CacheState::Unverified => "unverified",
         CacheState::Warm => "warm",
         CacheState::Unknown => "unknown",
     }

@@ -3,6 +3,8 @@
 
 use stats::{CacheState, Cell, ClockKind, LatencyKind, ParameterValue};
 
+use crate::cell_names::different;
+
 /// The name of a part of the time breakdown.
 pub(crate) fn owner(code: &str) -> String {
     match code {
@@ -29,13 +31,20 @@ pub(crate) fn condition(cell: &Cell) -> &'static str {
     let is_direct = || cell.parameters.get("direct") == Some(&ParameterValue::Flag(true));
     match (&cell.rate, cell.state.clock, cell.state.cache) {
         (None, ..) => "",
+        _ if cell.is_unverified() => "unverified",
         (_, ClockKind::Durable, _) => "durable",
         (_, ClockKind::DataDurable, _) => "fdatasync",
         (_, ClockKind::Returned, CacheState::Cold) => "cold cache",
         (_, ClockKind::Returned, CacheState::Warm) => "warm cache",
         (_, ClockKind::Returned, CacheState::Unknown) if is_direct() => "O_DIRECT",
-        (_, ClockKind::Returned, CacheState::Unknown) => "no sync",
+        (_, ClockKind::Returned, CacheState::Unknown | CacheState::Unverified) => "no sync",
     }
+}
+
+/// The conditions of several cells, each once: `durable, unverified`.
+pub(crate) fn conditions<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> String {
+    let conditions = cells.into_iter().map(condition).filter(|condition| !condition.is_empty());
+    different(conditions).join(", ")
 }
 
 /// The heading above two percentiles.

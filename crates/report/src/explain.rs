@@ -157,7 +157,8 @@ fn heading(names: &CellNames, cell: &Cell) -> String {
     }
     let Some(figure) = figure_of(cell) else { return text };
     let star = if cell.is_suspect() { "*" } else { "" };
-    text += &format!(": {figure}{star} until {}", clock(cell.state.clock));
+    let unverified = if cell.is_unverified() { " (unverified)" } else { "" };
+    text += &format!(": {figure}{star} until {}{unverified}", clock(cell.state.clock));
     let kept = cell.kept().count();
     let rounds = if kept == 1 { "1 round".to_owned() } else { format!("{kept} rounds") };
     let busy = cell.kept().map(|round| round.parts.len()).max().unwrap_or_default();

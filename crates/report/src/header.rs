@@ -290,8 +290,9 @@ pub fn reasons(document: &Document) -> String {
     let names = Names::new(document);
     let text = by_reason(&names, "n.m.", reasons);
     let unproven = document.cells.iter().filter(|cell| cell.measured);
-    let reasons = unproven.filter_map(|cell| Some((cell.state.cache_reason.as_deref()?, cell)));
-    text + &by_reason(&names, "cache state n.m.:", reasons)
+    let cached = unproven.clone().filter_map(|cell| Some((cell.state.cache_reason.as_deref()?, cell)));
+    let unverified = unproven.filter_map(|cell| Some((cell.state.unverified.as_deref()?, cell)));
+    text + &by_reason(&names, "cache state n.m.:", cached) + &by_reason(&names, "unverified:", unverified)
 }
 
 /// A line for each reason, with the cells that have it.

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use stats::judge::marks::durability;
 use stats::{Latencies, RateInterval, Times};
 use units::{Moment, Nanos};
 use workload::{
@@ -391,7 +392,8 @@ fn perform_phase<W: World>(
         None => world.counters()?,
     };
     let unwritten = if phase.changes() { world.unwritten()? } else { None };
-    let grown = if phase.changes() && counters.ends_in_a_file() { lingering(world) } else { None };
+    let has_no_disk = counters.layers.is_empty() || counters.ends_in_a_file();
+    let grown = if phase.changes() && has_no_disk { lingering(world, &parts) } else { None };
     // After the phase, because the query brings the file's block map into memory.
     let has_read = parts.iter().any(|part| part.tally.bytes_read > 0);
     let allocation = if has_read { world.allocation()? } else { None };
@@ -424,18 +426,24 @@ fn seen_again(phase: &Phase, parts: &[ProgramResult], counters: &Counters) -> Op
     if is_less { workload::first_reads(&phase.steps, parts.iter().map(done)) } else { None }
 }
 
+/// Bytes per page. The kernel counts refaults and dirty memory in pages.
+pub const PAGE: u64 = 4096;
+
 /// The number of checks whether dirty pages remain, and the time between them. Data that other programs write and sync
 /// are gone by then: a disk writes 100 MB in half a second to a second. Data that a sync has left wait for writeback by
 /// the kernel, which begins after 5 s at the earliest (Documentation/admin-guide/sysctl/vm.rst).
 const LOOKS: (u32, Duration) = (20, Duration::from_millis(50));
 
-/// The minimum number of dirty pages above the initial number, over several checks.
-fn lingering<W: World>(world: &mut W) -> Option<u64> {
+/// The minimum number of dirty pages above the initial number, over several checks. The checks end when the number is
+/// too small to be evidence. `None` if the programs wrote too little.
+fn lingering<W: World>(world: &mut W, parts: &[ProgramResult]) -> Option<u64> {
+    let written = parts.iter().map(|part| part.tally.bytes_written).sum();
+    let too_few = durability::evident_growth(written)? / PAGE;
     let mut fewest = u64::MAX;
     for _ in 0..LOOKS.0 {
         let waiting = world.dirtiness()?;
         fewest = fewest.min(waiting.pages.saturating_sub(waiting.at_first));
-        if fewest == 0 {
+        if fewest <= too_few {
             break;
         }
         thread::sleep(LOOKS.1);

@@ -34,6 +34,10 @@ pub struct Counters {
     pub pressure: Pressure,
     /// Refaults of the page cache, and drops of all caches.
     pub memory: MemoryEvents,
+    /// Bytes that all disks and networks of the machine moved, if no device is visible under the programs. `None` if a
+    /// network may be hidden.
+    #[serde(default)]
+    pub traffic: Option<Traffic>,
     /// A breakdown of the whole elapsed time, if the world knows it.
     #[serde(default)]
     pub breakdown: Option<TimeBreakdown>,
@@ -239,6 +243,23 @@ pub struct MemoryEvents {
     pub machine_refaults: Option<u64>,
     /// The number of times that some process dropped the caches of the machine.
     pub drops: Option<u64>,
+}
+
+/// Bytes that all disks and networks of the machine moved, for all processes. Too few bytes disprove a claim about a
+/// disk; enough of them prove nothing, because they may be those of other programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Bytes that came into memory.
+    pub arrived: u64,
+    /// Bytes that left memory.
+    pub left: u64,
+}
+
+impl Traffic {
+    /// The traffic since an earlier reading.
+    pub fn since(&self, earlier: &Traffic) -> Traffic {
+        Traffic { arrived: self.arrived.saturating_sub(earlier.arrived), left: self.left.saturating_sub(earlier.left) }
+    }
 }
 
 /// The amount of dirty memory on the machine, at one moment.

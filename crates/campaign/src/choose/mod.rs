@@ -79,7 +79,7 @@ impl Goal {
         remarks.extend(prices::remarks(&self.prices, &names, purpose.as_ref()));
         Choice {
             margin: self.margin,
-            decided: !all.is_empty() && all.iter().all(|one| one.judged.is_narrow),
+            decided: !all.is_empty() && all.iter().all(|one| one.judged.is_narrow && !one.is_open()),
             round_s,
             comparisons: of_rows.collect(),
             stages: stages.to_vec(),
@@ -118,5 +118,41 @@ impl Goal {
 
     fn weighed(&self, rows: &[Row]) -> Option<Weighed> {
         self.purpose.as_ref().map(|purpose| purpose.weighed(rows))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::figures::rate::{Average, rate};
+    use stats::figures::summary::RateUnit;
+    use stats::{ClockKind, Provenance, Round, TargetVerdict};
+
+    use super::*;
+
+    /// Twelve rounds of nearly the same rate.
+    fn cell(target: &str) -> Cell {
+        let round = |number: u32| Round {
+            round: number,
+            ops: 1000 + u64::from(number % 2),
+            returned_s: 1.0,
+            ..Round::default()
+        };
+        let rounds: Vec<Round> = (1..=12).map(round).collect();
+        let of = (RateBase::Ops, ClockKind::Returned);
+        let rate = rate(&rounds, false, of, RateUnit { name: "ops/sec", size: 1.0 }, Average::Trimmed);
+        Cell { rate, rounds, ..Cell::named(Provenance::Measured, "quick", "commit", "commit", target) }
+    }
+
+    #[test]
+    fn results_that_decide_nothing_leave_a_choice_undecided() {
+        let goal = Goal { margin: 0.05, purpose: None, needs: Vec::new(), prices: Vec::new(), in_stages: false };
+        let targets = ["a", "b"].map(|name| TargetInfo { name: name.to_owned(), ..TargetInfo::default() });
+        let choice = |cells: &[Cell]| goal.choice(cells, (&targets, &[]), None);
+        let decided = choice(&[cell("a"), cell("b")]);
+        assert!(decided.decided && decided.comparisons[0].verdict == TargetVerdict::Same, "{decided:#?}");
+        let mut unverified = cell("b");
+        unverified.state.unverified = Some("no device".to_owned());
+        let open = choice(&[cell("a"), unverified]);
+        assert!(!open.decided && open.comparisons[0].verdict == TargetVerdict::Undecided, "{open:#?}");
     }
 }

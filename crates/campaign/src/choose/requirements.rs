@@ -115,11 +115,13 @@ impl Condition {
     /// The measured figure, and whether it meets the requirement (`None` if the interval does not decide that). Returns
     /// `None` if nothing was measured.
     fn met(&self, cell: &Cell) -> Option<(String, Option<bool>)> {
-        let warning = cell.marks.iter().map(|mark| mark.code).find(|code| code.decides_nothing());
+        let warning = cell.undeciding().next();
         let (measured, met) = self.met_as_labelled(cell)?;
         // The rate may be that of a cache, but the requirement is for the disk.
         Some(match warning {
             Some(code) => (format!("{measured}, warning {}", code.name()), None),
+            // A hidden cache makes a rate higher: a rate that is too low even so is too low.
+            None if cell.is_unverified() => (format!("{measured}, unverified"), met.filter(|is_met| !is_met)),
             None => (measured, met),
         })
     }
@@ -201,6 +203,38 @@ mod tests {
             "",
         ] {
             assert!(parse_conditions(refused).is_err(), "{refused}");
+        }
+    }
+    /// A hidden cache makes a result faster. So an unverified result can only be too slow.
+    #[test]
+    fn an_unverified_result_never_meets_a_requirement() {
+        let rate = stats::Rate {
+            per_second: 100.0,
+            base: RateBase::Ops,
+            value: 100.0,
+            unit: "ops/sec".to_owned(),
+            low: Some(90.0),
+            high: Some(110.0),
+            confidence: 0.95,
+            rounds: 5,
+            range: None,
+        };
+        let cell = |unverified: Option<&str>| {
+            let mut cell = Cell::named(stats::Provenance::Measured, "quick", "commit", "commit", "a");
+            cell.rate = Some(rate.clone());
+            cell.state.unverified = unverified.map(str::to_owned);
+            cell
+        };
+        let met =
+            |typed: &str, cell: &Cell| parse_conditions(typed).expect("a condition")[0].met(cell).expect("a rate");
+        for (typed, verified, unverified) in [
+            ("commit>=50/s", Some(true), None),
+            ("commit>=100/s", None, None),
+            ("commit>=200/s", Some(false), Some(false)),
+        ] {
+            assert_eq!(met(typed, &cell(None)).1, verified, "{typed}");
+            let (measured, is_met) = met(typed, &cell(Some("no device")));
+            assert_eq!((measured.as_str(), is_met), ("100 ops/s, unverified", unverified), "{typed}");
         }
     }
 }

@@ -21,12 +21,12 @@ pub fn marks(facts: &CellFacts) -> impl Iterator<Item = Mark> {
 }
 
 /// The mark of the round with the lowest value.
-fn lowest(facts: &CellFacts, judge: impl Fn(&PhaseResult) -> Option<Mark>) -> Option<Mark> {
+pub(super) fn lowest(facts: &CellFacts, judge: impl Fn(&PhaseResult) -> Option<Mark>) -> Option<Mark> {
     facts.runs.iter().filter_map(|run| judge(run)).min_by(|a, b| value(a).total_cmp(&value(b)))
 }
 
 /// The mark of the round with the highest value.
-fn highest(facts: &CellFacts, judge: impl Fn(&PhaseResult) -> Option<Mark>) -> Option<Mark> {
+pub(super) fn highest(facts: &CellFacts, judge: impl Fn(&PhaseResult) -> Option<Mark>) -> Option<Mark> {
     facts.runs.iter().filter_map(|run| judge(run)).max_by(|a, b| value(a).total_cmp(&value(b)))
 }
 
@@ -35,7 +35,7 @@ fn value(mark: &Mark) -> f64 {
 }
 
 /// True if the cell claims that reads came from the device.
-fn reads_device(facts: &CellFacts) -> bool {
+pub(super) fn reads_device(facts: &CellFacts) -> bool {
     facts.cold || facts.direct
 }
 
@@ -57,23 +57,41 @@ fn is_compressed(run: &PhaseResult) -> bool {
 }
 
 /// The bytes that the device had to read. With direct I/O, repeated reads go to the device, too.
-fn wanted(facts: &CellFacts, run: &PhaseResult) -> Wanted {
+pub(super) fn wanted(is_direct: bool, run: &PhaseResult) -> Wanted {
     let read = run.tally().bytes_read;
-    match run.first_reads.filter(|first| *first < read && !facts.direct) {
+    match run.first_reads.filter(|first| *first < read && !is_direct) {
         Some(first) => Wanted::First(first),
         None => Wanted::All(read),
     }
 }
 
 /// The mark if the device read less than that.
-fn missed(facts: &CellFacts, run: &PhaseResult) -> Option<Mark> {
-    caches::cache(fetched(run)?, wanted(facts, run))
+fn missed(is_direct: bool, run: &PhaseResult) -> Option<Mark> {
+    caches::cache(fetched(run)?, wanted(is_direct, run))
 }
 
-/// Holes and compression explain missing reads without a cache.
+/// The mark if the device read less than that because of a cache: holes and compression explain it without one.
+fn from_page_cache(is_direct: bool, run: &PhaseResult) -> Option<Mark> {
+    missed(is_direct, run).filter(|_| with_holes(run).is_none() && !is_compressed(run))
+}
+
+/// The mark if the device read less than that because of compression.
+fn from_compressed(is_direct: bool, run: &PhaseResult) -> Option<Mark> {
+    missed(is_direct, run).filter(|_| is_compressed(run))?;
+    Some(contents::compress_read(fetched(run)?, wanted(is_direct, run).bytes()))
+}
+
+/// The marks of a single execution that only read, and claims that all bytes came from the device. Holes are marked
+/// only if bytes are missing: the execution may have read another part of the file.
+pub fn of_reads(is_direct: bool, run: &PhaseResult) -> Vec<Mark> {
+    let lower = from_lower_cache(run);
+    let hole = with_holes(run).filter(|_| lower.is_some() || missed(is_direct, run).is_some());
+    let lower = lower.filter(|_| hole.is_none());
+    [hole, from_compressed(is_direct, run), from_page_cache(is_direct, run), lower].into_iter().flatten().collect()
+}
+
 fn from_cache(facts: &CellFacts) -> Option<Mark> {
-    let from = |run: &PhaseResult| missed(facts, run).filter(|_| with_holes(run).is_none() && !is_compressed(run));
-    if reads_device(facts) { lowest(facts, from) } else { None }
+    if reads_device(facts) { lowest(facts, |run| from_page_cache(facts.direct, run)) } else { None }
 }
 
 fn from_below(facts: &CellFacts) -> Option<Mark> {
@@ -151,15 +169,11 @@ fn compressed(facts: &CellFacts) -> Option<Mark> {
     if facts.is_durable() {
         return if writes_over_again(facts) { None } else { lowest(facts, written) };
     }
-    let read = |run: &PhaseResult| {
-        missed(facts, run).filter(|_| is_compressed(run))?;
-        Some(contents::compress_read(fetched(run)?, wanted(facts, run).bytes()))
-    };
-    if reads_device(facts) { lowest(facts, read) } else { None }
+    if reads_device(facts) { lowest(facts, |run| from_compressed(facts.direct, run)) } else { None }
 }
 
 /// True if blocks in the page cache may be overwritten before writeback, so that the device gets them only once.
-fn writes_over_again(facts: &CellFacts) -> bool {
+pub(super) fn writes_over_again(facts: &CellFacts) -> bool {
     let at_random = |run: &&PhaseResult| run.tally().count(OpKind::WriteAt) > 0;
     !facts.direct && facts.base == RateBase::Ops && facts.runs.iter().any(at_random)
 }

@@ -29,9 +29,8 @@ fn of_clock(facts: &CellFacts) -> Option<Mark> {
 
 /// Marks about the storage of the targets. An image always matters, memory only if the cell claims a device.
 fn of_place(facts: &CellFacts) -> impl Iterator<Item = Mark> {
-    let claims_device = facts.is_durable() || facts.cold;
     let nested = facts.infos.iter().find_map(|info| info.nested_in.as_deref()).map(location::nested);
-    let in_memory = facts.infos.iter().find_map(|info| info.in_memory.as_deref()).filter(|_| claims_device);
+    let in_memory = facts.infos.iter().find_map(|info| info.in_memory.as_deref()).filter(|_| facts.claims_device());
     nested.into_iter().chain(in_memory.map(location::memory))
 }
 

@@ -88,7 +88,8 @@ impl PreparedTarget {
             }
             _ => None,
         };
-        let info = TargetInfo { conditioned, aged, ..info(target, scratch_fs.as_ref())? };
+        let overlay = overlay_place(target, label)?;
+        let info = TargetInfo { conditioned, aged, ..info_of(target, scratch_fs.as_ref(), overlay)? };
         let scratch_fs = scratch_fs.map(|scratch_fs| Arc::new(Mutex::new(scratch_fs)));
         Ok(PreparedTarget { site: target.site.clone(), scratch_fs, raw, tuning, info, label: label.map(str::to_owned) })
     }
@@ -123,10 +124,7 @@ impl PreparedTarget {
 
     /// The private folder or the given file for one program.
     pub fn station(&self) -> Result<Station, CampaignError> {
-        let inside = |path: &Path| match &self.label {
-            Some(label) => Workspace::labelled(path, label),
-            None => Workspace::inside(path),
-        };
+        let inside = |path: &Path| workspace(path, self.label.as_deref());
         let mut station = Station::default();
         match (&self.site, &self.scratch_fs) {
             (_, Some(scratch_fs)) => station.workspace = Some(inside(locked(scratch_fs).path())?),
@@ -316,10 +314,35 @@ fn kept_name(target: &Target) -> String {
     }
 }
 
-/// The description of a target for the document. `scratch_fs` is the file system that was created for it, if already
-/// done.
-pub fn info(target: &Target, scratch_fs: Option<&ScratchFs>) -> Result<TargetInfo, CampaignError> {
-    let place = scratch_fs.map(|scratch_fs| find_place(scratch_fs.path())).transpose()?;
+/// A private folder inside the folder, with the label in its name.
+fn workspace(path: &Path, label: Option<&str>) -> Result<Workspace, kernel::Fault> {
+    match label {
+        Some(label) => Workspace::labelled(path, label),
+        None => Workspace::inside(path),
+    }
+}
+
+/// The file system of a directory on an overlay, with its storage, which only a new file shows. `None` for other
+/// targets.
+fn overlay_place(target: &Target, label: Option<&str>) -> Result<Option<Place>, CampaignError> {
+    match &target.site {
+        Site::Directory { path, place } if place.file_system.as_deref() == Some("overlay") => {
+            let place = workspace(path, label)?.place();
+            Ok(Some(place.map_err(|source| PathFault::Unreadable { path: path.clone(), source })?))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The description of a target for the document, before anything is created.
+pub fn info(target: &Target) -> Result<TargetInfo, CampaignError> {
+    info_of(target, None, None)
+}
+
+/// The description of a target. `scratch_fs` is the file system that was created for it. `place` is that of a directory
+/// on an overlay.
+fn info_of(target: &Target, scratch_fs: Option<&ScratchFs>, place: Option<Place>) -> Result<TargetInfo, CampaignError> {
+    let place = scratch_fs.map(|scratch_fs| find_place(scratch_fs.path())).transpose()?.or(place);
     let place = place.as_ref().or(target.place());
     let device = place.and_then(|place| place.device.as_ref()).or_else(|| target.device());
     let image = scratch_fs.and_then(ScratchFs::image).map(|image| -> Result<ImageInfo, CampaignError> {

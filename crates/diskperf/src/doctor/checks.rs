@@ -2,13 +2,14 @@
 
 use kernel::Degradation;
 use kernel::doctor::{CacheProbe, ClockFound, DeviceFound, FileSystem, Found, GroupsSeen, Probe, Reach};
+use kernel::observe::mount;
 use stats::{Ability, Check};
 use units::Nanos;
 
 use crate::doctor::kernel_versions::{OLDEST, Release};
 
-/// File systems whose files have no visible device of their own.
-const WITHOUT_DEVICE: [&str; 8] = ["overlay", "fuse", "fuseblk", "nfs", "nfs4", "cifs", "9p", "virtiofs"];
+/// File systems whose files have no visible device of their own, besides FUSE.
+const WITHOUT_DEVICE: [&str; 6] = ["overlay", "nfs", "nfs4", "cifs", "9p", "virtiofs"];
 
 /// The largest clock step with which single calls can be timed: a call takes about half of it.
 const FINE: Nanos = Nanos::from_micros(1);
@@ -87,7 +88,7 @@ fn file_system(found: &Found) -> Check {
             let why = format!("{memory}: all data are in memory; nothing is cold, durable or on a device");
             check(name, Ability::Partly, why, Some("name a directory on a disk"))
         }
-        Some(known) if WITHOUT_DEVICE.contains(&known) || known.starts_with("fuse.") => {
+        Some(known) if found.place.device.is_none() && (WITHOUT_DEVICE.contains(&known) || mount::is_served(known)) => {
             let why = format!("{known}, {fill}: the storage below it is not visible");
             let how = match known {
                 "overlay" => "name a directory on a volume, not on a container layer",
@@ -189,7 +190,8 @@ fn rise(found: &Found) -> &'static str {
 fn device(found: &Found) -> Vec<Check> {
     let name = "device counters";
     let Some(device) = &found.device else {
-        let why = "no device is visible under this directory: bytes, flushes and bottlenecks are n.m.";
+        let why = "no device is visible under this directory: bytes, flushes and bottlenecks are n.m., and results \
+                   that claim a device are unverified";
         return vec![check(
             name,
             Ability::No,
@@ -436,6 +438,7 @@ mod tests {
                 total_bytes: 1 << 31,
                 used_bytes: 1 << 30,
                 in_memory: None,
+                upper: None,
                 nested_in: None,
                 device: None,
             },
@@ -558,7 +561,7 @@ mod tests {
         ] {
             assert_eq!(state(&found, name), expected, "{name}");
         }
-        for file_system in ["overlay", "fuse.sshfs", "nfs4", "tmpfs"] {
+        for file_system in ["overlay", "fuse.sshfs", "fuseblk", "nfs4", "tmpfs"] {
             let place = Place { file_system: Some(file_system.to_owned()), ..everything().place };
             assert_eq!(state(&Found { place, ..everything() }, "file system"), Ability::Partly, "{file_system}");
         }

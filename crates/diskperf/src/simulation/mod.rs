@@ -43,7 +43,7 @@ pub fn infos(targets: &[Target]) -> Result<Vec<TargetInfo>, Error> {
             file_systems.push(name);
         }
     }
-    Ok(vec![TargetInfo { file_system: Some(file_systems.join(", ")), ..prepared_target::info(first, None)? }])
+    Ok(vec![TargetInfo { file_system: Some(file_systems.join(", ")), ..prepared_target::info(first)? }])
 }
 
 /// Runs every program at every rotational position. Returns the cells, and the problems of programs that failed.

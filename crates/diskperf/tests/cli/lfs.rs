@@ -153,9 +153,9 @@ fn bw_opens_for_reading_only() {
     for line in opened {
         assert!(line.contains("O_RDONLY") && !line.contains("O_CREAT"), "{line}");
     }
-    // Before that, the loader also reads at offsets.
-    let (_, after) = trace.rsplit_once("\"data\"").expect("the last time it was opened");
-    assert_eq!(after.matches("pread64(").count(), 5, "{after}");
+    // The loader also reads at offsets, from other files.
+    let reads = trace.lines().filter(|line| line.contains("pread64(") && line.contains("/data>"));
+    assert_eq!(reads.count(), 5, "{trace}");
 }
 
 const SMALL: [&str; 4] = [
@@ -417,14 +417,17 @@ fn help_teaches_units_shapes_and_source() {
 #[test]
 fn bw_reads_a_device_with_direct_io() {
     testkit::need_disk!();
-    let disk = Disk::new(64 << 20);
+    // A hole would get a warning.
+    let disk = Disk::holding(64 << 20, &[(0, &vec![0x5a; 64 << 20])]);
     let ended = Cli::in_folder(disk.folder.path()).well_and_clean(&["bw", "-b", disk.text(), "8"]);
     assert!(ended.out.starts_with(&format!("Timing device {}: 8 MB in ", disk.text())), "{}", ended.out);
-    assert_eq!(ended.err, "8 MiB: the device read 8 MiB for these 8 MiB\n");
+    assert!(ended.err.contains("8 MiB: the device read 8 MiB for these 8 MiB"), "{}", ended.err);
+    assert!(!ended.err.contains("warning hole"), "{}", ended.err);
     let ended = Cli::in_folder(disk.folder.path()).well_and_clean(&["bw", "-l", disk.text(), "16", "--seed", "3"]);
     assert!(ended.out.starts_with(&format!("Timing 16 reads on {}: 16 reads in ", disk.text())), "{}", ended.out);
-    let expected = "reads of 512 B out of 64 MiB, seed 3\n16 reads: the device read 8 KiB for these 8 KiB\n";
-    assert_eq!(ended.err, expected);
+    for line in ["reads of 512 B out of 64 MiB, seed 3\n", "16 reads: the device read 8 KiB for these 8 KiB"] {
+        assert!(ended.err.contains(line), "{}", ended.err);
+    }
     Cli::in_folder(disk.folder.path()).refuses(
         &["bw", "-l", disk.text(), "1", "--size", "100"],
         2,

@@ -8,6 +8,7 @@ pub mod host;
 pub(crate) mod kernel_threads;
 pub(crate) mod memory;
 pub mod mount;
+pub(crate) mod overlay;
 pub mod queue_settings;
 pub(crate) mod sysfs_attribute;
 pub mod temperature;

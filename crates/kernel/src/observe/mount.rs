@@ -33,6 +33,8 @@ pub struct Place {
     pub device: Option<Device>,
     /// The layer that is only in memory, so that nothing written there is durable: `tmpfs`, `zram0`, ...
     pub in_memory: Option<String>,
+    /// The file system of the upper layer, if this is an overlay whose upper layer is known.
+    pub upper: Option<String>,
     /// If the file system is in an image: the image's own file system and device, `ext4 on vda`. Otherwise `None`.
     pub nested_in: Option<String>,
 }
@@ -44,7 +46,7 @@ impl Place {
         let number = path.metadata()?.dev();
         let space = rustix::fs::statvfs(&path)?;
         let mount = mount_of(&path);
-        let device = numbered(number).or_else(|| mounted_device(mount.as_ref()?));
+        let device = device_below(number, mount.as_ref());
         let stack = device.as_ref().map(block_stack::under).unwrap_or_default();
         Ok(Place {
             in_memory: mount
@@ -52,6 +54,7 @@ impl Place {
                 .and_then(memory_only)
                 .or_else(|| stack.iter().find_map(|(one, _)| in_memory(one))),
             nested_in: stack.iter().find_map(|(one, _)| image_under(one)).map(|image| host_of(&image)),
+            upper: None,
             file_system: mount.as_ref().map(|mount| mount.fs_type.clone()),
             mount_options: mount.as_ref().map(options).unwrap_or_default(),
             free_bytes: space.f_bavail.saturating_mul(space.f_frsize),
@@ -60,6 +63,13 @@ impl Place {
             used_bytes: space.f_blocks.saturating_sub(space.f_bfree).saturating_mul(space.f_frsize),
             device,
         })
+    }
+
+    /// The same file system on the storage of another place: an overlay, whose new files are in its upper layer there.
+    pub(crate) fn with_storage_of(self, upper: Place) -> Place {
+        let Place { device, in_memory, nested_in, file_system, .. } = upper;
+        let in_memory = in_memory.map(|memory| format!("{memory} under an overlay"));
+        Place { device, in_memory, nested_in, upper: file_system, ..self }
     }
 
     /// Returns the names of the devices in this stack that are also in the stack of `other`, from the top down.
@@ -92,7 +102,7 @@ pub(crate) fn block_number(path: &Path) -> Option<(u32, u32)> {
 
 /// Returns the mount that contains the path: the deepest one, or of equally deep ones the last mounted. Reads the
 /// table of this thread, because a thread may have its own mount namespace.
-fn mount_of(path: &Path) -> Option<MountInfo> {
+pub(crate) fn mount_of(path: &Path) -> Option<MountInfo> {
     let mounts = mounts_in(&mount_lines(Path::new("/proc/thread-self")).ok()?)?;
     let around = mounts.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
     around.max_by_key(|mount| mount.mount_point.components().count())
@@ -150,6 +160,16 @@ fn in_memory(device: &Device) -> Option<String> {
     memory_only(&mount).map(|file_system| format!("{} on {file_system}", device.name))
 }
 
+/// The layer of a device's stack that is only in memory; `None` if none is known.
+pub fn memory_below(device: &Device) -> Option<String> {
+    block_stack::under(device).iter().find_map(|(one, _)| in_memory(one))
+}
+
+/// The file of the loop device at a path. `None` for other paths, and if the file has no name.
+pub(crate) fn loop_file(path: &Path) -> Option<PathBuf> {
+    block_stack::named_file(&numbered_node(path)?)
+}
+
 /// The file of a loop device, or the folder of a nameless one. Returns `None` if the file is itself a device.
 fn image_under(device: &Device) -> Option<PathBuf> {
     let file = block_stack::backing_file(device)?;
@@ -161,15 +181,43 @@ fn image_under(device: &Device) -> Option<PathBuf> {
 fn host_of(file: &Path) -> String {
     let mount = mount_of(file);
     let number = file.metadata().ok().map(|metadata| metadata.dev());
-    let device = number.and_then(numbered).or_else(|| mounted_device(mount.as_ref()?));
+    let device = number.and_then(|number| device_below(number, mount.as_ref()));
     let file_system = mount.map_or_else(|| "a file system that cannot be seen".to_owned(), |mount| mount.fs_type);
     device.map_or_else(|| file_system.clone(), |device| format!("{file_system} on {}", device.name))
 }
 
-/// The device that the mount table names. btrfs gives its files a device number that belongs to no device.
-fn mounted_device(mount: &MountInfo) -> Option<Device> {
-    let source = PathBuf::from(original(mount.mount_source.as_ref()?));
-    numbered(source.metadata().ok()?.rdev())
+/// Returns the device of a mounted file system, whose files have this device number:
+///   1. A FUSE file system has no device, whatever its files and the mount table say: its server may keep the data
+///      anywhere.
+///   2. Other files have the number of their device.
+///   3. On some file systems they have the number of no device, and the mount table names the device. It may name a
+///      device for an overlay or a network file system too, which means nothing.
+fn device_below(number: u64, mount: Option<&MountInfo>) -> Option<Device> {
+    // 1
+    if mount.is_some_and(|mount| is_served(&mount.fs_type)) {
+        return None;
+    }
+    // 2
+    numbered(number).or_else(|| {
+        // 3
+        let mount = mount.filter(|mount| NUMBERED_OTHERWISE.contains(&mount.fs_type.as_str()))?;
+        numbered_node(&PathBuf::from(original(mount.mount_source.as_ref()?)))
+    })
+}
+
+/// File systems on devices whose files have the number of no device: they may be on several devices.
+const NUMBERED_OTHERWISE: [&str; 2] = ["btrfs", "bcachefs"];
+
+/// True if a program serves the file system (FUSE). The mount table may append a name, as in `fuse.sshfs`.
+pub fn is_served(file_system: &str) -> bool {
+    let kind = file_system.split('.').next().unwrap_or_default();
+    matches!(kind, "fuse" | "fuseblk")
+}
+
+/// The block device at a path.
+fn numbered_node(path: &Path) -> Option<Device> {
+    let (major, minor) = block_number(path)?;
+    Device::numbered(major, minor)
 }
 
 fn options(mount: &MountInfo) -> Vec<String> {
@@ -228,6 +276,41 @@ pub fn is_under_dev(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_served_or_stacked_file_system_names_no_device() {
+        let here = Place::under(Path::new("/")).expect("a place");
+        let device = here.device.expect("the root has a device");
+        let number = Path::new("/").metadata().expect("the root").dev();
+        let node = device.node();
+        let mount = |kind: &str| {
+            let line = format!("36 35 0:98 / /mnt rw - {kind} {} rw", node.display());
+            MountInfo::from_line(&line).expect("a mount")
+        };
+        for (kind, of_number, of_name) in [
+            ("ext4", true, false),
+            ("btrfs", true, true),
+            ("overlay", true, false),
+            ("9p", true, false),
+            ("fuse", false, false),
+            ("fuse.ext4", false, false),
+            ("fuseblk.ntfs", false, false),
+        ] {
+            // Number 0:98 is that of no device.
+            let found = [number, 98].map(|number| device_below(number, Some(&mount(kind))).is_some());
+            assert_eq!(found, [of_number, of_name && node.exists()], "{kind}");
+        }
+        assert!(device_below(number, None).is_some());
+    }
+
+    #[test]
+    fn an_overlay_knows_the_file_system_of_its_upper_layer() {
+        let here = Place::under(Path::new("/")).expect("a place");
+        let overlay = Place { file_system: Some("overlay".to_owned()), device: None, ..here.clone() };
+        let place = overlay.with_storage_of(Place { file_system: Some("fuse.sshfs".to_owned()), ..here });
+        assert_eq!(place.file_system.as_deref(), Some("overlay"));
+        assert_eq!(place.upper.as_deref(), Some("fuse.sshfs"));
+    }
 
     #[test]
     fn a_mount_shares_its_device_with_itself() {

@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use workload::Allocation;
 
 use crate::errors::Fault;
+use crate::observe::mount;
 use crate::page_cache;
 use crate::world::program::Program;
 
@@ -58,8 +59,8 @@ pub(crate) fn allocation(programs: &[Program]) -> Result<Option<Allocation>, Fau
     for program in programs {
         let own = program.workspace.as_ref().map(|workspace| workspace.files()).transpose()?;
         for path in own.iter().flatten().chain(&program.given) {
-            // A device has no extent map. As far as diskperf can see, it is fully written.
-            let seen = page_cache::open(path)
+            // A loop device has the holes of its file. As far as diskperf can see, other devices are fully written.
+            let seen = page_cache::open(&mount::loop_file(path).unwrap_or_else(|| path.clone()))
                 .and_then(|file| if file.metadata()?.is_file() { allocation_of(&file) } else { Ok(None) });
             match seen {
                 Ok(Some(allocation)) => sum.add(allocation),

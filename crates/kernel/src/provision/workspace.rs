@@ -15,7 +15,8 @@ use rustix::io::Errno;
 
 use crate::errors::Fault;
 use crate::leftovers::tag;
-use crate::observe::mount::through;
+use crate::observe::mount::{Place, through};
+use crate::observe::overlay;
 
 /// Prefix of the folder names.
 pub(crate) const PREFIX: &str = ".diskperf-";
@@ -87,6 +88,26 @@ impl Workspace {
             fs::symlink_metadata(self.path()).map_err(|source| self.fault("look at", self.path(), source))?;
         self.inode = metadata.ino();
         Ok(())
+    }
+
+    /// Inspects the storage of the folder. On an overlay, that is the storage of its upper layer, if a new file of this
+    /// folder appears there.
+    pub fn place(&self) -> io::Result<Place> {
+        let place = Place::under(self.path())?;
+        match overlay::upper_folder(self.path()).filter(|upper| self.appears_in(upper)) {
+            Some(upper) => Ok(place.with_storage_of(Place::under(&upper)?)),
+            None => Ok(place),
+        }
+    }
+
+    /// True if a file that is made and removed in this folder appears and vanishes in the other one, too.
+    fn appears_in(&self, other: &Path) -> bool {
+        let name = "marker";
+        let (path, appears) = (self.path().join(name), || other.join(name).symlink_metadata().is_ok());
+        let was_there = appears();
+        let is_made = OpenOptions::new().write(true).create_new(true).open(&path).is_ok();
+        let is_there = appears();
+        is_made && fs::remove_file(&path).is_ok() && !was_there && is_there && !appears()
     }
 
     /// Returns an empty file for reading and writing, whose name is already removed.

@@ -10,7 +10,7 @@ use crate::guard::Given;
 use crate::observe::block_device::Device;
 use crate::observe::block_source::Storage;
 use crate::observe::block_stack;
-use crate::observe::mount::{self, Place};
+use crate::observe::mount;
 use crate::page_cache::CacheProbe;
 use crate::provision::workspace::Workspace;
 use crate::world::process::{GivenDevice, Process};
@@ -170,6 +170,6 @@ impl Drop for Program {
 }
 
 fn devices_under(workspace: &Workspace) -> Vec<(Device, u32)> {
-    let place = Place::under(workspace.path()).ok();
+    let place = workspace.place().ok();
     place.and_then(|place| place.device).map(|device| block_stack::under(&device)).unwrap_or_default()
 }

@@ -19,8 +19,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "a cache below the page cache had the data",
         says: "The device below the file system read data, but the device below that did not. A cache between the two \
                answered, such as that of the file under a loop device.",
-        when: "The lower device read less than 95 % of the bytes of the upper one. Caches of the drive or of a host \
-               are not visible; the lines above the table say so.",
+        when: "The lower device read less than 95 % of the bytes of the upper one. On FUSE or an overlay without a \
+               visible device: all disks and networks together delivered less than half of the bytes. Caches of the \
+               drive or of a host are not visible; the lines above the table say so.",
         advice: "Use direct I/O on the loop device, as image: does if it can; or a file larger than that cache.",
     },
     Entry {
@@ -30,7 +31,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         says: "The result is labelled durable, but data were only in memory when the clock stopped. A crash would have \
                lost them.",
         when: "More than 1 % of the pages of the files were dirty. If no disk is visible below: the dirty memory of \
-               the machine grew by more than half of the bytes written.",
+               the machine grew by more than half of the bytes written. On FUSE or an overlay without a visible \
+               device: all disks and networks together took less than half of them.",
         advice: "Look for a layer that answers fsync without doing it (FUSE, network). Treat the rate as that of \
                  memory.",
     },
@@ -186,7 +188,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "the storage is memory, not a disk",
         says: "The file system keeps its files in memory (tmpfs, ramfs), or the device is a RAM disk. Nothing there is \
                durable or cold.",
-        when: "The target is on such storage, and the result is labelled durable or cold.",
+        when: "The target is on such storage, or the upper layer of its overlay is; and the result is labelled \
+               durable, cold or O_DIRECT.",
         advice: "Use a directory on a disk; /tmp and /dev/shm are often in memory.",
     },
     Entry {

@@ -30,6 +30,18 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "diskperf doctor PATH shows what diskperf can check there.",
     },
     Entry {
+        word: "unverified",
+        also: &["blind spot"],
+        brief: "no block device is visible, so cold, O_DIRECT or durable cannot be checked",
+        says: "The result would be cold, O_DIRECT or durable, but no counter shows the storage. A server may have \
+               answered from its memory, or not have written anything. The rate is that of the whole path.",
+        when: "FUSE, 9p, virtiofs, NFS and other file systems without a block device here; an overlay, unless a new \
+               file appears in its upper layer. With --need it may be too slow, but it is never proven fast enough. \
+               choose and compare decide nothing between it and a verified result.",
+        advice: "Measure on the machine that has the disks. Between targets that are all unverified, compare only \
+                 the paths.",
+    },
+    Entry {
         word: "steady",
         also: &[],
         brief: "the rate was steady",

@@ -11,6 +11,7 @@ use super::parts::Place;
 use super::results_table::star;
 use crate::cell_names::{CellNames, different, grouped};
 use crate::chart::colour;
+use crate::display_names::conditions;
 use crate::layouts::plain;
 use crate::presentation::Presentation;
 
@@ -81,7 +82,7 @@ fn any<'a>(document: &'a Document, presentation: Presentation, own: &[&'a Cell])
 impl Card<'_> {
     fn shown(&self, names: &[&str], place: Place) -> Markup {
         let first = self.main[0];
-        let program = format!("{} {}", first.program, plain::state(first));
+        let program = format!("{} {}", first.program, conditions(self.main.iter().copied()));
         html! {
             p class="name" { (self.title) }
             @for cell in &self.main { (self.figure(cell, names, place)) }

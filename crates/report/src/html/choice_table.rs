@@ -14,7 +14,8 @@ use crate::cause::{NO_CAUSE, reason};
 use crate::cell_names::{CellNames, different, grouped};
 use crate::chart::{Axis, colour};
 use crate::compare::target_comparison;
-use crate::layouts::plain::{groups, state};
+use crate::display_names::conditions;
+use crate::layouts::plain::groups;
 use crate::presentation::Presentation;
 use crate::rate_format::beside_ratio;
 
@@ -145,10 +146,10 @@ impl<'a> Matrix<'a> {
     }
 
     fn test(&self, test: &Test) -> Markup {
-        let claimed = test.cells.iter().flatten().map(|cell| state(cell)).find(|state| !state.is_empty());
+        let claimed = conditions(test.cells.iter().flatten().copied());
         html! {
             tr {
-                th scope="row" { (test.name) " " small { (claimed.unwrap_or_default()) } }
+                th scope="row" { (test.name) " " small { (claimed) } }
                 @for (place, (cell, rate)) in test.cells.iter().zip(&test.figures).enumerate() {
                     @let class = if self.is_fastest(place, &test.pairs) { "best" } else { "" };
                     (self.cell(place, class, figure(cell.zip(rate.as_ref()), self.place)))

@@ -216,6 +216,7 @@ pub fn sizes(pairs: &[(String, &Cell, &Cell)]) -> Vec<Change> {
         if then.rate.is_some() && now.rate.is_some() {
             own.add_if_changed("cache before", cache(then), cache(now));
             own.add_if_changed("clock stopped", clock(then), clock(now));
+            own.add_if_changed("verified", verified(then), verified(now));
         }
         for change in own.all {
             let is_same = |other: &&mut Change| {
@@ -263,10 +264,15 @@ impl Changes {
 fn cache(cell: &Cell) -> Option<String> {
     let words = match cell.state.cache {
         CacheState::Cold => "cold",
+        CacheState::Unverified => "unverified",
         CacheState::Warm => "warm",
         CacheState::Unknown => "unknown",
     };
     Some(words.to_owned())
+}
+
+fn verified(cell: &Cell) -> Option<String> {
+    Some(cell.state.unverified.as_ref().map_or("yes".to_owned(), |why| format!("no: {why}")))
 }
 
 fn clock(cell: &Cell) -> Option<String> {

@@ -5,7 +5,7 @@
 //!      and target of one preset, with equal settings except for amounts and settings of the target.
 //!   2. Each run is compared with the last measured run before it, as separate rounds. Each step is judged by itself,
 //!      so the verdict on a run does not depend on the number of runs in the list. So of 100 steps without a change, 5
-//!      may look like one.
+//!      may look like one. A result that is not the one its label names decides nothing (`run_comparison`).
 //!   3. The changes of the environment are those since the run of the comparison. If there is none, they are those
 //!      since the run before.
 
@@ -213,4 +213,45 @@ fn around(then: &Sample, now: &Sample) -> Vec<Change> {
     }
     changes.extend(environment_diff::sizes(&[(String::new(), &then.cell, &now.cell)]));
     changes.into_iter().map(|change| Change { of: None, ..change }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::fixtures;
+    use crate::judge::marks::Mark;
+
+    fn naming<'a>(_: &'a [Cell]) -> Box<dyn Fn(&Cell) -> String + 'a> {
+        Box::new(|cell| cell.program.clone())
+    }
+
+    /// Returns the findings of runs with these cells, in the order of time.
+    fn findings(cells: &[Cell]) -> Vec<Option<Verdict>> {
+        let sample = |(cell, run): (&Cell, usize)| Sample {
+            run: run.to_string(),
+            place: "a".to_owned(),
+            info: RunInfo::default(),
+            cell: cell.clone(),
+        };
+        let samples: Vec<Sample> = cells.iter().zip(0..).map(sample).collect();
+        let history = history(&samples, 0.05, samples.len(), naming);
+        assert_eq!(history.series.len(), 1);
+        history.series[0].runs.iter().map(|time| time.step.map(|step| step.finding)).collect()
+    }
+
+    #[test]
+    fn a_run_without_a_visible_device_is_no_step() {
+        let plain = fixtures::cell("a", "read", &[100, 101, 99, 100, 102]);
+        let fast = fixtures::cell("a", "read", &[200, 202, 198, 200, 204]);
+        let mut blind = fast.clone();
+        blind.state.unverified = Some("no device".to_owned());
+        assert_eq!(findings(&[plain.clone(), fast.clone()]), [None, Some(Verdict::Faster)]);
+        let open = Some(Verdict::Undecided);
+        assert_eq!(findings(&[plain.clone(), blind.clone(), plain.clone()]), [None, open, open]);
+        let mut slow = plain.clone();
+        slow.state.unverified.clone_from(&blind.state.unverified);
+        assert_eq!(findings(&[slow, blind])[1], Some(Verdict::Faster));
+        let cached = Mark { code: MarkCode::Cache, value: None, text: String::new() };
+        assert_eq!(findings(&[plain, Cell { marks: vec![cached], ..fast }])[1], open);
+    }
 }

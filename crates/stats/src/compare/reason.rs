@@ -12,6 +12,10 @@ use crate::judge::marks::MarkCode;
 pub enum Reason {
     /// Results are not what their labels say: the targets with each warning.
     Warned(BTreeMap<MarkCode, Vec<String>>),
+    /// Only these targets have results that cannot be verified: the targets with each cause.
+    Unverified(BTreeMap<String, Vec<String>>),
+    /// Only this run has a result that cannot be verified, and the cause.
+    UnverifiedIn(&'static str, String),
     /// Tests with this share of a use's weight, in percent, have no verdict.
     NoMajority {
         /// The share.
@@ -53,6 +57,13 @@ impl fmt::Display for Reason {
                 };
                 out.write_str(&warnings.iter().map(one).collect::<Vec<String>>().join(", "))
             }
+            Reason::Unverified(causes) => {
+                let one = |(cause, targets): (&String, &Vec<String>)| {
+                    format!("unverified on {}: {cause}", targets.join(", "))
+                };
+                out.write_str(&causes.iter().map(one).collect::<Vec<String>>().join("; "))
+            }
+            Reason::UnverifiedIn(run, cause) => write!(out, "unverified in {run}: {cause}"),
             Reason::NoMajority { percent, missing, undecided } => {
                 let groups = [("missing", missing), ("undecided", undecided)];
                 let groups = groups.into_iter().filter(|(_, tests)| !tests.is_empty());

@@ -16,6 +16,8 @@
 //!   5. Changes on the machine between the runs affect every ratio, and no statistic removes them: the whole comparison
 //!      has the mark `order`. If a setting that affects every rate changed, it has the mark `env`, too. A simulated
 //!      machine changes only with its settings: it gets no `order` mark.
+//!   6. A result that is not the one its label names (`Cell::undeciding`) decides nothing in either run. Nor does a
+//!      cell that is unverified in one run only.
 
 mod fail_conditions;
 #[cfg(test)]
@@ -347,6 +349,8 @@ pub struct Found {
     pub estimate: LogRatio,
     /// True if chance has no effect on the rounds.
     pub is_exact: bool,
+    /// The reason why the ratio decides nothing, whatever the rounds.
+    pub void: Option<Reason>,
     series: [Series; 2],
 }
 
@@ -360,7 +364,23 @@ pub fn found(then: &Cell, now: &Cell, is_one_seed: bool) -> Option<Found> {
     let is_exact = is_one_seed && are_simulated && series.iter().all(Series::is_constant);
     let estimate = series[0].against(&series[1])?;
     let estimate = if is_exact { estimate.without_chance() } else { estimate };
-    Some(Found { estimate, is_exact, series })
+    Some(Found { estimate, is_exact, void: void(then, now), series })
+}
+
+/// Returns the reason why two results decide nothing.
+fn void(then: &Cell, now: &Cell) -> Option<Reason> {
+    // 6, 7
+    let warned = |(run, cell): (_, &Cell)| Some(Reason::WarnedIn(run, cell.undeciding().next()?));
+    NAMES.into_iter().zip([then, now]).find_map(warned).or_else(|| unverified_once(then, now))
+}
+
+/// Returns the reason if the cell is unverified in one run only.
+fn unverified_once(then: &Cell, now: &Cell) -> Option<Reason> {
+    match [then, now].map(|cell| cell.state.unverified.clone()) {
+        [Some(reason), None] => Some(Reason::UnverifiedIn(NAMES[0], reason)),
+        [None, Some(reason)] => Some(Reason::UnverifiedIn(NAMES[1], reason)),
+        [Some(_), Some(_)] | [None, None] => None,
+    }
 }
 
 /// Judges all estimates. All of them that chance affects are corrected together.
@@ -368,12 +388,11 @@ pub fn judge_found(all: &[Option<Found>], margin: f64) -> Vec<Option<Judged>> {
     // 4
     let of_chance = all.iter().flatten().filter(|found| !found.is_exact).map(|found| found.estimate);
     let mut judged = judge_estimates(&of_chance.collect::<Vec<LogRatio>>(), margin).into_iter();
-    let one = |found: &Option<Found>| match found {
-        Some(found) if found.is_exact => Some(found.estimate.judged(1.0, margin)),
-        Some(_) => judged.next(),
-        None => None,
+    let mut one = |found: &Found| {
+        let judged = if found.is_exact { found.estimate.judged(1.0, margin) } else { judged.next()? };
+        Some(if found.void.is_some() { judged.undecided() } else { judged })
     };
-    all.iter().map(one).collect()
+    all.iter().map(|found| found.as_ref().and_then(&mut one)).collect()
 }
 
 fn rates(cell: &Cell, base: RateBase) -> impl Iterator<Item = f64> {
@@ -387,7 +406,8 @@ fn compared_cell(
     margin: f64,
 ) -> ComparedCell {
     let finding = found.as_ref().map_or(Verdict::NotMeasured, |(_, judged)| judged.verdict);
-    let is_open = finding == Verdict::Undecided;
+    // More rounds do not make a result trusted.
+    let is_open = finding == Verdict::Undecided && found.as_ref().is_some_and(|(found, _)| found.void.is_none());
     let needed = |(found, judged): &(&Found, Judged)| {
         found.series[0].needed(&found.series[1], judged.estimate.confidence, margin).map(|rounds| rounds as u32)
     };
@@ -415,16 +435,25 @@ fn compared_cell(
         matters: found.as_ref().is_some_and(|(_, judged)| judged.matters),
         missing_rounds: missing as u32,
         needed_rounds: found.as_ref().filter(|_| is_open).and_then(needed),
-        why: match &found {
-            Some(_) if finding.is_difference() => why_of(NAMES, then, now),
-            Some((found, _)) => {
-                Reason::idle(found.series.iter().map(Series::idle).sum()).map(|reason| reason.to_string())
-            }
-            None => None,
-        },
+        why: found.as_ref().and_then(|(found, _)| why(found, finding, then, now)),
         marks: codes(then.marks.iter().chain(&now.marks)),
         unguarded: None,
     }
+}
+
+/// Returns the explanation of a finding, or the reason why nothing can be decided.
+fn why(found: &Found, finding: Verdict, then: &Cell, now: &Cell) -> Option<String> {
+    if let Some(reason) = &found.void {
+        return Some(reason.to_string());
+    }
+    let is_blind = then.is_unverified() && now.is_unverified();
+    let because = if finding.is_difference() {
+        why_of(NAMES, then, now)
+    } else {
+        Reason::idle(found.series.iter().map(Series::idle).sum()).map(|reason| reason.to_string())
+    };
+    let parts: Vec<String> = is_blind.then(|| "unverified in both".to_owned()).into_iter().chain(because).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Returns the mark of every comparison of runs that were not interleaved.

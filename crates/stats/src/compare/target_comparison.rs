@@ -7,7 +7,7 @@
 //!   2. Of more than two targets, every pair is compared, and Holm's procedure corrects for all of them, because the
 //!      fastest target is known only afterwards. Of stages, only the pairs of `stages` are compared.
 //!   3. A result that is not the one its label names (`MarkCode::decides_nothing`) decides nothing, neither for its
-//!      program nor for a use that includes it.
+//!      program nor for a use that includes it. Nor does a result that is unverified on one of the two targets only.
 //!   4. A use is one more comparison. Its figure in each round is the weighted mean of the logarithms of its programs'
 //!      ratios. So it has its own pairs and its own interval, and is not a score.
 //!   5. A use is undecided if tests with more than half of its weight are missing or undecided (`majority`).
@@ -37,7 +37,7 @@ mod tests;
 
 use majority::ask_majority;
 pub use reason_finder::why_of;
-use reason_finder::{warned, why};
+use reason_finder::{unverified, warned, why};
 
 /// The result of a comparison of targets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -357,9 +357,11 @@ pub fn compare(
         };
         let weighing = rows.iter().enumerate().filter(|(place, _)| weighs(*place)).map(|(_, row)| row);
         // 3
-        let warned = warned(weighing, [first, second]);
-        let judged = if warned.is_some() { judged.undecided() } else { judged };
-        Compared { targets: (first, second), row, pairs, judged, reasons: warned.into_iter().collect() }
+        let both = [first, second];
+        let reasons = warned(weighing.clone(), both).into_iter().chain(unverified(weighing, both));
+        let reasons: Vec<Reason> = reasons.collect();
+        let judged = if reasons.is_empty() { judged } else { judged.undecided() };
+        Compared { targets: (first, second), row, pairs, judged, reasons }
     };
     let mut all: Vec<Compared> = all
         .into_iter()
@@ -389,6 +391,11 @@ fn weighed(logs: &[Option<BTreeMap<u32, f64>>], weights: &[f64]) -> Pairs {
 }
 
 impl Compared {
+    /// True if a reason keeps it undecided, however narrow its interval is.
+    pub fn is_open(&self) -> bool {
+        !self.reasons.is_empty()
+    }
+
     /// Converts the comparison into its form for a document, with this name.
     pub fn comparison(&self, rows: &[Row], names: &[&str], name: String, margin: f64) -> Comparison {
         let Compared { targets: (first, second), row, pairs, judged, reasons } = self;

@@ -114,10 +114,20 @@ impl Cell {
         self.rounds.iter().filter(|round| !round.discarded)
     }
 
+    /// True if a claim of the figure cannot be checked.
+    pub fn is_unverified(&self) -> bool {
+        self.state.unverified.is_some()
+    }
+
     /// True if the figure gets a star. [`MarkCode::Nested`] (the file system is in an image) does not count. It applies
     /// to all cells of a target, so it is printed once and does not hide other stars.
     pub fn is_suspect(&self) -> bool {
         self.marks.iter().any(|mark| mark.code != MarkCode::Nested)
+    }
+
+    /// Returns the warnings for which the figure decides nothing: its label is false.
+    pub fn undeciding(&self) -> impl Iterator<Item = MarkCode> {
+        self.marks.iter().map(|mark| mark.code).filter(|code| code.decides_nothing())
     }
 
     /// Returns the parameter `name`, or `None` if it is missing or not a number.
@@ -226,6 +236,10 @@ pub struct State {
     /// State of the caches below the page cache, if the figure claims that the data came from below it. Null if the
     /// page cache may have had the data.
     pub lower_cache: Option<LowerCache>,
+    /// Reason why the claim of the figure (`cold`, O_DIRECT or `durable`) cannot be checked; missing if it can, or if
+    /// the figure claims none of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<String>,
     /// The clock of the figure.
     pub clock: ClockKind,
     /// Steadiness of the rate.
@@ -244,6 +258,7 @@ impl State {
             cache: CacheState::Unknown,
             cache_reason: None,
             lower_cache: None,
+            unverified: None,
             clock,
             steadiness: Steadiness::NotMeasured,
             steadiness_reason: None,
@@ -258,6 +273,8 @@ impl State {
 pub enum CacheState {
     /// No page of the data was cached.
     Cold,
+    /// No page of the data was cached in this kernel, but no block device is visible that may have delivered them.
+    Unverified,
     /// All pages of the data were cached.
     Warm,
     /// The state was not checked, or could not be proven.

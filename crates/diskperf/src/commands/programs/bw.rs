@@ -7,6 +7,7 @@ use campaign::error::CampaignError;
 use campaign::signals::Stop;
 use clap::{ArgGroup, Args};
 use kernel::observe::block_source::Storage;
+use kernel::observe::mount;
 use kernel::sys::name::Shown;
 use kernel::{PathFault, Posix, Station};
 use report::layouts::lfs_programs::{self as lines, Best};
@@ -75,7 +76,7 @@ pub fn run(arguments: &BwArguments) -> Result<Exit, Error> {
     for remark in tests.remarks.iter().chain(&state(&arguments.device, &storage)) {
         crate::ui::output::remark(remark);
     }
-    time(arguments, &tests)
+    time(arguments, &tests, storage.direct)
 }
 
 /// The programs to time.
@@ -156,20 +157,25 @@ fn fresh_seed() -> u64 {
 /// The remark if the figures are not the device's own; otherwise `None`.
 fn state(path: &Path, storage: &Storage) -> Option<String> {
     let path = path.shown();
-    if storage.in_memory {
-        return Some(format!("{path} is in memory (tmpfs): these are not figures of a device"));
+    let memory = storage.device.as_ref().and_then(mount::memory_below);
+    if let Some(memory) = memory.or_else(|| storage.in_memory.then(|| "tmpfs".to_owned())) {
+        return Some(format!("{path} is in memory ({memory}): these are not figures of a device"));
+    }
+    if storage.device.is_none() {
+        return Some(format!("unverified: no block device is visible below {path}"));
     }
     (!storage.direct).then(|| format!("{path} does not support O_DIRECT: reads go through the page cache"))
 }
 
 /// Times the programs one after the other, and prints the summary of the series.
-fn time(arguments: &BwArguments, tests: &Tests) -> Result<Exit, Error> {
+fn time(arguments: &BwArguments, tests: &Tests, is_direct: bool) -> Result<Exit, Error> {
     let mut voice = Voice::new();
     let stop = Stop::on_signals()?;
     let largest_call = tests.programs.iter().map(|program| program.largest_call).max().unwrap_or(0);
     let station = Station { workspace: None, given: vec![arguments.device.clone()] };
     let mut world = Posix::new(vec![station], largest_call, 0, stop.flag())?;
     world.heed_holding(stop.held());
+    world.look_behind_files();
     let (device, digits) = (arguments.device.shown().to_string(), lfs::digits(arguments.classic));
     let mut figures = Vec::new();
     let (mut stopped, mut was_suspended) = (None, false);
@@ -191,6 +197,9 @@ fn time(arguments: &BwArguments, tests: &Tests) -> Result<Exit, Error> {
             figures.push(1e3 * seconds / amount as f64);
         }
         voice.remark(&lfs::reading_remark(&what, run));
+        if is_direct {
+            lfs::warnings(&what, true, run).iter().for_each(|warning| voice.remark(warning));
+        }
     }
     let (best, unit) = if arguments.bandwidth { (Best::Highest, "MB/sec") } else { (Best::Lowest, "msec") };
     for sentence in lines::series(&figures, best, unit) {

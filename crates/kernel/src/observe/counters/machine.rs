@@ -76,6 +76,13 @@ impl VirtualMemory {
         Some(self.number("drop_pagecache")?.saturating_add(self.number("drop_slab")?))
     }
 
+    /// Bytes that all block devices of the machine have read and written. The kernel counts each request when it is
+    /// submitted, in KiB.
+    pub(super) fn disks(&self) -> Option<(u64, u64)> {
+        let bytes = |word: &str| Some(self.number(word)?.saturating_mul(1024));
+        Some((bytes("pgpgin")?, bytes("pgpgout")?))
+    }
+
     /// Reads the dirty pages, and the threshold below which no writer is throttled. That is the middle between the
     /// two kernel thresholds (`dirty_freerun_ceiling` in mm/page-writeback.c).
     pub(super) fn dirtiness(&self) -> Option<Dirtiness> {

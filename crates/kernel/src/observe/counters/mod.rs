@@ -4,6 +4,7 @@
 //!   Snapshot::before ... the measurement ... Snapshot::after ──> since ──> Counters
 //!      ├── process.rs   bytes charged to this process, time waiting for a processor
 //!      ├── machine.rs   processors, pressure, page cache
+//!      ├── traffic.rs   bytes of all disks and networks
 //!      ├── cgroups.rs   limits and counters of this thread's control groups
 //!      └── block_device.rs, kernel_threads.rs
 //!   settings.rs: settings that must not change from one measurement to the next
@@ -16,12 +17,14 @@ mod cgroups;
 mod machine;
 mod process;
 mod settings;
+mod traffic;
+mod uncounted;
 
 use std::path::{Path, PathBuf};
 
 use units::{Host, Moment, Nanos};
 use workload::{
-    Accounts, Counters, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Quota, WriteCache,
+    Accounts, Counters, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Quota, Traffic, WriteCache,
 };
 
 use crate::observe::block_device::Device;
@@ -97,6 +100,7 @@ struct Rest {
     cpu_quota: Option<Nanos>,
     io_limits: IoLimits,
     memory: MemoryEvents,
+    traffic: Option<Traffic>,
 }
 
 /// The counters of a device below the programs at one moment. `depth` is the number of devices above it.
@@ -164,6 +168,8 @@ impl Rest {
                 machine_refaults: memory.as_ref().and_then(VirtualMemory::refaults),
                 drops: memory.as_ref().and_then(VirtualMemory::drops),
             },
+            // The counters of a visible device are better evidence.
+            traffic: memory.as_ref().filter(|_| devices.is_empty()).and_then(|memory| traffic::read(source, memory)),
         }
     }
 
@@ -186,6 +192,7 @@ impl Rest {
                 machine_refaults: difference(self.memory.machine_refaults, before.memory.machine_refaults),
                 drops: difference(self.memory.drops, before.memory.drops),
             },
+            traffic: self.traffic.zip(before.traffic).map(|(now, before)| now.since(&before)),
             ..self.machine.since(&before.machine)
         }
     }
@@ -316,6 +323,7 @@ mod tests {
             "8:0 rbps=1048576 wbps=max riops=max wiops=120\n8:16 riops=1\n",
             "7:blkio:/job\n4:memory:/job/small\n2:cpu,cpuacct:/job/slow\n0::/\n",
             "32 31 0:29 / /sys/fs/cgroup/cpu rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n",
+            "Inter-|   Receive\n face |bytes\n  lo: 7 1 0 0 0 0 0 0 8 1 0 0 0 0 0 0\n",
             "rchar: 3980\nread_bytes: 4096\nworkingset_refault_file\t9\n",
         ];
         let read = |input: &[u8]| {
@@ -331,6 +339,7 @@ mod tests {
                 cgroups::path_of(&text, "").is_some(),
                 cgroups::mount_of(&text, "cpu").is_some(),
                 cgroups::mount_of(&text, "").is_some(),
+                traffic::parse_networks(&text).is_some(),
                 number_after(&text, "read_bytes").is_some(),
             ];
             format!("{found:?}")

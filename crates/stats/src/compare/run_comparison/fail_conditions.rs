@@ -3,8 +3,8 @@
 //! Policy:
 //!   1. A cell that was measured in the first run fails if it is not measured in the second run, or does no work in it.
 //!   2. A cell for which the condition could never fail is not guarded, and that is a failure, too. Reasons are too few
-//!      rounds, rounds without any work, an interrupted run, a mark that makes the rate false, another amount, or
-//!      another cache state or clock.
+//!      rounds, rounds without any work, an interrupted run, a mark that makes the rate false, another amount, another
+//!      cache state or clock, or a claim that only one run could check.
 //!   3. A cell that was not measured in the first run has no base. If that applies to all cells of a condition, the
 //!      condition guards nothing. If it applies to some of them, they are new.
 //!   4. A cell fails if its confidence interval excludes 1 and the ratio, in the middle of the interval, is lower by at
@@ -123,10 +123,8 @@ pub(super) fn obstacle(then: &Cell, now: &Cell, found: Option<&Found>, is_interr
     if is_interrupted {
         return Some(Reason::Interrupted(NAMES[1]));
     }
-    for (when, cell) in NAMES.into_iter().zip([then, now]) {
-        if let Some(mark) = cell.marks.iter().find(|mark| mark.code.decides_nothing()) {
-            return Some(Reason::WarnedIn(when, mark.code));
-        }
+    if found.void.is_some() {
+        return found.void.clone();
     }
     let differs = |key: &&&str| then.parameters.get(**key) != now.parameters.get(**key);
     if let Some(amount) = AMOUNTS.iter().filter(|key| **key != "seed").find(differs) {

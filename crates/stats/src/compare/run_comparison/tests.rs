@@ -129,6 +129,13 @@ fn what_is_not_what_it_says_or_of_another_amount_is_not_guarded() {
     let mut warm = then.clone();
     warm.state.cache = CacheState::Warm;
     assert_eq!(why(&then, &warm), "the cache state differs");
+    let mut unverified = then.clone();
+    unverified.state.unverified = Some("no device".to_owned());
+    let reason = |name: &str| format!("unverified in {name}: no device");
+    assert_eq!(
+        [why(&then, &unverified), why(&unverified, &then), why(&unverified, &unverified)],
+        [reason("new"), reason("base"), "Well".to_owned()]
+    );
     let mut durable = then.clone();
     durable.state.clock = ClockKind::DataDurable;
     durable.rounds.iter_mut().for_each(|round| round.data_durable_s = Some(1.0));
@@ -136,4 +143,28 @@ fn what_is_not_what_it_says_or_of_another_amount_is_not_guarded() {
     let found = found(&then, &then, true);
     let interrupted = fail_conditions::obstacle(&then, &then, found.as_ref(), true);
     assert_eq!(interrupted.map(|reason| reason.to_string()).as_deref(), Some("new was interrupted"));
+}
+
+/// One run is twice as fast as the other. That decides something only if both or none could be checked.
+#[test]
+fn an_unverified_run_is_compared_only_with_another_one() {
+    let plain = cell("a", "read", 1, &[100, 101, 99, 100, 102]);
+    let fast = cell("a", "read", 1, &[200, 202, 198, 200, 204]);
+    let blind = |cell: &Cell| {
+        let mut cell = cell.clone();
+        cell.state.unverified = Some("no device".to_owned());
+        cell
+    };
+    assert_eq!(one(&plain, &fast).finding, Verdict::Faster);
+    let both = one(&blind(&plain), &blind(&fast));
+    assert_eq!((both.finding, both.why.as_deref()), (Verdict::Faster, Some("unverified in both")));
+    let mixed = one(&plain, &blind(&fast));
+    assert_eq!(
+        (mixed.finding, mixed.matters, mixed.missing_rounds, mixed.needed_rounds),
+        (Verdict::Undecided, false, 0, None)
+    );
+    assert_eq!(mixed.why.as_deref(), Some("unverified in new: no device"));
+    // Fewer rounds than needed are not the reason.
+    let few = one(&blind(&plain), &cell("a", "read", 1, &[50, 50, 50]));
+    assert_eq!((few.finding, few.missing_rounds), (Verdict::Undecided, 0));
 }

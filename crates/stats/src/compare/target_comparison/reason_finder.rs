@@ -11,14 +11,38 @@ use crate::judge::marks::MarkCode;
 use crate::results::bottleneck::Bottleneck;
 use crate::results::cell::Cell;
 
-/// Returns the warnings that keep these rows from deciding between two targets. Both targets must have measured a row.
-pub(super) fn warned<'a>(rows: impl Iterator<Item = &'a Row<'a>>, [first, second]: [usize; 2]) -> Option<Reason> {
+/// Returns the reason if rows are unverified on one of two targets only. Both targets must have measured a row.
+pub(super) fn unverified<'a>(rows: impl Iterator<Item = &'a Row<'a>>, both: [usize; 2]) -> Option<Reason> {
+    let mut causes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for [one, other] in measured_on_both(rows, both) {
+        let (cell, cause) = match [&one.state.unverified, &other.state.unverified] {
+            [Some(cause), None] => (one, cause),
+            [None, Some(cause)] => (other, cause),
+            [Some(_), Some(_)] | [None, None] => continue,
+        };
+        let targets = causes.entry(cause.clone()).or_default();
+        if !targets.contains(&cell.target) {
+            targets.push(cell.target.clone());
+        }
+    }
+    (!causes.is_empty()).then_some(Reason::Unverified(causes))
+}
+
+/// Returns the cells of two targets in the rows that both have measured.
+fn measured_on_both<'a>(
+    rows: impl Iterator<Item = &'a Row<'a>>,
+    [first, second]: [usize; 2],
+) -> impl Iterator<Item = [&'a Cell; 2]> {
     let is_measured = |both: &[&Cell; 2]| both.iter().all(|cell| cell.rate.is_some());
-    let both = rows.filter_map(|row| Some([row.cells[first]?, row.cells[second]?])).filter(is_measured);
-    let both: Vec<[&Cell; 2]> = both.collect();
+    rows.filter_map(move |row| Some([row.cells[first]?, row.cells[second]?])).filter(is_measured)
+}
+
+/// Returns the warnings that keep these rows from deciding between two targets. Both targets must have measured a row.
+pub(super) fn warned<'a>(rows: impl Iterator<Item = &'a Row<'a>>, both: [usize; 2]) -> Option<Reason> {
+    let both: Vec<[&Cell; 2]> = measured_on_both(rows, both).collect();
     let mut warnings: BTreeMap<MarkCode, Vec<String>> = BTreeMap::new();
     for cell in [0, 1].into_iter().flat_map(|place| both.iter().map(move |both| both[place])) {
-        for code in cell.marks.iter().map(|mark| mark.code).filter(|code| code.decides_nothing()) {
+        for code in cell.undeciding() {
             let targets = warnings.entry(code).or_default();
             if !targets.contains(&cell.target) {
                 targets.push(cell.target.clone());

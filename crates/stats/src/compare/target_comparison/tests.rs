@@ -104,6 +104,32 @@ fn a_round_in_which_one_did_nothing_is_said_and_decides_nothing() {
     assert_eq!(said(&cells)[0].why.as_deref(), Some("no operation in 7 rounds"));
 }
 
+/// One rate is twice the other, and only the visibility of the devices decides whether that counts.
+#[test]
+fn unverified_results_decide_only_among_themselves() {
+    let verdict = |blind: [bool; 2]| {
+        let mut cells = [cell("a", "commit", &[100; 6]), cell("b", "commit", &[200; 6])];
+        for (cell, is_blind) in cells.iter_mut().zip(blind) {
+            cell.state.unverified = is_blind.then(|| "no device".to_owned());
+        }
+        let rows = rows(&cells, &["a", "b"]);
+        let purpose = Weighed { name: "x".to_owned(), weights: vec![1.0], missing: Vec::new() };
+        let all = compare(&rows, every_two(2), Some(&purpose), 0.05);
+        let all: Vec<Comparison> =
+            all.iter().map(|one| one.comparison(&rows, &["a", "b"], String::new(), 0.05)).collect();
+        // The use has the verdict of its only program.
+        assert_eq!(all[0].verdict, all[1].verdict);
+        all.into_iter().next().map(|one| (one.verdict, one.more_rounds, one.why)).expect("a comparison")
+    };
+    for blind in [[false, false], [true, true]] {
+        assert_eq!(verdict(blind).0, TargetVerdict::Faster);
+    }
+    for (blind, name) in [([true, false], "a"), ([false, true], "b")] {
+        let why = format!("unverified on {name}: no device");
+        assert_eq!(verdict(blind), (TargetVerdict::Undecided, None, Some(why)));
+    }
+}
+
 /// One rate is twice the other, and only the warnings decide whether that counts.
 #[test]
 fn a_result_whose_label_is_false_decides_nothing() {

@@ -23,12 +23,18 @@ const GROWN: f64 = 0.5;
 /// Smaller amounts are normal background writes: a quarter of the 16 MiB below which a machine counts as idle.
 const GROWN_LEAST: u64 = 4 << 20;
 
+/// Returns the number of dirty bytes above which their growth is evidence that `written` bytes are not on a device.
+/// `None` if no growth is evidence.
+pub fn evident_growth(written: u64) -> Option<u64> {
+    (written >= GROWN_LEAST).then_some((GROWN * written as f64) as u64)
+}
+
 /// Returns a mark if the machine's dirty bytes grew by `grown` until the clock stopped, although the `written` bytes
 /// were said to be durable. Call it only if no disk is visible that may have received them; the flushes of a visible
 /// disk are better evidence.
 pub fn dirty_below(grown: u64, written: u64) -> Option<Mark> {
     let share = grown as f64 / written as f64;
-    (written >= GROWN_LEAST && share > GROWN).then(|| Mark {
+    (grown > evident_growth(written)?).then(|| Mark {
         code: MarkCode::Dirty,
         value: Some(share),
         text: format!(
@@ -104,7 +110,8 @@ mod tests {
     #[test]
     fn memory_that_grew_with_the_data_was_not_written() {
         assert_eq!(dirty_below(100 << 20, 0), None);
-        assert_eq!(dirty_below(3 << 20, 3 << 20), None);
+        assert_eq!((dirty_below(3 << 20, 3 << 20), evident_growth(3 << 20)), (None, None));
+        assert_eq!(evident_growth(64 << 20), Some(32 << 20));
         assert_eq!(dirty_below(32 << 20, 64 << 20), None);
         assert_eq!(dirty_below(60 << 20, 64 << 20).map(|mark| mark.code), Some(MarkCode::Dirty));
     }

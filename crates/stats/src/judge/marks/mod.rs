@@ -10,6 +10,7 @@ pub mod durability;
 pub mod location;
 pub mod rounds;
 pub mod steadiness;
+pub mod traffic;
 
 use std::collections::BTreeSet;
 

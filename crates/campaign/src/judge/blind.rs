@@ -1,0 +1,77 @@
+//! Results on storage without a visible block device: the label `unverified`, and the counters of the whole machine,
+//! which may disprove the claim.
+//!
+//! Policy:
+//!   1. A result claims that data were on a device if it is cold, O_DIRECT or durable.
+//!   2. Without a visible device, no counter shows that. The result is unverified. Storage known to be in memory is
+//!      not: the warning `memory` says that the claim is false.
+//!   3. On FUSE, and on an overlay whose upper layer is known to be FUSE, data come from disks and networks of this
+//!      machine. If these moved far fewer bytes than the test, the claim is false. Host file systems (9p, virtiofs) and
+//!      network cards that bypass the kernel (RDMA, as NFS may use) move bytes that it does not count. The kernel
+//!      counts none of the bytes if there are other ways (`kernel::observe::counters`).
+
+use kernel::observe::mount::{Place, is_served};
+use runner::execution::PhaseResult;
+use stats::judge::marks::{Mark, traffic};
+
+use super::CellFacts;
+use super::devices::{highest, lowest, reads_device, wanted, writes_over_again};
+
+/// The reason why the claim of the cell cannot be checked; `None` if it can, or if there is no claim.
+pub fn unverified(facts: &CellFacts) -> Option<String> {
+    // 1
+    if facts.simulated || !facts.measured || !facts.claims_device() {
+        return None;
+    }
+    // 2
+    let is_visible = facts.runs.iter().all(|run| run.counters.device.is_some());
+    if is_visible || facts.infos.iter().any(|info| info.in_memory.is_some()) {
+        return None;
+    }
+    let blind = facts.infos.iter().filter(|info| info.device.is_none());
+    let mut systems: Vec<&str> = blind.filter_map(|info| info.file_system.as_deref()).collect();
+    systems.dedup();
+    let below = if systems.is_empty() { "the target".to_owned() } else { systems.join(" and ") };
+    Some(format!("no block device is visible below {below}"))
+}
+
+/// The marks of claims that the counters of the machine disprove.
+pub fn marks(facts: &CellFacts) -> impl Iterator<Item = Mark> {
+    let is_counted = is_counted(facts);
+    let of_reads = is_counted.then(|| undelivered(facts)).flatten();
+    of_reads.into_iter().chain(is_counted.then(|| untaken(facts)).flatten())
+}
+
+/// The mark if disks and networks cannot have delivered what was read.
+fn undelivered(facts: &CellFacts) -> Option<Mark> {
+    let judge = |run: &PhaseResult| {
+        let arrived = run.counters.traffic?.arrived;
+        traffic::undelivered(arrived, wanted(facts.direct, run).bytes(), is_compressible(facts, run))
+    };
+    if reads_device(facts) { lowest(facts, judge) } else { None }
+}
+
+/// The mark if disks and networks cannot have taken what was said to be durable.
+fn untaken(facts: &CellFacts) -> Option<Mark> {
+    let judge = |run: &PhaseResult| {
+        let left = run.counters.traffic?.left;
+        traffic::untaken(left, run.tally().bytes_written, is_compressible(facts, run))
+    };
+    if facts.is_durable() && !writes_over_again(facts) { highest(facts, judge) } else { None }
+}
+
+/// True if the kernel counts all bytes of the storage, though not as those of a device.
+fn is_counted(facts: &CellFacts) -> bool {
+    // 3
+    let is_of_this_machine = |place: &&Place| {
+        let lowest = place.upper.as_ref().or(place.file_system.as_ref());
+        lowest.is_some_and(|system| is_served(system))
+    };
+    unverified(facts).is_some() && !facts.places.is_empty() && facts.places.iter().all(is_of_this_machine)
+}
+
+/// True if the file system may have compressed the data: zeros, or files of the user. A program with a folder of its
+/// own leaves files there.
+fn is_compressible(facts: &CellFacts, run: &PhaseResult) -> bool {
+    facts.plan.zeros || run.tree_counts().files == 0
+}
