@@ -12,7 +12,7 @@ use crate::observe::sysfs_attribute::chosen;
 use crate::recorded_machine::Recorded;
 
 /// The recorded files, as kernels wrote them.
-const FILES: [(&str, &str); 38] = [
+const FILES: [(&str, &str); 41] = [
     (
         "proc/thread-self/mountinfo",
         "28 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard\n\
@@ -47,14 +47,21 @@ const FILES: [(&str, &str); 38] = [
     ("proc/thread-self/io", "rchar: 3980\nwchar: 0\nsyscr: 9\nsyscw: 0\nread_bytes: 4096\nwrite_bytes: 8192\n"),
     ("proc/thread-self/cgroup", "7:blkio:/job\n4:memory:/box/job/small\n2:cpu,cpuacct:/job/slow\n0::/user/job\n"),
     ("proc/fs/jbd2/sda2-8/info", "1 transactions\n"),
+    (
+        "proc/fs/jbd2/vda-8/info",
+        "412 transactions (409 requested), each up to 1024 blocks\naverage: \n  2100us average transaction commit \
+         time\n  3 blocks per transaction\n",
+    ),
     ("proc/sys/vm/dirty_ratio", "20\n"),
     ("sys/fs/cgroup/cpu/job/cpu.stat", "nr_periods 7\nnr_throttled 3\nthrottled_time 12000\n"),
     ("sys/fs/cgroup/cpu/job/slow/cpu.stat", "nr_periods 7\nnr_throttled 3\nthrottled_time 30000\n"),
     ("sys/fs/cgroup/blkio/job/blkio.throttle.read_bps_device", "8:0 1048576\n254:0 2097152\n"),
     ("sys/fs/cgroup/blkio/job/blkio.throttle.write_iops_device", "254:0 120\n"),
+    ("sys/fs/cgroup/blkio/job/blkio.throttle.io_service_bytes", "254:0 Read 4096\n254:0 Write 8192\nTotal 12288\n"),
     ("sys/fs/cgroup/memory/job/small/memory.stat", "cache 1\ntotal_workingset_refault_file 3\n"),
     ("sys/fs/cgroup/memory/job/small/memory.limit_in_bytes", "67108864\n"),
     ("sys/fs/cgroup/unified/user/job/io.max", "8:0 rbps=1048576 wbps=max riops=max wiops=120\n254:0 rbps=1\n"),
+    ("sys/fs/cgroup/unified/user/job/io.stat", "8:0 rbytes=4096 wbytes=1 rios=1 wios=7 dbytes=0 dios=0\n"),
     ("sys/fs/cgroup/unified/user/job/cpu.stat", "usage_usec 5\nthrottled_usec 30\n"),
     ("sys/fs/cgroup/unified/user/cpu.stat", "usage_usec 9\nthrottled_usec 12\n"),
     ("sys/devices/system/cpu/online", "0-3,8\n"),
@@ -128,7 +135,7 @@ fn read(recorded: &Recorded, file: &str, before: &Snapshot, devices: &[(Device, 
     let is_of_devices = ["devices/", "proc/swaps", "proc/fs"].iter().any(|place| file.starts_with(place));
     let mut said = if is_of_devices || file.ends_with("mountinfo") { fuzzed_reasons(recorded) } else { String::new() };
     let source = Source::below(recorded.sys());
-    let counters = Snapshot::brief(&source, devices).since(before);
+    let counters = Snapshot::brief(&source, devices).briefly_since(before);
     let settings = source.settings(devices, &[]);
     let seen = groups_seen(&source);
     let mut known = 0;

@@ -11,6 +11,8 @@ pub(crate) fn owner(code: &str) -> String {
         "quota" => "cgroup limit".to_owned(),
         "ready" => "runnable".to_owned(),
         "kernel_workers" => "kernel threads".to_owned(),
+        "pacing" => "schedule".to_owned(),
+        "server" => "server CPU".to_owned(),
         "rest" => "unattributed".to_owned(),
         other => other.replace('_', " "),
     }

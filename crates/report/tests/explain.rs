@@ -174,8 +174,8 @@ fn markdown_has_a_row_per_cell() {
     let rows: Vec<&str> = text.lines().collect();
     assert_eq!(
         rows[2],
-        "| read\\_8192 on here | 1.50 s | 6.7 % | 20.0 % | n.m. | 0.8 % | 0.0 % | 0.0 % | 60.0 % | 0.0 % | 0.0 % | \
-         12.5 % | bottleneck: device (60 % waiting for vda) |"
+        "| read\\_8192 on here | 1.50 s | 6.7 % | 20.0 % | n.m. | 0.8 % | 0.0 % | 0.0 % | n.m. | 60.0 % | 0.0 % | \
+         n.m. | 0.0 % | n.m. | 12.5 % | bottleneck: device (60 % waiting for vda) |"
     );
     assert!(rows[3].contains("| n.m. | n.m. |") && rows[3].contains("a \\| b"), "{}", rows[3]);
     assert_eq!(rows[2].replace("\\|", "").matches('|').count(), rows[1].matches('|').count());

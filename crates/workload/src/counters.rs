@@ -44,6 +44,18 @@ pub struct Counters {
     /// True if a program was seen to be several processes.
     #[serde(default)]
     pub several: bool,
+    /// CPU time of the busiest process of a program that is a command. `None` if none was seen.
+    #[serde(default)]
+    pub busiest_process: Option<Nanos>,
+    /// The use of the I/O limits of the programs' control groups.
+    #[serde(default)]
+    pub io_limits: Vec<IoLimit>,
+    /// The programs and kernel threads that serve the I/O of the programs. `None` if they are not visible.
+    #[serde(default)]
+    pub servers: Option<Vec<Server>>,
+    /// The journal of the file system under the programs. `None` if there is none, or none is visible.
+    #[serde(default)]
+    pub journal: Option<Journal>,
 }
 
 impl Counters {
@@ -183,43 +195,97 @@ impl Accounts {
     }
 }
 
+/// A program that serves the I/O of the programs, or the kernel threads that do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    /// `FUSE server sshfs`, `kernel threads of loop3`.
+    pub name: String,
+    /// CPU time of all its threads. For kernel threads a lower bound: their names show only their last work.
+    pub cpu: Nanos,
+    /// CPU time of its busiest thread.
+    pub busiest: Nanos,
+    /// Devices with at least this number of devices above them are below the server.
+    pub below: u32,
+    /// True if it consists of kernel threads.
+    pub is_kernel: bool,
+}
+
+/// The activity of a journal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Journal {
+    /// Number of commits.
+    pub commits: u64,
+    /// Mean time of the last commits: a moving average, in which each commit has a weight of a quarter.
+    pub commit_time: Nanos,
+    /// Blocks of all these commits: a lower bound.
+    pub blocks: u64,
+    /// The most blocks of one commit.
+    pub most_blocks: u64,
+}
+
+/// A limit on the I/O of a control group of the programs, and its use by that group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoLimit {
+    /// The limited quantity.
+    pub kind: IoKind,
+    /// The name of the device.
+    pub device: String,
+    /// The number of control groups between this one and that of the programs.
+    pub level: u32,
+    /// Allowed amount per second.
+    pub allowed: u64,
+    /// The amount that the group and the groups below it used.
+    pub done: u64,
+}
+
+impl IoLimit {
+    /// Returns whether both are the same limit, perhaps with another use.
+    pub fn is_same(&self, other: &IoLimit) -> bool {
+        (self.kind, &self.device, self.level, self.allowed) == (other.kind, &other.device, other.level, other.allowed)
+    }
+}
+
+/// A quantity that a control group can limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IoKind {
+    /// Bytes read.
+    ReadBytes,
+    /// Bytes written.
+    WrittenBytes,
+    /// Reads.
+    Reads,
+    /// Writes.
+    Writes,
+}
+
+impl IoKind {
+    /// The name in sentences.
+    pub const fn name(self) -> &'static str {
+        match self {
+            IoKind::ReadBytes => "bytes read",
+            IoKind::WrittenBytes => "bytes written",
+            IoKind::Reads => "reads",
+            IoKind::Writes => "writes",
+        }
+    }
+
+    /// The amount that a device did.
+    pub const fn done_by(self, used: &DeviceUse) -> u64 {
+        match self {
+            IoKind::ReadBytes => used.moved.read,
+            IoKind::WrittenBytes => used.moved.written,
+            IoKind::Reads => used.reads,
+            IoKind::Writes => used.writes,
+        }
+    }
+}
+
 /// Limits that throttle the programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
     /// Time for which the programs' control group was throttled because it had used up its CPU quota, summed over
     /// processors.
     pub cpu: Option<Nanos>,
-    /// I/O limits of the programs' control group on the devices under them.
-    pub io: IoLimits,
-}
-
-/// Limits per second. `None`: no limit is visible.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IoLimits {
-    /// Bytes read.
-    pub read_bytes: Option<u64>,
-    /// Bytes written.
-    pub written_bytes: Option<u64>,
-    /// Reads.
-    pub reads: Option<u64>,
-    /// Writes.
-    pub writes: Option<u64>,
-}
-
-impl IoLimits {
-    /// The lower limit of each kind.
-    pub fn tighter(self, other: IoLimits) -> IoLimits {
-        let tighter = |a: Option<u64>, b: Option<u64>| match (a, b) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        IoLimits {
-            read_bytes: tighter(self.read_bytes, other.read_bytes),
-            written_bytes: tighter(self.written_bytes, other.written_bytes),
-            reads: tighter(self.reads, other.reads),
-            writes: tighter(self.writes, other.writes),
-        }
-    }
 }
 
 /// The time for which some task of the machine waited.

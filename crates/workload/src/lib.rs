@@ -39,8 +39,8 @@ pub use access::sizes::{MOST_SIZES, Sizes};
 pub use cache_padded::CachePadded;
 pub use cache_state::{Allocation, Cache, CacheState, Quiescence, Residency, Unproven};
 pub use counters::{
-    Accounts, Counters, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Pressure, Quota, Traffic,
-    WriteCache,
+    Accounts, Counters, DeviceBytes, DeviceUse, Dirtiness, IoKind, IoLimit, Journal, Layer, MemoryEvents, Pressure,
+    Quota, Server, Traffic, WriteCache,
 };
 pub use failure::{Failure, Reason, TARGET_GONE};
 pub use file_churn::{Aging, FileChurn};

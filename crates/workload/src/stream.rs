@@ -88,6 +88,19 @@ impl Stream {
         Stream { programs: Programs::Independent, ..self }
     }
 
+    /// The time that the schedule gives to this number of units of one program. `None` without a schedule.
+    pub fn scheduled(&self, units: u64) -> Option<Nanos> {
+        // Each program that shares a schedule has a part of its starts.
+        let jobs = if let Programs::Sharing(jobs) = self.programs { u64::from(jobs) } else { 1 };
+        let pace = self.pacing.as_ref()?.pace.as_ref()?;
+        Some(pace.span(units.saturating_mul(jobs)))
+    }
+
+    /// The pauses between this number of units of one program.
+    pub fn paused(&self, units: u64) -> Nanos {
+        self.pacing.as_ref().map_or(Nanos::ZERO, |pacing| pacing.paused(units))
+    }
+
     /// The stream of program `index`. All programs run the same steps, unless `shared_by` or `independent` was called.
     /// Then each draws different accesses, and starts its share of the schedule, or all of its own.
     pub fn of_program(&self, index: u32) -> Stream {
@@ -292,6 +305,7 @@ mod tests {
         let calls = |left| Body::Calls { call: Op::Write { handle, length: 512 }, left };
         let thinking = Stream::open(Vec::new(), calls(4)).thinking(span, 2);
         assert!(thinking.pauses() && !thinking.is_paced());
+        assert_eq!((thinking.paused(2), thinking.paused(0), thinking.scheduled(2)), (span, Nanos::ZERO, None));
         assert_eq!(thinking.collect::<Vec<Step>>(), [write, write, think, write, write]);
         let both = Stream::open(Vec::new(), calls(3)).thinking(span, 1).synced(handle, 2);
         assert_eq!(both.collect::<Vec<Step>>(), [write, think, write, sync, think, write]);
@@ -343,6 +357,15 @@ mod tests {
                 all.push(steps);
             }
         }
+    }
+
+    #[test]
+    fn a_shared_schedule_gives_each_program_a_part_of_its_starts() {
+        let call = Op::Read { handle: Handle::new(0), length: 1 };
+        let paced =
+            Stream::open(Vec::new(), Body::Calls { call, left: 8 }).paced(Pace::new(1_000, Arrivals::Constant, 1, 1));
+        assert_eq!((paced.scheduled(8), paced.paused(8)), (Some(Nanos::from_millis(8)), Nanos::ZERO));
+        assert_eq!(paced.shared_by(4).scheduled(2), Some(Nanos::from_millis(8)));
     }
 
     #[test]

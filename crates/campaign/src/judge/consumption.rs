@@ -1,13 +1,14 @@
 //! The consumption of a phase: converts the observations of the runner for `stats::judge::bottleneck`.
 
-use runner::execution::{PhaseResult, ProgramResult};
-use stats::ClockKind;
-use stats::judge::bottleneck::{Consumption, DeviceWork, Writeback, allowance, held_back};
-use units::Nanos;
-use workload::{Counters, Issue, Layer, OpKind, Phase, Steps};
+use std::collections::BTreeMap;
 
-/// Bytes per page. The kernel counts refaults and dirty memory in pages.
-pub const PAGE: u64 = 4096;
+use runner::execution::{PAGE, PhaseResult, ProgramResult};
+use stats::ClockKind;
+use stats::judge::bottleneck::{
+    Consumption, DeviceWork, JournalWork, ProcessWork, ServerWork, Writeback, allowance, held_back,
+};
+use units::Nanos;
+use workload::{Counters, IoLimit, Issue, Layer, OpKind, Phase, Steps};
 
 /// Sums up the kept rounds of a phase. A simulated machine knows exactly how long its device was busy, and throttles
 /// nothing.
@@ -15,14 +16,20 @@ pub fn gather(runs: &[&PhaseResult], phase: &Phase, clock: ClockKind, is_simulat
     let parts = || runs.iter().flat_map(|run| &run.parts);
     let elapsed = parts().map(|part| elapsed(part, clock)).sum();
     let seen = |see: fn(&Counters) -> Option<Nanos>| sum(runs.iter().map(|run| see(&run.counters)));
-    let device = device(runs, is_simulated);
     let nothing = is_simulated.then_some(Nanos::ZERO);
     let writes = phase.changes() || runs.iter().any(|run| run.tally().bytes_written > 0);
     let is_command = phase.unit.first == OpKind::Run;
     let computed = parts().map(|part| part.cpu.total).sum::<Nanos>();
+    let waits = !is_command || has_own_io(runs);
+    let is_several = is_command && (computed > elapsed || runs.iter().any(|run| run.counters.several));
+    let workers = seen(|counters| counters.workers);
+    let units = |part: &ProgramResult| phase.unit.done(&part.tally);
     Consumption {
         elapsed,
-        several: is_command && (computed > elapsed || runs.iter().any(|run| run.counters.several)),
+        several: is_several.then(|| ProcessWork {
+            busiest: seen(|counters| counters.busiest_process),
+            io_stall: seen(|counters| counters.pressure.io),
+        }),
         programs: runs.iter().map(|run| run.parts.len()).max().unwrap_or(1) as u32,
         depth: depth(phase),
         writes,
@@ -34,12 +41,17 @@ pub fn gather(runs: &[&PhaseResult], phase: &Phase, clock: ClockKind, is_simulat
         allowance: allowed(runs, clock),
         held_back: nothing.or_else(|| if writes { sum(runs.iter().map(|run| held(run))) } else { Some(Nanos::ZERO) }),
         flush: nothing
-            .or_else(|| sum(runs.iter().flat_map(|run| run.counters.lowest()).map(|layer| layer.used.flushing))),
+            .or_else(|| sum(runs.iter().flat_map(|run| run.counters.lowest()).map(|layer| layer.used.flushing)))
+            .filter(|_| waits),
         foreign: if writes { None } else { foreign(runs) },
-        workers: seen(|counters| counters.workers),
+        server: if is_simulated { Some(ServerWork::default()) } else { server(runs, workers) },
+        journal: if is_simulated { Some(JournalWork::default()) } else { journal(runs).filter(|_| waits) },
+        workers,
         memory_stall: seen(|counters| counters.pressure.memory),
         refaulted: refaulted(runs),
-        device,
+        scheduled: sum(parts().map(|part| phase.steps.scheduled(units(part)))).filter(|_| phase.steps.is_paced()),
+        paused: parts().map(|part| phase.steps.paused(units(part))).sum(),
+        device: device(runs, is_simulated).filter(|_| waits),
     }
 }
 
@@ -95,9 +107,22 @@ fn held(run: &PhaseResult) -> Option<Nanos> {
         dirty_pages: dirtiness.pages,
         free_run: dirtiness.free_run,
         read_bytes: run.counters.accounts?.fetched,
-        written_bytes: run.tally().bytes_written,
+        written_bytes: run.tally().bytes_written.max(run.counters.accounts?.dirtied),
     };
     held_back(blocked, phase)
+}
+
+/// Least share of the bytes moved by the devices that a command must have read or written, so that it can have waited
+/// for them. A commit of one block writes it, the journal and metadata: a fifth is its own. Half of that is a guess.
+const OWN_IO: f64 = 0.1;
+
+/// True if the devices worked for this command, and not only for other programs. A test waits for the device, because
+/// it does nothing else.
+fn has_own_io(runs: &[&PhaseResult]) -> bool {
+    let own = runs.iter().filter_map(|run| run.counters.accounts).map(|accounts| accounts.fetched + accounts.dirtied);
+    let layers = runs.iter().flat_map(|run| run.counters.lowest());
+    let moved: u64 = layers.map(|layer| layer.used.moved.read + layer.used.moved.written).sum();
+    own.sum::<u64>() as f64 >= OWN_IO * moved as f64
 }
 
 /// The share of the bytes moved by the devices that was not fetched for the programs. Only valid for phases without
@@ -125,22 +150,56 @@ fn refaulted(runs: &[&PhaseResult]) -> Option<f64> {
     (fetched > 0 && fetched >= read / 10 && read > 0).then(|| (pages * PAGE) as f64 / fetched as f64)
 }
 
-/// The used share of the tightest limit on the devices directly under the programs.
+/// The used share of the tightest limit, by the control group that it is set on. Other programs' I/O does not count.
 fn allowed(runs: &[&PhaseResult], clock: ClockKind) -> Option<f64> {
-    let mut done = [0; 4];
-    let mut wall = Nanos::ZERO;
+    let elapsed = |run: &&PhaseResult| run.parts.iter().map(|part| elapsed(part, clock)).max().unwrap_or_default();
+    let limits = &runs.last()?.counters.io_limits;
+    let used: Vec<(u64, u64)> = limits.iter().map(|limit| (used_of(runs, limit), limit.allowed)).collect();
+    allowance(&used, runs.iter().map(elapsed).sum(), runs.len())
+}
+
+/// The use of a limit in all rounds: what its group did, but no more than the device did. Version 1 of control groups
+/// counts a request again if it is split.
+pub fn used_of(runs: &[&PhaseResult], limit: &IoLimit) -> u64 {
+    let used = |run: &&PhaseResult| {
+        let done = run.counters.io_limits.iter().find(|other| other.is_same(limit))?.done;
+        let device = run.counters.layers.iter().find(|layer| layer.name == limit.device);
+        Some(device.map_or(done, |device| done.min(limit.kind.done_by(&device.used))))
+    };
+    runs.iter().filter_map(used).sum()
+}
+
+/// The server with the busiest thread, in all rounds. Without any, a server that did nothing. `None` if the servers are
+/// not visible.
+fn server(runs: &[&PhaseResult], workers: Option<Nanos>) -> Option<ServerWork> {
+    let mut servers: BTreeMap<&str, ServerWork> = BTreeMap::new();
     for run in runs {
-        wall += run.parts.iter().map(|part| elapsed(part, clock)).max().unwrap_or_default();
-        for layer in run.counters.layers.iter().filter(|layer| layer.depth == 0) {
-            let used = &layer.used;
-            for (sum, part) in done.iter_mut().zip([used.moved.read, used.moved.written, used.reads, used.writes]) {
-                *sum += part;
-            }
+        for server in run.counters.servers.as_ref()? {
+            let new = || ServerWork { name: server.name.clone(), is_lowest: true, ..ServerWork::default() };
+            let work = servers.entry(&server.name).or_insert_with(new);
+            work.busiest += server.busiest;
+            work.cpu += server.cpu;
+            work.of_workers = workers.filter(|_| server.is_kernel);
+            let mut below = run.counters.layers.iter().filter(|layer| layer.depth >= server.below);
+            work.is_lowest &= !below.any(|layer| layer.used.did_anything());
         }
     }
-    let limits = runs.last()?.counters.quota.io;
-    let limits = [limits.read_bytes, limits.written_bytes, limits.reads, limits.writes];
-    allowance(&done.into_iter().zip(limits).collect::<Vec<_>>(), wall)
+    Some(servers.into_values().max_by_key(|work| work.busiest).unwrap_or_default())
+}
+
+/// The work of the journal in all rounds. `None` if there is no visible journal.
+fn journal(runs: &[&PhaseResult]) -> Option<JournalWork> {
+    let mut work = JournalWork::default();
+    let (mut blocks, mut most) = (0, 0);
+    for run in runs {
+        let journal = run.counters.journal?;
+        work.commits += journal.commits;
+        work.committing += Nanos(journal.commit_time.0.saturating_mul(journal.commits));
+        blocks += journal.blocks;
+        most += journal.commits.saturating_mul(journal.most_blocks);
+    }
+    work.filled = if most == 0 { 0.0 } else { blocks as f64 / most as f64 };
+    Some(work)
 }
 
 #[cfg(test)]
@@ -172,7 +231,7 @@ mod tests {
                 assert_eq!(owners.named().values().sum::<u64>(), used.elapsed.0);
                 // Each program also waits for the seeks of the other one.
                 assert_eq!(owners.device_queue > Nanos::ZERO, programs == 2);
-                assert_eq!(limited_by(&used).what, Bottleneck::Device);
+                assert_eq!(limited_by(&used).0.what, Bottleneck::Device);
             }
         }
     }

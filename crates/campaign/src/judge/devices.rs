@@ -1,14 +1,13 @@
 //! Marks about caches and devices: whether reads came from the device, and writes reached it. Every kept round is
 //! judged, and the worst one makes the mark.
 
-use runner::execution::PhaseResult;
+use runner::execution::{PAGE, PhaseResult};
 use stats::RateBase;
 use stats::judge::marks::caches::{Reads, Wanted};
 use stats::judge::marks::{Mark, caches, contents, durability};
 use workload::{Layer, OpKind, Tally, WriteCache};
 
 use super::CellFacts;
-use crate::judge::consumption::PAGE;
 
 /// The marks of a cell, in their order. A simulated device needs no check.
 pub fn marks(facts: &CellFacts) -> impl Iterator<Item = Mark> {

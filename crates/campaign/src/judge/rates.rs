@@ -1,14 +1,14 @@
 //! Marks about a rate over time: whether it became steady, changed its level, or was throttled from outside.
 
 use kernel::observe::temperature::{AT_LIMIT, HEAT};
-use runner::execution::PhaseResult;
 use stats::inference::steady_state::Settling;
+use stats::judge::marks::steadiness::GroupLimit;
 use stats::judge::marks::{Mark, steadiness};
 use stats::{RateBase, Round};
 use units::Bytes;
-use workload::{IoLimits, Layer};
 
 use super::CellFacts;
+use super::consumption::used_of;
 
 /// The marks of a cell. A simulated device is never throttled.
 pub fn marks(facts: &CellFacts) -> impl Iterator<Item = Mark> {
@@ -43,27 +43,15 @@ fn of_level(facts: &CellFacts) -> Option<Mark> {
     Some(steadiness::step(&step, in_words, rounds[step.at]))
 }
 
-/// The name of a limit, the amount allowed per second, and the counter of a device that it limits.
-type Counted = (&'static str, Option<u64>, fn(&Layer) -> u64);
-
 /// The mark if all kept rounds together reached a limit of the control group.
 fn by_group(facts: &CellFacts) -> Option<Mark> {
     let runs = facts.runs;
-    let limits: IoLimits = runs.last()?.counters.quota.io;
-    let device = runs.last()?.counters.layers_at(0).next()?.name.clone();
     let elapsed: f64 = runs.iter().map(|run| run.counters.elapsed.as_secs_f64()).sum();
-    let per_second = |count: fn(&Layer) -> u64| {
-        let here = |run: &&PhaseResult| run.counters.layers_at(0).map(count).sum::<u64>();
-        if elapsed > 0.0 { runs.iter().map(here).sum::<u64>() as f64 / elapsed } else { 0.0 }
-    };
-    let all: [Counted; 4] = [
-        ("bytes read", limits.read_bytes, |layer| layer.used.moved.read),
-        ("bytes written", limits.written_bytes, |layer| layer.used.moved.written),
-        ("reads", limits.reads, |layer| layer.used.reads),
-        ("writes", limits.writes, |layer| layer.used.writes),
-    ];
-    let set = all.iter().filter_map(|(what, allowed, count)| {
-        Some(steadiness::GroupLimit { what, device: &device, allowed: (*allowed)?, done: per_second(*count) })
+    let set = runs.last()?.counters.io_limits.iter().map(|limit| GroupLimit {
+        what: limit.kind.name(),
+        device: &limit.device,
+        allowed: limit.allowed,
+        done: if elapsed > 0.0 { used_of(runs, limit) as f64 / elapsed } else { 0.0 },
     });
     steadiness::throttle_by_group(&set.collect::<Vec<_>>())
 }

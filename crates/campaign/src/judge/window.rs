@@ -1,11 +1,9 @@
 //! Converts the observations of the machine around a phase into windows for `stats::judge::noise`.
 
-use runner::execution::{PhaseResult, ProgramResult};
+use runner::execution::{PAGE, PhaseResult, ProgramResult};
 use stats::judge::noise::Window;
 use units::Nanos;
 use workload::{Counters, Issue, Phase, Steps};
-
-use crate::judge::consumption::PAGE;
 
 /// Bytes that a file system may write on its own while its files are only read: access times, or a journal commit.
 /// Guess.

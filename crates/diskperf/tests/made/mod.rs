@@ -1,31 +1,23 @@
-//! Ten bottlenecks, made on purpose on this machine, each with the cell that the built program measures in it. All need
+//! Bottlenecks, made on purpose on this machine, each with the cell that the built program measures in it. All need
 //! root; each cleans up after itself, also after a failure.
 
+mod bottleneck;
 mod ground;
+mod owners;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
+pub use bottleneck::{Bottleneck, Said};
+use bottleneck::{measured, neighbour};
 use ground::Ground;
+pub use owners::OWNERS;
 use serde_json::Value;
-use testkit::Running;
-use testkit::control_group::{Group, run_in};
+use testkit::control_group::Group;
 use testkit::fuse::{Fsync, Knobs, Queue};
-use testkit::loop_disk::LoopDisk;
 
-/// A bottleneck that the tests can make.
-pub struct Bottleneck {
-    /// Its name.
-    pub name: &'static str,
-    /// Names of the limit that are right answers.
-    pub right: &'static [&'static str],
-    /// Makes the bottleneck, runs the program in it, and returns the cell; or the reason why it cannot be made here.
-    pub cell: fn(&Path) -> Result<Value, String>,
-}
-
-/// All of them.
+/// The first ten.
 pub const ALL: [Bottleneck; 10] = [
     Bottleneck { name: "CPU quota", right: &["quota"], cell: cpu_quota },
     Bottleneck { name: "read throttle", right: &["quota"], cell: read_throttle },
@@ -39,28 +31,6 @@ pub const ALL: [Bottleneck; 10] = [
     Bottleneck { name: "noisy neighbour", right: &["device"], cell: noisy_neighbour },
 ];
 
-/// The judged answer of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
-    /// One of the right names.
-    Right,
-    /// "n.m.": no limit is named.
-    Nothing,
-    /// Another name.
-    Wrong,
-}
-
-impl Bottleneck {
-    /// Judges the limit that the cell names.
-    pub fn judge(&self, cell: &Value) -> Said {
-        match cell["limited_by"]["what"].as_str() {
-            Some(what) if self.right.contains(&what) => Said::Right,
-            Some("n.m.") => Said::Nothing,
-            _ => Said::Wrong,
-        }
-    }
-}
-
 /// Time of a slow disk for a request: as much as a good disk on a network. Other programs' use of the processors is
 /// small against it.
 const SLOW: Duration = Duration::from_micros(500);
@@ -73,21 +43,6 @@ fn fast() -> Result<Ground, String> {
 /// A disk with this time for each request, one after the other.
 fn slow(service: Duration) -> Result<Ground, String> {
     Ground::new(Knobs { service, queue: Queue::OneArm, ..Knobs::default() })
-}
-
-/// The cell of one phase of a run in these groups, in the folder.
-fn measured(
-    program: &Path,
-    groups: &[&Group],
-    folder: &Path,
-    arguments: &[&str],
-    (name, phase, target): (&str, &str, &str),
-) -> Result<Value, String> {
-    let ended = run_in(groups, program, folder, &[&["run"], arguments, &["--only", name, "--json"]].concat());
-    let document: Value = serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {}", ended.err));
-    let is_it = |cell: &&Value| cell["program"] == name && cell["phase"] == phase && cell["target"] == target;
-    let cell = document["cells"].as_array().and_then(|cells| cells.iter().find(is_it));
-    Ok(cell.unwrap_or_else(|| panic!("no cell for {name} {phase} on {target}: {}", ended.err)).clone())
 }
 
 /// A fifth of one processor, for a program that needs only the processor: it writes to memory.
@@ -193,13 +148,4 @@ impl Drop for DirtyLimit {
         let restored = self.0.iter().try_for_each(|(path, value)| fs::write(path, value.trim()));
         assert!(std::thread::panicking() || restored.is_ok(), "{restored:?}");
     }
-}
-
-/// A program that reads a disk in large pieces, past the page cache, until it is dropped: its last dd ends by itself at
-/// the end of the disk.
-fn neighbour(disk: &LoopDisk) -> Result<Running, String> {
-    let read = format!("while :; do dd if={} of=/dev/null bs=1M iflag=direct; done", disk.node().display());
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", &read]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().map(Running).map_err(|error| format!("no neighbour: {error}"))
 }

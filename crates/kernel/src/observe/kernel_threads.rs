@@ -9,8 +9,8 @@ use units::Nanos;
 /// A kernel thread: its process id and its start time. A worker's name changes while it lives, and ids are reused.
 type Worker = (i32, u64);
 
-/// The CPU time of every kernel thread at one moment, in nanoseconds.
-pub(crate) struct WorkerTimes(HashMap<Worker, u64>);
+/// The name and the CPU time of every kernel thread at one moment.
+pub(crate) struct WorkerTimes(HashMap<Worker, (String, Nanos)>);
 
 impl WorkerTimes {
     /// Reads the times of all kernel threads. Returns `None` if this system does not show them.
@@ -22,19 +22,19 @@ impl WorkerTimes {
             if !is_kernel_thread(stat.flags) {
                 continue;
             }
-            if let Some(nanos) = run_time(&process) {
-                times.insert((stat.pid, stat.starttime), nanos);
+            if let Some(time) = run_time(&process) {
+                times.insert((stat.pid, stat.starttime), (stat.comm, time));
             }
         }
         // Some containers show no kernel thread at all.
         (!times.is_empty()).then_some(WorkerTimes(times))
     }
 
-    /// The CPU time used since `earlier`. Threads that started since then count in full; those that ended are not
-    /// counted.
-    pub(crate) fn since(&self, earlier: &WorkerTimes) -> Nanos {
-        let used = self.0.iter().map(|(worker, nanos)| nanos.saturating_sub(*earlier.0.get(worker).unwrap_or(&0)));
-        Nanos(used.sum())
+    /// The name of each thread, and the CPU time that it used since `earlier`. Threads that started since then count in
+    /// full; those that ended are not counted.
+    pub(crate) fn since(&self, earlier: &WorkerTimes) -> Vec<(&str, Nanos)> {
+        let before = |worker: &Worker| earlier.0.get(worker).map_or(Nanos::ZERO, |(_, time)| *time);
+        self.0.iter().map(|(worker, (name, time))| (name.as_str(), time.saturating_sub(before(worker)))).collect()
     }
 }
 
@@ -42,6 +42,6 @@ fn is_kernel_thread(flags: u32) -> bool {
     StatFlags::from_bits_truncate(flags).contains(StatFlags::PF_KTHREAD)
 }
 
-fn run_time(process: &Process) -> Option<u64> {
-    process.schedstat().ok().map(|schedule| schedule.sum_exec_runtime)
+fn run_time(process: &Process) -> Option<Nanos> {
+    process.schedstat().ok().map(|schedule| Nanos(schedule.sum_exec_runtime))
 }

@@ -75,7 +75,7 @@ pub(crate) fn quiesce(
         let reached = is_calm(unwritten, foreign);
         if reached || stop() || now().since(waiting_since) >= patience.now {
             patience.learn(reached);
-            let counters = snapshot().since(&machine);
+            let counters = snapshot().briefly_since(&machine);
             return Quiescence { reached, waited: now().since(began), unwritten, foreign, counters, overslept };
         }
     }

@@ -10,7 +10,7 @@ use rustix::time::{ClockId, Timespec};
 use units::{Host, Moment, Nanos};
 use workload::CpuTime;
 
-use crate::sys::read_limited;
+use crate::sys::{read_limited, schedstat};
 
 /// Reads the monotonic clock from memory that the kernel shares (vDSO), without a system call.
 #[inline]
@@ -76,10 +76,10 @@ fn workers_of(own: Option<i32>, tasks: &Path) -> Option<Nanos> {
                 continue;
             }
         }
-        match read_limited::of_the_kernel(path.join("schedstat")) {
-            Ok(times) => all += Nanos(times.split_whitespace().next()?.parse().ok()?),
-            Err(_) if path.exists() => return None,
-            Err(_) => {}
+        match schedstat::read(&path) {
+            Some(times) => all += times.ran,
+            None if path.exists() => return None,
+            None => {}
         }
     }
     Some(all)

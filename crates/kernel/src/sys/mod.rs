@@ -6,6 +6,7 @@ pub(crate) mod payload;
 pub(crate) mod process_identity;
 pub mod read_limited;
 pub(crate) mod rights;
+pub(crate) mod schedstat;
 pub(crate) mod setuid;
 pub(crate) mod signal_dispositions;
 pub mod terminal;

@@ -42,6 +42,7 @@ use units::Nanos;
 use workload::{CpuTime, Reason};
 
 use super::no_command::NoCommand;
+use super::process_tree::ProcessTree;
 use crate::errno::reason;
 use crate::sys::clocks::cpu_of;
 use crate::sys::read_limited;
@@ -193,6 +194,8 @@ pub(crate) struct Commands {
     /// Processes that we lack permission to kill.
     unending: Vec<Identity>,
     several: bool,
+    /// The processes of the command that ran last.
+    tree: ProcessTree,
 }
 
 /// A command that was started.
@@ -223,13 +226,15 @@ impl Commands {
         // If this is not allowed, orphans cannot be found.
         let _ = set_child_subreaper(Some(getpid()));
         let (ran, leftovers, unending, several) = (None, Leftovers::default(), Vec::new(), false);
-        Commands { list, stop, others, ran, stderr: Tail::default(), leftovers, unending, several }
+        let (stderr, tree) = (Tail::default(), ProcessTree::default());
+        Commands { list, stop, others, ran, stderr, leftovers, unending, several, tree }
     }
 
     /// Runs one command to its end in this folder.
     pub(crate) fn run(&mut self, number: u8, folder: &Path) -> Result<u32, Reason> {
         let command = self.list.get(usize::from(number)).ok_or(Reason::NotFound)?;
         self.stderr = Tail::default();
+        self.tree = ProcessTree::default();
         let mut child = command
             .in_folder(folder)
             .spawn()
@@ -240,6 +245,7 @@ impl Commands {
         let mut started = Started { pid, handle, errors: child.stderr.take() };
         let began = Instant::now();
         while !started.wait_a_little(&mut self.stderr) {
+            self.tree.look_if_due(pid);
             let reason = match command.within {
                 _ if self.stop.load(Ordering::Relaxed) => Reason::Interrupted,
                 Some(within) if began.elapsed() > within => Reason::Overdue,
@@ -270,7 +276,9 @@ impl Commands {
             all.total += cpu.total;
             all.user += cpu.user;
         };
-        self.several = has_waited(ran.pid);
+        // It has ended, but was not waited for: its times can still be read.
+        self.tree.look(ran.pid);
+        self.several = has_waited(ran.pid) || self.tree.has_several();
         if let Waited::Ended(cpu) = wait(ran.pid, libc::WNOHANG) {
             add(cpu);
         }
@@ -330,9 +338,19 @@ impl Commands {
         std::mem::take(&mut self.leftovers)
     }
 
-    /// True if the last command was seen to consist of several processes.
+    /// True if the last command was seen to consist of several processes or threads.
     pub(crate) fn were_several(&self) -> bool {
         self.several
+    }
+
+    /// The CPU time of the busiest thread of the last command. `None` if none was seen.
+    pub(crate) fn busiest(&self) -> Option<Nanos> {
+        self.tree.busiest()
+    }
+
+    /// The time in which the last command waited for a processor. `None` if it had several processes or threads.
+    pub(crate) fn waited(&self) -> Option<Nanos> {
+        self.tree.waited().filter(|_| !self.several)
     }
 }
 

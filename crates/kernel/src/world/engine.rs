@@ -9,7 +9,6 @@ use workload::{CpuTime, Issue, Recorder, Span, Steps};
 use crate::errors::Fault;
 use crate::observe::counters::ready_time;
 use crate::sys::clocks::{cpu_between, now, thread_cpu, worker_cpu};
-use crate::world::command::Commands;
 use crate::world::mmap_engine::MmapEngine;
 use crate::world::process::Process;
 use crate::world::sync_engine::{NullEngine, SyscallEngine, run_one};
@@ -36,8 +35,8 @@ impl Ready {
         })
     }
 
-    /// Runs the stream, and ends processes that its command left running. Their CPU time is then known, but not how
-    /// long they waited for a processor.
+    /// Runs the stream, and ends processes that its command left running. Their CPU time is then known. How long they
+    /// waited for a processor is known only of a command with one thread.
     pub(super) fn run_all<S, R>(
         self,
         process: &mut Process,
@@ -51,9 +50,10 @@ impl Ready {
         R: Recorder<Host>,
     {
         let ran = self.run(process, stream, recorder, started, waited);
-        match process.commands().and_then(Commands::end) {
+        let Some(commands) = process.commands() else { return ran };
+        match commands.end() {
             None => ran,
-            Some(cpu) => ran.map(|(span, degradations)| (with_commands(span, cpu), degradations)),
+            Some(cpu) => ran.map(|(span, degradations)| (with_command(span, cpu, commands.waited()), degradations)),
         }
     }
 
@@ -105,10 +105,10 @@ impl Ready {
     }
 }
 
-/// Adds the CPU time of the commands to the program's.
-fn with_commands(span: Span<Host>, commands: CpuTime) -> Span<Host> {
-    let cpu = CpuTime { total: span.cpu.total + commands.total, user: span.cpu.user + commands.user };
-    Span { cpu, ready: None, ..span }
+/// Adds the CPU time of a command, and its waiting for a processor, to the program's.
+fn with_command(span: Span<Host>, command: CpuTime, waited: Option<Nanos>) -> Span<Host> {
+    let cpu = CpuTime { total: span.cpu.total + command.total, user: span.cpu.user + command.user };
+    Span { cpu, ready: span.ready.zip(waited).map(|(own, command)| own + command), ..span }
 }
 
 /// Sets the timer slack of the calling thread to the minimum while this lives. Otherwise the kernel may wake it up 50

@@ -7,6 +7,7 @@ pub(crate) mod mmap_engine;
 pub(crate) mod no_command;
 pub(crate) mod posix;
 pub(crate) mod process;
+mod process_tree;
 pub(crate) mod program;
 pub(crate) mod sync_engine;
 pub(crate) mod uring;

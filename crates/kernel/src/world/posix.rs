@@ -14,7 +14,7 @@ use workload::{
 use crate::errors::Fault;
 use crate::guard::{Found, Given};
 use crate::observe::block_device::Device;
-use crate::observe::counters::{Snapshot, Source};
+use crate::observe::counters::{Served, Snapshot, Source};
 use crate::page_cache::{self, EvictionMethods, Patience, extents};
 use crate::provision::raw_device::RawDevice;
 use crate::provision::workspace::Workspace;
@@ -33,7 +33,7 @@ pub struct Posix {
     stop: Arc<AtomicBool>,
     /// Set from outside when this process continues after a suspension (SIGSTOP).
     held: Arc<AtomicBool>,
-    watched_since: Option<Snapshot>,
+    watched_since: Option<(Snapshot, Served)>,
     source: Source,
     /// Unwritten pages of the whole machine when this was created.
     waiting_at_first: Option<u64>,
@@ -180,6 +180,11 @@ impl Posix {
         self.programs.iter_mut().map(Program::finish).fold(Ok(()), Result::and)
     }
 
+    /// The folders of the programs.
+    fn folders(&self) -> Vec<&Path> {
+        self.programs.iter().filter_map(|program| program.workspace.as_ref()).map(Workspace::path).collect()
+    }
+
     /// All devices under any program, each once.
     fn devices(&self) -> Vec<(Device, u32)> {
         let mut all: Vec<(Device, u32)> =
@@ -284,24 +289,31 @@ impl World for Posix {
     }
 
     fn watch(&mut self) -> Result<(), Fault> {
-        self.watched_since = Some(Snapshot::before(&self.source, &self.devices()));
+        let devices = self.devices();
+        let known = self.watched_since.take().map(|(_, served)| served).unwrap_or_default();
+        let served = known.or_find(&self.folders(), &devices);
+        self.watched_since = Some((Snapshot::before(&self.source, &devices, &served), served));
         Ok(())
     }
 
     fn counters(&mut self) -> Result<Counters, Fault> {
-        let Some(before) = &self.watched_since else { return Ok(Counters::default()) };
-        let seen = Snapshot::after(&self.source, &self.devices()).since(before);
+        let Some((before, served)) = &self.watched_since else { return Ok(Counters::default()) };
+        let seen = Snapshot::after(&self.source, &self.devices(), served).since(before, served);
         // Counters of only some of the programs' devices are no measure of what all programs wrote.
         let stand_on_devices = self.programs.iter().all(|program| program.tops().next().is_some());
-        let several = self.programs.iter_mut().filter_map(|program| program.process.commands());
-        let several = several.fold(false, |all, commands| all | commands.were_several());
-        Ok(Counters { device: seen.device.filter(|_| stand_on_devices), several, ..seen })
+        let commands = self.programs.iter_mut().filter_map(|program| program.process.commands());
+        let commands: Vec<(bool, Option<Nanos>)> =
+            commands.map(|commands| (commands.were_several(), commands.busiest())).collect();
+        Ok(Counters {
+            device: seen.device.filter(|_| stand_on_devices),
+            several: commands.iter().any(|(several, _)| *several),
+            busiest_process: commands.iter().filter_map(|(_, busiest)| *busiest).max(),
+            ..seen
+        })
     }
 
     fn settings(&mut self) -> MachineSettings {
-        let folders = self.programs.iter().filter_map(|program| program.workspace.as_ref());
-        let folders: Vec<&Path> = folders.map(Workspace::path).collect();
-        self.source.settings(&self.devices(), &folders)
+        self.source.settings(&self.devices(), &self.folders())
     }
 
     fn was_suspended(&mut self) -> bool {

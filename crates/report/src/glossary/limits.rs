@@ -17,7 +17,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "waiting for the device",
         says: "At least half of the time, the test waited for the device: in writes, in large requests or in \
                overlapping ones. Or the device was busy nine tenths of the time.",
-        when: "The counters of the device show it, and at most a fifth of its work was for other programs.",
+        when: "The counters of the device show it, and at most a fifth of its work was for other programs. For tests \
+               that write, the device was busy for half of the time or more.",
         advice: "This is the speed of the device. Only a faster device, or less data, helps.",
     },
     Entry {
@@ -51,7 +52,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "a CPU or I/O limit of a control group",
         says: "A control group limits CPU time, bytes per second or requests per second, and the test reached that \
                limit.",
-        when: "The CPU quota took a tenth of the time, or nine tenths of an I/O limit were used.",
+        when: "The CPU quota took a tenth of the time, or the control group used nine tenths of an I/O limit. Half of \
+               the limit is enough if half of the time has no other explanation.",
         advice: "The figure is that of the limit, not of the disk. diskperf doctor lists the limits that are visible \
                  here.",
     },
@@ -63,6 +65,32 @@ pub(super) const ENTRIES: &[Entry] = &[
         when: "Half of the bytes that the device read had been in the page cache shortly before, and the test waited \
                for them.",
         advice: "Give the run more memory (--cache), or use a smaller --size.",
+    },
+    Entry {
+        word: "server",
+        also: &["server CPU", "server-bound", "FUSE server"],
+        brief: "CPU time of a program or of kernel threads that serve the I/O",
+        says: "The test waited while another program or kernel threads computed for its I/O: a FUSE server, a loop \
+               device, encryption, compression. The evidence names them.",
+        when: "The test was blocked for half of the time, and one thread of the server computed for two thirds.",
+        advice: "A faster device would not help. Use more threads in the server, a cheaper cipher or compression.",
+    },
+    Entry {
+        word: "journal",
+        also: &["journal-bound", "commits of the journal"],
+        brief: "commits of the file system's journal",
+        says: "The test waited for commits of the journal (jbd2: ext4), or for space in a journal that is too small.",
+        when: "Commits took two thirds of the time, and flushes and the device explain less than half. Or there were \
+               five commits per second, each half full.",
+        advice: "Sync less often, or use a larger journal (mkfs.ext4 -J size=).",
+    },
+    Entry {
+        word: "pacing",
+        also: &["schedule", "paced"],
+        brief: "the schedule of the operations (--rate, think time)",
+        says: "The operations started when the schedule wanted them. The rate is the scheduled one.",
+        when: "The schedule filled 95 % of the time, and no resource was busy nine tenths of the time.",
+        advice: "Look at the latencies. For the highest rate, leave out the schedule.",
     },
     Entry {
         word: "n.m.",

@@ -27,7 +27,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         says: "The program was runnable, but its control group had used up its CPU quota; or its requests waited for \
                an I/O limit (io.max, blkio.throttle).",
         when: "cpu.stat counts the first. No counter shows the second: it is the unexplained time while nine tenths of \
-               an I/O limit were used. Without limits, this part is absent.",
+               an I/O limit were used, or half of it, if that is most of the time. Without limits, this part is \
+               absent.",
         advice: "Raise cpu.max or io.max (for a container: --cpus). The figure is that of the limit.",
     },
     Entry {
@@ -56,6 +57,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "The program writes faster than the device. Look at the durable rate.",
     },
     Entry {
+        word: "server",
+        also: &["server CPU"],
+        brief: "a server of the I/O computed",
+        says: "Waiting while a program or kernel threads computed for the I/O of this program: a FUSE server, a loop \
+               device, encryption, compression.",
+        when: "One of its threads computed for two thirds of the time. Less is not counted here.",
+        advice: "Use more threads in the server, or a cheaper cipher or compression.",
+    },
+    Entry {
         word: "device_service",
         also: &["device service"],
         brief: "the device served this program",
@@ -72,6 +82,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "Measure while no other program uses the device.",
     },
     Entry {
+        word: "journal",
+        also: &[],
+        brief: "commits of the journal",
+        says: "The journal of ext4 (jbd2) committed. Requests and flushes of the device are not counted here.",
+        when: "Number of commits and their mean time; from ten commits on.",
+        advice: "Sync less often, or use a larger journal.",
+    },
+    Entry {
         word: "kernel_workers",
         also: &["kernel workers", "kernel", "kernel threads", "kthreads"],
         brief: "kernel threads (upper bound)",
@@ -79,6 +97,14 @@ pub(super) const ENTRIES: &[Entry] = &[
                for them at most this long.",
         when: "The threads are visible in /proc.",
         advice: "The program's own CPU figure does not contain this time; the table prints it next to it.",
+    },
+    Entry {
+        word: "pacing",
+        also: &["schedule"],
+        brief: "waiting for the scheduled start",
+        says: "The program waited for the scheduled start of its next operation, or paused.",
+        when: "The unexplained time, if the schedule filled 95 % of the time.",
+        advice: "This is idle time that you asked for.",
     },
     Entry {
         word: "rest",

@@ -32,6 +32,13 @@ pub enum Bottleneck {
     Quota,
     /// Data that were read before did not stay in memory.
     Memory,
+    /// The CPU time of a program or of kernel threads that serve the I/O: a FUSE server, a loop device, encryption,
+    /// compression.
+    Server,
+    /// The journal of the file system: waiting for its commits, or for space in it.
+    Journal,
+    /// The scheduled starts of the operations.
+    Pacing,
     /// Unknown.
     #[serde(rename = "n.m.")]
     NotMeasured,
@@ -62,6 +69,9 @@ impl Bottleneck {
             Bottleneck::DirtyThrottle => ["dirty throttle", "dirty throttling", "dirty throttling"],
             Bottleneck::Quota => ["quota", "cgroup limit", "cgroup limit"],
             Bottleneck::Memory => ["memory", "memory", "memory-bound"],
+            Bottleneck::Server => ["server", "server CPU", "server-bound"],
+            Bottleneck::Journal => ["journal", "journal", "journal-bound"],
+            Bottleneck::Pacing => ["pacing", "schedule", "paced"],
             Bottleneck::NotMeasured => ["n.m."; 3],
         }
     }

@@ -62,6 +62,12 @@ impl Syncs {
 }
 
 impl Pacing {
+    /// The pauses before this number of units. Zero without pauses.
+    pub(crate) fn paused(&self, units: u64) -> Nanos {
+        let span = self.think.as_ref().map_or(Nanos::ZERO, |think| think.span);
+        Nanos(span.0.saturating_mul(units.saturating_sub(1)))
+    }
+
     /// The next step, or `None` if the body has ended:
     ///   1. the op whose start or pause was returned before;
     ///   2. an fsync that is due. It belongs to the unit before it;

@@ -79,6 +79,11 @@ impl Pace {
         self.interval *= u64::from(of);
     }
 
+    /// The time that the schedule gives to this number of units, on average.
+    pub(crate) fn span(&self, units: u64) -> Nanos {
+        Nanos(((u128::from(self.interval) * u128::from(units)) >> FINE) as u64)
+    }
+
     /// Reseeds the random intervals; their mean stays.
     pub(crate) fn reseed(&mut self, seed: u64) {
         self.prng = Prng::new(self.prng.next_u64() ^ seed);

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use units::Nanos;
-use workload::IoLimits;
+use workload::{IoKind, IoLimit};
 
 use super::{Source, number_after};
 use crate::observe::block_device::Device;
@@ -94,25 +94,37 @@ impl Groups {
         sums.into_iter().flatten().reduce(u64::saturating_add).map(Nanos)
     }
 
-    /// The I/O limits per second on these devices: the minimum of all limits. In version 1, only the own group is
-    /// read: its ancestors limit it only on some systems, and no file shows on which.
-    pub(super) fn io_limits(&self, devices: &[(Device, u32)]) -> IoLimits {
-        let numbers: Vec<&str> = devices.iter().filter_map(|(device, _)| device.number()).collect();
-        let mut limits = IoLimits::default();
-        if let Some(own) = self.blkio.as_ref().and_then(|lineage| lineage.0.first()) {
-            let limit = |file: &str| {
-                let text = read_limited::of_the_kernel(own.join(format!("blkio.throttle.{file}_device"))).ok()?;
-                numbers.iter().filter_map(|number| number_after(&text, number)).min()
+    /// The I/O limits on these devices, each with its use by the group that it is set on. In version 1, only the own
+    /// group is read: its ancestors limit it only on some systems, and no file shows on which. There, a limit counts
+    /// the I/O of its group, without the groups below.
+    pub(super) fn io_limits(&self, devices: &[(Device, u32)]) -> Vec<IoLimit> {
+        let mut limits = Vec::new();
+        for (device, _) in devices {
+            let Some(number) = device.number() else { continue };
+            let mut add = |(kind, level, allowed, done): (IoKind, u32, u64, u64)| {
+                limits.push(IoLimit { kind, device: device.name.clone(), level, allowed, done });
             };
-            limits = IoLimits {
-                read_bytes: limit("read_bps"),
-                written_bytes: limit("write_bps"),
-                reads: limit("read_iops"),
-                writes: limit("write_iops"),
-            };
+            if let Some(own) = self.blkio.as_ref().and_then(|lineage| lineage.0.first()) {
+                let text = |file: &str| read_limited::of_the_kernel(own.join(format!("blkio.throttle.{file}"))).ok();
+                for (kind, file, counter, way) in VERSION_1 {
+                    let allowed = text(&format!("{file}_device")).and_then(|text| number_after(&text, number));
+                    let done = text(counter).and_then(|text| serviced(&text, number, way));
+                    allowed.zip(done).into_iter().for_each(|(allowed, done)| add((kind, 0, allowed, done)));
+                }
+            }
+            let folders = self.unified.iter().flat_map(|lineage| &lineage.0);
+            for (level, folder) in (0..).zip(folders) {
+                let text = |file: &str| read_limited::of_the_kernel(folder.join(file)).unwrap_or_default();
+                let (max, stat) = (text("io.max"), text("io.stat"));
+                for (kind, limit, counter) in VERSION_2 {
+                    // `max` means no limit; it does not parse as a number. A group without I/O has no counters.
+                    let allowed = keyed(&max, number, limit);
+                    let done = keyed(&stat, number, counter).unwrap_or(0);
+                    allowed.into_iter().for_each(|allowed| add((kind, level, allowed, done)));
+                }
+            }
         }
-        let unified = self.unified.iter().flat_map(|lineage| lineage.texts("io.max"));
-        unified.fold(limits, |limits, text| limits.tighter(parse_io_max(&text, &numbers)))
+        limits
     }
 
     /// The memory limits and CPU quotas of these groups and their ancestors as text, the own group's first.
@@ -186,29 +198,41 @@ pub(super) fn mount_of(mounts: &str, controller: &str) -> Option<(PathBuf, PathB
     })
 }
 
-/// Parses `io.max`. Lines are `8:0 rbps=1048576 wbps=max riops=max wiops=120`
+/// The files of version 1 after `blkio.throttle.`: the limited quantity, its limit, its counter, and the word in the
+/// counter's lines (Documentation/admin-guide/cgroup-v1/blkio-controller.rst).
+const VERSION_1: [(IoKind, &str, &str, &str); 4] = [
+    (IoKind::ReadBytes, "read_bps", "io_service_bytes", "Read"),
+    (IoKind::WrittenBytes, "write_bps", "io_service_bytes", "Write"),
+    (IoKind::Reads, "read_iops", "io_serviced", "Read"),
+    (IoKind::Writes, "write_iops", "io_serviced", "Write"),
+];
+
+/// The keys of version 2: the limited quantity, its limit in `io.max`, its counter in `io.stat`
 /// (Documentation/admin-guide/cgroup-v2.rst).
-pub(super) fn parse_io_max(text: &str, numbers: &[&str]) -> IoLimits {
-    let mut limits = IoLimits::default();
-    for line in text.lines() {
-        let mut fields = line.split_whitespace();
-        if !fields.next().is_some_and(|number| numbers.contains(&number)) {
-            continue;
-        }
-        for (key, value) in fields.filter_map(|field| field.split_once('=')) {
-            // `max` means no limit; it does not parse as a number.
-            let limit = value.parse().ok();
-            let one = match key {
-                "rbps" => IoLimits { read_bytes: limit, ..IoLimits::default() },
-                "wbps" => IoLimits { written_bytes: limit, ..IoLimits::default() },
-                "riops" => IoLimits { reads: limit, ..IoLimits::default() },
-                "wiops" => IoLimits { writes: limit, ..IoLimits::default() },
-                _ => IoLimits::default(),
-            };
-            limits = limits.tighter(one);
-        }
-    }
-    limits
+const VERSION_2: [(IoKind, &str, &str); 4] = [
+    (IoKind::ReadBytes, "rbps", "rbytes"),
+    (IoKind::WrittenBytes, "wbps", "wbytes"),
+    (IoKind::Reads, "riops", "rios"),
+    (IoKind::Writes, "wiops", "wios"),
+];
+
+/// Finds a counter of version 1. Lines are `7:3 Read 1048576`. A group without I/O has no lines, and has done nothing.
+pub(super) fn serviced(text: &str, number: &str, way: &str) -> Option<u64> {
+    let lines = text.lines().map(|line| line.split_whitespace());
+    let mut fitting = lines.filter_map(|mut fields| {
+        let is_it = fields.next() == Some(number) && fields.next() == Some(way);
+        is_it.then(|| fields.next()?.parse().ok()).flatten()
+    });
+    fitting.next().or(Some(0))
+}
+
+/// Finds a number of version 2. Lines are `8:0 rbps=1048576 wbps=max riops=max wiops=120`.
+pub(super) fn keyed(text: &str, number: &str, key: &str) -> Option<u64> {
+    let fields = text.lines().map(str::split_whitespace).find_map(|mut fields| {
+        let is_it = fields.next() == Some(number);
+        is_it.then_some(fields)
+    });
+    fields?.filter_map(|field| field.split_once('=')).find(|(name, _)| *name == key)?.1.parse().ok()
 }
 
 #[cfg(test)]
@@ -238,6 +262,7 @@ mod tests {
             ("memory/job/small/memory.stat", "workingset_refault_file 4\ntotal_workingset_refault_file 6\n"),
             ("blkio/job/blkio.throttle.read_bps_device", "8:0 10485760\n7:3 2097152\n"),
             ("blkio/job/blkio.throttle.write_iops_device", "8:16 5\n"),
+            ("blkio/job/blkio.throttle.io_service_bytes", "7:3 Read 4096\n7:3 Write 8192\nTotal 12288\n"),
             ("unified/cpu.stat", "usage_usec 7\n"),
         ] {
             recorded.write(&format!("sys/fs/cgroup/{path}"), text);
@@ -250,8 +275,14 @@ mod tests {
         assert_eq!(groups.cpu_throttled(), Some(Nanos(1_039_036_100)));
         assert_eq!(groups.refaults(), Some(6));
         let devices = [(recorded.device(7, 3), 0), (recorded.device(8, 0), 1)];
-        let limits = IoLimits { read_bytes: Some(2_097_152), ..IoLimits::default() };
-        assert_eq!(groups.io_limits(&devices), limits);
+        let limit = |device: &str, allowed, done| IoLimit {
+            kind: IoKind::ReadBytes,
+            device: device.to_owned(),
+            level: 0,
+            allowed,
+            done,
+        };
+        assert_eq!(groups.io_limits(&devices), [limit("loop3", 2_097_152, 4096), limit("sda", 10_485_760, 0)]);
     }
 
     #[test]
@@ -263,15 +294,23 @@ mod tests {
             ("sys/fs/cgroup/user/cpu.stat", "usage_usec 9\nthrottled_usec 12\n"),
             ("sys/fs/cgroup/user/job/io.max", "8:0 rbps=1048576 wbps=max riops=max wiops=120\n"),
             ("sys/fs/cgroup/user/io.max", "8:0 rbps=max wbps=2097152 riops=max wiops=100\n8:16 riops=1\n"),
+            ("sys/fs/cgroup/user/job/io.stat", "8:0 rbytes=4096 wbytes=1 rios=1 wios=7 dbytes=0 dios=0\n"),
+            ("sys/fs/cgroup/user/io.stat", "8:0 rbytes=8192 wbytes=2 rios=2 wios=9 dbytes=0 dios=0\n"),
             ("sys/fs/cgroup/user/job/memory.stat", "anon 1\nworkingset_refault_file 3\n"),
             ("sys/dev/block/8:0/uevent", "DEVNAME=sda\n"),
         ]);
         let groups = Groups::read(&recorded.source);
         assert_eq!(groups.cpu_throttled(), Some(Nanos::from_micros(42)));
         assert_eq!(groups.refaults(), Some(3));
-        let limits =
-            IoLimits { read_bytes: Some(1 << 20), written_bytes: Some(2 << 20), reads: None, writes: Some(100) };
-        assert_eq!(groups.io_limits(&[(recorded.device(8, 0), 0)]), limits);
+        let limits = groups.io_limits(&[(recorded.device(8, 0), 0)]);
+        let figures = limits.iter().map(|limit| (limit.kind, limit.level, limit.allowed, limit.done));
+        let expected = [
+            (IoKind::ReadBytes, 0, 1 << 20, 4096),
+            (IoKind::Writes, 0, 120, 7),
+            (IoKind::WrittenBytes, 1, 2 << 20, 2),
+            (IoKind::Writes, 1, 100, 9),
+        ];
+        assert!(figures.eq(expected), "{limits:?}");
     }
 
     #[test]
@@ -283,7 +322,7 @@ mod tests {
         ]);
         let groups = Groups::read(&recorded.source);
         assert_eq!((groups.cpu_throttled(), groups.refaults()), (None, None));
-        assert_eq!(groups.io_limits(&[]), IoLimits::default());
+        assert_eq!(groups.io_limits(&[]), []);
     }
 
     /// In a container with its own cgroup namespace, the mount shows only the part below its root.

@@ -6,6 +6,7 @@
 //!      ├── machine.rs   processors, pressure, page cache
 //!      ├── traffic.rs   bytes of all disks and networks
 //!      ├── cgroups.rs   limits and counters of this thread's control groups
+//!      ├── journal.rs, servers.rs   the file system, and the programs that serve the I/O
 //!      └── block_device.rs, kernel_threads.rs
 //!   settings.rs: settings that must not change from one measurement to the next
 //! ```
@@ -14,8 +15,10 @@
 //! missing counter is `None`, never zero.
 
 mod cgroups;
+mod journal;
 mod machine;
 mod process;
+mod servers;
 mod settings;
 mod traffic;
 mod uncounted;
@@ -24,7 +27,7 @@ use std::path::{Path, PathBuf};
 
 use units::{Host, Moment, Nanos};
 use workload::{
-    Accounts, Counters, DeviceBytes, DeviceUse, Dirtiness, IoLimits, Layer, MemoryEvents, Quota, Traffic, WriteCache,
+    Accounts, Counters, DeviceBytes, DeviceUse, Dirtiness, IoLimit, Layer, MemoryEvents, Quota, Traffic, WriteCache,
 };
 
 use crate::observe::block_device::Device;
@@ -33,8 +36,11 @@ use crate::sys::clocks::{now, process_cpu};
 use crate::sys::read_limited;
 use cgroups::Groups;
 pub use cgroups::{GroupsSeen, Reach};
+use journal::JournalState;
 use machine::{Machine, VirtualMemory};
 pub(crate) use process::ready_time;
+pub(crate) use servers::Served;
+use servers::ServerTimes;
 
 /// The root folder of the kernel's text files, `/` except in tests.
 #[derive(Clone, Debug)]
@@ -56,6 +62,12 @@ impl Source {
     /// Reads the file at `path`, which is relative to the root.
     fn text(&self, path: &str) -> Option<String> {
         read_limited::of_the_kernel(self.0.join(path)).ok()
+    }
+
+    /// The names in the folder at `path`, which is relative to the root. Empty if there is no such folder.
+    fn names(&self, path: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.join(path)).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
     }
 
     /// Moves an absolute path of this system below the root.
@@ -87,6 +99,7 @@ pub(crate) fn memory_allowed(source: &Source) -> Option<u64> {
 /// All counters at one moment.
 pub(crate) struct Snapshot {
     workers: Option<WorkerTimes>,
+    servers: ServerTimes,
     rest: Rest,
 }
 
@@ -98,7 +111,8 @@ struct Rest {
     layers: Vec<DeviceState>,
     accounts: Option<Accounts>,
     cpu_quota: Option<Nanos>,
-    io_limits: IoLimits,
+    io_limits: Vec<IoLimit>,
+    journal: Option<JournalState>,
     memory: MemoryEvents,
     traffic: Option<Traffic>,
 }
@@ -127,26 +141,35 @@ impl DeviceState {
 impl Snapshot {
     /// Reads the counters before a measurement. The slow ones come first, so that the others do not include their
     /// cost.
-    pub(crate) fn before(source: &Source, devices: &[(Device, u32)]) -> Snapshot {
-        let workers = WorkerTimes::read();
-        Snapshot { workers, rest: Rest::read(source, devices) }
+    pub(crate) fn before(source: &Source, devices: &[(Device, u32)], served: &Served) -> Snapshot {
+        let (workers, servers) = (WorkerTimes::read(), served.times());
+        Snapshot { workers, servers, rest: Rest::read(source, devices) }
     }
 
     /// Reads the counters after a measurement. The slow ones come last.
-    pub(crate) fn after(source: &Source, devices: &[(Device, u32)]) -> Snapshot {
+    pub(crate) fn after(source: &Source, devices: &[(Device, u32)], served: &Served) -> Snapshot {
         let rest = Rest::read(source, devices);
-        Snapshot { workers: WorkerTimes::read(), rest }
+        Snapshot { servers: served.times(), workers: WorkerTimes::read(), rest }
     }
 
     /// Reads the counters without the slow ones.
     pub(crate) fn brief(source: &Source, devices: &[(Device, u32)]) -> Snapshot {
-        Snapshot { workers: None, rest: Rest::read(source, devices) }
+        Snapshot { workers: None, servers: ServerTimes::default(), rest: Rest::read(source, devices) }
     }
 
-    /// The differences between two snapshots.
-    pub(crate) fn since(&self, before: &Snapshot) -> Counters {
-        let workers = self.workers.as_ref().zip(before.workers.as_ref());
-        Counters { workers: workers.map(|(now, before)| now.since(before)), ..self.rest.since(&before.rest) }
+    /// The differences between two snapshots of the same stack.
+    pub(crate) fn since(&self, before: &Snapshot, served: &Served) -> Counters {
+        let workers = self.workers.as_ref().zip(before.workers.as_ref()).map(|(now, before)| now.since(before));
+        Counters {
+            servers: served.since((&self.servers, &before.servers), workers.as_deref()),
+            workers: workers.map(|workers| workers.iter().map(|(_, time)| *time).sum()),
+            ..self.rest.since(&before.rest)
+        }
+    }
+
+    /// The differences between two snapshots without slow counters.
+    pub(crate) fn briefly_since(&self, before: &Snapshot) -> Counters {
+        self.rest.since(&before.rest)
     }
 }
 
@@ -163,6 +186,7 @@ impl Rest {
             accounts: process::accounts(source),
             cpu_quota: groups.cpu_throttled(),
             io_limits: groups.io_limits(devices),
+            journal: journal(source, devices),
             memory: MemoryEvents {
                 refaults: groups.refaults(),
                 machine_refaults: memory.as_ref().and_then(VirtualMemory::refaults),
@@ -183,10 +207,9 @@ impl Rest {
             device: (layers.len() == self.layers.len()).then(|| top(&layers)).flatten(),
             layers,
             accounts: self.accounts.zip(before.accounts).map(|(now, before)| now.since(&before)),
-            quota: Quota {
-                cpu: self.cpu_quota.zip(before.cpu_quota).map(|(now, before)| now.saturating_sub(before)),
-                io: self.io_limits,
-            },
+            quota: Quota { cpu: self.cpu_quota.zip(before.cpu_quota).map(|(now, before)| now.saturating_sub(before)) },
+            io_limits: self.io_limits.iter().filter_map(|limit| limit_since(limit, before)).collect(),
+            journal: self.journal.zip(before.journal).map(|(now, before)| now.since(&before)),
             memory: MemoryEvents {
                 refaults: difference(self.memory.refaults, before.memory.refaults),
                 machine_refaults: difference(self.memory.machine_refaults, before.memory.machine_refaults),
@@ -208,6 +231,19 @@ fn layer_since(now: &DeviceState, before: &Rest) -> Option<Layer> {
         write_cache: now.write_cache,
         is_file: now.is_file,
     })
+}
+
+/// A limit with its use since `before`. Returns `None` if it was not there before.
+fn limit_since(now: &IoLimit, before: &Rest) -> Option<IoLimit> {
+    let earlier = before.io_limits.iter().find(|earlier| earlier.is_same(now))?;
+    Some(IoLimit { done: now.done.saturating_sub(earlier.done), ..now.clone() })
+}
+
+/// The journal on the device directly below the programs. Returns `None` if there are several such devices.
+fn journal(source: &Source, devices: &[(Device, u32)]) -> Option<JournalState> {
+    let mut tops = devices.iter().filter(|(_, depth)| *depth == 0);
+    let (device, _) = tops.next().filter(|_| tops.next().is_none())?;
+    JournalState::read(source, device)
 }
 
 /// Bytes and flushes of the devices directly below the programs, summed. Returns `None` if there is no such device.
@@ -235,6 +271,7 @@ mod tests {
     use testkit::fuzz::{Subject, fuzz};
 
     use super::*;
+    use crate::sys::schedstat;
 
     /// A recorded tree in a temporary folder, which is removed on drop.
     pub(in crate::observe::counters) struct Recorded<F> {
@@ -321,6 +358,8 @@ mod tests {
             "some avg10=0.32 avg60=2.60 avg300=3.52 total=36449\nfull avg10=0.00 total=7\n",
             "961000000 39000000 35\n",
             "8:0 rbps=1048576 wbps=max riops=max wiops=120\n8:16 riops=1\n",
+            "7:3 Read 1048576\n7:3 Write 5\nTotal 1048581\n",
+            "412 transactions (409 requested), each up to 1024 blocks\n  2100us average transaction commit time\n",
             "7:blkio:/job\n4:memory:/job/small\n2:cpu,cpuacct:/job/slow\n0::/\n",
             "32 31 0:29 / /sys/fs/cgroup/cpu rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n",
             "Inter-|   Receive\n face |bytes\n  lo: 7 1 0 0 0 0 0 0 8 1 0 0 0 0 0 0\n",
@@ -328,13 +367,14 @@ mod tests {
         ];
         let read = |input: &[u8]| {
             let text = String::from_utf8_lossy(input);
-            let limits = cgroups::parse_io_max(&text, &["8:0", "8:16"]);
             let found = [
                 machine::parse_stat(&text).is_some(),
                 machine::parse_pressure(&text).is_some(),
-                process::parse_schedstat(&text).is_some(),
-                limits.read_bytes.is_some(),
-                limits.writes.is_some(),
+                schedstat::parse(&text).is_some(),
+                cgroups::keyed(&text, "8:0", "rbps").is_some(),
+                cgroups::keyed(&text, "8:16", "riops").is_some(),
+                cgroups::serviced(&text, "7:3", "Read").is_some_and(|done| done > 0),
+                journal::parse_info(&text).is_some(),
                 cgroups::path_of(&text, "memory").is_some(),
                 cgroups::path_of(&text, "").is_some(),
                 cgroups::mount_of(&text, "cpu").is_some(),

@@ -1,0 +1,295 @@
+//! Ten bottlenecks made on purpose: the verdict must be the right one or `n.m.`, never another. Most figures were
+//! recorded on a virtual machine with two processors and other users, on an ext4 on a loop device with direct I/O.
+//! Control groups set the limits.
+
+mod made;
+
+use made::*;
+use proptest::prelude::*;
+use stats::judge::bottleneck::{
+    self, Consumption, DeviceWork, JournalWork, Owners, ProcessWork, ServerWork, Writeback, allowance, held_back,
+    owners, where_it_went,
+};
+use stats::{Bottleneck, LimitedBy};
+use units::Nanos;
+
+fn limited_by(used: &Consumption) -> LimitedBy {
+    bottleneck::limited_by(used).0
+}
+
+/// True if the verdict is one of the right ones, or `n.m.`.
+fn is_never_wrong(used: &Consumption, right: &[Bottleneck]) -> bool {
+    let what = limited_by(used).what;
+    what == Bottleneck::NotMeasured || right.contains(&what)
+}
+
+/// Bottlenecks without a name. A request that is held back before it reaches the device leaves no trace. Two programs
+/// that each wait for one request look the same whether the device serves them in parallel or in turn.
+const UNNAMED: [&str; 4] =
+    ["hidden read throttle", "two targets on one device", "hidden loop worker", "mostly idle device"];
+
+#[test]
+fn every_bottleneck_is_named_that_leaves_a_trace() {
+    for (name, used, right) in MADE {
+        let verdict = limited_by(&used());
+        if UNNAMED.contains(&name) {
+            assert_eq!(verdict.what, Bottleneck::NotMeasured, "{name}: {verdict:?}");
+        } else {
+            assert!(right.contains(&verdict.what), "{name}: {verdict:?}");
+        }
+    }
+}
+
+#[test]
+fn documents_and_tables_name_bottlenecks_alike() {
+    for name in [
+        "cpu",
+        "device",
+        "latency",
+        "flush",
+        "dirty throttle",
+        "quota",
+        "memory",
+        "server",
+        "journal",
+        "pacing",
+        "n.m.",
+    ] {
+        let read: Bottleneck = serde_json::from_value(name.into()).expect("a bottleneck");
+        assert_eq!((read.name(), serde_json::to_value(read).expect("plain data")), (name, name.into()));
+    }
+}
+
+#[test]
+fn bottlenecks_without_a_trace_are_not_named() {
+    let unnamed = MADE.iter().filter(|(_, used, _)| limited_by(&used()).what == Bottleneck::NotMeasured);
+    assert_eq!(unnamed.map(|(name, ..)| *name).collect::<Vec<_>>(), UNNAMED);
+}
+
+#[test]
+fn evidence_contains_figures() {
+    for (used, text) in [
+        (cpu_quota(), "59 % throttled by the CPU quota, 20 % computing"),
+        (ops_throttle(), "100 % of the device's cgroup limit used"),
+        (dirty_limit(), "95 % held back from writing"),
+        (slow_flush(), "83 % waiting for flushes"),
+        (memory_group(), "82 % of the bytes read had been in the page cache, 50 % waiting"),
+        (tiny_read_ahead(), "75 % waiting for vda, at least 67 % busy, 4 KiB per request"),
+        (hidden_read_throttle(), "96 % unattributed, 3 % device service"),
+        (computing_fuse_server(), "80 % computing in FUSE server slow"),
+        (hidden_loop_worker(), "up to 42 % computing in kernel threads of loop0"),
+        (small_journal(), "40 commits, each at least 80 % full, 45 % committing"),
+        (waiting_for_commits(), "85 % committing, 400 commits"),
+        (half_used_quota(), "70 % of the device's cgroup limit used"),
+        (open_loop(), "the schedule filled 100 % of the time"),
+        (pipeline(), "several processes, 94 % computing"),
+    ] {
+        assert_eq!(limited_by(&used).evidence, text);
+    }
+}
+
+#[test]
+fn computing_programs_are_limited_by_the_cpu() {
+    let alone = Consumption { elapsed: ms(1000), user: ms(100), system: ms(860), ..reader() };
+    assert_eq!((limited_by(&alone).what, limited_by(&alone).evidence), (Bottleneck::Cpu, "96 % computing".to_owned()));
+    let crowded = Consumption { system: ms(300), ready: Some(ms(550)), ..alone.clone() };
+    assert_eq!(limited_by(&crowded).evidence, "40 % computing, 55 % runnable");
+    // 61 % of the CPU, and a device that is always busy: the device is the limit.
+    let both = Consumption { system: ms(510), device: disk(970, 5000, 2000, 232_325), ..alone.clone() };
+    assert_eq!(limited_by(&both).what, Bottleneck::Device);
+    // The same device, kept busy by other programs: this program hardly waits for it.
+    let apart = Consumption { system: ms(510), ready: Some(ms(350)), device: disk(970, 40, 10, 4096), ..alone.clone() };
+    assert_eq!(limited_by(&apart).what, Bottleneck::Cpu);
+    // Both are always busy: without the device, the program would take as long.
+    let both = Consumption { device: disk(970, 5000, 2000, 232_325), ..alone };
+    assert_eq!(limited_by(&both).what, Bottleneck::Cpu);
+}
+
+#[test]
+fn sequential_reads_from_a_disk_are_limited_by_the_device() {
+    let device = disk(376, 1237, 372, 863_000);
+    let used = Consumption { elapsed: ms(1196), system: ms(450), ready: Some(ms(70)), device, ..reader() };
+    assert_eq!(limited_by(&used).what, Bottleneck::Device);
+}
+
+/// A simulated disk serves one request at a time: a larger queue depth would gain nothing.
+#[test]
+fn simulated_disks_are_not_limited_by_latency() {
+    let device = disk(680, 680, 1024, 8192).map(|device| DeviceWork { one_at_a_time: true, ..device });
+    let used = Consumption { elapsed: ms(1000), system: ms(320), device, ..reader() };
+    let verdict = limited_by(&used);
+    assert_eq!((verdict.what, verdict.evidence.as_str()), (Bottleneck::Device, "68 % busy, 68 % waiting for it"));
+    assert_eq!(owners(&used).rest, Nanos::ZERO);
+}
+
+#[test]
+fn too_short_phases_are_not_measured() {
+    let used = Consumption { elapsed: ms(99), system: ms(99), ..reader() };
+    assert_eq!(limited_by(&used).what, Bottleneck::NotMeasured);
+    assert_eq!(limited_by(&Consumption::default()).what, Bottleneck::NotMeasured);
+}
+
+#[test]
+fn several_processes_have_no_named_owner() {
+    let alone = Consumption { elapsed: ms(1000), user: ms(950), ..reader() };
+    assert_eq!(limited_by(&alone).what, Bottleneck::Cpu);
+    let several = |work: ProcessWork| limited_by(&Consumption { several: Some(work), ..alone.clone() });
+    let verdict = several(ProcessWork::default());
+    let evidence = "several processes at once: 95 % computing, the busiest 0 %; no pressure-stall data";
+    assert_eq!((verdict.what, verdict.evidence.as_str()), (Bottleneck::NotMeasured, evidence));
+    // One of them computed all the time.
+    let verdict = several(ProcessWork { busiest: Some(ms(930)), io_stall: None });
+    assert_eq!((verdict.what, verdict.evidence.as_str()), (Bottleneck::Cpu, "several processes, 93 % computing"));
+    // They computed one after the other; or one computed while another waited.
+    assert_eq!(several(ProcessWork { busiest: None, io_stall: Some(ms(20)) }).what, Bottleneck::Cpu);
+    let verdict = several(ProcessWork { busiest: None, io_stall: Some(ms(600)) });
+    assert_eq!(verdict.what, Bottleneck::NotMeasured);
+    assert!(verdict.evidence.ends_with("I/O pressure 60 %"), "{}", verdict.evidence);
+}
+
+#[test]
+fn two_programs_on_one_device_wait_for_each_other() {
+    let used = two_on_one_device();
+    let Owners { device_service, device_queue, rest, .. } = owners(&used);
+    // Together they were blocked for 2958 ms. The device cannot have worked for more than 1896 ms of them.
+    assert_eq!(device_service + device_queue + rest, ms(2958));
+    assert!(device_queue > ms(1000), "{device_queue}");
+}
+
+#[test]
+fn unexplained_time_belongs_to_an_exhausted_quota() {
+    let Owners { quota, rest, .. } = owners(&read_throttle());
+    assert_eq!((quota, rest), (ms(1529 - 15 - 47), Nanos::ZERO));
+    let Owners { quota, rest, .. } = owners(&hidden_read_throttle());
+    assert_eq!((quota, rest), (Nanos::ZERO, ms(1529 - 15 - 47)));
+}
+
+#[test]
+fn unobserved_owners_are_not_listed() {
+    let named = |used: Consumption| where_it_went(&used).into_keys().collect::<Vec<_>>().join(" ");
+    assert!(named(cpu_quota()).contains("quota ready"));
+    assert!(!named(hidden_read_throttle()).contains("quota"));
+    assert!(named(read_throttle()).contains("quota"));
+    assert_eq!(
+        named(Consumption { elapsed: ms(1), writes: true, ..Consumption::default() }),
+        "pacing rest system user"
+    );
+}
+
+#[test]
+fn read_only_programs_have_no_flush_time() {
+    let used = Consumption { elapsed: ms(1000), flush: Some(ms(600)), ..reader() };
+    assert_eq!(owners(&used).flush, Nanos::ZERO);
+    assert_eq!(owners(&Consumption { writes: true, ..used }).flush, ms(600));
+}
+
+#[test]
+fn dirty_throttling_is_known_only_at_the_extremes() {
+    let blocked = Some(ms(700));
+    let with = |dirty_pages| Writeback { dirty_pages, ..WRITEBACK };
+    assert_eq!(held_back(blocked, with(150)), Some(Nanos::ZERO));
+    assert_eq!(held_back(blocked, with(1536)), blocked);
+    assert_eq!(held_back(blocked, with(1200)), None);
+    // It also read, so the reason for its waiting is unknown.
+    assert_eq!(held_back(blocked, Writeback { read_bytes: 32 << 20, ..WRITEBACK }), None);
+    assert_eq!(held_back(None, WRITEBACK), None);
+}
+
+#[test]
+fn the_tightest_quota_counts() {
+    let limits = [(50, 100), (10, 10)];
+    assert_eq!(allowance(&limits, ms(1000), 1), Some(1.0));
+    assert_eq!(allowance(&limits, ms(2000), 2), Some(0.5));
+    assert_eq!(allowance(&[], ms(1000), 1), None);
+    assert_eq!(allowance(&[(0, 0)], Nanos::ZERO, 0), None);
+    // Each of ten rounds begins with what 100 ms allow: half of the two seconds.
+    assert_eq!(allowance(&[(400, 100)], ms(2000), 10), Some(1.5));
+    assert_eq!(allowance(&[(215, 100)], ms(2000), 10), Some(1.0));
+}
+
+/// Any consumption, even an impossible one.
+fn any_consumption() -> impl Strategy<Value = Consumption> {
+    let time = || (0..5_000_000_000_u64).prop_map(Nanos);
+    let maybe = move || proptest::option::of(time());
+    let share = || proptest::option::of(prop_oneof![-1.0..2.0_f64, Just(f64::NAN), Just(f64::INFINITY)]);
+    let work = (time(), time(), 0..10_000_u64, any::<u64>(), any::<bool>());
+    let device = proptest::option::of(work.prop_map(|(busy, requests_time, requests, bytes, one_at_a_time)| {
+        DeviceWork { name: "vda".to_owned(), busy, requests_time, requests, bytes, one_at_a_time }
+    }));
+    let times = (time(), time(), time(), maybe(), maybe(), maybe(), maybe(), maybe(), maybe());
+    let rest = ((0..4_u32, any::<bool>()), (share(), share(), share()), device);
+    let server = (time(), time(), maybe(), any::<bool>()).prop_map(|(busiest, cpu, of_workers, is_lowest)| {
+        ServerWork { name: "loop0".to_owned(), busiest, cpu, of_workers, is_lowest }
+    });
+    let journal = (any::<u64>(), time(), -1.0..2.0_f64);
+    let journal = journal.prop_map(|(commits, committing, filled)| JournalWork { commits, committing, filled });
+    let several = (maybe(), maybe()).prop_map(|(busiest, io_stall)| ProcessWork { busiest, io_stall });
+    let serving =
+        (proptest::option::of(server), proptest::option::of(journal), proptest::option::of(several), maybe(), time());
+    (times, rest, serving).prop_map(
+        |(times, ((programs, writes), (allowance, foreign, refaulted), device), serving)| {
+            let (server, journal, several, scheduled, paused) = serving;
+            let (elapsed, user, system, ready, quota, held_back, flush, workers, memory_stall) = times;
+            Consumption {
+                elapsed,
+                programs,
+                depth: 1,
+                several,
+                writes,
+                user,
+                system,
+                ready,
+                quota,
+                allowance,
+                held_back,
+                device,
+                flush,
+                foreign,
+                workers,
+                memory_stall,
+                refaulted,
+                server,
+                journal,
+                scheduled,
+                paused,
+            }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn owners_always_sum_to_the_elapsed_time(used in any_consumption()) {
+        prop_assert_eq!(owners(&used).named().values().sum::<u64>(), used.elapsed.0);
+        prop_assert_eq!(where_it_went(&used).values().sum::<u64>(), used.elapsed.0);
+    }
+
+    #[test]
+    fn verdicts_have_evidence(used in any_consumption()) {
+        prop_assert!(!limited_by(&used).evidence.is_empty());
+    }
+
+    /// The same bottlenecks on a machine with more load: the programs wait for processors, the clock tick misses more
+    /// of the device's work, threads of other programs compute, and other programs flush now and then.
+    #[test]
+    fn noise_does_not_make_verdicts_wrong(
+        which in 0..MADE.len(),
+        waiting in 0.0..0.8_f64,
+        missed in 0.3..1.0_f64,
+        workers in 0.0..0.5_f64,
+        flushes in 0.0..0.05_f64,
+    ) {
+        let (name, used, right) = MADE[which];
+        let quiet = used();
+        let more = |share: f64| Nanos((quiet.elapsed.0 as f64 * share) as u64);
+        let mut noisy = quiet.clone();
+        noisy.elapsed += more(waiting);
+        noisy.ready = noisy.ready.map(|ready| ready + more(waiting));
+        noisy.workers = Some(more(workers));
+        noisy.flush = noisy.flush.map(|flush| flush + more(flushes));
+        if let Some(device) = &mut noisy.device {
+            device.busy = Nanos((device.busy.0 as f64 * missed) as u64);
+        }
+        prop_assert!(is_never_wrong(&noisy, right), "{name}: {:?} of {:?}", limited_by(&noisy), noisy);
+    }
+}
