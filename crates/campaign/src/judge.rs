@@ -1,6 +1,7 @@
 //! Finds the false claims of a cell: converts the observations of the runner for `stats::judge::marks`.
 
 pub mod blind;
+pub mod ceiling;
 pub mod consumption;
 mod devices;
 pub mod machine;

@@ -16,7 +16,7 @@ use workload::{Issue, OpKind, Phase, Steps, Tally, TreeCounts, Unproven};
 
 use crate::executions::{Execution, Executions, Failure};
 use crate::judge::consumption::gather;
-use crate::judge::{self, CellFacts};
+use crate::judge::{self, CellFacts, ceiling};
 use crate::plan::{Alternative, Plan};
 use crate::targets::{Simulated, Target};
 
@@ -169,12 +169,22 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
         rounds: &kept,
         runs: &kept_runs,
     };
-    let marks = judge::marks(&facts);
+    let mut marks = judge::marks(&facts);
     let unverified = judge::blind::unverified(&facts);
     // The page cache of this kernel says nothing about a server's.
     let claimed = if unverified.is_some() && cache == CacheState::Cold { CacheState::Unverified } else { cache };
     let kept = || kept.iter().copied();
     let used = gather(&kept_runs, phase, clock, simulated);
+    let paired = kept().zip(kept_runs.iter().copied());
+    let of_limit = ceiling::gather(paired, together, base, clock).filter(|_| measured);
+    marks.extend(of_limit.as_ref().and_then(stats::judge::ceiling::above));
+    let limited_by = bottleneck::limited_by(&used);
+    // A direct program is its own ceiling, and random reads are those of their ceiling.
+    let is_other_pattern = !direct && (base == RateBase::Bytes || phase.unit.last == OpKind::Fdatasync);
+    let limited_by = match &of_limit {
+        Some(of_limit) => stats::judge::ceiling::confirmed(limited_by, of_limit, is_other_pattern),
+        None => limited_by.0,
+    };
     let from_device = (cache == CacheState::Cold || direct) && measured && !simulated && reads(&kept_runs);
     let lower_cache = match marks.iter().any(|mark| mark.code == MarkCode::Lower) {
         true => LowerCache::Warm,
@@ -198,7 +208,8 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
         io: measured.then(|| io(&kept_runs, phase)).flatten(),
         time: (measured && used.several.is_none()).then(|| bottleneck::where_it_went(&used)),
         breakdown: measured.then(|| breakdown(&kept_runs)).flatten(),
-        limited_by: measured.then(|| bottleneck::limited_by(&used).0),
+        limited_by: measured.then_some(limited_by),
+        of_limit,
         state: State {
             cache: claimed,
             cache_reason,

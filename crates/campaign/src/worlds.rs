@@ -303,6 +303,8 @@ impl AnyWorld {
                 Ok(ExecutionResult { output: stderr.filter(|_| result.stopped.is_some()), stopped, ..result })
             }
             AnyWorld::Simulated(world) => {
+                // A simulated machine is its own description.
+                let options = MeasureOptions { ceiling: false, ..options };
                 let Ok(result) = execution::perform(&mut **world, program, options);
                 Ok(result)
             }
@@ -323,7 +325,12 @@ impl AnyWorld {
     pub fn time(&mut self, program: &Program, target: &str, notify: &mut dyn FnMut(Event)) -> Option<Trial> {
         // A program that fails here fails again when it is measured. That failure is reported.
         let result = self
-            .perform(program, MeasureOptions { claim: ClaimedClock::Returned, timed: false }, target, notify)
+            .perform(
+                program,
+                MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false },
+                target,
+                notify,
+            )
             .ok()?;
         let all = result.lasted;
         let finished = result.phases.first().filter(|_| result.stopped.is_none());

@@ -1,7 +1,8 @@
 //! Cells in CSV (RFC 4180) for other programs: a row per cell. An empty field is `n.m.`.
 
-use stats::{CacheState, Cell, ClockKind, Document, MarkCode, RateBase, RunInfo};
+use stats::{CacheState, Cell, ClockKind, Document, LimitLayer, MarkCode, RateBase, RunInfo};
 
+use crate::of_limit;
 use crate::table::{Field, texts};
 
 /// A row: a cell, and the name and the description of its run.
@@ -16,7 +17,7 @@ fn columns<'a>() -> Vec<Field<Row<'a>>> {
         ("kernel", |(_, (_, run))| field(&run.kernel)),
         ("host", |(_, (_, run))| field(&run.host)),
     ];
-    let of_cell: [Field<Row>; 26] = [
+    let of_cell: [Field<Row>; 30] = [
         ("together", |(cell, _)| cell.together.to_string()),
         ("measured", |(cell, _)| cell.measured.to_string()),
         ("reason", |(cell, _)| field(cell.reason.as_deref().unwrap_or_default())),
@@ -40,6 +41,10 @@ fn columns<'a>() -> Vec<Field<Row<'a>>> {
         ("cache", |(cell, _)| cache(cell.state.cache).to_owned()),
         ("clock", |(cell, _)| clock(cell.state.clock).to_owned()),
         ("limited_by", |(cell, _)| field(cell.limited_by.as_ref().map_or("", |limit| limit.what.name()))),
+        ("limit_layer", |(cell, _)| layer(cell).to_owned()),
+        ("of_limit", |(cell, _)| number(of_limit::estimate(cell).and_then(|estimate| estimate.ratio))),
+        ("of_limit_low", |(cell, _)| number(of_limit::estimate(cell).and_then(|estimate| estimate.low))),
+        ("of_limit_high", |(cell, _)| number(of_limit::estimate(cell).and_then(|estimate| estimate.high))),
         ("marks", |(cell, _)| marks(cell.marks.iter().map(|mark| mark.code))),
         ("effect", |(cell, _)| field(cell.effect.as_deref().unwrap_or_default())),
         ("unverified", |(cell, _)| field(cell.state.unverified.as_deref().unwrap_or_default())),
@@ -102,6 +107,10 @@ pub(crate) fn number<N: ToString>(number: Option<N>) -> String {
 /// Returns the codes of warnings, separated by spaces.
 pub(crate) fn marks(codes: impl Iterator<Item = MarkCode>) -> String {
     codes.map(MarkCode::name).collect::<Vec<&str>>().join(" ")
+}
+
+fn layer(cell: &Cell) -> &'static str {
+    cell.of_limit.as_ref().and_then(|of_limit| of_limit.layer).map_or("", LimitLayer::name)
 }
 
 fn base(base: RateBase) -> &'static str {

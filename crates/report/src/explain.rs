@@ -292,9 +292,15 @@ fn sentence(cell: &Cell) -> String {
         return format!("n.m.: {}", sanitize::brief(cell.reason.as_deref().unwrap_or("no reason recorded")));
     }
     match &cell.limited_by {
-        Some(limit) => format!("bottleneck: {} ({})", limit.what.title(), limit.evidence),
+        Some(limit) => format!("bottleneck: {} ({})", limit.what.title(), limit.evidence) + &no_limit(cell),
         None => "bottleneck: n.m.".to_owned(),
     }
+}
+
+/// Returns the reason why the share of the limit is not known. The evidence of the bottleneck has a known one.
+fn no_limit(cell: &Cell) -> String {
+    let reason = cell.of_limit.as_ref().and_then(|of_limit| of_limit.reason.as_deref());
+    reason.map_or_else(String::new, |reason| format!("; of limit: n.m. ({})", sanitize::brief(reason)))
 }
 
 /// Returns a table with a row for each cell and a column for each owner, for web pages.

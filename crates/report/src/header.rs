@@ -11,6 +11,7 @@ use units::whole;
 use crate::cell_names::{CellNames, different, grouped};
 use crate::compare::target_settings;
 use crate::layouts::device::conditioned;
+use crate::of_limit;
 use crate::presentation::Layout;
 use crate::sanitize;
 use stats::figures::rate::half_width;
@@ -292,7 +293,9 @@ pub fn reasons(document: &Document) -> String {
     let unproven = document.cells.iter().filter(|cell| cell.measured);
     let cached = unproven.clone().filter_map(|cell| Some((cell.state.cache_reason.as_deref()?, cell)));
     let unverified = unproven.filter_map(|cell| Some((cell.state.unverified.as_deref()?, cell)));
-    text + &by_reason(&names, "cache state n.m.:", cached) + &by_reason(&names, "unverified:", unverified)
+    text + &by_reason(&names, "cache state n.m.:", cached)
+        + &by_reason(&names, "unverified:", unverified)
+        + &by_reason(&names, "of limit n.m.:", of_limit::reasons(document))
 }
 
 /// A line for each reason, with the cells that have it.

@@ -14,6 +14,7 @@ pub mod html;
 pub mod layouts;
 mod markdown;
 mod markdown_escape;
+mod of_limit;
 mod page;
 mod presentation;
 mod rate_format;

@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use stats::judge::marks::durability;
-use stats::{Latencies, RateInterval, Times};
-use units::{Moment, Nanos};
+use stats::{RateInterval, Times};
+use units::Nanos;
 use workload::{
-    Allocation, CachePadded, CacheState, Counters, CpuTime, Dirtiness, Failure, MachineSettings, OpKind, Phase,
-    Program, Quiescence, Reason, Recorder, Residency, Span, Stream, Tally, TreeCounts, World,
+    Allocation, CacheState, Counters, CpuTime, Dirtiness, Failure, MachineSettings, OpKind, Phase, Program, Quiescence,
+    Reason, Residency, Span, Stream, Tally, TreeCounts, World,
 };
 
+use crate::ceiling::{self, CeilingResult, Ran};
 use crate::recorder::Timed;
+use crate::streams::{run_stream, run_with, split};
 
 /// The clock that the figures of a phase claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,8 @@ pub struct MeasureOptions {
     pub claim: ClaimedClock,
     /// True if single operations are timed, with two readings of a clock for each.
     pub timed: bool,
+    /// True if the ceiling of each program is measured after it.
+    pub ceiling: bool,
 }
 
 /// The results of one execution of a program.
@@ -130,6 +134,9 @@ pub struct PhaseResult {
     pub latencies: Option<Times>,
     /// The operations and bytes of each whole quarter of a second, if operations were timed.
     pub intervals: Vec<RateInterval>,
+    /// The rate of the layer below for the same pattern, if it was to be measured.
+    #[serde(default)]
+    pub ceiling: Option<CeilingResult>,
 }
 
 /// The results of one program in a phase.
@@ -260,10 +267,19 @@ fn perform_phases<W: World>(
         cuts.extend(phase.steps.cuts());
         match ended {
             Ok(_) if result.was_suspended => break,
-            Ok(run) => {
+            Ok(mut run) => {
                 result.stopped = verify_contents(world, index, &cuts).map_err(broken)?;
                 if result.stopped.is_some() {
                     break;
+                }
+                // A phase that follows would find other files.
+                if options.ceiling && program.phases.len() == 1 {
+                    let ran = Ran {
+                        tallies: &run.parts.iter().map(|part| part.tally.clone()).collect::<Vec<Tally>>(),
+                        elapsed: result.prepared_in + run.durable().unwrap_or(run.returned()),
+                        counters: &run.counters,
+                    };
+                    run.ceiling = Some(ceiling::measure(world, phase, &ran));
                 }
                 tell(Milestone::PhaseDone(phase, &run));
                 result.phases.push(run);
@@ -332,7 +348,7 @@ fn failed(tallies: &[Tally]) -> bool {
 fn perform_phase<W: World>(
     world: &mut W,
     phase: &Phase,
-    MeasureOptions { claim, timed }: MeasureOptions,
+    MeasureOptions { claim, timed, .. }: MeasureOptions,
 ) -> Result<Result<PhaseResult, Vec<Tally>>, W::Fault> {
     let cache = world.set_cache_state(phase.cache)?;
     let quiescence = world.quiesce()?;
@@ -415,6 +431,7 @@ fn perform_phase<W: World>(
         first_reads,
         latencies,
         intervals,
+        ceiling: None,
     }))
 }
 
@@ -460,38 +477,4 @@ impl ProgramResult {
             self.ready = self.ready.zip(span.ready).map(|(sum, part)| sum + part);
         }
     }
-}
-
-/// The tallies, the durations of all units of work, and the operations of each interval.
-fn split<C>(recorders: Vec<Timed<C>>, spans: &[Span<C>]) -> (Vec<Tally>, Latencies, Vec<RateInterval>) {
-    let mut all = Latencies::default();
-    let (mut tallies, mut intervals) = (Vec::new(), Vec::new());
-    let ended = spans.iter().map(|span| span.ended).max().unwrap_or(Moment::ZERO);
-    for records in recorders.into_iter().map(|recorder| recorder.finish(ended)) {
-        all.add(&records.latencies);
-        tallies.push(records.tally);
-        intervals.push(records.intervals);
-    }
-    (tallies, all, RateInterval::of_all(intervals))
-}
-
-/// The spans of a world's programs, and their recorders.
-type Ran<W, R> = Result<(Vec<Span<<W as World>::Clock>>, Vec<R>), <W as World>::Fault>;
-
-fn run_stream<W: World>(world: &mut W, stream: &Stream) -> Ran<W, Tally> {
-    run_with(world, stream, Tally::default)
-}
-
-/// Runs the stream in every program of the world at the same time. Each program draws its own random numbers.
-fn run_with<W, R>(world: &mut W, stream: &Stream, recorder: impl Fn() -> R) -> Ran<W, R>
-where
-    W: World,
-    R: Recorder<W::Clock> + Send,
-{
-    let programs = 0..world.programs() as u32;
-    let mut streams: Vec<CachePadded<Stream>> =
-        programs.map(|program| CachePadded(stream.of_program(program))).collect();
-    let mut recorders: Vec<CachePadded<R>> = streams.iter().map(|_| CachePadded(recorder())).collect();
-    let spans = world.run(&mut streams, &mut recorders)?;
-    Ok((spans, recorders.into_iter().map(|recorder| recorder.0).collect()))
 }

@@ -7,6 +7,10 @@
 //!
 //! The recorder's `record` is in the measured loop: generic and always inlined, whichever crate drives the world.
 
+pub mod ceiling;
 pub mod execution;
+mod gaps;
+mod memory_copy;
 pub mod overhead;
 pub mod recorder;
+mod streams;

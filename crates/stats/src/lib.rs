@@ -28,6 +28,7 @@ pub use results::document::{
     TargetInfo,
 };
 pub use results::latency::{Latencies, Latency, LatencyKind, Times};
+pub use results::of_limit::{LimitLayer, OfLimit};
 pub use results::rate_interval::{INTERVAL, MOST_INTERVALS, RateInterval};
 pub use results::remark::{Remark, RemarkKind};
 pub use results::round::{CpuSeconds, Round, RoundPart};

@@ -17,6 +17,7 @@ extern crate alloc;
 mod access;
 mod cache_padded;
 mod cache_state;
+mod ceiling;
 mod counters;
 mod failure;
 mod file_churn;
@@ -38,6 +39,7 @@ pub use access::schedule::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace};
 pub use access::sizes::{MOST_SIZES, Sizes};
 pub use cache_padded::CachePadded;
 pub use cache_state::{Allocation, Cache, CacheState, Quiescence, Residency, Unproven};
+pub use ceiling::{Ceiling, Done, LARGE_CALL, LARGE_DEPTH, ceiling};
 pub use counters::{
     Accounts, Counters, DeviceBytes, DeviceUse, Dirtiness, IoKind, IoLimit, Journal, Layer, MemoryEvents, Pressure,
     Quota, Server, Traffic, WriteCache,

@@ -145,6 +145,29 @@ impl Stream {
         }
     }
 
+    /// Draws random places that no program draws in any round, at most this number.
+    pub(crate) fn elsewhere(mut self, most: u64) -> Stream {
+        if let Body::Accesses(accesses) = &mut self.body {
+            accesses.move_elsewhere(most);
+        }
+        self
+    }
+
+    /// Replaces the opening ops.
+    pub(crate) fn opened_by(self, opening: Vec<Op>) -> Stream {
+        Stream { opening: opening.into_iter(), ..self }
+    }
+
+    /// Returns whether a schedule, pauses or syncs are mixed into the body.
+    pub(crate) fn has_pacing(&self) -> bool {
+        self.pacing.is_some()
+    }
+
+    /// Returns whether the body reads or writes a file from its beginning on.
+    pub(crate) fn is_sequential(&self) -> bool {
+        self.body.is_sequential()
+    }
+
     /// The length, in bytes, of the write calls on a file, except for the last one. `None` if the body does not
     /// generate the data that it writes (as a copy does not), or writes each file in one call.
     pub fn cuts(&self) -> Option<u32> {
@@ -164,6 +187,11 @@ impl Stream {
     /// The size of the file in bytes, if the body may access some bytes more than once; otherwise `None`.
     pub(crate) fn touches_again(&self) -> Option<u64> {
         self.body.touches_again()
+    }
+
+    /// The extent of the places in bytes, if the body accesses random places of a file; otherwise `None`.
+    pub fn span(&self) -> Option<u64> {
+        self.body.span()
     }
 
     /// Returns whether no step is left.

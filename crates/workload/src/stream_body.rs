@@ -84,6 +84,15 @@ impl Body {
         }
     }
 
+    /// Returns whether the body reads or writes a file from its beginning on.
+    pub(crate) fn is_sequential(&self) -> bool {
+        match self {
+            Body::Calls { .. } => true,
+            Body::Accesses(accesses) => accesses.is_sequential(),
+            Body::Empty | Body::Files(_) | Body::Copy(_) | Body::Churn(_) | Body::Commits { .. } => false,
+        }
+    }
+
     /// The size of the file in bytes, if some bytes may be accessed more than once; otherwise `None`.
     pub(crate) fn touches_again(&self) -> Option<u64> {
         match self {
@@ -95,6 +104,11 @@ impl Body {
             | Body::Churn(_)
             | Body::Commits { .. } => None,
         }
+    }
+
+    /// The extent of the places in bytes, if they are random; otherwise `None`.
+    pub(crate) fn span(&self) -> Option<u64> {
+        if let Body::Accesses(accesses) = self { accesses.span() } else { None }
     }
 }
 

@@ -3,6 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt::Display;
 
 use serde::{Deserialize, Serialize};
 use units::{Moment, Nanos};
@@ -22,7 +23,7 @@ pub trait World {
     /// The clock from which this world reads its moments.
     type Clock;
     /// An error of the world itself, apart from a failed op. A simulated machine cannot fail, so its type is empty.
-    type Fault;
+    type Fault: Display;
 
     /// The number of programs.
     fn programs(&self) -> usize;

@@ -216,8 +216,11 @@ mod tests {
     fn simulated(classic: Classic, programs: usize) -> Consumption {
         let mut machine = Machine::named("flat", programs).expect("the simplest machine");
         let program = classic.program(1 << 20);
-        let Ok(result) =
-            perform(&mut machine, &program, MeasureOptions { claim: ClaimedClock::Returned, timed: false });
+        let Ok(result) = perform(
+            &mut machine,
+            &program,
+            MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false },
+        );
         gather(&[&result.phases[0]], &program.phases[0], ClockKind::Returned, true)
     }
 

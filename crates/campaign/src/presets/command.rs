@@ -29,7 +29,7 @@ pub const PRESET: Preset = Preset {
     memory: None,
     sizing: Sizing::Fixed,
     before: Before::Nothing,
-    options: MeasureOptions { claim: ClaimedClock::Durable, timed: false },
+    options: MeasureOptions { claim: ClaimedClock::Durable, timed: false, ceiling: false },
     rows: None,
     published: super::unpublished,
     findings,

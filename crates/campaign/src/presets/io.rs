@@ -26,7 +26,7 @@ pub const fn preset(name: &'static str, about: &'static str) -> Preset {
         memory: None,
         sizing: Sizing::Fixed,
         before: Before::Nothing,
-        options: MeasureOptions { claim: ClaimedClock::Durable, timed: true },
+        options: MeasureOptions { claim: ClaimedClock::Durable, timed: true, ceiling: true },
         rows: None,
         published: super::unpublished,
         findings,

@@ -123,6 +123,12 @@ impl Preset {
         self.name == DEVICE.name
     }
 
+    /// The options of its tests on these targets. Simulated machines have no ceiling.
+    pub fn options_on(&self, targets: &[Target]) -> MeasureOptions {
+        let ceiling = self.options.ceiling && !targets.iter().all(Target::is_simulated);
+        MeasureOptions { ceiling, ..self.options }
+    }
+
     /// Its tests on a target.
     pub fn rows(&self, settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
         self.rows.map_or(Ok(Vec::new()), |rows| rows(settings, target))

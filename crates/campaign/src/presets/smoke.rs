@@ -22,7 +22,7 @@ pub const PRESET: Preset = Preset {
     memory: None,
     sizing: Sizing::Fixed,
     before: Before::Nothing,
-    options: MeasureOptions { claim: ClaimedClock::Durable, timed: true },
+    options: MeasureOptions { claim: ClaimedClock::Durable, timed: true, ceiling: false },
     rows: Some(rows),
     published: super::unpublished,
     findings: super::none,

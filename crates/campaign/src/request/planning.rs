@@ -41,7 +41,7 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, CampaignErr
         budget: budget(request, targets),
         sizing,
         commands: tests.commands(),
-        ..Plan::fixed((preset.name, preset.options), schedule.clone(), environment.seed, alternatives)
+        ..Plan::fixed((preset.name, preset.options_on(targets)), schedule.clone(), environment.seed, alternatives)
     };
     goal.map_or(Ok(()), |goal| goal.check(&plan))?;
     Ok(plan)

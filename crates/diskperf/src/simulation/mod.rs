@@ -31,7 +31,7 @@ use crate::error::{ArgumentError, Error};
 
 /// A plan for machines that are switched on again for each of `phases` rotational positions.
 pub fn of_machines(preset: &'static Preset, phases: u32, seed: u64, alternatives: Vec<Alternative>) -> Plan {
-    Plan::fixed((preset.name, preset.options), Schedule::Phases(phases), seed, alternatives)
+    Plan::fixed((preset.name, preset.options_on(&[])), Schedule::Phases(phases), seed, alternatives)
 }
 
 /// The description of the machine: one for all swept values, with all its file systems.

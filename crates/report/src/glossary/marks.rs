@@ -202,6 +202,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "Measure them in one run with two rounds or more; for two targets, use diskperf choose.",
     },
     Entry {
+        word: "above",
+        also: &["above the limit"],
+        brief: "the rate is higher than that of the layer below",
+        says: "The test was faster than direct I/O on the same file in the same rounds. A cache below had part of the \
+               data, the file system compressed them, or a limit slows only direct I/O.",
+        when: "The whole interval of `of limit` is above 105 %.",
+        advice: "Use a larger --size than that cache, or --direct. The rate is not that of the device.",
+    },
+    Entry {
         word: "untouched",
         also: &[],
         brief: "the command did not use the device",

@@ -9,6 +9,7 @@ mod clocks;
 mod costs;
 mod exits;
 mod keys;
+mod limit_terms;
 mod limits;
 mod machine_parts;
 mod marks;
@@ -174,7 +175,7 @@ impl Topic {
             Topic::Cost => costs::ENTRIES,
             Topic::Check => checks::ENTRIES,
             Topic::Exit => exits::ENTRIES,
-            Topic::Term => terms::ENTRIES,
+            Topic::Term => TERMS,
         }
     }
 
@@ -202,6 +203,23 @@ impl Topic {
         let is_of = |topic: &Topic| [word.clone(), format!("{word}s")].iter().any(|word| word == topic.plural());
         Topic::ALL.into_iter().find(|topic| is_of(topic) || topic.also().contains(&&*word))
     }
+}
+
+/// The words of the topic `terms`, which two files hold.
+const TERMS: &[Entry] = &joined();
+
+const fn joined() -> [Entry; terms::ENTRIES.len() + limit_terms::ENTRIES.len()] {
+    let mut all = [terms::ENTRIES[0]; terms::ENTRIES.len() + limit_terms::ENTRIES.len()];
+    let mut index = 0;
+    while index < limit_terms::ENTRIES.len() {
+        all[index] = limit_terms::ENTRIES[index];
+        index += 1;
+    }
+    while index < all.len() {
+        all[index] = terms::ENTRIES[index - limit_terms::ENTRIES.len()];
+        index += 1;
+    }
+    all
 }
 
 /// All entries: those of this crate, and those of the presets, which their own files have.

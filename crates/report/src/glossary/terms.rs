@@ -325,15 +325,6 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "Use another seed to check that the result does not depend on it.",
     },
     Entry {
-        word: "limited by",
-        also: &["limit", "bottleneck"],
-        brief: "the bottleneck of a test",
-        says: "One word for the resource that limits the rate, from the breakdown of the time and the counters of the \
-               device.",
-        when: "The column `bottleneck`; limited_by in JSON, with its figures.",
-        advice: "diskperf help bottlenecks lists the words.",
-    },
-    Entry {
         word: "elapsed",
         also: &["elapsed time"],
         brief: "the time of all rounds of a result together",

@@ -9,6 +9,7 @@ use units::{Bytes, Nanos};
 
 use crate::cell_names::{CellNames, different, grouped};
 use crate::display_names;
+use crate::of_limit;
 use crate::page::Page;
 use crate::presentation::{Presentation, Question};
 use crate::rate_format::{self, supported_digits, time_each};
@@ -53,6 +54,9 @@ impl<'a> Rows<'a> {
             (Column::words("bottleneck").left_out(2), |row| limit(row.cell)),
             (Column::figures("before\nsync").left_out(4), |row| calls(row.cell)),
         ];
+        if of_limit::is_known(self.document) {
+            columns.push((Column::words("of limit").left_out(3), |row| of_limit::text(row.cell)));
+        }
         if self.leading() == 1 {
             columns.remove(1);
         }

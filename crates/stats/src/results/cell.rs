@@ -13,6 +13,7 @@ use crate::name::Name;
 use crate::results::bottleneck::LimitedBy;
 use crate::results::clock::ClockKind;
 use crate::results::latency::Latency;
+use crate::results::of_limit::OfLimit;
 use crate::results::round::Round;
 
 /// A result: one printed figure, with its rounds, circumstances and warnings.
@@ -62,6 +63,9 @@ pub struct Cell {
     pub breakdown: Option<Breakdown>,
     /// The bottleneck; null if nothing shows it.
     pub limited_by: Option<LimitedBy>,
+    /// The rate as a share of the rate of the layer below; missing if that was not to be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_limit: Option<OfLimit>,
     /// Circumstances that the figure claims.
     pub state: State,
     /// Warnings: reasons why a claim of this cell is false.
@@ -93,6 +97,7 @@ impl Cell {
             time: None,
             breakdown: None,
             limited_by: None,
+            of_limit: None,
             state: State::unknown(ClockKind::Returned),
             marks: Vec::new(),
             effect: None,

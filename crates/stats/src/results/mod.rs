@@ -6,6 +6,7 @@ pub mod checkup;
 pub mod clock;
 pub mod document;
 pub mod latency;
+pub mod of_limit;
 pub mod rate_interval;
 pub mod remark;
 pub mod round;

@@ -7,10 +7,11 @@ mod made;
 use made::*;
 use proptest::prelude::*;
 use stats::judge::bottleneck::{
-    self, Consumption, DeviceWork, JournalWork, Owners, ProcessWork, ServerWork, Writeback, allowance, held_back,
+    self, Consumption, DeviceWork, JournalWork, Owners, ProcessWork, Rule, ServerWork, Writeback, allowance, held_back,
     owners, where_it_went,
 };
-use stats::{Bottleneck, LimitedBy};
+use stats::judge::ceiling::{CeilingRound, confirmed, of_limit};
+use stats::{Bottleneck, LimitLayer, LimitedBy};
 use units::Nanos;
 
 fn limited_by(used: &Consumption) -> LimitedBy {
@@ -60,10 +61,58 @@ fn documents_and_tables_name_bottlenecks_alike() {
     }
 }
 
+/// A server that may have computed for 40 % of the time, as kernel threads do whose names show only their last work.
+fn server_at_two_fifths() -> Consumption {
+    let server = hidden_loop_worker().server.map(|server| ServerWork { of_workers: Some(ms(130)), ..server });
+    Consumption { server, ..hidden_loop_worker() }
+}
+
+/// A file system that reads from memory after other programs evicted its pages.
+fn suspected_memory() -> Consumption {
+    Consumption { refaulted: Some(0.3), ..hidden_read_throttle() }
+}
+
+fn shared_device() -> Consumption {
+    Consumption { foreign: Some(0.3), ..hidden_read_throttle() }
+}
+
+fn full_schedule() -> Consumption {
+    Consumption { elapsed: ms(1000), system: ms(930), scheduled: Some(ms(998)), ..reader() }
+}
+
+fn short() -> Consumption {
+    Consumption { elapsed: ms(90), ..hidden_read_throttle() }
+}
+
+/// Writes that wait for something unknown above a device that is hardly busy.
+fn hardly_busy_device() -> Consumption {
+    Consumption { device: disk(100, 200, 100, 131_072), ..mostly_idle_device() }
+}
+
+/// The same rate as the layer below: 96 %.
 #[test]
-fn bottlenecks_without_a_trace_are_not_named() {
-    let unnamed = MADE.iter().filter(|(_, used, _)| limited_by(&used()).what == Bottleneck::NotMeasured);
-    assert_eq!(unnamed.map(|(name, ..)| *name).collect::<Vec<_>>(), UNNAMED);
+fn a_reached_ceiling_names_the_limit_only_if_nothing_speaks_against_it() {
+    let round = CeilingRound::Measured { layer: LimitLayer::Device, limit: 200.0, own: 192.0 };
+    let near = of_limit(&vec![round; 5]).expect("rounds");
+    for used in [
+        hidden_loop_worker(),
+        mostly_idle_device(),
+        hardly_busy_device(),
+        server_at_two_fifths(),
+        suspected_memory(),
+        shared_device(),
+        full_schedule(),
+        short(),
+    ] {
+        let verdict = bottleneck::limited_by(&used);
+        assert_eq!((verdict.0.what, verdict.1), (Bottleneck::NotMeasured, Rule::Decided), "{verdict:?}");
+        let said = confirmed(verdict.clone(), &near, true);
+        assert_eq!(said.what, Bottleneck::NotMeasured, "{said:?}");
+        assert_eq!(said.evidence, format!("{}, 96 % of the device", verdict.0.evidence));
+    }
+    let said = confirmed(bottleneck::limited_by(&hidden_read_throttle()), &near, true);
+    let evidence = "96 % unattributed, 3 % device service, 96 % of the device";
+    assert_eq!((said.what, said.evidence.as_str()), (Bottleneck::Device, evidence));
 }
 
 #[test]

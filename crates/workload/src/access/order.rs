@@ -198,6 +198,18 @@ impl OrderState {
         }
     }
 
+    /// Returns whether the places follow no line that a drive or the kernel could read ahead on.
+    pub(super) fn is_random(&self) -> bool {
+        match self {
+            OrderState::Sequential { .. } | OrderState::Strided { .. } => false,
+            OrderState::Replacement
+            | OrderState::Permutation { .. }
+            | OrderState::Zipf(_)
+            | OrderState::Listed(_)
+            | OrderState::Local { .. } => true,
+        }
+    }
+
     /// Reseeds what was drawn at the start. `keeps_hot` keeps the frequent blocks of Zipf's law.
     pub(super) fn reseed(&mut self, keeps_hot: bool, prng: &mut Prng) {
         match self {

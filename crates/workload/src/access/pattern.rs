@@ -142,6 +142,16 @@ impl Accesses {
         self.order.touches_again().then_some(self.bytes)
     }
 
+    /// The extent of the places in bytes, if they are random; otherwise `None`.
+    pub(crate) fn span(&self) -> Option<u64> {
+        self.order.is_random().then_some(self.bytes)
+    }
+
+    /// Returns whether the accesses are in the order of the file, without gaps.
+    pub(crate) fn is_sequential(&self) -> bool {
+        matches!(self.order, OrderState::Sequential { .. })
+    }
+
     /// Reseeds for another program or round. `keeps_hot` keeps the frequent blocks, for programs that share a file.
     pub(crate) fn reseed(&mut self, salt: u64, keeps_hot: bool) {
         let own = self.direction.iter_mut().filter_map(|direction| direction.own.as_mut());
@@ -149,6 +159,17 @@ impl Accesses {
             *prng = Prng::new(prng.next_u64() ^ salt);
         }
         self.order.reseed(keeps_hot, &mut self.prng);
+    }
+
+    /// Draws at most this number of random places that no program draws in any round. A list would begin with the
+    /// blocks that its program has just read, and a cache below may have them.
+    pub(crate) fn move_elsewhere(&mut self, most: u64) {
+        (self.uniform, self.left) = (self.uniform.min(most), self.left.min(most));
+        // Other programs change the upper half of a seed; rounds do not change it.
+        self.reseed(1, false);
+        if let OrderState::Listed(_) = self.order {
+            self.order = OrderState::Replacement;
+        }
     }
 
     /// The accesses that are not uniform.

@@ -183,8 +183,11 @@ fn time(arguments: &BwArguments, tests: &Tests, is_direct: bool) -> Result<Exit,
         let amount = program.phases[0].amount;
         let what = if arguments.bandwidth { Bytes(amount).to_string() } else { format!("{amount} reads") };
         voice.doing(&format!("reading {what} ({} of {})", index + 1, tests.programs.len()));
-        let result =
-            execution::perform(&mut world, program, MeasureOptions { claim: ClaimedClock::Returned, timed: false })?;
+        let result = execution::perform(
+            &mut world,
+            program,
+            MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false },
+        )?;
         (stopped, was_suspended) = (result.stopped, result.was_suspended);
         let Some(run) = result.phases.first() else { break };
         let seconds = run.returned().as_secs_f64();

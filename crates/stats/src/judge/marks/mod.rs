@@ -73,6 +73,8 @@ pub enum MarkCode {
     Order,
     /// The test never reached the device.
     Untouched,
+    /// The rate is higher than that of the layer below.
+    Above,
     /// A few rounds differ so much from the others that the figure leaves them out.
     Outlier,
 }
@@ -106,6 +108,7 @@ impl MarkCode {
             MarkCode::Memory => "memory",
             MarkCode::Order => "order",
             MarkCode::Untouched => "untouched",
+            MarkCode::Above => "above",
             MarkCode::Outlier => "outlier",
         }
     }
@@ -135,6 +138,7 @@ impl MarkCode {
             | MarkCode::Env
             | MarkCode::Nested
             | MarkCode::Order
+            | MarkCode::Above
             | MarkCode::Outlier => false,
         }
     }

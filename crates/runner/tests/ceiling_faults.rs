@@ -1,0 +1,111 @@
+//! A failure of the ceiling is its own: the phase keeps its result.
+
+use diskperf_runner::ceiling::CeilingResult;
+use diskperf_runner::execution::{ClaimedClock, MeasureOptions, perform};
+use units::{Moment, Nanos};
+use workload::programs::small_io;
+use workload::{
+    Cache, CacheState, Counters, CpuTime, DeviceBytes, Dirtiness, Op, Quiescence, Recorder, Residency, Span, Step,
+    Steps, TreeCounts, World,
+};
+
+/// The calls of a world that may fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    SetCacheState,
+    Watch,
+    Run,
+    Counters,
+}
+
+/// A world in which each run takes a second. From the first successful `counters` on, one kind of call fails.
+struct Failing {
+    call: Call,
+    now: Moment<()>,
+    is_measured: bool,
+}
+
+impl Failing {
+    fn check(&self, call: Call) -> Result<(), String> {
+        if self.is_measured && self.call == call { Err(format!("{call:?} failed")) } else { Ok(()) }
+    }
+}
+
+impl World for Failing {
+    type Clock = ();
+    type Fault = String;
+
+    fn programs(&self) -> usize {
+        1
+    }
+
+    fn run<S, R>(&mut self, streams: &mut [S], recorders: &mut [R]) -> Result<Vec<Span<()>>, String>
+    where
+        S: Steps + Send,
+        R: Recorder<()> + Send,
+    {
+        self.check(Call::Run)?;
+        let began = self.now;
+        self.now = began + Nanos::from_secs(1);
+        for (stream, recorder) in streams.iter_mut().zip(recorders) {
+            recorder.begin(began);
+            for step in stream.by_ref() {
+                let Step::Op(op) = step else { continue };
+                let bytes = if let Op::Write { length, .. } = op { length } else { 0 };
+                recorder.record(&op, began, self.now, Ok(bytes));
+            }
+        }
+        Ok(vec![Span { began, ended: self.now, cpu: CpuTime::default(), ready: None }])
+    }
+
+    fn set_cache_state(&mut self, _: Cache) -> Result<CacheState, String> {
+        self.check(Call::SetCacheState)?;
+        Ok(CacheState::Cold)
+    }
+
+    fn quiesce(&mut self) -> Result<Quiescence, String> {
+        Ok(Quiescence::default())
+    }
+
+    fn unwritten(&mut self) -> Result<Option<Residency>, String> {
+        Ok(None)
+    }
+
+    fn device_bytes(&mut self) -> Option<DeviceBytes> {
+        None
+    }
+
+    fn dirtiness(&mut self) -> Option<Dirtiness> {
+        None
+    }
+
+    fn watch(&mut self) -> Result<(), String> {
+        self.check(Call::Watch)
+    }
+
+    fn counters(&mut self) -> Result<Counters, String> {
+        self.check(Call::Counters)?;
+        self.is_measured = true;
+        Ok(Counters { device: Some(DeviceBytes::default()), ..Counters::default() })
+    }
+
+    fn tree_counts(&mut self, _: usize) -> Result<TreeCounts, String> {
+        Ok(TreeCounts::default())
+    }
+
+    fn clear(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_fault_in_the_ceiling_does_not_void_the_phase() {
+    let options = MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: true };
+    for call in [Call::SetCacheState, Call::Watch, Call::Run, Call::Counters] {
+        let mut world = Failing { call, now: Moment::ZERO, is_measured: false };
+        let result = perform(&mut world, &small_io::commit(1000, 4096), options).expect("a measured phase");
+        let [phase] = &result.phases[..] else { panic!("one phase: {result:?}") };
+        assert_eq!(phase.ceiling, Some(CeilingResult::NotMeasured(format!("{call:?} failed"))));
+        assert_eq!(phase.tally().bytes_written, 4096 * 1000);
+    }
+}
