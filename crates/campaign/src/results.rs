@@ -222,6 +222,7 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
             environment: if simulated { Environment::Quiet } else { Environment::NotMeasured },
         },
         marks,
+        below_floor: None,
         // A phase ended by its time limit has no reproducible effect, so it gets no checksum.
         effect: kept_runs.last().filter(|run| is_whole(run, phase)).map(|run| effect(&run.tally(), &run.tree_counts())),
         measured,

@@ -17,7 +17,7 @@ fn columns<'a>() -> Vec<Field<Row<'a>>> {
         ("kernel", |(_, (_, run))| field(&run.kernel)),
         ("host", |(_, (_, run))| field(&run.host)),
     ];
-    let of_cell: [Field<Row>; 30] = [
+    let of_cell: [Field<Row>; 31] = [
         ("together", |(cell, _)| cell.together.to_string()),
         ("measured", |(cell, _)| cell.measured.to_string()),
         ("reason", |(cell, _)| field(cell.reason.as_deref().unwrap_or_default())),
@@ -46,6 +46,7 @@ fn columns<'a>() -> Vec<Field<Row<'a>>> {
         ("of_limit_low", |(cell, _)| number(of_limit::estimate(cell).and_then(|estimate| estimate.low))),
         ("of_limit_high", |(cell, _)| number(of_limit::estimate(cell).and_then(|estimate| estimate.high))),
         ("marks", |(cell, _)| marks(cell.marks.iter().map(|mark| mark.code))),
+        ("below_floor", |(cell, _)| field(&cell.below_floor.map_or_else(String::new, |lacks| lacks.to_string()))),
         ("effect", |(cell, _)| field(cell.effect.as_deref().unwrap_or_default())),
         ("unverified", |(cell, _)| field(cell.state.unverified.as_deref().unwrap_or_default())),
     ];
@@ -148,5 +149,19 @@ mod tests {
         assert_eq!(field("a, \"b\""), "\"a, \"\"b\"\"\"");
         assert_eq!(field("=HYPERLINK(\"x\")"), "\"'=HYPERLINK(\"\"x\"\")\"");
         assert_eq!(["+1", "-1", "@a", "a=1"].map(field), ["'+1", "'-1", "'@a", "a=1"]);
+    }
+
+    #[test]
+    fn what_a_result_lacks_has_a_column() {
+        use stats::judge::floor::{Quantity, Shortfall};
+        let lacks = Shortfall { quantity: Quantity::Operations, is: 200, least: 1000 };
+        let plain = Cell::named(stats::Provenance::Measured, "quick", "commit", "commit", "a");
+        let text = |below_floor| {
+            let cell = Cell { below_floor, ..plain.clone() };
+            line(&columns(), &(&cell, ("run", &RunInfo::default())))
+        };
+        let place = heading().trim_end().split(',').position(|column| column == "below_floor").expect("a column");
+        assert_eq!(text(None).split(',').nth(place), Some(""));
+        assert!(text(Some(lacks)).contains(",\"200 of 1,000 operations\","), "{}", text(Some(lacks)));
     }
 }

@@ -43,13 +43,21 @@ impl Goal {
 
     /// The progress of the comparison with these cells.
     pub fn convergence(&self, cells: &[Cell], names: &[&str]) -> Convergence {
-        let all = self.compare(&rows(cells, names), names.len());
+        let rows = rows(cells, names);
+        let all = self.compare(&rows, names.len());
         let needed = |one: &Compared| {
             let needed = one.pairs.needed(one.judged.estimate.confidence, self.margin)?;
             // At least one more round, as long as the interval is too wide.
             Some(needed.saturating_sub(one.pairs.count()).max(1) as u32)
         };
-        let open = || all.iter().filter(|one| !one.judged.is_narrow);
+        // Results that lack rounds may get enough.
+        let lacks_rounds = |cell: &Cell| cell.below_floor.is_some_and(|lack| lack.needs_rounds());
+        let is_short = |one: &Compared| {
+            let (first, second) = one.targets;
+            let cells = one.row.map(|row| [rows[row].cells[first], rows[row].cells[second]]);
+            cells.into_iter().flatten().flatten().any(lacks_rounds)
+        };
+        let open = || all.iter().filter(|one| !one.judged.is_narrow || is_short(one));
         let more = open().map(needed).try_fold(0, |most, needed| Some(most.max(needed?)));
         Convergence { decided: all.len() - open().count(), all: all.len(), more }
     }

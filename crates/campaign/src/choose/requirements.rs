@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use stats::compare::target_comparison::Row;
 use stats::digits::significant;
 use stats::figures::rate::beside_ratio;
-use stats::{Cell, Need, RateBase};
-use units::{Bytes, Nanos};
+use stats::judge::floor::P99_OPERATIONS;
+use stats::{Cell, Latency, Need, RateBase};
+use units::{Bytes, Nanos, whole};
 
 use super::matching::{keys, matching};
 
@@ -138,7 +139,7 @@ impl Condition {
                     999 => latency.p999,
                     _ => Some(latency.max),
                 }?;
-                return Some((Nanos(nanos).to_string(), Some(nanos <= time.0)));
+                return Some((timed(nanos, part, &latency, cell), Some(nanos <= time.0)));
             }
             RequiredFigure::BytesPerSecond(least)
             | RequiredFigure::UnitsPerSecond(least)
@@ -155,12 +156,12 @@ impl Condition {
             (RequiredFigure::FilesPerSecond(_), RateBase::Bytes | RateBase::Ops) => return None,
             _ => 1.0,
         };
-        let (low, high) = (rate.low.unwrap_or(rate.per_second) * scale, rate.high.unwrap_or(rate.per_second) * scale);
-        let met = match (low >= least, high < least) {
+        // A single round has no interval, and is no answer.
+        let met = rate.low.zip(rate.high).and_then(|(low, high)| match (low * scale >= least, high * scale < least) {
             (true, _) => Some(true),
             (_, true) => Some(false),
             _ => None,
-        };
+        });
         let measured = match self.figure {
             RequiredFigure::BytesPerSecond(_) => {
                 format!("{} MiB/s", significant(rate.per_second * scale / f64::from(1 << 20), 3))
@@ -172,9 +173,92 @@ impl Condition {
     }
 }
 
+/// A latency in words. A 99th percentile of few operations is given with their number.
+fn timed(nanos: u64, part: u32, latency: &Latency, cell: &Cell) -> String {
+    let is_rare = part == 990 && latency.count < P99_OPERATIONS && !cell.is_simulated();
+    let of = if is_rare { format!(" of {} operations", whole(latency.count)) } else { String::new() };
+    format!("{}{of}", Nanos(nanos))
+}
+
 #[cfg(test)]
 mod tests {
+    use stats::figures::rate::{self, Average};
+    use stats::figures::summary::RateUnit;
+    use stats::judge::floor::{Quantity, Shortfall};
+    use stats::{ClockKind, LatencyKind, Provenance, Rate, Round};
+
     use super::*;
+
+    /// A cell of this rate in operations per second, with this half of its interval.
+    fn cell(per_second: f64, half: Option<f64>) -> Cell {
+        let rate = Rate {
+            per_second,
+            base: RateBase::Ops,
+            value: per_second,
+            unit: "ops/sec".to_owned(),
+            low: half.map(|half| per_second - half),
+            high: half.map(|half| per_second + half),
+            confidence: 0.95,
+            rounds: 6,
+            range: None,
+        };
+        Cell {
+            rate: Some(rate),
+            measured: true,
+            ..Cell::named(Provenance::Measured, "quick", "randread", "randread", "a")
+        }
+    }
+
+    fn met(typed: &str, cell: &Cell) -> Option<bool> {
+        parse_conditions(typed).expect("a condition")[0].met(cell).and_then(|(_, met)| met)
+    }
+
+    #[test]
+    fn a_rate_is_known_only_with_an_interval_and_enough_data() {
+        assert_eq!(met("randread>=3000/s", &cell(4000.0, Some(100.0))), Some(true));
+        assert_eq!(met("randread>=3000/s", &cell(2000.0, Some(100.0))), Some(false));
+        assert_eq!(met("randread>=3000/s", &cell(3000.0, Some(100.0))), None);
+        assert_eq!(met("randread>=3000/s", &cell(4000.0, None)), None);
+        let below_floor = Some(Shortfall { quantity: Quantity::Time, is: 1, least: 2 });
+        for per_second in [2000.0, 4000.0] {
+            let lacking = Cell { below_floor, ..cell(per_second, Some(100.0)) };
+            assert_eq!(met("randread>=3000/s", &lacking), None);
+        }
+    }
+
+    /// Four rounds of five reach 6,000 operations per second. The table of a choice prints the geometric mean, 9,870.
+    #[test]
+    fn an_outlier_leaves_a_requirement_open() {
+        let round = |ops: &u64| Round { ops: *ops, returned_s: 1.0, ..Round::default() };
+        let rounds: Vec<Round> = [50_171, 6707, 6373, 6725, 6500].iter().map(round).collect();
+        let of = (RateBase::Ops, ClockKind::Returned);
+        let rate = rate::rate(&rounds, false, of, RateUnit { name: "ops/sec", size: 1.0 }, Average::Trimmed);
+        assert!(rate.as_ref().and_then(|rate| rate.low).is_some_and(|low| low > 6000.0), "{rate:?}");
+        let cell = Cell { rate, rounds, ..cell(1.0, None) };
+        assert_eq!((met("randread>=6000/s", &cell), met("randread>=3000/s", &cell)), (None, Some(true)));
+        let said = parse_conditions("randread>=6000/s").expect("a condition")[0].met(&cell).expect("a figure").0;
+        assert_eq!(said, "9,870 ops/s");
+    }
+
+    #[test]
+    fn a_rare_percentile_is_given_with_its_operations() {
+        let latency = |count| Latency {
+            count,
+            p50: 1000,
+            p90: Some(2000),
+            p99: Some(3000),
+            p999: None,
+            max: 4000,
+            kind: LatencyKind::Service,
+        };
+        let said = |typed: &str, count| {
+            let timed = Cell { latency_ns: Some(latency(count)), ..cell(1.0, None) };
+            parse_conditions(typed).expect("a condition")[0].met(&timed).expect("a figure")
+        };
+        assert_eq!(said("randread.p99<=5us", 3210), ("3.00 us of 3,210 operations".to_owned(), Some(true)));
+        assert_eq!(said("randread.p99<=2us", 10_000), ("3.00 us".to_owned(), Some(false)));
+        assert_eq!(said("randread.p90<=5us", 3210).0, "2.00 us");
+    }
 
     #[test]
     fn rates_need_minima_and_times_maxima() {

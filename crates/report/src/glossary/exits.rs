@@ -51,8 +51,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["unmet", "exit 5"],
         brief: "a check failed",
         says: "The command itself succeeded, but a condition does not hold.",
-        when: "verify: durable data are lost. choose --need: no target meets all needs. compare --fail-if: a test is \
-               slower.",
+        when: "verify: durable data are lost. choose --need: no target clearly meets all needs; they are not met, or \
+               not known. compare --fail-if: a test is slower.",
         advice: "Standard error names the lost data, the unmet need or the slower test.",
     },
 ];

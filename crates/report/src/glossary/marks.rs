@@ -118,11 +118,16 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry {
         word: "few",
         also: &[],
-        brief: "too few rounds, or rounds that disagree",
-        says: "The result has fewer rounds than its preset needs, or its rounds disagree.",
-        when: "Fewer rounds than the preset has (quick: 5; classic1983: 2 after the discarded one), after --rounds, \
-               --budget or Ctrl-C. In classic1983, also rounds that differ by more than 10 %.",
-        advice: "Run all rounds of the preset, on a quieter machine if the rounds disagree.",
+        brief: "too few data or rounds, or rounds that disagree",
+        says: "The result has too few data, fewer rounds than its preset needs, or rounds that disagree. With too few \
+               data, it decides nothing: not in choose, not for --need, and not for compare --fail-if.",
+        when: "Too few data: less than 1 s in all rounds, or 100 ms in one. A round that moves less than 64 MiB in \
+               less than 1 s. Random places in less than 256 MiB. Fewer than 1,000 single operations, or 10 runs of a \
+               command, in less than 5 s. Fewer rounds than the preset has (quick: 5; classic1983: 2 after the \
+               discarded one), after --rounds, --budget or Ctrl-C. In classic1983, also rounds that differ by more \
+               than 10 %.",
+        advice: "Use a larger --size or more --rounds, or let quick choose the sizes. If rounds disagree, use a \
+                 quieter machine.",
     },
     Entry {
         word: "outlier",

@@ -3,6 +3,7 @@
 use stats::digits::significant;
 use stats::figures::rate::{Average, RUNS};
 use stats::figures::summary;
+use stats::judge::floor::P99_OPERATIONS;
 use stats::{Cell, ClockKind, Document, LatencyKind, ParameterValue};
 use units::whole;
 use units::{Bytes, Nanos};
@@ -230,7 +231,7 @@ fn times(document: &Document) -> Option<LatencyKind> {
 }
 
 /// `90.7/163 us`: the median and the 99th percentile. A common unit is printed once. If a table has both kinds of
-/// latency, each figure names its kind.
+/// latency, each figure names its kind. A percentile of few operations is printed with their number: `of 3,210`.
 fn latencies(cell: &Cell, is_mixed: bool) -> String {
     let Some(latency) = cell.latency_ns else { return String::new() };
     let kind = match (is_mixed, latency.kind) {
@@ -240,9 +241,11 @@ fn latencies(cell: &Cell, is_mixed: bool) -> String {
     };
     let p50 = Nanos(latency.p50).to_string();
     let Some(p99) = latency.p99.map(|nanos| Nanos(nanos).to_string()) else { return format!("{kind}{p50}/n.m.") };
+    let is_rare = latency.count < P99_OPERATIONS && !cell.is_simulated();
+    let of = if is_rare { format!(" of {}", whole(latency.count)) } else { String::new() };
     match (p50.split_once(' '), p99.split_once(' ')) {
-        (Some((half, unit)), Some((_, other))) if unit == other => format!("{kind}{half}/{p99}"),
-        _ => format!("{kind}{p50}/{p99}"),
+        (Some((half, unit)), Some((_, other))) if unit == other => format!("{kind}{half}/{p99}{of}"),
+        _ => format!("{kind}{p50}/{p99}{of}"),
     }
 }
 

@@ -2,5 +2,6 @@
 
 pub mod bottleneck;
 pub mod ceiling;
+pub mod floor;
 pub mod marks;
 pub mod noise;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use workload::{ParameterValue, RateBase};
 
 use crate::figures::breakdown::Breakdown;
+use crate::judge::floor::Shortfall;
 use crate::judge::marks::{Mark, MarkCode};
 use crate::name::Name;
 use crate::results::bottleneck::LimitedBy;
@@ -70,6 +71,9 @@ pub struct Cell {
     pub state: State,
     /// Warnings: reasons why a claim of this cell is false.
     pub marks: Vec<Mark>,
+    /// Data that the result lacks to decide anything; missing if it has enough, or if that was not judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below_floor: Option<Shortfall>,
     /// Checksum of the work. The same program has the same checksum on real and simulated machines.
     pub effect: Option<String>,
 }
@@ -100,6 +104,7 @@ impl Cell {
             of_limit: None,
             state: State::unknown(ClockKind::Returned),
             marks: Vec::new(),
+            below_floor: None,
             effect: None,
         }
     }
@@ -130,9 +135,11 @@ impl Cell {
         self.marks.iter().any(|mark| mark.code != MarkCode::Nested)
     }
 
-    /// Returns the warnings for which the figure decides nothing: its label is false.
+    /// Returns the warnings for which the figure decides nothing: its label is false, or its data are below the floor.
+    /// Other reasons for [`MarkCode::Few`] only widen its interval.
     pub fn undeciding(&self) -> impl Iterator<Item = MarkCode> {
-        self.marks.iter().map(|mark| mark.code).filter(|code| code.decides_nothing())
+        let floor = self.below_floor.map(|_| MarkCode::Few);
+        self.marks.iter().map(|mark| mark.code).filter(|code| code.decides_nothing()).chain(floor)
     }
 
     /// Returns the parameter `name`, or `None` if it is missing or not a number.

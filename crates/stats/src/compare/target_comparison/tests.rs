@@ -3,6 +3,7 @@
 use super::*;
 use crate::compare::fixtures::cell;
 use crate::compare::stages::steps;
+use crate::judge::floor::{Quantity, Shortfall};
 use crate::judge::marks::Mark;
 use crate::results::bottleneck::{Bottleneck, LimitedBy};
 use crate::results::cell::Io;
@@ -167,6 +168,22 @@ fn a_result_whose_label_is_false_decides_nothing() {
     }
     for code in [None, Some(MarkCode::Noise), Some(MarkCode::Few), Some(MarkCode::Nested)] {
         assert_eq!(of(&verdicts(code)), [faster; 3], "{code:?}");
+    }
+}
+
+/// `few` alone only widens an interval. Below the floor, it leaves the comparison open.
+#[test]
+fn a_result_below_the_floor_decides_nothing() {
+    let below = Some(Shortfall { quantity: Quantity::Time, is: 1, least: 2 });
+    let few = Mark { code: MarkCode::Few, value: None, text: String::new() };
+    for (below_floor, verdict) in [(None, TargetVerdict::Faster), (below, TargetVerdict::Undecided)] {
+        let one = Cell { marks: vec![few.clone()], below_floor, ..cell("b", "commit", &[200; 6]) };
+        let cells = [cell("a", "commit", &[100; 6]), one];
+        let rows = rows(&cells, &["a", "b"]);
+        let all = compare(&rows, every_two(2), None, 0.05);
+        let said = all[0].comparison(&rows, &["a", "b"], String::new(), 0.05);
+        assert_eq!(said.verdict, verdict);
+        assert_eq!(said.why.as_deref(), below_floor.map(|_| "warning few (b)"));
     }
 }
 

@@ -55,7 +55,7 @@ pub enum MarkCode {
     Throttle,
     /// The test was too short for the clock.
     Short,
-    /// There are fewer rounds than the preset promises, or they agree less.
+    /// There are fewer rounds than the preset promises, they agree less, or there are too few data (`judge::floor`).
     Few,
     /// More background load than during the other tests.
     Noise,
@@ -114,8 +114,10 @@ impl MarkCode {
     }
 
     /// True if the result is not the one that its label names, such as a disk's rate that came from a cache. Such a
-    /// result decides nothing, in a choice or between two runs. `noise` and `few` leave the label true: they widen the
-    /// interval.
+    /// result decides nothing in a choice, for a requirement or for a condition on two runs. `noise`, `few` and
+    /// `outlier` leave the label true: they widen the interval. `above` is no proof: the layer below is measured by
+    /// other calls, and a limit may slow only these. If the device's counters show a cache, there is `lower`. A cell
+    /// below the floor decides nothing either (`Cell::undeciding`).
     pub const fn decides_nothing(self) -> bool {
         match self {
             MarkCode::Cache
