@@ -89,6 +89,8 @@ pub enum CampaignError {
         about(*needs)
     )]
     ShortBudget { budget: Nanos, needs: Nanos, pairs: usize },
+    #[error("no test was tried in the part of the {} that trials may take", about(*budget))]
+    LateTrials { budget: Nanos },
     #[error("{path}: {failure}", path = .path.shown())]
     Op { path: PathBuf, failure: Failure },
     #[error("a signal paused the process during the measurement, so the time is wrong")]
@@ -166,6 +168,7 @@ impl CampaignError {
                 let budget = if seconds < 90 { format!("{seconds}s") } else { format!("{}min", seconds.div_ceil(60)) };
                 usage(&format!("use --budget {budget} or more, or fewer tests with --only"))
             }
+            CampaignError::LateTrials { .. } => usage("use a longer --budget, or fewer tests with --only"),
             CampaignError::Op { failure, .. } => (failure.exit(), hint_of_preparing(failure)),
             CampaignError::Held => (Exit::Failed, Some("run it again".to_owned())),
         }

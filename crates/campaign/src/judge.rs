@@ -4,6 +4,7 @@ pub mod blind;
 pub mod ceiling;
 pub mod consumption;
 mod devices;
+pub mod floor;
 pub mod machine;
 mod rates;
 mod window;
@@ -107,6 +108,8 @@ fn of_rounds(facts: &CellFacts) -> impl Iterator<Item = Mark> {
     let schedule = &facts.plan.schedule;
     let all: Vec<f64> = rates.iter().map(|(_, rate)| *rate).collect();
     let few = rounds::few(&all, schedule.promised(), schedule.must_agree());
+    // A lack of data says more than a lack of rounds.
+    let few = floor::shortfall(facts).map(|lack| lack.mark()).or(few);
     let outlier = if facts.simulated { None } else { outlier(facts.unit, &rates) };
     few.into_iter().chain(outlier).chain(facts.overlap.and_then(rounds::uneven))
 }

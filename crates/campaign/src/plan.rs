@@ -10,10 +10,13 @@ use stats::figures::summary::RateUnit;
 use units::{Bytes, Nanos, Prng};
 use workload::{Issue, Op, OpKind, Parameter, Phase, Program, RateBase, Step, Steps};
 
-use crate::fit::size_choice::Limits;
+use crate::fit::limits::Limits;
 use crate::fit::sizes::{SizeKind, Sizes};
 use crate::fit::unit_costs::{Trials, Work};
 use crate::request::schedule::Schedule;
+
+#[cfg(test)]
+mod tests;
 
 /// The plan of a run.
 #[derive(Clone, Debug)]
@@ -38,6 +41,8 @@ pub struct Plan {
     pub zeros: bool,
     /// No round begins that would probably end later than this.
     pub budget: Option<Nanos>,
+    /// True if results need enough data to decide anything.
+    pub has_floor: bool,
     /// The way in which its sizes are chosen.
     pub sizing: PlannedSizing,
     /// The user's commands, in the order of their numbers.
@@ -52,7 +57,7 @@ pub enum PlannedSizing {
     /// All sizes are given.
     Fixed,
     /// The sizes are as large as fits.
-    FitTime(Fit),
+    FitTime(Box<Fit>),
     /// All sizes are given. Tests and rounds are left out.
     Thin,
 }
@@ -66,6 +71,10 @@ pub struct Fit {
     pub sizes: Option<Sizes>,
     /// Bytes that trials write to each target before the first round, at most.
     pub tried: u64,
+    /// Bytes that the run writes to each target, at most, with its trials.
+    pub most_written: Option<Bytes>,
+    /// True if a comparison with more rounds than were planned keeps that limit, too: the user set it.
+    pub is_strict: bool,
 }
 
 /// The step before an execution on a file system of our own.
@@ -135,6 +144,8 @@ pub struct Row {
     pub work: Option<Work>,
     /// The size that is chosen to fit, if one is.
     pub size_kind: Option<SizeKind>,
+    /// The expected time of an execution, from its trials.
+    pub forecast: Option<Nanos>,
     /// The number of copies that run on a target at the same time.
     pub jobs: u32,
     /// True if it has its own trials. Otherwise, its cost is estimated from the trials of other rows.
@@ -144,7 +155,17 @@ pub struct Row {
 impl Row {
     /// A row for a program that is run.
     pub fn new(program: Program, unit: RateUnit) -> Row {
-        Row { program, unit, omitted: None, raw: None, work: None, size_kind: None, jobs: 1, is_tried: true }
+        Row {
+            program,
+            unit,
+            omitted: None,
+            raw: None,
+            work: None,
+            size_kind: None,
+            forecast: None,
+            jobs: 1,
+            is_tried: true,
+        }
     }
 
     /// This row with its work.
@@ -211,6 +232,7 @@ impl Plan {
             seed,
             zeros: false,
             budget: None,
+            has_floor: true,
             sizing: PlannedSizing::Fixed,
             commands: Arc::default(),
             alternatives,
@@ -264,6 +286,12 @@ impl Plan {
         }
     }
 
+    /// The extent of random places in bytes, if diskperf chose it, and not the user.
+    pub fn chosen_span(&self) -> Option<u64> {
+        let fit = self.fit().filter(|fit| !fit.limits.is_given(SizeKind::Spots))?;
+        Some(fit.sizes?.spots)
+    }
+
     fn fit(&self) -> Option<&Fit> {
         match &self.sizing {
             PlannedSizing::FitTime(fit) => Some(fit),
@@ -287,18 +315,57 @@ impl Plan {
         here.map(|Alternative { row, .. }| row.program.space.saturating_mul(row.jobs.into())).max().unwrap_or(0)
     }
 
+    /// The maximum number of bytes written to a target in a round, by the preparation and the tests.
+    fn round_writes(&self, target: usize) -> u64 {
+        let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
+        here.filter(|alternative| alternative.row.omitted.is_none())
+            .map(Alternative::writes)
+            .fold(0, u64::saturating_add)
+    }
+
     /// The maximum number of bytes written to a target: by trials, and in every round by the preparation and the tests.
     pub fn writes(&self, target: usize) -> u64 {
-        let here = self.alternatives.iter().filter(|alternative| alternative.targets.contains(&target));
-        let round: u64 = here
-            .filter(|alternative| alternative.row.omitted.is_none())
-            .map(|Alternative { row, .. }| writes(&row.program).saturating_mul(row.jobs.into()))
-            .fold(0, u64::saturating_add);
+        self.writes_in(target, self.rounds)
+    }
+
+    /// The same for this number of rounds.
+    fn writes_in(&self, target: usize, rounds: u32) -> u64 {
+        let round = self.round_writes(target);
         let of_trials = |trials: Trials| trials.programs().iter().map(writes).fold(0, u64::saturating_add);
         let trials = self.trials().map_or(0, of_trials);
         let tried = self.fit().map_or(0, |fit| fit.tried);
-        let rounds = round.saturating_mul(self.rounds.into());
+        // A ceiling writes a tenth of what its program writes.
+        let round = if self.options.ceiling { round.saturating_add(round / 10) } else { round };
+        let rounds = round.saturating_mul(rounds.into());
         rounds.saturating_add(trials.saturating_mul(Trials::EXECUTIONS.into())).saturating_add(tried)
+    }
+
+    /// The most rounds of a comparison for which the bytes written stay within the limit of the user. `None` without
+    /// such a limit.
+    pub fn affordable_rounds(&self) -> Option<u32> {
+        let fit = self.fit().filter(|fit| fit.is_strict)?;
+        let written = fit.limits.written?;
+        let targets = self.alternatives.iter().flat_map(|alternative| alternative.targets.iter().copied());
+        let most = targets.map(|target| self.round_writes(target)).max().unwrap_or(0);
+        written.checked_div(most).map(|rounds| rounds.try_into().unwrap_or(u32::MAX))
+    }
+
+    /// The maximum number of bytes that loads between the tests write to a target (`held_load`, `first_load`): the part
+    /// of the user's limit that the necessary rounds leave; without such a limit, as much as the tests may write. A
+    /// load that the user requested has a limit only if the user set one.
+    pub fn load_limit(&self, target: usize, is_requested: bool) -> u64 {
+        let Some((fit, most)) = self.fit().and_then(|fit| Some((fit, fit.most_written?.0))) else { return u64::MAX };
+        if fit.is_strict {
+            let rounds = if self.schedule.goal().is_some() { self.schedule.least_to_decide() } else { self.rounds };
+            return most.saturating_sub(self.writes_in(target, rounds));
+        }
+        if is_requested { u64::MAX } else { most }
+    }
+
+    /// True if this number of rounds stays within the user's limit of bytes although loads have written this much.
+    pub fn affords(&self, target: usize, rounds: u32, loaded: u64) -> bool {
+        let most = self.fit().filter(|fit| fit.is_strict).and_then(|fit| fit.most_written);
+        most.is_none_or(|most| loaded == 0 || self.writes_in(target, rounds).saturating_add(loaded) <= most.0)
     }
 
     /// The bytes written to a target, in words: `up to 1.5 GiB`, or the time during which tests write as much as they
@@ -314,8 +381,22 @@ impl Plan {
         });
         match endless.find_map(|phase| phase.within) {
             Some(time) => format!("as much as it can in {time} a round"),
-            None => format!("up to {}", Bytes(self.writes(target))),
+            None => self.most_writes_in_words(target),
         }
+    }
+
+    /// `up to 1.5 GiB`; if more rounds follow until a comparison is decided, `up to 1.5 GiB a round`, and the bytes of
+    /// the load that uses up credits.
+    fn most_writes_in_words(&self, target: usize) -> String {
+        let all = self.writes(target);
+        let Some(fit) = self.fit() else { return format!("up to {}", Bytes(all)) };
+        let most = fit.most_written.map_or(all, |most| most.0.min(all));
+        if self.schedule.goal().is_some() && !fit.is_strict && most > 0 {
+            let loads = Bytes(self.load_limit(target, false));
+            let round = Bytes(most / u64::from(self.rounds.max(1)));
+            return format!("up to {round} a round and, if a rate drops, up to {loads} more");
+        }
+        format!("up to {}", Bytes(most))
     }
 
     /// True if no alternative uses the target together with others.
@@ -331,6 +412,13 @@ impl Plan {
         let rows = here.map(|alternative| alternative.row.program.largest_call).max().unwrap_or(0);
         let trials = self.trials().map(|trials| trials.programs().map(|program| program.largest_call));
         trials.into_iter().flatten().fold(rows, u32::max)
+    }
+}
+
+impl Alternative {
+    /// Bytes that one execution writes to each of its targets.
+    pub fn writes(&self) -> u64 {
+        writes(&self.row.program).saturating_mul(self.row.jobs.into())
     }
 }
 
@@ -352,49 +440,4 @@ pub fn writes(program: &Program) -> u64 {
         _ => 0,
     });
     prepared + work.sum::<u64>()
-}
-
-#[cfg(test)]
-mod tests {
-    use runner::execution::ClaimedClock;
-    use workload::programs::classic1983::Classic;
-
-    use super::*;
-    use crate::presets::MIB_PER_SECOND;
-
-    fn plan() -> Plan {
-        let rows = Classic::ALL.map(|classic| Row::new(classic.program(8192), MIB_PER_SECOND));
-        let schedule = Schedule::Fixed { rounds: 3, promised: 2, discard_first: true, must_agree: true };
-        let options = MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false };
-        let alternatives = rows.into_iter().map(|row| Alternative { targets: vec![0], row }).collect();
-        Plan::fixed(("test", options), schedule, 7, alternatives)
-    }
-
-    #[test]
-    fn every_round_runs_each_alternative_once_in_random_order() {
-        let plan = plan();
-        let orders: Vec<Vec<usize>> = (1..=8).map(|round| plan.order(round)).collect();
-        for order in &orders {
-            let mut sorted = order.clone();
-            sorted.sort_unstable();
-            assert_eq!(sorted, [0, 1, 2, 3]);
-        }
-        assert!(orders.windows(2).any(|pair| pair[0] != pair[1]));
-        assert_eq!(plan.order(3), plan.order(3));
-    }
-
-    #[test]
-    fn omitted_rows_are_not_run() {
-        let mut plan = plan();
-        plan.alternatives[2].row.omitted = Some("too long".to_owned());
-        assert!(!plan.order(1).contains(&2));
-    }
-
-    #[test]
-    fn only_the_first_of_several_rounds_is_discarded() {
-        let mut plan = plan();
-        assert_eq!([1, 2, 3].map(|round| plan.discards(round)), [true, false, false]);
-        plan.rounds = 1;
-        assert!(!plan.discards(1));
-    }
 }

@@ -173,6 +173,7 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
     let unverified = judge::blind::unverified(&facts);
     // The page cache of this kernel says nothing about a server's.
     let claimed = if unverified.is_some() && cache == CacheState::Cold { CacheState::Unverified } else { cache };
+    let below_floor = judge::floor::shortfall(&facts);
     let kept = || kept.iter().copied();
     let used = gather(&kept_runs, phase, clock, simulated);
     let paired = kept().zip(kept_runs.iter().copied());
@@ -222,7 +223,7 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
             environment: if simulated { Environment::Quiet } else { Environment::NotMeasured },
         },
         marks,
-        below_floor: None,
+        below_floor,
         // A phase ended by its time limit has no reproducible effect, so it gets no checksum.
         effect: kept_runs.last().filter(|run| is_whole(run, phase)).map(|run| effect(&run.tally(), &run.tree_counts())),
         measured,

@@ -3,6 +3,7 @@
 pub mod aging;
 mod default_command;
 pub mod examples;
+pub mod floor;
 pub mod help_search;
 mod json_errors;
 pub mod mix;

@@ -27,7 +27,7 @@ fn cells_of(ended: &ProgramOutput) -> Vec<Value> {
 
 /// The cells of a preset, run in the folder.
 fn cells(folder: &Path, arguments: &[&str]) -> Vec<Value> {
-    cells_of(&testkit::run(&program(), folder, &[&["run"], arguments, &["--json"]].concat()))
+    cells_of(&testkit::run(&program(), folder, &[&["run", "--floor", "0"], arguments, &["--json"]].concat()))
 }
 
 /// The cell of random reads past the page cache.
@@ -43,7 +43,7 @@ fn cells_in_mount(script: &str, words: &[&Path], folder: &Path, arguments: &[&st
     let words = words.iter().copied().chain([program.as_path()]);
     let words: Vec<&str> = words.map(|path| path.to_str().expect("a plain path")).collect();
     let namespace = ["--mount", "--propagation", "private", "sh", "-c", &script, "sh"];
-    let all = [&namespace, &words[..], &["run"], arguments, &["--json"]].concat();
+    let all = [&namespace, &words[..], &["run", "--floor", "0"], arguments, &["--json"]].concat();
     cells_of(&testkit::run(Path::new("unshare"), folder, &all))
 }
 

@@ -28,13 +28,13 @@ fn ended_with(ended: &ProgramOutput, status: i32) -> Value {
 }
 
 fn run(folder: &Path, arguments: &[&str]) -> Value {
-    ended_with(&testkit::run(&program(), folder, &[&["run", "smoke", "--json"], arguments].concat()), 0)
+    ended_with(&testkit::run(&program(), folder, &[&["run", "smoke", "--floor", "0", "--json"], arguments].concat()), 0)
 }
 
 /// Starts a run that continues until the test stops it.
 fn start(folder: &Path, arguments: &[&str]) -> Child {
     testkit::command(&program())
-        .args(["run", "smoke", "--rounds", "100000", "--json"])
+        .args(["run", "smoke", "--floor", "0", "--rounds", "100000", "--json"])
         .args(arguments)
         .current_dir(folder)
         .stdin(Stdio::null())

@@ -1,15 +1,19 @@
-//! `quick` on a disk of 20 MiB/s and 100 operations per second.
+//! Limited disks: `quick` keeps its time, and `choose` is not misled by bursts.
 
 mod throttle;
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{major, minor};
 use serde_json::Value;
-use throttle::{SLOW, SlowDisks};
+use throttle::{CLOUD, SLOW, SlowDisks};
 use units::Bytes;
+
+/// Held by the test that has the limited disks: their control group has the name of the process.
+static DISKS: Mutex<()> = Mutex::new(());
 
 /// The time budget of `quick`, in seconds.
 const BUDGET: u64 = 12;
@@ -32,12 +36,15 @@ fn quick_keeps_its_time_on_a_slow_disk_and_explains_every_cell() {
     if let Some(reason) = SlowDisks::impossible() {
         return testkit::skip!("{reason}");
     }
+    let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
     let slow = SlowDisks::new(Bytes::mib(64), &[SLOW]);
     let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
     // A given size lifts the limits on the bytes written, which are those of a full disk here.
     let before = operations(slow.paths()[0]);
-    let document =
-        slow.document(&program, &["run", "quick", "--json", "--size", "64KiB", "--budget", &format!("{BUDGET}s")]);
+    let document = slow.document(
+        &program,
+        &["run", "quick", "--floor", "0", "--json", "--size", "64KiB", "--budget", &format!("{BUDGET}s")],
+    );
     // Operations, not a time: on a busy machine the run takes longer, but the disk does not do more.
     let done = operations(slow.paths()[0]) - before;
     assert!(done < MOST, "{done} operations");
@@ -55,4 +62,37 @@ fn quick_keeps_its_time_on_a_slow_disk_and_explains_every_cell() {
     if random["measured"] == true {
         assert_eq!(random["effect"] == Value::Null, random["rounds"][0]["ops"] != random["parameters"]["reads"]);
     }
+}
+
+/// Files of 512 KiB and 128 reads fit into the burst of the volume, and once met these needs at 758 MiB/s.
+#[test]
+fn a_burst_meets_no_need() {
+    if let Some(reason) = SlowDisks::impossible() {
+        return testkit::skip!("{reason}");
+    }
+    let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
+    // A tenth of the free space is enough for a file of 64 MiB.
+    let disks = SlowDisks::new(Bytes::mib(1024), &[CLOUD, CLOUD]);
+    let named = |(path, name): (&Path, &str)| format!("{name}={}", path.display());
+    let targets: Vec<String> = disks.paths().into_iter().zip(["gp", "other"]).map(named).collect();
+    let program = testkit::program(env!("CARGO_BIN_EXE_diskperf"));
+    let needs = "read_8192>=100MiB/s,randread>=3000/s";
+    let only = ["--only", "read_8192", "--only", "randread"];
+    let words = ["choose", &targets[0], &targets[1], "--need", needs, "--budget", "45s", "--json"];
+    let document = disks.document_of(&program, &[&words[..], &only].concat(), 5);
+    let needs = document["run"]["choice"]["needs"].as_array().expect("needs");
+    assert_eq!(needs.len(), 4);
+    assert!(needs.iter().all(|need| need["met"] != true), "{needs:#?}");
+    // A test that does not fit into the time, on a busy machine, gives it.
+    let cells = document["cells"].as_array().expect("cells");
+    for cell in cells {
+        let is_few = cell["marks"].as_array().expect("marks").iter().any(|mark| mark["code"] == "few");
+        let reason = cell["reason"].as_str().unwrap_or_default();
+        match cell["measured"] == true {
+            true => assert!(cell["below_floor"].is_null() || is_few, "{cell:#}"),
+            false => assert!(reason.starts_with("needs about ") || reason.contains("were over before"), "{cell:#}"),
+        }
+    }
+    let is_answered = needs.iter().any(|need| need["met"] == false);
+    assert!(is_answered || cells.iter().all(|cell| cell["measured"] == false), "{needs:#?}");
 }

@@ -8,6 +8,7 @@ mod requirements;
 mod shared_devices;
 mod stages;
 mod stop_rule;
+mod test_weight;
 mod weights;
 
 use stats::compare::stages::steps;

@@ -24,7 +24,8 @@ pub struct StopRule<'a> {
 }
 
 impl<'a> StopRule<'a> {
-    /// Makes the rule, and sets the rounds of the plan to the useful maximum, or to `most`.
+    /// Makes the rule, and sets the rounds of the plan to the useful maximum, or to `most`, within the bytes that the
+    /// user allows.
     pub fn new(
         goal: &'a Goal,
         (plan, most): (&mut Plan, Option<u32>),
@@ -32,7 +33,8 @@ impl<'a> StopRule<'a> {
     ) -> StopRule<'a> {
         // The discarded round comes in addition, even if the user requested only the six that decide.
         let usual = if plan.budget.is_some() { MOST_ROUNDS } else { MOST_SIMULATED };
-        plan.rounds = most.unwrap_or(usual).max(plan.schedule.least_to_decide());
+        let affordable = plan.affordable_rounds().unwrap_or(u32::MAX);
+        plan.rounds = most.unwrap_or(usual).min(affordable).max(plan.schedule.least_to_decide());
         let stages = if goal.in_stages { stages(targets) } else { Vec::new() };
         StopRule { goal, infos: infos.to_vec(), stages }
     }

@@ -6,7 +6,7 @@ use units::{Bytes, Nanos};
 
 use crate::fit::duration_words::about;
 use crate::fit::size_choice::Fitted;
-use crate::fit::sizes::Sizes;
+use crate::fit::sizes::{SizeKind, Sizes};
 use crate::plan::Plan;
 
 /// For longer plans of given sizes, the longest tests are named.
@@ -21,9 +21,12 @@ pub fn announcement(plan: &Plan, fitted: &Fitted) -> String {
     let (running, all) = (plan.order(1).len(), plan.alternatives.len());
     let time = about(fitted.time);
     if let Some(sizes) = plan.sizes() {
+        if running == 0 {
+            return "no test gets enough data in that time".to_owned();
+        }
         let tests = if running == all { String::new() } else { part(running, all, "test") + ", " };
         let rounds = part(plan.rounds as usize, plan.rounds as usize, "round");
-        return format!("about {time}: {tests}{rounds}; {}", in_words(sizes));
+        return format!("about {time}: {tests}{rounds}; {}", in_words(plan, &sizes));
     }
     let rounds = part(plan.rounds as usize, plan.schedule.rounds() as usize, "round");
     let mut text = format!("about {time}: {}, {rounds}", part(running, all, "test"));
@@ -43,10 +46,20 @@ fn part(is: usize, of: usize, what: &str) -> String {
     if is == of { format!("{is} {what}{s}") } else { format!("{is} of {of} {what}{s}") }
 }
 
-/// `files of 128 MiB, copies of 16 MiB, 8192 small files, 1 s of random reads and of commits`
-fn in_words(Sizes { large, copied, files, random, .. }: Sizes) -> String {
-    let (large, copied, random) = (Bytes(large), Bytes(copied), about(random));
-    format!("files of {large}, copies of {copied}, {files} small files, {random} of random reads and of commits")
+/// The sizes that matter: `files of 128 MiB, copies of 64 MiB, 8192 small files, random reads in 256 MiB, 1 s of each
+/// timed test`.
+fn in_words(plan: &Plan, sizes: &Sizes) -> String {
+    let rows = || plan.alternatives.iter().map(|alternative| &alternative.row).filter(|row| row.omitted.is_none());
+    let is_used = |kind: SizeKind| rows().any(|row| row.size_kind == Some(kind));
+    let is_timed = rows().any(|row| row.size_kind.is_some_and(SizeKind::is_timed));
+    let words = [
+        is_used(SizeKind::Large).then(|| format!("files of {}", Bytes(sizes.large))),
+        is_used(SizeKind::Copied).then(|| format!("copies of {}", Bytes(sizes.copied))),
+        is_used(SizeKind::Files).then(|| format!("{} small files", sizes.files)),
+        is_used(SizeKind::Spots).then(|| format!("random reads in {}", Bytes(sizes.spots))),
+        is_timed.then(|| format!("up to {} of random reads and of commits", about(sizes.random))),
+    ];
+    words.into_iter().flatten().collect::<Vec<String>>().join(", ")
 }
 
 /// The longest tests, with their settings and times.

@@ -3,6 +3,8 @@
 pub mod announcement;
 pub mod cost;
 pub mod duration_words;
+pub mod floor_sizes;
+pub mod limits;
 pub mod omission;
 pub mod size_choice;
 pub mod size_trials;

@@ -2,9 +2,11 @@
 //! times the unit costs that quick trials measured on the target: the rows themselves may take hours. Decides only; the
 //! caller runs the trials.
 
-use super::cost::Cost;
-use super::size_choice::{Fitted, Item, Limits, fit};
-use super::sizes::{SizeKind, Sizes};
+use units::Nanos;
+
+use super::duration_words::about;
+use super::size_choice::Fitted;
+use super::sizes::Sizes;
 use super::unit_costs::UnitCosts;
 use crate::plan::{Alternative, Plan};
 
@@ -15,16 +17,41 @@ const FEWEST_ROWS: usize = 5;
 /// Minimum number of rounds within a budget: one round has no spread.
 const FEWEST_ROUNDS: u32 = 2;
 
-/// Makes the plan fit its budget, with the unit costs of each target. `None` unless the work of every row is known.
+/// A row, reduced to the seconds of an execution.
+struct Item {
+    seconds: f64,
+    /// The group of rows of which a minimum stays: those of a program on a target.
+    group: usize,
+    is_omitted: bool,
+}
+
+/// Makes the plan fit its budget, with the unit costs of each target. Leaves out the most expensive rows first; of two
+/// with the same cost, the later one. Then it reduces the rounds. `None` unless the work of every row is known.
 pub fn fit_rows(plan: &mut Plan, unit_costs: &[UnitCosts]) -> Option<Fitted> {
     let items = plan.alternatives.iter().map(|alternative| item(plan, alternative, unit_costs));
-    let limits = Limits {
-        fewest_rounds: FEWEST_ROUNDS,
-        fewest_rows: FEWEST_ROWS,
-        ..Limits::fixed(Sizes::LARGEST, plan.budget, plan.rounds)
+    let mut items = items.collect::<Option<Vec<Item>>>()?;
+    let budget = plan.budget.map_or(f64::INFINITY, Nanos::as_secs_f64);
+    let mut omitted = vec![None; items.len()];
+    let mut rounds = plan.rounds;
+    while seconds(&items, rounds) > budget {
+        let Some(index) = dearest(&items) else { break };
+        let needs = about(nanos(items[index].seconds * f64::from(rounds)));
+        omitted[index] = Some(format!("needs about {needs} of the budget of {}", about(nanos(budget))));
+        items[index].is_omitted = true;
+    }
+    if seconds(&items, rounds) > budget {
+        rounds = rounds.min(((budget / seconds(&items, 1)) as u32).max(FEWEST_ROUNDS));
+    }
+    let fitted = Fitted {
+        sizes: Sizes::SMALLEST,
+        rounds,
+        omitted,
+        times: items.iter().map(|item| nanos(seconds(std::slice::from_ref(item), rounds))).collect(),
+        time: nanos(seconds(&items, rounds)),
+        written: 0,
+        needed: None,
     };
-    let fitted = fit(&items.collect::<Option<Vec<Item>>>()?, &limits);
-    plan.rounds = fitted.rounds;
+    plan.rounds = rounds;
     leave_out(&mut plan.alternatives, &fitted);
     Some(fitted)
 }
@@ -36,28 +63,37 @@ pub fn leave_out(alternatives: &mut [Alternative], fitted: &Fitted) {
     }
 }
 
-/// A row whose cost does not depend on any size. The rows of a program on a target are a group.
+fn nanos(seconds: f64) -> Nanos {
+    Nanos((seconds * 1e9) as u64)
+}
+
+/// Seconds of these rows in all rounds.
+fn seconds(items: &[Item], rounds: u32) -> f64 {
+    items.iter().filter(|item| !item.is_omitted).map(|item| item.seconds).sum::<f64>() * f64::from(rounds)
+}
+
+/// The most expensive row that may be left out: enough rows of its group stay.
+fn dearest(items: &[Item]) -> Option<usize> {
+    let peers = |group| items.iter().filter(|item| !item.is_omitted && item.group == group).count();
+    let may_go = |index: &usize| !items[*index].is_omitted && peers(items[*index].group) > FEWEST_ROWS;
+    (0..items.len()).filter(may_go).max_by(|a, b| items[*a].seconds.total_cmp(&items[*b].seconds))
+}
+
+/// A row, if its work is known.
 fn item(plan: &Plan, alternative: &Alternative, unit_costs: &[UnitCosts]) -> Option<Item> {
     let Alternative { targets, row } = alternative;
     let work = row.work?;
     // Targets that run at the same time share the machine: at worst, each waits for the others.
-    let fixed = targets.iter().map(|&target| unit_costs[target].seconds(&work)).sum();
+    let seconds = targets.iter().map(|&target| unit_costs[target].seconds(&work)).sum();
     let is_peer = |other: &Alternative| other.targets == *targets && other.row.program.name == row.program.name;
-    Some(Item {
-        size_kind: SizeKind::Large,
-        cost: Cost { fixed, ..Cost::default() },
-        operations: 0,
-        writes: 0,
-        group: plan.alternatives.iter().position(is_peer)?,
-        omitted: row.omitted.is_some(),
-    })
+    let group = plan.alternatives.iter().position(is_peer)?;
+    Some(Item { seconds, group, is_omitted: row.omitted.is_some() })
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
     use runner::execution::{ClaimedClock, MeasureOptions};
-    use units::Nanos;
     use workload::programs::tlpi::{self, Sync};
 
     use super::*;

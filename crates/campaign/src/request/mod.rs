@@ -45,6 +45,12 @@ pub struct RunRequest {
     pub budget: Option<Nanos>,
     /// The size of large files.
     pub size: Option<Bytes>,
+    /// The most bytes that the run writes to a target, if the user limits them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_write: Option<Bytes>,
+    /// True if results need no floor, as in tests of diskperf.
+    #[serde(default)]
+    pub no_floor: bool,
     /// The state of the machine during the run.
     pub environment: Environment,
     /// True if images and file systems on devices are kept.
@@ -161,6 +167,8 @@ impl RunRequest {
             schedule: preset.schedule.clone(),
             budget: None,
             size: None,
+            max_write: None,
+            no_floor: false,
             environment: Environment {
                 memory: preset.memory,
                 cache: None,

@@ -7,7 +7,7 @@ use super::resolved::Resolved;
 use super::{RunRequest, Together};
 use crate::choose;
 use crate::error::CampaignError;
-use crate::fit::size_choice::Limits;
+use crate::fit::limits::Limits;
 use crate::fit::size_trials::{self, Wishes};
 use crate::fit::sizes::Sizes;
 use crate::plan::{Alternative, Before, Fit, Plan, PlannedSizing, Row};
@@ -25,7 +25,7 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, CampaignErr
         Sizing::Thin => (given()?, PlannedSizing::Thin),
         Sizing::FitTime { usual } => {
             let (fitting, fit) = fit_time(resolved, targets, usual)?;
-            (fitting, PlannedSizing::FitTime(fit))
+            (fitting, PlannedSizing::FitTime(Box::new(fit)))
         }
     };
     let plan = Plan {
@@ -39,6 +39,7 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, CampaignErr
         methods: EvictionMethods { given: environment.is_cold(), drop_caches: environment.drop_caches },
         zeros: environment.zeros,
         budget: budget(request, targets),
+        has_floor: !request.no_floor,
         sizing,
         commands: tests.commands(),
         ..Plan::fixed((preset.name, preset.options_on(targets)), schedule.clone(), environment.seed, alternatives)
@@ -52,7 +53,15 @@ fn fit_time(resolved: &Resolved, targets: &[Target], usual: Nanos) -> Result<(Ve
     let request = &resolved.request;
     let large = |size| settings(request, targets, Sizes::LARGEST).size_in_calls(size, 8192);
     let large = request.size.map(large).transpose()?;
-    let wishes = Wishes { large, budget: budget(request, targets), usual, rounds: request.schedule.rounds() };
+    let wishes = Wishes {
+        large,
+        max_write: request.max_write,
+        no_floor: request.no_floor,
+        budget: budget(request, targets),
+        usual,
+        rounds: request.schedule.rounds(),
+        fewest_rounds: request.schedule.fewest(),
+    };
     let limits = size_trials::limits(&wishes, targets);
     let rows = |sizes| alternatives(resolved, targets, sizes);
     let mut tried = 0;
@@ -62,11 +71,16 @@ fn fit_time(resolved: &Resolved, targets: &[Target], usual: Nanos) -> Result<(Ve
         let on = |target| size_trials::tried(all.iter().filter(|row| row.targets == [target]).map(|row| &row.row));
         tried += (0..targets.len()).map(on).max().unwrap_or(0);
     }
-    let limits = Limits { written: limits.written.map(|written| written.saturating_sub(tried)), ..limits };
-    // Only the bytes written are known yet, not the time.
-    let untimed = Limits { time: None, ..limits };
-    let (fitting, fitted) = size_trials::fitted(&untimed, targets, &Vec::new(), &rows)?;
-    Ok((fitting, Fit { limits: Limits { largest: fitted.sizes, ..limits }, sizes: None, tried }))
+    let most_written = limits.written.map(Bytes);
+    // A ceiling writes a tenth of what its test writes.
+    let has_ceiling = request.workload.preset().options_on(targets).ceiling;
+    let for_tests = |written: u64| if has_ceiling { written - written / 11 } else { written };
+    let written = limits.written.map(|written| for_tests(written.saturating_sub(tried)));
+    let limits = Limits { written, ..limits };
+    Ok((
+        rows(limits.largest)?,
+        Fit { limits, sizes: None, tried, most_written, is_strict: request.max_write.is_some() },
+    ))
 }
 
 /// The time limit of a run. A comparison of simulated machines only has no default limit.

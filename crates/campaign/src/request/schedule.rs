@@ -10,6 +10,9 @@ use crate::choose::Goal;
 /// many, the files are small.
 const FORESEEN: u32 = 10;
 
+/// A run with chosen sizes has at least this number of rounds, unless the user wants fewer.
+const FEWEST: u32 = 5;
+
 /// The rounds of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -71,6 +74,15 @@ impl Schedule {
         match self {
             Schedule::Fixed { rounds, .. } | Schedule::UntilSteady { rounds } | Schedule::Phases(rounds) => *rounds,
             Schedule::UntilDecided { rounds, .. } => rounds.unwrap_or(FORESEEN),
+        }
+    }
+
+    /// The least number of rounds, for lack of time or bytes. Student's interval of four rounds is a sixth wider than
+    /// that of five.
+    pub fn fewest(&self) -> u32 {
+        match self {
+            Schedule::UntilDecided { .. } => self.least_to_decide(),
+            _ => FEWEST.min(self.rounds()),
         }
     }
 
@@ -144,6 +156,7 @@ mod tests {
         let goal = Goal { margin: 0.05, purpose: None, needs: Vec::new(), prices: Vec::new(), in_stages: false };
         let until = |discard_first| Schedule::UntilDecided { rounds: None, discard_first, goal: goal.clone() };
         assert_eq!([until(false), until(true)].map(|one| one.least_to_decide()), [6, 7]);
-        assert_eq!(until(true).rounds(), FORESEEN);
+        assert_eq!((until(true).rounds(), until(true).fewest()), (FORESEEN, 7));
+        assert_eq!([2, 5, 20].map(|rounds| Schedule::fixed(rounds).fewest()), [2, 5, 5]);
     }
 }

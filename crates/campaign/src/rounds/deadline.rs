@@ -4,24 +4,38 @@ use std::time::Instant;
 
 use units::Nanos;
 
-/// The planned end of a run. An execution does not begin if it would probably end more than a tenth after the time. A
-/// sixth after the time, everything is stopped. A kernel call that runs then, such as an fsync of one file, ends when
-/// it ends. All moments are counted from the same origin.
+/// The planned end of a run. An execution does not begin if it would probably end too late. When it is too late,
+/// everything is stopped. A kernel call that runs then, such as an fsync of one file, ends when it ends. All moments
+/// are counted from the same origin.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     started: Nanos,
     time: Nanos,
+    /// True if nothing ends later than the time. Otherwise, executions that are needed for an answer may end a tenth
+    /// later, and everything is stopped a sixth later.
+    is_strict: bool,
 }
 
 impl Deadline {
     /// The deadline of a run that started at `started` and has this time.
     pub fn new(started: Nanos, time: Nanos) -> Deadline {
-        Deadline { started, time }
+        Deadline { started, time, is_strict: false }
+    }
+
+    /// This deadline, after which nothing may run.
+    pub fn strict(self) -> Deadline {
+        Deadline { is_strict: true, ..self }
+    }
+
+    /// The same time, if the run started this much later.
+    pub fn delayed(self, by: Nanos) -> Deadline {
+        Deadline { started: self.started + by, ..self }
     }
 
     /// True if an execution of this duration may begin now.
     pub fn holds(self, now: Nanos, span: Nanos) -> bool {
-        self.spent(now) + span <= Nanos(self.time.0 / 10 * 11)
+        let latest = if self.is_strict { self.time } else { Nanos(self.time.0 / 10 * 11) };
+        self.spent(now) + span <= latest
     }
 
     /// True if an execution of this duration would end in time.
@@ -36,7 +50,8 @@ impl Deadline {
 
     /// The time left until everything is stopped.
     pub fn until_stop(self, now: Nanos) -> Nanos {
-        Nanos(self.time.0 / 6 * 7).saturating_sub(self.spent(now))
+        let stop = if self.is_strict { self.time } else { Nanos(self.time.0 / 6 * 7) };
+        stop.saturating_sub(self.spent(now))
     }
 
     fn spent(self, now: Nanos) -> Nanos {
@@ -68,6 +83,10 @@ mod tests {
             (S(70), S(0), S(0))
         );
         assert_eq!((deadline.rest(S(100)), deadline.rest(S(130)), deadline.rest(S(161))), (S(60), S(30), S(0)));
+        assert_eq!(deadline.delayed(S(5)).rest(S(130)), S(35));
         assert!(deadline.fits(S(130), S(30)) && !deadline.fits(S(130), S(31)));
+        let strict = deadline.strict();
+        assert!(strict.holds(S(150), S(10)) && !strict.holds(S(150), S(11)));
+        assert_eq!((strict.until_stop(S(100)), strict.until_stop(S(160))), (S(60), S(0)));
     }
 }

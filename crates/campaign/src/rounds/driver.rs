@@ -157,7 +157,9 @@ mod tests {
 
     fn rules(rounds: u32) -> Rules<'static> {
         let order = Order::Rounds(&order);
-        Rules { rounds, discard_first: false, until: Until::Rounds, limit: None, order, untimed: vec![false; 2] }
+        let untimed = vec![false; 2];
+        let until = Until::Rounds;
+        Rules { rounds, discard_first: false, until, limit: None, order, untimed, forecasts: Vec::new() }
     }
 
     /// A site on which every execution takes a second, on a clock that only executions move.

@@ -15,6 +15,7 @@
 
 pub mod deadline;
 pub mod driver;
+pub mod forecast;
 pub mod plan_rounds;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ use std::collections::BTreeSet;
 use std::mem;
 
 use deadline::Deadline;
+use forecast::Forecast;
 use units::Nanos;
 
 /// One execution of an alternative.
@@ -153,6 +155,8 @@ pub struct Rules<'a> {
     /// For each alternative: true if its time does not count, because it runs on simulated machines and there are real
     /// targets.
     pub untimed: Vec<bool>,
+    /// The forecast of each alternative; empty without trials.
+    pub forecasts: Vec<Forecast>,
 }
 
 /// The end of an execution.
@@ -268,9 +272,9 @@ impl Rules<'_> {
     fn skips(&self, state: &State, turn: &Turn, now: Nanos) -> bool {
         let course = &state.courses[turn.alternative];
         let is_late = match self.limit {
-            // A device may be slower than its trial was.
             Some(Limit::Deadline(deadline)) if !self.untimed[turn.alternative] => {
-                !deadline.holds(state.counted(now), course.lasted)
+                let lasted: Vec<Nanos> = state.courses.iter().map(|course| course.lasted).collect();
+                !deadline.holds(state.counted(now), forecast::expected(&self.forecasts, &lasted, turn.alternative))
             }
             _ => false,
         };

@@ -6,6 +6,7 @@ use stats::Cell;
 
 use super::deadline::{Clock, Deadline};
 use super::driver::{Driver, Observer, Outcome};
+use super::forecast::Forecast;
 use super::world_site::WorldSite;
 use super::{Findings, Limit, Order, Rules, Turn, Until};
 use crate::choose::StopRule;
@@ -64,6 +65,10 @@ impl Rounds<'_> {
     fn rules<'a>(&self, order: &'a dyn Fn(u32) -> Vec<usize>) -> Rules<'a> {
         let RunContext { plan, targets, .. } = self.context;
         let has_real = !targets.iter().all(Target::is_simulated);
+        let forecast = |alternative: &Alternative| Forecast {
+            targets: alternative.busy(),
+            time: alternative.row.forecast.unwrap_or_default(),
+        };
         let is_untimed = |alternative: &Alternative| has_real && are_simulated(&alternative.targets, targets);
         Rules {
             rounds: plan.rounds,
@@ -76,6 +81,7 @@ impl Rounds<'_> {
             limit: self.deadline.map(Limit::Deadline).or(plan.budget.map(Limit::Budget)),
             order: Order::Rounds(order),
             untimed: plan.alternatives.iter().map(is_untimed).collect(),
+            forecasts: plan.alternatives.iter().map(forecast).collect(),
         }
     }
 

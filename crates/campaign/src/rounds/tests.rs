@@ -17,7 +17,8 @@ fn single_alternative(_: u32) -> Vec<usize> {
 
 fn rules(rounds: u32) -> Rules<'static> {
     let order = Order::Rounds(&rotating_order);
-    Rules { rounds, discard_first: false, until: Until::Rounds, limit: None, order, untimed: vec![false; 3] }
+    let (until, untimed) = (Until::Rounds, vec![false; 3]);
+    Rules { rounds, discard_first: false, until, limit: None, order, untimed, forecasts: Vec::new() }
 }
 
 /// A campaign whose steps are carried out at once.
@@ -160,6 +161,17 @@ fn a_deadline_includes_trials_and_ends_a_late_round() {
 }
 
 #[test]
+fn the_first_round_of_a_disk_slower_than_its_trials_ends_in_time() {
+    let limit = Some(Limit::Deadline(Deadline::new(S(0), S(60)).strict()));
+    let forecasts = vec![Forecast { targets: vec![0], time: S(2) }; 3];
+    let mut play = Play::new(Rules { limit, forecasts, ..rules(9) });
+    // Each execution takes ten times as long as its forecast.
+    play.lasts = &|_| S(20);
+    assert_eq!(play.play_on(), Why::TimeOver);
+    assert_eq!((play.performed.len(), play.now), (2, S(47)));
+}
+
+#[test]
 fn a_campaign_after_its_deadline_performs_nothing() {
     let limit = Some(Limit::Deadline(Deadline::new(S(0), S(1))));
     let mut play = Play::new(Rules { limit, ..rules(9) });
@@ -189,7 +201,7 @@ fn a_campaign_ends_once_rates_are_steady() {
 
 fn comparison(rounds: u32, limit: Option<Limit>) -> Rules<'static> {
     let (until, order) = (Until::Decided { least: 6 }, Order::Rounds(&single_alternative));
-    Rules { rounds, discard_first: false, until, limit, order, untimed: vec![false] }
+    Rules { rounds, discard_first: false, until, limit, order, untimed: vec![false], forecasts: Vec::new() }
 }
 
 fn convergence(decided: usize, all: usize, more: Option<u32>) -> Findings {

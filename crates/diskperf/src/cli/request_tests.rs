@@ -43,7 +43,7 @@ fn every_request_is_read_back_unchanged() {
     fs::write(&trace, include_str!("../../../jobs/samples/blkparse.txt")).expect("a trace");
     let (job, trace) = (job.display(), trace.display());
     for line in [
-        "run quick . --size 64MiB --budget 2min --rounds 3 --seed 7 --yes",
+        "run quick . --size 64MiB --budget 2min --rounds 3 --seed 7 --yes --max-write 1GiB --floor 0",
         "run classic1983 a=. b=/tmp --together --cache 64MiB --cold --drop-caches --json -o x.json",
         "run lfs . --only smallfb --only largefb --solo --warm",
         "run tlpi image:ext4,size=1GiB,tune=scheduler:none --budget 5min --size 1MB --keep",
@@ -102,6 +102,9 @@ fn typed_options_are_in_the_request() {
     assert_eq!((quick.size, quick.schedule.rounds(), quick.schedule.promised()), (Some(Bytes::mib(64)), 3, 5));
     assert_eq!(quick.targets, [TargetArgument::from(".".to_owned())]);
     assert_eq!(quick.sizing(), Sizing::FitTime { usual: Nanos::from_secs(60) });
+    assert_eq!((quick.max_write, quick.no_floor), (None, false));
+    let limited = asked("choose a=. b=. --max-write 1GiB --floor 0").request;
+    assert_eq!((limited.max_write, limited.no_floor), (Some(Bytes(1 << 30)), true));
     let chosen = asked("choose . /tmp").request;
     assert_eq!((chosen.sizing(), chosen.budget), (Sizing::FitTime { usual: campaign::choose::USUAL }, None));
     assert_eq!(chosen.schedule.goal().map(|goal| goal.margin), Some(0.05));

@@ -12,6 +12,7 @@ use clap::Args;
 use kernel::NoCommand;
 use units::{Bytes, Nanos};
 
+use super::floor::{FloorArguments, check_max_write, parse_max_write};
 use super::own_command::CommandArguments;
 use super::values::{Data, MOST_ROUNDS, What, WhatParser, parse_bytes, parse_memory, parse_round_time, parse_time};
 use crate::cli::aging::AgingArguments;
@@ -65,18 +66,21 @@ pub struct RunArguments {
     rounds: Option<u32>,
     /// Size of large files, as in 64M [default: that of the preset]. k, M, G and KiB, MiB, GiB are powers of 1024; kB,
     /// MB, GB are powers of 1000. In tlpi, the size of the copied file; a hundredth of it is written, as in the book.
-    /// In quick, it lifts the limits on the bytes written. For your own command, the space that it needs.
+    /// In quick, it lifts the limit on the bytes written. For your own command, the space that it needs.
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
     size: Option<Bytes>,
     /// Limit the page cache of the run, as in 64MiB, by a control group [default: no limit; classic1983 without --size:
     /// 64MiB].
     #[arg(long = "cache", value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_memory)]
     room_for_files: Option<Bytes>,
-    /// Start no round that would end later than this, as in 2min [default: quick 1min, others no limit]. quick makes
-    /// its files as large as fits into the budget; above 1min it also lifts its limits on the bytes written. tlpi first
-    /// skips its slowest rows (n.m.), and then rounds, down to two.
+    /// Start no round that would end later than this, as in 2min [default: quick 1min, others no limit]. quick uses the
+    /// whole budget: its files are as large as fits. If the budget is short, it skips tests (n.m.), so that the others
+    /// get enough data. tlpi first skips its slowest rows (n.m.), and then rounds, down to two.
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
     budget: Option<Nanos>,
+    /// Write at most this to each target in all rounds, for quick, as in 4GiB [default: 16GiB; no limit with --size].
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_max_write)]
+    max_write: Option<Bytes>,
     /// Time of each test of device in a round, from 0.1s to 24h [default: 10s].
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_round_time)]
     time: Option<Nanos>,
@@ -121,6 +125,8 @@ pub struct RunArguments {
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
     #[command(flatten)]
+    floor: FloorArguments,
+    #[command(flatten)]
     command: CommandArguments,
     #[command(flatten)]
     mixing: MixArguments,
@@ -136,6 +142,7 @@ impl RunArguments {
     /// Resolves the arguments into a request and its tests, on this machine. The command line overrides the job file.
     pub(super) fn resolve(&self) -> Result<Resolved, Error> {
         let (workload, tests) = self.workload()?;
+        check_max_write(self.max_write, workload.preset())?;
         let new = RunRequest::new(workload);
         let job = if let Tests::Job(job) = &tests { Some(job) } else { None };
         let targets = match job {
@@ -154,6 +161,8 @@ impl RunArguments {
             schedule: new.schedule.with_rounds(self.rounds.or(job.and_then(|job| job.rounds))),
             budget: self.budget.or(job.and_then(|job| job.budget)),
             size: self.size,
+            max_write: self.max_write,
+            no_floor: self.floor.is_off(),
             environment: Environment {
                 // The limit of the preset is meant for a file of the preset's size.
                 memory: self.room_for_files.or(new.environment.memory.filter(|_| self.size.is_none())),

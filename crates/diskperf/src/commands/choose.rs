@@ -11,6 +11,7 @@ use stats::inference::ratio_test::LEAST_PAIRS;
 use units::{Bytes, Nanos};
 
 use crate::cli::aging::AgingArguments;
+use crate::cli::floor::{FloorArguments, check_max_write, parse_max_write};
 use crate::cli::own_command::CommandArguments;
 use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_margin, parse_time};
 use crate::documents::store_arguments::KeepArguments;
@@ -52,8 +53,8 @@ pub struct ChooseArguments {
     #[arg(long = "use", value_name = "USE", value_parser = parse_use)]
     purpose: Option<Use>,
     /// Require rates or latencies (p50, p90, p99, p999, max), as in 'read>=200MiB/s,commit.p99<=5ms'. If no target
-    /// meets all requirements, the exit status is 5.
-    #[arg(long = "need", value_name = "CONDITIONS", value_parser = parse_needs)]
+    /// clearly meets all requirements, the exit status is 5: not met and not known are the same.
+    #[arg(long = "need", value_name = "CONDITIONS", value_parser = parse_needs, conflicts_with = "floor")]
     needs: Vec<Needs>,
     /// Price of a target, as in fast=0.10/GiB-month; can be repeated, once for each target.
     #[arg(long = "price", value_name = "NAME=AMOUNT/UNIT", value_parser = parse_price)]
@@ -61,6 +62,10 @@ pub struct ChooseArguments {
     /// Size of large files, as in 64MiB [default: as large as the budget allows; 8MiB if all targets are simulated].
     #[arg(long, allow_negative_numbers = true, value_parser = parse_bytes)]
     size: Option<Bytes>,
+    /// Write at most this to each target, with all rounds, as in 4GiB [default: no limit; the sizes are chosen for
+    /// 16GiB in ten rounds].
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_max_write)]
+    max_write: Option<Bytes>,
     #[command(flatten)]
     aging: AgingArguments,
     /// Seed of every random order [default: 1].
@@ -70,6 +75,8 @@ pub struct ChooseArguments {
     /// prove it.
     #[arg(long)]
     cold: bool,
+    #[command(flatten)]
+    floor: FloorArguments,
     #[command(flatten)]
     command: CommandArguments,
     /// Print the plan and write nothing: the tests in the order of the first round, and how much they write. If known,
@@ -100,6 +107,7 @@ impl ChooseArguments {
             Some((words, command)) => (Workload::Command(words), Tests::Command(command)),
             None => self.preset(),
         };
+        check_max_write(self.max_write, workload.preset())?;
         let new = RunRequest::new(workload);
         let seed = self.seed.unwrap_or(new.environment.seed);
         let request = RunRequest {
@@ -113,6 +121,8 @@ impl ChooseArguments {
             },
             budget: self.budget,
             size: self.size,
+            max_write: self.max_write,
+            no_floor: self.floor.is_off(),
             environment: Environment {
                 memory: new.environment.memory.filter(|_| self.size.is_none()),
                 cache: self.cold.then_some(CacheWish::Cold),

@@ -8,6 +8,7 @@ use clap::Args;
 use jobs::LoadSpec;
 use units::{Exit, Nanos};
 
+use crate::cli::floor::FloorArguments;
 use crate::cli::values::parse_time;
 use crate::documents::store_arguments::KeepArguments;
 use crate::error::Error;
@@ -33,6 +34,8 @@ pub struct IoArguments {
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
     pub dry_run: bool,
     #[command(flatten)]
+    floor: FloorArguments,
+    #[command(flatten)]
     consent: ConsentArguments,
     #[command(flatten)]
     pub store: KeepArguments,
@@ -50,6 +53,7 @@ impl IoArguments {
             targets: or_here(self.targets.clone()),
             schedule: new.schedule.with_rounds(rounds),
             budget: self.budget,
+            no_floor: self.floor.is_off(),
             environment: Environment { seed: seed.unwrap_or(new.environment.seed), ..new.environment },
             consent: self.consent.consent(),
             ..new
@@ -80,10 +84,11 @@ mod tests {
     use crate::cli;
 
     /// Options that a job file cannot set, because you decide them for each run.
-    const OF_THE_CALL: [&str; 11] = [
+    const OF_THE_CALL: [&str; 12] = [
         "confirm",
         "destroy_data",
         "dry_run",
+        "floor",
         "format",
         "help",
         "json",

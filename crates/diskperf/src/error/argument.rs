@@ -22,6 +22,8 @@ pub enum ArgumentError {
     // Targets of a preset.
     #[error("{option} does not apply to {preset}")]
     OnlyOfDevices { option: &'static str, preset: &'static str },
+    #[error("--max-write does not apply to {0}: its sizes are given")]
+    GivenSizes(&'static str),
     #[error("--keep needs a target that gets a file system, such as image:ext4")]
     NothingToKeep,
 
@@ -68,6 +70,7 @@ impl ArgumentError {
             }
 
             ArgumentError::OnlyOfDevices { .. } => usage("diskperf run device DEVICE takes it"),
+            ArgumentError::GivenSizes(_) => usage("leave --max-write out; --size sets the size of large files"),
             ArgumentError::NothingToKeep => usage("leave --keep out, or name a target like image:ext4"),
 
             ArgumentError::NoChoice => usage(

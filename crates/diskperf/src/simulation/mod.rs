@@ -63,6 +63,7 @@ pub fn perform_all(
         limit: None,
         order: Order::Independent(&order),
         untimed: vec![true; plan.alternatives.len()],
+        forecasts: Vec::new(),
     };
     let began = Instant::now();
     let driver = Driver {

@@ -128,7 +128,9 @@ fn quick_sizes_fit_six_rounds_or_their_time_is_reported() {
     }
     let short = cli.run(&[&quick[..], &["1ms"]].concat());
     assert_eq!(short.status, Some(2), "{}", short.err);
-    assert!(short.err.contains("which take about ") && short.err.contains("--budget "), "{}", short.err);
+    // On a slow disk, the trials alone take too long.
+    let says_why = short.err.contains("which take about ") || short.err.contains("no test was tried");
+    assert!(says_why && short.err.contains("--budget "), "{}", short.err);
     assert_eq!(cli.names(), Vec::<String>::new());
 }
 

@@ -63,13 +63,13 @@ impl Cli {
     /// A command that is not run yet.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = testkit::command(&program());
-        command.args(arguments).current_dir(&self.folder);
+        command.args(without_floor(arguments)).current_dir(&self.folder);
         command
     }
 
     /// Runs a command.
     pub fn run(&self, arguments: &[&str]) -> ProgramOutput {
-        testkit::run(&program(), &self.folder, arguments)
+        testkit::run(&program(), &self.folder, &without_floor(arguments))
     }
 
     /// Runs the command of a line, whose words contain no spaces.
@@ -109,6 +109,16 @@ impl Cli {
         assert_eq!(ended.out, "", "{arguments:?}");
         assert_eq!(self.names(), before, "{arguments:?}");
     }
+}
+
+/// The words of a command, with `--floor 0` if it measures: tests are quick, and small amounts decide in them. Not with
+/// `--need`, which refuses it, not for a plan, and not for simulated machines, which have no floor.
+pub fn without_floor<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    let is_measured = arguments.first().is_some_and(|first| ["run", "choose", "io"].contains(first));
+    let is_other = |word: &&str| ["--need", "--floor", "--dry-run"].contains(word) || word.contains("sim:");
+    let place = usize::from(!arguments.is_empty());
+    let off: &[&str] = if is_measured && !arguments.iter().any(is_other) { &["--floor", "0"] } else { &[] };
+    [&arguments[..place], off, &arguments[place..]].concat()
 }
 
 /// Runs a command to its end.

@@ -26,6 +26,10 @@ pub struct Limits {
 /// A slow disk.
 pub const SLOW: Limits = Limits { bytes: 20 << 20, operations: 100 };
 
+/// A cloud volume. Its burst of 100 ms is larger than a file of 512 KiB.
+#[allow(dead_code, reason = "benchmarks do not need it")]
+pub const CLOUD: Limits = Limits { bytes: 60 << 20, operations: 1500 };
+
 /// The slow disks. Dropping them removes the group, images and mounts.
 pub struct SlowDisks {
     images: Vec<Image>,
@@ -78,6 +82,11 @@ impl SlowDisks {
 
     /// The document that these words print, in the folder of the first disk.
     pub fn document(&self, program: &Path, words: &[&str]) -> Value {
+        self.document_of(program, words, 0)
+    }
+
+    /// The document of a command that ends with this status.
+    pub fn document_of(&self, program: &Path, words: &[&str], status: i32) -> Value {
         // The program is in the group from its first moment on.
         let enter = "echo $$ > \"$0\" && exec \"$@\"";
         let output = Command::new("sh")
@@ -91,7 +100,7 @@ impl SlowDisks {
             .output()
             .expect("the program can be started");
         let err = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{err}");
+        assert_eq!(output.status.code(), Some(status), "{err}");
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {err}"))
     }
 }

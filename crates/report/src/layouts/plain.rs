@@ -105,16 +105,16 @@ pub(crate) fn table(document: &Document, presentation: Presentation, page: Page)
     grid.lines(page).join("\n") + "\n"
 }
 
-/// `randread: 4 KiB, O_DIRECT, queue depth 1 and 32; commit: 4 KiB append + fdatasync`, in its own line; empty if the
-/// names are complete.
+/// `randread: 4 KiB, O_DIRECT, queue depth 1 and 32, file of 256 MiB; commit: 4 KiB append + fdatasync`, in its own
+/// line; empty if the names are complete.
 pub(crate) fn legend(cells: &[Cell]) -> String {
     let programs = different(cells.iter().map(|cell| cell.program.as_str()));
     let said: Vec<String> = programs.into_iter().filter_map(|program| explained(program, cells)).collect();
     if said.is_empty() { String::new() } else { format!("{}\n", said.join("; ")) }
 }
 
-/// Returns block size, O_DIRECT and queue depths of a program that accesses single blocks. Sizes that differ are in the
-/// names.
+/// Returns block size, O_DIRECT, queue depths and file size of a program that accesses single blocks. Sizes that differ
+/// are in the names.
 fn explained(program: &str, cells: &[Cell]) -> Option<String> {
     let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.program == program).collect();
     let numbers = |key: &str| different(cells.iter().filter_map(|cell| cell.number(key)));
@@ -130,7 +130,11 @@ fn explained(program: &str, cells: &[Cell]) -> Option<String> {
     let through = if **direct == ParameterValue::Flag(true) { "O_DIRECT" } else { "page cache" };
     let depths: Vec<String> = depths.iter().map(u64::to_string).collect();
     let depths = if depths.is_empty() { String::new() } else { format!(", queue depth {}", depths.join(" and ")) };
-    Some(format!("{program}: {block}{through}{depths}"))
+    let span = match &numbers("file_bytes")[..] {
+        [bytes] => format!(", file of {}", Bytes(*bytes)),
+        _ => String::new(),
+    };
+    Some(format!("{program}: {block}{through}{depths}{span}"))
 }
 
 /// Returns the cells in the order of the table, in groups with a title each.

@@ -26,7 +26,8 @@ fn quick_announces_its_limits_and_keeps_them() {
     assert!(ended.err.contains("about ") && ended.err.contains(" rounds; files of "), "{}", ended.err);
     let cells = cells(&document);
     assert_eq!(cells.len(), 13);
-    assert!(written(cells) <= (free / 50).min(4 << 30));
+    assert!(written(cells) <= 16 << 30);
+    assert!(cells.iter().all(|cell| cell["parameters"]["file_bytes"].as_u64() <= Some(free / 10)));
     for cell in cells {
         let rounds = cell["rounds"].as_array().expect("rounds").len();
         if cell["measured"] == true {
@@ -40,7 +41,7 @@ fn quick_announces_its_limits_and_keeps_them() {
             assert!(cell["reason"].is_string() && rounds == 0, "{cell:#}");
         }
         let size = cell["parameters"]["file_bytes"].as_u64().or(cell["parameters"]["commits"].as_u64());
-        assert!(size.is_some_and(u64::is_power_of_two), "{cell:#}");
+        assert!(size > Some(0), "{cell:#}");
     }
     assert_eq!(cli.names(), [""; 0]);
 }
@@ -70,7 +71,9 @@ fn a_short_budget_omits_tests_with_the_time_they_need() {
     let reasons: Vec<&str> = cells(&document).iter().filter_map(|cell| cell["reason"].as_str()).collect();
     assert!(!reasons.is_empty());
     let says_why = |reason: &&str| {
-        reason.contains("needs about ") || reason.contains("were over before") || reason.contains("page cache")
+        ["needs about ", "were over before", "its trial would have begun", "page cache"]
+            .iter()
+            .any(|words| reason.contains(words))
     };
     assert!(reasons.iter().all(says_why), "{reasons:?}");
     assert_eq!(cli.names(), [""; 0]);

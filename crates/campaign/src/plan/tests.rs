@@ -1,0 +1,65 @@
+//! Tests of the plan.
+
+use runner::execution::ClaimedClock;
+use workload::programs::classic1983::Classic;
+
+use super::*;
+use crate::presets::MIB_PER_SECOND;
+
+fn plan() -> Plan {
+    let rows = Classic::ALL.map(|classic| Row::new(classic.program(8192), MIB_PER_SECOND));
+    let schedule = Schedule::Fixed { rounds: 3, promised: 2, discard_first: true, must_agree: true };
+    let options = MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false };
+    let alternatives = rows.into_iter().map(|row| Alternative { targets: vec![0], row }).collect();
+    Plan::fixed(("test", options), schedule, 7, alternatives)
+}
+
+#[test]
+fn every_round_runs_each_alternative_once_in_random_order() {
+    let plan = plan();
+    let orders: Vec<Vec<usize>> = (1..=8).map(|round| plan.order(round)).collect();
+    for order in &orders {
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [0, 1, 2, 3]);
+    }
+    assert!(orders.windows(2).any(|pair| pair[0] != pair[1]));
+    assert_eq!(plan.order(3), plan.order(3));
+}
+
+#[test]
+fn omitted_rows_are_not_run() {
+    let mut plan = plan();
+    plan.alternatives[2].row.omitted = Some("too long".to_owned());
+    assert!(!plan.order(1).contains(&2));
+}
+
+#[test]
+fn only_the_first_of_several_rounds_is_discarded() {
+    let mut plan = plan();
+    assert_eq!([1, 2, 3].map(|round| plan.discards(round)), [true, false, false]);
+    plan.rounds = 1;
+    assert!(!plan.discards(1));
+}
+/// A plan whose sizes are chosen, within 1 GiB.
+fn fitted(is_strict: bool) -> Plan {
+    let limits = Limits::given(Sizes::SMALLEST, 3);
+    let fit = Fit { limits, sizes: None, tried: 1 << 20, most_written: Some(Bytes(1 << 30)), is_strict };
+    Plan { sizing: PlannedSizing::FitTime(Box::new(fit)), ..plan() }
+}
+
+#[test]
+fn loads_write_what_the_rounds_leave_of_the_users_limit() {
+    let strict = fitted(true);
+    let all = strict.writes(0);
+    assert!(all > 1 << 20 && all < 1 << 30, "{all}");
+    for is_requested in [false, true] {
+        assert_eq!(strict.load_limit(0, is_requested), (1 << 30) - all);
+    }
+    assert_eq!([false, true].map(|is_requested| fitted(false).load_limit(0, is_requested)), [1 << 30, u64::MAX]);
+    assert_eq!(plan().load_limit(0, false), u64::MAX);
+    let most = (1 << 30) - all;
+    assert!(strict.affords(0, 3, most) && !strict.affords(0, 3, most + 1) && !strict.affords(0, 4, most));
+    assert!(strict.affords(0, u32::MAX, 0), "the rounds have a limit of their own");
+    assert!(fitted(false).affords(0, 4, u64::MAX));
+}
