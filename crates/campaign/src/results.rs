@@ -7,6 +7,7 @@ use stats::figures::rate::{Average, rate};
 use stats::figures::summary;
 use stats::inference::steady_state;
 use stats::judge::bottleneck;
+use stats::judge::floor::{self, Kind};
 use stats::{
     Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latencies, Latency, LatencyKind, LowerCache,
     MarkCode, ParameterValue, Problem, Provenance, RateBase, Round, RoundPart, State, Steadiness, TargetInfo,
@@ -58,6 +59,21 @@ pub fn is_settled(plan: &Plan, alternative: &Alternative, executions: &Execution
     alternative.row.omitted.is_some()
         || executions.failure().is_some()
         || alternative.row.program.phases.iter().enumerate().all(is_steady)
+}
+
+/// True if the program has run as often as the preset promises, and has the data that decide a comparison, or will not
+/// be measured.
+pub fn has_enough(plan: &Plan, alternative: &Alternative, executions: &Executions) -> bool {
+    let is_enough = |(index, phase): (usize, &Phase)| {
+        let (_, rounds) = measured_rounds(executions, index, phase);
+        let kept: Vec<&Round> = rounds.iter().filter(|round| !round.discarded).collect();
+        let kind = Kind::new(phase.base, phase.unit.first == OpKind::Run);
+        let lack = floor::shortfall(kind, &kept, clock(plan, phase), None).filter(|_| plan.has_floor);
+        kept.len() >= plan.schedule.promised() as usize && lack.is_none()
+    };
+    alternative.row.omitted.is_some()
+        || executions.failure().is_some()
+        || alternative.row.program.phases.iter().enumerate().all(is_enough)
 }
 
 /// The rates of these rounds. `together` is true for several targets at the same time.

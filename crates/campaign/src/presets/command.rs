@@ -6,6 +6,7 @@ use runner::execution::{ClaimedClock, MeasureOptions};
 use stats::digits::significant;
 use stats::figures::rate::{Average, RUNS};
 use stats::figures::summary::{RateUnit, median};
+use stats::judge::floor;
 use stats::{Cell, ClockKind, Round};
 use units::{Bytes, Nanos};
 use workload::programs::command::Command;
@@ -22,9 +23,9 @@ const RUNS_PER_SEC: RateUnit = RateUnit { name: RUNS, size: 1.0 };
 pub const PRESET: Preset = Preset {
     name: "command",
     about: "A command of your own",
-    // As many kept rounds as `quick`. The first round brings the command itself, and everything that it reads
-    // elsewhere, into the page cache.
-    schedule: Schedule::Fixed { rounds: 6, promised: 5, discard_first: true, must_agree: false },
+    // As many kept rounds as `quick`, and more of a short command, until it has the data that decide a comparison. The
+    // first round brings the command itself, and everything that it reads elsewhere, into the page cache.
+    schedule: Schedule::UntilEnough { rounds: 1 + floor::RUNS as u32, promised: 5 },
     together: false,
     memory: None,
     sizing: Sizing::Fixed,

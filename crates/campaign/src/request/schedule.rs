@@ -34,6 +34,13 @@ pub enum Schedule {
         /// The maximum number of rounds.
         rounds: u32,
     },
+    /// Until every command has run often enough. The first round is discarded.
+    UntilEnough {
+        /// The maximum number of rounds, the discarded one included.
+        rounds: u32,
+        /// Rounds that the preset promises to keep.
+        promised: u32,
+    },
     /// Until every comparison is decided.
     UntilDecided {
         /// The maximum number of rounds, if the user set a limit.
@@ -55,11 +62,14 @@ impl Schedule {
         Schedule::Fixed { rounds, promised: rounds, discard_first: false, must_agree: false }
     }
 
-    /// The schedule with another number of rounds, if one is given. The number that the preset promises stays.
+    /// The schedule with exactly this number of rounds, if one is given. The number that the preset promises stays.
     pub fn with_rounds(&self, given: Option<u32>) -> Schedule {
         let mut schedule = self.clone();
         match (&mut schedule, given) {
             (_, None) => {}
+            (&mut Schedule::UntilEnough { promised, .. }, Some(rounds)) => {
+                schedule = Schedule::Fixed { rounds, promised, discard_first: true, must_agree: false };
+            }
             (
                 Schedule::Fixed { rounds, .. } | Schedule::UntilSteady { rounds } | Schedule::Phases(rounds),
                 Some(given),
@@ -72,7 +82,10 @@ impl Schedule {
     /// The number of rounds that the sizes of the tests are computed for.
     pub fn rounds(&self) -> u32 {
         match self {
-            Schedule::Fixed { rounds, .. } | Schedule::UntilSteady { rounds } | Schedule::Phases(rounds) => *rounds,
+            Schedule::Fixed { rounds, .. }
+            | Schedule::UntilSteady { rounds }
+            | Schedule::UntilEnough { rounds, .. }
+            | Schedule::Phases(rounds) => *rounds,
             Schedule::UntilDecided { rounds, .. } => rounds.unwrap_or(FORESEEN),
         }
     }
@@ -89,7 +102,7 @@ impl Schedule {
     /// The number of rounds below which results have a warning.
     pub fn promised(&self) -> u32 {
         match self {
-            Schedule::Fixed { promised, .. } => *promised,
+            Schedule::Fixed { promised, .. } | Schedule::UntilEnough { promised, .. } => *promised,
             Schedule::UntilSteady { .. } => steady_state::WINDOW as u32,
             Schedule::UntilDecided { .. } => LEAST_PAIRS as u32,
             Schedule::Phases(_) => 1,
@@ -103,7 +116,11 @@ impl Schedule {
 
     /// True if the first of several rounds is discarded.
     pub fn discards_first(&self) -> bool {
-        matches!(self, Schedule::Fixed { discard_first: true, .. } | Schedule::UntilDecided { discard_first: true, .. })
+        match self {
+            Schedule::Fixed { discard_first, .. } | Schedule::UntilDecided { discard_first, .. } => *discard_first,
+            Schedule::UntilEnough { .. } => true,
+            Schedule::UntilSteady { .. } | Schedule::Phases(_) => false,
+        }
     }
 
     /// True if results have a warning when the kept rounds differ by more than a tenth.
@@ -116,6 +133,11 @@ impl Schedule {
         matches!(self, Schedule::UntilSteady { .. })
     }
 
+    /// True if the run ends when every command has run often enough.
+    pub fn is_until_enough(&self) -> bool {
+        matches!(self, Schedule::UntilEnough { .. })
+    }
+
     /// The maximum number of rounds of a comparison, if the user set a limit.
     pub fn asked_rounds(&self) -> Option<u32> {
         if let Schedule::UntilDecided { rounds, .. } = self { *rounds } else { None }
@@ -125,7 +147,7 @@ impl Schedule {
     pub fn goal(&self) -> Option<&Goal> {
         match self {
             Schedule::UntilDecided { goal, .. } => Some(goal),
-            Schedule::Fixed { .. } | Schedule::UntilSteady { .. } | Schedule::Phases(_) => None,
+            _ => None,
         }
     }
 
@@ -133,7 +155,7 @@ impl Schedule {
     pub fn phases(&self) -> Option<u32> {
         match self {
             Schedule::Phases(phases) => Some(*phases),
-            Schedule::Fixed { .. } | Schedule::UntilSteady { .. } | Schedule::UntilDecided { .. } => None,
+            _ => None,
         }
     }
 }
@@ -149,6 +171,10 @@ mod tests {
         assert_eq!(Schedule::fixed(5).with_rounds(None), Schedule::fixed(5));
         let steady = Schedule::UntilSteady { rounds: 25 }.with_rounds(Some(3));
         assert_eq!((steady.rounds(), steady.promised()), (3, steady_state::WINDOW as u32));
+        let enough = Schedule::UntilEnough { rounds: 11, promised: 5 };
+        let exact = Schedule::Fixed { rounds: 3, promised: 5, discard_first: true, must_agree: false };
+        assert_eq!((enough.with_rounds(Some(3)), enough.with_rounds(None)), (exact, enough.clone()));
+        assert_eq!((enough.rounds(), enough.promised(), enough.discards_first()), (11, 5, true));
     }
 
     #[test]

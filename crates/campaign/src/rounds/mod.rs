@@ -64,7 +64,7 @@ pub enum Why {
     AllRounds,
     /// Every alternative failed or is left out.
     NothingLeft,
-    /// The results are steady.
+    /// The results are steady, or have enough data.
     Steady,
     /// Every comparison is decided.
     Decided,
@@ -96,7 +96,7 @@ impl Convergence {
 /// Judgement of the results so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Findings {
-    /// True if every rate is steady.
+    /// True if every rate is steady, or has enough data.
     Steady(bool),
     /// The progress of the comparison.
     Decided(Convergence),
@@ -107,7 +107,7 @@ pub enum Findings {
 pub enum Until {
     /// Never.
     Rounds,
-    /// When every rate is steady.
+    /// When every rate is steady, or has enough data.
     Steady,
     /// When every comparison is decided. Fewer rounds than `least` decide nothing.
     #[expect(missing_docs, reason = "the fields are named after what they hold")]

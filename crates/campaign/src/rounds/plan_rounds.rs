@@ -75,7 +75,7 @@ impl Rounds<'_> {
             discard_first: plan.discards(1),
             until: match self.stop_rule {
                 Some(_) => Until::Decided { least: plan.schedule.least_to_decide() },
-                None if plan.schedule.is_until_steady() => Until::Steady,
+                None if plan.schedule.is_until_steady() || plan.schedule.is_until_enough() => Until::Steady,
                 None => Until::Rounds,
             },
             limit: self.deadline.map(Limit::Deadline).or(plan.budget.map(Limit::Budget)),
@@ -90,8 +90,9 @@ impl Rounds<'_> {
         match self.stop_rule {
             Some(stop_rule) => Findings::Decided(stop_rule.convergence(&all_cells(self.context, executions))),
             None => {
+                let is_done = if plan.schedule.is_until_enough() { results::has_enough } else { results::is_settled };
                 let mut all = plan.alternatives.iter().zip(executions);
-                Findings::Steady(all.all(|(one, executions)| results::is_settled(plan, one, executions)))
+                Findings::Steady(all.all(|(one, executions)| is_done(plan, one, executions)))
             }
         }
     }

@@ -260,8 +260,10 @@ fn measure(
     let preset = request.workload.preset();
     results.cells.extend((preset.published)());
     results.findings = (preset.findings)(&results.cells);
-    if let Some(stop_rule) = stop_rule {
+    if stop_rule.is_some() || plan.schedule.is_until_enough() && outcome.why == Why::Steady {
         plan.rounds = ran;
+    }
+    if let Some(stop_rule) = stop_rule {
         let mut choice = stop_rule.choice(&results.cells, outcome.mean_round);
         if matches!(request.workload, Workload::Command(_)) {
             choice.remarks.extend(results.findings.iter().cloned());
