@@ -245,6 +245,7 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
         measured,
         reason,
         rounds,
+        regimes: Vec::new(),
     }
 }
 

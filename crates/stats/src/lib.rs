@@ -30,6 +30,7 @@ pub use results::document::{
 pub use results::latency::{Latencies, Latency, LatencyKind, Times};
 pub use results::of_limit::{LimitLayer, OfLimit};
 pub use results::rate_interval::{INTERVAL, MOST_INTERVALS, RateInterval};
+pub use results::regime::{Regime, are_of_last_regime};
 pub use results::remark::{Remark, RemarkKind};
 pub use results::round::{CpuSeconds, Round, RoundPart};
 pub use results::verification::{Kept, PowerCut, VERIFICATION_SCHEMA, Verification};

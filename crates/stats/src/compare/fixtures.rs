@@ -2,8 +2,37 @@
 
 use workload::RateBase;
 
+use crate::judge::marks::{Mark, MarkCode};
+use crate::judge::regimes::{Measure, regimes_of, sustained_from};
 use crate::results::cell::{Cell, Provenance, Rate};
+use crate::results::clock::ClockKind;
 use crate::results::round::Round;
+
+/// All warnings.
+pub const CODES: [MarkCode; 22] = [
+    MarkCode::Cache,
+    MarkCode::Lower,
+    MarkCode::Dirty,
+    MarkCode::Noflush,
+    MarkCode::Hole,
+    MarkCode::Compress,
+    MarkCode::Amplify,
+    MarkCode::Unsteady,
+    MarkCode::Step,
+    MarkCode::Throttle,
+    MarkCode::Short,
+    MarkCode::Few,
+    MarkCode::Noise,
+    MarkCode::Error,
+    MarkCode::Env,
+    MarkCode::Nested,
+    MarkCode::Uneven,
+    MarkCode::Memory,
+    MarkCode::Order,
+    MarkCode::Untouched,
+    MarkCode::Above,
+    MarkCode::Outlier,
+];
 
 /// A cell whose rounds did these numbers of operations of 4 KiB, each round in one second. Without rounds it has no
 /// rate.
@@ -34,4 +63,17 @@ pub fn cell(target: &str, program: &str, rates: &[u64]) -> Cell {
         rounds: rates.iter().zip(1..).map(round).collect(),
         ..Cell::named(Provenance::Measured, "quick", program, program, target)
     }
+}
+
+/// A cell whose rate changes its level. The rounds before the last level are discarded, if enough rounds follow.
+pub fn stepped(target: &str, program: &str, rates: &[u64]) -> Cell {
+    let mut cell = cell(target, program, rates);
+    let measure = Measure { base: RateBase::Ops, clock: ClockKind::Returned, together: false };
+    cell.regimes = regimes_of(&cell.rounds, measure, |_| true);
+    assert!(!cell.regimes.is_empty(), "{rates:?}");
+    cell.marks.push(Mark { code: MarkCode::Step, value: None, text: String::new() });
+    if let Some(from) = sustained_from(&cell.regimes, &cell.rounds) {
+        cell.rounds.iter_mut().for_each(|round| round.discarded = round.round < from);
+    }
+    cell
 }

@@ -39,6 +39,8 @@ pub enum Reason {
     FewRounds(usize, usize),
     /// A run has no rate.
     NotMeasured(&'static str),
+    /// A rate changed its level, so the spread of the rounds forecasts nothing.
+    Step,
 }
 
 impl Reason {
@@ -79,6 +81,7 @@ impl fmt::Display for Reason {
             Reason::IdleIn(run, rounds, all) => write!(out, "no operation in {rounds} of {all} rounds of {run}"),
             Reason::FewRounds(missing, needed) => write!(out, "{missing} of {needed} rounds missing"),
             Reason::NotMeasured(run) => write!(out, "not measured in {run}"),
+            Reason::Step => out.write_str("a rate changed its level"),
         }
     }
 }

@@ -18,6 +18,8 @@
 //!      machine changes only with its settings: it gets no `order` mark.
 //!   6. A result that is not the one its label names (`Cell::undeciding`) decides nothing in either run. Nor does a
 //!      cell that is unverified in one run only.
+//!   7. A rate that changed its level is compared by the rounds of its last level; the others are discarded. If these
+//!      are too few, it is a mean of several levels, and decides nothing. Rounds are not forecast across a change.
 
 mod fail_conditions;
 #[cfg(test)]
@@ -412,6 +414,7 @@ fn compared_cell(
         found.series[0].needed(&found.series[1], judged.estimate.confidence, margin).map(|rounds| rounds as u32)
     };
     let fewest = |(found, _): &(&Found, Judged)| found.series.iter().map(Series::count).min();
+    let has_step = [then, now].iter().any(|cell| !cell.regimes.is_empty());
     let missing = found.as_ref().filter(|_| is_open).and_then(fewest).map_or(0, |few| LEAST_APART.saturating_sub(few));
     let estimate = found.as_ref().map(|(_, judged)| judged.estimate);
     ComparedCell {
@@ -434,7 +437,7 @@ fn compared_cell(
         finding,
         matters: found.as_ref().is_some_and(|(_, judged)| judged.matters),
         missing_rounds: missing as u32,
-        needed_rounds: found.as_ref().filter(|_| is_open).and_then(needed),
+        needed_rounds: found.as_ref().filter(|_| is_open && !has_step).and_then(needed),
         why: found.as_ref().and_then(|(found, _)| why(found, finding, then, now)),
         marks: codes(then.marks.iter().chain(&now.marks)),
         unguarded: None,

@@ -11,6 +11,8 @@
 //!   4. A use is one more comparison. Its figure in each round is the weighted mean of the logarithms of its programs'
 //!      ratios. So it has its own pairs and its own interval, and is not a score.
 //!   5. A use is undecided if tests with more than half of its weight are missing or undecided (`majority`).
+//!   6. If a rate changed its level, only the rounds of the last level are compared; the others are discarded. There is
+//!      no forecast, and more rounds are useful until all kept rounds have one level.
 //!   7. Two targets are compared in the rounds that both kept. The figure of a target is the geometric mean of the
 //!      rounds that all targets of the row kept. So the figures of two targets have the ratio that is printed beside
 //!      them, unless a third one lacks rounds, because it changed its level or was not reached in the last round.
@@ -324,6 +326,8 @@ pub struct Compared {
     pub pairs: Pairs,
     /// The verdict; undecided if a result is untrusted.
     pub judged: Judged,
+    /// True if a rate changed its level, so that the spread of the rounds forecasts nothing.
+    pub has_step: bool,
     /// The reasons why it is undecided, although its interval may decide.
     reasons: Vec<Reason>,
 }
@@ -358,10 +362,15 @@ pub fn compare(
         let weighing = rows.iter().enumerate().filter(|(place, _)| weighs(*place)).map(|(_, row)| row);
         // 3
         let both = [first, second];
-        let reasons = warned(weighing.clone(), both).into_iter().chain(unverified(weighing, both));
+        let reasons = warned(weighing.clone(), both).into_iter().chain(unverified(weighing.clone(), both));
         let reasons: Vec<Reason> = reasons.collect();
         let judged = if reasons.is_empty() { judged } else { judged.undecided() };
-        Compared { targets: (first, second), row, pairs, judged, reasons }
+        // 6
+        let cells: Vec<&Cell> = weighing.flat_map(|row| [row.cells[first], row.cells[second]]).flatten().collect();
+        let has_step = cells.iter().any(|cell| !cell.regimes.is_empty());
+        let is_open = cells.iter().any(|cell| !cell.is_of_one_regime());
+        let judged = Judged { is_narrow: judged.is_narrow && !is_open, ..judged };
+        Compared { targets: (first, second), row, pairs, judged, has_step, reasons }
     };
     let mut all: Vec<Compared> = all
         .into_iter()
@@ -398,13 +407,13 @@ impl Compared {
 
     /// Converts the comparison into its form for a document, with this name.
     pub fn comparison(&self, rows: &[Row], names: &[&str], name: String, margin: f64) -> Comparison {
-        let Compared { targets: (first, second), row, pairs, judged, reasons } = self;
+        let Compared { targets: (first, second), row, pairs, judged, has_step, reasons } = self;
         let cells = row.and_then(|row| Some((rows[row].cells[*first]?, rows[row].cells[*second]?)));
         let (verdict, faster) = TargetVerdict::from_verdict(judged.verdict, [names[*first], names[*second]]);
         let estimate = judged.estimate;
         let needed =
             || pairs.needed(estimate.confidence, margin).map(|needed| needed.saturating_sub(pairs.count()) as u32);
-        let is_open = verdict == TargetVerdict::Undecided && reasons.is_empty();
+        let is_trusted = verdict == TargetVerdict::Undecided && reasons.is_empty();
         Comparison {
             program: name,
             first: names[*first].to_owned(),
@@ -418,11 +427,12 @@ impl Compared {
             faster,
             matters: judged.matters,
             // More rounds do not make a result trusted, nor measure a missing test.
-            more_rounds: if is_open { needed() } else { None },
+            more_rounds: if is_trusted && !has_step { needed() } else { None },
             why: match verdict {
                 TargetVerdict::Faster => cells.and_then(|(first, second)| why(first, second)),
                 _ => {
-                    let reasons = reasons.iter().cloned().chain(Reason::idle(pairs.idle()));
+                    let step = (is_trusted && *has_step).then_some(Reason::Step);
+                    let reasons = reasons.iter().cloned().chain(step).chain(Reason::idle(pairs.idle()));
                     let reasons: Vec<String> = reasons.map(|reason| reason.to_string()).collect();
                     (!reasons.is_empty()).then(|| reasons.join("; "))
                 }

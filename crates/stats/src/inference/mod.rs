@@ -1,9 +1,11 @@
-//! Statistical inference: differences of rates, steady states, change points, costs per byte, bounds of two drives.
+//! Statistical inference: differences of rates, steady states, regimes, outlier rounds, costs per byte, bounds of two
+//! drives.
 
 pub mod buffer_regression;
 pub mod change_point;
 pub mod outlier;
 pub mod ratio_test;
+pub mod regimes;
 pub mod sample;
 pub mod steady_state;
 pub mod two_drive_bounds;

@@ -15,6 +15,7 @@ use crate::results::bottleneck::LimitedBy;
 use crate::results::clock::ClockKind;
 use crate::results::latency::Latency;
 use crate::results::of_limit::OfLimit;
+use crate::results::regime::{Regime, are_of_last_regime};
 use crate::results::round::Round;
 
 /// A result: one printed figure, with its rounds, circumstances and warnings.
@@ -50,6 +51,9 @@ pub struct Cell {
     pub rate: Option<Rate>,
     /// All executions, including discarded ones.
     pub rounds: Vec<Round>,
+    /// The regimes, in the order of time; missing if the rate kept one level.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub regimes: Vec<Regime>,
     /// CPU load; null if the time was too short to measure it.
     pub cpu_percent: Option<CpuPercent>,
     /// Latencies of single operations; null if they were not timed, or are too few.
@@ -95,6 +99,7 @@ impl Cell {
             reason: None,
             rate: None,
             rounds: Vec::new(),
+            regimes: Vec::new(),
             cpu_percent: None,
             latency_ns: None,
             io: None,
@@ -119,6 +124,11 @@ impl Cell {
         self.provenance == Provenance::Simulated
     }
 
+    /// True if its rounds are load for a device: they were measured, and are not copies of cached data.
+    pub fn loads_device(&self) -> bool {
+        self.provenance == Provenance::Measured && self.state.cache != CacheState::Warm
+    }
+
     /// Returns the rounds that are not discarded.
     pub fn kept(&self) -> impl Iterator<Item = &Round> {
         self.rounds.iter().filter(|round| !round.discarded)
@@ -135,11 +145,22 @@ impl Cell {
         self.marks.iter().any(|mark| mark.code != MarkCode::Nested)
     }
 
+    /// True if all kept rounds belong to the last regime, or if there is only one.
+    pub fn is_of_one_regime(&self) -> bool {
+        are_of_last_regime(&self.regimes, self.kept())
+    }
+
     /// Returns the warnings for which the figure decides nothing: its label is false, or its data are below the floor.
-    /// Other reasons for [`MarkCode::Few`] only widen its interval.
+    /// Other reasons for [`MarkCode::Few`] only widen its interval. A step to a lower level before the first kept round
+    /// leaves the figure true: it is the sustained rate after a burst. After a step to a higher level it may be the
+    /// rate of a cache that warmed up.
     pub fn undeciding(&self) -> impl Iterator<Item = MarkCode> {
         let floor = self.below_floor.map(|_| MarkCode::Few);
-        self.marks.iter().map(|mark| mark.code).filter(|code| code.decides_nothing()).chain(floor)
+        let (first, last) = (self.regimes.first(), self.regimes.last());
+        let is_lower = first.zip(last).is_some_and(|(first, last)| last.per_second < first.per_second);
+        let is_sustained = is_lower && self.is_of_one_regime();
+        let codes = self.marks.iter().map(|mark| mark.code).filter(|code| code.decides_nothing());
+        codes.filter(move |code| *code != MarkCode::Step || !is_sustained).chain(floor)
     }
 
     /// Returns the parameter `name`, or `None` if it is missing or not a number.

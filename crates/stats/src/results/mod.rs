@@ -8,6 +8,7 @@ pub mod document;
 pub mod latency;
 pub mod of_limit;
 pub mod rate_interval;
+pub mod regime;
 pub mod remark;
 pub mod round;
 pub mod verification;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::compare::fixtures;
+use crate::judge::floor::{Quantity, Shortfall};
 use crate::results::cell::CacheState;
 use crate::results::clock::ClockKind;
 
@@ -68,6 +69,24 @@ fn a_condition_fails_where_it_is_sure_and_large_enough_and_where_nothing_is_meas
     assert_eq!(says(&[100, 0, 100, 101, 99, 100], 0.05), Outcome::Unguarded(Reason::IdleIn("new", 1, 6)));
     let few = one(&then, &cell("a", "read", 1, &[50, 50, 50]));
     assert_eq!((few.finding, few.missing_rounds), (Verdict::Undecided, 2));
+}
+
+/// A burst credit in both runs, of which the second used up less.
+#[test]
+fn runs_are_compared_by_their_last_level() {
+    let (fast, slow) = (vec![1000, 1001, 999, 1000], vec![100, 101, 99, 100, 102]);
+    let run = |fast: &[u64], slow: &[u64]| fixtures::stepped("a", "read", &[fast, slow].concat());
+    let sustained = one(&run(&fast, &slow), &run(&[fast.clone(), fast.clone()].concat(), &slow));
+    assert_eq!((sustained.finding, sustained.needed_rounds), (Verdict::Same, None));
+    assert!(sustained.ratio.is_some_and(|ratio| (0.99..1.01).contains(&ratio)), "{sustained:?}");
+    assert_eq!(sustained.unguarded, None);
+    // All rounds count, as in a run of which too few followed the change.
+    let mut mean = run(&fast, &slow);
+    mean.rounds.iter_mut().for_each(|round| round.discarded = false);
+    let open = one(&run(&fast, &slow), &mean);
+    assert_eq!((open.finding, open.matters, open.needed_rounds), (Verdict::Undecided, false, None));
+    assert_eq!(open.why.as_deref(), Some("its rate in new has the warning step"));
+    assert_eq!(open.unguarded, Some(Reason::WarnedIn("new", MarkCode::Step)));
 }
 
 #[test]
@@ -167,4 +186,38 @@ fn an_unverified_run_is_compared_only_with_another_one() {
     // Fewer rounds than needed are not the reason.
     let few = one(&blind(&plain), &cell("a", "read", 1, &[50, 50, 50]));
     assert_eq!((few.finding, few.missing_rounds), (Verdict::Undecided, 0));
+}
+
+/// One run is twice as fast as the other. A warning that its label is false decides, in either run.
+#[test]
+fn a_result_whose_label_is_false_decides_nothing_in_either_run() {
+    let (then, now) = (cell("a", "read", 1, &[100, 101, 99, 100, 102]), cell("a", "read", 1, &[200; 5]));
+    let marked = |cell: &Cell, code: MarkCode| Cell {
+        marks: vec![Mark { code, value: None, text: String::new() }],
+        ..cell.clone()
+    };
+    for code in fixtures::CODES {
+        let both = [(one(&marked(&then, code), &now), "base"), (one(&then, &marked(&now, code)), "new")];
+        for (compared, run) in both {
+            if code.decides_nothing() {
+                assert_eq!((compared.finding, compared.matters), (Verdict::Undecided, false), "{code:?} in {run}");
+                assert_eq!(compared.why, Some(format!("its rate in {run} has the warning {}", code.name())));
+                assert_eq!((compared.missing_rounds, compared.needed_rounds), (0, None));
+                assert!(compared.ratio.is_some_and(|ratio| ratio > 1.9), "the ratio stays");
+            } else {
+                assert_eq!(compared.finding, Verdict::Faster, "{code:?} in {run}");
+            }
+        }
+    }
+    let below_floor = Some(Shortfall { quantity: Quantity::Time, is: 1, least: 2 });
+    let below = one(&then, &Cell { below_floor, ..now.clone() });
+    assert_eq!((below.finding, below.matters), (Verdict::Undecided, false));
+    assert_eq!(below.why.as_deref(), Some("its rate in new has the warning few"));
+    // Rounds that chance does not affect decide nothing either.
+    let simulated = |rate: u64| Cell { provenance: Provenance::Simulated, ..cell("a", "read", 1, &[rate; 2]) };
+    let exact = one(&simulated(100), &marked(&simulated(50), MarkCode::Short));
+    assert_eq!((exact.finding, exact.confidence), (Verdict::Undecided, Some(1.0)));
+    // Two rounds are too few, and are not the reason.
+    let few = one(&then, &marked(&cell("a", "read", 1, &[50, 50]), MarkCode::Cache));
+    assert_eq!((few.missing_rounds, few.why.as_deref()), (0, Some("its rate in new has the warning cache")));
 }

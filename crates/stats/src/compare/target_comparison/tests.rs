@@ -1,7 +1,7 @@
 //! Tests of comparisons of made-up targets.
 
 use super::*;
-use crate::compare::fixtures::cell;
+use crate::compare::fixtures::{CODES, cell, stepped};
 use crate::compare::stages::steps;
 use crate::judge::floor::{Quantity, Shortfall};
 use crate::judge::marks::Mark;
@@ -146,16 +146,7 @@ fn a_result_whose_label_is_false_decides_nothing() {
     };
     let (faster, open) = (TargetVerdict::Faster, TargetVerdict::Undecided);
     let of = |all: &[Comparison]| all.iter().map(|one| one.verdict).collect::<Vec<_>>();
-    for code in [
-        MarkCode::Cache,
-        MarkCode::Lower,
-        MarkCode::Dirty,
-        MarkCode::Noflush,
-        MarkCode::Memory,
-        MarkCode::Hole,
-        MarkCode::Compress,
-        MarkCode::Step,
-    ] {
+    for code in CODES.into_iter().filter(|code| code.decides_nothing()) {
         let all = verdicts(Some(code));
         // The program with the warning, the program without it, and the use that contains both.
         assert_eq!(of(&all), [open, faster, open], "{code:?}");
@@ -166,7 +157,8 @@ fn a_result_whose_label_is_false_decides_nothing() {
             assert!(one.ratio.is_some_and(|ratio| ratio > 1.0), "the ratio stays");
         }
     }
-    for code in [None, Some(MarkCode::Noise), Some(MarkCode::Few), Some(MarkCode::Nested)] {
+    let harmless = CODES.into_iter().filter(|code| !code.decides_nothing());
+    for code in harmless.map(Some).chain([None]) {
         assert_eq!(of(&verdicts(code)), [faster; 3], "{code:?}");
     }
 }
@@ -185,6 +177,58 @@ fn a_result_below_the_floor_decides_nothing() {
         assert_eq!(said.verdict, verdict);
         assert_eq!(said.why.as_deref(), below_floor.map(|_| "warning few (b)"));
     }
+}
+
+/// The first target is ten times as fast until its credit is used up, and then half as fast.
+#[test]
+fn targets_are_compared_by_their_last_level() {
+    let compared = |first: &[u64], second: &[u64]| {
+        let cells = [stepped("a", "commit", first), cell("b", "commit", second)];
+        let rows = rows(&cells, &["a", "b"]);
+        let all = compare(&rows, every_two(2), None, 0.05);
+        (all[0].judged.is_narrow, all[0].comparison(&rows, &["a", "b"], String::new(), 0.05))
+    };
+    let (fast, slow) = ([1000, 1001, 999, 1000], [50, 51, 50, 49, 50, 51, 50]);
+    let (is_narrow, one) = compared(&[&fast[..], &slow].concat(), &[100; 11]);
+    assert_eq!((one.verdict, one.faster.as_deref(), one.pairs), (TargetVerdict::Faster, Some("b"), 7));
+    assert!(is_narrow && one.low.zip(one.high).is_some_and(|(low, high)| low < 2.0 && high > 1.9), "{one:?}");
+    assert_eq!(one.marks, [MarkCode::Step], "the warning stays");
+    // Five pairs are too few, and the rounds before forecast nothing.
+    let (_, one) = compared(&[&fast[..], &slow[..5]].concat(), &[100; 9]);
+    assert_eq!((one.verdict, one.pairs, one.more_rounds), (TargetVerdict::Undecided, 5, None));
+    assert_eq!(one.why.as_deref(), Some("a rate changed its level"));
+    // The change was in the last round but one: the rate is a mean of both levels.
+    let mut mean = stepped("a", "commit", &[&fast[..], &slow[..3]].concat());
+    mean.rounds.iter_mut().for_each(|round| round.discarded = false);
+    let cells = [mean, cell("b", "commit", &[100; 7])];
+    let rows = rows(&cells, &["a", "b"]);
+    let all = compare(&rows, every_two(2), None, 0.05);
+    assert_eq!((all[0].judged.is_narrow, all[0].judged.verdict), (false, Verdict::Undecided));
+}
+
+/// The run ended in the last round, before the third target.
+#[test]
+fn a_round_that_a_third_target_lacks_counts_for_the_others() {
+    let cells = [cell("a", "commit", &[100; 7]), cell("b", "commit", &[200; 7]), cell("c", "commit", &[100; 6])];
+    let rows = rows(&cells, &["a", "b", "c"]);
+    let pairs: Vec<usize> = compare(&rows, every_two(3), None, 0.05).iter().map(|one| one.pairs.count()).collect();
+    assert_eq!(pairs, [7, 6, 6]);
+}
+
+/// Figures are those of the rounds that all targets kept. A verdict uses more rounds if a third target has a step.
+#[test]
+fn a_step_of_one_target_costs_the_others_no_rounds() {
+    let (fast, slow) = ([1000, 1001, 999, 1000], [50, 51, 50, 49, 50, 51, 50]);
+    let cells = [
+        cell("a", "commit", &[100; 11]),
+        cell("b", "commit", &[200; 11]),
+        stepped("c", "commit", &[&fast[..], &slow].concat()),
+    ];
+    let rows = rows(&cells, &["a", "b", "c"]);
+    let pairs: Vec<usize> = compare(&rows, every_two(3), None, 0.05).iter().map(|one| one.pairs.count()).collect();
+    assert_eq!(pairs, [11, 7, 7]);
+    let rounds: Vec<Option<u32>> = rows[0].figures().iter().map(|rate| Some(rate.as_ref()?.rounds)).collect();
+    assert_eq!(rounds, [Some(7); 3]);
 }
 
 #[test]
