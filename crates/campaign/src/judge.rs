@@ -7,6 +7,7 @@ mod devices;
 pub mod floor;
 pub mod machine;
 mod rates;
+pub mod regimes;
 mod window;
 
 use kernel::observe::mount::Place;
@@ -16,7 +17,8 @@ use stats::figures::rate::RUNS;
 use stats::figures::summary::{self, RateUnit};
 use stats::inference::steady_state::Settling;
 use stats::judge::marks::{Mark, MarkCode, rounds};
-use stats::{ClockKind, RateBase, Round, TargetInfo};
+use stats::judge::regimes::TargetStep;
+use stats::{ClockKind, RateBase, Regime, Round, TargetInfo, are_of_last_regime};
 use units::{Nanos, whole};
 use workload::{MachineSettings, Phase};
 
@@ -60,8 +62,12 @@ pub struct CellFacts<'a> {
     pub settings: &'a [(u32, &'a MachineSettings)],
     /// The steadiness of the rounds, if the run continues until it is steady.
     pub settling: Option<Settling>,
-    /// Every round.
-    pub all_rounds: &'a [Round],
+    /// The regimes of the rate; none if it kept one level.
+    pub regimes: &'a [Regime],
+    /// The last round that is left out because its regime is not the last one.
+    pub left_out: Option<u32>,
+    /// The change of all results of the target, if it explains the regimes.
+    pub target_step: Option<&'a TargetStep>,
     /// The rounds that count.
     pub rounds: &'a [&'a Round],
     /// The observations in these rounds.
@@ -110,7 +116,9 @@ fn of_rounds(facts: &CellFacts) -> impl Iterator<Item = Mark> {
     let few = rounds::few(&all, schedule.promised(), schedule.must_agree());
     // A lack of data says more than a lack of rounds.
     let few = floor::shortfall(facts).map(|lack| lack.mark()).or(few);
-    let outlier = if facts.simulated { None } else { outlier(facts.unit, &rates) };
+    // Rounds of several levels have no usual rate: the warning `step` names the levels.
+    let is_judged = !facts.simulated && are_of_last_regime(facts.regimes, facts.rounds.iter().copied());
+    let outlier = if is_judged { outlier(facts.unit, &rates) } else { None };
     few.into_iter().chain(outlier).chain(facts.overlap.and_then(rounds::uneven))
 }
 

@@ -8,6 +8,7 @@ use stats::figures::summary;
 use stats::inference::steady_state;
 use stats::judge::bottleneck;
 use stats::judge::floor::{self, Kind};
+use stats::judge::regimes::{Measure, TargetStep};
 use stats::{
     Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latencies, Latency, LatencyKind, LowerCache,
     MarkCode, ParameterValue, Problem, Provenance, RateBase, Round, RoundPart, State, Steadiness, TargetInfo,
@@ -17,6 +18,7 @@ use workload::{Issue, OpKind, Phase, Steps, Tally, TreeCounts, Unproven};
 
 use crate::executions::{Execution, Executions, Failure};
 use crate::judge::consumption::gather;
+use crate::judge::regimes::{CellRegimes, leave_out_earlier, target_steps};
 use crate::judge::{self, CellFacts, ceiling};
 use crate::plan::{Alternative, Plan};
 use crate::targets::{Simulated, Target};
@@ -36,14 +38,35 @@ pub struct RunContext<'a> {
 
 /// One cell for every phase of a program on its targets.
 pub fn cells(context: RunContext, alternative: &Alternative, executions: &Executions) -> Vec<Cell> {
+    cells_after(context, alternative, executions, None)
+}
+
+/// The cells of an alternative. `step` is the change that all cells of its target share.
+fn cells_after(
+    context: RunContext,
+    alternative: &Alternative,
+    executions: &Executions,
+    step: Option<&TargetStep>,
+) -> Vec<Cell> {
     let phases = alternative.row.program.phases.iter().enumerate();
-    phases.map(|(index, phase)| cell(context, alternative, executions, index, phase)).collect()
+    phases.map(|(index, phase)| cell(context, (alternative, executions), (index, phase), step)).collect()
 }
 
 /// The cells of all alternatives, in order.
 pub fn all_cells(context: RunContext, executions: &[Executions]) -> Vec<Cell> {
-    let all = context.plan.alternatives.iter().zip(executions);
-    all.flat_map(|(alternative, executions)| cells(context, alternative, executions)).collect()
+    let all = || context.plan.alternatives.iter().zip(executions);
+    let apart: Vec<Cell> =
+        all().flat_map(|(alternative, executions)| cells(context, alternative, executions)).collect();
+    let steps = target_steps(context.plan, context.infos, &apart);
+    if steps.is_empty() {
+        return apart;
+    }
+    let step = |alternative: &Alternative| match alternative.busy()[..] {
+        [target] => steps.get(&context.targets[target].name),
+        _ => None,
+    };
+    let cells = |(alternative, executions)| cells_after(context, alternative, executions, step(alternative));
+    all().flat_map(cells).collect()
 }
 
 /// True if all rates of the program are steady, or will not be measured.
@@ -129,7 +152,12 @@ fn while_prepared(message: &str) -> String {
     format!("while it was prepared: {message}")
 }
 
-fn cell(context: RunContext, alternative: &Alternative, executions: &Executions, index: usize, phase: &Phase) -> Cell {
+fn cell(
+    context: RunContext,
+    (alternative, executions): (&Alternative, &Executions),
+    (index, phase): (usize, &Phase),
+    step: Option<&TargetStep>,
+) -> Cell {
     let plan = context.plan;
     let busy = alternative.busy();
     let targets: &[&Target] = &busy.iter().map(|&index| &context.targets[index]).collect::<Vec<_>>();
@@ -149,16 +177,20 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
     if !simulated {
         judge::machine::mark_rounds(&mut rounds, &runs, phase);
     }
+    let is_null = phase.steps.issue() == Issue::Null;
+    let together = targets.len() > 1;
+    let regimes = match simulated || is_null {
+        true => CellRegimes::default(),
+        false => leave_out_earlier(&mut rounds, (plan, phase), Measure { base, clock, together }, step),
+    };
     let kept: Vec<&Round> = rounds.iter().filter(|round| !round.discarded).collect();
     let kept_runs: Vec<&PhaseResult> =
         runs.into_iter().zip(&rounds).filter(|(_, round)| !round.discarded).map(|(run, _)| run).collect();
     let reason = reason(row.omitted.as_deref(), executions, index, kept.len());
     let measured = reason.is_none();
 
-    let is_null = phase.steps.issue() == Issue::Null;
     let direct = row.is_direct() && !is_null;
     let (cache, cache_reason) = cache(&kept_runs);
-    let together = targets.len() > 1;
     let overlap = kept.iter().filter(|_| together).filter_map(|round| round.overlap(clock)).min_by(f64::total_cmp);
     let facts = CellFacts {
         plan,
@@ -181,7 +213,9 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
             .flat_map(|(round, result)| result.settings.iter().map(move |settings| (round, settings)))
             .collect::<Vec<_>>(),
         settling,
-        all_rounds: &rounds,
+        regimes: &regimes.regimes,
+        left_out: regimes.left_out,
+        target_step: regimes.target_step,
         rounds: &kept,
         runs: &kept_runs,
     };
@@ -245,7 +279,7 @@ fn cell(context: RunContext, alternative: &Alternative, executions: &Executions,
         measured,
         reason,
         rounds,
-        regimes: Vec::new(),
+        regimes: regimes.regimes,
     }
 }
 

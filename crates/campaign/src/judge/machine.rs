@@ -102,7 +102,12 @@ pub fn order(cells: &mut [Cell]) {
     let same = |a: &Cell, b: &Cell| {
         a.target != b.target && (&a.program, &a.phase) == (&b.program, &b.phase) && parameters(a) == parameters(b)
     };
-    let kept: Vec<Vec<u32>> = cells.iter().map(|cell| cell.kept().map(|round| round.round).collect()).collect();
+    // Rounds that are left out because of their regime were interleaved, too.
+    let counts = |cell: &Cell, round: &Round| !round.discarded || !cell.regimes.is_empty();
+    let rounds = |cell: &Cell| -> Vec<u32> {
+        cell.rounds.iter().filter(|round| counts(cell, round)).map(|round| round.round).collect()
+    };
+    let kept: Vec<Vec<u32>> = cells.iter().map(rounds).collect();
     let marks: Vec<Option<Mark>> = cells
         .iter()
         .enumerate()

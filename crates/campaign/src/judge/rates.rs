@@ -1,11 +1,10 @@
 //! Marks about a rate over time: whether it became steady, changed its level, or was throttled from outside.
 
 use kernel::observe::temperature::{AT_LIMIT, HEAT};
+use stats::are_of_last_regime;
 use stats::inference::steady_state::Settling;
-use stats::judge::marks::steadiness::GroupLimit;
+use stats::judge::marks::steadiness::{Figure, GroupLimit};
 use stats::judge::marks::{Mark, steadiness};
-use stats::{RateBase, Round};
-use units::Bytes;
 
 use super::CellFacts;
 use super::consumption::used_of;
@@ -16,31 +15,14 @@ pub fn marks(facts: &CellFacts) -> impl Iterator<Item = Mark> {
         Some(Settling::Since(_, spread) | Settling::Not(spread)) => steadiness::unsteady(&spread),
         Some(Settling::TooFew) | None => None,
     };
-    let step = facts.settling.and_then(|_| of_level(facts));
+    let figure = match facts.left_out {
+        Some(round) => Figure::After(round),
+        None if are_of_last_regime(facts.regimes, facts.rounds.iter().copied()) => Figure::OfLast,
+        None => Figure::OfSeveral,
+    };
+    let step = steadiness::step(facts.regimes, facts.base, figure, facts.target_step);
     let held = if facts.simulated { None } else { by_group(facts).or_else(|| by_heat(facts)) };
     of_settling.into_iter().chain(step).chain(held)
-}
-
-/// The mark of a change of level. Reads are judged in all rounds, because they need no time to become steady. Writes
-/// are judged in the rounds that count, because the rounds before only led to the steady state.
-fn of_level(facts: &CellFacts) -> Option<Mark> {
-    let is_judged = |round: &&Round| !facts.phase.changes() || !round.discarded;
-    let amount = |interval: &stats::RateInterval| match facts.base {
-        RateBase::Bytes => interval.bytes,
-        RateBase::Files | RateBase::Ops => interval.ops,
-    };
-    let mut series: Vec<f64> = Vec::new();
-    let mut rounds: Vec<u32> = Vec::new();
-    for round in facts.all_rounds.iter().filter(is_judged) {
-        series.extend(stats::inference::change_point::windows(&round.intervals, amount));
-        rounds.resize(series.len(), round.round);
-    }
-    let step = stats::inference::change_point::step(&series)?;
-    let in_words = |value: f64| match facts.base {
-        RateBase::Bytes => format!("{}/s", Bytes(value as u64)),
-        RateBase::Files | RateBase::Ops => format!("{value:.0} a second"),
-    };
-    Some(steadiness::step(&step, in_words, rounds[step.at]))
 }
 
 /// The mark if all kept rounds together reached a limit of the control group.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
-use stats::inference::change_point::{step, windows};
+use stats::judge::regimes::{Measure, regimes_of};
 use testkit::control_group::{Group, run_in};
 use testkit::loop_disk::{Disk, Mounted};
 use testkit::{ProgramOutput, need_disk, run_tool, skip, wait_until};
@@ -51,7 +51,7 @@ fn reads_limited(disk: &Disk, mib: u64) -> Result<Group, String> {
 const LIMIT: &str = "blkio.throttle.read_bps_device";
 
 /// Asserts that the cell's state and its marks agree, and that it has the mark of a step if its own figures show one.
-/// `stats::inference::change_point` makes the decision.
+/// `stats::judge::regimes` makes the decision.
 fn is_consistent(cell: &Value) {
     match cell["state"]["steadiness"].as_str() {
         Some("steady") => assert_eq!(mark(cell, "unsteady"), None, "{cell:#}"),
@@ -59,9 +59,10 @@ fn is_consistent(cell: &Value) {
         other => panic!("{other:?}: {cell:#}"),
     }
     let read: stats::Cell = serde_json::from_value(cell.clone()).expect("a cell");
-    let rounds = read.rounds.iter();
-    let series: Vec<f64> = rounds.flat_map(|round| windows(&round.intervals, |interval| interval.bytes)).collect();
-    assert_eq!(mark(cell, "step").is_some(), step(&series).is_some(), "{series:?} {cell:#}");
+    let measure = Measure { base: read.rate.as_ref().expect("a rate").base, clock: read.state.clock, together: false };
+    let regimes = regimes_of(&read.rounds, measure, |_| true);
+    assert_eq!(read.regimes, regimes, "{cell:#}");
+    assert_eq!(mark(cell, "step").is_some(), !regimes.is_empty(), "{cell:#}");
 }
 
 #[test]

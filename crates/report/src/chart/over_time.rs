@@ -16,7 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use stats::digits::significant;
 use stats::figures::rate::RUNS;
 use stats::figures::summary::rate_of;
-use stats::inference::change_point;
 use stats::{Cell, ClockKind, Document, INTERVAL, MarkCode, Provenance, RateBase, Round};
 
 use super::cell_text::{self, Names};
@@ -267,7 +266,7 @@ impl Program<'_> {
                     happening.rounds.insert(round.round, mark.text.clone());
                 }
             }
-            if let Some((round, _)) = self.step(cell) {
+            if let Some((round, _)) = Self::step(cell) {
                 let happening = happened.entry((MarkCode::Step, &cell.target)).or_default();
                 let text = happening.throughout.clone();
                 happening.rounds.entry(round).or_insert(text);
@@ -276,23 +275,17 @@ impl Program<'_> {
         happened
     }
 
-    /// Returns where the rate changed its level, if the cell has that warning: the round, and the quarter of a second
-    /// in it.
-    fn step(&self, cell: &Cell) -> Option<(u32, usize)> {
+    /// Returns where the rate reached its last level, if the cell has that warning: the round, and the quarter of a
+    /// second in it.
+    fn step(cell: &Cell) -> Option<(u32, usize)> {
         cell.marks.iter().find(|mark| mark.code == MarkCode::Step)?;
-        let mut windows: Vec<f64> = Vec::new();
-        let mut places: Vec<(u32, usize)> = Vec::new();
-        for round in self.rounds(cell) {
-            let first = windows.len();
-            windows.extend(change_point::windows(&round.intervals, |interval| amount(cell, interval)));
-            places.extend((first..windows.len()).map(|place| (round.round, 2 * (place - first))));
-        }
-        places.get(change_point::step(&windows)?.at).copied()
+        let last = cell.regimes.last()?;
+        Some((last.first_round, (last.from_s / INTERVAL.as_secs_f64()) as usize))
     }
 
     /// Returns the position of a mark: the time in the round if it is known, or else the middle of the round.
     fn place(&self, cells: &[&Cell], code: MarkCode, round: u32, slots: &Slots) -> f64 {
-        let step = || cells.iter().filter_map(|cell| self.step(cell)).find(|(of, _)| *of == round);
+        let step = || cells.iter().filter_map(|cell| Self::step(cell)).find(|(of, _)| *of == round);
         let at = if code == MarkCode::Step { step().map(|(_, index)| index as f64) } else { None };
         slots.share(round, at.unwrap_or(slots.longest as f64 / 2.0))
     }

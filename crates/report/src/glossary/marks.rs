@@ -90,11 +90,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         also: &["change point"],
         brief: "the rate jumped to another level during the test",
         says: "The rate changed its level and stayed there: credits were used up, a cache was full, or a limit was \
-               set. The mean is the speed of neither level.",
-        when: "In windows of half a second: the level changes by more than 20 % for three windows or more, by three \
-               times the difference of neighbours. For writes, in the rounds that count; for reads, in all.",
-        advice: "Look at the rounds and intervals in the JSON for both levels. To measure the second level alone, run \
-                 longer.",
+               set. The warning names each level with its bytes and seconds. The figure is that of the last level, if \
+               two whole rounds show it. It decides something only then, and only if that level is lower: a rate that \
+               rose may be that of a cache that warmed up.",
+        when: "Between rounds, or in the quarters of a second of long rounds. Two levels differ by more than 20 %, \
+               and last for three points and a tenth of the time or of the work. Chance explains it in less than 1 \
+               of 100 runs. Also if all tests of a target change together, because they share a credit.",
+        advice: "Compare the last level: earlier ones do not last. To reach it before the first round, use \
+                 --sustained. The regimes are in the JSON.",
     },
     Entry {
         word: "throttle",

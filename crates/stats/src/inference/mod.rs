@@ -2,7 +2,6 @@
 //! drives.
 
 pub mod buffer_regression;
-pub mod change_point;
 pub mod outlier;
 pub mod ratio_test;
 pub mod regimes;

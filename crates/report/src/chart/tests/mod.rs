@@ -275,6 +275,16 @@ fn what_happened_stands_at_its_round_and_a_step_where_it_was() {
         round.intervals.iter_mut().for_each(|interval| interval.ops /= 4);
     }
     stepped.marks = vec![mark(MarkCode::Step), mark(MarkCode::Unsteady)];
+    let regime = |first_round, last_round, per_second| stats::Regime {
+        first_round,
+        from_s: 0.0,
+        last_round,
+        bytes: 0,
+        ops: 0,
+        seconds: 0.0,
+        per_second,
+    };
+    stepped.regimes = vec![regime(1, 1, 800.0), regime(2, 3, 200.0)];
     let (chart, checked) = only(&document(vec![stepped]), Subject::OverTime);
     let tips: Vec<&str> = checked.of_class("event").map(|event| attribute(event, "data-tip")).collect();
     let noise = "noise in round 1 of here: as it is <noise>";
