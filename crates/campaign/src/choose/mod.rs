@@ -2,6 +2,7 @@
 //! and draws the conclusion. Runs nothing.
 
 mod goal;
+mod least_load;
 mod matching;
 mod prices;
 mod requirements;
@@ -63,7 +64,7 @@ impl Goal {
         // Rounds of another regime forecast nothing.
         let has_step = all.iter().any(|one| one.has_step);
         let more = more.filter(|_| !has_step);
-        Convergence { decided: all.len() - open().count(), all: all.len(), more }
+        Convergence { decided: all.len() - open().count(), all: all.len(), more, is_loaded: true, has_step }
     }
 
     /// The answer of the comparison, with its stages if it has any. `round_s` is the mean time of a round in seconds.

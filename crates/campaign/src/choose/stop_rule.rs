@@ -3,6 +3,7 @@
 use stats::{Cell, Choice, Stage, TargetInfo};
 use units::Nanos;
 
+use super::least_load::LeastLoad;
 use super::{Goal, stages};
 use crate::plan::Plan;
 use crate::rounds::Convergence;
@@ -21,6 +22,8 @@ pub struct StopRule<'a> {
     infos: Vec<TargetInfo>,
     /// The change from each target to the next, if they are stages.
     stages: Vec<Stage>,
+    /// The load of each target before an early end.
+    least_load: LeastLoad,
 }
 
 impl<'a> StopRule<'a> {
@@ -36,13 +39,15 @@ impl<'a> StopRule<'a> {
         let affordable = plan.affordable_rounds().unwrap_or(u32::MAX);
         plan.rounds = most.unwrap_or(usual).min(affordable).max(plan.schedule.least_to_decide());
         let stages = if goal.in_stages { stages(targets) } else { Vec::new() };
-        StopRule { goal, infos: infos.to_vec(), stages }
+        let least_load = if plan.has_floor { LeastLoad::USUAL } else { LeastLoad::default() };
+        StopRule { goal, infos: infos.to_vec(), stages, least_load }
     }
 
     /// The progress of the comparison with these results.
     pub fn convergence(&self, cells: &[Cell]) -> Convergence {
         let names: Vec<&str> = self.infos.iter().map(|info| info.name.as_str()).collect();
-        self.goal.convergence(cells, &names)
+        let is_loaded = self.least_load.is_reached(cells, &names);
+        Convergence { is_loaded, ..self.goal.convergence(cells, &names) }
     }
 
     /// The answer, with the mean time of a round if there was one.

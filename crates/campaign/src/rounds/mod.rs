@@ -8,7 +8,8 @@
 //!   3. a campaign ends after its last round, if all alternatives failed, or if all that was left of a round was late;
 //!   4. the first round of a process always begins. A later one begins if it would end in time, provided it takes as
 //!      long as the mean of those before;
-//!   5. a campaign ends as soon as its results are steady, or decide the comparison;
+//!   5. a campaign ends as soon as its results are steady, or decide the comparison. A comparison also needs enough
+//!      load of each target, because a burst credit may last for many rounds;
 //!   6. if there are also real targets, executions on simulated machines do not count towards the time.
 //!
 //! Independent executions have no rounds: all of them are one step, and may run side by side.
@@ -84,12 +85,16 @@ pub struct Convergence {
     pub all: usize,
     /// Estimate of the rounds that are still needed; `None` if it is unknown, or too large to be useful.
     pub more: Option<u32>,
+    /// True if every target had enough load to show that its rates last.
+    pub is_loaded: bool,
+    /// True if a rate changed its level.
+    pub has_step: bool,
 }
 
 impl Convergence {
     /// True if another round is useless. Before anything was compared, this is unknown, and false is returned.
     pub fn is_over(&self) -> bool {
-        self.all > 0 && self.decided == self.all
+        self.all > 0 && self.decided == self.all && self.is_loaded
     }
 }
 

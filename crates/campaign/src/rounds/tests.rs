@@ -205,7 +205,7 @@ fn comparison(rounds: u32, limit: Option<Limit>) -> Rules<'static> {
 }
 
 fn convergence(decided: usize, all: usize, more: Option<u32>) -> Findings {
-    Findings::Decided(Convergence { decided, all, more })
+    Findings::Decided(Convergence { decided, all, more, is_loaded: true, has_step: false })
 }
 
 #[test]
@@ -229,7 +229,9 @@ fn a_campaign_ends_once_its_comparison_is_decided() {
     // At least six; later as many as the spread demands.
     assert_eq!(play.foretold, [6, 6, 11, 12, 13, 14, 15, 8]);
     // Before anything was compared, the comparison is not decided.
-    assert!(!Convergence { decided: 0, all: 0, more: None }.is_over());
+    assert!(!Convergence { decided: 0, all: 0, more: None, is_loaded: true, has_step: false }.is_over());
+    let three = Convergence { decided: 3, all: 3, more: None, is_loaded: true, has_step: false };
+    assert!(three.is_over() && !Convergence { is_loaded: false, ..three }.is_over());
 }
 
 #[test]

@@ -69,6 +69,9 @@ impl Display {
                     None => format!("round {round} of {rounds}: "),
                     // Nothing was compared yet.
                     Some(Convergence { all: 0, .. }) => format!("round {round} of about {rounds}: "),
+                    Some(Convergence { all, decided, is_loaded: false, .. }) if all == decided => {
+                        format!("round {round} of about {rounds}, all decided, testing that the rates last: ")
+                    }
                     Some(convergence) => {
                         format!(
                             "round {round} of about {rounds}, {} of {} decided: ",
