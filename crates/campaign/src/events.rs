@@ -52,6 +52,12 @@ pub enum Event<'a> {
     ConditioningTakes { target: &'a str, rest: Nanos },
     /// A device is conditioned.
     Conditioned { target: &'a str, conditioned: &'a Conditioned },
+    /// A program loads a target for this time, before the first round.
+    LoadBegins { target: &'a str, program: &'a str, time: Nanos },
+    /// A rate changed its level. From now on, targets are loaded before their executions.
+    LoadHeld,
+    /// Another round would write more than the user allows.
+    AllWritten,
     /// The memory of the run cannot be limited.
     MemoryNotLimited { bytes: Bytes, why: &'a LimitError },
     /// This machine cannot run a workload as it is written. The reason.

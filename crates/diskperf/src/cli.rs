@@ -12,6 +12,7 @@ pub mod own_command;
 mod request_tests;
 pub mod run;
 pub mod simulate;
+pub mod sustained;
 pub mod values;
 
 use std::ffi::OsString;

@@ -44,6 +44,8 @@ pub struct Job {
     pub rounds: Option<u32>,
     /// The time after which no further round begins.
     pub budget: Option<Nanos>,
+    /// The time for which each target is loaded before the first round.
+    pub sustained: Option<Nanos>,
     /// The seed of every random order.
     pub seed: Option<u64>,
     /// The workloads.
@@ -75,12 +77,15 @@ pub(crate) struct Head {
     /// Start no round that would end later than this, as in "2min" [default: no limit].
     #[schemars(with = "Option<String>")]
     budget: Option<Time>,
+    /// Load each target for this long before the first round, as in "2min" [default: no load].
+    #[schemars(with = "Option<String>")]
+    sustained: Option<Time>,
     /// Seed of every random order [default: 1].
     seed: Option<u64>,
 }
 
 /// The keys above the loads.
-pub(crate) const HEAD: [&str; 5] = ["targets", "rounds", "budget", "seed", LOADS];
+pub(crate) const HEAD: [&str; 6] = ["targets", "rounds", "budget", "sustained", "seed", LOADS];
 
 /// The key of the workloads, and the key of a workload's name.
 pub(crate) const LOADS: &str = "load";
@@ -95,15 +100,15 @@ impl Job {
         })?;
         let head = Table::head(text, root.get_ref());
         head.check(|key| if HEAD.contains(&key) { Ok(()) } else { Err(None) }, &HEAD.map(str::to_owned))?;
-        let Head { targets, rounds, budget, seed } = head.read(LOADS)?;
+        let Head { targets, rounds, budget, sustained, seed } = head.read(LOADS)?;
         check_rounds(rounds).map_err(|error| head.bad(error.key, error.why, error.hint))?;
         let (loads, warnings) = head.loads(host)?;
         let targets: Option<Vec<String>> = targets.iter().map(Name::text).collect();
         let targets = targets.ok_or_else(|| {
             head.bad("targets", "bytes are not pairs of hexadecimal digits", "write { bytes = \"61ff\" }")
         })?;
-        let budget = budget.map(|Time(time)| time);
-        Ok(Job { text: text.clone(), targets, rounds, budget, seed, loads, warnings })
+        let [budget, sustained] = [budget, sustained].map(|time| time.map(|Time(time)| time));
+        Ok(Job { text: text.clone(), targets, rounds, budget, sustained, seed, loads, warnings })
     }
 
     /// An error about the targets, at their place in the file. `None` if the file names none.
@@ -305,6 +310,7 @@ mod tests {
     fn the_keys_of_a_job_file_are_read() {
         let job = read(SAMPLE).expect("a job");
         assert_eq!((job.rounds, job.budget, job.seed), (Some(3), Some(Nanos::from_secs(120)), Some(7)));
+        assert_eq!(job.sustained, Some(Nanos::from_secs(60)));
         assert_eq!(job.targets, ["sim:flat"]);
         assert_eq!(job.loads.iter().map(|load| load.name).collect::<Vec<_>>(), ["randread", "oltp"]);
         assert_eq!((job.loads[0].load.sizes.only(), job.loads[0].load.warm), (Some(8192), false));
@@ -377,8 +383,8 @@ mod tests {
         assert_eq!(error.to_string(), "x:1:1: targets: not here");
         let of_load = LoadError::new("bs", "1000 B", "--direct takes multiples of 512 B", "use --bs 512B");
         let error = job.at_load(0, of_load.clone());
-        assert!(error.to_string().starts_with("x:8:1: bs: 1000 B: direct takes"), "{error}");
-        assert!(error.to_string().ends_with("; direct is set in line 9"), "{error}");
+        assert!(error.to_string().starts_with("x:9:1: bs: 1000 B: direct takes"), "{error}");
+        assert!(error.to_string().ends_with("; direct is set in line 10"), "{error}");
         assert_eq!(job.at_load(2, of_load).span(), None);
     }
 }

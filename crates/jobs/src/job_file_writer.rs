@@ -12,12 +12,13 @@ use crate::load_words::Time;
 
 impl LoadSpec {
     /// The job file of this workload alone, with the keys that are set.
-    pub fn job_file(&self, targets: &[&str], budget: Option<Nanos>) -> String {
+    pub fn job_file(&self, targets: &[&str], budget: Option<Nanos>, sustained: Option<Nanos>) -> String {
         let targets: Vec<String> = targets.iter().map(quoted).collect();
         let head = [
             ("targets", (!targets.is_empty()).then(|| format!("[{}]", targets.join(", "))), ""),
             ("rounds", self.rounds.map(|rounds| rounds.to_string()), ""),
             ("budget", budget.map(|budget| quoted(Time(budget))), "start no round that would end later"),
+            ("sustained", sustained.map(|time| quoted(Time(time))), "load each target before the first round"),
             ("seed", self.seed.map(|seed| seed.to_string()), ""),
         ];
         let mut text = "# diskperf run JOB.toml; `diskperf help io` explains the keys.\n".to_owned();
@@ -89,6 +90,7 @@ mod tests {
         targets: Vec<String>,
         rounds: Option<u32>,
         budget: Option<Time>,
+        sustained: Option<Time>,
         seed: Option<u64>,
         load: Vec<LoadSpec>,
     }
@@ -149,9 +151,11 @@ mod tests {
         fn a_printed_workload_is_read_back(spec in spec(), budget in 1u64..1 << 50, target in "[ -~\\t]{0,12}") {
             let spec = spec.explicit();
             prop_assert_eq!(&spec.explicit(), &spec);
-            let text = spec.job_file(&[&target, "."], Some(Nanos(budget)));
-            let Job { targets, rounds, budget: read, seed, load } = toml::from_str(&text).expect(&text);
-            prop_assert_eq!((targets, read), (vec![target, ".".to_owned()], Some(Time(Nanos(budget)))));
+            let times = [budget, budget + 1].map(|nanos| Some(Nanos(nanos)));
+            let text = spec.job_file(&[&target, "."], times[0], times[1]);
+            let Job { targets, rounds, budget, sustained, seed, load } = toml::from_str(&text).expect(&text);
+            prop_assert_eq!(targets, vec![target, ".".to_owned()]);
+            prop_assert_eq!([budget, sustained], times.map(|time| time.map(Time)));
             let [load] = &load[..] else { panic!("one load") };
             prop_assert_eq!(LoadSpec { rounds, seed, ..load.clone() }, spec);
         }
@@ -160,7 +164,7 @@ mod tests {
     #[test]
     fn defaults_are_printed() {
         let spec = LoadSpec { rate: Some(100), ..LoadSpec::new(PatternName::Randrw) };
-        let text = spec.explicit().job_file(&[], None);
+        let text = spec.explicit().job_file(&[], None, None);
         for line in
             ["bs = \"4KiB\"", "arrivals = \"constant\"", "reads = 50", "size = \"256MiB\"", "rounds = 5", "seed = 1"]
         {

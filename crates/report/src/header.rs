@@ -80,6 +80,9 @@ fn target(target: &TargetInfo) -> String {
         None if is_ours => line += ", not aged",
         None => {}
     }
+    if let Some(loaded) = &target.loaded {
+        line += &format!(", loaded first: {} in {} s", size(loaded.bytes), significant(loaded.seconds, 2));
+    }
     if let Some(before) = &target.before_each {
         line += &format!(", {before}");
     }

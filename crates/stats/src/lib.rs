@@ -24,7 +24,7 @@ pub use results::cell::{
 pub use results::checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
 pub use results::clock::ClockKind;
 pub use results::document::{
-    Aged, Calibration, Conditioned, Document, ImageInfo, Noise, OwnCost, Problem, RunInfo, SCHEMA, StoreInfo,
+    Aged, Calibration, Conditioned, Document, ImageInfo, Loaded, Noise, OwnCost, Problem, RunInfo, SCHEMA, StoreInfo,
     TargetInfo,
 };
 pub use results::latency::{Latencies, Latency, LatencyKind, Times};

@@ -17,16 +17,26 @@ pub struct TokenBucket {
     /// deadline by its own tokens, even if its thread wakes late, and the product is an integer. So no part of a token
     /// is lost, and the sustained rate is exact.
     full_at: u128,
+    /// Tokens that are given before all others, and never come back.
+    credit: u64,
 }
 
 impl TokenBucket {
     /// A full bucket of this capacity, filled at this rate per second.
     pub fn new(capacity: u64, rate: NonZeroU64) -> TokenBucket {
-        TokenBucket { capacity, rate, full_at: 0 }
+        TokenBucket { capacity, rate, full_at: 0, credit: 0 }
+    }
+
+    /// A bucket that first gives this credit, once.
+    fn with_credit(self, credit: u64) -> TokenBucket {
+        TokenBucket { credit, ..self }
     }
 
     /// Takes tokens at this time, which never goes back. Returns the time until the bucket would have had them all.
     pub fn delay(&mut self, now: Duration, amount: u64) -> Duration {
+        let free = amount.min(self.credit);
+        self.credit -= free;
+        let amount = amount - free;
         let rate = u128::from(self.rate.get());
         let now = now.as_nanos() * rate;
         self.full_at = self.full_at.max(now) + u128::from(amount) * SECOND;
@@ -46,12 +56,20 @@ pub struct Limit {
     pub fast: Option<NonZeroU64>,
     /// The sustained rate per second, at which the bucket is filled.
     pub sustained: NonZeroU64,
+    /// True if the burst never comes back, so that the time between requests changes nothing.
+    pub once: bool,
 }
 
 impl Limit {
     /// A limit of `sustained` per second after a burst as fast as the disk can. Panics if the rate is zero.
     pub fn new(burst: u64, sustained: u64) -> Limit {
-        Limit { burst, fast: None, sustained: NonZeroU64::new(sustained).expect("a rate") }
+        Limit { burst, fast: None, sustained: NonZeroU64::new(sustained).expect("a rate"), once: false }
+    }
+
+    /// Makes the burst one that never comes back.
+    #[must_use]
+    pub fn once(self) -> Limit {
+        Limit { once: true, ..self }
     }
 
     /// Limits the burst to this rate. Panics if it is zero.
@@ -65,7 +83,8 @@ impl Limit {
         // low. 10 ms is many times a usual delay. More would let a disk start faster after each pause.
         let least = |rate: NonZeroU64| rate.get() / 100;
         let fast = self.fast.map(|rate| TokenBucket::new(least(rate), rate));
-        let sustained = TokenBucket::new(self.burst.max(least(self.sustained)), self.sustained);
+        let (capacity, credit) = if self.once { (0, self.burst) } else { (self.burst, 0) };
+        let sustained = TokenBucket::new(capacity.max(least(self.sustained)), self.sustained).with_credit(credit);
         fast.into_iter().chain([sustained]).collect()
     }
 }
@@ -118,6 +137,16 @@ mod tests {
         assert_eq!(bucket.delay(3 * second, 1), Duration::from_millis(100));
         // The bucket holds no more than its capacity, however long it was not used.
         assert_eq!(bucket.delay(1000 * second, 101), Duration::from_millis(100));
+    }
+
+    #[test]
+    fn a_burst_that_is_given_once_does_not_come_back() {
+        let mut throttle = Throttle::new(Some(Limit::new(10 * MB, MB).once()), None);
+        let hour = Duration::from_secs(3600);
+        assert_eq!(throttle.delay(hour, 9 * MB), Duration::ZERO);
+        // 1 MB of credit and the 10 ms that a late thread may catch up.
+        assert_eq!(throttle.delay(2 * hour, 2 * MB), Duration::from_millis(990));
+        assert_eq!(throttle.delay(3 * hour, MB), Duration::from_millis(990));
     }
 
     #[test]

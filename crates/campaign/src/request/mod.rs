@@ -43,6 +43,9 @@ pub struct RunRequest {
     pub schedule: Schedule,
     /// No round starts that would end after this time.
     pub budget: Option<Nanos>,
+    /// The time for which every target is loaded before the first round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sustained: Option<Nanos>,
     /// The size of large files.
     pub size: Option<Bytes>,
     /// The most bytes that the run writes to a target, if the user limits them.
@@ -166,6 +169,7 @@ impl RunRequest {
             together: if preset.together { Together::IfShared } else { Together::Never },
             schedule: preset.schedule.clone(),
             budget: None,
+            sustained: None,
             size: None,
             max_write: None,
             no_floor: false,

@@ -17,6 +17,17 @@ pub type Performed = Option<Result<ExecutionResult, WorldFailure<Box<CampaignErr
 pub trait Site {
     /// Performs the executions, and returns their results in the same order. Reports when an execution begins and ends.
     fn perform(&mut self, turns: &[Turn], notify: &mut dyn FnMut(Event)) -> Vec<Performed>;
+
+    /// Loads targets before their executions from now on, so that a credit does not come back while they rest. Returns
+    /// true if this is possible here, and was not done before.
+    fn hold_load(&mut self) -> bool {
+        false
+    }
+
+    /// True if this number of rounds may be written here after the loads so far.
+    fn affords(&self, _rounds: u32) -> bool {
+        true
+    }
 }
 
 /// Listener of a campaign.
@@ -76,7 +87,17 @@ impl Driver<'_> {
                 state.stop();
             }
             match next_step(self.rules, &state, (self.clock)()) {
-                Step::Judge => state.judged((self.judge)(&executions)),
+                Step::Judge => {
+                    let findings = (self.judge)(&executions);
+                    if findings.has_step() && self.site.hold_load() {
+                        self.observer.notify(Event::LoadHeld);
+                    }
+                    state.judged(findings);
+                }
+                Step::Round { round, .. } if !self.site.affords(round) => {
+                    let mean_round = state.mean_round((self.clock)());
+                    return Outcome { executions, why: Why::AllWritten, mean_round };
+                }
                 Step::Round { round, rounds } => {
                     self.observer.notify(Event::RoundStarted { round, rounds, convergence: state.convergence() });
                     state.begin(round);
@@ -162,14 +183,22 @@ mod tests {
         Rules { rounds, discard_first: false, until, limit: None, order, untimed, forecasts: Vec::new() }
     }
 
+    /// The rounds that may be written.
+    const MOST_ROUNDS: u32 = 10;
+
     /// A site on which every execution takes a second, on a clock that only executions move.
     struct Mock<'a> {
         time: &'a Cell<u64>,
         result: &'a dyn Fn(Turn) -> Performed,
         performed: Vec<(u32, usize)>,
+        most_rounds: u32,
     }
 
     impl Site for Mock<'_> {
+        fn affords(&self, rounds: u32) -> bool {
+            rounds <= self.most_rounds
+        }
+
         fn perform(&mut self, turns: &[Turn], notify: &mut dyn FnMut(Event)) -> Vec<Performed> {
             let perform = |turn: &Turn| {
                 self.performed.push((turn.round, turn.alternative));
@@ -222,7 +251,7 @@ mod tests {
 
     fn run(rules: &Rules, stop: &Stop, executions: Vec<Executions>, result: &dyn Fn(Turn) -> Performed) -> Ran {
         let time = Cell::new(0);
-        let mut site = Mock { time: &time, result, performed: Vec::new() };
+        let mut site = Mock { time: &time, result, performed: Vec::new(), most_rounds: MOST_ROUNDS };
         let mut notes = Notes::default();
         let judge = |executions: &[Executions]| Findings::Steady(executions[0].rounds() == 3);
         let (clock, observer) = (&|| S(time.get()), &mut notes);
@@ -259,6 +288,13 @@ mod tests {
         let untimed = vec![false, true];
         let (outcome, performed, _) = from_the_start(&Rules { limit, untimed, ..rules(9) }, &succeeded);
         assert_eq!((outcome.why, performed.len()), (Why::TimeOver, 12));
+    }
+
+    #[test]
+    fn rounds_that_would_write_too_much_are_not_started() {
+        let (outcome, performed, notes) = from_the_start(&rules(MOST_ROUNDS + 1), &succeeded);
+        assert_eq!((outcome.why, performed.len()), (Why::AllWritten, 2 * MOST_ROUNDS as usize));
+        assert_eq!(notes.rounds.last(), Some(&(MOST_ROUNDS, MOST_ROUNDS + 1)));
     }
 
     #[test]

@@ -16,7 +16,9 @@
 
 pub mod deadline;
 pub mod driver;
+pub mod first_load;
 pub mod forecast;
+pub mod held_load;
 pub mod plan_rounds;
 #[cfg(test)]
 mod tests;
@@ -71,6 +73,8 @@ pub enum Why {
     Decided,
     /// Another round would end too late.
     TimeOver,
+    /// Another round would write more than the user allows.
+    AllWritten,
     /// The fewest rounds that decide a comparison need this time, and the budget is shorter.
     #[expect(missing_docs, reason = "the fields are named after what they hold")]
     TooShort { needs: Nanos },
@@ -105,6 +109,13 @@ pub enum Findings {
     Steady(bool),
     /// The progress of the comparison.
     Decided(Convergence),
+}
+
+impl Findings {
+    /// True if a rate of a comparison changed its level.
+    fn has_step(self) -> bool {
+        matches!(self, Findings::Decided(Convergence { has_step: true, .. }))
+    }
 }
 
 /// The condition that ends a campaign before its last round.

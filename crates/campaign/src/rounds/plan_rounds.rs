@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use stats::Cell;
 
 use super::deadline::{Clock, Deadline};
-use super::driver::{Driver, Observer, Outcome};
+use super::driver::{Driver, Observer, Outcome, Site};
 use super::forecast::Forecast;
 use super::world_site::WorldSite;
 use super::{Findings, Limit, Order, Rules, Turn, Until};
@@ -32,6 +32,10 @@ pub struct Rounds<'a> {
     pub clock: Clock<'a>,
     /// End of the run, if it was made to fit into a time.
     pub deadline: Option<Deadline>,
+    /// True if targets are loaded before their executions from the first round on (`--sustained`).
+    pub holds_load: bool,
+    /// Bytes that the load before the first round has written to each target.
+    pub loaded: Vec<u64>,
 }
 
 impl Rounds<'_> {
@@ -45,9 +49,14 @@ impl Rounds<'_> {
     ) -> Result<Outcome, CampaignError> {
         let Rounds { context, stop, clock, deadline, .. } = *self;
         let order = |round| context.plan.order(round);
+        let loaded = self.loaded.clone();
+        let mut site = WorldSite::new((context.plan, context.targets, loaded), worlds, (stop, clock), deadline)?;
+        if self.holds_load {
+            site.hold_load();
+        }
         let driver = Driver {
             rules: &self.rules(&order),
-            site: &mut WorldSite::new((context.plan, context.targets), worlds, (stop, clock), deadline)?,
+            site: &mut site,
             stop,
             clock,
             judge: &|executions| self.judge(executions),

@@ -1,11 +1,12 @@
 //! The worlds of a run as the site of a campaign.
 
-use runner::execution::WorldFailure;
+use runner::execution::{MeasureOptions, WorldFailure};
 use units::Nanos;
 
 use super::Turn;
 use super::deadline::{Clock, Deadline};
 use super::driver::{Performed, Site};
+use super::held_load::HeldLoad;
 use crate::error::CampaignError;
 use crate::events::Event;
 use crate::plan::{Alternative, Plan};
@@ -19,7 +20,11 @@ pub struct WorldSite<'a> {
     targets: &'a [Target],
     worlds: &'a mut Worlds,
     stop: &'a Stop,
+    clock: Clock<'a>,
     late: Option<Late<'a>>,
+    held: HeldLoad,
+    /// Bytes that loads have written to each target.
+    loaded: Vec<u64>,
 }
 
 /// Stops everything some time after the deadline. Only a run with real targets has a deadline, and simulated machines
@@ -32,9 +37,9 @@ struct Late<'a> {
 }
 
 impl<'a> WorldSite<'a> {
-    /// The site of a campaign that begins now.
+    /// The site of a campaign that begins now, after a load of each target has written these bytes.
     pub fn new(
-        (plan, targets): (&'a Plan, &'a [Target]),
+        (plan, targets, loaded): (&'a Plan, &'a [Target], Vec<u64>),
         worlds: &'a mut Worlds,
         (stop, clock): (&'a Stop, Clock<'a>),
         deadline: Option<Deadline>,
@@ -43,29 +48,77 @@ impl<'a> WorldSite<'a> {
             let timer = stop.start_timer(deadline.until_stop(clock()))?;
             Ok::<Late, CampaignError>(Late { deadline, timer, clock, simulated: Nanos::ZERO })
         };
-        Ok(WorldSite { plan, targets, worlds, stop, late: deadline.map(late).transpose()? })
+        let late = deadline.map(late).transpose()?;
+        Ok(WorldSite { plan, targets, worlds, stop, clock, late, held: HeldLoad::default(), loaded })
     }
 
-    fn perform_one(&mut self, turn: &Turn, target: &str, notify: &mut dyn FnMut(Event)) -> Performed {
+    /// Loads a target that has rested, if loads are held. A failure ends the load: the execution reports it.
+    fn load_again(&mut self, turn: &Turn, name: &str, notify: &mut dyn FnMut(Event)) {
+        let [target] = self.plan.alternatives[turn.alternative].busy()[..] else { return };
+        let began = (self.clock)();
+        let due = self.held.due(target, began);
+        while !self.stop.requested() && (self.clock)().saturating_sub(began) < due {
+            match self.load(turn, (name, false), notify) {
+                Some(Ok(result)) if result.stopped.is_none() => {}
+                _ => return,
+            }
+        }
+    }
+
+    /// Loads a target with an execution that is not part of a round. Returns `None` if it would write too much.
+    pub(super) fn load(
+        &mut self,
+        turn: &Turn,
+        (name, is_requested): (&str, bool),
+        notify: &mut dyn FnMut(Event),
+    ) -> Performed {
+        let alternative = &self.plan.alternatives[turn.alternative];
+        let [target] = alternative.busy()[..] else { return None };
+        let loaded = self.loaded[target].saturating_add(alternative.writes());
+        if loaded > self.plan.load_limit(target, is_requested) {
+            return None;
+        }
+        self.loaded[target] = loaded;
+        self.perform_one(turn, name, MeasureOptions { ceiling: false, ..self.plan.options }, notify)
+    }
+
+    /// Bytes that loads have written to each target.
+    pub(super) fn into_loaded(self) -> Vec<u64> {
+        self.loaded
+    }
+
+    fn perform_one(
+        &mut self,
+        turn: &Turn,
+        target: &str,
+        options: MeasureOptions,
+        notify: &mut dyn FnMut(Event),
+    ) -> Performed {
         let WorldSite { plan, targets, worlds, stop, .. } = self;
         let Alternative { targets: busy, row } = &plan.alternatives[turn.alternative];
         let program = row.program.in_round(turn.round);
         Some(match &row.raw {
             Some(raw) => {
                 let world = AnyWorld::on_device(plan, &program, &worlds.node(raw, busy[0]), stop);
-                world
-                    .map_err(WorldFailure::from)
-                    .and_then(|mut world| world.perform(&program, plan.options, target, notify))
+                world.map_err(WorldFailure::from).and_then(|mut world| world.perform(&program, options, target, notify))
             }
             None => {
                 let world = worlds.open(plan, busy, targets, stop).map_err(WorldFailure::from);
-                world.and_then(|world| world.perform(&program, plan.options, target, notify))
+                world.and_then(|world| world.perform(&program, options, target, notify))
             }
         })
     }
 }
 
 impl Site for WorldSite<'_> {
+    fn hold_load(&mut self) -> bool {
+        self.held.begin(self.targets.iter().filter(|target| !target.is_simulated()).count())
+    }
+
+    fn affords(&self, rounds: u32) -> bool {
+        self.loaded.iter().enumerate().all(|(target, loaded)| self.plan.affords(target, rounds, *loaded))
+    }
+
     fn perform(&mut self, turns: &[Turn], notify: &mut dyn FnMut(Event)) -> Vec<Performed> {
         let perform = |turn: &Turn| {
             let index = turn.alternative;
@@ -74,7 +127,11 @@ impl Site for WorldSite<'_> {
             notify(Event::ProgramStarted { index, program: row.program.name, target: &target });
             let is_simulated = targets::are_simulated(busy, self.targets);
             let began = self.late.as_ref().filter(|_| is_simulated).map(Late::pause);
-            let performed = self.perform_one(turn, &target, notify);
+            if !is_simulated {
+                self.load_again(turn, &target, notify);
+            }
+            let performed = self.perform_one(turn, &target, self.plan.options, notify);
+            busy.iter().for_each(|&index| self.held.ends(index, (self.clock)()));
             if let (Some(late), Some(began)) = (&mut self.late, began) {
                 late.go_on(began);
             }

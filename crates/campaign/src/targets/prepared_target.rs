@@ -374,6 +374,7 @@ fn info_of(target: &Target, scratch_fs: Option<&ScratchFs>, place: Option<Place>
         heat: device.and_then(Temperature::read).map(heat_in_words),
         conditioned: None,
         aged: None,
+        loaded: None,
         tuning: Some(target.tuned()).filter(|tuned| !tuned.is_empty()),
         before_each: None,
     })

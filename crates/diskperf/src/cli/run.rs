@@ -14,6 +14,7 @@ use units::{Bytes, Nanos};
 
 use super::floor::{FloorArguments, check_max_write, parse_max_write};
 use super::own_command::CommandArguments;
+use super::sustained::SustainedArguments;
 use super::values::{Data, MOST_ROUNDS, What, WhatParser, parse_bytes, parse_memory, parse_round_time, parse_time};
 use crate::cli::aging::AgingArguments;
 use crate::cli::mix::MixArguments;
@@ -29,8 +30,9 @@ pub struct RunArguments {
     /// Preset, or job file (its name ends in .toml).
     ///
     /// A job file holds one `[[load]]` per workload. Its keys are the options of `diskperf io` (pattern = "randread",
-    /// iodepth = 32, direct = true). Above the workloads it can set targets, rounds, budget and seed of the run; the
-    /// command line overrides these. `diskperf schema job` prints all keys, and `diskperf import` converts a fio job.
+    /// iodepth = 32, direct = true). Above the workloads it can set targets, rounds, budget, sustained and seed of the
+    /// run; the command line overrides these. `diskperf schema job` prints all keys, and `diskperf import` converts a
+    /// fio job.
     #[arg(value_name = "PRESET|JOB.toml", value_parser = WhatParser)]
     what: What,
     /// PATH, DEVICE, image:FSTYPE, new:FSTYPE@DEVICE, file:PATH or sim:MACHINE [default: the current directory].
@@ -81,6 +83,8 @@ pub struct RunArguments {
     /// Write at most this to each target in all rounds, for quick, as in 4GiB [default: 16GiB; no limit with --size].
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_max_write)]
     max_write: Option<Bytes>,
+    #[command(flatten)]
+    sustained: SustainedArguments,
     /// Time of each test of device in a round, from 0.1s to 24h [default: 10s].
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_round_time)]
     time: Option<Nanos>,
@@ -163,6 +167,7 @@ impl RunArguments {
             size: self.size,
             max_write: self.max_write,
             no_floor: self.floor.is_off(),
+            sustained: self.sustained.time().or(job.and_then(|job| job.sustained)),
             environment: Environment {
                 // The limit of the preset is meant for a file of the preset's size.
                 memory: self.room_for_files.or(new.environment.memory.filter(|_| self.size.is_none())),

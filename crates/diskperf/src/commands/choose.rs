@@ -13,6 +13,7 @@ use units::{Bytes, Nanos};
 use crate::cli::aging::AgingArguments;
 use crate::cli::floor::{FloorArguments, check_max_write, parse_max_write};
 use crate::cli::own_command::CommandArguments;
+use crate::cli::sustained::SustainedArguments;
 use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_margin, parse_time};
 use crate::documents::store_arguments::KeepArguments;
 use crate::error::{ArgumentError, Error};
@@ -44,6 +45,8 @@ pub struct ChooseArguments {
     /// End after this time, decided or not [default: 5min; none if all targets are simulated].
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
     budget: Option<Nanos>,
+    #[command(flatten)]
+    sustained: SustainedArguments,
     /// Stop after N rounds, decided or not; at least 6 [default: until decided, or --budget].
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(LEAST_PAIRS as i64..=i64::from(MOST_ROUNDS)))]
@@ -123,6 +126,7 @@ impl ChooseArguments {
             size: self.size,
             max_write: self.max_write,
             no_floor: self.floor.is_off(),
+            sustained: self.sustained.time(),
             environment: Environment {
                 memory: new.environment.memory.filter(|_| self.size.is_none()),
                 cache: self.cold.then_some(CacheWish::Cold),

@@ -9,6 +9,7 @@ use jobs::LoadSpec;
 use units::{Exit, Nanos};
 
 use crate::cli::floor::FloorArguments;
+use crate::cli::sustained::SustainedArguments;
 use crate::cli::values::parse_time;
 use crate::documents::store_arguments::KeepArguments;
 use crate::error::Error;
@@ -27,6 +28,8 @@ pub struct IoArguments {
     /// Start no round that would end later than this, as in 2min [default: no limit].
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_time)]
     budget: Option<Nanos>,
+    #[command(flatten)]
+    sustained: SustainedArguments,
     /// Print the workload as a job file, with all defaults written out, and measure nothing.
     #[arg(long, conflicts_with_all = ["dry_run", "format", "json", "file"])]
     pub print_job: bool,
@@ -54,6 +57,7 @@ impl IoArguments {
             schedule: new.schedule.with_rounds(rounds),
             budget: self.budget,
             no_floor: self.floor.is_off(),
+            sustained: self.sustained.time(),
             environment: Environment { seed: seed.unwrap_or(new.environment.seed), ..new.environment },
             consent: self.consent.consent(),
             ..new
@@ -70,7 +74,7 @@ impl IoArguments {
             load.size = self.load.size;
         }
         let targets: Vec<&str> = self.targets.iter().map(|target| target.typed.as_str()).collect();
-        output::print(&load.job_file(&targets, self.budget))?;
+        output::print(&load.job_file(&targets, self.budget, self.sustained.time()))?;
         Ok(Exit::Done)
     }
 }

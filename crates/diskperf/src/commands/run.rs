@@ -9,7 +9,7 @@ use campaign::error::CampaignError;
 use campaign::events::Event;
 use campaign::executions::Executions;
 use campaign::fit::omission::fit_rows;
-use campaign::fit::time_budget::{make_fit, record_omissions};
+use campaign::fit::time_budget::{make_fit, planned_deadline, record_omissions};
 use campaign::fit::unit_costs::UnitCosts;
 use campaign::judge;
 use campaign::plan::{Alternative, Plan};
@@ -19,6 +19,7 @@ use campaign::request::{Workload, planning};
 use campaign::results::{self, RunContext, all_cells};
 use campaign::rounds::Why;
 use campaign::rounds::deadline::{Clock, Deadline, since};
+use campaign::rounds::first_load::{FirstLoad, load_first};
 use campaign::rounds::plan_rounds::Rounds;
 use campaign::signals::Stop;
 use campaign::targets::memory_limit::limit_memory;
@@ -143,7 +144,7 @@ fn carry_out(
     if goal.is_some_and(|goal| goal.in_stages) {
         choose::announcement(targets).iter().for_each(|line| output::remark(line));
     }
-    announce(&plan, targets, request.keep);
+    announce(&plan, targets, (request.keep, request.sustained));
     let started = Instant::now();
     if is_dry {
         return dry_run(&mut plan, targets, notify).map(|()| None);
@@ -225,8 +226,7 @@ fn measure(
     let deadline = match &decided {
         Some(decided) => {
             session.decide_again(decided, plan, targets)?;
-            let time = plan.limits().and_then(|limits| limits.time);
-            time.map(|time| Deadline::new(started(results), time))
+            planned_deadline(plan, started(results))
         }
         None => fit(resolved, plan, targets, &mut worlds, (stop, clock, started(results)), notify)?,
     };
@@ -238,19 +238,29 @@ fn measure(
     let stop_rule = goal.map(|goal| StopRule::new(goal, (plan, rounds), (targets, &results.targets)));
     let clock_floor = clock_floor(plan, targets, &mut worlds, stop)?;
     let executions = session.load(plan)?;
+    let first = match request.sustained {
+        Some(time) => load_first(time, (plan, targets), &mut worlds, (stop, clock), &mut results.targets, notify)?,
+        None => FirstLoad { spent: Nanos::ZERO, written: vec![0; targets.len()] },
+    };
+    let deadline = deadline.map(|deadline: Deadline| deadline.delayed(first.spent));
     let context = RunContext { plan, targets, infos: &results.targets, clock_floor };
     if decided.is_none() && !stop.requested() {
         let (info, cells) = (session.info(Some(plan), targets, results), all_cells(context, &executions));
         session.writer.iter_mut().for_each(|writer| writer.decide(plan, info.clone(), cells.clone(), notify));
     }
     notify(Event::Started(plan));
-    let rounds = Rounds { context, stop_rule: stop_rule.as_ref(), stop, clock, deadline };
+    let holds_load = request.sustained.is_some();
+    let loaded = first.written;
+    let rounds = Rounds { context, stop_rule: stop_rule.as_ref(), stop, clock, deadline, holds_load, loaded };
     let outcome = rounds.run(&mut worlds, &mut session.writer, executions, notify)?;
     let interrupted = stop.requested() && !stop.is_late();
     if let (Some(limits), false) = (plan.limits(), interrupted) {
         record_omissions(plan, &limits, &outcome.executions);
     }
     let ran = outcome.executions.iter().map(Executions::rounds).max().unwrap_or(0);
+    if outcome.why == Why::AllWritten {
+        notify(Event::AllWritten);
+    }
     let is_over = outcome.why == Why::TimeOver || stop.is_late();
     if is_over && stop_rule.is_none() && ran < plan.rounds {
         notify(Event::RoundsLeftOut { ran, planned: plan.rounds });

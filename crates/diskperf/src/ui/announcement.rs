@@ -2,7 +2,7 @@
 
 use kernel::guard::{Inspected, Permission};
 use kernel::sys::name::Shown;
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 use campaign::fit::duration_words::about;
 use campaign::plan::Plan;
@@ -10,7 +10,7 @@ use campaign::targets::precondition;
 use campaign::targets::{Site, Target, VolumeArgument};
 
 /// Announces all writes before they happen.
-pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
+pub fn announce(plan: &Plan, targets: &[Target], (keep, sustained): (bool, Option<Nanos>)) {
     if plan.schedule.is_until_steady()
         && let Some(rounds) = precondition::rounds_in_words(plan)
     {
@@ -20,6 +20,9 @@ pub fn announce(plan: &Plan, targets: &[Target], keep: bool) {
     let time = time.map_or_else(String::new, |time| format!(", in up to {}", about(time)));
     for (index, target) in targets.iter().enumerate() {
         let writes = plan.writes_in_words(index);
+        if let Some(time) = sustained.filter(|_| plan.writes(index) > 0 && plan.load_limit(index, true) == u64::MAX) {
+            remark!("--sustained writes as much as it can to {} for {time}, in addition", target.name);
+        }
         let space = Bytes(plan.space(index));
         // The space that a command needs is unknown.
         let at_most = if space.0 == 0 { String::new() } else { format!(", at most {space} at a time") };

@@ -109,6 +109,15 @@ fn of_preparation(event: &Event) -> Option<String> {
         ),
         Event::ConditioningTakes { target, rest } => format!("conditioning {target} takes about {} more", about(*rest)),
         Event::Conditioned { target, conditioned } => format!("{target}: {}", report::conditioned(conditioned)),
+        Event::LoadBegins { target, program, time } => {
+            format!("loading {target} with {program} for {time} before the first round")
+        }
+        Event::LoadHeld => {
+            "a rate changed its level; from now on, each target is loaded again before a test, so that no \
+                            credit comes back while it rests"
+                .to_owned()
+        }
+        Event::AllWritten => "no more rounds: another one would write more than --max-write allows".to_owned(),
         Event::NotStored(error) => format!("not stored: {error}; measuring goes on, and storing is tried again later"),
         Event::Kept { target, path, is_image: true } => format!("kept the image of {target} as {}", path.shown()),
         Event::Kept { target, path, .. } => format!("kept the file system of {target} on {}", path.shown()),

@@ -54,6 +54,9 @@ fn of_the_run(job: &Job) -> Vec<String> {
     if job.budget.is_some() {
         differences.push("budget: not converted: fio limits only the time of each job".to_owned());
     }
+    if job.sustained.is_some() {
+        differences.push("sustained: not converted: fio has no load before its jobs".to_owned());
+    }
     if !job.targets.is_empty() {
         differences.push("targets: not converted: name a directory: fio --directory=PATH JOB.fio".to_owned());
     }

@@ -157,11 +157,18 @@ fn unsupported_sections_are_left_out_or_refused() {
 
 #[test]
 fn options_unknown_to_fio_are_listed() {
-    let job = "targets = ['.']\nrounds = 3\nbudget = '1min'\nseed = 5\n[[load]]\nname = 'global'\n\
+    let job = "targets = ['.']\nrounds = 3\nbudget = '1min'\nsustained = '1min'\nseed = 5\n[[load]]\nname = 'global'\n\
                pattern = 'randread'\ntime = '1500ns'\nrate = 100\njobs = 3\n";
     let exported = export(&self::job(job).expect("a job"));
     let differences = exported.differences.join("\n");
-    for word in ["rounds = 3: not converted", "budget", "--directory=PATH", "rate = 100: rounded", "1500ns: rounded"] {
+    for word in [
+        "rounds = 3: not converted",
+        "budget",
+        "sustained",
+        "--directory=PATH",
+        "rate = 100: rounded",
+        "1500ns: rounded",
+    ] {
         assert!(differences.contains(word), "{differences}");
     }
     assert!(exported.job.contains("[global]\nrandseed=5\n\n[global-]\n"), "{}", exported.job);
@@ -220,7 +227,7 @@ fn each_key_means_the_same_on_the_command_line_in_job_files_in_fio_and_in_json()
         assert_eq!(expected.to_string().trim_matches('"'), value, "{key}");
         assert_eq!(serde_json::from_value::<LoadSpec>(json(&typed)).expect(key), typed);
 
-        let text = typed.job_file(&[], None);
+        let text = typed.job_file(&[], None, None);
         assert!(text.contains(&format!("\n{key} = {expected}")), "{text}");
         let job = job(&text).expect(key);
         assert_eq!(load(&job), typed, "{text}");

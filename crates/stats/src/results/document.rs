@@ -201,6 +201,9 @@ pub struct TargetInfo {
     /// before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aged: Option<Aged>,
+    /// Load of the target before the first round (`--sustained`); otherwise missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loaded: Option<Loaded>,
     /// Renewal of the file system before every execution, in words, if the preset asks for it; otherwise null.
     pub before_each: Option<String>,
 }
@@ -216,6 +219,18 @@ impl TargetInfo {
     pub fn is_simulated(&self) -> bool {
         self.own_argument().starts_with("sim:")
     }
+}
+
+/// Load before the measurement: it uses up burst credits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Loaded {
+    /// The program that loaded the target.
+    pub program: String,
+    /// Bytes that moved between the program and files.
+    pub bytes: u64,
+    /// Measured seconds of the program.
+    pub seconds: f64,
 }
 
 /// Aging of a file system before the measurement.

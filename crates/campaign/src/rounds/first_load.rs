@@ -1,0 +1,78 @@
+//! The load of each target before the first round (`--sustained`). It uses up burst credits and fills caches, so that
+//! the rounds measure the rate that lasts.
+
+use runner::execution::{ExecutionResult, ProgramResult};
+use stats::{Loaded, TargetInfo};
+use units::Nanos;
+
+use super::Turn;
+use super::deadline::Clock;
+use super::world_site::WorldSite;
+use crate::error::CampaignError;
+use crate::events::Event;
+use crate::plan::Plan;
+use crate::signals::Stop;
+use crate::targets::Target;
+use crate::worlds::Worlds;
+
+/// The load of all targets.
+#[derive(Clone, Debug, Default)]
+pub struct FirstLoad {
+    /// The time that it took.
+    pub spent: Nanos,
+    /// Bytes written to each target, at most.
+    pub written: Vec<u64>,
+}
+
+/// Loads every real target for this time, one after the other, and records it in their descriptions. A target that has
+/// no test to run gets no load. A failure ends the load: the rounds report it. So does the user's limit of the bytes
+/// written.
+pub fn load_first(
+    time: Nanos,
+    (plan, targets): (&Plan, &[Target]),
+    worlds: &mut Worlds,
+    (stop, clock): (&Stop, Clock),
+    infos: &mut [TargetInfo],
+    notify: &mut dyn FnMut(Event),
+) -> Result<FirstLoad, CampaignError> {
+    let began = clock();
+    let mut site = WorldSite::new((plan, targets, vec![0; targets.len()]), worlds, (stop, clock), None)?;
+    for (index, target) in targets.iter().enumerate().filter(|(_, target)| !target.is_simulated()) {
+        let Some(alternative) = heaviest(plan, index) else { continue };
+        let program = plan.alternatives[alternative].row.program.name;
+        notify(Event::LoadBegins { target: &target.name, program, time });
+        let mut loaded = Loaded { program: program.to_owned(), bytes: 0, seconds: 0.0 };
+        let begins = clock();
+        for round in 1.. {
+            if stop.requested() || clock().saturating_sub(begins) >= time {
+                break;
+            }
+            let turn = Turn { alternative, round, position: 1 };
+            match site.load(&turn, (&target.name, true), notify) {
+                Some(Ok(result)) if result.stopped.is_none() => add(&mut loaded, &result),
+                _ => break,
+            }
+        }
+        infos[index].loaded = Some(loaded);
+    }
+    Ok(FirstLoad { spent: clock().saturating_sub(began), written: site.into_loaded() })
+}
+
+/// Returns the test that loads a target: of those on this target alone, the one that writes most. If all only read, the
+/// first one.
+fn heaviest(plan: &Plan, target: usize) -> Option<usize> {
+    let here = plan.alternatives.iter().enumerate();
+    let here = here.filter(|(_, one)| one.busy() == [target] && one.row.omitted.is_none());
+    // The first of equal tests: `max_by_key` takes the last.
+    here.rev().max_by_key(|(_, one)| one.writes()).map(|(index, _)| index)
+}
+
+/// Adds an execution. Bytes count in their larger direction, as in the results.
+fn add(loaded: &mut Loaded, result: &ExecutionResult) {
+    for phase in &result.phases {
+        let bytes = |part: &ProgramResult| part.tally.bytes_read.max(part.tally.bytes_written);
+        let time = |part: &ProgramResult| part.durable.unwrap_or(part.returned);
+        loaded.bytes += phase.parts.iter().map(bytes).sum::<u64>();
+        loaded.seconds += phase.parts.iter().map(time).max().unwrap_or_default().as_secs_f64();
+    }
+}
