@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stats::digits::significant;
+use stats::figures::continuous_load::continuous_load;
 use stats::figures::summary::CONFIDENCE;
 use stats::{Aged, Cell, Document, LowerCache, Mark, MarkCode, Problem, Provenance, Remark, TargetInfo};
-use units::Bytes;
-use units::whole;
+use units::{Bytes, Nanos, whole};
 
 use crate::cell_names::{CellNames, different, grouped};
 use crate::compare::target_settings;
@@ -174,6 +174,7 @@ pub fn not_measured(table: &str) -> &'static str {
 /// Returns the footnotes: rounds, warnings, and reasons why something was not measured.
 pub fn footnotes(document: &Document) -> String {
     let mut text = format!("{}\n", how(document));
+    text.extend(not_tested(document).map(|line| line + "\n"));
     if let Some(noise) = &document.run.noise {
         text += &format!("{}: {}\n", MarkCode::Noise.name(), noise.text);
     }
@@ -186,6 +187,14 @@ pub fn footnotes(document: &Document) -> String {
     text + &reasons(document)
 }
 
+/// Returns the sentence about the load that no target had; `None` for simulated machines. A burst credit that lasts
+/// longer would not show.
+pub fn not_tested(document: &Document) -> Option<String> {
+    let load = continuous_load(document)?;
+    let seconds = Nanos((load.seconds * 1e9) as u64);
+    let bytes = if load.bytes > 0 { format!("{} or ", size(load.bytes)) } else { String::new() };
+    Some(format!("Not tested: more than {bytes}{seconds} of continuous load"))
+}
 /// Returns one line: rounds, their seed, the widest interval and the overhead of diskperf.
 pub fn how(document: &Document) -> String {
     let run = &document.run;

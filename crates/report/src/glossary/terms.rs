@@ -379,11 +379,13 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "Not tested",
-        also: &["aging and fullness", "reliability", "support"],
-        brief: "questions that the comparison does not answer",
-        says: "Rates of new or given file systems say nothing about aging, fullness, reliability and support.",
-        when: "The last line of diskperf choose.",
-        advice: "--fill and --age test aging, diskperf verify tests reliability after a power cut.",
+        also: &["aging and fullness", "reliability", "support", "continuous load"],
+        brief: "questions that the run does not answer",
+        says: "Rates of new or given file systems say nothing about aging, fullness, reliability and support. A burst \
+               credit or a cache may last longer than the longest load without a pause for another target.",
+        when: "Below the table; the second line only in diskperf choose.",
+        advice: "--sustained loads a target for longer, --fill and --age test aging, diskperf verify tests \
+                 reliability after a power cut.",
     },
     Entry {
         word: "randread",

@@ -118,6 +118,9 @@ pub fn notes(document: &Document, place: Place) -> Markup {
     let (remarks, reasons) = (header::remarks(document), header::reasons(document));
     html! {
         p { (header::how(document).replace("+-", "±")) "." }
+        @if let Some(not_tested) = header::not_tested(document) {
+            p { (not_tested) "." }
+        }
         @if let Some(noise) = &document.run.noise {
             p id=[(!marks.iter().any(|(code, _)| code.name() == "noise")).then(|| place.id("noise"))] {
                 "Noise in all of it: " (noise.text) "."
