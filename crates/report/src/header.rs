@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stats::digits::significant;
 use stats::figures::continuous_load::continuous_load;
 use stats::figures::summary::CONFIDENCE;
-use stats::{Aged, Cell, Document, LowerCache, Mark, MarkCode, Problem, Provenance, Remark, TargetInfo};
+use stats::{Aged, Cell, Document, LowerCache, Mark, MarkCode, Noise, Problem, Provenance, Remark, TargetInfo};
 use units::{Bytes, Nanos, whole};
 
 use crate::cell_names::{CellNames, different, grouped};
@@ -176,7 +176,7 @@ pub fn footnotes(document: &Document) -> String {
     let mut text = format!("{}\n", how(document));
     text.extend(not_tested(document).map(|line| line + "\n"));
     if let Some(noise) = &document.run.noise {
-        text += &format!("{}: {}\n", MarkCode::Noise.name(), noise.text);
+        text += &format!("{}\n", describe_noise(noise));
     }
     for (code, words) in marks(document) {
         text += &format!("{}{1}: {words}   diskperf help {1}\n", star(code), code.name());
@@ -195,6 +195,14 @@ pub fn not_tested(document: &Document) -> Option<String> {
     let bytes = if load.bytes > 0 { format!("{} or ", size(load.bytes)) } else { String::new() };
     Some(format!("Not tested: more than {bytes}{seconds} of continuous load"))
 }
+
+/// Returns the background load of the run: `noise in 90 of 108 rounds, mostly CPU steal (up to 12 %)`. Earlier versions
+/// did not record the kind of load, and put the rounds at the end.
+pub fn describe_noise(noise: &Noise) -> String {
+    let colon = if noise.kind.is_some() { "" } else { ":" };
+    format!("{}{colon} {}", MarkCode::Noise.name(), noise.text)
+}
+
 /// Returns one line: rounds, their seed, the widest interval and the overhead of diskperf.
 pub fn how(document: &Document) -> String {
     let run = &document.run;

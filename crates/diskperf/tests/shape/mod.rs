@@ -5,20 +5,25 @@
 //!   1. lines before the first empty line describe the machine, except remarks about what will be done;
 //!   2. lines about warnings or missing results are left out. So are lines about where the run is stored, and about the
 //!      device, which is not visible everywhere;
-//!   3. headings of a table that not every machine fills are left out, and so is their second line;
+//!   3. headings of a table that not every machine fills are left out, and so is their second line. So is a second part
+//!      of a table that has only such headings: the width of the others decides which they are;
 //!   4. of a row, the name and the unit of its rate are compared; a row that is `n.m.` on one side has any unit;
 //!   5. in other lines, all figures are equal, and so are all units of sizes and times;
 //!   6. figures decide where a line of 100 columns ends: a line that continues in the next is joined with it, and so
 //!      are names of rows.
 
 /// Beginnings of lines that depend on the measurement.
-const LEFT_OUT: [&str; 10] = [
+const LEFT_OUT: [&str; 14] = [
     "* ",
     "noise: ",
+    "noise in ",
+    "identical settings",
+    "settings of ",
     "nested: ",
     "left_out: ",
     "n.m. ",
     "cache state n.m.",
+    "of limit n.m.",
     "stored as ",
     "about ",
     "results database ",
@@ -29,7 +34,8 @@ const LEFT_OUT: [&str; 10] = [
 const DEVICE: [&str; 3] = ["the device ", "no device can be seen", "may come from memory"];
 
 /// Headings of columns that may be empty.
-const OPTIONAL: [&str; 8] = ["±95 %", "CPU", "CPU +", "latency", "response", "bottleneck", "before", "before sync"];
+const OPTIONAL: [&str; 9] =
+    ["±95 %", "CPU", "CPU +", "latency", "response", "bottleneck", "before", "before sync", "of limit"];
 
 /// Units that follow figures, and change with their size.
 const UNITS: [&str; 14] = ["ns", "us", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB", "KB", "MB", "%"];
@@ -77,12 +83,12 @@ fn shape(text: &str) -> Vec<Shape> {
     let mut shapes = Vec::new();
     let has_machine = text.lines().any(|line| line.starts_with("Linux "));
     let mut is_before = has_machine;
-    let mut is_table = false;
+    let (mut is_table, mut is_second_part) = (false, false);
     for line in unbroken(text) {
         let line = line.as_str();
         if line.is_empty() {
             is_before = is_before && !shapes.contains(&Shape::Machine);
-            is_table = false;
+            (is_table, is_second_part) = (false, false);
         }
         // 2.
         let tells_of_device = DEVICE.iter().any(|words| line.contains(words));
@@ -90,6 +96,11 @@ fn shape(text: &str) -> Vec<Shape> {
             continue;
         }
         let columns: Vec<&str> = line.split("  ").map(str::trim).filter(|column| !column.is_empty()).collect();
+        // 3.
+        is_second_part |= line.starts_with("  ") && columns.iter().all(|column| OPTIONAL.contains(column));
+        if is_second_part && !is_table {
+            continue;
+        }
         let is_remark = ["writes ", "reads "].iter().any(|begin| line.starts_with(begin));
         let shape = if line.contains("(seed ") {
             // There may be fewer rounds, and not every run has the clauses that follow.
@@ -132,7 +143,9 @@ fn unbroken(text: &str) -> Vec<String> {
         let words = line.trim_start();
         let indent = line.len() - words.len();
         let word = words.split(' ').next().unwrap_or_default().chars().count();
-        let is_next = indent == last.len() - last.trim_start().len() + 2 || (indent == 2 && last.starts_with("  "));
+        let before = last.len() - last.trim_start().len();
+        // A row of a table has an indent of one. Its name may continue, however long the row is.
+        let is_next = (before != 1 && indent == before + 2) || (indent == 2 && last.starts_with("  "));
         let is_full = last.chars().count() + 1 + word > COLUMNS;
         match lines.last_mut() {
             Some(before) if is_next && is_full && !words.is_empty() => *before += &format!(" {words}"),
@@ -172,7 +185,7 @@ Linux 6.18, 2 CPUs
               condition          rate  ±95 %  CPU +
                                             kthreads
  read_8192    cold cache  1,720 MiB/s    4 %  9% +1%
- randread,    cold cache  12,400 ops/s    1 %
+ randread,    cold cache  12,400 ops/s    1 %  9% +1%                    queue depth 1           12,000
    iodepth 32
 
 5 rounds in random order (seed 1); 95 % intervals at most ±44 %. diskperf overhead: 0.4 % CPU, 0.09
@@ -187,6 +200,10 @@ Linux 6.1, 8 CPUs
                        condition               rate  ±95 %  bottleneck
  read_8192             no sync           90.1 MiB/s    4 %  device
  randread, iodepth 32                          n.m.
+
+             of limit
+ read_8192   99 ±1 % of the device
+ randread    n.m.
 
 5 rounds in random order (seed 1)
 left_out: the time was over after 3 of 5 rounds   diskperf help left_out

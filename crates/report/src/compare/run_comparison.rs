@@ -8,7 +8,7 @@ use stats::inference::ratio_test::LEAST_APART;
 use stats::{MarkCode, Rate, Verdict};
 use units::DateTime;
 
-use crate::compare::verdict::{is_practical, maybe_little, percent, times};
+use crate::compare::verdict::{TOO_NOISY, is_practical, maybe_little, percent, times};
 use crate::csv::{self, field, number};
 use crate::markdown_escape::escaped;
 use crate::page::Page;
@@ -141,21 +141,21 @@ pub(crate) fn or_none(value: Option<&String>) -> String {
 
 /// Returns a row per test.
 fn grid(compared: &Compared) -> Grid {
-    let mut columns: Vec<Field<(&ComparedCell, f64), Column>> = vec![
+    let mut columns: Vec<Field<(&ComparedCell, &Compared), Column>> = vec![
         (Column::words(""), |(cell, _)| cell.name.clone()),
         (Column::words("target"), |(cell, _)| cell.target.clone()),
         (Column::figures("base").left_out(1), |(cell, _)| rate(cell.then.as_ref())),
         (Column::figures("new").left_out(1), |(cell, _)| rate(cell.now.as_ref())),
         (Column::figures("CPU").left_out(3), |(cell, _)| cpu(cell)),
         (Column::figures("ratio"), |(cell, _)| ratio(cell) + star(&cell.marks)),
-        (Column::words("verdict"), |(cell, margin)| describe_verdict(cell, *margin)),
+        (Column::words("verdict"), |(cell, compared)| describe_verdict(cell, compared)),
         (Column::words("why").left_out(2), |(cell, _)| cell.why.clone().unwrap_or_default()),
     ];
     let has_targets = compared.now.targets.len() > 1;
     if !has_targets {
         columns.remove(1);
     }
-    let rows = compared.cells.iter().map(|cell| (cell, compared.margin));
+    let rows = compared.cells.iter().map(|cell| (cell, compared));
     Grid::filled(&columns, rows).leading(if has_targets { 2 } else { 1 })
 }
 
@@ -181,18 +181,34 @@ pub fn ratio(cell: &ComparedCell) -> String {
 }
 
 /// The verdict on a cell, and if it is not decided, the reason.
-fn describe_verdict(cell: &ComparedCell, margin: f64) -> String {
+fn describe_verdict(cell: &ComparedCell, compared: &Compared) -> String {
+    let margin = compared.margin;
     match (cell.finding, cell.missing_rounds, cell.needed_rounds) {
         (Verdict::Faster | Verdict::Slower, ..) => cell.finding.name().to_owned() + &maybe_little(margin, cell.matters),
         (Verdict::Same, ..) => format!("same within {}", percent(margin)),
         (Verdict::Undecided, 0, Some(rounds)) if is_practical(rounds, rounds_done(cell)) => {
             format!("undecided, about {} rounds each would decide", significant(f64::from(rounds), 2))
         }
-        (Verdict::Undecided, 0, _) if cell.ratio.is_some() => "too noisy to decide".to_owned(),
+        // Noise is not the reason if another one is given, or if a rate changed its level.
+        (Verdict::Undecided, 0, None) if cell.why.is_some() || cell.marks.contains(&MarkCode::Step) => {
+            cell.finding.name().to_owned()
+        }
+        (Verdict::Undecided, 0, _) if cell.ratio.is_some() => TOO_NOISY.to_owned() + &cause_of_noise(compared),
         (Verdict::Undecided, 1.., _) => {
             format!("undecided, {}", Reason::FewRounds(cell.missing_rounds as usize, LEAST_APART))
         }
         (Verdict::Undecided | Verdict::NotMeasured, ..) => cell.finding.name().to_owned(),
+    }
+}
+
+/// The main kinds of noise in both runs: `; mostly CPU steal in new`; empty if none is known.
+fn cause_of_noise(compared: &Compared) -> String {
+    match [&compared.then, &compared.now].map(|side| side.noise.as_deref()) {
+        [None, None] => String::new(),
+        [Some(then), Some(now)] if then == now => format!("; mostly {then}"),
+        [Some(then), Some(now)] => format!("; mostly {then} in base, {now} in new"),
+        [Some(then), None] => format!("; mostly {then} in base"),
+        [None, Some(now)] => format!("; mostly {now} in new"),
     }
 }
 
@@ -280,4 +296,62 @@ fn some(mut names: Vec<String>) -> String {
     names.truncate(NAMED);
     let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     names.join("; ") + &rest
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::compare::run_comparison::compare;
+    use stats::{Cell, Document, Noise, Provenance, RateBase, Round, RunInfo, SCHEMA};
+
+    use super::*;
+
+    /// A run with these rates, and with this kind of noise.
+    fn run(rates: &[u64], noise: Option<&str>) -> Document {
+        let round = |(ops, round): (&u64, u32)| Round { round, ops: *ops, returned_s: 1.0, ..Round::default() };
+        let rounds: Vec<Round> = rates.iter().zip(1..).map(round).collect();
+        let unit = stats::figures::summary::RateUnit { name: "ops/sec", size: 1.0 };
+        let of = (RateBase::Ops, stats::ClockKind::Returned);
+        let rate = stats::figures::rate::rate(&rounds, false, of, unit, stats::figures::rate::Average::Mean);
+        let cell = Cell {
+            measured: true,
+            rate,
+            rounds,
+            ..Cell::named(Provenance::Measured, "quick", "randread", "randread", "a")
+        };
+        let noise = noise.map(|kind| Noise {
+            text: String::new(),
+            value: 0.0,
+            kind: Some(kind.to_owned()),
+            rounds: Vec::new(),
+        });
+        let run = RunInfo { noise, ..RunInfo::default() };
+        Document { schema: SCHEMA.to_owned(), run, cells: vec![cell], errors: Vec::new() }
+    }
+
+    fn naming<'a>(_: &'a [Cell]) -> Box<dyn Fn(&Cell) -> String + 'a> {
+        Box::new(|cell| cell.program.clone())
+    }
+
+    #[test]
+    fn a_comparison_that_is_too_noisy_names_the_noise() {
+        let words = |kinds: [Option<&str>; 2]| {
+            let [then, now] = kinds.map(|kind| run(&[100, 105, 95, 110, 90], kind));
+            let compared = compare(("a", &then), ("b", &now), 0.001, naming);
+            describe_verdict(&compared.cells[0], &compared)
+        };
+        let steal = Some("CPU steal");
+        assert_eq!(words([None, None]), TOO_NOISY);
+        assert_eq!(words([steal, steal]), format!("{TOO_NOISY}; mostly CPU steal"));
+        assert_eq!(words([None, steal]), format!("{TOO_NOISY}; mostly CPU steal in new"));
+        let both = format!("{TOO_NOISY}; mostly CPU steal in base, late timers in new");
+        assert_eq!(words([steal, Some("late timers")]), both);
+    }
+
+    #[test]
+    fn rounds_that_differ_much_are_printed_as_their_range() {
+        let (then, now) = (run(&[100, 20, 60, 110, 30], None), run(&[100, 101, 99, 100, 102], None));
+        let compared = compare(("a", &then), ("b", &now), 0.05, naming);
+        assert_eq!(rate(compared.cells[0].then.as_ref()), "20.0-110 ops/s");
+        assert_eq!(rate(compared.cells[0].now.as_ref()), "100 ops/s");
+    }
 }

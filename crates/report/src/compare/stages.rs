@@ -21,10 +21,11 @@ const TOGETHER: &str = "all stages together";
 /// The heading of a stage without a change from the previous one.
 const NOTHING: &str = "nothing changed";
 
-/// Returns a line for each stage and one for all stages together: the tests that became faster or slower.
-pub fn verdict(choice: &Choice) -> Vec<String> {
+/// Returns a line for each stage and one for all stages together: the tests that became faster or slower. `cause` is
+/// that of noise.
+pub fn verdict(choice: &Choice, cause: &str) -> Vec<String> {
     let line = |(step, pair)| {
-        let gave = gave(choice, &of_pair(choice, &choice.comparisons, pair));
+        let gave = gave(choice, &of_pair(choice, &choice.comparisons, pair), cause);
         match step {
             Step::At(place) => format!("Stage {}, {}: {gave}.", place + 1, changed(choice, place)),
             Step::All => format!("All stages together: {gave}."),
@@ -46,7 +47,7 @@ pub fn for_use(choice: &Choice, purpose: &Purpose) -> String {
             Step::At(place) => changed(choice, place),
             Step::All => TOGETHER.to_owned(),
         };
-        Some(format!("{label} {}{more}", short(choice.margin, pair)))
+        Some(format!("{label} {}{more}", short(choice, pair)))
     };
     let parts: Vec<String> = steps(choice.stages.len()).filter_map(part).collect();
     format!("For {}: {}.", purpose.name, parts.join("; "))
@@ -86,7 +87,7 @@ fn changed(choice: &Choice, place: usize) -> String {
 }
 
 /// Returns the tests that are faster or slower, the largest difference first, and the number of the others.
-fn gave(choice: &Choice, pairs: &[&Comparison]) -> String {
+fn gave(choice: &Choice, pairs: &[&Comparison], cause: &str) -> String {
     let (mut differing, others): (Vec<&Comparison>, Vec<&Comparison>) =
         pairs.iter().copied().partition(|pair| pair.verdict().is_difference());
     largest_first(&mut differing);
@@ -94,9 +95,9 @@ fn gave(choice: &Choice, pairs: &[&Comparison]) -> String {
         return "n.m., no test was measured on both in the same round".to_owned();
     }
     let open = || others.iter().filter(|pair| pair.verdict() == Verdict::Undecided);
-    let longest = open().filter(|pair| !is_too_noisy(pair)).max_by_key(|pair| pair.more_rounds);
+    let longest = open().filter(|pair| !is_too_noisy(choice, pair)).max_by_key(|pair| pair.more_rounds);
     let more = longest.map_or_else(String::new, |pair| more(choice, pair));
-    let rest = without_difference(choice.margin, &others, &more).join(", ");
+    let rest = without_difference(choice, &others, [&more, cause]).join(", ");
     if differing.is_empty() && open().next().is_none() {
         let tests = if pairs.len() == 1 { "the only test" } else { "all tests" };
         return format!("same within {} in {tests}", percent(choice.margin));
@@ -112,14 +113,14 @@ fn gave(choice: &Choice, pairs: &[&Comparison]) -> String {
 }
 
 /// `x1.17 (1.12-1.23)`: the ratio of the later stage to the earlier one, even if it is slower.
-fn short(margin: f64, pair: &Comparison) -> String {
+fn short(choice: &Choice, pair: &Comparison) -> String {
     let (estimate, verdict) = (pair.estimate(), pair.verdict());
     let words = match verdict {
         _ if verdict.is_difference() => format!("x{}", ratio(estimate)),
-        _ if is_too_noisy(pair) => "too noisy".to_owned(),
+        _ if is_too_noisy(choice, pair) => "too noisy".to_owned(),
         _ => verdict.name().to_owned(),
     };
-    let perhaps = if verdict.is_difference() { maybe_little(margin, pair.matters) } else { String::new() };
+    let perhaps = if verdict.is_difference() { maybe_little(choice.margin, pair.matters) } else { String::new() };
     words + &interval(estimate) + &perhaps
 }
 
@@ -136,8 +137,7 @@ pub fn grid(document: &Document, choice: &Choice) -> Grid {
         let Some(any) = row.cells.iter().flatten().next() else { continue };
         let name = cell_names.name(any);
         grid.row([name.clone()].into_iter().chain(reached(&row)));
-        let step =
-            |(_, pair)| pairs.find_comparison(&name, pair).map_or_else(String::new, |pair| short(choice.margin, pair));
+        let step = |(_, pair)| pairs.find_comparison(&name, pair).map_or_else(String::new, |pair| short(choice, pair));
         let unit = any.rate.as_ref().map_or_else(String::new, |rate| format!("  {}", unit(&rate.unit)));
         // The first stage has no previous stage, so it has no gain.
         grid.row([unit, String::new()].into_iter().chain(steps(stages.len()).map(step)));
@@ -165,7 +165,7 @@ pub fn page_grid(document: &Document, choice: &Choice) -> Grid {
     for row in rows(&document.cells, &names) {
         let Some(any) = row.cells.iter().flatten().next() else { continue };
         let name = cell_names.name(any);
-        let step = |(_, pair)| pairs.find_comparison(&name, pair).map(|pair| short(choice.margin, pair));
+        let step = |(_, pair)| pairs.find_comparison(&name, pair).map(|pair| short(choice, pair));
         let mut gave: Vec<Option<String>> = [None].into_iter().chain(steps(stages.len()).map(step)).collect();
         // With two stages, the only step is the whole change.
         let all = (stages.len() > 2).then(|| gave.pop().flatten().unwrap_or_default());
@@ -273,11 +273,11 @@ mod tests {
             "Stage 3, tune=read_ahead_kb:4096: commit 0.50x (0.40-0.60); read_8192 1.40x (1.30-1.50).",
             "All stages together: read_8192 1.40x (1.30-1.50).",
         ];
-        assert_eq!(verdict(&choice), expected);
+        assert_eq!(verdict(&choice, ""), expected);
         let same = ["read_8192", "commit"].map(|program| comparison(program, ["a", "b"], Verdict::Same, SAME));
         let all_same = stages(same.into());
-        assert_eq!(verdict(&all_same)[0], "Stage 2, mount=noatime: same within 5 % in all tests.");
-        assert!(verdict(&all_same)[1].contains("n.m."));
+        assert_eq!(verdict(&all_same, "")[0], "Stage 2, mount=noatime: same within 5 % in all tests.");
+        assert!(verdict(&all_same, "")[1].contains("n.m."));
     }
 
     #[test]

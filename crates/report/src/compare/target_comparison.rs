@@ -6,7 +6,8 @@ use crate::cause::{labelled, reason};
 use crate::cell_names::CellNames;
 use crate::compare::stages;
 use crate::compare::verdict::{
-    interval, is_too_noisy, largest_first, maybe_little, more, percent, times, without_difference,
+    TOO_NOISY, cause_of_noise, interval, is_too_noisy, largest_first, maybe_little, more, percent, times,
+    without_difference,
 };
 use crate::header;
 use crate::layouts::plain;
@@ -85,12 +86,13 @@ fn names(document: &Document) -> Vec<&str> {
 pub fn verdict(document: &Document, choice: &Choice) -> String {
     let names = names(document);
     let mut lines: Vec<String> = Vec::new();
+    let cause = cause_of_noise(&document.run);
     if let Some(purpose) = &choice.purpose {
         if purpose.comparisons.is_empty() {
             lines.push(format!("For {}: n.m., none of its tests was measured on all targets.", purpose.name));
         }
         if choice.stages.is_empty() {
-            let said = purpose.comparisons.iter().map(|pair| sentence(choice, pair));
+            let said = purpose.comparisons.iter().map(|pair| sentence(choice, pair, &cause));
             lines.extend(said.map(|said| format!("For {}: {said}.", purpose.name)));
         } else if !purpose.comparisons.is_empty() {
             lines.push(stages::for_use(choice, purpose));
@@ -109,10 +111,10 @@ pub fn verdict(document: &Document, choice: &Choice) -> String {
         let of_targets = of_targets(&choice.comparisons);
         for (first, second) in every_two(names.len()) {
             let pairs = of_targets.get(&[names[first], names[second]]).map_or(&[][..], Vec::as_slice);
-            lines.push(counted(choice, names[first], names[second], pairs));
+            lines.push(counted(choice, [names[first], names[second]], pairs, &cause));
         }
     } else {
-        lines.extend(stages::verdict(choice));
+        lines.extend(stages::verdict(choice, &cause));
     }
     lines.extend(needs(&choice.needs, &names));
     if !choice.prices.is_empty() {
@@ -134,14 +136,14 @@ pub(crate) fn of_targets<'a>(
     of_targets
 }
 
-/// Returns the number of tests in which each target is faster, as words.
-fn counted(choice: &Choice, first: &str, second: &str, pairs: &[&Comparison]) -> String {
+/// Returns the number of tests in which each target is faster, as words. `cause` is that of noise.
+fn counted(choice: &Choice, [first, second]: [&str; 2], pairs: &[&Comparison], cause: &str) -> String {
     let all = pairs.len();
     if all == 0 {
         return format!("{first} and {second} were never measured in the same round.");
     }
     if let [pair] = pairs {
-        return only(choice, pair);
+        return only(choice, pair, cause);
     }
     let mut parts: Vec<String> = Vec::new();
     let mut decided = 0;
@@ -152,7 +154,7 @@ fn counted(choice: &Choice, first: &str, second: &str, pairs: &[&Comparison]) ->
             parts.push(format!("{name} is faster in {}: {}", won.len(), amounts(&mut won)));
         }
     }
-    parts.extend(without_difference(choice.margin, pairs, ""));
+    parts.extend(without_difference(choice, pairs, ["", cause]));
     let targets = if decided == 0 { format!(" of {first} and {second}: ") } else { ", ".to_owned() };
     let margin = percent(choice.margin);
     let reason = match (pairs.iter().filter(|pair| pair.matters).count(), decided) {
@@ -184,13 +186,13 @@ fn amounts(won: &mut [&Comparison]) -> String {
 }
 
 /// Returns the sentence for a choice with one test: `read_8192: xfs is 1.17x (1.12-1.23) as fast as ext4.`
-pub(crate) fn only(choice: &Choice, pair: &Comparison) -> String {
-    format!("{}: {}.", pair.program, outcome(choice, pair, ["", "so no reason to choose"]))
+pub(crate) fn only(choice: &Choice, pair: &Comparison, cause: &str) -> String {
+    format!("{}: {}.", pair.program, outcome(choice, pair, ["", "so no reason to choose"], cause))
 }
 
 /// Returns the result of one comparison: `xfs is 1.17x (1.12-1.23) as fast as ext4`. `advice` follows a difference that
-/// matters, and one that may be small.
-fn outcome(choice: &Choice, pair: &Comparison, advice: [&str; 2]) -> String {
+/// matters, and one that may be small. `cause` is that of noise.
+fn outcome(choice: &Choice, pair: &Comparison, advice: [&str; 2], cause: &str) -> String {
     let Comparison { first, second, .. } = pair;
     let margin = percent(choice.margin);
     match (pair.winner(), pair.verdict()) {
@@ -204,17 +206,20 @@ fn outcome(choice: &Choice, pair: &Comparison, advice: [&str; 2]) -> String {
         (None, Verdict::Same) => {
             format!("{first} and {second} are the same within {margin}{}", interval(pair.estimate()))
         }
-        (None, _) => format!("{first} and {second}: {}", open(choice, pair)),
+        (None, _) => format!("{first} and {second}: {}", open(choice, pair, cause)),
     }
 }
 
 /// Returns the result of a use.
-fn sentence(choice: &Choice, pair: &Comparison) -> String {
+fn sentence(choice: &Choice, pair: &Comparison, cause: &str) -> String {
     match (&pair.why, pair.verdict()) {
         (Some(why), Verdict::Undecided) => {
             format!("not decided between {} and {}{}: {why}", pair.first, pair.second, interval(pair.estimate()))
         }
-        _ => outcome(choice, pair, ["; choose it, unless a requirement below fails", "so no reason to choose it"]),
+        _ => {
+            let advice = ["; choose it, unless a requirement below fails", "so no reason to choose it"];
+            outcome(choice, pair, advice, cause)
+        }
     }
 }
 
@@ -342,16 +347,19 @@ pub(crate) fn short(choice: &Choice, pair: &Comparison, is_one_of_many: bool) ->
     let interval = interval(pair.estimate());
     match pair.verdict() {
         Verdict::Same => format!("{both}same within {}{interval}", percent(choice.margin)),
-        _ if is_too_noisy(pair) => format!("{both}too noisy{interval}"),
-        _ => format!("{both}{}", open(choice, pair)),
+        _ if is_too_noisy(choice, pair) => format!("{both}too noisy{interval}"),
+        _ => format!("{both}{}", open(choice, pair, "")),
     }
 }
 
 /// The verdict of an undecided comparison: `undecided (0.93-1.15), about 34 more rounds (5.7 min)` or `too noisy to
-/// decide (0.40-8.12)`.
-fn open(choice: &Choice, pair: &Comparison) -> String {
-    let doubt = if is_too_noisy(pair) { "too noisy to decide" } else { "undecided" };
-    format!("{doubt}{}{}", interval(pair.estimate()), more(choice, pair))
+/// decide here (0.40-8.12); mostly CPU steal`.
+fn open(choice: &Choice, pair: &Comparison, cause: &str) -> String {
+    let interval = interval(pair.estimate());
+    match is_too_noisy(choice, pair) {
+        true => format!("{TOO_NOISY}{interval}{cause}"),
+        false => format!("undecided{interval}{}", more(choice, pair)),
+    }
 }
 
 #[cfg(test)]
@@ -381,7 +389,7 @@ mod tests {
     fn a_use_without_a_verdict_gives_the_reason_and_recommends_no_target() {
         let why = Some("tests with 80 % of the weight are missing (commit, randread)".to_owned());
         let open = Comparison { why, more_rounds: None, ..pair(Verdict::Undecided, [1.9, 2.0, 2.1]) };
-        let said = sentence(&choice(Vec::new()), &open);
+        let said = sentence(&choice(Vec::new()), &open, "");
         for words in ["not decided", "ext4", "xfs", "80 %", "commit, randread"] {
             assert!(said.contains(words), "{said}");
         }
@@ -428,7 +436,7 @@ mod tests {
         let same = || pair(Verdict::Same, [0.98, 1.0, 1.02]);
         let said = |pairs: Vec<Comparison>| {
             let choice = choice(pairs);
-            counted(&choice, "ext4", "xfs", &choice.comparisons.iter().collect::<Vec<_>>())
+            counted(&choice, ["ext4", "xfs"], &choice.comparisons.iter().collect::<Vec<_>>(), "; mostly CPU steal")
         };
         assert_eq!(
             said(vec![faster(), same()]),
@@ -442,8 +450,12 @@ mod tests {
         assert!(said(vec![open.clone()]).ends_with("undecided (0.40-8.12), about 34 more rounds (5.7 min)."));
         let noisy = Comparison { more_rounds: Some(81), ..open };
         let all = said(vec![noisy.clone(), noisy.clone(), same()]);
-        assert!(all.ends_with("same within 5 % in 1; too noisy to decide in 2."), "{all}");
-        assert!(said(vec![noisy]).ends_with("too noisy to decide (0.40-8.12)."));
+        assert!(all.ends_with("same within 5 % in 1; too noisy to decide here in 2; mostly CPU steal."), "{all}");
+        assert!(said(vec![noisy.clone()]).ends_with("too noisy to decide here (0.40-8.12); mostly CPU steal."));
+        // A round takes ten seconds: 360 of them are an hour.
+        let long = |rounds: u32| Comparison { pairs: 100, more_rounds: Some(rounds), ..noisy.clone() };
+        assert!(said(vec![long(360)]).ends_with("about 360 more rounds (60 min)."));
+        assert!(said(vec![long(361)]).contains("too noisy to decide here"));
         let many = said((0..6).map(|_| faster()).collect());
         assert_eq!(many.matches("1.17x (1.12-1.23)").count(), NAMED);
         assert!(many.ends_with(", and 2 more."), "{many}");

@@ -2,7 +2,7 @@
 //! reasons in words; `stats::compare::reason` has them.
 
 use stats::digits::significant;
-use stats::{Choice, Comparison, Estimate, Verdict};
+use stats::{Choice, Comparison, Estimate, RunInfo, Verdict};
 use units::Nanos;
 
 /// `1.12-1.23`; `None` if there were fewer than two rounds.
@@ -41,16 +41,16 @@ pub fn largest_first(pairs: &mut [&Comparison]) {
     pairs.sort_by(|one, other| other.estimate().distance().total_cmp(&one.estimate().distance()));
 }
 
-/// The numbers of comparisons without a difference: `same within 5 % in 2`, `undecided in 1`, `too noisy to decide in
-/// 1`. `more` follows the second.
-pub fn without_difference(margin: f64, pairs: &[&Comparison], more: &str) -> Vec<String> {
+/// The numbers of comparisons without a difference: `same within 5 % in 2`, `undecided in 1`, `too noisy to decide here
+/// in 1`. `more` follows the second, `cause` the third.
+pub fn without_difference(choice: &Choice, pairs: &[&Comparison], [more, cause]: [&str; 2]) -> Vec<String> {
     let count = |verdict: Verdict| pairs.iter().filter(|pair| pair.verdict() == verdict).count();
-    let noisy = pairs.iter().filter(|pair| is_too_noisy(pair)).count();
+    let noisy = pairs.iter().filter(|pair| is_too_noisy(choice, pair)).count();
     let (same, open) = (count(Verdict::Same), count(Verdict::Undecided) - noisy);
     let counted = [
-        (same, format!("same within {} in {same}", percent(margin))),
+        (same, format!("same within {} in {same}", percent(choice.margin))),
         (open, format!("undecided in {open}{more}")),
-        (noisy, format!("too noisy to decide in {noisy}")),
+        (noisy, format!("{TOO_NOISY} in {noisy}{cause}")),
     ];
     counted.into_iter().filter(|(count, _)| *count > 0).map(|(_, words)| words).collect()
 }
@@ -64,24 +64,37 @@ pub fn figure(ratio: f64) -> String {
     }
 }
 
+/// The verdict of a comparison that more rounds cannot decide in a useful time.
+pub const TOO_NOISY: &str = "too noisy to decide here";
+
 /// An estimate of more than this many times the rounds done is not useful.
 const PATIENCE: u32 = 10;
+
+/// An estimate of a longer time than this, in seconds, is not useful: a choice.
+const LONGEST_WAIT_S: f64 = 3600.0;
 
 /// True if a number of rounds is practical, after this number of rounds.
 pub fn is_practical(rounds: u32, done: u32) -> bool {
     rounds <= PATIENCE.saturating_mul(done)
 }
 
-/// True if an undecided comparison needs more rounds than is practical. False for a result that is not trusted: it is
-/// undecided for another reason.
-pub fn is_too_noisy(pair: &Comparison) -> bool {
+/// True if an undecided comparison needs more rounds or more time than is practical. False for a result that is not
+/// trusted: it is undecided for another reason.
+pub fn is_too_noisy(choice: &Choice, pair: &Comparison) -> bool {
     let is_open = pair.verdict() == Verdict::Undecided && pair.low.is_some() && pair.why.is_none();
-    is_open && !pair.more_rounds.is_some_and(|rounds| is_practical(rounds, pair.pairs))
+    let is_short = |rounds: u32| choice.round_s.is_none_or(|round_s| round_s * f64::from(rounds) <= LONGEST_WAIT_S);
+    is_open && !pair.more_rounds.is_some_and(|rounds| is_practical(rounds, pair.pairs) && is_short(rounds))
+}
+
+/// The main cause of noise in the run: `; mostly CPU steal`; empty if it is unknown.
+pub fn cause_of_noise(run: &RunInfo) -> String {
+    let kind = run.noise.as_ref().and_then(|noise| noise.kind.as_ref());
+    kind.map_or_else(String::new, |kind| format!("; mostly {kind}"))
 }
 
 /// `, about 34 more rounds (5.7 min)`; empty if the estimate is not useful.
 pub fn more(choice: &Choice, pair: &Comparison) -> String {
-    let Some(rounds) = pair.more_rounds.filter(|_| !is_too_noisy(pair)) else { return String::new() };
+    let Some(rounds) = pair.more_rounds.filter(|_| !is_too_noisy(choice, pair)) else { return String::new() };
     let s = if rounds == 1 { "" } else { "s" };
     // The estimate is too rough for more digits.
     let count = if rounds < 100 { rounds.to_string() } else { significant(f64::from(rounds), 2) };
@@ -90,12 +103,11 @@ pub fn more(choice: &Choice, pair: &Comparison) -> String {
     format!(", about {count} more round{s}{time}")
 }
 
-/// Formats a time span with two digits, because it is an estimate.
+/// Formats a time span with two digits, because it is an estimate. It is at most [`LONGEST_WAIT_S`].
 fn about(span: Nanos) -> String {
     match span.as_secs_f64() {
         seconds if seconds < 100.0 => format!("{} s", significant(seconds, 2)),
-        seconds if seconds < 6000.0 => format!("{} min", significant(seconds / 60.0, 2)),
-        seconds => format!("{} h", significant(seconds / 3600.0, 2)),
+        seconds => format!("{} min", significant(seconds / 60.0, 2)),
     }
 }
 

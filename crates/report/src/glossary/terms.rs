@@ -250,10 +250,20 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "verdict",
-        also: &["faster", "slower", "same", "not decided", "undecided", "too noisy", "same within", "identical"],
+        also: &[
+            "faster",
+            "slower",
+            "same",
+            "not decided",
+            "undecided",
+            "too noisy",
+            "too noisy to decide here",
+            "same within",
+            "identical",
+        ],
         brief: "the result of a comparison: faster, slower, same or undecided",
         says: "faster and slower: the interval of the ratio excludes 1. same: the whole interval is within the margin. \
-               undecided: neither; too noisy: more rounds of this kind would not help.",
+               undecided: neither. too noisy: it would take more than ten times the rounds, or more than an hour.",
         when: "diskperf choose and diskperf compare; verdict of the comparisons in JSON.",
         advice: "Choose the target that is faster by more than the margin; if they are the same, choose by price.",
     },

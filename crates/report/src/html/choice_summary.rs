@@ -9,11 +9,12 @@ use crate::cell_names::grouped;
 use crate::chart::colour;
 use crate::compare::target_comparison;
 use crate::compare::target_comparison::enough;
-use crate::compare::verdict::{figure, percent};
+use crate::compare::verdict::{cause_of_noise, figure, percent};
 
 /// Returns the sentence about speed, and one about the requirements if there are any.
 pub fn lead(document: &Document, choice: &Choice) -> Markup {
     let names: Vec<&str> = document.run.targets.iter().map(|target| target.name.as_str()).collect();
+    let cause = cause_of_noise(&document.run);
     html! {
         p class="lead" {
             @if let (Some(purpose), [_, _]) = (&choice.purpose, &names[..]) {
@@ -26,9 +27,9 @@ pub fn lead(document: &Document, choice: &Choice) -> Markup {
                     @let is_meant = |pair: &&Comparison| pair.first == first.target && pair.second == last.target;
                     @let pairs = choice.comparisons.iter().filter(is_meant);
                     "Last stage against the first: "
-                    (fastest(choice, pairs, &names, &[&first.target, &last.target]))
+                    (fastest(choice, pairs, (&names, &[&first.target, &last.target]), &cause))
                 },
-                _ => (fastest(choice, choice.comparisons.iter(), &names, &names)),
+                _ => (fastest(choice, choice.comparisons.iter(), (&names, &names), &cause)),
             }
             @if !choice.needs.is_empty() { " " (required(choice, &names)) }
         }
@@ -36,17 +37,18 @@ pub fn lead(document: &Document, choice: &Choice) -> Markup {
 }
 
 /// Returns the result of the tests between some targets: between all of them, or between the first and the last stage.
+/// `cause` is that of noise.
 fn fastest<'a>(
     choice: &'a Choice,
     pairs: impl Iterator<Item = &'a Comparison>,
-    all_names: &[&str],
-    names: &[&str],
+    (all_names, names): (&[&str], &[&str]),
+    cause: &str,
 ) -> Markup {
     let tests = grouped(pairs.map(|pair| (pair.program.as_str(), pair)));
     if let ([_, _], [(_, pairs)]) = (names, &tests[..])
         && let [pair] = pairs[..]
     {
-        return html! { (target_comparison::only(choice, pair)) };
+        return html! { (target_comparison::only(choice, pair, cause)) };
     }
     let all = tests.len();
     if all == 0 {

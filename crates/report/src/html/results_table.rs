@@ -123,7 +123,7 @@ pub fn notes(document: &Document, place: Place) -> Markup {
         }
         @if let Some(noise) = &document.run.noise {
             p id=[(!marks.iter().any(|(code, _)| code.name() == "noise")).then(|| place.id("noise"))] {
-                "Noise in all of it: " (noise.text) "."
+                (header::describe_noise(noise)) "."
             }
         }
         @if !marks.is_empty() {

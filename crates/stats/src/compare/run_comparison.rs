@@ -100,6 +100,9 @@ pub struct Side {
     pub targets: Vec<String>,
     /// True if the run was stopped before its end, by Ctrl-C or another signal.
     pub interrupted: bool,
+    /// The main kind of background load, as in `CPU steal`; missing if there was none, or if it is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<String>,
 }
 
 /// A cell that both runs have.
@@ -237,6 +240,7 @@ fn side(name: &str, run: &RunInfo) -> Side {
         preset: run.preset.clone(),
         targets: run.targets.iter().map(|target| target.name.clone()).collect(),
         interrupted: run.interrupted,
+        noise: run.noise.as_ref().and_then(|noise| noise.kind.clone()),
     }
 }
 

@@ -128,6 +128,21 @@ impl Kind {
             Kind::CpuPressure | Kind::Waiting | Kind::Jitter | Kind::IoPressure => false,
         }
     }
+
+    /// The name in a summary.
+    const fn name(self) -> &'static str {
+        match self {
+            Kind::Device => "I/O of other programs",
+            Kind::Others => "other programs on the CPU",
+            Kind::CpuPressure => "CPU pressure",
+            Kind::Waiting => "waiting for a processor",
+            Kind::Steal => "CPU steal",
+            Kind::Jitter => "late timers",
+            Kind::IoPressure => "I/O pressure",
+            Kind::Drops => "dropped caches",
+            Kind::Memory => "pages read again",
+        }
+    }
 }
 
 impl Disturbance {
@@ -139,6 +154,15 @@ impl Disturbance {
     /// Returns the disturbance as a mark.
     pub fn mark(&self) -> Mark {
         Mark { code: MarkCode::Noise, value: Some(self.value), text: self.text() }
+    }
+
+    /// Returns the value with its unit, for a summary. A dropped cache has no amount.
+    fn amount(&self) -> Option<String> {
+        match self.kind {
+            Kind::Drops => None,
+            Kind::Jitter => Some(format!("{:.0} ms", 1000.0 * self.value)),
+            _ => Some(format!("{:.0} %", 100.0 * self.value)),
+        }
     }
 
     /// Describes the disturbance in words.
@@ -266,25 +290,25 @@ pub fn stand_out(weights: &[f64]) -> Vec<bool> {
 /// Factor over the median disturbance from which a cell stands out.
 const WORSE: f64 = 2.0;
 
-/// Summarises the disturbances of a run's rounds. Prefers a cause found in at least half of the disturbed rounds;
-/// otherwise the kind found in most rounds; of equals, the one with the largest weight. Gives its worst figure. Returns
-/// `None` if no round was disturbed.
+/// Summarises the disturbances of a run's rounds: the disturbed rounds, the main kind, and its worst figure. The main
+/// kind is a cause found in at least half of the disturbed rounds; otherwise the kind found in most rounds; of equals,
+/// the one with the largest weight. Returns `None` if no round was disturbed.
 pub fn of_run(rounds: &[(u32, Vec<Disturbance>)]) -> Option<Noise> {
     let mut kinds: BTreeMap<Kind, Vec<(u32, Disturbance)>> = BTreeMap::new();
     for (round, found) in rounds {
         found.iter().for_each(|disturbance| kinds.entry(disturbance.kind).or_default().push((*round, *disturbance)));
     }
     let weight = |found: &[(u32, Disturbance)]| found.iter().map(|(_, one)| one.weight()).fold(0.0, f64::max);
-    let disturbed = rounds.iter().filter(|(_, found)| !found.is_empty()).count();
+    let disturbed: Vec<u32> = rounds.iter().filter(|(_, found)| !found.is_empty()).map(|(round, _)| *round).collect();
     let rank =
-        |kind: Kind, found: &[(u32, Disturbance)]| (kind.is_cause() && 2 * found.len() >= disturbed, found.len());
-    let (_, found) = kinds.iter().max_by(|(kind, found), (other, others)| {
+        |kind: Kind, found: &[(u32, Disturbance)]| (kind.is_cause() && 2 * found.len() >= disturbed.len(), found.len());
+    let (kind, found) = kinds.iter().max_by(|(kind, found), (other, others)| {
         rank(**kind, found).cmp(&rank(**other, others)).then(weight(found).total_cmp(&weight(others)))
     })?;
     let worst = found.iter().map(|(_, one)| one).max_by(|a, b| a.value.total_cmp(&b.value))?;
-    let numbers: Vec<u32> = found.iter().map(|(round, _)| *round).collect();
-    let text = format!("{} in {}", worst.text(), named(&numbers, rounds.len()));
-    Some(Noise { text, value: worst.value, rounds: numbers })
+    let most = worst.amount().map_or_else(String::new, |amount| format!(" (up to {amount})"));
+    let text = format!("in {}, mostly {}{most}", named(&disturbed, rounds.len()), kind.name());
+    Some(Noise { text, value: worst.value, kind: Some(kind.name().to_owned()), rounds: disturbed })
 }
 
 /// The largest number of rounds that are listed by number. Five numbers are read at a glance; a choice.
@@ -433,22 +457,23 @@ mod tests {
         let others = |millis| disturbances(&quiet(), &Window { others: Some(Nanos::from_millis(millis)), ..quiet() });
         let drop = disturbances(&quiet(), &Window { drops: Some(100), ..quiet() });
         let noise = of_run(&[(1, drop), (2, others(760)), (3, Vec::new()), (4, others(400))]).expect("noise");
-        assert_eq!(noise.text, "other programs took 38 % of the CPU in rounds 2 and 4");
-        assert_eq!((noise.value, noise.rounds), (0.38, vec![2, 4]));
+        assert_eq!(noise.text, "in rounds 1, 2 and 4, mostly other programs on the CPU (up to 38 %)");
+        assert_eq!((noise.value, noise.rounds), (0.38, vec![1, 2, 4]));
+        assert_eq!(noise.kind.as_deref(), Some("other programs on the CPU"));
         assert_eq!(
             (named(&[1, 2, 4, 5, 6], 7).as_str(), named(&[1, 2, 4, 5, 6, 7], 7).as_str()),
             ("rounds 1, 2, 4, 5 and 6", "6 of 7 rounds")
         );
         assert_eq!(of_run(&[(1, Vec::new())]), None);
         let all = of_run(&[(1, others(400)), (2, others(600))]).expect("noise");
-        assert!(all.text.ends_with("30 % of the CPU in every round"), "{}", all.text);
+        assert_eq!(all.text, "in every round, mostly other programs on the CPU (up to 30 %)");
         // The cause is reported, not its effect, unless the effect alone was found in most rounds.
         let waited = Some(Nanos::from_millis(400));
         let both = disturbances(&quiet(), &Window { others: waited, waited, ..quiet() });
         let effect = disturbances(&quiet(), &Window { others: Some(Nanos::from_millis(20)), waited, ..quiet() });
         let text = |rounds: &[(u32, Vec<Disturbance>)]| of_run(rounds).expect("noise").text;
-        assert!(text(&[(1, both.clone()), (2, effect.clone())]).starts_with("other programs"));
-        assert!(text(&[(1, both), (2, effect.clone()), (3, effect)]).contains("every round"));
+        assert!(text(&[(1, both.clone()), (2, effect.clone())]).contains("mostly other programs"));
+        assert!(text(&[(1, both), (2, effect.clone()), (3, effect)]).contains("mostly waiting for a processor"));
     }
 
     #[test]

@@ -140,7 +140,10 @@ pub struct Noise {
     pub text: String,
     /// The figure that shows the load, from the worst round.
     pub value: f64,
-    /// The rounds with this load.
+    /// The main kind of load, as in `CPU steal`; missing in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The rounds with a load.
     pub rounds: Vec<u32>,
 }
 

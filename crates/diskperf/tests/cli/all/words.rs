@@ -62,6 +62,8 @@ fn words_of(headings: &[String], rows: &[Vec<String>]) -> Words {
                     ["limited by: ", "limited by ", "bottleneck: "].iter().find_map(|label| cell.strip_prefix(label));
                 word.unwrap_or(cell).split(':').next().unwrap_or(cell)
             }
+            // Noise is described in a sentence.
+            "base" | "new" if cell.contains(" (up to ") => continue,
             "rate" | "then" | "now" | "base" | "new" => cell.rsplit(' ').next().unwrap_or(cell),
             "" => cell.split(" on ").next().and_then(|row| row.split(',').next()).unwrap_or(cell),
             "why" => {
