@@ -9,6 +9,8 @@
 //!   4. an experiment that is not possible on this machine gives the reason instead of figures. The table shows it as
 //!      n.m., neither reached nor missed, and the next call tries again.
 
+mod bursts;
+mod ceiling;
 mod comparisons;
 mod distributed;
 mod figures;
@@ -59,13 +61,15 @@ struct Kept {
 const WITH_DISTRIBUTED: &str = "env.DISKPERF_DIST=\"../../target/dist\"";
 
 /// All experiments.
-const EXPERIMENTS: [Experiment; 29] = [
+const EXPERIMENTS: [Experiment; 31] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
     comparisons::EQUAL,
     comparisons::FILE_SYSTEMS,
+    bursts::EXPERIMENT,
     throttled_disk::EXPERIMENT,
+    ceiling::EXPERIMENT,
     queueing_law::EXPERIMENT,
     fio::EXPERIMENT,
     queue_depth::EXPERIMENT,
@@ -129,7 +133,7 @@ const EXPERIMENTS: [Experiment; 29] = [
     Experiment {
         name: "bottlenecks",
         command: &["cargo", "bench", "--quiet", "--package", "diskperf", "--bench", "bottlenecks"],
-        figures: 11,
+        figures: 22,
         judge: figures::bottleneck,
     },
     Experiment {
