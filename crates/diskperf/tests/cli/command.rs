@@ -105,12 +105,14 @@ fn a_command_runs_ten_times_or_five_seconds() {
 fn an_outlier_is_named_and_does_not_determine_the_figure() {
     let (cli, outside) = (Cli::new(), Cli::new());
     let count = outside.path().join("count");
-    let line = format!("echo >> {0}; [ $(wc -l < {0}) = 4 ] && sleep 3; sleep 0.2; echo > x", text(&count));
+    let line = format!("echo >> {0}; [ $(wc -l < {0}) = 4 ] && sleep 5; sleep 0.5; echo > x", text(&count));
     let cell = cell(&cli, &[".", "--rounds", "13", "--", "sh", "-c", &line]);
     let said = crate::common::mark(&cell, "outlier").unwrap_or_else(|| panic!("{cell:#}"));
-    assert!(said.starts_with("round 4: ") && said.contains(", others "), "{said}");
-    let sum: f64 = kept_rounds(&cell).into_iter().map(|round| number(&round["durable_s"])).sum();
-    let (mean, figure) = (sum / 12.0, 1.0 / number(&cell["rate"]["per_second"]));
+    // On a busy machine another round may be an outlier, too.
+    assert!(said.contains("round 4: ") && said.contains(", others "), "{said}");
+    let times: Vec<f64> = kept_rounds(&cell).into_iter().map(|round| number(&round["durable_s"])).collect();
+    let (mean, figure) =
+        (times.iter().sum::<f64>() / times.len() as f64, 1.0 / number(&cell["rate"]["per_second"]));
     assert!(figure < mean, "{figure} s, and the mean is {mean} s: {cell:#}");
 }
 
