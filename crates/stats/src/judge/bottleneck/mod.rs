@@ -55,8 +55,9 @@ const FULL_COMMITS_PER_SECOND: f64 = 5.0;
 ///   5. The server, the flushes, the throttling or the journal that the programs waited for; see `by_waiting`.
 ///   6. The CPU, if computing took half of the time, or nine tenths together with waiting for a processor. Exception: a
 ///      device is saturated and the CPU is not.
-///   7. The device, if waiting for it and its flushes took half of the time, or if it is saturated. The flushes are
-///      named if they are most of that time; otherwise see `device_or_latency`.
+///   7. The flushes, if waiting for the device and its flushes took half of the time, and flushes are most of that. The
+///      device, if waiting for it alone took half of the time, or if it is saturated: a journal that writes small
+///      blocks between its flushes is also a wait for the device. See `device_or_latency`.
 ///   8. Otherwise the limit is unknown. Another observation may name it, such as a ceiling that the rate reached. This
 ///      does not hold if a program writes to a device that was busy for less than half of the time, or if other
 ///      programs used the device.
@@ -110,7 +111,7 @@ fn decide(used: &Consumption, owners: &Owners) -> Option<(Bottleneck, String)> {
         if flush >= CLEARLY * device && device + flush >= MAJORITY {
             return Some((Bottleneck::Flush, format!("{} waiting for flushes", percent(flush))));
         }
-        if device >= CLEARLY * flush {
+        if device >= CLEARLY * flush && (device >= MAJORITY || is_saturated) {
             return Some(device_or_latency(used, owners, work, busy));
         }
     }
