@@ -35,15 +35,33 @@ fn cells(document: &Value) -> Vec<stats::Cell> {
     serde_json::from_value(document["cells"].clone()).expect("cells")
 }
 
-/// Fast for the first rounds, and then far slower.
+/// Number of disks whose step may stay unnoticed. On a busy machine the fast rounds may differ tenfold, and then the
+/// step is not certain.
+const ATTEMPTS: usize = 3;
+
+/// The result of a disk that is fast for the first rounds, and then far slower; `None` if there is no such disk.
+fn stepped() -> Option<stats::Cell> {
+    for _ in 0..ATTEMPTS {
+        let disk = match disk(10, 1) {
+            Ok(disk) => disk,
+            Err(reason) => {
+                skip!("{reason}");
+                return None;
+            }
+        };
+        let document = document(disk.point(), "io write . --size 2MiB --rounds 13 --json --no-store");
+        let cell = cells(&document).swap_remove(0);
+        if !cell.regimes.is_empty() {
+            return Some(cell);
+        }
+        println!("no step was found in {:?}", cell.rounds);
+    }
+    panic!("no step was found on {ATTEMPTS} disks")
+}
+
 #[test]
 fn a_rate_is_that_of_the_last_regime_and_the_warning_names_both() {
-    let disk = match disk(10, 1) {
-        Ok(disk) => disk,
-        Err(reason) => return skip!("{reason}"),
-    };
-    let document = document(disk.point(), "io write . --size 2MiB --rounds 13 --json --no-store");
-    let cell = &cells(&document)[0];
+    let Some(cell) = stepped() else { return };
     let [first, last] = cell.regimes[..] else { panic!("two regimes: {cell:#?}") };
     // The credit lasts for all of it but the part of a round, and the journal.
     assert!(first.bytes >= 6 * MB && first.per_second > 3.0 * last.per_second, "{first:?} {last:?}");

@@ -111,8 +111,7 @@ fn an_outlier_is_named_and_does_not_determine_the_figure() {
     // On a busy machine another round may be an outlier, too.
     assert!(said.contains("round 4: ") && said.contains(", others "), "{said}");
     let times: Vec<f64> = kept_rounds(&cell).into_iter().map(|round| number(&round["durable_s"])).collect();
-    let (mean, figure) =
-        (times.iter().sum::<f64>() / times.len() as f64, 1.0 / number(&cell["rate"]["per_second"]));
+    let (mean, figure) = (times.iter().sum::<f64>() / times.len() as f64, 1.0 / number(&cell["rate"]["per_second"]));
     assert!(figure < mean, "{figure} s, and the mean is {mean} s: {cell:#}");
 }
 
