@@ -51,13 +51,14 @@ fn part(is: usize, of: usize, what: &str) -> String {
 fn in_words(plan: &Plan, sizes: &Sizes) -> String {
     let rows = || plan.alternatives.iter().map(|alternative| &alternative.row).filter(|row| row.omitted.is_none());
     let is_used = |kind: SizeKind| rows().any(|row| row.size_kind == Some(kind));
-    let is_timed = rows().any(|row| row.size_kind.is_some_and(SizeKind::is_timed));
+    let timed = [(SizeKind::Spots, "random reads"), (SizeKind::Records, "commits")];
+    let timed: Vec<&str> = timed.into_iter().filter(|(kind, _)| is_used(*kind)).map(|(_, words)| words).collect();
     let words = [
         is_used(SizeKind::Large).then(|| format!("files of {}", Bytes(sizes.large))),
         is_used(SizeKind::Copied).then(|| format!("copies of {}", Bytes(sizes.copied))),
         is_used(SizeKind::Files).then(|| format!("{} small files", sizes.files)),
         is_used(SizeKind::Spots).then(|| format!("random reads in {}", Bytes(sizes.spots))),
-        is_timed.then(|| format!("up to {} of random reads and of commits", about(sizes.random))),
+        (!timed.is_empty()).then(|| format!("up to {} of {}", about(sizes.random), timed.join(" and of "))),
     ];
     words.into_iter().flatten().collect::<Vec<String>>().join(", ")
 }
