@@ -128,7 +128,7 @@ mod tests {
         let with = |file, field| machines.with(file, field).collect::<Vec<_>>();
         assert_eq!(with("machines/kernel/4.2bsd.toml", "kernel.call").len(), 7);
         assert_eq!(with("machines/bus/sbi.toml", "bus.slow_down").len(), 7);
-        assert_eq!(with("machines/bus/unibus.toml", "bus.to_memory"), ["vax750-uda50", "vax780-uda50"]);
+        assert_eq!(with("machines/controller/uda50.toml", "controller.to_memory"), ["vax750-uda50", "vax780-uda50"]);
         assert_eq!(with("machines/controller/si9900.toml", "controller.search_start"), ["vax780-si9900"]);
         let cell = Cell::all().into_iter().find(|cell| cell.machine == "vax780-si9900").expect("a cell of it");
         let change = |value: &str| {

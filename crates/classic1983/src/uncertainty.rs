@@ -58,7 +58,7 @@ const TIES: [(&str, &str); 4] = [
     ("kernel.clear_per_kib", "kernel.copy_per_kib"),
     ("kernel.block_write", "kernel.block_read"),
     ("controller.driver_start", "controller.driver_interrupt"),
-    ("bus.from_memory", "bus.to_memory"),
+    ("controller.from_memory", "controller.to_memory"),
 ];
 
 /// A fitted number of a machine. A number shared by several machines is one constant.

@@ -146,6 +146,8 @@ fn board(read: &Reader, sort: &str) -> Controller {
             commands: read.small("commands", Quantity::Count("commands")),
             order: read.choice("order", &Queue::NAMES),
             buffer_sectors,
+            to_memory_bytes_per_second: read.number("to_memory", Quantity::Rate),
+            from_memory_bytes_per_second: read.number("from_memory", Quantity::Rate),
             command: read.time("command"),
             response: read.time("response"),
             turnaround: read.time("turnaround"),

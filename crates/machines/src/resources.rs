@@ -27,7 +27,7 @@ pub const RESOURCES: [Resource; 6] = [
             "controller.turnaround",
             "controller.turnaround_shared",
         ],
-        rates: &[],
+        rates: &["controller.to_memory", "controller.from_memory"],
     },
     Resource { name: "arm", times: &["drive.seek_least", "drive.seek_average", "drive.seek_most"], rates: &[] },
     Resource { name: "spindle", times: &[], rates: &["drive.rpm"] },

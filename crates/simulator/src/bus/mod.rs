@@ -3,6 +3,7 @@
 mod late_grant;
 mod overrun;
 
+pub(crate) use overrun::sectors_in_time;
 use units::{Moment, Nanos, Prng, Virtual};
 
 use crate::description::{self, DataLate, SECTOR_BYTES};
@@ -22,6 +23,12 @@ impl Direction {
     pub(crate) fn from_reads(reads: bool) -> Direction {
         if reads { Direction::ToMemory } else { Direction::FromMemory }
     }
+}
+
+/// Time to transfer one sector at this rate, of which `free_permille` thousandths are available.
+pub(crate) fn sector_time(bytes_per_second: u64, free_permille: u32) -> Nanos {
+    let bytes = u64::from(SECTOR_BYTES) * 1_000_000_000_000;
+    Nanos(bytes.div_ceil((bytes_per_second * u64::from(free_permille)).max(1)))
 }
 
 /// State of a bus.
@@ -48,14 +55,10 @@ pub struct BusTime {
 
 impl Bus {
     pub(crate) fn new(description: &description::Bus) -> Bus {
-        let free = 1000 - u64::from(description.other_traffic_permille);
-        let sector = |rate: u64| {
-            let bytes = u64::from(SECTOR_BYTES) * 1_000_000_000_000;
-            Nanos(bytes.div_ceil((rate * free).max(1)))
-        };
+        let free = 1000 - description.other_traffic_permille;
         Bus {
-            to_memory: sector(description.to_memory_bytes_per_second),
-            from_memory: sector(description.from_memory_bytes_per_second),
+            to_memory: sector_time(description.to_memory_bytes_per_second, free),
+            from_memory: sector_time(description.from_memory_bytes_per_second, free),
             slow_down_permille: description.slow_down_permille,
             data_late: description.data_late.clone(),
             transfers: 0,
@@ -83,11 +86,6 @@ impl Bus {
             return false;
         };
         late_grant::is_late(late_grant::chance_ppm(late, direction, cpu_at_work), prng)
-    }
-
-    /// Returns the number of sectors of an unbroken transfer that pass before an overrun; `None` if there is none.
-    pub(crate) fn sectors_in_time(&self, direction: Direction, media_sector: Nanos, buffer: u32) -> Option<u32> {
-        overrun::sectors_in_time(media_sector, self.sector(direction), buffer)
     }
 
     /// Slowdown of the processor by the current transfers, in thousandths.

@@ -6,7 +6,7 @@ use units::Nanos;
 ///
 /// The platter delivers (or wants) a sector every `media`, and the bus needs `bus` for each. The controller buffers
 /// `buffer` sectors between the two. The buffer is full or empty when the transfer begins, whichever is better.
-pub(super) fn sectors_in_time(media: Nanos, bus: Nanos, buffer: u32) -> Option<u32> {
+pub(crate) fn sectors_in_time(media: Nanos, bus: Nanos, buffer: u32) -> Option<u32> {
     // Each sector puts the bus `behind` farther back. A buffer of `buffer` sectors absorbs that many bus times.
     let behind = bus.0.checked_sub(media.0).filter(|behind| *behind > 0)?;
     let forgiven = bus.0.saturating_mul(buffer.into());

@@ -13,7 +13,7 @@ use super::hardware::Hardware;
 use super::{Event, Io, Signal, sector_search};
 use units::Nanos;
 
-use crate::bus::Direction;
+use crate::bus::{Direction, sectors_in_time};
 use crate::description::{self, Attention, Search};
 use crate::drive::Activity;
 use crate::faults::{self, Fault};
@@ -203,7 +203,7 @@ impl Massbus {
         let left = io.sectors - lane.passed;
         let media = hardware.drive(drive).sector();
         let direction = Direction::from_reads(io.reads);
-        let in_time = hardware.bus.sectors_in_time(direction, media, self.settings.buffer_sectors);
+        let in_time = sectors_in_time(media, hardware.bus.sector(direction), self.settings.buffer_sectors);
         lane.passing = in_time.map_or(left, |some| some.min(left.into()) as u16);
         let mut time = hardware.drive(drive).passing(io.sector + u32::from(lane.passed), lane.passing.into());
         if lane.passing == left {

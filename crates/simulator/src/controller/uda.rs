@@ -14,7 +14,7 @@ use units::{Moment, Nanos, Virtual};
 
 use super::hardware::Hardware;
 use super::{Event, Io, Signal};
-use crate::bus::Direction;
+use crate::bus::{self, Direction};
 use crate::description;
 use crate::drive::Activity;
 use crate::faults::{self, Fault};
@@ -24,6 +24,9 @@ use crate::queue::{DriveQueue, Waiting};
 #[derive(Debug)]
 pub(crate) struct Uda {
     settings: description::Uda,
+    /// Least time to move one sector to memory, and from memory.
+    to_memory: Nanos,
+    from_memory: Nanos,
     lanes: Vec<Lane>,
     /// Sectors of the buffer that are in use.
     buffered: u32,
@@ -63,7 +66,15 @@ impl Uda {
             busy: None,
             delivering: 0,
         };
-        Uda { lanes: (0..drives).map(lane).collect(), settings, buffered: 0, first: 0, bus_free: Moment::ZERO }
+        Uda {
+            lanes: (0..drives).map(lane).collect(),
+            to_memory: bus::sector_time(settings.to_memory_bytes_per_second, 1000),
+            from_memory: bus::sector_time(settings.from_memory_bytes_per_second, 1000),
+            settings,
+            buffered: 0,
+            first: 0,
+            bus_free: Moment::ZERO,
+        }
     }
 
     pub(super) fn submit(&mut self, hardware: &mut Hardware, io: Io) {
@@ -192,6 +203,15 @@ impl Uda {
         u32::from(io.sectors).min(self.settings.buffer_sectors)
     }
 
+    /// Time to move one sector between buffer and memory: that of the slower of bus and controller.
+    fn sector(&self, hardware: &Hardware, direction: Direction) -> Nanos {
+        let own = match direction {
+            Direction::ToMemory => self.to_memory,
+            Direction::FromMemory => self.from_memory,
+        };
+        hardware.bus.sector(direction).max(own)
+    }
+
     /// Reserves the bus for `sectors` sectors, from `from` or from when it is free. The transfer does not end before
     /// `earliest`. Returns the moment at which it ends.
     fn take_bus(
@@ -203,7 +223,7 @@ impl Uda {
         earliest: Moment<Virtual>,
     ) -> Moment<Virtual> {
         let begins = from.max(self.bus_free);
-        let time = Nanos(hardware.bus.sector(direction).0 * u64::from(sectors));
+        let time = Nanos(self.sector(hardware, direction).0 * u64::from(sectors));
         self.bus_free = (begins + time).max(earliest);
         hardware.schedule_at(begins, Event::BusBegins);
         self.bus_free
@@ -223,7 +243,7 @@ impl Uda {
         let from = hardware.now() + media;
         let lost = self.lost_turns(hardware, io);
         let passing = hardware.drive(io.drive).passing(io.sector, io.sectors.into());
-        let last = hardware.now() + passing + lost + hardware.bus.sector(Direction::ToMemory);
+        let last = hardware.now() + passing + lost + self.sector(hardware, Direction::ToMemory);
         let delivered = self.take_bus(hardware, from, io.sectors.into(), Direction::ToMemory, last);
         self.lanes[usize::from(io.drive)].delivering += 1;
         hardware.schedule_at(delivered, Event::Delivered(io));
@@ -267,7 +287,7 @@ impl Uda {
             return Nanos::ZERO;
         }
         let media = hardware.drive(io.drive).sector();
-        match hardware.bus.sectors_in_time(Direction::from_reads(io.reads), media, buffer) {
+        match bus::sectors_in_time(media, self.sector(hardware, Direction::from_reads(io.reads)), buffer) {
             Some(in_time) => {
                 Nanos(hardware.drive(io.drive).turn().0 * u64::from((u32::from(io.sectors) - 1) / in_time))
             }

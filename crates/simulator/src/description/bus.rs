@@ -34,10 +34,13 @@ pub struct DataLate {
     pub slips: u32,
 }
 
+/// Bounds of the rate of a bus or a controller, in bytes per second.
+pub(super) const RATES: (u64, u64) = (1_000, 1_000_000_000_000);
+
 impl Bus {
     pub(super) fn check(&self) -> Result<(), Invalid> {
         let hint = "from a floppy disk to a modern bus";
-        let (least, most) = (1_000, 1_000_000_000_000);
+        let (least, most) = RATES;
         Invalid::unless_within("bus.to_memory_bytes_per_second", self.to_memory_bytes_per_second, least, most, hint)?;
         let from = self.from_memory_bytes_per_second;
         Invalid::unless_within("bus.from_memory_bytes_per_second", from, least, most, hint)?;

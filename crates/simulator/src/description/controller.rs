@@ -84,6 +84,10 @@ pub struct Uda {
     pub order: Queue,
     /// Sectors that it can buffer between bus and drives.
     pub buffer_sectors: u32,
+    /// Maximum rate at which it moves data to memory, in bytes per second. The bus may be slower.
+    pub to_memory_bytes_per_second: u64,
+    /// Maximum rate at which it moves data from memory, in bytes per second. The bus may be slower.
+    pub from_memory_bytes_per_second: u64,
     /// Time to take a command from the host.
     pub command: Nanos,
     /// Time to report a completed command to the host.
@@ -172,6 +176,13 @@ impl Massbus {
 
 impl Uda {
     fn check(&self) -> Result<(), Invalid> {
+        for (field, rate) in [
+            ("controller.to_memory_bytes_per_second", self.to_memory_bytes_per_second),
+            ("controller.from_memory_bytes_per_second", self.from_memory_bytes_per_second),
+        ] {
+            let (least, most) = super::bus::RATES;
+            Invalid::unless_within(field, rate, least, most, "a UDA50 moves half a megabyte per second")?;
+        }
         Invalid::unless_within("controller.commands", self.commands.into(), 1, 1024, "a UDA50 takes eight")?;
         Invalid::unless_within("controller.jitter_permille", self.jitter_permille.into(), 0, 999, "0 is none")?;
         Invalid::unless_within("controller.fetched_writes", self.fetched_writes.into(), 1, 1024, "one is none ahead")

@@ -128,8 +128,8 @@ pub(crate) fn uda() -> Description {
         cpu: Cpu { name: String::from("VAX-11/750"), code_permille: 1450, copy_permille: 960, memory_bytes: 2 << 20 },
         bus: Bus {
             name: String::from("UNIBUS"),
-            to_memory_bytes_per_second: 540_000,
-            from_memory_bytes_per_second: 450_000,
+            to_memory_bytes_per_second: 1_200_000,
+            from_memory_bytes_per_second: 1_200_000,
             slow_down_permille: 90,
             ..sbi()
         },
@@ -139,6 +139,8 @@ pub(crate) fn uda() -> Description {
             commands: 8,
             order: Queue::Fifo,
             buffer_sectors: 52,
+            to_memory_bytes_per_second: 540_000,
+            from_memory_bytes_per_second: 450_000,
             command: Nanos::from_millis(1),
             response: Nanos::from_micros(300),
             turnaround: Nanos::from_millis(4),
