@@ -163,6 +163,7 @@ fn board(read: &Reader, sort: &str) -> Controller {
     Controller::Massbus(Massbus {
         most_drives,
         driver,
+        configured_drives: read.small("configured_drives", Quantity::Count("drives")),
         search: read.choice("search", &[("lead", lead), ("never", Search::Never)]),
         search_start: read.time("search_start"),
         command: read.time("command"),

@@ -23,6 +23,8 @@ use crate::queue::{DriveQueue, Waiting};
 #[derive(Debug)]
 pub(crate) struct Massbus {
     settings: description::Massbus,
+    /// True if the system knows a single drive. Then the driver never searches.
+    is_single: bool,
     lanes: Vec<Lane>,
     /// True while a drive has the data path.
     path_busy: bool,
@@ -50,6 +52,7 @@ impl Massbus {
         let lane =
             |_| Lane { queue: DriveQueue::new(order), active: false, calls: false, passed: 0, passing: 0, slips: 0 };
         Massbus {
+            is_single: drives.max(settings.configured_drives as usize) == 1,
             settings,
             lanes: (0..drives).map(lane).collect(),
             path_busy: false,
@@ -110,6 +113,7 @@ impl Massbus {
                 hardware.enter(drive, Activity::Seek);
                 hardware.schedule_at(arrives, Event::Calls(drive));
             }
+            Search::Lead { .. } if self.is_single && !faults::is_planted(Fault::SingleDriveSearches) => self.want_path(hardware, drive),
             Search::Lead { window_sectors, .. }
                 if on_cylinder
                     && sector_search::is_skipped(

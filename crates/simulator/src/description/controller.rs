@@ -30,6 +30,8 @@ pub struct Massbus {
     pub most_drives: u32,
     /// Processor time of its driver.
     pub driver: Driver,
+    /// Number of drives that the system knows, used or not. If more are used, it knows those.
+    pub configured_drives: u32,
     /// Method of the driver to keep the data path free while a drive turns.
     pub search: Search,
     /// From a search command until the drive begins to look for the sector.
@@ -51,7 +53,8 @@ pub struct Massbus {
 pub enum Search {
     /// It holds the data path: a request on the drive's cylinder takes the path at once.
     Never,
-    /// It does not hold the data path: the drive searches, and raises an attention some sectors earlier.
+    /// It does not hold the data path: the drive searches, and raises an attention some sectors earlier. With a single
+    /// configured drive, nothing else wants the path, and the driver never searches (4.2BSD hp.c: `mh_ndrive == 1`).
     Lead {
         /// Sectors before the wanted one at which the drive raises its attention.
         lead_sectors: u32,
@@ -166,6 +169,9 @@ impl Controller {
 
 impl Massbus {
     fn check(&self, drive: &Drive) -> Result<(), Invalid> {
+        let (configured, most) = (self.configured_drives.into(), self.most_drives.into());
+        let hint = "a system knows a drive at least, and no more than the controller takes";
+        Invalid::unless_within("controller.configured_drives", configured, 1, most, hint)?;
         let Search::Lead { lead_sectors, window_sectors } = self.search else { return Ok(()) };
         let most = u64::from(drive.sectors_per_track.saturating_sub(1));
         let hint = "a lead or a window is less than a turn of the drive";

@@ -96,6 +96,7 @@ pub(crate) fn massbus() -> Description {
         controller: Controller::Massbus(Massbus {
             most_drives: 8,
             driver: driver(),
+            configured_drives: 2,
             search: Search::Lead { lead_sectors: 7, window_sectors: 8 },
             search_start: Nanos::from_micros(50),
             command: Nanos::from_micros(450),

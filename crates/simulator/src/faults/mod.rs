@@ -33,6 +33,8 @@ pub enum Fault {
     NoTurnaround,
     /// The bus is never granted too late.
     NoLateData,
+    /// The driver lets even a single drive search.
+    SingleDriveSearches,
     /// Blocks of a file are adjacent, without interleave, whatever the rotational delay.
     NoRotationalDelay,
 }
@@ -40,7 +42,7 @@ pub enum Fault {
 #[cfg(any(test, feature = "faults"))]
 impl Fault {
     /// All faults with their names.
-    pub const NAMES: [(&str, Fault); 14] = [
+    pub const NAMES: [(&str, Fault); 15] = [
         ("rotation-off-by-a-sector", Fault::RotationOffByASector),
         ("unfair-wake-up", Fault::UnfairWakeUp),
         ("no-zero-fill", Fault::NoZeroFill),
@@ -54,6 +56,7 @@ impl Fault {
         ("indirect-blocks-not-read", Fault::IndirectBlocksNotRead),
         ("no-turnaround", Fault::NoTurnaround),
         ("no-late-data", Fault::NoLateData),
+        ("single-drive-searches", Fault::SingleDriveSearches),
         ("no-rotational-delay", Fault::NoRotationalDelay),
     ];
 

@@ -49,6 +49,7 @@ fn holds(fault: Fault) -> bool {
         Fault::IndirectBlocksNotRead => a_file_is_read_with_its_indirect_block(),
         Fault::NoTurnaround => every_request_is_turned_to(),
         Fault::NoLateData => a_bus_that_lets_wait_loses_turns(),
+        Fault::SingleDriveSearches => a_single_drive_never_searches(),
         Fault::NoRotationalDelay => blocks_lie_a_delay_apart(),
     }
 }
@@ -170,6 +171,17 @@ fn every_request_is_turned_to() -> bool {
 
 fn a_bus_that_lets_wait_loses_turns() -> bool {
     turns_lost(&early_massbus(), 1, Classic::Rewrite8192) > 0
+}
+
+/// Without a search, the block is read with one interrupt and not with two.
+fn a_single_drive_never_searches() -> bool {
+    let interrupts = |configured_drives| {
+        let mut description = massbus();
+        let Controller::Massbus(settings) = &mut description.controller else { unreachable!("a sample") };
+        settings.configured_drives = configured_drives;
+        run(&description, 1, Classic::Read8192).parts.cpu.busy[Cause::Interrupt as usize].0
+    };
+    interrupts(1) * 10 < interrupts(2) * 6
 }
 
 /// Between blocks of 8 Kbytes, one block is skipped for 4 ms.
