@@ -3,21 +3,26 @@
 //!
 //! ```text
 //!   published (as printed) ── columns ──> tables, fitting (the cells that judge)
-//!   machines ──> simulation ──> tables, questions (uncertainty), claims, vaxmix, fitting
+//!   machines ──> simulation ──> tables, questions and claims (uncertainty), vaxmix, fitting
+//!   assumptions ──> uncertainty, sensitivity
 //! ```
 
+mod assumptions;
 mod claims;
 mod columns;
 pub mod fitting;
 pub mod published;
 mod questions;
+mod sensitivity;
 mod simulation;
 mod tables;
 mod uncertainty;
 mod vaxmix;
 
-pub use claims::{Claim, claims};
+pub use assumptions::constants;
+pub use claims::{Claim, Verdict, claims, claims_with_certainty};
 pub use questions::{Answer, QUESTIONS, Question};
+pub use sensitivity::assumptions;
 pub use simulation::PHASES;
 pub use tables::{comparisons, published_beside};
 pub use vaxmix::approaches;

@@ -175,6 +175,8 @@ pub struct Figure {
     pub elapsed: u64,
     /// Time of the drives by activity, in nanoseconds, in the order of [`Activity::ALL`], summed over the drives.
     pub drives: [u64; Activity::COUNT],
+    /// Number of starting positions of the platters.
+    pub phases: u32,
     /// Number of read requests of the drives, and the idle time directly before and after them, in nanoseconds.
     pub around_reads: (u64, u64),
 }
@@ -183,6 +185,24 @@ impl Figure {
     /// Rate in Kbytes (1024 bytes) per second.
     pub fn rate(&self) -> f64 {
         self.simulated.kbytes_per_sec
+    }
+
+    /// CPU time of the programs per Kbyte, in seconds, as the paper's two figures give it.
+    pub fn cpu_per_kbyte(&self) -> f64 {
+        self.simulated.cpu_percent / 100.0 / self.rate()
+    }
+
+    /// Processor time per Kbyte of the files for this cause, in seconds.
+    pub fn processor_per_kbyte(&self, cause: Cause) -> f64 {
+        self.processor_in(cause) / self.rate()
+    }
+
+    /// Revolutions per block for which the programs waited, on the machine of that description. For a single program
+    /// and the first file system.
+    pub fn turns_per_block(&self, description: &Description) -> f64 {
+        let waited = self.time.waiting[Activity::Rotation as usize].as_secs_f64();
+        let blocks = FILE_BYTES as f64 / f64::from(description.file_systems[0].block_bytes);
+        waited / description.drive.turn().as_secs_f64() / blocks / f64::from(self.phases)
     }
 
     /// Mean idle time of a drive directly before and after a read request, in milliseconds; `None` if there were no
@@ -195,11 +215,6 @@ impl Figure {
     /// Share of the elapsed time in which the processor was busy with this cause.
     pub fn processor_in(&self, cause: Cause) -> f64 {
         self.processor[cause as usize] as f64 / self.elapsed as f64
-    }
-
-    /// Share of the programs' time in which they were on the processor for this cause.
-    pub fn cpu_in(&self, cause: Cause) -> f64 {
-        self.time.running[cause as usize].as_secs_f64() / self.time.elapsed.as_secs_f64()
     }
 
     /// The bottleneck: `cpu` if the programs hardly wait for anything else, otherwise the activity that they wait for
@@ -221,7 +236,12 @@ pub(crate) fn limit(time: &ProgramTime) -> &'static str {
 
 /// Measures all setups in parallel. The figures are in the order of the setups.
 pub fn measure(setups: &[Setup]) -> Result<Vec<Figure>, MachineFault> {
-    each(setups, figure).into_iter().collect()
+    measure_from(setups, PHASES)
+}
+
+/// Measures all setups in parallel, from this number of starting positions of the platters.
+pub fn measure_from(setups: &[Setup], phases: u32) -> Result<Vec<Figure>, MachineFault> {
+    each(setups, |setup| figure(setup, phases)).into_iter().collect()
 }
 
 /// Applies `ask` to all elements, on all available processors. The answers are in the order of the elements.
@@ -245,10 +265,10 @@ pub fn each<T: Sync, A: Send>(all: &[T], ask: impl Fn(&T) -> A + Sync) -> Vec<A>
 }
 
 /// Measures one setup.
-fn figure(setup: &Setup) -> Result<Figure, MachineFault> {
+fn figure(setup: &Setup, phases: u32) -> Result<Figure, MachineFault> {
     let machine = setup.load()?;
     let description = machine.describe(setup.drives as u32, FILE_BYTES)?;
-    over_phases(&description, setup.file_system, setup.drives, setup.test, PHASES)
+    over_phases(&description, setup.file_system, setup.drives, setup.test, phases)
         .map_err(|invalid| machine.impossible(&invalid, None))
 }
 
@@ -286,7 +306,7 @@ pub fn over_phases(
     }
     let mean = |sum: u64, unit: f64| sum as f64 / unit / f64::from(phases);
     let simulated = Simulated { kbytes_per_sec: mean(rate, 1000.0), cpu_percent: mean(cpu, 10.0) };
-    Ok(Figure { simulated, time, processor, elapsed, drives: spent, around_reads })
+    Ok(Figure { simulated, time, processor, elapsed, drives: spent, phases, around_reads })
 }
 
 /// Runs the experiment from each of `phases` starting positions of the platters.

@@ -1,99 +1,91 @@
-//! Uncertainty of a simulated answer: its range if any fitted constant is wrong by 10 %.
+//! Uncertainty of a simulated answer: its range if one assumption has another value.
+
+use std::cmp::Ordering;
 
 use machines::MachineFault;
 
-use crate::simulation::{Figure, Setup, measure};
+use crate::assumptions::variations;
+use crate::simulation::{Figure, Setup, measure, measure_from};
 
-/// An effect, and its range if constants are wrong.
+/// Starting positions of the platters for each variation. Fewer than [`crate::PHASES`], to save time.
+pub const FEW_PHASES: u32 = 5;
+
+/// The name of the variation that only has fewer starting positions.
+pub const POSITIONS: &str = "fewer starting positions";
+
+/// Rates that differ by less than this are equal: about the error of the paper's rounding to tens.
+pub const SAME: f64 = 0.02;
+
+/// An effect, and its range if an assumption has another value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spread {
     /// With the machines unchanged.
     pub value: f64,
-    /// The lowest value with any one constant 10 % higher or lower.
+    /// The lowest value with any one assumption changed.
     pub low: f64,
-    /// The highest value with any one constant 10 % higher or lower.
+    /// The highest value with any one assumption changed.
     pub high: f64,
-    /// The constant that changes the effect most; `None` if no constant changes it.
+    /// The variation that changes the effect most; `None` if none changes it.
     pub most: Option<String>,
+    /// The variations in which the effect is on another side of 1.
+    pub reversed_by: Vec<String>,
 }
 
-/// Returns the effect that these setups show, and its spread over all fitted constants of their machines.
+/// Returns the ratio that these setups show, and its spread over all variations of their machines.
 pub fn spread(setups: &[Setup], effect: impl Fn(&[Figure]) -> f64) -> Result<Spread, MachineFault> {
-    let mut constants: Vec<Constant> = Vec::new();
-    for setup in setups {
-        for constant in fitted(setup)? {
-            if !constants.contains(&constant) {
-                constants.push(constant);
-            }
-        }
-    }
-    let changes: Vec<(&Constant, f64)> =
-        constants.iter().flat_map(|constant| [0.9, 1.1].map(|factor| (constant, factor))).collect();
-    // The setups unchanged, and then once for each change.
+    let variations = variations(setups)?;
+    // The setups unchanged, and then those that each variation changes.
     let mut all = setups.to_vec();
-    for (constant, factor) in &changes {
+    let mut changed = Vec::new();
+    for variation in &variations {
+        let mut places = Vec::new();
         for setup in setups {
-            all.push(constant.changed(setup, *factor)?);
+            places.push(match variation.applied(setup)? {
+                Some(setup) => {
+                    all.push(setup);
+                    Some(all.len() - 1)
+                }
+                None => None,
+            });
         }
+        changed.push(places);
     }
-    let figures = measure(&all)?;
-    let mut effects = figures.chunks(setups.len().max(1)).map(&effect);
-    let value = effects.next().unwrap_or(f64::NAN);
-    let mut spread = Spread { value, low: value, high: value, most: None };
+    let figures = measure_from(&all, FEW_PHASES)?;
+    let varied = |places: &Vec<Option<usize>>| {
+        let figures: Vec<Figure> =
+            places.iter().enumerate().map(|(own, place)| figures[place.unwrap_or(own)]).collect();
+        effect(&figures)
+    };
+    let mut effects = vec![(POSITIONS.to_owned(), effect(&figures[..setups.len()]))];
+    effects.extend(variations.iter().zip(&changed).map(|(variation, places)| (variation.name(), varied(places))));
+    Ok(range(effect(&measure(setups)?), effects))
+}
+
+/// Returns the range of an effect with these values under variations.
+fn range(value: f64, effects: Vec<(String, f64)>) -> Spread {
+    let mut spread = Spread { value, low: value, high: value, most: None, reversed_by: Vec::new() };
     let mut furthest = 0.0;
-    for ((constant, _), effect) in changes.iter().zip(effects) {
+    for (name, effect) in effects {
         spread.low = spread.low.min(effect);
         spread.high = spread.high.max(effect);
+        if side(effect) != side(value) {
+            spread.reversed_by.push(name.clone());
+        }
         if (effect - value).abs() > furthest {
             furthest = (effect - value).abs();
-            spread.most = Some(constant.field.clone());
+            spread.most = Some(name);
         }
     }
-    Ok(spread)
+    spread
 }
 
-/// Numbers that are proportional to another: the first follows the second. Such a pair is written twice, but is one
-/// constant. The `from` of each follower in its file says so.
-const TIES: [(&str, &str); 4] = [
-    ("kernel.clear_per_kib", "kernel.copy_per_kib"),
-    ("kernel.block_write", "kernel.block_read"),
-    ("controller.driver_start", "controller.driver_interrupt"),
-    ("controller.from_memory", "controller.to_memory"),
-];
-
-/// A fitted number of a machine. A number shared by several machines is one constant.
-#[derive(Clone, Debug, PartialEq)]
-struct Constant {
-    field: String,
-    value: f64,
-    unit: String,
-}
-
-impl Constant {
-    /// Returns the setup with this constant and its followers multiplied by `factor`. The setup is unchanged if it does
-    /// not have the constant.
-    fn changed(&self, setup: &Setup, factor: f64) -> Result<Setup, MachineFault> {
-        if !fitted(setup)?.contains(self) {
-            return Ok(setup.clone());
-        }
-        let machine = setup.load()?;
-        let tied = TIES.iter().filter(|(_, leader)| *leader == self.field).map(|(follower, _)| *follower);
-        let numbers = [self.field.as_str()].into_iter().chain(tied);
-        let changes = numbers.filter_map(|field| {
-            let (value, unit) = machine.value(field)?;
-            Some(machine.finely(field, value * factor, &unit))
-        });
-        Ok(changes.fold(setup.clone(), |setup, change| setup.with(change)))
+/// The side of 1 on which a ratio is, with room for [`SAME`].
+pub fn side(ratio: f64) -> Ordering {
+    match ratio - 1.0 {
+        change if change > SAME => Ordering::Greater,
+        change if change < -SAME => Ordering::Less,
+        _ => Ordering::Equal,
     }
-}
-
-/// The fitted constants of a setup's machine, without those that follow another.
-fn fitted(setup: &Setup) -> Result<Vec<Constant>, MachineFault> {
-    let all: Vec<Constant> =
-        setup.load()?.fitted().map(|(field, value, unit)| Constant { field, value, unit }).collect();
-    let has = |field: &str| all.iter().any(|constant| constant.field == field);
-    let is_led = |constant: &Constant| TIES.iter().any(|(follower, leader)| *follower == constant.field && has(leader));
-    Ok(all.iter().filter(|constant| !is_led(constant)).cloned().collect())
 }
 
 #[cfg(test)]
@@ -104,35 +96,29 @@ mod tests {
     use crate::published::FileSystem;
 
     #[test]
-    fn tied_constants_move_together_and_count_once() {
-        for machine in ["vax780-sc780", "vax750-uda50"] {
-            let setup = Setup::new(machine, FileSystem::Block8K, Classic::Read8192, 1);
-            let before = setup.load().expect("a machine");
-            let constants = fitted(&setup).expect("a machine");
-            for (follower, leader) in TIES {
-                assert!(constants.iter().all(|constant| constant.field != follower) || !has_field(&constants, leader));
-                let Some(constant) = constants.iter().find(|constant| constant.field == leader) else { continue };
-                let after = constant.changed(&setup, 1.1).expect("a machine").load().expect("a machine");
-                for field in [leader, follower] {
-                    let value = |machine: &machines::Machine| machine.value(field).expect("a number").0;
-                    let ratio = value(&after) / value(&before);
-                    assert!((ratio - 1.1).abs() < 0.01, "{field} of {machine} becomes {ratio} times as large");
-                }
-            }
-        }
+    fn the_range_names_what_changes_the_answer() {
+        let effects = [("a", 1.3), ("b", 1.01), ("c", 0.9), ("d", 1.2)].map(|(name, value)| (name.to_owned(), value));
+        let spread = range(1.2, effects.into());
+        assert_eq!((spread.low, spread.high, spread.most.as_deref()), (0.9, 1.3, Some("c")));
+        assert_eq!(spread.reversed_by, ["b", "c"]);
+        assert_eq!([1.03, 1.01, 0.97].map(side), [Ordering::Greater, Ordering::Equal, Ordering::Less]);
     }
 
-    fn has_field(constants: &[Constant], field: &str) -> bool {
-        constants.iter().any(|constant| constant.field == field)
-    }
-
-    /// The kernel is the same with both controllers; their drivers are not.
+    /// A guess that was never fitted moves a ratio, and a number of another controller does not take part.
     #[test]
-    fn a_constant_shared_by_two_machines_counts_once() {
-        let of = |machine| fitted(&Setup::new(machine, FileSystem::Block8K, Classic::Read8192, 1)).expect("a machine");
-        let (sc, uda) = (of("vax780-sc780"), of("vax780-uda50"));
-        let shared: Vec<&str> =
-            sc.iter().filter(|constant| uda.contains(constant)).map(|constant| constant.field.as_str()).collect();
-        assert!(shared.contains(&"kernel.call") && !shared.contains(&"controller.driver_interrupt"), "{shared:?}");
+    fn guesses_and_settings_are_varied_too() {
+        let setup = Setup::new("vax780-sc780", FileSystem::Block4K, Classic::Read8192, 2);
+        let names = std::cell::RefCell::new(0);
+        let spread = spread(&[setup.clone(), setup.with("file_system.rotational_delay=2ms")], |figures| {
+            *names.borrow_mut() += 1;
+            figures[1].rate() / figures[0].rate()
+        })
+        .expect("a machine");
+        assert!(spread.low < spread.value && spread.value < spread.high && spread.most.is_some(), "{spread:?}");
+        // The ratio unchanged, with fewer positions, and with each variation.
+        let variations = variations(&[setup]).expect("a machine");
+        assert_eq!(names.into_inner(), 2 + variations.len());
+        assert!(variations.iter().any(|variation| variation.name() == "controller.finish=50us (sc780)"));
+        assert!(variations.iter().all(|variation| !variation.name().contains("uda50")));
     }
 }

@@ -333,7 +333,8 @@ enum Command {
     /// hardware.
     ///
     /// Each of the questions Q1 to Q8 is an experiment that varies one thing. `claims` checks the claims of sections 5
-    /// and 6. `vaxmix` ranks the controllers by file rates, as the paper did, and by a mix of accesses, as DEC did.
+    /// and 6. `assumptions` prints the errors with other guesses and settings. `vaxmix` ranks the controllers by file
+    /// rates, as the paper did, and by a mix of accesses, as DEC did.
     ///
     /// Writes: FILE, if you give --output; otherwise nothing.
     #[command(after_help = PAPER_EXAMPLES)]

@@ -366,6 +366,7 @@ fn published_figures_are_next_to_simulated_ones() {
         drives: Vec::new(),
         questions: Vec::new(),
         claims: Vec::new(),
+        assumptions: None,
         vaxmix: None,
     };
     let text = text_of(&page(&[], &[], Some(&paper)));

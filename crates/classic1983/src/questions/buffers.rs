@@ -60,9 +60,9 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings,
         rows,
         sentence: format!(
-            "To read blocks of 16 sectors within 3 % of the rate with {} sectors of buffer, the UNIBUS needs {} \
-                sectors and \
-             the SBI {}. They need {} and {} if other devices use {} % and {} % of the bus.",
+            "The electronics of the SC780 with one Eagle on the 11/780, blocks of 8 Kbytes, which are 16 sectors. To read \
+             within 3 % of the rate with {} sectors of buffer, it needs {} sectors on the UNIBUS and {} on the SBI. It \
+             needs {} and {} if other devices use {} % and {} % of the bus.",
             SECTORS[SECTORS.len() - 1],
             enough(0),
             enough(4),
@@ -71,6 +71,6 @@ fn experiment() -> Result<Answer, MachineFault> {
             BUSES[1].1,
             BUSES[3].1
         ),
-        effect: ("read_8192 over the UNIBUS: 64 sectors of buffer over one", effect),
+        effect: ("read_8192 over the UNIBUS of the 11/780, blocks of 8 Kbytes: 64 sectors of buffer over one", effect),
     })
 }

@@ -1,6 +1,6 @@
 //! Q2: the effects of controller and bus on the speed of a subsystem.
 
-use machines::MachineFault;
+use machines::{Machine, MachineFault};
 use workload::programs::classic1983::Classic;
 
 use super::{Answer, Question, gain, rate, row};
@@ -28,6 +28,7 @@ fn experiment() -> Result<Answer, MachineFault> {
         Classic::ALL.into_iter().flat_map(|test| [1, 2].map(|drives| (test, drives))).collect();
     let mut rows = Vec::new();
     let mut gains = Vec::new();
+    let mut assumed = Vec::new();
     for (machine, name, bus) in SWAPS {
         let own = cases.iter().map(|&(test, drives)| Setup::new(machine, FileSystem::Block8K, test, drives));
         let other = own.clone().map(|setup| setup.with(format!("bus={bus}")));
@@ -46,15 +47,52 @@ fn experiment() -> Result<Answer, MachineFault> {
         let mean =
             own.iter().zip(other).map(|(own, other)| other.rate() / own.rate()).sum::<f64>() / cases.len() as f64;
         gains.push((name, bus.to_uppercase(), mean));
+        let setup = Setup::new(machine, FileSystem::Block8K, Classic::Read8192, 1);
+        assumed.extend(own_rate(name, &setup.load()?));
     }
-    let own = Setup::new("vax780-uda50", FileSystem::Block8K, Classic::Read8192, 2);
-    let sbi = own.with("bus=sbi");
-    let effect = spread(&[own, sbi], |figures| figures[1].rate() / figures[0].rate())?;
+    let own = Setup::new("vax780-sc780", FileSystem::Block8K, Classic::Read8192, 1);
+    let unibus = own.with("bus=unibus");
+    let effect = spread(&[own, unibus], |figures| figures[1].rate() / figures[0].rate())?;
     let told = gains.iter().map(|(name, bus, mean)| format!("the {name} on the {bus} reaches {:.0} %", 100.0 * mean));
     Ok(Answer {
         headings: row(["controller", "test", "own bus", "other bus", "", "limited by"]),
         rows,
-        sentence: format!("Compared with its own bus, {}.", told.collect::<Vec<_>>().join(", ")),
-        effect: ("read_8192 with two drives on the UDA50: SBI over UNIBUS", effect),
+        sentence: format!(
+            "Compared with its own bus, with blocks of 8 Kbytes and as the mean of these tests, {}.{}",
+            told.collect::<Vec<_>>().join(", "),
+            caveat(&assumed)
+        ),
+        effect: ("read_8192 with one drive on the SC780 of the 11/780, blocks of 8 Kbytes: UNIBUS over SBI", effect),
     })
+}
+
+/// Returns the controller and its own data rate, if the model has put the limit there instead of into the bus.
+fn own_rate(name: &str, machine: &Machine) -> Option<String> {
+    let (rate, unit) = machine.value("controller.to_memory")?;
+    Some(format!("{name}: {} {unit}", stats::digits::significant(rate, 3)))
+}
+
+/// The rates in the model that decide an answer instead of the experiment. Empty if there are none.
+fn caveat(own_rates: &[String]) -> String {
+    match own_rates {
+        [] => String::new(),
+        rates => format!(
+            " For a controller with a data rate of its own, these machines cannot tell: the model assumes that it keeps \
+             that rate on every bus ({}).",
+            rates.join(", ")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_controller_with_its_own_rate_keeps_it() {
+        let rates = SWAPS.map(|(machine, name, _)| own_rate(name, &Machine::load(machine).expect("a machine")));
+        assert!(rates[0].is_none() && rates[1].is_some() && rates[2].is_some(), "{rates:?}");
+        assert_eq!(caveat(&[]), "");
+        assert!(caveat(&["UDA50: 5 KiB/s".to_owned()]).ends_with("on every bus (UDA50: 5 KiB/s)."));
+    }
 }

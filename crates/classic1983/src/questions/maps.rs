@@ -5,7 +5,7 @@ use workload::programs::classic1983::Classic;
 
 use super::{Answer, Question, gain, rate, row};
 use crate::published::FileSystem::{self, Block4K, Block8K};
-use crate::simulation::{FILE_BYTES, Figure, PHASES, Setup, measure};
+use crate::simulation::{FILE_BYTES, Figure, Setup, measure};
 use crate::uncertainty::spread;
 
 pub const QUESTION: Question = Question {
@@ -39,7 +39,7 @@ fn maps(file_system: FileSystem) -> u64 {
 
 /// Number of reads per file: one for each map, and more for maps that were evicted from the cache.
 fn reads(figure: &Figure, drives: usize) -> f64 {
-    figure.around_reads.0 as f64 / f64::from(PHASES) / drives as f64
+    figure.around_reads.0 as f64 / f64::from(figure.phases) / drives as f64
 }
 
 /// Formats `3.2 ms`.

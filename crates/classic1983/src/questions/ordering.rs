@@ -59,13 +59,13 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings,
         rows,
         sentence: format!(
-            "For sequential files, the order changes at most {:.0} %. Random writes on one drive reach {:.0} % of the \
-                rate \
-             without any order if UNIX orders requests, and {:.0} % if the controller does.",
+            "The UDA50 with RA81s on the 11/780, blocks of 4 Kbytes. For sequential files, the order changes at most \
+             {:.0} %. Random writes on one drive reach {:.0} % of the rate without any order if UNIX orders requests, \
+             and {:.0} % if the controller does.",
             100.0 * most,
             100.0 * effect.value,
             100.0 * by_controller
         ),
-        effect: ("random writes on the UDA50: ordered by UNIX over unordered", effect),
+        effect: ("random writes on one drive of the UDA50, blocks of 4 Kbytes: ordered by UNIX over unordered", effect),
     })
 }

@@ -58,14 +58,14 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings,
         rows,
         sentence: format!(
-            "The best rotational delay for blocks of 8 Kbytes is {} ms for one program ({}) and {} ms for two ({}). \
-                With \
-             the delay that is best for the other, one program reads {lost_one}, and two {lost_two}.",
+            "The SC780 with Eagles on the 11/780. For read_8192 and blocks of 8 Kbytes, the best rotational delay is {} \
+             ms for one program ({}) and {} ms for two ({}). With the delay that is best for the other, one program \
+             reads {lost_one}, and two {lost_two}.",
             best_one.0,
             rate(best_one.1),
             best_two.0,
             rate(best_two.1),
         ),
-        effect: ("two drives over one at 8 ms, against the same at 4 ms", helped),
+        effect: ("read_8192, blocks of 8 Kbytes: two drives over one at 8 ms, against the same at 4 ms", helped),
     })
 }

@@ -183,10 +183,12 @@ How much buffer does a controller on a slow bus need?
   diskperf simulate vax750-uda50 --sweep controller.buffer_sectors=16..256*2 --program read_8192";
 
 pub const PAPER_EXAMPLES: &str = "Examples:
-  diskperf paper              all tables, with the errors of the simulation
-  diskperf paper T2 Q8        one table and one question
-  diskperf paper claims       the claims of sections 5 and 6, checked
-  diskperf paper vaxmix       does the ranking of the controllers depend on the method?";
+  diskperf paper                     all tables, with the errors of the simulation
+  diskperf paper T2 Q8               one table and one question
+  diskperf paper claims              the claims of sections 5 and 6, checked
+  diskperf paper claims --certainty  the assumptions that would change a verdict
+  diskperf paper assumptions         the errors with other guesses and settings
+  diskperf paper vaxmix              does the ranking of the controllers depend on the method?";
 
 pub const SCHEMA_EXAMPLES: &str = "Examples:
   diskperf schema         the JSON of run, show and simulate

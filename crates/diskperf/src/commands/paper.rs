@@ -4,13 +4,16 @@ use std::num::NonZeroU32;
 
 use clap::Args;
 use classic1983::published::{DRIVES, DriveTable, FOOTNOTE, RATES};
-use classic1983::{Answer, Claim, PHASES, QUESTIONS, Question, approaches, claims, comparisons};
+use classic1983::{
+    Answer, Claim, PHASES, QUESTIONS, Question, Verdict, approaches, assumptions, claims, claims_with_certainty,
+    comparisons, constants,
+};
 use machines::MachineFault;
 use report::Page;
 use report::compare::replication;
 use report::wrap::wrapped;
 use stats::compare::replication::{
-    Asked, Characteristic, Comparison, Drive, Judged, PAPER_SCHEMA, PaperDocument, Summary, summary,
+    Asked, Characteristic, Comparison, Dependence, Drive, Judged, PAPER_SCHEMA, PaperDocument, Summary, summary,
 };
 use units::Exit;
 
@@ -20,13 +23,18 @@ use crate::ui::output_format::{self, Format, OutputArguments};
 
 #[derive(Clone, Debug, Args)]
 pub struct PaperArguments {
-    /// Parts to print: T1 to T5, D1, D2, questions, Q1 to Q8, claims, vaxmix [default: all tables]
+    /// Parts to print: T1 to T5, D1, D2, questions, Q1 to Q8, claims, assumptions, vaxmix [default: all
+    /// tables]
     #[arg(value_name = "PART")]
     parts: Vec<String>,
     /// Simulate N rotational positions of the platters for vaxmix and print the mean [default: 10]. The tables,
     /// questions and claims always use 10, with which they were fitted.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_phases)]
     phases: Option<NonZeroU32>,
+    /// Judge the claims again with each fitted constant 10 % off and with each guess and setting changed, and print the
+    /// changes that give another verdict. Takes a minute
+    #[arg(long)]
+    certainty: bool,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -40,13 +48,18 @@ enum Part {
     Rates(usize),
     Drive(&'static DriveTable),
     Question(&'static Question),
-    Claims,
+    /// With or without their certainty.
+    Claims(bool),
+    Assumptions,
     Vaxmix,
 }
 
 pub fn run(arguments: &PaperArguments) -> Result<Exit, Error> {
     arguments.output.check()?;
-    let parts = parts(&arguments.parts)?;
+    let parts = parts(&arguments.parts, arguments.certainty)?;
+    if arguments.certainty && !parts.iter().any(|part| matches!(part, Part::Claims(_))) {
+        return Err(ArgumentError::OnlyClaimsAreJudgedAgain.into());
+    }
     if let (Some(phases), false) = (arguments.phases, parts.iter().any(|part| matches!(part, Part::Vaxmix))) {
         return Err(ArgumentError::OnlyVaxmixHasPhases(phases.get()).into());
     }
@@ -62,8 +75,8 @@ pub fn run(arguments: &PaperArguments) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// The parts that these words name; all tables if there are no words.
-fn parts(words: &[String]) -> Result<Vec<Part>, Error> {
+/// The parts that these words name; all tables if there are no words. `certainty` is that of the claims.
+fn parts(words: &[String], certainty: bool) -> Result<Vec<Part>, Error> {
     let tables = (0..RATES.len()).map(Part::Rates).chain(DRIVES.iter().map(Part::Drive));
     if words.is_empty() {
         return Ok(tables.collect());
@@ -81,7 +94,9 @@ fn parts(words: &[String]) -> Result<Vec<Part>, Error> {
         } else if word == "questions" {
             parts.extend(QUESTIONS.iter().map(Part::Question));
         } else if word == "claims" {
-            parts.push(Part::Claims);
+            parts.push(Part::Claims(certainty));
+        } else if word == "assumptions" {
+            parts.push(Part::Assumptions);
         } else if word == "vaxmix" {
             parts.push(Part::Vaxmix);
         } else {
@@ -105,7 +120,8 @@ impl Part {
             Part::Rates(index) => RATES[*index].id,
             Part::Drive(drive) => drive.id,
             Part::Question(question) => question.id,
-            Part::Claims => "claims",
+            Part::Claims(_) => "claims",
+            Part::Assumptions => "assumptions",
             Part::Vaxmix => "vaxmix",
         }
     }
@@ -128,12 +144,14 @@ fn text(parts: &[Part], phases: u32, page: Page) -> Result<String, MachineFault>
             Part::Rates(index) => rates(*index, &cells, page),
             Part::Drive(drive) => characteristics(drive, page),
             Part::Question(question) => answer(question, &question.answer()?, page),
-            Part::Claims => replication::verdicts(&claims()?.iter().map(to_verdict).collect::<Vec<_>>(), page),
+            Part::Claims(certainty) => verdicts(&judged(*certainty)?, page),
+            Part::Assumptions => replication::assumptions(&assumptions()?, page),
             Part::Vaxmix => replication::approaches(&approaches(phases)?, page),
         });
     }
     if let Some(summary) = summary {
-        texts.push(wrapped(&replication::summary(&summary), page));
+        let note = replication::fit_note(&summary, constants());
+        texts.push(wrapped(&(note + "\n" + &replication::summary(&summary)), page));
     }
     Ok(texts.join("\n"))
 }
@@ -157,23 +175,36 @@ fn characteristics(drive: &DriveTable, page: Page) -> String {
 fn answer(question: &Question, answer: &Answer, page: Page) -> String {
     let (effect, spread) = (&answer.effect.0, &answer.effect.1);
     let most = spread.most.as_ref().map_or_else(String::new, |most| format!("; {most} has the largest effect"));
+    let reversed = match spread.reversed_by.as_slice() {
+        [] => String::new(),
+        names => format!(" It is another answer with {}.", names.join(", ")),
+    };
     let asks = format!("{}  {}\n\n", question.id, question.asks);
     let sentences = format!(
-        "\n{}\nCertainty: {effect} {:.2}; {:.2} to {:.2} if any fitted constant is 10 % off{most}.\n",
+        "\n{}\nCertainty: {effect} {:.2}; {:.2} to {:.2} if one fitted constant is 10 % off, or one guess or setting is \
+         different{most}.{reversed}\n",
         answer.sentence, spread.value, spread.low, spread.high,
     );
     let grid = replication::grid(&answer.headings, &answer.rows, page);
     wrapped(&asks, page) + &grid + &wrapped(&sentences, page)
 }
 
-fn to_verdict(claim: &Claim) -> replication::Verdict<'_> {
-    replication::Verdict {
+/// The claims, judged; with their certainty if that is wanted.
+fn judged(certainty: bool) -> Result<Vec<Judged>, MachineFault> {
+    let claims = if certainty { claims_with_certainty()? } else { claims()? };
+    Ok(claims.into_iter().map(claimed).collect())
+}
+
+fn verdicts(claims: &[Judged], page: Page) -> String {
+    let verdicts = claims.iter().map(|claim| replication::Verdict {
         section: claim.section,
-        says: claim.says,
+        says: &claim.says,
         printed: &claim.printed,
         simulated: &claim.simulated,
-        verdict: claim.verdict.name(),
-    }
+        verdict: &claim.verdict,
+        depends_on: claim.depends_on.as_deref(),
+    });
+    replication::verdicts(&verdicts.collect::<Vec<_>>(), page)
 }
 
 /// The JSON document: the tables as in the schema, and the questions and claims that are asked for.
@@ -183,30 +214,33 @@ fn document(parts: &[Part], phases: u32) -> Result<PaperDocument, MachineFault> 
         parts.iter().any(|part| matches!(part, Part::Rates(index) if RATES[*index].id == cell.table))
     };
     let mut questions = Vec::new();
-    let mut judged = Vec::new();
+    let mut verdicts = Vec::new();
+    let mut assumed = None;
     let mut drives = Vec::new();
     let mut vaxmix = None;
     for part in parts {
         match part {
             Part::Question(question) => questions.push(asked(question, question.answer()?)),
-            Part::Claims => judged.extend(claims()?.into_iter().map(claimed)),
+            Part::Claims(certainty) => verdicts.extend(judged(*certainty)?),
+            Part::Assumptions => assumed = Some(assumptions()?),
             Part::Drive(drive) => drives.push(listed(drive)),
             Part::Vaxmix => vaxmix = Some(approaches(phases)?),
             Part::Rates(_) => {}
         }
     }
     let cells: Vec<Comparison> = all.into_iter().filter(wanted).collect();
-    Ok(PaperDocument { schema: PAPER_SCHEMA.to_owned(), summary, cells, drives, questions, claims: judged, vaxmix })
+    let schema = PAPER_SCHEMA.to_owned();
+    Ok(PaperDocument { schema, summary, cells, drives, questions, claims: verdicts, assumptions: assumed, vaxmix })
 }
 
 /// All tables, as they are printed if no part is named.
 pub fn all_tables() -> Result<PaperDocument, Error> {
-    Ok(document(&parts(&[])?, PHASES)?)
+    Ok(document(&parts(&[], false)?, PHASES)?)
 }
 
 /// All tables as text.
 pub fn all_text() -> Result<String, Error> {
-    Ok(text(&parts(&[])?, PHASES, Page::ENDLESS)?)
+    Ok(text(&parts(&[], false)?, PHASES, Page::ENDLESS)?)
 }
 
 fn listed(drive: &DriveTable) -> Drive {
@@ -230,6 +264,7 @@ fn asked(question: &Question, answer: Answer) -> Asked {
         low: spread.low,
         high: spread.high,
         most: spread.most,
+        reversed_by: spread.reversed_by,
     }
 }
 
@@ -240,5 +275,10 @@ fn claimed(claim: Claim) -> Judged {
         printed: claim.printed,
         simulated: claim.simulated,
         verdict: claim.verdict.name().to_owned(),
+        depends_on: claim.depends_on.map(|others| {
+            let dependence =
+                |(with, verdict): (String, Verdict)| Dependence { with, verdict: verdict.name().to_owned() };
+            others.into_iter().map(dependence).collect()
+        }),
     }
 }

@@ -50,6 +50,8 @@ pub enum ArgumentError {
     OnlyVaxmixHasPhases(u32),
     #[error("--phases {phases}: a ranking needs more than one value")]
     FewPhases { phases: u32, least: u32 },
+    #[error("--certainty: only the claims are judged again")]
+    OnlyClaimsAreJudgedAgain,
 }
 
 impl ArgumentError {
@@ -66,7 +68,7 @@ impl ArgumentError {
                 usage(format!("diskperf {command} [OPTIONS]; the directory of that name is ./{command}"))
             }
             ArgumentError::NoSuchPart(_) => {
-                usage("the parts are T1 to T5, D1, D2, questions, Q1 to Q8, claims and vaxmix")
+                usage("the parts are T1 to T5, D1, D2, questions, Q1 to Q8, claims, assumptions and vaxmix")
             }
 
             ArgumentError::OnlyOfDevices { .. } => usage("diskperf run device DEVICE takes it"),
@@ -86,6 +88,7 @@ impl ArgumentError {
             ArgumentError::TooManyRows(_) => usage("sweep fewer fields, or use a larger step"),
             ArgumentError::TooManySimulations { .. } => usage("use a smaller --phases, or sweep fewer fields"),
             ArgumentError::OnlyVaxmixHasPhases(_) => usage("name the part: diskperf paper vaxmix --phases 20"),
+            ArgumentError::OnlyClaimsAreJudgedAgain => usage("name the part: diskperf paper claims --certainty"),
             ArgumentError::FewPhases { least, .. } => usage(format!("use --phases {least} or more")),
         }
     }

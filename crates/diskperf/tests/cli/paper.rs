@@ -90,12 +90,27 @@ fn every_question_is_answered_and_every_claim_judged() {
     assert_eq!(questions.len(), 1);
     let [low, value, high] = ["low", "value", "high"].map(|key| questions[0][key].as_f64().expect("a number"));
     assert!(low <= value && value <= high && low < high, "{questions:?}");
+    assert!(questions[0]["reversed_by"].is_array() && questions[0]["most"].is_string(), "{questions:?}");
     assert_eq!(questions[0]["rows"].as_array().map(Vec::len), Some(9));
     let claims = document["claims"].as_array().expect("claims");
     assert_eq!(claims.len(), 20);
     for verdict in ["agrees", "disagrees", "these tests cannot tell"] {
         assert!(claims.iter().any(|claim| claim["verdict"] == verdict), "none {verdict}");
     }
+    assert!(claims.iter().all(|claim| claim["depends_on"].is_null()), "nothing was varied");
+    let refused = diskperf(&["paper", "T1", "--certainty"]);
+    assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""), "{}", refused.err);
+}
+
+/// The summary says that its cells were used for the fit, and with how many constants.
+#[test]
+fn the_errors_are_those_of_a_fit() {
+    testkit::compute_only!();
+    let ended = diskperf(&["paper"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let end = ended.out.split("errors of a fit").nth(1).unwrap_or_default();
+    let end = end.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(end.contains("all 93 rates and 73 CPU shares") && end.contains("diskperf paper assumptions"), "{end}");
 }
 
 /// Ranks every controller by both approaches, and checks the conclusions about the two in question.

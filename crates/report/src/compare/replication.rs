@@ -1,6 +1,8 @@
 //! Published tables, with the simulated figures under the printed ones.
 
-use stats::compare::replication::{Approaches, Comparison, Errors, Published, Simulated, Summary, Transactions};
+use stats::compare::replication::{
+    Approaches, Assumptions, Comparison, Dependence, Errors, Published, Simulated, Summary, Transactions,
+};
 use stats::digits::significant;
 
 use crate::page::Page;
@@ -51,6 +53,16 @@ pub fn summary(summary: &Summary) -> String {
         )
     };
     format!("rates: {}\nCPU: {}\n", errors(&summary.rate, " %"), errors(&summary.cpu, " points"))
+}
+
+/// Returns a note on the errors: the same cells were used for the fit.
+pub fn fit_note(summary: &Summary, constants: usize) -> String {
+    format!(
+        "These are errors of a fit, not of a prediction: all {} rates and {} CPU shares are in the fit of {constants} \
+         constants, and the settings of the columns were chosen with them in view. `diskperf paper assumptions` varies \
+         the settings and the numbers that were not fitted.\n",
+        summary.rate.cells, summary.cpu.cells
+    )
 }
 
 /// A printed figure: `490 (69%)`, `220 (58%)*`, `320`, `n.m.`
@@ -204,6 +216,8 @@ pub struct Verdict<'a> {
     pub simulated: &'a str,
     /// The verdict in a few words.
     pub verdict: &'a str,
+    /// The changes of an assumption that give another verdict; `None` if none was tried.
+    pub depends_on: Option<&'a [Dependence]>,
 }
 
 /// Returns the claims, one after the other.
@@ -215,8 +229,50 @@ pub fn verdicts(claims: &[Verdict], page: Page) -> String {
             text += &format!("    printed    {}\n", claim.printed);
         }
         text += &format!("    simulated  {}\n    -> {}\n", claim.simulated, claim.verdict);
+        if let Some(others) = claim.depends_on {
+            text += &format!("    certainty  {}\n", certainty(others));
+        }
     }
     wrapped(&text, page)
+}
+
+/// Returns the changed assumptions by the verdict that they give.
+fn certainty(others: &[Dependence]) -> String {
+    if others.is_empty() {
+        return "the same with each other assumption".to_owned();
+    }
+    let mut verdicts: Vec<&str> = others.iter().map(|other| other.verdict.as_str()).collect();
+    verdicts.sort_unstable();
+    verdicts.dedup();
+    let of = |verdict: &&str| {
+        let with = others.iter().filter(|other| other.verdict == **verdict).map(|other| other.with.as_str());
+        format!("{verdict} with {}", with.collect::<Vec<&str>>().join(", "))
+    };
+    verdicts.iter().map(of).collect::<Vec<String>>().join("; ")
+}
+
+/// Returns the errors with other values of what was not fitted, by the kind of assumption.
+pub fn assumptions(all: &Assumptions, page: Page) -> String {
+    let heading = format!(
+        "Mean errors over all {} rates and {} CPU shares with another value of one assumption, without a new fit, from \
+         {} starting rotational positions\n",
+        all.unchanged.rate.cells, all.unchanged.cpu.cells, all.phases
+    );
+    let mut grid =
+        Grid::new(vec![Column::words(""), Column::figures("now"), Column::figures("rates"), Column::figures("CPU")]);
+    let errors = |errors: &Summary| [format!("{:.2} %", errors.rate.mean), format!("{:.2} points", errors.cpu.mean)];
+    let row =
+        |name: String, own: &str, summary: &Summary| [vec![name, own.to_owned()], errors(summary).into()].concat();
+    grid.row(row("unchanged".to_owned(), "", &all.unchanged));
+    for kind in all.changed.chunk_by(|one, other| one.kind == other.kind) {
+        grid.title(kind[0].kind.clone());
+        for one in kind {
+            // The part tells what kind of field it is.
+            let key = one.field.rsplit('.').next().unwrap_or(&one.field);
+            grid.row(row(format!("{key}={} ({})", one.other, one.part), &one.own, &one.errors));
+        }
+    }
+    format!("{}\n{}\n", wrapped(&heading, page), grid.lines(page).join("\n"))
 }
 
 /// Returns rows of text under their headings, if there are any. Columns of numbers are aligned right.
@@ -230,4 +286,49 @@ pub fn grid(headings: &[String], rows: &[Vec<String>], page: Page) -> String {
     let mut grid = Grid::new(columns.collect());
     rows.iter().for_each(|row| grid.row(row.iter().map(String::as_str)));
     grid.lines(page).join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::compare::replication::Assumed;
+
+    use super::*;
+
+    #[test]
+    fn other_verdicts_are_grouped() {
+        let other = |with: &str, verdict: &str| Dependence { with: with.to_owned(), verdict: verdict.to_owned() };
+        let others = [other("a", "disagrees"), other("b", "agrees"), other("c", "disagrees")];
+        assert_eq!(certainty(&others), "agrees with b; disagrees with a, c");
+        assert_eq!(certainty(&[]), "the same with each other assumption");
+    }
+
+    #[test]
+    fn assumptions_are_listed_by_kind_below_the_errors_as_they_are() {
+        let errors = |mean: f64| {
+            let errors = Errors::from_errors([mean].into_iter()).expect("one");
+            Summary { rate: errors, cpu: errors }
+        };
+        let one = |kind: &str, other: &str, mean: f64| Assumed {
+            kind: kind.to_owned(),
+            field: "controller.finish".to_owned(),
+            part: "sc780".to_owned(),
+            own: "100us".to_owned(),
+            other: other.to_owned(),
+            errors: errors(mean),
+        };
+        let changed = vec![one("guess", "50us", 5.0), one("guess", "200us", 6.0), one("setting", "1us", 7.0)];
+        let text = assumptions(&Assumptions { phases: 5, unchanged: errors(4.0), changed }, Page::ENDLESS);
+        let lines: Vec<&str> = text.lines().skip(2).collect();
+        assert!(lines[1].starts_with(" unchanged") && lines[1].contains("4.00 %"), "{text}");
+        assert!(lines[3].contains("finish=50us (sc780)") && lines[4].contains("6.00 points"), "{text}");
+        assert_eq!(lines.iter().filter(|line| ["guess", "setting"].contains(&line.trim())).count(), 2, "{text}");
+        assert!(text.contains("all 1 rates") && text.contains("from 5 starting"), "{text}");
+    }
+
+    #[test]
+    fn the_note_counts_what_is_in_the_fit() {
+        let errors = Errors::from_errors([1.0, 2.0].into_iter()).expect("two");
+        let note = fit_note(&Summary { rate: errors, cpu: errors }, 14);
+        assert!(note.contains("all 2 rates and 2 CPU shares") && note.contains("14 constants"), "{note}");
+    }
 }

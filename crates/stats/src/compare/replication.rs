@@ -99,6 +99,9 @@ pub struct PaperDocument {
     /// The claims, if they were requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Judged>,
+    /// Errors with other values of what was not fitted, if they were requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assumptions: Option<Assumptions>,
     /// The direct and the indirect approach, if they were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vaxmix: Option<Approaches>,
@@ -220,12 +223,14 @@ pub struct Asked {
     pub effect: String,
     /// Value of the effect with the constants as they are.
     pub value: f64,
-    /// Lowest value if any fitted constant is a tenth off.
+    /// Lowest value if one fitted constant is a tenth off, or one guess or setting is different.
     pub low: f64,
-    /// Highest value if any fitted constant is a tenth off.
+    /// Highest value if one fitted constant is a tenth off, or one guess or setting is different.
     pub high: f64,
-    /// The constant that changes the effect most; null if no constant changes it.
+    /// The change of an assumption that changes the effect most; null if none changes it.
     pub most: Option<String>,
+    /// The changes of an assumption that give another answer: the effect is on another side of 1.
+    pub reversed_by: Vec<String>,
 }
 
 /// A claim of the paper, and its verdict.
@@ -242,6 +247,48 @@ pub struct Judged {
     pub simulated: String,
     /// `agrees`, `disagrees`, `these tests cannot tell`
     pub verdict: String,
+    /// The changes of an assumption that give another verdict; null if none was tried.
+    pub depends_on: Option<Vec<Dependence>>,
+}
+
+/// Another verdict on a claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dependence {
+    /// The changed assumption.
+    pub with: String,
+    /// `agrees`, `disagrees`, `these tests cannot tell`
+    pub verdict: String,
+}
+
+/// Errors with other values of what was not fitted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Assumptions {
+    /// Number of simulated rotational positions of the platters.
+    pub phases: u32,
+    /// Errors with the values as they are.
+    pub unchanged: Summary,
+    /// Errors with one value changed.
+    pub changed: Vec<Assumed>,
+}
+
+/// A number or setting that was not fitted, another value of it, and the errors with that value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Assumed {
+    /// `guess`, `setting`, `fitted, then frozen`
+    pub kind: String,
+    /// Dotted name of the field.
+    pub field: String,
+    /// The part or machine that has it.
+    pub part: String,
+    /// The value that the machines have.
+    pub own: String,
+    /// The other value.
+    pub other: String,
+    /// Errors with the other value, without a new fit.
+    pub errors: Summary,
 }
 
 /// Errors of the simulated figures, over the cells that count.

@@ -1,0 +1,80 @@
+//! Errors over all cells that judge, if an assumption that no fit varies has another value.
+
+use machines::MachineFault;
+use stats::compare::replication::{Assumed, Assumptions, Errors, Summary};
+
+use crate::assumptions::{Variation, unfitted};
+use crate::fitting::Cell;
+use crate::published::Case;
+use crate::simulation::{Figure, Setup, measure_from};
+use crate::uncertainty::FEW_PHASES;
+
+/// Returns the errors with each other value, without a new fit. Values that change no machine are left out.
+pub fn assumptions() -> Result<Assumptions, MachineFault> {
+    let cells = Cell::all();
+    let setup = |cell: &Cell| {
+        let Cell { file_system, test, drives, .. } = *cell;
+        Setup::of_case(cell.machine, Case { file_system, test, drives })
+    };
+    let own: Vec<Setup> = cells.iter().map(setup).collect();
+    // The cells unchanged, and then those that each variation changes.
+    let mut all = own.clone();
+    let mut changes = Vec::new();
+    for (assumption, variation) in unfitted() {
+        let mut places: Vec<usize> = (0..own.len()).collect();
+        let mut before = None;
+        for (place, setup) in places.iter_mut().zip(&own) {
+            let Some(changed) = variation.applied(setup)? else { continue };
+            before.get_or_insert(variation.own(setup)?);
+            *place = all.len();
+            all.push(changed);
+        }
+        if let Some(before) = before {
+            changes.push((assumption, variation, before, places));
+        }
+    }
+    let figures = measure_from(&all, FEW_PHASES)?;
+    let changed = changes.iter().filter_map(|(assumption, variation, before, places)| {
+        let changed: Vec<Figure> = places.iter().map(|place| figures[*place]).collect();
+        Some(row(assumption.kind.name(), variation, before, errors(&cells, &changed)?))
+    });
+    let changed = changed.collect();
+    let unchanged = errors(&cells, &figures[..own.len()]).expect("93 cells judge");
+    Ok(Assumptions { phases: FEW_PHASES, unchanged, changed })
+}
+
+fn row(kind: &str, variation: &Variation, own: &str, errors: Summary) -> Assumed {
+    let other = variation.value().to_owned();
+    let (field, part) = (variation.field().to_owned(), variation.part().to_owned());
+    Assumed { kind: kind.to_owned(), field, part, own: own.to_owned(), other, errors }
+}
+
+/// Returns the errors of these figures of the cells: rates and CPU shares.
+fn errors(cells: &[Cell], figures: &[Figure]) -> Option<Summary> {
+    let pairs = || cells.iter().zip(figures);
+    let rate = pairs().map(|(cell, figure)| 100.0 * (figure.rate() / cell.kbytes_per_sec - 1.0));
+    let cpu = pairs().filter_map(|(cell, figure)| Some(figure.simulated.cpu_percent - cell.cpu_percent?));
+    Some(Summary { rate: Errors::from_errors(rate)?, cpu: Errors::from_errors(cpu)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A figure that equals the printed one has no error, and cells without a CPU share count for the rate only.
+    #[test]
+    fn errors_compare_each_cell_with_its_own_figure() {
+        let cells: Vec<Cell> =
+            Cell::all().into_iter().filter(|cell| cell.machine.ends_with("initial-arbitration")).collect();
+        let case = |cell: &Cell| Case { file_system: cell.file_system, test: cell.test, drives: cell.drives };
+        let setups: Vec<Setup> = cells.iter().map(|cell| Setup::of_case(cell.machine, case(cell))).collect();
+        let mut figures = measure_from(&setups, 1).expect("machines");
+        for (figure, cell) in figures.iter_mut().zip(&cells) {
+            figure.simulated.kbytes_per_sec = 1.1 * cell.kbytes_per_sec;
+            figure.simulated.cpu_percent = cell.cpu_percent.unwrap_or_default() - 2.0;
+        }
+        let Summary { rate, cpu } = errors(&cells, &figures).expect("cells");
+        assert!((rate.mean - 10.0).abs() < 1e-9 && (cpu.mean - 2.0).abs() < 1e-9);
+        assert_eq!((rate.cells, cpu.cells), (8, 4));
+    }
+}
