@@ -4,8 +4,8 @@
 use std::cell::{Cell, RefCell};
 
 use simulator::description::{
-    Attention, Bus, Controller, Cpu, DataLate, Description, Drive, Driver, FileSystem, Invalid, Kernel, Massbus, Queue,
-    Search, Uda,
+    Attention, Bus, Controller, Cpu, DataLate, Description, Drive, Driver, FileSystem, Invalid, Kernel, Massbus,
+    Microcode, Queue, Rival, Search, Uda,
 };
 use units::Nanos;
 
@@ -105,6 +105,7 @@ fn kernel(read: &Reader) -> Kernel {
         context_switch: read.time("context_switch"),
         wakeup: read.time("wakeup"),
         clock_tick: read.time("clock_tick"),
+        critical_section: read.time("critical_section"),
         clock_hertz: read.small("clock_rate", Quantity::Count("hertz")),
         jitter_permille: read.small("jitter", Quantity::Share),
         cache_permille: read.small("cache", Quantity::Share),
@@ -112,11 +113,12 @@ fn kernel(read: &Reader) -> Kernel {
 }
 
 fn bus(read: &Reader) -> Bus {
-    let late = ["late_at_work", "late_from_memory", "late_slips"];
+    let late = ["late_at_work", "late_from_memory", "late_slips", "late_rival"];
     let is_late = late.iter().any(|key| read.part.field(key).is_some());
     let data_late = || DataLate {
         at_work_ppm: read.small(late[0], Quantity::Ppm),
         from_memory_ppm: read.small(late[1], Quantity::Ppm),
+        rival: read.choice(late[3], &[("work", Rival::Work), ("moves", Rival::Moves)]),
         slips: read.small(late[2], Quantity::Count("slips")),
     };
     Bus {
@@ -170,6 +172,8 @@ fn board(read: &Reader, sort: &str) -> Controller {
         finish: read.time("finish"),
         finish_of_read: read.time("finish_of_read"),
         attention: read.choice("attention", &[("held", Attention::Held), ("polled", Attention::Polled)]),
+        attention_kept: read.time("attention_kept"),
+        microcode: read.choice("microcode", &[("parallel", Microcode::Parallel), ("serial", Microcode::Serial)]),
         buffer_sectors,
     })
 }

@@ -26,8 +26,9 @@ pub(super) fn is_late(chance_ppm: u32, prng: &mut Prng) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::description::Rival;
 
-    const LATE: DataLate = DataLate { at_work_ppm: 20_000, from_memory_ppm: 60_000, slips: 3 };
+    const LATE: DataLate = DataLate { at_work_ppm: 20_000, from_memory_ppm: 60_000, rival: Rival::Work, slips: 3 };
 
     #[test]
     fn an_idle_processor_causes_no_late_data() {

@@ -6,7 +6,7 @@ mod overrun;
 pub(crate) use overrun::sectors_in_time;
 use units::{Moment, Nanos, Prng, Virtual};
 
-use crate::description::{self, DataLate, SECTOR_BYTES};
+use crate::description::{self, DataLate, Rival, SECTOR_BYTES};
 use crate::faults::{self, Fault};
 use crate::timeline::{Timeline, Track};
 
@@ -75,9 +75,10 @@ impl Bus {
         }
     }
 
-    /// Returns the number of late grants within a transfer that lose a sector; `None` if grants are never late.
-    pub(crate) fn forgives(&self) -> Option<u32> {
-        self.data_late.as_ref().map(|late| late.slips)
+    /// Returns the number of late grants within a transfer that lose a sector, and the work of the processor that makes
+    /// grants late; `None` if they are never late.
+    pub(crate) fn forgives(&self) -> Option<(u32, Rival)> {
+        self.data_late.as_ref().map(|late| (late.slips, late.rival))
     }
 
     /// Draws whether the bus is granted too late for this sector.

@@ -217,6 +217,7 @@ impl Computer {
         match event {
             Event::Cpu => match self.hardware.processor.completed(&self.hardware.engine) {
                 Completed::Process(process) => return Some(process),
+                Completed::Section => self.dispatch(),
                 Completed::Interrupt(handler) => {
                     if let Handler::Controller(signal) = handler
                         && let Some(io) = self.controller.served(&mut self.hardware, signal)

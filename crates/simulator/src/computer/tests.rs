@@ -13,7 +13,7 @@ use workload::{Access, Body, Handle, Mode, Name, Op, Reason, Stream, Tally, Worl
 use crate::computer::watchdog::Watchdog;
 use crate::computer::{Chance, Computer};
 use crate::description::samples::{early_massbus, massbus, uda};
-use crate::description::{Bus, Controller, DataLate, Description};
+use crate::description::{Bus, Controller, DataLate, Description, Rival};
 use crate::experiment::{Outcome, samples};
 
 const FILE: u64 = 2 << 20;
@@ -77,7 +77,7 @@ fn two_drives_help_if_the_controller_buffers() {
 #[test]
 fn better_arbitration_raises_every_rate() {
     for program in Classic::ALL {
-        let late = DataLate { at_work_ppm: 100_000, from_memory_ppm: 150_000, slips: 3 };
+        let late = DataLate { at_work_ppm: 100_000, from_memory_ppm: 150_000, rival: Rival::Work, slips: 3 };
         let before = Description { bus: Bus { data_late: Some(late), ..massbus().bus }, ..massbus() };
         assert!(rate(&before, 0, 1, program) < rate(&massbus(), 0, 1, program), "{program:?}");
     }

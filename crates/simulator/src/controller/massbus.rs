@@ -11,10 +11,10 @@ use alloc::vec::Vec;
 
 use super::hardware::Hardware;
 use super::{Event, Io, Signal, sector_search};
-use units::Nanos;
+use units::{Moment, Nanos, Virtual};
 
 use crate::bus::{Direction, sectors_in_time};
-use crate::description::{self, Attention, Search};
+use crate::description::{self, Attention, Microcode, Rival, Search};
 use crate::drive::Activity;
 use crate::faults::{self, Fault};
 use crate::queue::{DriveQueue, Waiting};
@@ -30,6 +30,10 @@ pub(crate) struct Massbus {
     path_busy: bool,
     /// Drives that wait for the data path, in the order of arrival.
     path_waiting: VecDeque<u8>,
+    /// When a serial microcode has finished its last search command.
+    microcode_free: Moment<Virtual>,
+    /// Drives whose search command waits for the end of the data command, in the order of arrival.
+    search_waiting: VecDeque<u8>,
 }
 
 /// The requests of one drive.
@@ -57,6 +61,8 @@ impl Massbus {
             lanes: (0..drives).map(lane).collect(),
             path_busy: false,
             path_waiting: VecDeque::with_capacity(drives),
+            microcode_free: Moment::ZERO,
+            search_waiting: VecDeque::with_capacity(drives),
         }
     }
 
@@ -80,6 +86,9 @@ impl Massbus {
             Event::Passed(drive) => self.passed(hardware, drive),
             Event::CaughtUp(_) => hardware.transfer(false),
             Event::Finished(drive) => {
+                while let Some(waiting) = self.search_waiting.pop_front() {
+                    self.search(hardware, waiting);
+                }
                 hardware.enter(drive, Activity::Host);
                 hardware.interrupt(self.settings.driver.interrupt, Signal::Done(drive));
             }
@@ -113,7 +122,9 @@ impl Massbus {
                 hardware.enter(drive, Activity::Seek);
                 hardware.schedule_at(arrives, Event::Calls(drive));
             }
-            Search::Lead { .. } if self.is_single && !faults::is_planted(Fault::SingleDriveSearches) => self.want_path(hardware, drive),
+            Search::Lead { .. } if self.is_single && !faults::is_planted(Fault::SingleDriveSearches) => {
+                self.want_path(hardware, drive)
+            }
             Search::Lead { window_sectors, .. }
                 if on_cylinder
                     && sector_search::is_skipped(
@@ -124,17 +135,37 @@ impl Massbus {
             {
                 self.want_path(hardware, drive);
             }
-            Search::Lead { lead_sectors, .. } => {
-                let lead_sectors = if faults::is_planted(Fault::NoSearchLead) { 0 } else { lead_sectors };
-                let settled = now + there.seek(io.sector);
-                let searches = settled + self.settings.search_start;
-                let calls = there.reaches_before(io.sector, lead_sectors, searches);
-                hardware.enter(drive, Activity::Seek);
-                hardware.then(drive, Activity::Controller, settled);
-                hardware.then(drive, Activity::Rotation, searches);
-                hardware.schedule_at(calls, Event::Calls(drive));
+            Search::Lead { .. } if self.is_serial() && self.path_busy => {
+                hardware.enter(drive, Activity::Path);
+                self.search_waiting.push_back(drive);
             }
+            Search::Lead { .. } => self.search(hardware, drive),
         }
+    }
+
+    /// True if the microcode works on one command at a time.
+    fn is_serial(&self) -> bool {
+        self.settings.microcode == Microcode::Serial && !faults::is_planted(Fault::ParallelMicrocode)
+    }
+
+    /// Lets a drive seek to the cylinder of its first request and search for its sector.
+    fn search(&mut self, hardware: &mut Hardware, drive: u8) {
+        let io = self.lanes[usize::from(drive)].queue.first().expect("a drive that searches has a request");
+        let Search::Lead { lead_sectors, .. } = self.settings.search else { unreachable!("a driver that searches") };
+        let lead_sectors = if faults::is_planted(Fault::NoSearchLead) { 0 } else { lead_sectors };
+        let mut begins = hardware.now();
+        if self.is_serial() {
+            begins = begins.max(self.microcode_free);
+            self.microcode_free = begins + self.settings.search_start;
+        }
+        let there = hardware.drive(drive);
+        let settled = begins + there.seek(io.sector);
+        let searches = settled + self.settings.search_start;
+        let calls = there.reaches_before(io.sector, lead_sectors, searches);
+        hardware.enter(drive, Activity::Seek);
+        hardware.then(drive, Activity::Controller, settled);
+        hardware.then(drive, Activity::Rotation, searches);
+        hardware.schedule_at(calls, Event::Calls(drive));
     }
 
     /// Handles the attention of a drive that has found its sector.
@@ -159,7 +190,10 @@ impl Massbus {
             let now = hardware.now();
             let there = hardware.drive(drive);
             let calls = there.reaches_before(io.sector, lead_sectors, now);
-            if calls < there.reaches(io.sector, now) {
+            // The drive passed the place of its call that long ago.
+            let late = there.turn().saturating_sub(calls.since(now));
+            let is_kept = late <= self.settings.attention_kept && !faults::is_planted(Fault::AttentionNotKept);
+            if calls < there.reaches(io.sector, now) && !is_kept {
                 hardware.enter(drive, Activity::LostTurn);
                 return hardware.schedule_at(calls, Event::Calls(drive));
             }
@@ -184,7 +218,8 @@ impl Massbus {
         let lane = &mut self.lanes[usize::from(drive)];
         (lane.passed, lane.passing) = (0, 0);
         let io = lane.queue.first().expect("a drive that wants the path has a request");
-        let commanded = hardware.now() + self.settings.command;
+        let begins = if self.is_serial() { hardware.now().max(self.microcode_free) } else { hardware.now() };
+        let commanded = begins + self.settings.command;
         hardware.pass_path(drive, true);
         let there = hardware.drive(drive);
         let settled = commanded + there.seek(io.sector);
@@ -219,12 +254,16 @@ impl Massbus {
 
     /// Transfers sectors until one is lost, all have passed, or another event happens meanwhile. Such an event may
     /// change what the processor does, and with it the probability of the next late grant.
-    fn pass_one_by_one(&mut self, hardware: &mut Hardware, drive: u8, forgiven: u32) {
+    fn pass_one_by_one(&mut self, hardware: &mut Hardware, drive: u8, (forgiven, rival): (u32, Rival)) {
         let time = hardware.drive(drive).sector();
         let lane = &mut self.lanes[usize::from(drive)];
         let io = lane.queue.first().expect("the request that is transferred");
         let direction = Direction::from_reads(io.reads);
-        let at_work = hardware.processor.is_at_work();
+        let at_work = match rival {
+            Rival::Work => hardware.processor.is_at_work(),
+            Rival::Moves if faults::is_planted(Fault::AnyWorkIsRival) => hardware.processor.is_at_work(),
+            Rival::Moves => hardware.processor.moves_memory(),
+        };
         lane.passing = 1;
         while lane.passed < io.sectors {
             lane.slips += u32::from(hardware.bus.is_late(direction, at_work, &mut hardware.engine.prng));

@@ -64,6 +64,11 @@ impl Cause {
         }
     }
 
+    /// True if 4.2BSD does some of this work at raised processor priority. A context switch does, too.
+    pub(crate) const fn has_critical_section(self) -> bool {
+        matches!(self, Cause::BlockRead | Cause::BlockWrite | Cause::Allocate | Cause::Start)
+    }
+
     /// True if memory, rather than the processor, limits the speed.
     pub(crate) const fn moves_memory(self) -> bool {
         matches!(self, Cause::Clear | Cause::Copy)

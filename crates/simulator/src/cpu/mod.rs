@@ -28,6 +28,8 @@ pub(crate) struct Processor<H> {
     code_permille: u64,
     copy_permille: u64,
     jitter_permille: u32,
+    /// Length of a critical section, on this processor.
+    critical: Nanos,
     switch: Nanos,
     wakeup: Nanos,
     mode: Mode<H>,
@@ -36,6 +38,8 @@ pub(crate) struct Processor<H> {
     /// The process that was current last.
     last: Option<Process>,
     interrupts: VecDeque<Interrupt<H>>,
+    /// True while interrupts wait for the end of the current process's critical section.
+    held_off: bool,
     ready: VecDeque<Process>,
     processes: Vec<Work>,
     slow_down_permille: u32,
@@ -67,6 +71,8 @@ struct Work {
     switch: Nanos,
     left: Nanos,
     cause: Option<Cause>,
+    /// True once the process has begun this work, or gone on with it after an interrupt.
+    begun: bool,
     ready_since: Option<Moment<Virtual>>,
     charged: Charged,
 }
@@ -93,6 +99,8 @@ pub struct CpuSpent {
 pub(crate) enum Completed<H> {
     Interrupt(H),
     Process(Process),
+    /// A critical section, for whose end interrupts waited.
+    Section,
 }
 
 impl<H: Copy> Processor<H> {
@@ -102,12 +110,14 @@ impl<H: Copy> Processor<H> {
             code_permille: cpu.code_permille.into(),
             copy_permille: cpu.copy_permille.into(),
             jitter_permille: kernel.jitter_permille,
+            critical: scaled(kernel.critical_section),
             switch: scaled(kernel.context_switch),
             wakeup: scaled(kernel.wakeup),
             mode: Mode::Idle,
             current: None,
             last: None,
             interrupts: VecDeque::with_capacity(16),
+            held_off: false,
             ready: VecDeque::with_capacity(processes),
             processes: vec![Work::default(); processes],
             slow_down_permille: 0,
@@ -119,6 +129,12 @@ impl<H: Copy> Processor<H> {
 
     pub(crate) fn is_at_work(&self) -> bool {
         !matches!(self.mode, Mode::Idle)
+    }
+
+    /// True while a process copies or clears memory.
+    pub(crate) fn moves_memory(&self) -> bool {
+        let Mode::Process(process) = self.mode else { return false };
+        self.processes[process].cause.is_some_and(Cause::moves_memory)
     }
 
     /// True if another process waits for the processor.
@@ -139,6 +155,7 @@ impl<H: Copy> Processor<H> {
         let own = &mut self.processes[process];
         own.left = left;
         own.cause = Some(cause);
+        own.begun = false;
     }
 
     /// Takes the current process off the processor: it sleeps, or has ended.
@@ -193,16 +210,21 @@ impl<H: Copy> Processor<H> {
                 Completed::Interrupt(interrupt.handler)
             }
             Mode::Process(process) => {
-                let work = &self.processes[process];
-                assert!(work.left + work.switch == Nanos::ZERO, "work that was not done");
-                Completed::Process(process)
+                let work = &mut self.processes[process];
+                if work.left + work.switch == Nanos::ZERO {
+                    self.held_off = false;
+                    return Completed::Process(process);
+                }
+                assert!(self.held_off, "work that was not done");
+                (self.held_off, work.begun) = (false, false);
+                Completed::Section
             }
             Mode::Idle => unreachable!("nothing ran"),
         }
     }
 
     /// Chooses what the processor executes next.
-    ///   1. An interrupt in service is served to its end.
+    ///   1. An interrupt in service is served to its end, and a critical section is executed to its end.
     ///   2. Then the next pending interrupt.
     ///   3. Then the current process.
     ///   4. Then the process that has been ready for longest.
@@ -211,7 +233,7 @@ impl<H: Copy> Processor<H> {
         // 1; also nothing changes if the current process stays, or the processor stays idle
         let stays = match self.mode {
             Mode::Interrupt(_) => true,
-            Mode::Process(_) => self.interrupts.is_empty(),
+            Mode::Process(process) => self.interrupts.is_empty() || self.holds_off(engine, process),
             Mode::Idle => self.interrupts.is_empty() && self.current.is_none() && self.ready.is_empty(),
         };
         if !stays {
@@ -222,15 +244,49 @@ impl<H: Copy> Processor<H> {
         }
     }
 
+    /// Returns whether the process is in a critical section. If so, its end is the next event of the processor.
+    fn holds_off(&mut self, engine: &mut Engine, process: Process) -> bool {
+        if self.held_off {
+            return true;
+        }
+        self.account(engine.now());
+        self.held_off = self.section_left(process).is_some();
+        if self.held_off {
+            self.reprice(engine);
+        }
+        self.held_off
+    }
+
+    /// Returns the work that is left of the process's critical section; `None` if it is in none.
+    ///
+    /// 4.2BSD raises the processor priority where it changes what interrupts change, too: the run queue, the lists of
+    /// buffers, and the queue of a drive. A piece of such work ends with a critical section. A shorter piece is one.
+    fn section_left(&self, process: Process) -> Option<Nanos> {
+        let work = &self.processes[process];
+        let left = if work.switch > Nanos::ZERO {
+            work.switch
+        } else {
+            work.cause.filter(|cause| cause.has_critical_section()).map(|_| work.left)?
+        };
+        (work.begun && left > Nanos::ZERO && left <= self.critical && !faults::is_planted(Fault::NoCriticalSections))
+            .then_some(left)
+    }
+
     /// Context switch (steps 2 to 4 of `dispatch`). Outlined, because most dispatches change nothing.
     #[inline(never)]
     fn turn(&mut self, engine: &mut Engine) {
         self.account(engine.now());
+        // An interrupt that was served within a critical section, such as the clock's, does not end the section.
+        self.held_off =
+            !self.interrupts.is_empty() && self.current.is_some_and(|current| self.section_left(current).is_some());
         // 2
-        if let Some(interrupt) = self.interrupts.pop_front() {
+        if !self.held_off
+            && let Some(interrupt) = self.interrupts.pop_front()
+        {
             self.mode = Mode::Interrupt(interrupt);
         // 3
         } else if let Some(current) = self.current {
+            self.processes[current].begun = true;
             self.mode = Mode::Process(current);
         // 4
         } else if let Some(next) = self.ready.pop_front() {
@@ -238,6 +294,7 @@ impl<H: Copy> Processor<H> {
                 self.processes[next].switch += self.switch;
             }
             let work = &mut self.processes[next];
+            work.begun = true;
             if let Some(since) = work.ready_since.take() {
                 work.charged.ready += engine.now().since(since);
             }
@@ -325,7 +382,10 @@ impl<H: Copy> Processor<H> {
         self.priced = (engine.now(), Nanos::ZERO);
         let left = match &self.mode {
             Mode::Idle => return engine.calendar.take_back(),
-            Mode::Process(process) => self.processes[*process].left + self.processes[*process].switch,
+            Mode::Process(process) => match self.section_left(*process).filter(|_| self.held_off) {
+                Some(section) => section,
+                None => self.processes[*process].left + self.processes[*process].switch,
+            },
             Mode::Interrupt(interrupt) => interrupt.left,
         };
         let duration = slowdown::duration(left, self.slow_down_permille);

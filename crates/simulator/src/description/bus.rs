@@ -30,8 +30,20 @@ pub struct DataLate {
     pub at_work_ppm: u32,
     /// Additional late sectors per million in transfers from memory: memory must be asked before it can answer.
     pub from_memory_ppm: u32,
+    /// Work of the processor that makes grants late.
+    pub rival: Rival,
     /// Number of late grants within one transfer that loses a sector.
     pub slips: u32,
+}
+
+/// Work of the processor that competes with a controller for the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rival {
+    /// Any work.
+    Work,
+    /// Copying and clearing memory: the cache of a VAX-11/780 writes through, so each longword that is stored takes the
+    /// bus. Other code is mostly in the cache.
+    Moves,
 }
 
 /// Bounds of the rate of a bus or a controller, in bytes per second.

@@ -44,8 +44,21 @@ pub struct Massbus {
     pub finish_of_read: Nanos,
     /// Fate of an attention that a drive raises while the data path is busy.
     pub attention: Attention,
+    /// How late a polled attention is still accepted after the drive has passed the place of its call.
+    pub attention_kept: Nanos,
+    /// Commands that it works on at once.
+    pub microcode: Microcode,
     /// Sectors that it can buffer between bus and drive.
     pub buffer_sectors: u32,
+}
+
+/// Number of commands that the microcode of a controller works on at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Microcode {
+    /// It begins a search at once, whatever the other drives do.
+    Parallel,
+    /// One command at a time: a search begins after the data command in progress, and a data command after the search.
+    Serial,
 }
 
 /// Method of a driver to wait for the rotational position of a sector.
@@ -69,8 +82,8 @@ pub enum Search {
 pub enum Attention {
     /// It stays pending, and is handled when the path is free.
     Held,
-    /// The driver polls when the path is free. If the drive's sector has passed meanwhile, the attention comes when
-    /// the sector comes round again.
+    /// The controller looks for attentions when the path is free. If the drive's sector has passed meanwhile, and the
+    /// call is later than `attention_kept`, the attention comes when the sector comes round again.
     Polled,
 }
 
@@ -135,6 +148,7 @@ impl Controller {
                 ("controller.command", massbus.command),
                 ("controller.finish", massbus.finish),
                 ("controller.finish_of_read", massbus.finish_of_read),
+                ("controller.attention_kept", massbus.attention_kept),
             ]
             .to_vec(),
             Controller::Uda(uda) => [

@@ -25,6 +25,8 @@ pub struct Kernel {
     pub wakeup: Nanos,
     /// A clock interrupt.
     pub clock_tick: Nanos,
+    /// Length of the critical section at the end of a piece of kernel code: interrupts of controllers wait for its end.
+    pub critical_section: Nanos,
     /// Clock interrupts per second.
     pub clock_hertz: u32,
     /// Maximum random deviation of any of these times, up or down, in thousandths.
@@ -51,6 +53,7 @@ impl Kernel {
             ("kernel.block_allocate", self.block_allocate),
             ("kernel.context_switch", self.context_switch),
             ("kernel.wakeup", self.wakeup),
+            ("kernel.critical_section", self.critical_section),
         ];
         for (field, time) in times {
             Invalid::unless_at_most(field, time, Kernel::LONGEST, "4.2BSD takes a millisecond or so on a VAX")?;

@@ -16,8 +16,8 @@ mod kernel;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-pub use bus::{Bus, DataLate};
-pub use controller::{Attention, Controller, Driver, Massbus, Search, Uda};
+pub use bus::{Bus, DataLate, Rival};
+pub use controller::{Attention, Controller, Driver, Massbus, Microcode, Search, Uda};
 pub use cpu::Cpu;
 pub use drive::{Drive, SECTOR_BYTES};
 pub use error::Invalid;

@@ -7,7 +7,8 @@ use alloc::vec;
 use units::Nanos;
 
 use super::{
-    Attention, Bus, Controller, Cpu, DataLate, Description, Driver, FileSystem, Kernel, Massbus, Queue, Search, Uda,
+    Attention, Bus, Controller, Cpu, DataLate, Description, Driver, FileSystem, Kernel, Massbus, Microcode, Queue,
+    Rival, Search, Uda,
 };
 use crate::description::Drive;
 
@@ -65,6 +66,7 @@ pub(crate) fn kernel() -> Kernel {
         context_switch: Nanos::from_micros(400),
         wakeup: Nanos::from_micros(200),
         clock_tick: Nanos::from_micros(200),
+        critical_section: Nanos::ZERO,
         clock_hertz: 100,
         jitter_permille: 150,
         cache_permille: 100,
@@ -103,6 +105,8 @@ pub(crate) fn massbus() -> Description {
             finish: Nanos::from_micros(100),
             finish_of_read: Nanos::ZERO,
             attention: Attention::Held,
+            attention_kept: Nanos::ZERO,
+            microcode: Microcode::Parallel,
             buffer_sectors: 1,
         }),
         queue: Queue::Disksort,
@@ -115,7 +119,8 @@ pub(crate) fn massbus() -> Description {
 pub(crate) fn early_massbus() -> Description {
     let mut description = massbus();
     description.name = String::from("early massbus");
-    description.bus.data_late = Some(DataLate { at_work_ppm: 100_000, from_memory_ppm: 150_000, slips: 3 });
+    description.bus.data_late =
+        Some(DataLate { at_work_ppm: 100_000, from_memory_ppm: 150_000, rival: Rival::Work, slips: 3 });
     let Controller::Massbus(massbus) = &mut description.controller else { unreachable!("a sample") };
     massbus.search = Search::Lead { lead_sectors: 2, window_sectors: 3 };
     massbus.attention = Attention::Polled;

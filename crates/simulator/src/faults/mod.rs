@@ -35,6 +35,14 @@ pub enum Fault {
     NoLateData,
     /// The driver lets even a single drive search.
     SingleDriveSearches,
+    /// Interrupts are served within critical sections.
+    NoCriticalSections,
+    /// Copying memory makes bus grants no later than other work does.
+    AnyWorkIsRival,
+    /// A polled attention is lost as soon as its sector has passed.
+    AttentionNotKept,
+    /// A serial microcode works on several commands at once.
+    ParallelMicrocode,
     /// Blocks of a file are adjacent, without interleave, whatever the rotational delay.
     NoRotationalDelay,
 }
@@ -42,7 +50,7 @@ pub enum Fault {
 #[cfg(any(test, feature = "faults"))]
 impl Fault {
     /// All faults with their names.
-    pub const NAMES: [(&str, Fault); 15] = [
+    pub const NAMES: [(&str, Fault); 19] = [
         ("rotation-off-by-a-sector", Fault::RotationOffByASector),
         ("unfair-wake-up", Fault::UnfairWakeUp),
         ("no-zero-fill", Fault::NoZeroFill),
@@ -57,6 +65,10 @@ impl Fault {
         ("no-turnaround", Fault::NoTurnaround),
         ("no-late-data", Fault::NoLateData),
         ("single-drive-searches", Fault::SingleDriveSearches),
+        ("no-critical-sections", Fault::NoCriticalSections),
+        ("any-work-is-rival", Fault::AnyWorkIsRival),
+        ("attention-not-kept", Fault::AttentionNotKept),
+        ("parallel-microcode", Fault::ParallelMicrocode),
         ("no-rotational-delay", Fault::NoRotationalDelay),
     ];
 

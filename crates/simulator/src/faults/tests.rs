@@ -10,7 +10,7 @@ use super::{Fault, plant};
 use crate::computer::{Chance, Computer};
 use crate::cpu::{Cause, Completed, Processor};
 use crate::description::samples::{eagle, early_massbus, ffs, massbus, uda};
-use crate::description::{Attention, Controller, Description, Queue, Search};
+use crate::description::{Attention, Controller, DataLate, Description, Microcode, Queue, Rival, Search};
 use crate::drive::{Activity, Drive};
 use crate::engine::Engine;
 use crate::experiment::{Outcome, samples};
@@ -50,6 +50,10 @@ fn holds(fault: Fault) -> bool {
         Fault::NoTurnaround => every_request_is_turned_to(),
         Fault::NoLateData => a_bus_that_lets_wait_loses_turns(),
         Fault::SingleDriveSearches => a_single_drive_never_searches(),
+        Fault::NoCriticalSections => critical_sections_delay_interrupts(),
+        Fault::AnyWorkIsRival => only_moves_make_grants_late(),
+        Fault::AttentionNotKept => a_kept_call_saves_turns(),
+        Fault::ParallelMicrocode => a_serial_microcode_delays_searches(),
         Fault::NoRotationalDelay => blocks_lie_a_delay_apart(),
     }
 }
@@ -182,6 +186,58 @@ fn a_single_drive_never_searches() -> bool {
         run(&description, 1, Classic::Read8192).parts.cpu.busy[Cause::Interrupt as usize].0
     };
     interrupts(1) * 10 < interrupts(2) * 6
+}
+
+/// An interrupt that is raised within a critical section is served after it.
+fn critical_sections_delay_interrupts() -> bool {
+    let (mut engine, mut description) = (Engine::new(1), massbus());
+    description.kernel.critical_section = Nanos::from_millis(1);
+    description.kernel.jitter_permille = 0;
+    let mut processor: Processor<()> = Processor::new(&description.cpu, &description.kernel, 1);
+    processor.admit(&engine, 0);
+    processor.dispatch(&mut engine);
+    engine.calendar.next();
+    let _ = processor.completed(&engine);
+    // The last millisecond of three.
+    processor.spend(&mut engine, 0, Nanos::from_millis(3), Cause::BlockRead);
+    processor.dispatch(&mut engine);
+    engine.calendar.schedule_after(Nanos::from_micros(2500), crate::engine::Event::Tick);
+    engine.calendar.next();
+    processor.interrupt(&mut engine, Nanos::from_micros(100), Cause::Interrupt, ());
+    engine.calendar.next();
+    matches!(processor.completed(&engine), Completed::Process(0))
+}
+
+/// Reading a file is hardly slower than in time if only copies make grants late: most sectors pass while the processor
+/// does other work or none.
+fn only_moves_make_grants_late() -> bool {
+    let lost = |rival| {
+        let mut description = early_massbus();
+        description.bus.data_late = Some(DataLate { at_work_ppm: 200_000, from_memory_ppm: 0, rival, slips: 3 });
+        turns_lost(&description, 1, Classic::Write4096)
+    };
+    lost(Rival::Moves) * 10 < lost(Rival::Work) * 9
+}
+
+fn a_kept_call_saves_turns() -> bool {
+    let lost = |attention_kept| {
+        let mut description = massbus();
+        let Controller::Massbus(settings) = &mut description.controller else { unreachable!("a sample") };
+        (settings.attention, settings.attention_kept) = (Attention::Polled, attention_kept);
+        turns_lost(&description, 2, Classic::Read8192)
+    };
+    lost(Nanos::from_millis(14)) < lost(Nanos::ZERO)
+}
+
+/// While one drive transfers, the other's search waits.
+fn a_serial_microcode_delays_searches() -> bool {
+    let elapsed = |microcode| {
+        let mut description = massbus();
+        let Controller::Massbus(settings) = &mut description.controller else { unreachable!("a sample") };
+        (settings.microcode, settings.search_start) = (microcode, Nanos::from_millis(2));
+        run(&description, 2, Classic::Rewrite8192).parts.elapsed
+    };
+    elapsed(Microcode::Serial) > elapsed(Microcode::Parallel)
 }
 
 /// Between blocks of 8 Kbytes, one block is skipped for 4 ms.
