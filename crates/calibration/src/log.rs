@@ -1,10 +1,8 @@
 //! The log of a fit: its constants and their sensitivity, the errors by group, and the skill against a baseline.
 
 use std::fmt::Write;
-use std::path::PathBuf;
 
-use classic1983::fitting::{Cell, Machines};
-use classic1983::published::FileSystem;
+use classic1983::fitting::Cell;
 use stats::compare::replication::{Errors, Simulated};
 
 use crate::baseline;
@@ -16,7 +14,7 @@ use crate::search::{Effort, MOVE, PHASES, Search};
 pub const MARK: &str = "wrote ";
 
 /// If moving a constant by 5 % changes the loss by less than this share, the cells do not determine the constant.
-const BLIND: f64 = 0.001;
+pub const BLIND: f64 = 0.001;
 
 /// Rounding of printed rates, in Kbytes: rates that differ by no more may be equal.
 const ROUNDING: f64 = 10.0;
@@ -36,7 +34,8 @@ impl Moved {
         ((self.best - self.less.min(self.more)) / self.best).max(0.0)
     }
 
-    fn changes(self) -> [f64; 2] {
+    /// Returns the changes of the loss in percent.
+    pub fn changes(self) -> [f64; 2] {
         [self.less, self.more].map(|loss| 100.0 * (loss / self.best - 1.0))
     }
 }
@@ -80,7 +79,8 @@ impl Log<'_> {
         text += &self.constants();
         text += "\nsettings of columns\n";
         for setting in &self.priors.setting {
-            let _ = writeln!(text, "  {} (not {}): {}", setting.what, setting.others.join(" or "), setting.why);
+            let others: Vec<&str> = setting.others.iter().map(|other| other.what.as_str()).collect();
+            let _ = writeln!(text, "  {} (not {}): {}", setting.what, others.join(" or "), setting.why);
         }
         text += "\nerrors by group\n";
         text += &groups(self.cells, self.simulated);
@@ -142,6 +142,9 @@ fn order(cells: &[Cell], simulated: &[Simulated]) -> (usize, usize) {
     (kept, pairs)
 }
 
+/// Headings of [`line()`], after the name.
+pub const HEADINGS: &str = "cells   rate: median mean largest      CPU: median mean largest";
+
 /// Formats one line per column and number of drives, and one for all cells.
 fn groups(cells: &[Cell], simulated: &[Simulated]) -> String {
     let mut names: Vec<(&str, usize)> = Vec::new();
@@ -151,8 +154,7 @@ fn groups(cells: &[Cell], simulated: &[Simulated]) -> String {
         }
     }
     names.sort_unstable();
-    let mut text =
-        format!("  {:<44}{:>5}   {:<28}   {}\n", "", "cells", "rate: median mean largest", "CPU: median mean largest");
+    let mut text = format!("  {:<44}{HEADINGS}\n", "");
     for (machine, drives) in names {
         let of = |cell: &&Cell| cell.machine == machine && cell.drives == drives;
         text += &line(&format!("{machine}, {drives}"), cells, simulated, of);
@@ -162,7 +164,8 @@ fn groups(cells: &[Cell], simulated: &[Simulated]) -> String {
     text + &line("all", cells, simulated, |_| true)
 }
 
-fn line(name: &str, cells: &[Cell], simulated: &[Simulated], of: impl Fn(&&Cell) -> bool) -> String {
+/// Formats the errors of some of the cells.
+pub fn line(name: &str, cells: &[Cell], simulated: &[Simulated], of: impl Fn(&&Cell) -> bool) -> String {
     let pairs = || cells.iter().zip(simulated).filter(|(cell, _)| of(cell));
     let Some(rate) = Errors::from_errors(pairs().map(|(cell, one)| rate_percent(cell, *one))) else {
         return String::new();
@@ -178,7 +181,7 @@ fn line(name: &str, cells: &[Cell], simulated: &[Simulated], of: impl Fn(&&Cell)
 }
 
 /// Formats the `count` cells with the largest errors.
-fn worst(cells: &[Cell], simulated: &[Simulated], count: usize) -> String {
+pub fn worst(cells: &[Cell], simulated: &[Simulated], count: usize) -> String {
     let mut all: Vec<(&Cell, &Simulated)> = cells.iter().zip(simulated).collect();
     all.sort_by(|a, b| rate_percent(b.0, *b.1).abs().total_cmp(&rate_percent(a.0, *a.1).abs()));
     let line = |(cell, one): &(&Cell, &Simulated)| {
@@ -194,50 +197,6 @@ fn worst(cells: &[Cell], simulated: &[Simulated], count: usize) -> String {
         )
     };
     all.iter().take(count).map(line).collect()
-}
-
-/// A name, and the predicate of the cells to fit. The other cells are held out.
-type Split = (&'static str, fn(&Cell) -> bool);
-
-/// The splits for validation. Settings are not fitted again: they were chosen before.
-const SPLITS: [Split; 4] = [
-    ("one drive -> two", |cell| cell.drives == 1),
-    ("8K -> 4K", |cell| cell.file_system == FileSystem::Block8K),
-    ("VAX-11/780 -> VAX-11/750", |cell| cell.machine.starts_with("vax780")),
-    ("VAX-11/750 -> VAX-11/780", |cell| cell.machine.starts_with("vax750")),
-];
-
-/// Fits some of the cells from the guesses, and prints the errors of the held-out cells.
-pub fn holdouts(
-    machines: &Machines,
-    priors: &Priors,
-    cells: &[Cell],
-    effort: Effort,
-    journal: &dyn Fn(&str) -> PathBuf,
-) -> Result<(), String> {
-    for (index, (name, is_fitted)) in SPLITS.iter().enumerate() {
-        let (fitted, held): (Vec<Cell>, Vec<Cell>) = cells.iter().partition(|cell| is_fitted(cell));
-        let search = Search::new(machines, priors, &fitted, &journal(&format!("held-{index}-{}", effort.seed)))?;
-        let values = search.run(effort);
-        let blind: Vec<&str> = sensitivity(&search, &values)
-            .iter()
-            .zip(&priors.constant)
-            .filter(|(moved, _)| moved.changes().iter().all(|change| change.abs() < 100.0 * BLIND))
-            .map(|(_, constant)| constant.field.as_str())
-            .collect();
-        let changes = priors.changes(&values);
-        println!("{name}");
-        for (what, cells) in [("fitted", &fitted), ("held out", &held)] {
-            let simulated = machines.simulate(cells, &changes, PHASES)?;
-            print!("{}", line(what, cells, &simulated, |_| true));
-            if what == "held out" {
-                println!("  largest errors held out\n{}", worst(cells, &simulated, 6).trim_end());
-            }
-        }
-        let blind = if blind.is_empty() { "none".to_owned() } else { blind.join(", ") };
-        println!("  constants that the fitted cells cannot tell: {blind}\n");
-    }
-    Ok(())
 }
 
 #[cfg(test)]

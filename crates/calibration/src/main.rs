@@ -6,10 +6,12 @@
 
 mod baseline;
 mod descent;
+mod holdouts;
 mod linear_equations;
 mod log;
 mod loss;
 mod machine_writer;
+mod mechanisms;
 mod priors;
 mod search;
 
@@ -39,11 +41,18 @@ struct Arguments {
     /// Maximum number of rounds that change the constants one by one.
     #[arg(long, default_value_t = 8)]
     rounds: usize,
-    /// Fit some cells, and print the errors of the others: one drive for two, 8K for 4K, one VAX for the other.
+    /// Fit some cells and select settings by them, and print the errors of the others: 8K and 4K, one drive and two, one
+    /// VAX and the other.
     #[arg(long)]
     holdouts: bool,
-    /// Write the constants to machines/, and the log next to the guesses.
+    /// Limit --holdouts to one split: 0 is 8K for 4K.
+    #[arg(long, requires = "holdouts")]
+    split: Option<usize>,
+    /// Print the errors without each mechanism of the model. Fits nothing.
     #[arg(long, conflicts_with = "holdouts")]
+    mechanisms: bool,
+    /// Write the constants to machines/, and the log next to the guesses.
+    #[arg(long, conflicts_with_all = ["holdouts", "mechanisms"])]
     write: bool,
 }
 
@@ -62,7 +71,11 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let Arguments { seed, steps, evaluations, rounds, .. } = *arguments;
     let effort = Effort { seed, steps, evaluations, rounds };
     if arguments.holdouts {
-        return log::holdouts(&machines, &priors, &cells, effort, &journal);
+        return holdouts::run(&machines, &priors, &cells, effort, arguments.split, &journal);
+    }
+    if arguments.mechanisms {
+        print!("{}", mechanisms::table(&machines, &priors, &cells)?);
+        return Ok(());
     }
     let search = Search::new(&machines, &priors, &cells, &journal(&format!("all-{}", effort.seed)))?;
     let values = search.run(effort);

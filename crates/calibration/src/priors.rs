@@ -1,6 +1,6 @@
 //! The constants to fit, with guesses and bounds from before the fit: reads `priors.toml`.
 
-use classic1983::fitting::Change;
+use classic1983::fitting::{Change, Machines};
 use serde::Deserialize;
 
 /// Content of the file.
@@ -9,8 +9,10 @@ use serde::Deserialize;
 pub struct Priors {
     /// The constants to fit.
     pub constant: Vec<Constant>,
-    /// Choices made by hand. Each counts as a constant, too.
+    /// Choices between a few values. Each counts as a constant, too.
     pub setting: Vec<Setting>,
+    /// Mechanisms of the model that can be switched off.
+    pub mechanism: Vec<Mechanism>,
 }
 
 /// A constant to fit.
@@ -59,9 +61,42 @@ pub struct Setting {
     /// The chosen value.
     pub what: String,
     /// The alternatives.
-    pub others: Vec<String>,
+    pub others: Vec<Other>,
     /// Reason for the choice.
     pub why: String,
+}
+
+/// An alternative to a setting.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Other {
+    /// The value.
+    pub what: String,
+    /// The machines that it concerns.
+    pub machines: Vec<String>,
+    /// What to set there, as `--set` takes it.
+    pub set: Vec<String>,
+}
+
+/// A mechanism of the model.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mechanism {
+    /// Its name in reports.
+    pub what: String,
+    /// The machines without it.
+    pub off: Other,
+}
+
+impl Other {
+    /// Returns the machines with this alternative.
+    pub fn applied(&self, machines: &Machines) -> Result<Machines, String> {
+        let mut changed = machines.clone();
+        for machine in &self.machines {
+            self.set.iter().try_for_each(|setting| changed.set(machine, setting))?;
+        }
+        Ok(changed)
+    }
 }
 
 impl Priors {
@@ -108,14 +143,14 @@ impl Constant {
 
 #[cfg(test)]
 mod tests {
-    use classic1983::fitting::Machines;
+    use classic1983::fitting::Cell;
 
     use super::*;
 
     #[test]
-    fn at_most_24_priors_exist_and_each_is_in_a_file() {
+    fn at_most_26_priors_exist_and_each_is_in_a_file() {
         let priors = Priors::read();
-        assert!(priors.constant.len() + priors.setting.len() <= 24);
+        assert!(priors.constant.len() + priors.setting.len() <= 26);
         let machines = Machines::new();
         for change in priors.changes(&priors.guesses()) {
             assert!(machines.with(&change.file, &change.field).count() > 0, "{change:?}");
@@ -124,8 +159,20 @@ mod tests {
             assert!(constant.least < constant.guess && constant.guess < constant.most && !constant.why.is_empty());
             assert_eq!(constant.rounded(constant.guess), constant.guess);
         }
-        assert!(
-            priors.setting.iter().all(|setting| (1..=2).contains(&setting.others.len()) && !setting.why.is_empty())
-        );
+        for setting in &priors.setting {
+            assert!((1..=2).contains(&setting.others.len()) && !setting.why.is_empty(), "{setting:?}");
+            assert!(setting.others.iter().all(|other| changes_something(other, &machines)), "{setting:?}");
+        }
+        for mechanism in &priors.mechanism {
+            assert!(changes_something(&mechanism.off, &machines), "{mechanism:?}");
+        }
+    }
+
+    /// Simulates a cell of each machine with and without the alternative.
+    fn changes_something(other: &Other, machines: &Machines) -> bool {
+        let cells: Vec<Cell> =
+            Cell::all().into_iter().filter(|cell| other.machines.iter().any(|name| name == cell.machine)).collect();
+        let rates = |machines: &Machines| machines.simulate(&cells, &[], 1).expect("sound machines");
+        rates(machines) != rates(&other.applied(machines).expect("a setting that exists"))
     }
 }

@@ -23,7 +23,7 @@ use crate::priors::Priors;
 
 /// Starting positions of the platters during the search: less than half of the work, and accurate enough for a
 /// direction.
-const PHASES_SEARCHING: u32 = 4;
+pub const PHASES_SEARCHING: u32 = 4;
 
 /// Starting positions of the platters for the final decision, as in `diskperf paper`.
 pub const PHASES: u32 = 10;

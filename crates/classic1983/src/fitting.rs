@@ -79,6 +79,12 @@ impl Machines {
         Machines(Machine::all().collect())
     }
 
+    /// Changes a setting of one machine, as `--set` does.
+    pub fn set(&mut self, machine: &str, setting: &str) -> Result<(), String> {
+        let known = self.0.iter_mut().find(|known| known.name == machine);
+        known.ok_or_else(|| format!("no machine {machine}"))?.set(setting).map_err(|fault| fault.to_string())
+    }
+
     /// Returns the names of the machines that have the field from that file.
     pub fn with(&self, file: &str, field: &str) -> impl Iterator<Item = &str> {
         self.0.iter().filter(move |machine| has(machine, file, field)).map(|machine| machine.name.as_str())
