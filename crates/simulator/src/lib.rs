@@ -3,9 +3,9 @@
 //! ```text
 //!   Machine (World) ─┬─ Flat: one CPU, one disk, arithmetic that can be checked by hand
 //!                    └─ Computer, built from a description:
-//!                         process/ computer/   system calls as state machines
-//!                            │          │
-//!                         cache/ fs/  cpu/     buffer cache, block placement, scheduling
+//!                            computer/         performs the steps of system calls
+//!                            │       │
+//!                         fs/ cache/ cpu/      steps and block placement, buffer cache, scheduling
 //!                            │          │
 //!                         queue/ controller/   order of requests, steps of a request
 //!                                  │

@@ -1,7 +1,7 @@
 //! A simulated computer: hardware, controller, and the operating system that runs processes on them.
 //!
 //! ```text
-//!   process ─ step ─> Demand: spend | sleep | return          (process.rs, syscall_steps.rs)
+//!   process ─ step ─> Demand: spend | sleep | return          (fs/, steps.rs)
 //!      │ hands over a request                                 │ processor: cpu/
 //!      ▼                                                      ▼
 //!   controller/ ── drives, bus ── interrupts ──────────> a buffer arrives: processes asleep on it wake up
@@ -9,7 +9,7 @@
 
 mod drive_idle_time;
 mod prepare;
-mod syscall_steps;
+mod steps;
 mod watchdog;
 mod world;
 
@@ -26,10 +26,10 @@ use crate::bus::Bus;
 use crate::cache::{BufferId, Cache, State};
 use crate::controller::{Controller, Hardware, Io, TimeAccount};
 use crate::cpu::{Cause, Completed, Process, Processor};
-use crate::description::{self, Description, Driver, FileSystem, Invalid, Kernel};
+use crate::description::{self, Description, Driver, Invalid, Kernel};
 use crate::drive::{Activity, Drive};
 use crate::engine::{Engine, Event, Handler};
-use crate::fs::ffs::Ffs;
+use crate::fs::FileSystem;
 use crate::namespace::{FileId, Namespace};
 use crate::process::{Channel, Proc};
 use crate::time_accounts::Accounts;
@@ -73,7 +73,7 @@ pub struct Computer {
     hardware: Hardware,
     controller: Controller,
     cache: Cache,
-    file_systems: Vec<Ffs>,
+    file_systems: Vec<FileSystem>,
     namespaces: Vec<Namespace>,
     procs: Vec<Proc>,
     /// Sleeping processes and what they sleep on, in the order of arrival.
@@ -105,7 +105,7 @@ impl Computer {
     /// Creates a computer with one drive per program, each with the file system `file_system`.
     pub fn new(
         description: &Description,
-        file_system: &FileSystem,
+        file_system: &description::FileSystem,
         programs: usize,
         chance: Chance,
     ) -> Result<Computer, Invalid> {
@@ -115,7 +115,7 @@ impl Computer {
     /// Creates a computer with `drives` drives and `streams` programs per drive. Program `i` uses drive `i % drives`.
     pub fn shared(
         description: &Description,
-        file_system: &FileSystem,
+        file_system: &description::FileSystem,
         (drives, streams): (usize, usize),
         chance: Chance,
     ) -> Result<Computer, Invalid> {
@@ -136,7 +136,7 @@ impl Computer {
             },
             controller: Controller::new(description, drives),
             cache: Cache::new(buffers),
-            file_systems: (0..drives).map(|_| Ffs::new(&description.drive, file_system)).collect(),
+            file_systems: (0..drives).map(|_| FileSystem::new(&description.drive, file_system)).collect(),
             namespaces: (0..programs).map(Namespace::of_program).collect(),
             procs: (0..programs).map(|index| Proc::new(index % drives)).collect(),
             sleepers: VecDeque::with_capacity(programs),
@@ -353,11 +353,10 @@ impl Computer {
     /// Drops the cached blocks and the space of files that a program has deleted.
     fn forget(&mut self, program: usize, released: &[FileId]) {
         let drive = self.procs[program].drive;
+        let (cache, file_system) = (&mut self.cache, &mut self.file_systems[drive]);
         for &file in released {
-            for extent in self.file_systems[drive].extents(file) {
-                self.cache.forget(crate::cache::BlockKey::new(drive, extent.sector));
-            }
-            self.file_systems[drive].free(file);
+            file_system.visit(file, |extent| cache.forget(crate::cache::BlockKey::new(drive, extent.sector)));
+            file_system.free(file);
         }
     }
 }

@@ -17,16 +17,8 @@ impl Computer {
                 continue;
             };
             let file_system = &mut self.file_systems[self.procs[program].drive];
-            let block_bytes = u64::from(file_system.block_bytes());
-            let (mut at, end) = (transfer.offset, transfer.offset + u64::from(transfer.bytes));
-            while at < end {
-                let until = (at - at % block_bytes + block_bytes).min(end);
-                let (block, bytes) = ((at / block_bytes) as u32, (until - at + at % block_bytes) as u32);
-                if !file_system.holds(transfer.file, block, bytes) {
-                    file_system.allocate(transfer.file, block, bytes).map_err(|_| Reason::NoSpace)?;
-                }
-                at = until;
-            }
+            let prepared = file_system.prepare_write(transfer.file, transfer.offset, transfer.bytes);
+            prepared.map_err(|_| Reason::NoSpace)?;
         }
         Ok(())
     }

@@ -17,8 +17,9 @@ use super::{Computer, Watched};
 use crate::cache::BlockKey;
 use crate::cpu::Process;
 use crate::drive::Activity;
+use crate::fs::Request;
 use crate::namespace::Namespace;
-use crate::process::{Call, Demand, Request};
+use crate::process::Demand;
 use crate::time_accounts::ProgramTime;
 use crate::time_breakdown::breakdown;
 
@@ -46,7 +47,8 @@ impl Computer {
                 match stream.next() {
                     Some(Step::Op(op)) => {
                         running.op = Some((op, running.due.take().unwrap_or(now)));
-                        self.procs[process].call = self.begin(process, &op);
+                        let request = self.begin(process, &op);
+                        self.procs[process].plan.begin(request);
                         self.procs[process].in_call = true;
                     }
                     Some(Step::Think(span)) => return self.pause(process, now + span),
@@ -88,8 +90,8 @@ impl Computer {
         }
     }
 
-    /// Applies the operation to names and sizes, and returns the call for the data part.
-    fn begin(&mut self, process: Process, op: &Op) -> Call {
+    /// Applies the operation to names and sizes, and returns the request for the data part.
+    fn begin(&mut self, process: Process, op: &Op) -> Request {
         let outcome = self.namespaces[process].apply(op);
         let released = self.namespaces[process].take_released();
         self.forget(process, &released);
@@ -119,7 +121,7 @@ impl Computer {
             Request::Nothing | Request::Fails(_) => 0,
         };
         self.watchdog.grant(PER_BLOCK * (1 + u64::from(blocks)));
-        Call::new(request)
+        request
     }
 
     /// Fails the operation in flight of each program, or else its next one, with the reason for which the simulation
@@ -172,10 +174,12 @@ impl Computer {
     fn residency(&self) -> Residency {
         let mut residency = Residency::default();
         for (proc, namespace) in self.procs.iter().zip(&self.namespaces) {
-            for extent in namespace.files().flat_map(|file| self.file_systems[proc.drive].extents(file)) {
-                residency.of += 1;
-                let buffer = self.cache.find(BlockKey::new(proc.drive, extent.sector));
-                residency.pages += u64::from(buffer.is_some());
+            for file in namespace.files() {
+                self.file_systems[proc.drive].visit(file, |extent| {
+                    residency.of += 1;
+                    let buffer = self.cache.find(BlockKey::new(proc.drive, extent.sector));
+                    residency.pages += u64::from(buffer.is_some());
+                });
             }
         }
         residency
@@ -323,7 +327,7 @@ impl World for Computer {
             let files: Vec<_> = mem::replace(&mut self.namespaces[index], fresh).files().collect();
             self.forget(index, &files);
             self.procs[index].durable = [false; workload::HANDLES];
-            self.procs[index].last_read = None;
+            self.procs[index].plan.last_read = None;
         }
         self.settle();
         self.cache.forget_clean();

@@ -25,7 +25,7 @@ pub use file_system::FileSystem;
 pub use kernel::Kernel;
 use units::Nanos;
 
-use crate::fs::ffs::Plan;
+use crate::fs::ffs::Layout;
 
 /// A complete computer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Description {
         }
         for file_system in &self.file_systems {
             file_system.check(&self.drive)?;
-            if let Some((field, what)) = Plan::refusal(&self.drive, file_system) {
+            if let Some((field, what)) = Layout::refusal(&self.drive, file_system) {
                 return Err(Invalid::new(field, what, "take another drive"));
             }
         }

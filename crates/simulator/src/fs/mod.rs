@@ -1,3 +1,78 @@
-//! File systems: the placement of a file's blocks. They only decide; no time passes here.
+//! File systems: they place the blocks of files, and turn each call into steps. They only decide; no time passes here.
 
+mod extent;
 pub(crate) mod ffs;
+mod plan;
+mod step;
+
+pub(crate) use extent::Extent;
+pub(crate) use plan::{Plan, Request};
+pub(crate) use step::Step;
+
+use ffs::Ffs;
+
+use crate::cache::Cache;
+use crate::description::{self, Kernel};
+use crate::namespace::FileId;
+
+/// The file system of a drive. An enum and not a trait object, so that the steps of each kind are inlined.
+#[derive(Clone, Debug)]
+pub(crate) enum FileSystem {
+    /// The Berkeley fast file system.
+    Ffs(Ffs),
+}
+
+/// The parts of the computer that a file system sees when it decides a step.
+#[derive(Debug)]
+pub(crate) struct Host<'a> {
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) cache: &'a mut Cache,
+    /// The drive of the file system.
+    pub(crate) drive: usize,
+}
+
+/// Error: there is no free space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
+impl FileSystem {
+    /// Creates an empty file system.
+    pub(crate) fn new(drive: &description::Drive, file_system: &description::FileSystem) -> FileSystem {
+        FileSystem::Ffs(Ffs::new(drive, file_system))
+    }
+
+    pub(crate) fn block_bytes(&self) -> u32 {
+        match self {
+            FileSystem::Ffs(ffs) => ffs.block_bytes(),
+        }
+    }
+
+    /// Decides the next step of a call.
+    #[inline]
+    pub(crate) fn next(&mut self, plan: &mut Plan, host: &mut Host) -> Step {
+        match self {
+            FileSystem::Ffs(ffs) => ffs.next(plan, host),
+        }
+    }
+
+    /// Allocates the blocks of a write without letting time pass.
+    pub(crate) fn prepare_write(&mut self, file: FileId, offset: u64, bytes: u32) -> Result<(), Full> {
+        match self {
+            FileSystem::Ffs(ffs) => ffs.prepare_write(file, offset, bytes),
+        }
+    }
+
+    /// Calls `each` for every extent of a file, including its indirect blocks.
+    pub(crate) fn visit(&self, file: FileId, each: impl FnMut(Extent)) {
+        match self {
+            FileSystem::Ffs(ffs) => ffs.extents(file).for_each(each),
+        }
+    }
+
+    /// Frees all blocks of a file, which is deleted or truncated.
+    pub(crate) fn free(&mut self, file: FileId) {
+        match self {
+            FileSystem::Ffs(ffs) => ffs.free(file),
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Preferred position of a file's next block (`blkpref` of 4.2BSD).
 
 use super::inode::Route;
-use super::{Fragment, Plan};
+use super::{Fragment, Layout};
 
 /// A preferred position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,13 +18,13 @@ pub(super) enum Preferred {
 ///   1. Every `blocks_per_group`-th block, and a block after a hole: direct blocks near the inode, others in another
 ///      group.
 ///   2. Any other block: after the previous block and the interleave gap.
-pub(super) fn prefer(plan: &Plan, route: Route, before: Option<Fragment>) -> Preferred {
-    match before.filter(|_| !route.index().is_multiple_of(plan.blocks_per_group)) {
+pub(super) fn prefer(layout: &Layout, route: Route, before: Option<Fragment>) -> Preferred {
+    match before.filter(|_| !route.index().is_multiple_of(layout.blocks_per_group)) {
         // 1
         None if route.is_direct() => Preferred::Home,
         None => Preferred::AnotherGroup,
         // 2
-        Some(before) => Preferred::After(before + plan.fragments + plan.gap),
+        Some(before) => Preferred::After(before + layout.fragments + layout.gap),
     }
 }
 

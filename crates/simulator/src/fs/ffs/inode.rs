@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::{Extent, Fragment};
+use super::Fragment;
+use crate::fs::extent::Extent;
 
 /// Blocks that an inode points to directly (`NDADDR`).
 const DIRECT: u32 = 12;
@@ -29,7 +30,7 @@ pub(super) struct Route {
 }
 
 /// The extents of up to two indirect blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Places([Option<Extent>; 2]);
 
 impl Places {
@@ -44,16 +45,8 @@ impl Places {
         self.0.iter_mut().find_map(Option::take)
     }
 
-    pub(crate) fn first(&self) -> Option<Extent> {
-        self.0[0].or(self.0[1])
-    }
-
     pub(crate) fn count(&self) -> usize {
         self.0.iter().flatten().count()
-    }
-
-    pub(crate) fn last(&self) -> Option<Extent> {
-        self.0[1].or(self.0[0])
     }
 }
 

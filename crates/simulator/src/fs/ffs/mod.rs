@@ -4,18 +4,22 @@
 //! Addresses are fragments, as in 4.2BSD. The results of this module are sectors of the drive.
 
 mod block_preference;
+mod call_state;
+mod calls;
 mod cylinder_group;
 mod inode;
-mod plan;
+mod layout;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+pub(crate) use call_state::CallState;
 use cylinder_group::Group;
-pub(crate) use inode::Places;
-use inode::{Inode, Route, WHOLE};
-pub(crate) use plan::Plan;
+use inode::{Inode, Places, Route, WHOLE};
+pub(crate) use layout::Layout;
 
+use super::Full;
+use super::extent::Extent;
 use crate::description;
 use crate::namespace::FileId;
 
@@ -25,18 +29,11 @@ pub(crate) type Fragment = u32;
 /// A file system with the allocation of its files.
 #[derive(Clone, Debug)]
 pub(crate) struct Ffs {
-    plan: Plan,
+    layout: Layout,
     groups: Vec<Group>,
     /// The group that was chosen last by `another_group`.
     rotor: u32,
     files: BTreeMap<FileId, Inode>,
-}
-
-/// Consecutive sectors of the drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Extent {
-    pub(crate) sector: u32,
-    pub(crate) sectors: u16,
 }
 
 /// Result of an allocation.
@@ -48,28 +45,24 @@ pub(crate) struct Allocated {
     pub(crate) new_indirect: Places,
 }
 
-/// Error: there is no free space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Full;
-
 impl Ffs {
     /// Creates an empty file system, as `newfs` does.
     pub(crate) fn new(drive: &description::Drive, file_system: &description::FileSystem) -> Ffs {
-        let plan = Plan::from_drive(drive, file_system);
-        let groups = (0..plan.groups).map(|group| Group::new(&plan, group)).collect();
-        Ffs { plan, groups, rotor: 0, files: BTreeMap::new() }
+        let layout = Layout::from_drive(drive, file_system);
+        let groups = (0..layout.groups).map(|group| Group::new(&layout, group)).collect();
+        Ffs { layout, groups, rotor: 0, files: BTreeMap::new() }
     }
 
     pub(crate) fn block_bytes(&self) -> u32 {
-        self.plan.block_bytes
+        self.layout.block_bytes
     }
 
     /// Frees all blocks of a file, which is deleted or truncated.
     pub(crate) fn free(&mut self, file: FileId) {
         let Some(inode) = self.files.remove(&file) else { return };
         for (fragment, count) in inode.extents() {
-            let group = self.plan.group(fragment);
-            self.groups[group as usize].free(&self.plan, fragment, count);
+            let group = self.layout.group(fragment);
+            self.groups[group as usize].free(&self.layout, fragment, count);
         }
     }
 
@@ -77,38 +70,38 @@ impl Ffs {
     pub(crate) fn extents(&self, file: FileId) -> impl Iterator<Item = Extent> {
         let extents = self.files.get(&file).into_iter().flat_map(Inode::extents);
         extents.map(|(fragment, count)| {
-            self.plan.extent(fragment, if count == WHOLE { self.plan.fragments } else { count })
+            self.layout.extent(fragment, if count == WHOLE { self.layout.fragments } else { count })
         })
     }
 
     /// Returns the extent of a block of a file; `None` if the block is a hole.
     pub(crate) fn place(&self, file: FileId, block: u32) -> Option<Extent> {
         let (fragment, count) = self.files.get(&file)?.block(block)?;
-        Some(self.plan.extent(fragment, count))
+        Some(self.layout.extent(fragment, count))
     }
 
     /// Returns the indirect blocks on the path to a block of a file, in the order of the path.
     pub(crate) fn indirect(&self, file: FileId, block: u32) -> Places {
         let inode = self.files.get(&file);
-        let route = Route::to(block, self.plan.pointers_per_block);
+        let route = Route::to(block, self.layout.pointers_per_block);
         let at = |number: u32| {
             inode
                 .and_then(|inode| inode.indirect(number))
-                .map(|fragment| self.plan.extent(fragment, self.plan.fragments))
+                .map(|fragment| self.layout.extent(fragment, self.layout.fragments))
         };
         Places::new(route.indirect().map(|number| number.and_then(at)))
     }
 
     /// True if the pointers to both blocks are in the same indirect block, or both in the inode.
     pub(crate) fn lead_alike(&self, block: u32, other: u32) -> bool {
-        let last = |block| Route::to(block, self.plan.pointers_per_block).last();
+        let last = |block| Route::to(block, self.layout.pointers_per_block).last();
         last(block) == last(other)
     }
 
     /// True if the allocation of the block is large enough to write its first `bytes` bytes.
     pub(crate) fn holds(&self, file: FileId, block: u32, bytes: u32) -> bool {
         let held = self.files.get(&file).and_then(|inode| inode.block(block)).map_or(0, |(_, count)| count);
-        held * self.plan.fragment_bytes >= bytes
+        held * self.layout.fragment_bytes >= bytes
     }
 
     /// Allocates a block of a file, or as many fragments as `bytes` bytes of it need:
@@ -118,9 +111,9 @@ impl Ffs {
     /// Only the last block of a file without indirect blocks has fragments. If an allocated block grows, it grows in
     /// place if possible; otherwise it moves, and its old fragments are freed.
     pub(crate) fn allocate(&mut self, file: FileId, block: u32, bytes: u32) -> Result<Allocated, Full> {
-        let plan = &self.plan;
-        let route = Route::to(block, plan.pointers_per_block);
-        let count = if route.is_direct() { bytes.div_ceil(plan.fragment_bytes) } else { plan.fragments };
+        let layout = &self.layout;
+        let route = Route::to(block, layout.pointers_per_block);
+        let count = if route.is_direct() { bytes.div_ceil(layout.fragment_bytes) } else { layout.fragments };
         let (known, before) = {
             let inode = self.files.entry(file).or_default();
             (
@@ -138,42 +131,45 @@ impl Ffs {
                 Some(near) => near,
                 None => *preferred.insert(self.another_group()),
             };
-            let fragment = self.take(near, self.plan.fragments)?;
+            let fragment = self.take(near, self.layout.fragments)?;
             self.files.entry(file).or_default().set_indirect(number, fragment);
-            *made = Some(self.plan.extent(fragment, self.plan.fragments));
+            *made = Some(self.layout.extent(fragment, self.layout.fragments));
         }
 
         // 2
         let near = match (preferred, before) {
             (Some(near), _) => near,
             (None, Some((fragment, held))) => {
-                let group = &mut self.groups[self.plan.group(fragment) as usize];
-                if group.extend(&self.plan, fragment, held, count) {
+                let group = &mut self.groups[self.layout.group(fragment) as usize];
+                if group.extend(&self.layout, fragment, held, count) {
                     self.files.entry(file).or_default().set_block(block, fragment, count);
                     return Ok(Allocated {
-                        header: self.plan.header(self.plan.group(fragment)),
+                        header: self.layout.header(self.layout.group(fragment)),
                         new_indirect: Places::NONE,
                     });
                 }
-                fragment - fragment % self.plan.fragments
+                fragment - fragment % self.layout.fragments
             }
             (None, None) => self.preferred(file, block, route),
         };
         let fragment = self.take(near, count)?;
         if let Some((old, held)) = before {
-            self.groups[self.plan.group(old) as usize].free(&self.plan, old, held);
+            self.groups[self.layout.group(old) as usize].free(&self.layout, old, held);
         }
         self.files.entry(file).or_default().set_block(block, fragment, count);
-        Ok(Allocated { header: self.plan.header(self.plan.group(fragment)), new_indirect: Places::new(new_indirect) })
+        Ok(Allocated {
+            header: self.layout.header(self.layout.group(fragment)),
+            new_indirect: Places::new(new_indirect),
+        })
     }
 
     /// Returns the preferred position of the block.
     fn preferred(&mut self, file: FileId, block: u32, route: Route) -> Fragment {
         let before =
             block.checked_sub(1).and_then(|before| self.files[&file].block(before)).map(|(fragment, _)| fragment);
-        match block_preference::prefer(&self.plan, route, before) {
+        match block_preference::prefer(&self.layout, route, before) {
             block_preference::Preferred::After(fragment) => fragment,
-            block_preference::Preferred::Home => self.plan.first_of(self.plan.home()),
+            block_preference::Preferred::Home => self.layout.first_of(self.layout.home()),
             block_preference::Preferred::AnotherGroup => self.another_group(),
         }
     }
@@ -182,17 +178,17 @@ impl Ffs {
     fn another_group(&mut self) -> Fragment {
         let free: Vec<u32> = self.groups.iter().map(Group::free_blocks).collect();
         self.rotor = block_preference::another_group(&free, self.rotor);
-        self.plan.first_of(self.rotor)
+        self.layout.first_of(self.rotor)
     }
 
     /// Allocates `count` fragments of one block, near that position or in another group.
     fn take(&mut self, near: Fragment, count: u32) -> Result<Fragment, Full> {
         // A position after the last group counts as one in it.
-        let near = near.min(self.plan.groups * self.plan.fragments_per_group - 1);
-        let wanted = self.plan.group(near);
-        for (group, near) in cylinder_group::groups_in_turn(wanted, self.plan.groups).map(|group| (group, near)) {
-            let near = if group == wanted { near } else { self.plan.first_of(group) };
-            if let Some(fragment) = self.groups[group as usize].take(&self.plan, near, count) {
+        let near = near.min(self.layout.groups * self.layout.fragments_per_group - 1);
+        let wanted = self.layout.group(near);
+        for (group, near) in cylinder_group::groups_in_turn(wanted, self.layout.groups).map(|group| (group, near)) {
+            let near = if group == wanted { near } else { self.layout.first_of(group) };
+            if let Some(fragment) = self.groups[group as usize].take(&self.layout, near, count) {
                 return Ok(fragment);
             }
         }

@@ -49,7 +49,7 @@ fn a_large_file_moves_to_another_group() {
     {
         let blocks = (8 << 20) / block_bytes;
         let ffs = laid_out(&eagle(), block_bytes, 4, blocks);
-        let group = |block: u32| ffs.plan.group((ffs.place(FILE, block).expect("a block").sector - 391 * 960) / 2);
+        let group = |block: u32| ffs.layout.group((ffs.place(FILE, block).expect("a block").sector - 391 * 960) / 2);
         let moves: Vec<u32> = (1..blocks).filter(|&block| group(block) != group(block - 1)).collect();
         assert_eq!(moves, expected);
         // It moves to the next group each time.
@@ -75,21 +75,21 @@ fn indirect_blocks_are_allocated_before_their_blocks() {
         }
     }
     assert_eq!(made, [(12, 1), (12 + 1024, 2)]);
-    assert!(ffs.indirect(FILE, 11).last().is_none());
-    assert_eq!(ffs.indirect(FILE, 12).last(), ffs.indirect(FILE, 1035).last());
-    assert_ne!(ffs.indirect(FILE, 1035).last(), ffs.indirect(FILE, 1036).last());
+    assert_eq!(ffs.indirect(FILE, 11), Places::NONE);
+    assert_eq!(ffs.indirect(FILE, 12), ffs.indirect(FILE, 1035));
+    assert_ne!(ffs.indirect(FILE, 1035), ffs.indirect(FILE, 1036));
 }
 
 /// 16 cylinders of 960 sectors. Headers are 24 fragments after a start that moves by a track from group to group.
 #[test]
 fn groups_have_the_layout_of_newfs() {
-    let plan = Plan::from_drive(&eagle(), &ffs(8192, 4));
-    assert_eq!((plan.groups, plan.fragments_per_group), (28, 7680));
-    assert_eq!(plan.reserved(0), 0..24 + 8 + 256);
-    assert_eq!(plan.reserved(1), 24 + 16..24 + 24 + 8 + 256);
-    assert_eq!(plan.header(1).sector, 391 * 960 + 2 * (7680 + 24 + 24));
+    let layout = Layout::from_drive(&eagle(), &ffs(8192, 4));
+    assert_eq!((layout.groups, layout.fragments_per_group), (28, 7680));
+    assert_eq!(layout.reserved(0), 0..24 + 8 + 256);
+    assert_eq!(layout.reserved(1), 24 + 16..24 + 24 + 8 + 256);
+    assert_eq!(layout.header(1).sector, 391 * 960 + 2 * (7680 + 24 + 24));
     // 20 heads: the starts repeat after 32 groups.
-    assert_eq!(plan.header(2).sector - plan.header(1).sector, 2 * (7680 + 24));
+    assert_eq!(layout.header(2).sector - layout.header(1).sector, 2 * (7680 + 24));
 }
 
 #[test]

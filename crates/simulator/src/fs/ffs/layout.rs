@@ -1,8 +1,9 @@
 //! The layout of a file system: as `newfs` of 4.2BSD computes it from drive and parameters (`mkfs.c`, July 1983).
 
-use super::{Extent, Fragment};
+use super::Fragment;
 use crate::description::{self, SECTOR_BYTES};
 use crate::faults::{self, Fault};
+use crate::fs::extent::Extent;
 
 /// Bytes before the first group: boot block and super block.
 const BOOT_AND_SUPER: u32 = 16 * 1024;
@@ -19,7 +20,7 @@ const HEADER_FIXED: u32 = 1000;
 
 /// The parameters of the layout.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct Layout {
     pub(crate) block_bytes: u32,
     pub(crate) fragment_bytes: u32,
     /// Fragments per block.
@@ -43,8 +44,8 @@ pub(crate) struct Plan {
     data_at: u32,
 }
 
-impl Plan {
-    pub(crate) fn from_drive(drive: &description::Drive, file_system: &description::FileSystem) -> Plan {
+impl Layout {
+    pub(crate) fn from_drive(drive: &description::Drive, file_system: &description::FileSystem) -> Layout {
         let (block, fragment) = (file_system.block_bytes, file_system.fragment_bytes);
         let fragments = block / fragment;
         let sectors_per_fragment = fragment / SECTOR_BYTES;
@@ -62,7 +63,7 @@ impl Plan {
         let header_at = blocks_of(BOOT_AND_SUPER) + blocks_of(SUPER);
         let per_inode = fragment / INODE;
         let inodes = (fragments_per_group * fragment / file_system.bytes_per_inode).min(MOST_INODES);
-        Plan {
+        Layout {
             block_bytes: block,
             fragment_bytes: fragment,
             fragments,
@@ -95,17 +96,17 @@ impl Plan {
         if !map_fits(cycle(drive, file_system), drive, file_system) {
             return Some(("drive.heads", "a cylinder is too large for the groups of 4.2BSD"));
         }
-        let plan = Plan::from_drive(drive, file_system);
+        let layout = Layout::from_drive(drive, file_system);
         // 2
         let sectors = u64::from(drive.cylinders) * u64::from(drive.sectors_per_cylinder());
         let partition = sectors - u64::from(drive.first_sector);
-        if partition < u64::from(plan.fragments_per_group) * u64::from(plan.sectors_per_fragment) {
+        if partition < u64::from(layout.fragments_per_group) * u64::from(layout.sectors_per_fragment) {
             return Some(("drive.first_sector", "less than one group of cylinders is left of the drive"));
         }
         // 3
-        let last_start = plan.header_step * (!plan.header_mask).min(plan.groups - 1);
-        let needed = last_start + plan.data_at + LEAST_BLOCKS * plan.fragments;
-        (needed > plan.fragments_per_group)
+        let last_start = layout.header_step * (!layout.header_mask).min(layout.groups - 1);
+        let needed = last_start + layout.data_at + LEAST_BLOCKS * layout.fragments;
+        (needed > layout.fragments_per_group)
             .then_some(("drive.cylinders", "a group of cylinders has no room but for its header and inodes"))
     }
 

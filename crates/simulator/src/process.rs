@@ -1,16 +1,12 @@
 //! Processes: the state of each in the kernel. Between two states a process spends time on the processor, or sleeps.
 
-mod syscall;
-
-pub(crate) use syscall::{Call, Progress, Request};
-
 use units::{Moment, Nanos, Virtual};
 use workload::{HANDLES, Reason};
 
 use crate::cache::BufferId;
 use crate::cpu::Cause;
 use crate::drive::Activity;
-use crate::namespace::FileId;
+use crate::fs::{Plan, Step};
 
 /// A process's next demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +32,18 @@ pub(crate) enum Channel {
 #[derive(Debug)]
 pub(crate) struct Proc {
     pub(crate) drive: usize,
-    pub(crate) call: Call,
-    /// True while `call` is in progress.
+    /// The call in progress, or the last one.
+    pub(crate) plan: Plan,
+    /// True while a call is in progress.
     pub(crate) in_call: bool,
-    /// The block that it read last. A read of the next block is sequential, and starts read-ahead.
-    pub(crate) last_read: Option<(FileId, u32)>,
+    /// The step to perform again once the last demand is met.
+    pub(crate) step: Option<Step>,
+    /// The buffer that the call holds.
+    pub(crate) buffer: BufferId,
+    /// True while it waits until that buffer is written.
+    pub(crate) is_writing: bool,
+    /// Buffer whose request is to be submitted to the driver, as the processor time for it was spent.
+    pub(crate) hand_over: Option<BufferId>,
     /// For each handle, true if writes wait for the drive.
     pub(crate) durable: [bool; HANDLES],
     /// When it fell asleep, and the account of its drive at that moment.
@@ -56,10 +59,13 @@ impl Proc {
     pub(crate) fn new(drive: usize) -> Proc {
         Proc {
             drive,
-            call: Call::default(),
+            plan: Plan::default(),
             in_call: false,
+            step: None,
+            buffer: 0,
+            is_writing: false,
+            hand_over: None,
             durable: [false; HANDLES],
-            last_read: None,
             asleep: None,
             paused: None,
             waited: [Nanos::ZERO; Activity::COUNT],

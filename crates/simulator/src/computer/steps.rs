@@ -1,0 +1,192 @@
+//! Performs the steps of a call. The file system of the process decides them.
+
+use super::Computer;
+use crate::cache::{BlockKey, BufferId, State, Victim};
+use crate::cpu::{Cause, Process};
+use crate::fs::{Extent, Host, Step};
+use crate::process::{Channel, Demand};
+
+/// Outcome of a step.
+enum Outcome {
+    /// It is complete.
+    Done,
+    /// It is complete once this demand is met.
+    Last(Demand),
+    /// This demand comes first; then the step is performed again.
+    Again(Demand),
+}
+
+use Outcome::{Again, Done, Last};
+
+impl Computer {
+    /// Advances a process to its next demand. First submits a request whose processor time has been spent.
+    pub(super) fn step(&mut self, process: Process) -> Demand {
+        let proc = &mut self.procs[process];
+        if let Some(buffer) = proc.hand_over.take() {
+            self.submit(buffer);
+        }
+        let mut interrupted = self.procs[process].step.take();
+        loop {
+            let step = match interrupted.take() {
+                Some(step) => step,
+                None => self.next_step(process),
+            };
+            match self.perform(process, step) {
+                Done => {}
+                Last(demand) => return demand,
+                Again(demand) => {
+                    self.procs[process].step = Some(step);
+                    return demand;
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn next_step(&mut self, process: Process) -> Step {
+        let proc = &mut self.procs[process];
+        let mut host = Host { kernel: &self.kernel, cache: &mut self.cache, drive: proc.drive };
+        self.file_systems[proc.drive].next(&mut proc.plan, &mut host)
+    }
+
+    #[inline]
+    fn perform(&mut self, process: Process, step: Step) -> Outcome {
+        match step {
+            Step::Spend(cause, work) => Last(Demand::Spend(cause, work)),
+            Step::Return(outcome) => Last(Demand::Return(outcome)),
+            Step::Read(extent) => self.read(process, extent),
+            Step::StartRead(extent) => match self.find(process, extent) {
+                Some(_) => Done,
+                None => self.start_read(process, extent),
+            },
+            Step::ReadAhead(extent) => match self.cache.victim() {
+                Victim::Free(_) if self.find(process, extent).is_none() => self.start_read(process, extent),
+                _ => Done,
+            },
+            Step::Await { extent, to_its_end } => self.wait_for(process, extent, to_its_end),
+            Step::GetBuffer(extent) => self.get_buffer(process, extent),
+            Step::WriteDelayed(sectors) => {
+                let buffer = self.procs[process].buffer;
+                self.cache.dirty(buffer, sectors);
+                self.cache.touch(buffer);
+                Done
+            }
+            Step::WriteBehind(sectors) => {
+                let buffer = self.procs[process].buffer;
+                self.cache.dirty(buffer, sectors);
+                self.cache.use_up(buffer);
+                Last(self.start(process, buffer, State::Writing))
+            }
+            Step::WriteSync(sectors) => self.write_sync(process, sectors),
+            Step::Flush => self.flush(process),
+        }
+    }
+
+    /// Holds the buffer of a block in memory, or starts to read it.
+    fn read(&mut self, process: Process, extent: Extent) -> Outcome {
+        match self.find(process, extent) {
+            Some(buffer) => self.hold(process, buffer),
+            None => match self.buffer_for(process, extent) {
+                Ok(buffer) => Again(self.start(process, buffer, State::Reading)),
+                Err(demand) => Again(demand),
+            },
+        }
+    }
+
+    /// Holds the buffer of a block in memory, or another one for this block.
+    fn get_buffer(&mut self, process: Process, extent: Extent) -> Outcome {
+        match self.find(process, extent) {
+            Some(buffer) => self.hold(process, buffer),
+            None => match self.buffer_for(process, extent) {
+                Ok(buffer) => {
+                    self.procs[process].buffer = buffer;
+                    Done
+                }
+                Err(demand) => Again(demand),
+            },
+        }
+    }
+
+    /// Holds a buffer, once its transfer has ended.
+    fn hold(&mut self, process: Process, buffer: BufferId) -> Outcome {
+        if self.cache.is_on_its_way(buffer) {
+            return Again(Demand::Sleep(Channel::Buffer(buffer)));
+        }
+        self.cache.touch(buffer);
+        self.procs[process].buffer = buffer;
+        Done
+    }
+
+    fn start_read(&mut self, process: Process, extent: Extent) -> Outcome {
+        match self.buffer_for(process, extent) {
+            Ok(buffer) => Last(self.start(process, buffer, State::Reading)),
+            Err(demand) => Again(demand),
+        }
+    }
+
+    /// Waits for a block that was started.
+    fn wait_for(&mut self, process: Process, extent: Extent, to_its_end: bool) -> Outcome {
+        let Some(buffer) = self.find(process, extent) else {
+            self.procs[process].plan.is_lost = true;
+            return Done;
+        };
+        if self.cache.is_on_its_way(buffer) {
+            return Again(Demand::Sleep(Channel::Buffer(buffer)));
+        }
+        self.cache.touch(buffer);
+        if to_its_end {
+            self.cache.use_up(buffer);
+        }
+        Done
+    }
+
+    /// Starts to write the held buffer, and waits for it.
+    fn write_sync(&mut self, process: Process, sectors: u16) -> Outcome {
+        let proc = &mut self.procs[process];
+        let buffer = proc.buffer;
+        if !core::mem::replace(&mut proc.is_writing, true) {
+            self.cache.dirty(buffer, sectors);
+            return Again(self.start(process, buffer, State::Writing));
+        }
+        if self.cache.state(buffer) == State::Writing {
+            return Again(Demand::Sleep(Channel::Buffer(buffer)));
+        }
+        self.procs[process].is_writing = false;
+        Done
+    }
+
+    /// Starts the write of each dirty buffer of the process's drive, and waits until all are written.
+    fn flush(&mut self, process: Process) -> Outcome {
+        let drive = self.procs[process].drive;
+        if let Some(buffer) = self.cache.first_dirty_on(drive) {
+            return Again(self.start(process, buffer, State::Writing));
+        }
+        match self.cache.first_writing_on(drive) {
+            Some(buffer) => Again(Demand::Sleep(Channel::Buffer(buffer))),
+            None => Done,
+        }
+    }
+
+    /// Returns a buffer for a block that is not in memory. If the next buffer is dirty, starts its write instead.
+    fn buffer_for(&mut self, process: Process, extent: Extent) -> Result<BufferId, Demand> {
+        match self.cache.victim() {
+            Victim::Free(buffer) => {
+                self.cache.give(buffer, BlockKey::new(self.procs[process].drive, extent.sector), extent.sectors);
+                Ok(buffer)
+            }
+            Victim::Dirty(buffer) => Err(self.start(process, buffer, State::Writing)),
+            Victim::None => Err(Demand::Sleep(Channel::AnyBuffer)),
+        }
+    }
+
+    /// Starts a transfer. The request is submitted once the process has spent the driver's time to start it.
+    fn start(&mut self, process: Process, buffer: BufferId, state: State) -> Demand {
+        self.cache.set_moving(buffer, state);
+        self.procs[process].hand_over = Some(buffer);
+        Demand::Spend(Cause::Start, self.driver.start)
+    }
+
+    fn find(&self, process: Process, extent: Extent) -> Option<BufferId> {
+        self.cache.find(BlockKey::new(self.procs[process].drive, extent.sector))
+    }
+}

@@ -1,0 +1,270 @@
+//! The system calls of 4.2BSD as steps: `rwip`, `bread`, `breada`, `bawrite`, `bdwrite`, `alloc` and `getblk`.
+
+use units::Nanos;
+use workload::Reason;
+
+use super::Ffs;
+use super::call_state::Progress;
+use crate::cache::BlockKey;
+use crate::cpu::Cause;
+use crate::description::SECTOR_BYTES;
+use crate::faults::{self, Fault};
+use crate::fs::plan::{Plan, Request};
+use crate::fs::step::Step;
+use crate::fs::{Full, Host};
+use crate::namespace::FileId;
+
+impl Ffs {
+    /// Decides the next step of a call.
+    pub(crate) fn next(&mut self, plan: &mut Plan, host: &mut Host) -> Step {
+        loop {
+            let step = match plan.request {
+                Request::Read { file, .. } => self.next_of_read(plan, host, file),
+                Request::Write { file, waits, .. } => self.next_of_write(plan, host, file, waits),
+                Request::Nothing | Request::Fails(_) | Request::Sync => Some(next_of_other(plan, host)),
+            };
+            if let Some(step) = step {
+                return step;
+            }
+        }
+    }
+
+    /// Steps of a read: block after block, each with read-ahead of the next block.
+    fn next_of_read(&mut self, plan: &mut Plan, host: &Host, file: FileId) -> Option<Step> {
+        match plan.ffs.progress {
+            Progress::Enter => spend(plan, Cause::Call, host.kernel.call, Progress::NextBlock),
+            Progress::NextBlock => {
+                if !plan.next_block(self.block_bytes()) {
+                    return Some(Step::Return(Ok(plan.done)));
+                }
+                plan.ffs.indirect = self.indirect(file, plan.block);
+                go(plan, Progress::ReadIndirect)
+            }
+            Progress::ReadIndirect => {
+                if !faults::is_planted(Fault::IndirectBlocksNotRead)
+                    && let Some(extent) = plan.ffs.indirect.take_first()
+                {
+                    return Some(Step::Read(extent));
+                }
+                spend(plan, Cause::BlockRead, host.kernel.block_read, Progress::AskFor)
+            }
+            Progress::AskFor => match self.place(file, plan.block) {
+                Some(extent) => then(plan, Step::StartRead(extent), Progress::AskAhead),
+                // A hole: there is no data to wait for.
+                None => copy(plan, host, Progress::Copied),
+            },
+            Progress::AskAhead => {
+                plan.ffs.progress = Progress::Await;
+                self.ahead(plan, file)
+            }
+            Progress::Await => {
+                let extent = self.place(file, plan.block).expect("a block that was asked for");
+                let to_its_end = plan.within + plan.bytes == self.block_bytes();
+                then(plan, Step::Await { extent, to_its_end }, Progress::CopyOut)
+            }
+            Progress::CopyOut if plan.is_lost => {
+                plan.is_lost = false;
+                go(plan, Progress::AskFor)
+            }
+            Progress::CopyOut => {
+                plan.last_read = Some((file, plan.block));
+                copy(plan, host, Progress::Copied)
+            }
+            Progress::Copied => {
+                plan.done += plan.bytes;
+                go(plan, Progress::NextBlock)
+            }
+            _ => unreachable!("{:?} is no state of a read", plan.ffs.progress),
+        }
+    }
+
+    /// Reads the next block ahead, if
+    ///   1. the block before this one was the last that was read;
+    ///   2. the next block is under the same indirect block, as read-ahead does not read another one;
+    ///   3. a buffer is free, which the step finds out.
+    fn ahead(&self, plan: &Plan, file: FileId) -> Option<Step> {
+        let block = plan.block;
+        // 1
+        if block == 0 || plan.last_read != Some((file, block - 1)) {
+            return None;
+        }
+        // 2
+        let next = if faults::is_planted(Fault::ReadAheadOfTwo) { block + 2 } else { block + 1 };
+        let extent = self.place(file, next)?;
+        // 3
+        self.lead_alike(block, next).then_some(Step::ReadAhead(extent))
+    }
+
+    /// Steps of a write, block after block. A new block is allocated and cleared first. A block written to its end is
+    /// sent to the drive at once; a partly written block stays in memory.
+    fn next_of_write(&mut self, plan: &mut Plan, host: &mut Host, file: FileId, waits: bool) -> Option<Step> {
+        match plan.ffs.progress {
+            Progress::Enter => spend(plan, Cause::Call, host.kernel.call, Progress::NextBlock),
+            Progress::NextBlock => {
+                if !plan.next_block(self.block_bytes()) {
+                    return if waits {
+                        then(plan, Step::Flush, Progress::End)
+                    } else {
+                        Some(Step::Return(Ok(plan.done)))
+                    };
+                }
+                match self.choose(plan, host, file) {
+                    Ok(()) => None,
+                    Err(Full) => Some(Step::Return(Err(Reason::NoSpace))),
+                }
+            }
+            Progress::Header => {
+                let header = plan.ffs.header.expect("the group of a new block");
+                plan.ffs.held = header.sectors;
+                then(plan, Step::Read(header), Progress::DirtyHeader)
+            }
+            Progress::DirtyHeader => then(plan, Step::WriteDelayed(plan.ffs.held), Progress::NewIndirect),
+            // Otherwise a block on the drive could point to a missing one.
+            Progress::NewIndirect => match plan.ffs.indirect.take_first() {
+                Some(extent) => {
+                    plan.ffs.held = extent.sectors;
+                    then(plan, Step::GetBuffer(extent), Progress::WriteIndirect)
+                }
+                None => {
+                    plan.ffs.indirect = self.indirect(file, plan.block);
+                    plan.ffs.held = 0;
+                    go(plan, Progress::OldIndirect)
+                }
+            },
+            Progress::WriteIndirect => then(plan, Step::WriteSync(plan.ffs.held), Progress::NewIndirect),
+            Progress::OldIndirect => {
+                if let Some(extent) = plan.ffs.indirect.take_first() {
+                    plan.ffs.held = extent.sectors;
+                    return Some(Step::Read(extent));
+                }
+                if plan.ffs.header.is_none() {
+                    return go(plan, Progress::GetBuffer);
+                }
+                plan.ffs.progress = Progress::Allocate;
+                // The last block on the path points to the new block.
+                (plan.ffs.held > 0).then_some(Step::WriteDelayed(plan.ffs.held))
+            }
+            Progress::Allocate => {
+                let work = Nanos(host.kernel.block_allocate.0 * u64::from(plan.ffs.new_blocks));
+                spend(plan, Cause::Allocate, work, Progress::Clear)
+            }
+            Progress::Clear => {
+                let cleared = if faults::is_planted(Fault::NoZeroFill) { 0 } else { plan.ffs.cleared };
+                let kib = u64::from(cleared.div_ceil(1024));
+                spend(plan, Cause::Clear, Nanos(host.kernel.clear_per_kib.0 * kib), Progress::GetBuffer)
+            }
+            Progress::GetBuffer => {
+                // A block that is overwritten completely is not read first.
+                let extent = self.place(file, plan.block).expect("a block that is written");
+                let whole = plan.within == 0 && plan.bytes >= u32::from(extent.sectors) * SECTOR_BYTES;
+                plan.ffs.held = extent.sectors;
+                let step = if whole || plan.ffs.is_new { Step::GetBuffer(extent) } else { Step::Read(extent) };
+                then(plan, step, Progress::Find)
+            }
+            Progress::Find => spend(plan, Cause::BlockWrite, host.kernel.block_write, Progress::CopyIn),
+            Progress::CopyIn => copy(plan, host, Progress::LetGo),
+            Progress::LetGo => {
+                plan.done += plan.bytes;
+                let to_its_end = plan.within + plan.bytes == self.block_bytes();
+                let held = plan.ffs.held;
+                let step = if to_its_end { Step::WriteBehind(held) } else { Step::WriteDelayed(held) };
+                then(plan, step, Progress::NextBlock)
+            }
+            Progress::End => Some(Step::Return(Ok(plan.done))),
+            _ => unreachable!("{:?} is no state of a write", plan.ffs.progress),
+        }
+    }
+
+    /// Allocates space for the data of this write, if there is none yet.
+    fn choose(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Result<(), Full> {
+        let block_bytes = self.block_bytes();
+        let mut allocated = None;
+        // The last block of a file may be fragments. If the file grows beyond it, the fragments become a whole block.
+        let end = plan.block.checked_sub(1).map(|before| (before, block_bytes));
+        for (block, bytes) in end.into_iter().chain([(plan.block, plan.within + plan.bytes)]) {
+            if self.holds(file, block, bytes) {
+                continue;
+            }
+            let before = self.place(file, block);
+            if block != plan.block && before.is_none() {
+                continue;
+            }
+            allocated = Some((self.allocate(file, block, bytes)?, before.is_none()));
+            if let Some(before) = before
+                && let Some(after) = self.place(file, block)
+            {
+                let key = |sector| BlockKey::new(host.drive, sector);
+                host.cache.rename(key(before.sector), key(after.sector));
+            }
+        }
+        match allocated {
+            Some((new, is_new)) => {
+                let held = self.place(file, plan.block).map_or(0, |extent| u32::from(extent.sectors) * SECTOR_BYTES);
+                let state = &mut plan.ffs;
+                state.header = Some(new.header);
+                state.indirect = new.new_indirect;
+                state.is_new = is_new;
+                state.new_blocks = 1 + new.new_indirect.count() as u8;
+                state.cleared = if is_new { held } else { plan.bytes.min(held) };
+                state.progress = Progress::Header;
+            }
+            None => {
+                let indirect = self.indirect(file, plan.block);
+                let state = &mut plan.ffs;
+                (state.header, state.indirect, state.is_new) = (None, indirect, false);
+                state.progress = Progress::OldIndirect;
+            }
+        }
+        Ok(())
+    }
+
+    /// Allocates the blocks of a write without letting time pass.
+    pub(crate) fn prepare_write(&mut self, file: FileId, offset: u64, bytes: u32) -> Result<(), Full> {
+        let block_bytes = u64::from(self.block_bytes());
+        let (mut at, end) = (offset, offset + u64::from(bytes));
+        while at < end {
+            let until = (at - at % block_bytes + block_bytes).min(end);
+            let (block, bytes) = ((at / block_bytes) as u32, (until - at + at % block_bytes) as u32);
+            if !self.holds(file, block, bytes) {
+                self.allocate(file, block, bytes)?;
+            }
+            at = until;
+        }
+        Ok(())
+    }
+}
+
+/// Steps of a call that moves no data of its own.
+fn next_of_other(plan: &mut Plan, host: &Host) -> Step {
+    match (plan.ffs.progress, plan.request) {
+        (Progress::Enter, _) => {
+            plan.ffs.progress = Progress::NextBlock;
+            Step::Spend(Cause::Call, host.kernel.call)
+        }
+        (_, Request::Fails(reason)) => Step::Return(Err(reason)),
+        (Progress::NextBlock, Request::Sync) => {
+            plan.ffs.progress = Progress::End;
+            Step::Flush
+        }
+        _ => Step::Return(Ok(0)),
+    }
+}
+
+fn go(plan: &mut Plan, progress: Progress) -> Option<Step> {
+    plan.ffs.progress = progress;
+    None
+}
+
+fn then(plan: &mut Plan, step: Step, progress: Progress) -> Option<Step> {
+    plan.ffs.progress = progress;
+    Some(step)
+}
+
+fn spend(plan: &mut Plan, cause: Cause, work: Nanos, progress: Progress) -> Option<Step> {
+    then(plan, Step::Spend(cause, work), progress)
+}
+
+fn copy(plan: &mut Plan, host: &Host, progress: Progress) -> Option<Step> {
+    let work = Nanos(host.kernel.copy_per_kib.0 * u64::from(plan.bytes) / 1024);
+    spend(plan, Cause::Copy, work, progress)
+}

@@ -1,0 +1,35 @@
+//! The steps of a call. A file system decides the next step; the computer performs it, and lets time pass.
+
+use units::Nanos;
+use workload::Reason;
+
+use super::extent::Extent;
+use crate::cpu::Cause;
+
+/// One step of a call. Processes sleep in a step, never between two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Spends processor time, as needed on a VAX-11/780.
+    Spend(Cause, Nanos),
+    /// Waits until a block is in memory, and holds its buffer (`bread`). Reads it from the drive if it is not.
+    Read(Extent),
+    /// Starts to read a block that is not in memory (the first half of `breada`). Waits for a buffer only.
+    StartRead(Extent),
+    /// Starts to read a block that is not in memory, if a buffer is free.
+    ReadAhead(Extent),
+    /// Waits for a block that was started. The next step of the plan learns whether its buffer was lost meanwhile. A
+    /// block read to its end is not needed soon.
+    Await { extent: Extent, to_its_end: bool },
+    /// Holds a buffer for a block whose content is about to be replaced (`getblk`).
+    GetBuffer(Extent),
+    /// Marks so many sectors of the held buffer as changed (`bdwrite`).
+    WriteDelayed(u16),
+    /// The same, and starts to write it. It is not needed soon (`bawrite`).
+    WriteBehind(u16),
+    /// The same, and waits until it is on the drive (`bwrite`).
+    WriteSync(u16),
+    /// Starts to write each dirty block of the drive, and waits until all are written.
+    Flush,
+    /// Returns from the call.
+    Return(Result<u32, Reason>),
+}
