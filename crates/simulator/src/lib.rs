@@ -22,6 +22,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod block;
 mod bus;
 mod cache;
 mod computer;

@@ -22,9 +22,10 @@ use core::sync::atomic::AtomicBool;
 use units::{Moment, Nanos, Virtual};
 use workload::{DeviceUse, Reason};
 
+use crate::block::{Kind, Request, Token};
 use crate::bus::Bus;
 use crate::cache::{BufferId, Cache, State};
-use crate::controller::{Controller, Hardware, Io, TimeAccount};
+use crate::controller::{Controller, Hardware, TimeAccount};
 use crate::cpu::{Cause, Completed, Process, Processor};
 use crate::description::{self, Description, Driver, Invalid, Kernel};
 use crate::drive::{Activity, Drive};
@@ -220,9 +221,9 @@ impl Computer {
                 Completed::Section => self.dispatch(),
                 Completed::Interrupt(handler) => {
                     if let Handler::Controller(signal) = handler
-                        && let Some(io) = self.controller.served(&mut self.hardware, signal)
+                        && let Some(request) = self.controller.served(&mut self.hardware, signal)
                     {
-                        self.arrived(io);
+                        self.arrived(request);
                     }
                     self.dispatch();
                 }
@@ -249,25 +250,29 @@ impl Computer {
 
     /// Completes the transfer of a buffer. Wakes the processes that sleep on it, and those that sleep on any buffer, in
     /// the order of arrival.
-    fn arrived(&mut self, io: Io) {
-        self.cache.arrived(io.buffer);
-        self.idle[usize::from(io.drive)].arrived(io.reads);
-        self.queued(usize::from(io.drive), false);
-        let used = &mut self.used[usize::from(io.drive)];
-        let time = self.hardware.now().since(self.asked[usize::from(io.buffer)]);
-        let bytes = u64::from(io.sectors) * u64::from(crate::description::SECTOR_BYTES);
-        if io.reads {
-            used.reads += 1;
-            used.reading += time;
-            used.moved.read += bytes;
-        } else {
-            used.writes += 1;
-            used.writing += time;
-            used.moved.written += bytes;
+    fn arrived(&mut self, Request { device, kind, token: Token(buffer), sectors, .. }: Request) {
+        let drive = usize::from(device);
+        self.cache.arrived(buffer);
+        self.idle[drive].arrived(kind == Kind::Read);
+        self.queued(drive, false);
+        let used = &mut self.used[drive];
+        let time = self.hardware.now().since(self.asked[usize::from(buffer)]);
+        let bytes = u64::from(sectors) * u64::from(crate::description::SECTOR_BYTES);
+        match kind {
+            Kind::Read => {
+                used.reads += 1;
+                used.reading += time;
+                used.moved.read += bytes;
+            }
+            Kind::Write => {
+                used.writes += 1;
+                used.writing += time;
+                used.moved.written += bytes;
+            }
         }
         for _ in 0..self.sleepers.len() {
             let Some((process, channel)) = self.sleepers.pop_front() else { break };
-            if channel == Channel::AnyBuffer || channel == Channel::Buffer(io.buffer) {
+            if channel == Channel::AnyBuffer || channel == Channel::Buffer(buffer) {
                 self.wake(process);
             } else {
                 self.sleepers.push_back((process, channel));
@@ -315,15 +320,16 @@ impl Computer {
 
     /// Passes the request for a buffer's data to the driver.
     fn submit(&mut self, buffer: BufferId) {
-        let (drive, sector, sectors) = self.cache.block(buffer);
-        let reads = self.cache.state(buffer) == State::Reading;
-        let now = self.now();
+        let (device, sector, sectors) = self.cache.block(buffer);
+        let kind = if self.cache.state(buffer) == State::Reading { Kind::Read } else { Kind::Write };
+        let (now, drive) = (self.now(), usize::from(device));
         self.asked[usize::from(buffer)] = now;
         let Hardware { engine, drives, .. } = &mut self.hardware;
-        let spent = drives[usize::from(drive)].spent(now, &mut engine.timeline);
-        self.idle[usize::from(drive)].asked(reads, spent[Activity::Idle as usize]);
-        self.queued(usize::from(drive), true);
-        self.controller.submit(&mut self.hardware, Io { drive, reads, buffer, sectors, sector });
+        let spent = drives[drive].spent(now, &mut engine.timeline);
+        self.idle[drive].asked(kind == Kind::Read, spent[Activity::Idle as usize]);
+        self.queued(drive, true);
+        let request = Request { device, kind, token: Token(buffer), sectors, sector: sector.into() };
+        self.controller.submit(&mut self.hardware, request);
     }
 
     /// Notes that a drive has one request more, or one less.

@@ -1,13 +1,31 @@
 //! Requests, events and interrupts of controllers.
 
-/// A request: consecutive sectors of one drive, and the buffer that they are read into or written from.
+use crate::block::{Kind, Request, Token};
+
+/// A request in the form of controllers of the time, which address sectors with 28 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Io {
     pub(crate) drive: u8,
     pub(crate) reads: bool,
-    pub(crate) buffer: u16,
+    pub(crate) token: Token,
     pub(crate) sectors: u16,
     pub(crate) sector: u32,
+}
+
+impl From<Request> for Io {
+    fn from(request: Request) -> Io {
+        let Request { device, kind, token, sectors, sector } = request;
+        let sector = u32::try_from(sector).expect("a sector of the drive");
+        Io { drive: device, reads: kind == Kind::Read, token, sectors, sector }
+    }
+}
+
+impl From<Io> for Request {
+    fn from(io: Io) -> Request {
+        let Io { drive, reads, token, sectors, sector } = io;
+        let kind = if reads { Kind::Read } else { Kind::Write };
+        Request { device: drive, kind, token, sectors, sector: sector.into() }
+    }
 }
 
 /// An event in a controller.

@@ -8,12 +8,14 @@ mod sector_search;
 mod time_account;
 mod uda;
 
-pub(crate) use event::{Event, Io, Signal};
+use event::Io;
+pub(crate) use event::{Event, Signal};
 pub(crate) use hardware::Hardware;
 use massbus::Massbus;
 pub(crate) use time_account::TimeAccount;
 use uda::Uda;
 
+use crate::block::Request;
 use crate::description;
 
 /// State of a controller.
@@ -35,7 +37,8 @@ impl Controller {
     }
 
     /// Takes a request.
-    pub(crate) fn submit(&mut self, hardware: &mut Hardware, io: Io) {
+    pub(crate) fn submit(&mut self, hardware: &mut Hardware, request: Request) {
+        let io = Io::from(request);
         match self {
             Controller::Massbus(massbus) => massbus.submit(hardware, io),
             Controller::Uda(uda) => uda.submit(hardware, io),
@@ -51,10 +54,11 @@ impl Controller {
     }
 
     /// Continues after an interrupt of the controller was served. Returns the request that this completes, if any.
-    pub(crate) fn served(&mut self, hardware: &mut Hardware, signal: Signal) -> Option<Io> {
-        match self {
+    pub(crate) fn served(&mut self, hardware: &mut Hardware, signal: Signal) -> Option<Request> {
+        let io = match self {
             Controller::Massbus(massbus) => massbus.served(hardware, signal),
             Controller::Uda(uda) => uda.served(hardware, signal),
-        }
+        };
+        io.map(Request::from)
     }
 }
