@@ -41,7 +41,8 @@ pub fn run(
 ) -> Result<(), String> {
     // The cells that judge since the last pair of halves, and their results.
     let mut judged: (Vec<Cell>, Vec<Simulated>) = Default::default();
-    for (index, (name, is_fitted)) in SPLITS.iter().enumerate().filter(|(index, _)| only.is_none_or(|only| only == *index))
+    for (index, (name, is_fitted)) in
+        SPLITS.iter().enumerate().filter(|(index, _)| only.is_none_or(|only| only == *index))
     {
         let (fitted, held): (Vec<Cell>, Vec<Cell>) = cells.iter().partition(|cell| is_fitted(cell));
         let path = |stage: &str| journal(&format!("held-{index}-{stage}-{}", effort.seed));

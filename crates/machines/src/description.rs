@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 
 use simulator::description::{
     Attention, Bus, Controller, Cpu, DataLate, Description, Drive, Driver, FileSystem, Invalid, Kernel, Massbus,
-    Microcode, Queue, Rival, Search, Uda,
+    Microcode, Names, Queue, Rival, Search, Uda,
 };
 use units::Nanos;
 
@@ -102,6 +102,12 @@ fn kernel(read: &Reader) -> Kernel {
         block_read: read.time("block_read"),
         block_write: read.time("block_write"),
         block_allocate: read.time("block_allocate"),
+        name_component: read.time("name_component"),
+        name_entry: read.time("name_entry"),
+        inode_allocate: read.time("inode_allocate"),
+        inode_update: read.time("inode_update"),
+        block_free: read.time("block_free"),
+        update: read.time("update"),
         context_switch: read.time("context_switch"),
         wakeup: read.time("wakeup"),
         clock_tick: read.time("clock_tick"),
@@ -203,6 +209,7 @@ fn file_system(read: &Reader) -> FileSystem {
         blocks_per_group: read.small("blocks_per_group", Quantity::Count("blocks")),
         cylinders_per_group: read.small("cylinders_per_group", Quantity::Count("cylinders")),
         bytes_per_inode: read.small("bytes_per_inode", Quantity::Size),
+        names: read.choice("names", &Names::NAMES),
     }
 }
 

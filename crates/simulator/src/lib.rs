@@ -3,7 +3,7 @@
 //! ```text
 //!   Machine (World) ─┬─ Flat: one CPU, one disk, arithmetic that can be checked by hand
 //!                    └─ Computer, built from a description:
-//!                            computer/         performs the steps of system calls
+//!                         computer/ tasks/     performs the steps of system calls; the update daemon
 //!                            │       │
 //!                         fs/ cache/ cpu/      steps and block placement, buffer cache, scheduling
 //!                            │          │
@@ -43,6 +43,7 @@ mod machine;
 mod namespace;
 mod process;
 mod queue;
+mod tasks;
 mod time_accounts;
 mod time_breakdown;
 mod timeline;

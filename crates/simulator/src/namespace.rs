@@ -9,6 +9,9 @@ use workload::{Access, Directory, HANDLES, Handle, Name, Op, Reason, TreeCounts}
 /// Identifies a file's contents, even after its name was removed.
 pub(crate) type FileId = u64;
 
+/// Part of the number of every directory.
+const DIRECTORIES: FileId = 1 << 63;
+
 /// The directory of one program, and its open files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Namespace {
@@ -71,6 +74,22 @@ impl Namespace {
             // A simulated machine has no commands.
             Op::Run { .. } => Err(Reason::NotFound),
         }
+    }
+
+    /// The file of the operation's name or handle, or the directory; `None` if there is none (yet).
+    pub(crate) fn subject(&self, op: &Op) -> Option<FileId> {
+        match *op {
+            Op::Mkdir { directory } | Op::Rmdir { directory } => Some(self.directory_id(directory)),
+            Op::Create { name, .. } | Op::Open { name, .. } | Op::Unlink { name } => self.names.get(&name).copied(),
+            Op::Close { handle } => self.open[handle.index()].map(|open| open.file),
+            _ => None,
+        }
+    }
+
+    /// Identifies a directory. No file has the number.
+    pub(crate) fn directory_id(&self, directory: Directory) -> FileId {
+        let program = self.last_id & !u64::from(u32::MAX);
+        DIRECTORIES | program | u64::from(directory.0)
     }
 
     pub(crate) fn tree_counts(&self) -> TreeCounts {

@@ -7,8 +7,10 @@
 //!   controller/ ── drives, bus ── interrupts ──────────> a buffer arrives: processes asleep on it wake up
 //! ```
 
+mod background;
 mod drive_idle_time;
 mod prepare;
+mod requests;
 mod steps;
 mod watchdog;
 mod world;
@@ -33,6 +35,7 @@ use crate::engine::{Engine, Event, Handler};
 use crate::fs::FileSystem;
 use crate::namespace::{FileId, Namespace};
 use crate::process::{Channel, Proc};
+use crate::tasks::Task;
 use crate::time_accounts::Accounts;
 use crate::timeline::{Mark, Track, requests};
 use drive_idle_time::IdleWatch;
@@ -76,7 +79,9 @@ pub struct Computer {
     cache: Cache,
     file_systems: Vec<FileSystem>,
     namespaces: Vec<Namespace>,
+    /// Programs, then tasks.
     procs: Vec<Proc>,
+    tasks: Vec<Task>,
     /// Sleeping processes and what they sleep on, in the order of arrival.
     sleepers: VecDeque<(Process, Channel)>,
     /// For each buffer, when its data were last requested.
@@ -125,11 +130,14 @@ impl Computer {
         let mut engine = Engine::new(chance.seed);
         let tick = Nanos(1_000_000_000 / u64::from(description.kernel.clock_hertz));
         engine.calendar.schedule_after(Nanos(engine.prng.below(tick.0)), Event::Tick);
+        let tasks = Vec::from_iter(background::tasks(&description.kernel, drives, programs, &mut engine));
+        let mut procs: Vec<Proc> = (0..programs + tasks.len()).map(|index| Proc::new(index % drives)).collect();
+        procs[programs..].iter_mut().for_each(|task| task.paused = Some(Moment::ZERO));
         let platters = (0..drives).map(|index| Drive::new(&description.drive, index, chance.phase_ppm(index)));
         let buffers = description.buffers(file_system.block_bytes);
         Ok(Computer {
             hardware: Hardware {
-                processor: Processor::new(&description.cpu, &description.kernel, programs),
+                processor: Processor::new(&description.cpu, &description.kernel, procs.len()),
                 bus: Bus::new(&description.bus),
                 drives: platters.collect(),
                 occupied: TimeAccount::new(matches!(description.controller, description::Controller::Massbus(_))),
@@ -139,8 +147,9 @@ impl Computer {
             cache: Cache::new(buffers),
             file_systems: (0..drives).map(|_| FileSystem::new(&description.drive, file_system)).collect(),
             namespaces: (0..programs).map(Namespace::of_program).collect(),
-            procs: (0..programs).map(|index| Proc::new(index % drives)).collect(),
-            sleepers: VecDeque::with_capacity(programs),
+            sleepers: VecDeque::with_capacity(procs.len()),
+            procs,
+            tasks,
             asked: vec![Moment::ZERO; buffers as usize],
             used: vec![DeviceUse { flushing: Some(Nanos::ZERO), ..DeviceUse::default() }; drives],
             idle: vec![IdleWatch::default(); drives],
@@ -302,11 +311,15 @@ impl Computer {
     }
 
     fn pause(&mut self, process: Process, until: Moment<Virtual>) {
-        self.procs[process].paused = Some(self.now());
-        self.hardware.processor.leave(process);
         // The clock goes on ticking during the pause.
         let ticks = until.since(self.now()).0 / (1_000_000_000 / u64::from(self.kernel.clock_hertz));
         self.watchdog.grant(2 * ticks + watchdog::PER_BLOCK);
+        self.sleep_until(process, until);
+    }
+
+    fn sleep_until(&mut self, process: Process, until: Moment<Virtual>) {
+        self.procs[process].paused = Some(self.now());
+        self.hardware.processor.leave(process);
         self.hardware.engine.calendar.schedule_at(until, Event::Awake(process as u8));
     }
 
@@ -350,17 +363,19 @@ impl Computer {
         self.watchdog.begin(self.events());
         self.watchdog.grant(watchdog::PER_BLOCK * self.cache.unwritten() as u64);
         while self.cache.is_moving() && !self.watchdog.is_over(self.hardware.engine.calendar.happened()) {
-            let ran = self.advance();
-            debug_assert_eq!(ran, None, "no process runs between two streams");
+            if let Some(task) = self.advance() {
+                self.go_on_task(task);
+                self.dispatch();
+            }
         }
         self.watchdog.end_reason().is_none()
     }
 
-    /// Drops the cached blocks and the space of files that a program has deleted.
-    fn forget(&mut self, program: usize, released: &[FileId]) {
+    /// Drops the cached blocks and the space of files that a program has deleted, except one.
+    fn forget(&mut self, program: usize, released: &[FileId], except: Option<FileId>) {
         let drive = self.procs[program].drive;
         let (cache, file_system) = (&mut self.cache, &mut self.file_systems[drive]);
-        for &file in released {
+        for &file in released.iter().filter(|&&file| Some(file) != except) {
             file_system.visit(file, |extent| cache.forget(crate::cache::BlockKey::new(drive, extent.sector)));
             file_system.free(file);
         }

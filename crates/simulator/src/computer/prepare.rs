@@ -10,9 +10,10 @@ impl Computer {
     pub fn prepare(&mut self, program: usize, steps: impl Iterator<Item = Step>) -> Result<(), Reason> {
         for step in steps {
             let Step::Op(op) = step else { continue };
+            let before = self.namespaces[program].subject(&op);
             let transfer = self.namespaces[program].apply(&op)?;
             let released = self.namespaces[program].take_released();
-            self.forget(program, &released);
+            self.prepare_name(program, &op, before, &released)?;
             let Some(transfer) = transfer.filter(|_| matches!(op.kind(), OpKind::Write | OpKind::WriteAt)) else {
                 continue;
             };

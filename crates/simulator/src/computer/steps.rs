@@ -79,6 +79,10 @@ impl Computer {
             }
             Step::WriteSync(sectors) => self.write_sync(process, sectors),
             Step::Flush => self.flush(process),
+            Step::FlushBehind => match self.cache.first_dirty_on(self.procs[process].drive) {
+                Some(buffer) => Again(self.start(process, buffer, State::Writing)),
+                None => Done,
+            },
         }
     }
 

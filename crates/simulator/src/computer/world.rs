@@ -8,16 +8,15 @@ use core::mem;
 
 use units::{Moment, Nanos, Virtual};
 use workload::{
-    Cache, CacheState, Counters, CpuTime, DeviceBytes, Dirtiness, Durability, Layer, Op, Quiescence, Reason, Recorder,
-    Residency, Span, Step, Steps, TreeCounts, Unproven, World, WriteCache,
+    Cache, CacheState, Counters, CpuTime, DeviceBytes, Dirtiness, Layer, Op, Quiescence, Reason, Recorder, Residency,
+    Span, Step, Steps, TreeCounts, Unproven, World, WriteCache,
 };
 
-use super::watchdog::PER_BLOCK;
 use super::{Computer, Watched};
 use crate::cache::BlockKey;
 use crate::cpu::Process;
 use crate::drive::Activity;
-use crate::fs::Request;
+use crate::fs::Host;
 use crate::namespace::Namespace;
 use crate::process::Demand;
 use crate::time_accounts::ProgramTime;
@@ -90,40 +89,6 @@ impl Computer {
         }
     }
 
-    /// Applies the operation to names and sizes, and returns the request for the data part.
-    fn begin(&mut self, process: Process, op: &Op) -> Request {
-        let outcome = self.namespaces[process].apply(op);
-        let released = self.namespaces[process].take_released();
-        self.forget(process, &released);
-        if let Op::Create { handle, mode, .. } | Op::Open { handle, mode, .. } = *op {
-            self.procs[process].durable[handle.index()] = mode.durability != Durability::None;
-        }
-        let request = match (outcome, *op) {
-            (Err(reason), _) => Request::Fails(reason),
-            (Ok(None), Op::Fsync { .. } | Op::Fdatasync { .. } | Op::FsyncDirectory { .. } | Op::Syncfs) => {
-                Request::Sync
-            }
-            (Ok(None), _) => Request::Nothing,
-            (Ok(Some(to)), Op::Read { .. } | Op::ReadAt { .. } | Op::ReadTail { .. }) => {
-                Request::Read { file: to.file, offset: to.offset, bytes: to.bytes }
-            }
-            (Ok(Some(to)), Op::Write { handle, .. } | Op::WriteAt { handle, .. } | Op::WriteLast { handle, .. }) => {
-                let waits = self.procs[process].durable[handle.index()];
-                Request::Write { file: to.file, offset: to.offset, bytes: to.bytes, waits }
-            }
-            (Ok(Some(_)), _) => unreachable!("{op} moves no data"),
-        };
-        let blocks = match request {
-            Request::Read { bytes, .. } | Request::Write { bytes, .. } => {
-                bytes / self.file_systems[self.procs[process].drive].block_bytes()
-            }
-            Request::Sync => self.cache.unwritten() as u32,
-            Request::Nothing | Request::Fails(_) => 0,
-        };
-        self.watchdog.grant(PER_BLOCK * (1 + u64::from(blocks)));
-        request
-    }
-
     /// Fails the operation in flight of each program, or else its next one, with the reason for which the simulation
     /// was given up.
     #[cold]
@@ -191,7 +156,7 @@ impl World for Computer {
     type Fault = Infallible;
 
     fn programs(&self) -> usize {
-        self.procs.len()
+        self.namespaces.len()
     }
 
     fn run<S, R>(&mut self, streams: &mut [S], recorders: &mut [R]) -> Result<Vec<Span<Virtual>>, Infallible>
@@ -199,7 +164,7 @@ impl World for Computer {
         S: Steps + Send,
         R: Recorder<Virtual> + Send,
     {
-        assert!(streams.len() == recorders.len() && streams.len() <= self.procs.len(), "one of each per program");
+        assert!(streams.len() == recorders.len() && streams.len() <= self.namespaces.len(), "one of each per program");
         let began = self.now();
         let span = Span { began, ended: began, cpu: CpuTime::default(), ready: Some(Nanos::ZERO) };
         recorders.iter_mut().for_each(|recorder| recorder.begin(began));
@@ -218,6 +183,11 @@ impl World for Computer {
                 break;
             }
             let Some(process) = self.advance() else { continue };
+            if process >= self.namespaces.len() {
+                self.go_on_task(process);
+                self.dispatch();
+                continue;
+            }
             let (stream, recorder) = (&mut streams[process], &mut recorders[process]);
             self.go_on(process, &mut running[process], stream, recorder);
             left -= usize::from(running[process].ended);
@@ -325,9 +295,13 @@ impl World for Computer {
         for index in 0..self.namespaces.len() {
             let fresh = Namespace::of_program(index);
             let files: Vec<_> = mem::replace(&mut self.namespaces[index], fresh).files().collect();
-            self.forget(index, &files);
+            self.forget(index, &files, None);
             self.procs[index].durable = [false; workload::HANDLES];
             self.procs[index].plan.last_read = None;
+        }
+        for drive in 0..self.file_systems.len() {
+            let mut host = Host { kernel: &self.kernel, cache: &mut self.cache, drive };
+            self.file_systems[drive].clear_names(&mut host);
         }
         self.settle();
         self.cache.forget_clean();

@@ -14,6 +14,8 @@ pub enum Cause {
     Allocate,
     /// Clearing new blocks.
     Clear,
+    /// Searching directories, updating inodes and freeing blocks.
+    Names,
     /// Copying data between program and kernel.
     Copy,
     /// Passing requests to the driver.
@@ -39,6 +41,7 @@ impl Cause {
         Cause::BlockWrite,
         Cause::Allocate,
         Cause::Clear,
+        Cause::Names,
         Cause::Copy,
         Cause::Start,
         Cause::Switch,
@@ -55,6 +58,7 @@ impl Cause {
             Cause::BlockWrite => "block write",
             Cause::Allocate => "allocate",
             Cause::Clear => "clear",
+            Cause::Names => "names",
             Cause::Copy => "copy",
             Cause::Start => "start",
             Cause::Switch => "switch",

@@ -24,6 +24,22 @@ pub struct FileSystem {
     pub cylinders_per_group: u32,
     /// Bytes of file system per inode.
     pub bytes_per_inode: u32,
+    /// Cost of directories and inodes.
+    pub names: Names,
+}
+
+/// Cost of directories and inodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Names {
+    /// Operations on names take no time but that of a call. Inodes are never written.
+    Free,
+    /// Directories are searched, and directories and inodes are read and written, as in 4.2BSD.
+    Timed,
+}
+
+impl Names {
+    /// All kinds with their names.
+    pub const NAMES: [(&str, Names); 2] = [("free", Names::Free), ("timed", Names::Timed)];
 }
 
 /// Block sizes that 4.2BSD supports (`MINBSIZE`, `MAXBSIZE`).

@@ -19,6 +19,18 @@ pub struct Kernel {
     pub block_write: Nanos,
     /// Allocating a new block and recording it.
     pub block_allocate: Nanos,
+    /// Translating one component of a path name, apart from the search of its directory.
+    pub name_component: Nanos,
+    /// Comparing one entry of a directory that is searched.
+    pub name_entry: Nanos,
+    /// Allocating an inode.
+    pub inode_allocate: Nanos,
+    /// Copying a changed inode into its block.
+    pub inode_update: Nanos,
+    /// Freeing a block, a part of one, or an inode.
+    pub block_free: Nanos,
+    /// Time between two wakeups of the update daemon; zero if there is none.
+    pub update: Nanos,
     /// A context switch.
     pub context_switch: Nanos,
     /// Resuming after a sleep.
@@ -51,6 +63,11 @@ impl Kernel {
             ("kernel.block_read", self.block_read),
             ("kernel.block_write", self.block_write),
             ("kernel.block_allocate", self.block_allocate),
+            ("kernel.name_component", self.name_component),
+            ("kernel.name_entry", self.name_entry),
+            ("kernel.inode_allocate", self.inode_allocate),
+            ("kernel.inode_update", self.inode_update),
+            ("kernel.block_free", self.block_free),
             ("kernel.context_switch", self.context_switch),
             ("kernel.wakeup", self.wakeup),
             ("kernel.critical_section", self.critical_section),
@@ -58,6 +75,11 @@ impl Kernel {
         for (field, time) in times {
             Invalid::unless_at_most(field, time, Kernel::LONGEST, "4.2BSD takes a millisecond or so on a VAX")?;
         }
+        if self.update > Nanos::ZERO && self.update < Kernel::LONGEST {
+            let what = alloc::format!("{} leaves no time for programs", self.update);
+            return Err(Invalid::new("kernel.update", what, "4.2BSD used 30 s; 0 s is no daemon"));
+        }
+        Invalid::unless_at_most("kernel.update", self.update, Nanos::from_secs(86_400), "4.2BSD used 30 s")?;
         Invalid::unless_within("kernel.clock_hertz", self.clock_hertz.into(), 1, 10_000, "4.2BSD used 100")?;
         Invalid::unless_within("kernel.jitter_permille", self.jitter_permille.into(), 0, 999, "0 is none")?;
         Invalid::unless_within("kernel.cache_permille", self.cache_permille.into(), 1, 1000, "4.2BSD used 100")?;

@@ -21,7 +21,7 @@ pub use controller::{Attention, Controller, Driver, Massbus, Microcode, Search, 
 pub use cpu::Cpu;
 pub use drive::{Drive, SECTOR_BYTES};
 pub use error::Invalid;
-pub use file_system::FileSystem;
+pub use file_system::{FileSystem, Names};
 pub use kernel::Kernel;
 use units::Nanos;
 

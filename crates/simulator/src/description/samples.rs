@@ -7,8 +7,8 @@ use alloc::vec;
 use units::Nanos;
 
 use super::{
-    Attention, Bus, Controller, Cpu, DataLate, Description, Driver, FileSystem, Kernel, Massbus, Microcode, Queue,
-    Rival, Search, Uda,
+    Attention, Bus, Controller, Cpu, DataLate, Description, Driver, FileSystem, Kernel, Massbus, Microcode, Names,
+    Queue, Rival, Search, Uda,
 };
 use crate::description::Drive;
 
@@ -52,6 +52,7 @@ pub(crate) fn ffs(block_bytes: u32, rotational_delay_ms: u64) -> FileSystem {
         blocks_per_group: 256,
         cylinders_per_group: 16,
         bytes_per_inode: 2048,
+        names: Names::Free,
     }
 }
 
@@ -63,6 +64,12 @@ pub(crate) fn kernel() -> Kernel {
         block_read: Nanos::from_micros(1800),
         block_write: Nanos::from_micros(1700),
         block_allocate: Nanos::from_micros(2000),
+        name_component: Nanos::from_micros(2000),
+        name_entry: Nanos::from_micros(100),
+        inode_allocate: Nanos::from_micros(2000),
+        inode_update: Nanos::from_micros(1000),
+        block_free: Nanos::from_micros(1000),
+        update: Nanos::ZERO,
         context_switch: Nanos::from_micros(400),
         wakeup: Nanos::from_micros(200),
         clock_tick: Nanos::from_micros(200),

@@ -45,12 +45,24 @@ pub enum Fault {
     ParallelMicrocode,
     /// Blocks of a file are adjacent, without interleave, whatever the rotational delay.
     NoRotationalDelay,
+    /// Directories are searched without comparing entries.
+    DirectoriesNotSearched,
+    /// New and truncated inodes stay in memory.
+    InodesNotWritten,
+    /// Changed directories stay in memory.
+    DirectoriesNotWritten,
+    /// Blocks are freed without time.
+    FreeingTakesNoTime,
+    /// The update daemon sleeps for ever.
+    NoUpdate,
+    /// All directories are in one group.
+    NoDirpref,
 }
 
 #[cfg(any(test, feature = "faults"))]
 impl Fault {
     /// All faults with their names.
-    pub const NAMES: [(&str, Fault); 19] = [
+    pub const NAMES: [(&str, Fault); 25] = [
         ("rotation-off-by-a-sector", Fault::RotationOffByASector),
         ("unfair-wake-up", Fault::UnfairWakeUp),
         ("no-zero-fill", Fault::NoZeroFill),
@@ -70,6 +82,12 @@ impl Fault {
         ("attention-not-kept", Fault::AttentionNotKept),
         ("parallel-microcode", Fault::ParallelMicrocode),
         ("no-rotational-delay", Fault::NoRotationalDelay),
+        ("directories-not-searched", Fault::DirectoriesNotSearched),
+        ("inodes-not-written", Fault::InodesNotWritten),
+        ("directories-not-written", Fault::DirectoriesNotWritten),
+        ("freeing-takes-no-time", Fault::FreeingTakesNoTime),
+        ("no-update", Fault::NoUpdate),
+        ("no-dirpref", Fault::NoDirpref),
     ];
 
     /// Returns the fault with that name.

@@ -17,6 +17,8 @@ use crate::experiment::{Outcome, samples};
 use crate::fs::ffs::Ffs;
 use crate::queue::{DriveQueue, Waiting};
 
+mod names;
+
 const FILE: u64 = 1 << 20;
 
 /// Blocks per file.
@@ -55,6 +57,11 @@ fn holds(fault: Fault) -> bool {
         Fault::AttentionNotKept => a_kept_call_saves_turns(),
         Fault::ParallelMicrocode => a_serial_microcode_delays_searches(),
         Fault::NoRotationalDelay => blocks_lie_a_delay_apart(),
+        Fault::DirectoriesNotSearched => names::every_entry_is_compared(),
+        Fault::InodesNotWritten | Fault::DirectoriesNotWritten => names::a_new_file_waits_for_inode_and_directory(),
+        Fault::FreeingTakesNoTime => names::a_longer_file_takes_longer_to_remove(),
+        Fault::NoUpdate => names::the_daemon_writes_what_is_left(),
+        Fault::NoDirpref => names::directories_are_in_different_groups(),
     }
 }
 

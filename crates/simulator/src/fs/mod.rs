@@ -6,7 +6,7 @@ mod plan;
 mod step;
 
 pub(crate) use extent::Extent;
-pub(crate) use plan::{Plan, Request};
+pub(crate) use plan::{NameCall, NameWork, Plan, Request};
 pub(crate) use step::Step;
 
 use ffs::Ffs;
@@ -52,6 +52,27 @@ impl FileSystem {
     pub(crate) fn next(&mut self, plan: &mut Plan, host: &mut Host) -> Step {
         match self {
             FileSystem::Ffs(ffs) => ffs.next(plan, host),
+        }
+    }
+
+    /// True if operations on names take time.
+    pub(crate) fn times_names(&self) -> bool {
+        match self {
+            FileSystem::Ffs(ffs) => ffs.times_names(),
+        }
+    }
+
+    /// Performs an operation on a name without letting time pass. `host.cache` must not have blocks of its files.
+    pub(crate) fn prepare_name(&mut self, call: NameCall, host: &mut Host) -> Result<(), Full> {
+        match self {
+            FileSystem::Ffs(ffs) => ffs.prepare_name(call, host),
+        }
+    }
+
+    /// Forgets all names, after all files were freed.
+    pub(crate) fn clear_names(&mut self, host: &mut Host) {
+        match self {
+            FileSystem::Ffs(ffs) => ffs.clear_names(host),
         }
     }
 

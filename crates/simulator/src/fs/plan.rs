@@ -1,8 +1,11 @@
 //! The plan of a call: the request of the process, and how far it has come. Each process has one plan.
 
+use alloc::vec::Vec;
+
 use workload::Reason;
 
 use super::ffs;
+use super::step::Step;
 use crate::namespace::FileId;
 
 /// The data part of a call.
@@ -19,10 +22,45 @@ pub(crate) enum Request {
     Write { file: FileId, offset: u64, bytes: u32, waits: bool },
     /// Waits until all data of the program's file system are on its drive.
     Sync,
+    /// Starts to write all changed data of a file system, as the update daemon asks.
+    Update,
+    /// Reads or changes a name, on a file system whose names take time.
+    Name(NameCall),
+}
+
+/// A call that reads or changes a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NameCall {
+    pub(crate) work: NameWork,
+    /// The folder of the program. Names are relative to it.
+    pub(crate) root: FileId,
+    /// The directory of the name: that folder, or a directory in it.
+    pub(crate) directory: FileId,
+    /// The file or directory with that name.
+    pub(crate) file: FileId,
+    /// True if the call releases the contents of the file.
+    pub(crate) releases: bool,
+}
+
+/// The work of a call on a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NameWork {
+    /// Opens an existing file.
+    Open,
+    /// Opens a file for writing. Creates it if it is missing.
+    Create,
+    /// Closes a file, whatever its name.
+    Close,
+    /// Removes the name of a file.
+    Unlink,
+    /// Makes a directory.
+    MakeDirectory,
+    /// Removes an empty directory.
+    RemoveDirectory,
 }
 
 /// A call in progress, in units of blocks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) request: Request,
     /// Bytes done so far.
@@ -36,6 +74,9 @@ pub(crate) struct Plan {
     /// The block that the process read last. A read of the next block is sequential, and starts read-ahead. Kept from
     /// call to call.
     pub(crate) last_read: Option<(FileId, u32)>,
+    /// Steps that were decided in advance, and the number of those done.
+    pub(crate) script: Vec<Step>,
+    pub(crate) script_done: usize,
     /// State of a fast file system. Other file systems have their own.
     pub(crate) ffs: ffs::CallState,
 }
@@ -43,7 +84,17 @@ pub(crate) struct Plan {
 impl Plan {
     /// Begins another call.
     pub(crate) fn begin(&mut self, request: Request) {
-        *self = Plan { request, last_read: self.last_read, ..Plan::default() };
+        self.request = request;
+        (self.done, self.is_lost, self.script_done) = (0, false, 0);
+        self.script.clear();
+        self.ffs = ffs::CallState::default();
+    }
+
+    /// Takes the next step that was decided in advance.
+    pub(crate) fn next_of_script(&mut self) -> Option<Step> {
+        let step = self.script.get(self.script_done).copied()?;
+        self.script_done += 1;
+        Some(step)
     }
 
     /// Moves on to the next block of a read or write. Returns false at its end.

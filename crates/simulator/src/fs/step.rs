@@ -30,6 +30,8 @@ pub(crate) enum Step {
     WriteSync(u16),
     /// Starts to write each dirty block of the drive, and waits until all are written.
     Flush,
+    /// Starts to write each dirty block of the drive (`bflush`).
+    FlushBehind,
     /// Returns from the call.
     Return(Result<u32, Reason>),
 }

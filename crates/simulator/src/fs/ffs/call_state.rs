@@ -45,6 +45,10 @@ pub(crate) enum Progress {
     CopyIn,
     /// Write: releases the buffer.
     LetGo,
+    /// Name: searches it.
+    Search,
+    /// Name or sync: changes the file system.
+    Change,
     /// Returns.
     End,
 }

@@ -21,7 +21,10 @@ impl Ffs {
             let step = match plan.request {
                 Request::Read { file, .. } => self.next_of_read(plan, host, file),
                 Request::Write { file, waits, .. } => self.next_of_write(plan, host, file, waits),
-                Request::Nothing | Request::Fails(_) | Request::Sync => Some(next_of_other(plan, host)),
+                Request::Sync => self.next_of_sync(plan, host, true),
+                Request::Update => self.next_of_sync(plan, host, false),
+                Request::Name(call) => self.next_of_name(plan, host, call),
+                Request::Nothing | Request::Fails(_) => Some(next_of_other(plan, host)),
             };
             if let Some(step) = step {
                 return step;
@@ -32,7 +35,10 @@ impl Ffs {
     /// Steps of a read: block after block, each with read-ahead of the next block.
     fn next_of_read(&mut self, plan: &mut Plan, host: &Host, file: FileId) -> Option<Step> {
         match plan.ffs.progress {
-            Progress::Enter => spend(plan, Cause::Call, host.kernel.call, Progress::NextBlock),
+            Progress::Enter => {
+                self.touch(file);
+                spend(plan, Cause::Call, host.kernel.call, Progress::NextBlock)
+            }
             Progress::NextBlock => {
                 if !plan.next_block(self.block_bytes()) {
                     return Some(Step::Return(Ok(plan.done)));
@@ -99,7 +105,10 @@ impl Ffs {
     /// sent to the drive at once; a partly written block stays in memory.
     fn next_of_write(&mut self, plan: &mut Plan, host: &mut Host, file: FileId, waits: bool) -> Option<Step> {
         match plan.ffs.progress {
-            Progress::Enter => spend(plan, Cause::Call, host.kernel.call, Progress::NextBlock),
+            Progress::Enter => {
+                self.touch(file);
+                spend(plan, Cause::Call, host.kernel.call, Progress::NextBlock)
+            }
             Progress::NextBlock => {
                 if !plan.next_block(self.block_bytes()) {
                     return if waits {
@@ -242,10 +251,6 @@ fn next_of_other(plan: &mut Plan, host: &Host) -> Step {
             Step::Spend(Cause::Call, host.kernel.call)
         }
         (_, Request::Fails(reason)) => Step::Return(Err(reason)),
-        (Progress::NextBlock, Request::Sync) => {
-            plan.ffs.progress = Progress::End;
-            Step::Flush
-        }
         _ => Step::Return(Ok(0)),
     }
 }

@@ -30,6 +30,7 @@ pub(crate) struct Layout {
     /// Blocks of a file in one group, before the next group is used.
     pub(crate) blocks_per_group: u32,
     pub(crate) pointers_per_block: u32,
+    pub(crate) inodes_per_group: u32,
     /// Interleave: fragments that are skipped after a block of a file.
     pub(crate) gap: u32,
     sectors_per_fragment: u32,
@@ -71,6 +72,7 @@ impl Layout {
             fragments_per_group,
             blocks_per_group: file_system.blocks_per_group,
             pointers_per_block: block / 4,
+            inodes_per_group: inodes.next_multiple_of(block / INODE).min(MOST_INODES),
             gap: gap(drive, file_system),
             sectors_per_fragment,
             sectors_per_track: track,
@@ -133,6 +135,23 @@ impl Layout {
     /// The header of a group: the block with the map of its free fragments.
     pub(crate) fn header(&self, group: u32) -> Extent {
         self.extent(group * self.fragments_per_group + self.start(group) + self.header_at, self.fragments)
+    }
+
+    /// The block with an inode of a group. Inodes follow the header.
+    pub(crate) fn inode_block(&self, group: u32, inode: u32) -> Extent {
+        let first = group * self.fragments_per_group + self.start(group) + self.header_at + self.fragments;
+        let block = inode / (self.block_bytes / INODE);
+        self.extent(first + block * self.fragments, self.fragments)
+    }
+
+    /// The super block, after the boot block.
+    pub(crate) fn super_block(&self) -> Extent {
+        self.extent(SUPER / self.fragment_bytes, SUPER / self.fragment_bytes)
+    }
+
+    /// The group of a sector of the drive.
+    pub(crate) fn group_of_sector(&self, sector: u32) -> u32 {
+        self.group((sector - self.first_sector) / self.sectors_per_fragment)
     }
 
     /// Fragments of a group that are not for data, relative to its beginning. If the headers of a group are moved, the

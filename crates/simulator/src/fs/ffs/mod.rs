@@ -7,9 +7,15 @@ mod block_preference;
 mod call_state;
 mod calls;
 mod cylinder_group;
+mod directory;
+mod dirpref;
 mod inode;
+mod inode_table;
 mod layout;
+mod name_calls;
+mod names;
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -17,6 +23,7 @@ pub(crate) use call_state::CallState;
 use cylinder_group::Group;
 use inode::{Inode, Places, Route, WHOLE};
 pub(crate) use layout::Layout;
+use names::Names;
 
 use super::Full;
 use super::extent::Extent;
@@ -34,6 +41,10 @@ pub(crate) struct Ffs {
     /// The group that was chosen last by `another_group`.
     rotor: u32,
     files: BTreeMap<FileId, Inode>,
+    /// Directories and inodes; `None` if they take no time.
+    names: Option<Box<Names>>,
+    /// True if blocks were allocated or freed since the super block was written.
+    modified: bool,
 }
 
 /// Result of an allocation.
@@ -50,7 +61,12 @@ impl Ffs {
     pub(crate) fn new(drive: &description::Drive, file_system: &description::FileSystem) -> Ffs {
         let layout = Layout::from_drive(drive, file_system);
         let groups = (0..layout.groups).map(|group| Group::new(&layout, group)).collect();
-        Ffs { layout, groups, rotor: 0, files: BTreeMap::new() }
+        let names = (file_system.names == description::Names::Timed).then(|| Box::new(Names::new(&layout)));
+        Ffs { layout, groups, rotor: 0, files: BTreeMap::new(), names, modified: false }
+    }
+
+    pub(crate) fn times_names(&self) -> bool {
+        self.names.is_some()
     }
 
     pub(crate) fn block_bytes(&self) -> u32 {
@@ -60,6 +76,7 @@ impl Ffs {
     /// Frees all blocks of a file, which is deleted or truncated.
     pub(crate) fn free(&mut self, file: FileId) {
         let Some(inode) = self.files.remove(&file) else { return };
+        self.modified = true;
         for (fragment, count) in inode.extents() {
             let group = self.layout.group(fragment);
             self.groups[group as usize].free(&self.layout, fragment, count);
@@ -111,6 +128,7 @@ impl Ffs {
     /// Only the last block of a file without indirect blocks has fragments. If an allocated block grows, it grows in
     /// place if possible; otherwise it moves, and its old fragments are freed.
     pub(crate) fn allocate(&mut self, file: FileId, block: u32, bytes: u32) -> Result<Allocated, Full> {
+        self.modified = true;
         let layout = &self.layout;
         let route = Route::to(block, layout.pointers_per_block);
         let count = if route.is_direct() { bytes.div_ceil(layout.fragment_bytes) } else { layout.fragments };
@@ -169,7 +187,10 @@ impl Ffs {
             block.checked_sub(1).and_then(|before| self.files[&file].block(before)).map(|(fragment, _)| fragment);
         match block_preference::prefer(&self.layout, route, before) {
             block_preference::Preferred::After(fragment) => fragment,
-            block_preference::Preferred::Home => self.layout.first_of(self.layout.home()),
+            block_preference::Preferred::Home => {
+                let group = self.names.as_ref().and_then(|names| names.group_of(file));
+                self.layout.first_of(group.unwrap_or(self.layout.home()))
+            }
             block_preference::Preferred::AnotherGroup => self.another_group(),
         }
     }

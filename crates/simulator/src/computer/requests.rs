@@ -1,0 +1,91 @@
+//! Converts operations of programs into requests to file systems.
+
+use workload::{Durability, Op, Reason};
+
+use super::Computer;
+use super::watchdog::PER_BLOCK;
+use crate::cpu::Process;
+use crate::fs::{Host, NameCall, NameWork, Request};
+use crate::namespace::FileId;
+
+/// Steps of a call on a name for which the watchdog grants events, in blocks: directories, inodes and group headers.
+const NAME_BLOCKS: u64 = 64;
+
+impl Computer {
+    /// Applies the operation to names and sizes, and returns the request to the file system.
+    pub(super) fn begin(&mut self, process: Process, op: &Op) -> Request {
+        let drive = self.procs[process].drive;
+        let before = self.namespaces[process].subject(op);
+        let outcome = self.namespaces[process].apply(op);
+        let released = self.namespaces[process].take_released();
+        let name = outcome.is_ok().then(|| self.name_call(process, op, before, &released)).flatten();
+        let own = name.filter(|name| name.releases).map(|name| name.file);
+        self.forget(process, &released, own);
+        if let Op::Create { handle, mode, .. } | Op::Open { handle, mode, .. } = *op {
+            self.procs[process].durable[handle.index()] = mode.durability != Durability::None;
+        }
+        let request = match (outcome, *op) {
+            (Err(reason), _) => Request::Fails(reason),
+            (Ok(None), Op::Fsync { .. } | Op::Fdatasync { .. } | Op::FsyncDirectory { .. } | Op::Syncfs) => {
+                Request::Sync
+            }
+            (Ok(None), _) => name.map_or(Request::Nothing, Request::Name),
+            (Ok(Some(to)), Op::Read { .. } | Op::ReadAt { .. } | Op::ReadTail { .. }) => {
+                Request::Read { file: to.file, offset: to.offset, bytes: to.bytes }
+            }
+            (Ok(Some(to)), Op::Write { handle, .. } | Op::WriteAt { handle, .. } | Op::WriteLast { handle, .. }) => {
+                let waits = self.procs[process].durable[handle.index()];
+                Request::Write { file: to.file, offset: to.offset, bytes: to.bytes, waits }
+            }
+            (Ok(Some(_)), _) => unreachable!("{op} moves no data"),
+        };
+        let blocks = match request {
+            Request::Read { bytes, .. } | Request::Write { bytes, .. } => {
+                u64::from(bytes / self.file_systems[drive].block_bytes())
+            }
+            Request::Sync | Request::Update => self.cache.unwritten() as u64,
+            Request::Name(_) => NAME_BLOCKS,
+            Request::Nothing | Request::Fails(_) => 0,
+        };
+        self.watchdog.grant(PER_BLOCK * (1 + blocks));
+        request
+    }
+
+    /// Performs the operation on a name at once, if names take time on its file system. `before` is the subject before
+    /// the operation was applied.
+    pub(super) fn prepare_name(
+        &mut self,
+        process: Process,
+        op: &Op,
+        before: Option<FileId>,
+        released: &[FileId],
+    ) -> Result<(), Reason> {
+        let name = self.name_call(process, op, before, released);
+        let own = name.filter(|name| name.releases).map(|name| name.file);
+        self.forget(process, released, own);
+        let Some(call) = name else { return Ok(()) };
+        let drive = self.procs[process].drive;
+        let mut host = Host { kernel: &self.kernel, cache: &mut self.cache, drive };
+        self.file_systems[drive].prepare_name(call, &mut host).map_err(|_| Reason::NoSpace)
+    }
+
+    /// Returns the call on a name of an operation that was applied; `None` if it takes no time.
+    fn name_call(&self, process: Process, op: &Op, before: Option<FileId>, released: &[FileId]) -> Option<NameCall> {
+        if !self.file_systems[self.procs[process].drive].times_names() {
+            return None;
+        }
+        let namespace = &self.namespaces[process];
+        let root = namespace.directory_id(workload::Directory::ROOT);
+        let (work, directory) = match op {
+            Op::Open { name, .. } => (NameWork::Open, namespace.directory_id(name.directory)),
+            Op::Create { name, .. } => (NameWork::Create, namespace.directory_id(name.directory)),
+            Op::Unlink { name } => (NameWork::Unlink, namespace.directory_id(name.directory)),
+            Op::Close { .. } => (NameWork::Close, root),
+            Op::Mkdir { .. } => (NameWork::MakeDirectory, root),
+            Op::Rmdir { .. } => (NameWork::RemoveDirectory, root),
+            _ => return None,
+        };
+        let file = before.or_else(|| namespace.subject(op))?;
+        Some(NameCall { work, root, directory, file, releases: released.contains(&file) })
+    }
+}
