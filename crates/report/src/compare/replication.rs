@@ -318,7 +318,7 @@ mod tests {
         };
         let changed = vec![one("guess", "50us", 5.0), one("guess", "200us", 6.0), one("setting", "1us", 7.0)];
         let text = assumptions(&Assumptions { phases: 5, unchanged: errors(4.0), changed }, Page::ENDLESS);
-        let lines: Vec<&str> = text.lines().skip(2).collect();
+        let lines: Vec<&str> = text.lines().skip_while(|line| !line.is_empty()).skip(1).collect();
         assert!(lines[1].starts_with(" unchanged") && lines[1].contains("4.00 %"), "{text}");
         assert!(lines[3].contains("finish=50us (sc780)") && lines[4].contains("6.00 points"), "{text}");
         assert_eq!(lines.iter().filter(|line| ["guess", "setting"].contains(&line.trim())).count(), 2, "{text}");
