@@ -13,7 +13,7 @@ use workload::{Access, Body, Handle, Mode, Name, Op, Reason, Stream, Tally, Worl
 use crate::computer::watchdog::Watchdog;
 use crate::computer::{Chance, Computer};
 use crate::description::samples::{early_massbus, massbus, uda};
-use crate::description::{Bus, Controller, DataLate, Description, Rival};
+use crate::description::{Bus, Controller, DataLate, Description, Names, Rival};
 use crate::experiment::{Outcome, samples};
 
 const FILE: u64 = 2 << 20;
@@ -226,6 +226,11 @@ const TIMES: &[Time] = &[
     |of| Some(&mut of.kernel.copy_per_kib),
     |of| Some(&mut of.kernel.clock_tick),
     |of| Some(&mut of.kernel.wakeup),
+    |of| Some(&mut of.kernel.name_component),
+    |of| Some(&mut of.kernel.name_entry),
+    |of| Some(&mut of.kernel.inode_update),
+    |of| Some(&mut of.kernel.block_free),
+    |of| Some(&mut of.kernel.update),
     |of| Some(&mut of.drive.seek_least),
     |of| Some(&mut of.drive.seek_average),
     |of| Some(&mut of.drive.seek_most),
@@ -247,9 +252,11 @@ proptest! {
         times in prop::collection::vec((0..TIMES.len(), 0u32..=40, any::<u64>()), 0..3),
         memory in 16u32..=34,
         drives in 1usize..=2,
+        names in prop::sample::select(&[Names::Free, Names::Timed][..]),
     ) {
         let mut description = [massbus, early_massbus, uda][machine]();
         description.file_systems.truncate(1);
+        description.file_systems[0].names = names;
         description.cpu.memory_bytes = 1 << memory;
         for (index, size, value) in numbers {
             let value = u64::from(value) & ((1 << size) - 1);

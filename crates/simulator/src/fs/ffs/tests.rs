@@ -5,9 +5,15 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::description::samples::{eagle, ffs, ra81};
+use crate::cache::Cache;
+use crate::description::Names;
+use crate::description::samples::{eagle, ffs, kernel, ra81};
+use crate::fs::{Host, NameCall, NameWork};
 
 const FILE: FileId = 1;
+
+/// The folder of a program.
+const ROOT: FileId = 1 << 63;
 
 /// Allocates a file of `blocks` whole blocks on an empty file system.
 fn laid_out(drive: &description::Drive, block_bytes: u32, delay_ms: u64, blocks: u32) -> Ffs {
@@ -147,4 +153,62 @@ proptest! {
         }
         prop_assert_eq!(ffs.groups.iter().map(Group::free_blocks).collect::<Vec<u32>>(), empty);
     }
+
+    /// Whatever files and directories are made and removed, all inodes and blocks are free again in the end.
+    #[test]
+    fn removed_names_free_their_inodes_and_blocks(
+        ops in prop::collection::vec((1u64..4, 10u64..90, prop::bool::weighted(0.4)), 1..200),
+    ) {
+        let (kernel, mut cache) = (kernel(), Cache::new(16));
+        let mut host = Host { kernel: &kernel, cache: &mut cache, drive: 0 };
+        let mut ffs = Ffs::new(&eagle(), &description::FileSystem { names: Names::Timed, ..ffs(8192, 4) });
+        let mut call = |ffs: &mut Ffs, work, directory, file, releases| {
+            ffs.prepare_name(NameCall { work, root: ROOT, directory, file, releases }, &mut host).expect("room");
+        };
+        call(&mut ffs, NameWork::Open, ROOT, FILE, false);
+        let counts = |ffs: &Ffs| -> (Vec<u32>, Vec<(u32, u32)>) {
+            let names = ffs.names.as_ref().expect("names");
+            (ffs.groups.iter().map(Group::free_blocks).collect(), names.table.counts().collect())
+        };
+        let empty = counts(&ffs);
+        (1..4).for_each(|directory| call(&mut ffs, NameWork::MakeDirectory, ROOT, directory, false));
+        let mut made: Vec<(FileId, FileId)> = Vec::new();
+        for (directory, file, remove) in ops {
+            let entry = (directory, directory * 1000 + file);
+            match made.iter().position(|known| *known == entry) {
+                Some(place) if remove => {
+                    made.swap_remove(place);
+                    call(&mut ffs, NameWork::Unlink, entry.0, entry.1, true);
+                }
+                known => {
+                    call(&mut ffs, NameWork::Create, entry.0, entry.1, known.is_some());
+                    ffs.allocate(entry.1, 0, 1000).expect("room");
+                    made.extend(known.is_none().then_some(entry));
+                }
+            }
+        }
+        for (directory, file) in made {
+            call(&mut ffs, NameWork::Unlink, directory, file, true);
+        }
+        (1..4).for_each(|directory| call(&mut ffs, NameWork::RemoveDirectory, ROOT, directory, false));
+        prop_assert_eq!(counts(&ffs), empty);
+    }
+}
+
+/// An inode for each megabyte: one block of them in each group.
+#[test]
+fn a_file_system_without_inodes_returns_an_error() {
+    let (kernel, mut cache) = (kernel(), Cache::new(16));
+    let mut host = Host { kernel: &kernel, cache: &mut cache, drive: 0 };
+    let few = description::FileSystem { names: Names::Timed, bytes_per_inode: 1 << 20, ..ffs(8192, 4) };
+    let drive = description::Drive { cylinders: 32, first_sector: 0, ..eagle() };
+    let mut ffs = Ffs::new(&drive, &few);
+    let mut create = |file| {
+        let call = NameCall { work: NameWork::Create, root: ROOT, directory: ROOT, file, releases: false };
+        ffs.prepare_name(call, &mut host)
+    };
+    let made = (1..1000).take_while(|&file| create(file).is_ok()).count();
+    // A block of inodes in each of two groups, without the reserved ones and the folder of the program.
+    assert_eq!(made, 2 * 64 - 4 - 1);
+    assert_eq!(create(2000), Err(Full));
 }
