@@ -15,12 +15,15 @@ impl Computer {
     /// Applies the operation to names and sizes, and returns the request to the file system.
     pub(super) fn begin(&mut self, process: Process, op: &Op) -> Request {
         let drive = self.procs[process].drive;
-        let before = self.namespaces[process].subject(op);
-        let outcome = self.namespaces[process].apply(op);
-        let released = self.namespaces[process].take_released();
-        let name = outcome.is_ok().then(|| self.name_call(process, op, before, &released)).flatten();
-        let own = name.filter(|name| name.releases).map(|name| name.file);
-        self.forget(process, &released, own);
+        let times_names = self.file_systems[drive].times_names();
+        let namespace = &mut self.namespaces[process];
+        let before = if times_names { namespace.subject(op) } else { None };
+        let outcome = namespace.apply(op);
+        let released = namespace.take_released();
+        let name = if times_names && outcome.is_ok() { self.name_call(process, op, before, &released) } else { None };
+        if !released.is_empty() {
+            self.forget(process, &released, name.filter(|name| name.releases).map(|name| name.file));
+        }
         if let Op::Create { handle, mode, .. } | Op::Open { handle, mode, .. } = *op {
             self.procs[process].durable[handle.index()] = mode.durability != Durability::None;
         }
@@ -60,7 +63,8 @@ impl Computer {
         before: Option<FileId>,
         released: &[FileId],
     ) -> Result<(), Reason> {
-        let name = self.name_call(process, op, before, released);
+        let times_names = self.file_systems[self.procs[process].drive].times_names();
+        let name = if times_names { self.name_call(process, op, before, released) } else { None };
         let own = name.filter(|name| name.releases).map(|name| name.file);
         self.forget(process, released, own);
         let Some(call) = name else { return Ok(()) };
@@ -69,11 +73,8 @@ impl Computer {
         self.file_systems[drive].prepare_name(call, &mut host).map_err(|_| Reason::NoSpace)
     }
 
-    /// Returns the call on a name of an operation that was applied; `None` if it takes no time.
+    /// Returns the call on a name of an operation that was applied; `None` if it has none.
     fn name_call(&self, process: Process, op: &Op, before: Option<FileId>, released: &[FileId]) -> Option<NameCall> {
-        if !self.file_systems[self.procs[process].drive].times_names() {
-            return None;
-        }
         let namespace = &self.namespaces[process];
         let root = namespace.directory_id(workload::Directory::ROOT);
         let (work, directory) = match op {

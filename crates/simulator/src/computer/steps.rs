@@ -22,12 +22,13 @@ impl Computer {
     /// Advances a process to its next demand. First submits a request whose processor time has been spent.
     pub(super) fn step(&mut self, process: Process) -> Demand {
         let proc = &mut self.procs[process];
-        if let Some(buffer) = proc.hand_over.take() {
+        let handed_over = proc.hand_over.take();
+        let mut again = proc.step.take();
+        if let Some(buffer) = handed_over {
             self.submit(buffer);
         }
-        let mut interrupted = self.procs[process].step.take();
         loop {
-            let step = match interrupted.take() {
+            let step = match again.take() {
                 Some(step) => step,
                 None => self.next_step(process),
             };

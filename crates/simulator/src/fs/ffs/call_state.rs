@@ -66,6 +66,8 @@ pub(crate) struct CallState {
     pub(super) indirect: Places,
     /// The header of the new block's cylinder group.
     pub(super) header: Option<Extent>,
+    /// The block that is read.
+    pub(super) extent: Extent,
     /// Sectors of the block that is held.
     pub(super) held: u16,
 }

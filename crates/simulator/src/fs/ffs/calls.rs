@@ -55,7 +55,10 @@ impl Ffs {
                 spend(plan, Cause::BlockRead, host.kernel.block_read, Progress::AskFor)
             }
             Progress::AskFor => match self.place(file, plan.block) {
-                Some(extent) => then(plan, Step::StartRead(extent), Progress::AskAhead),
+                Some(extent) => {
+                    plan.ffs.extent = extent;
+                    then(plan, Step::StartRead(extent), Progress::AskAhead)
+                }
                 // A hole: there is no data to wait for.
                 None => copy(plan, host, Progress::Copied),
             },
@@ -64,9 +67,8 @@ impl Ffs {
                 self.ahead(plan, file)
             }
             Progress::Await => {
-                let extent = self.place(file, plan.block).expect("a block that was asked for");
                 let to_its_end = plan.within + plan.bytes == self.block_bytes();
-                then(plan, Step::Await { extent, to_its_end }, Progress::CopyOut)
+                then(plan, Step::Await { extent: plan.ffs.extent, to_its_end }, Progress::CopyOut)
             }
             Progress::CopyOut if plan.is_lost => {
                 plan.is_lost = false;
