@@ -26,8 +26,8 @@ pub fn table(machines: &Machines, priors: &Priors, cells: &[Cell]) -> Result<Str
     add("none of them", &none)?;
     for mechanism in &priors.mechanism {
         // All others are off.
-        let others = priors.mechanism.iter().filter(|other| other.what != mechanism.what);
-        let alone = others.fold(Ok(machines.clone()), |machines, other| other.off.applied(&machines?))?;
+        let mut others = priors.mechanism.iter().filter(|other| other.what != mechanism.what);
+        let alone = others.try_fold(machines.clone(), |machines, other| other.off.applied(&machines))?;
         add(&format!("only {}", mechanism.what), &alone)?;
     }
     Ok(text)
