@@ -41,8 +41,8 @@ struct Arguments {
     /// Maximum number of rounds that change the constants one by one.
     #[arg(long, default_value_t = 8)]
     rounds: usize,
-    /// Fit some cells and select settings by them, and print the errors of the others: 8K and 4K, one drive and two, one
-    /// VAX and the other.
+    /// Fit some cells and select settings by them, and print the errors of the others: 8K and 4K, one drive and two,
+    /// one VAX and the other.
     #[arg(long)]
     holdouts: bool,
     /// Limit --holdouts to one split: 0 is 8K for 4K.

@@ -6,8 +6,7 @@ use stats::compare::replication::{Assumed, Assumptions, Errors, Summary};
 use crate::assumptions::{Variation, unfitted};
 use crate::fitting::Cell;
 use crate::published::Case;
-use crate::simulation::{Figure, Setup, measure_from};
-use crate::uncertainty::FEW_PHASES;
+use crate::simulation::{FEW_PHASES, Figure, Setup, measure_from};
 
 /// Returns the errors with each other value, without a new fit. Values that change no machine are left out.
 pub fn assumptions() -> Result<Assumptions, MachineFault> {

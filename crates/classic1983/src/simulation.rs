@@ -21,6 +21,9 @@ use crate::published::{Case, FileSystem};
 /// Number of starting positions of the platters.
 pub const PHASES: u32 = 10;
 
+/// Starting positions of the platters for each variation. Fewer than [`PHASES`], to save time.
+pub const FEW_PHASES: u32 = 5;
+
 /// CPU share in percent from which the processor is the limit. The lowest share that the paper itself calls saturated
 /// is 96 % (section 5, for two programs).
 pub const SATURATED: f64 = 96.0;

@@ -5,10 +5,7 @@ use std::cmp::Ordering;
 use machines::MachineFault;
 
 use crate::assumptions::variations;
-use crate::simulation::{Figure, Setup, measure, measure_from};
-
-/// Starting positions of the platters for each variation. Fewer than [`crate::PHASES`], to save time.
-pub const FEW_PHASES: u32 = 5;
+use crate::simulation::{FEW_PHASES, Figure, Setup, measure, measure_from};
 
 /// The name of the variation that only has fewer starting positions.
 pub const POSITIONS: &str = "fewer starting positions";

@@ -63,8 +63,8 @@ pub(super) fn intelligence_hinders(lab: &Lab) -> Result<Claim, MachineFault> {
     let tests: Vec<Setup> =
         all_tests(UDA780, &[1, 2]).into_iter().filter(|setup| setup.file_system == Block8K).collect();
     let own = lab.measure(&tests)?;
-    // The same buffer as the UDA50; otherwise the experiment would judge the buffer. Two drives, as in the paper, so that
-    // the driver searches.
+    // The same buffer as the UDA50; otherwise the experiment would judge the buffer. Two drives, as in the paper, so
+    // that the driver searches.
     let parts = ["controller=sc780", "controller.configured_drives=2", "controller.buffer_sectors=52"];
     let plain = |rates: &[String]| -> Result<Vec<Figure>, MachineFault> {
         let plain = tests.iter().map(|setup| parts.iter().fold(setup.clone(), |setup, part| setup.with(*part)));
@@ -102,8 +102,8 @@ pub(super) fn intelligence_hinders(lab: &Lab) -> Result<Claim, MachineFault> {
     ))
 }
 
-/// The verdict from the numbers of cells in which plain electronics are faster and slower: at the rate of the bus, and at
-/// that of the intelligent controller. If the two differ, the rate decides, which is not intelligence.
+/// The verdict from the numbers of cells in which plain electronics are faster and slower: at the rate of the bus, and
+/// at that of the intelligent controller. If the two differ, the rate decides, which is not intelligence.
 fn hinders(of_the_bus: (usize, usize), of_the_controller: (usize, usize)) -> Verdict {
     let verdict = |(faster, slower): (usize, usize)| match () {
         () if faster > slower + 1 => Verdict::Agrees,

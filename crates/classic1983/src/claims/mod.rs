@@ -20,8 +20,8 @@ use crate::assumptions::{Variation, variations};
 use crate::columns::Column;
 use crate::published::Case;
 use crate::published::FileSystem::Block8K;
-use crate::simulation::{Figure, PHASES, Setup, each};
-use crate::uncertainty::{FEW_PHASES, POSITIONS, side};
+use crate::simulation::{FEW_PHASES, Figure, PHASES, Setup, each};
+use crate::uncertainty::{POSITIONS, side};
 
 /// The verdict about a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +128,8 @@ fn claim(section: u32, says: &'static str, printed: String, simulated: String, v
     Claim { section, says, printed, simulated, verdict, depends_on: None }
 }
 
-/// Agrees if `to` is higher than `from` by more than [`crate::uncertainty::SAME`]; disagrees if it is lower by more than that.
+/// Agrees if `to` is higher than `from` by more than [`crate::uncertainty::SAME`]; disagrees if it is lower by more
+/// than that.
 fn raises(from: f64, to: f64) -> Verdict {
     match side(to / from) {
         Ordering::Greater => Verdict::Agrees,

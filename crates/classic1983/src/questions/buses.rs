@@ -77,8 +77,8 @@ fn caveat(own_rates: &[String]) -> String {
     match own_rates {
         [] => String::new(),
         rates => format!(
-            " For a controller with a data rate of its own, these machines cannot tell: the model assumes that it keeps \
-             that rate on every bus ({}).",
+            " For a controller with a data rate of its own, these machines cannot tell: the model assumes that it \
+             keeps that rate on every bus ({}).",
             rates.join(", ")
         ),
     }

@@ -67,16 +67,16 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings: row(["controller", "bus", "printed CPU per Kbyte", "simulated", "slowed by transfers", "driver"]),
         rows,
         sentence: format!(
-            "read_8192 on one drive of the 11/750, blocks of 8 Kbytes. {} The paper's figures give the UDA50 {ratio:.2} \
-             times the CPU time of the SC750.",
+            "read_8192 on one drive of the 11/750, blocks of 8 Kbytes. {} The paper's figures give the UDA50 \
+             {ratio:.2} times the CPU time of the SC750.",
             conclusion(is_assumed, slowed)
         ),
         effect: ("CPU time per Kbyte, UDA50 on the UNIBUS over SC750 on the CMI", effect),
     })
 }
 
-/// The conclusion from the slow-down per Kbyte, in seconds, of each case. If the model assumes the same slow-down on both
-/// buses, the cases only show how long the transfers take.
+/// The conclusion from the slow-down per Kbyte, in seconds, of each case. If the model assumes the same slow-down on
+/// both buses, the cases only show how long the transfers take.
 fn conclusion(is_assumed: bool, [sc_cmi, sc_unibus, uda_unibus, uda_cmi]: [f64; 4]) -> String {
     let share = ((sc_unibus - sc_cmi) + (uda_unibus - uda_cmi)) / 2.0 / (uda_unibus - sc_cmi);
     match () {

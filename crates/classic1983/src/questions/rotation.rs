@@ -58,8 +58,8 @@ fn experiment() -> Result<Answer, MachineFault> {
         headings,
         rows,
         sentence: format!(
-            "The SC780 with Eagles on the 11/780. For read_8192 and blocks of 8 Kbytes, the best rotational delay is {} \
-             ms for one program ({}) and {} ms for two ({}). With the delay that is best for the other, one program \
+            "The SC780 with Eagles on the 11/780. For read_8192 and blocks of 8 Kbytes, the best rotational delay is \
+             {} ms for one program ({}) and {} ms for two ({}). With the delay that is best for the other, one program \
              reads {lost_one}, and two {lost_two}.",
             best_one.0,
             rate(best_one.1),

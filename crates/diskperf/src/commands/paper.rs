@@ -181,8 +181,8 @@ fn answer(question: &Question, answer: &Answer, page: Page) -> String {
     };
     let asks = format!("{}  {}\n\n", question.id, question.asks);
     let sentences = format!(
-        "\n{}\nCertainty: {effect} {:.2}; {:.2} to {:.2} if one fitted constant is 10 % off, or one guess or setting is \
-         different{most}.{reversed}\n",
+        "\n{}\nCertainty: {effect} {:.2}; {:.2} to {:.2} if one fitted constant is 10 % off, or one guess or setting \
+         is different{most}.{reversed}\n",
         answer.sentence, spread.value, spread.low, spread.high,
     );
     let grid = replication::grid(&answer.headings, &answer.rows, page);

@@ -174,8 +174,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         brief: "the result of a check of the paper: the simulation agrees or not",
         says: "`printed` has the paper's figures, `simulated` ours. agrees or disagrees: the simulation supports or \
                contradicts the sentence; these tests cannot tell: it does neither.",
-        when: "diskperf paper claims; `Certainty` is the last line of each question, and of each claim with --certainty.",
-        advice: "Read `Certainty`: the range of the answer if a fitted constant is 10 % off or a guess or setting differs.",
+        when: "diskperf paper claims; `Certainty` is the last line of each question, and of each claim with \
+               --certainty.",
+        advice: "Read `Certainty`: the range of the answer if a fitted constant is 10 % off or a guess or setting \
+                 differs.",
     },
     Entry {
         word: "Drive",

@@ -1,4 +1,5 @@
-//! The system calls on names of 4.2BSD as steps: `namei`, `maknode`, `direnter`, `dirremove`, `iupdat`, `itrunc`, `sync`.
+//! The system calls on names of 4.2BSD as steps: `namei`, `maknode`, `direnter`, `dirremove`, `iupdat`, `itrunc` and
+//! `sync`.
 //!
 //! A call first searches its directories. Then the file system is changed at once, and the remaining steps are known.
 //! Two of them wait for the drive, so that a crash leaves no name without an inode, and no inode with freed blocks.
