@@ -125,7 +125,7 @@ impl Simulated {
     /// Returns why a program cannot run here; `None` if it can. The machine must have everything that the program
     /// measures.
     ///   1. Simulated programs make one call at a time.
-    ///   2. Directories and inodes cost no time.
+    ///   2. Directories and inodes cost time only if the file system's `names` is `timed`.
     ///   3. Inodes are not written when a file is synced.
     ///   4. 4.2BSD has no direct I/O and no `O_SYNC`.
     pub fn lacks(&self, program: &Program) -> Option<String> {
@@ -137,8 +137,8 @@ impl Simulated {
         let Simulated::Described(described) = self else { return None };
         let name = &described.machine.name;
         // 2
-        if any(|phase| phase.base == RateBase::Files) {
-            return Some(format!("directories and inodes take no time on {name}"));
+        if any(|phase| phase.base == RateBase::Files) && described.has_free_names() {
+            return Some(format!("directories and inodes take no time on {name}: file_system.names is free"));
         }
         // 3
         if any(|phase| matches!(phase.unit.last, OpKind::Fdatasync | OpKind::Fsync)) {
@@ -168,6 +168,12 @@ impl Described {
     pub fn file_system_name(&self) -> String {
         let part = self.machine.parts(Kind::FileSystem).nth(self.file_system);
         part.map(|part| part.name.clone()).unwrap_or_default()
+    }
+
+    /// True if operations on names take no time on its chosen file system.
+    fn has_free_names(&self) -> bool {
+        let part = self.machine.parts(Kind::FileSystem).nth(self.file_system);
+        part.and_then(|part| part.field("names")).is_some_and(|field| field.value.to_string() == "free")
     }
 
     /// Switches the computer on.

@@ -31,6 +31,13 @@ use crate::ui::run_results::print_results;
 /// The most rows of a sweep. A sweep of several fields has a row for every combination; more rows are not readable.
 const MOST_ROWS: usize = 10_000;
 
+/// The preset that measures operations on names.
+const LFS: &str = "lfs";
+
+/// Settings for that preset, unless `--set` replaces them: names take time, and the update daemon runs. The machines of
+/// 1983 were fitted without either.
+const TIMED_NAMES: [&str; 2] = ["file_system.names=timed", "kernel.update=30s"];
+
 /// The most simulations of a command. Ours: each result has about a kilobyte, and stays in memory until the last
 /// simulation has ended.
 const MOST_RUNS: usize = 1_000_000;
@@ -42,7 +49,7 @@ pub fn run(arguments: &SimulateArguments, words: &[OsString]) -> Result<Exit, Er
         return Ok(Exit::Done);
     };
     if arguments.parts {
-        let machine = machine(name, arguments)?;
+        let (machine, _) = machine(name, arguments)?;
         machine.describe(1, 0)?;
         arguments.output.deliver(&parts::parts(&machine))?;
         return Ok(Exit::Done);
@@ -82,11 +89,16 @@ fn keep(
     stored().inspect_err(|error| document.errors.push(problem(error)))
 }
 
-/// The machine of that name, with the settings of `--set`.
-fn machine(name: &str, arguments: &SimulateArguments) -> Result<Machine, Error> {
+/// The machine of that name with its settings: those of the preset, and then those of `--set`.
+fn machine(name: &str, arguments: &SimulateArguments) -> Result<(Machine, Vec<String>), Error> {
     let mut machine = Machine::load(name)?;
-    arguments.settings.iter().try_for_each(|setting| machine.set(setting))?;
-    Ok(machine)
+    let preset = if arguments.preset.name == LFS { TIMED_NAMES.as_slice() } else { &[] };
+    // A part that does not know the setting has only names that take time, or no daemon.
+    let known = |setting: &&&str| machine.names().iter().any(|name| setting.split('=').next() == Some(name));
+    let preset = preset.iter().filter(known).map(|&setting| setting.to_owned()).collect::<Vec<String>>();
+    let settings: Vec<String> = preset.into_iter().chain(arguments.settings.iter().cloned()).collect();
+    settings.iter().try_for_each(|setting| machine.set(setting))?;
+    Ok((machine, settings))
 }
 
 fn carry_out(
@@ -100,13 +112,13 @@ fn carry_out(
         Some((mix, _)) => Tests::Mix(mix),
         None => Tests::Preset(arguments.preset),
     };
-    let machine = machine(name, arguments)?;
-    let settings: Vec<(String, String)> = arguments.settings.iter().filter_map(|typed| pair(typed)).collect();
+    let (machine, settings) = machine(name, arguments)?;
+    let settings = last_of_each(settings.iter().filter_map(|typed| pair(typed)));
     let drives = arguments.drives();
     let most_drives = drives.iter().copied().max().unwrap_or(1);
     let mut alternatives = Vec::new();
     for (machine, swept) in variants(&machine, &arguments.sweeps)? {
-        let settings: Vec<(String, String)> = settings.iter().cloned().chain(swept).collect();
+        let settings: Vec<(String, String)> = last_of_each(settings.iter().cloned().chain(swept));
         // Only the table of 1983 has a half for each file system; other tables use the first file system.
         let file_systems = if arguments.preset.together { machine.parts(Kind::FileSystem).count() } else { 1 };
         for file_system in 0..file_systems {
@@ -150,6 +162,16 @@ fn carry_out(
     results.cells.extend((preset.published)());
     results.findings = (preset.findings)(&results.cells);
     Ok(())
+}
+
+/// The settings without those that a later one replaces.
+fn last_of_each(settings: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
+    let mut last: Vec<(String, String)> = Vec::new();
+    for (key, value) in settings {
+        last.retain(|(known, _)| *known != key);
+        last.push((key, value));
+    }
+    last
 }
 
 /// Splits `drive.rpm=3600`. `None` for a setting that chooses a file system: that is another parameter of a cell.

@@ -128,6 +128,31 @@ fn tests_that_a_machine_does_not_support_are_not_measured() {
     assert_eq!(reason("largefb"), "");
 }
 
+/// The preset of the lab lets names take time, and says so in its cells. `--set` replaces that.
+#[test]
+fn small_files_take_time_in_the_preset_of_the_lab() {
+    testkit::compute_only!();
+    let words = ["simulate", "vax780-sc780", "lfs", "--phases", "1", "--program", "smallfb", "--json"];
+    let document = json(&words);
+    let simulated = |cell: &&Value| cell["provenance"] == "simulated";
+    for cell in cells(&document).iter().filter(simulated) {
+        assert_eq!(cell["measured"], true, "{cell}");
+        assert_eq!(cell["parameters"]["file_system.names"], "timed");
+        assert_eq!(cell["parameters"]["kernel.update"], "30s");
+        // Two writes that wait take a turn of the drive or more.
+        let rate = cell["rate"]["per_second"].as_f64().expect("a rate");
+        assert!(rate > 1.0 && rate < 60.0, "{rate}");
+    }
+    assert_eq!(cells(&document).iter().filter(simulated).count(), 3);
+    let document = json(&[&words[..], &["--set", "file_system.names=free"]].concat());
+    for cell in cells(&document).iter().filter(simulated) {
+        assert_eq!(
+            (&cell["measured"], &cell["parameters"]["file_system.names"]),
+            (&Value::Bool(false), &"free".into())
+        );
+    }
+}
+
 #[test]
 fn impossible_simulations_are_refused() {
     testkit::compute_only!();

@@ -28,7 +28,7 @@ const OTHERS: &str = "all others";
 /// The kinds of owners. Simulated machines have more owners than there are colours, so their charts show the kind of
 /// thing that took the time. Tooltips have each owner.
 const KINDS: [(&str, &[&str]); 6] = [
-    ("calls and blocks", &["call", "block_read", "block_write", "allocate", "clear", "start"]),
+    ("calls and blocks", &["call", "block_read", "block_write", "allocate", "clear", "names", "start"]),
     ("copying", &["copy", "slowed"]),
     ("processor taken", &["ready", "switch", "interrupt", "interrupted", "clock", "pause"]),
     ("arm and platter", &["waiting_seek", "waiting_rotation", "waiting_lost_turn"]),

@@ -8,12 +8,13 @@ use units::Nanos;
 use super::{Part, Widths, bars, owner_in_words, quantum, shared_out, tenths};
 
 /// The meaning of each part of a program's time.
-const MEANINGS: [(&str, &str); 22] = [
+const MEANINGS: [(&str, &str); 23] = [
     ("call", "system calls, and the program's loop around them"),
     ("block_read", "finding blocks that are read"),
     ("block_write", "finding blocks that are written"),
     ("allocate", "choosing new blocks"),
     ("clear", "clearing new blocks"),
+    ("names", "searching directories, updating inodes, freeing blocks"),
     ("copy", "copying between program and kernel"),
     ("start", "handing requests to the driver"),
     ("switch", "being put on the processor"),

@@ -93,10 +93,10 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "block read",
-        also: &["block write", "allocate", "clear"],
-        brief: "the processor finds, allocates or clears blocks of a file",
+        also: &["block write", "allocate", "clear", "names"],
+        brief: "the processor finds, allocates or clears blocks of a file, or handles names",
         says: "CPU time, in ms, of the file system: finding a block to read or write, choosing a new one (allocate), \
-               and zeroing it (clear).",
+               zeroing it (clear), and searching directories, updating inodes and freeing blocks (names).",
         when: "diskperf explain for a simulated result.",
         advice: "Larger blocks need less of it: compare 8K/1K with 4K/1K.",
     },
