@@ -24,15 +24,16 @@ impl Computer {
         let proc = &mut self.procs[process];
         let handed_over = proc.hand_over.take();
         let mut again = proc.step.take();
+        let drive = proc.drive;
         if let Some(buffer) = handed_over {
             self.submit(buffer);
         }
         loop {
             let step = match again.take() {
                 Some(step) => step,
-                None => self.next_step(process),
+                None => self.next_step(process, drive),
             };
-            match self.perform(process, step) {
+            match self.perform(process, drive, step) {
                 Done => {}
                 Last(demand) => return demand,
                 Again(demand) => {
@@ -44,28 +45,27 @@ impl Computer {
     }
 
     #[inline]
-    fn next_step(&mut self, process: Process) -> Step {
-        let proc = &mut self.procs[process];
-        let mut host = Host { kernel: &self.kernel, cache: &mut self.cache, drive: proc.drive };
-        self.file_systems[proc.drive].next(&mut proc.plan, &mut host)
+    fn next_step(&mut self, process: Process, drive: usize) -> Step {
+        let mut host = Host { kernel: &self.kernel, cache: &mut self.cache, drive };
+        self.file_systems[drive].next(&mut self.procs[process].plan, &mut host)
     }
 
     #[inline]
-    fn perform(&mut self, process: Process, step: Step) -> Outcome {
+    fn perform(&mut self, process: Process, drive: usize, step: Step) -> Outcome {
         match step {
             Step::Spend(cause, work) => Last(Demand::Spend(cause, work)),
             Step::Return(outcome) => Last(Demand::Return(outcome)),
-            Step::Read(extent) => self.read(process, extent),
-            Step::StartRead(extent) => match self.find(process, extent) {
+            Step::Read(extent) => self.read(process, drive, extent),
+            Step::StartRead(extent) => match self.find(drive, extent) {
                 Some(_) => Done,
-                None => self.start_read(process, extent),
+                None => self.start_read(process, drive, extent),
             },
             Step::ReadAhead(extent) => match self.cache.victim() {
-                Victim::Free(_) if self.find(process, extent).is_none() => self.start_read(process, extent),
+                Victim::Free(_) if self.find(drive, extent).is_none() => self.start_read(process, drive, extent),
                 _ => Done,
             },
-            Step::Await { extent, to_its_end } => self.wait_for(process, extent, to_its_end),
-            Step::GetBuffer(extent) => self.get_buffer(process, extent),
+            Step::Await { extent, to_its_end } => self.wait_for(process, drive, extent, to_its_end),
+            Step::GetBuffer(extent) => self.get_buffer(process, drive, extent),
             Step::WriteDelayed(sectors) => {
                 let buffer = self.procs[process].buffer;
                 self.cache.dirty(buffer, sectors);
@@ -79,8 +79,8 @@ impl Computer {
                 Last(self.start(process, buffer, State::Writing))
             }
             Step::WriteSync(sectors) => self.write_sync(process, sectors),
-            Step::Flush => self.flush(process),
-            Step::FlushBehind => match self.cache.first_dirty_on(self.procs[process].drive) {
+            Step::Flush => self.flush(process, drive),
+            Step::FlushBehind => match self.cache.first_dirty_on(drive) {
                 Some(buffer) => Again(self.start(process, buffer, State::Writing)),
                 None => Done,
             },
@@ -88,10 +88,10 @@ impl Computer {
     }
 
     /// Holds the buffer of a block in memory, or starts to read it.
-    fn read(&mut self, process: Process, extent: Extent) -> Outcome {
-        match self.find(process, extent) {
+    fn read(&mut self, process: Process, drive: usize, extent: Extent) -> Outcome {
+        match self.find(drive, extent) {
             Some(buffer) => self.hold(process, buffer),
-            None => match self.buffer_for(process, extent) {
+            None => match self.buffer_for(process, drive, extent) {
                 Ok(buffer) => Again(self.start(process, buffer, State::Reading)),
                 Err(demand) => Again(demand),
             },
@@ -99,10 +99,10 @@ impl Computer {
     }
 
     /// Holds the buffer of a block in memory, or another one for this block.
-    fn get_buffer(&mut self, process: Process, extent: Extent) -> Outcome {
-        match self.find(process, extent) {
+    fn get_buffer(&mut self, process: Process, drive: usize, extent: Extent) -> Outcome {
+        match self.find(drive, extent) {
             Some(buffer) => self.hold(process, buffer),
-            None => match self.buffer_for(process, extent) {
+            None => match self.buffer_for(process, drive, extent) {
                 Ok(buffer) => {
                     self.procs[process].buffer = buffer;
                     Done
@@ -122,16 +122,16 @@ impl Computer {
         Done
     }
 
-    fn start_read(&mut self, process: Process, extent: Extent) -> Outcome {
-        match self.buffer_for(process, extent) {
+    fn start_read(&mut self, process: Process, drive: usize, extent: Extent) -> Outcome {
+        match self.buffer_for(process, drive, extent) {
             Ok(buffer) => Last(self.start(process, buffer, State::Reading)),
             Err(demand) => Again(demand),
         }
     }
 
     /// Waits for a block that was started.
-    fn wait_for(&mut self, process: Process, extent: Extent, to_its_end: bool) -> Outcome {
-        let Some(buffer) = self.find(process, extent) else {
+    fn wait_for(&mut self, process: Process, drive: usize, extent: Extent, to_its_end: bool) -> Outcome {
+        let Some(buffer) = self.find(drive, extent) else {
             self.procs[process].plan.is_lost = true;
             return Done;
         };
@@ -161,8 +161,7 @@ impl Computer {
     }
 
     /// Starts the write of each dirty buffer of the process's drive, and waits until all are written.
-    fn flush(&mut self, process: Process) -> Outcome {
-        let drive = self.procs[process].drive;
+    fn flush(&mut self, process: Process, drive: usize) -> Outcome {
         if let Some(buffer) = self.cache.first_dirty_on(drive) {
             return Again(self.start(process, buffer, State::Writing));
         }
@@ -173,10 +172,10 @@ impl Computer {
     }
 
     /// Returns a buffer for a block that is not in memory. If the next buffer is dirty, starts its write instead.
-    fn buffer_for(&mut self, process: Process, extent: Extent) -> Result<BufferId, Demand> {
+    fn buffer_for(&mut self, process: Process, drive: usize, extent: Extent) -> Result<BufferId, Demand> {
         match self.cache.victim() {
             Victim::Free(buffer) => {
-                self.cache.give(buffer, BlockKey::new(self.procs[process].drive, extent.sector), extent.sectors);
+                self.cache.give(buffer, BlockKey::new(drive, extent.sector), extent.sectors);
                 Ok(buffer)
             }
             Victim::Dirty(buffer) => Err(self.start(process, buffer, State::Writing)),
@@ -191,7 +190,7 @@ impl Computer {
         Demand::Spend(Cause::Start, self.driver.start)
     }
 
-    fn find(&self, process: Process, extent: Extent) -> Option<BufferId> {
-        self.cache.find(BlockKey::new(self.procs[process].drive, extent.sector))
+    fn find(&self, drive: usize, extent: Extent) -> Option<BufferId> {
+        self.cache.find(BlockKey::new(drive, extent.sector))
     }
 }

@@ -17,18 +17,14 @@ use crate::namespace::FileId;
 impl Ffs {
     /// Decides the next step of a call.
     pub(crate) fn next(&mut self, plan: &mut Plan, host: &mut Host) -> Step {
-        loop {
-            let step = match plan.request {
-                Request::Read { file, .. } => self.next_of_read(plan, host, file),
-                Request::Write { file, waits, .. } => self.next_of_write(plan, host, file, waits),
-                Request::Sync => self.next_of_sync(plan, host, true),
-                Request::Update => self.next_of_sync(plan, host, false),
-                Request::Name(call) => self.next_of_name(plan, host, call),
-                Request::Nothing | Request::Fails(_) => Some(next_of_other(plan, host)),
-            };
-            if let Some(step) = step {
-                return step;
-            }
+        // Each kind of call has its own loop: the request does not change between two steps.
+        match plan.request {
+            Request::Read { file, .. } => until_step(|| self.next_of_read(plan, host, file)),
+            Request::Write { file, waits, .. } => until_step(|| self.next_of_write(plan, host, file, waits)),
+            Request::Sync => until_step(|| self.next_of_sync(plan, host, true)),
+            Request::Update => until_step(|| self.next_of_sync(plan, host, false)),
+            Request::Name(call) => until_step(|| self.next_of_name(plan, host, call)),
+            Request::Nothing | Request::Fails(_) => next_of_other(plan, host),
         }
     }
 
@@ -254,6 +250,16 @@ fn next_of_other(plan: &mut Plan, host: &Host) -> Step {
         }
         (_, Request::Fails(reason)) => Step::Return(Err(reason)),
         _ => Step::Return(Ok(0)),
+    }
+}
+
+/// Goes on from state to state until one has a step.
+#[inline]
+fn until_step(mut next: impl FnMut() -> Option<Step>) -> Step {
+    loop {
+        if let Some(step) = next() {
+            return step;
+        }
     }
 }
 
