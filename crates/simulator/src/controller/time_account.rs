@@ -69,6 +69,8 @@ impl TimeAccount {
         }
     }
 
+    /// Outlined, because a controller with a path has nothing to charge here.
+    #[inline(never)]
     fn charge(&mut self, drives: &[Drive], now: Moment<Virtual>) {
         while self.since < now {
             let (mut first, mut until) = (Activity::Idle, now);

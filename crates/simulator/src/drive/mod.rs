@@ -135,6 +135,12 @@ impl Drive {
         self.spent
     }
 
+    /// Returns the time without a request until now.
+    pub(crate) fn idle(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) -> Nanos {
+        self.account(now, timeline);
+        self.spent[Activity::Idle as usize]
+    }
+
     #[inline]
     fn account(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) {
         if self.done < self.known {
