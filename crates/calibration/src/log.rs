@@ -62,6 +62,8 @@ pub struct Log<'a> {
     pub sensitivity: Vec<Moved>,
     /// Effort of the search.
     pub effort: Effort,
+    /// True if the search started from the constants in `machines/`.
+    pub from_machines: bool,
 }
 
 impl Log<'_> {

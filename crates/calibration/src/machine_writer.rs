@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use classic1983::fitting::Change;
 
 use crate::log::Log;
+use crate::priors::{Constant, Priors};
 use crate::search::Effort;
 
 /// Path of the log, relative to the root of the workspace.
@@ -28,11 +29,48 @@ pub fn write(root: &Path, log: &Log, text: &str) -> Result<(), String> {
         }
     }
     let Effort { steps, evaluations, rounds, .. } = log.effort;
-    let text = format!("{origin}, --steps {steps} --evaluations {evaluations} --rounds {rounds}\n\n{text}");
+    let from = if log.from_machines { "--from-machines " } else { "" };
+    let text = format!("{origin}, {from}--steps {steps} --evaluations {evaluations} --rounds {rounds}\n\n{text}");
     fs::write(root.join(LOG), text).map_err(|error| format!("cannot write {LOG}: {error}"))
 }
 
-fn is_of(constant: &crate::priors::Constant, change: &Change) -> bool {
+/// Writes the errors of held-out cells: as text next to the guesses, and the figures that `diskperf paper` prints.
+pub fn write_holdouts(root: &Path, effort: Effort, text: &str, figures: &str) -> Result<(), String> {
+    let Effort { seed, steps, evaluations, rounds } = effort;
+    let text = format!(
+        "cargo xtask calibrate --holdouts, {}, seed {seed}, --steps {steps} --evaluations {evaluations} --rounds \
+         {rounds}\n\n{}\n",
+        today(),
+        text.trim_end()
+    );
+    for (path, text) in [("crates/calibration/holdouts.txt", text.as_str()), ("golden/held-out.txt", figures)] {
+        fs::write(root.join(path), text).map_err(|error| format!("cannot write {path}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Returns the values of the constants in the files now.
+pub fn values(root: &Path, priors: &Priors) -> Result<Vec<f64>, String> {
+    let value = |constant: &Constant| {
+        let text = read(root, &constant.file, &constant.field)?;
+        number(&text, &constant.unit).parse().map_err(|_| format!("{} is no number: {text}", constant.field))
+    };
+    priors.constant.iter().map(value).collect()
+}
+
+/// Returns a field's value in its file, with its unit.
+fn read(root: &Path, file: &str, field: &str) -> Result<String, String> {
+    let text = fs::read_to_string(root.join(file)).map_err(|error| format!("cannot read {file}: {error}"))?;
+    let line = field.split_once('.').and_then(|(_, key)| {
+        let begin = format!("{key} = {{ value = ");
+        let line = text.lines().find_map(|line| line.strip_prefix(&begin).map(str::to_owned))?;
+        let (value, rest) = line.split_once(", unit = \"")?;
+        Some(format!("{value}{}", rest.split_once('"')?.0))
+    });
+    line.ok_or_else(|| format!("{file} has no {field}"))
+}
+
+fn is_of(constant: &Constant, change: &Change) -> bool {
     let is = |file: &str, field: &str| change.file == file && change.field == field;
     is(&constant.file, &constant.field) || constant.ties.iter().any(|tie| is(&tie.file, &tie.field))
 }
@@ -91,33 +129,11 @@ mod tests {
 
     use super::*;
     use crate::log::{MARK, sensitivity};
-    use crate::priors::{Constant, Priors};
     use crate::root;
     use crate::search::Search;
 
     /// Maximum gain of the loss by moving any constant, as a share of the loss.
     const NO_GAIN: f64 = 0.01;
-
-    /// Returns the values of the constants in the files now.
-    fn values(root: &Path, priors: &Priors) -> Result<Vec<f64>, String> {
-        let value = |constant: &Constant| {
-            let text = read(root, &constant.file, &constant.field)?;
-            number(&text, &constant.unit).parse().map_err(|_| format!("{} is no number: {text}", constant.field))
-        };
-        priors.constant.iter().map(value).collect()
-    }
-
-    /// Returns a field's value in its file, with its unit.
-    fn read(root: &Path, file: &str, field: &str) -> Result<String, String> {
-        let text = fs::read_to_string(root.join(file)).map_err(|error| format!("cannot read {file}: {error}"))?;
-        let line = field.split_once('.').and_then(|(_, key)| {
-            let begin = format!("{key} = {{ value = ");
-            let line = text.lines().find_map(|line| line.strip_prefix(&begin).map(str::to_owned))?;
-            let (value, rest) = line.split_once(", unit = \"")?;
-            Some(format!("{value}{}", rest.split_once('"')?.0))
-        });
-        line.ok_or_else(|| format!("{file} has no {field}"))
-    }
 
     /// Fitted numbers are not changed by hand: `machines/` has exactly what the log of the last fit says it wrote.
     #[test]

@@ -41,18 +41,20 @@ struct Arguments {
     /// Maximum number of rounds that change the constants one by one.
     #[arg(long, default_value_t = 8)]
     rounds: usize,
-    /// Fit some cells and select settings by them, and print the errors of the others: 8K and 4K, one drive and two,
-    /// one VAX and the other.
+    /// Start from the constants in machines/ instead of the guesses.
+    #[arg(long, conflicts_with = "holdouts")]
+    from_machines: bool,
+    /// Fit some cells and select settings by them, and print the errors of the others: 8K and 4K, one drive and two.
     #[arg(long)]
     holdouts: bool,
-    /// Limit --holdouts to one split: 0 is 8K for 4K.
+    /// Limit --holdouts to one split: 0 is 8K for 4K, 4 and 5 are one VAX for the other.
     #[arg(long, requires = "holdouts")]
     split: Option<usize>,
     /// Print the errors without each mechanism of the model. Fits nothing.
     #[arg(long, conflicts_with = "holdouts")]
     mechanisms: bool,
-    /// Write the constants to machines/, and the log next to the guesses.
-    #[arg(long, conflicts_with_all = ["holdouts", "mechanisms"])]
+    /// Write the constants to machines/, and the log next to the guesses; with --holdouts, the errors of held-out cells.
+    #[arg(long, conflicts_with = "mechanisms")]
     write: bool,
 }
 
@@ -71,17 +73,29 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let Arguments { seed, steps, evaluations, rounds, .. } = *arguments;
     let effort = Effort { seed, steps, evaluations, rounds };
     if arguments.holdouts {
-        return holdouts::run(&machines, &priors, &cells, effort, arguments.split, &journal);
+        let (text, headline) = holdouts::run(&machines, &priors, &cells, effort, arguments.split, &journal)?;
+        println!("{text}");
+        let Some(headline) = headline.filter(|_| arguments.write && arguments.split.is_none()) else { return Ok(()) };
+        return machine_writer::write_holdouts(&root(), effort, &text, &holdouts::figures(&headline));
     }
     if arguments.mechanisms {
         print!("{}", mechanisms::table(&machines, &priors, &cells)?);
         return Ok(());
     }
     let search = Search::new(&machines, &priors, &cells, &journal(&format!("all-{}", effort.seed)))?;
-    let values = search.run(effort);
+    let start = if arguments.from_machines { machine_writer::values(&root(), &priors)? } else { priors.guesses() };
+    let values = search.run(effort, &start);
     let simulated = search.simulate(&values, PHASES);
     let sensitivity = log::sensitivity(&search, &values);
-    let log = Log { priors: &priors, cells: &cells, values: &values, simulated: &simulated, sensitivity, effort };
+    let log = Log {
+        priors: &priors,
+        cells: &cells,
+        values: &values,
+        simulated: &simulated,
+        sensitivity,
+        effort,
+        from_machines: arguments.from_machines,
+    };
     let text = log.text();
     println!("{text}");
     if arguments.write { machine_writer::write(&root(), &log, &text) } else { Ok(()) }

@@ -72,22 +72,21 @@ impl<'a> Search<'a> {
         Ok(Search { machines, priors, cells, journal: RefCell::new(Journal::open(journal)?) })
     }
 
-    /// Runs all stages, and returns the best constants found.
-    pub fn run(&self, effort: Effort) -> Vec<f64> {
-        let found = self.descend(effort.steps);
-        let found = self.evolve(effort, &found);
+    /// Runs all stages from `start`, and returns the best constants found.
+    pub fn run(&self, effort: Effort, start: &[f64]) -> Vec<f64> {
+        let found = self.descend(effort.steps, start);
+        let found = if effort.evaluations > 0 { self.evolve(effort, &found) } else { found };
         self.polish(found, effort.rounds)
     }
 
-    fn descend(&self, steps: usize) -> Vec<f64> {
-        let guesses = self.priors.guesses();
+    fn descend(&self, steps: usize, start: &[f64]) -> Vec<f64> {
         let values = |point: &[f64]| -> Vec<f64> {
             let constants = self.priors.constant.iter().zip(point);
             constants.map(|(constant, x)| constant.within(x.exp())).collect()
         };
         let errors = |point: &[f64]| residuals(self.cells, &self.simulate(&values(point), PHASES_SEARCHING));
         let loss = |point: &[f64]| self.loss(&values(point), PHASES_SEARCHING);
-        let found = descend(guesses.iter().map(|guess| guess.ln()).collect(), steps, errors, loss);
+        let found = descend(start.iter().map(|value| value.ln()).collect(), steps, errors, loss);
         self.priors.constant.iter().zip(values(&found)).map(|(constant, value)| constant.rounded(value)).collect()
     }
 

@@ -62,6 +62,8 @@ const fn new(kind: AssumptionKind, field: &'static str, scope: Scope, others: &'
 const SEARCHES: &[&str] = &["vax780-sc780", "vax750-sc750", "vax780-si9900", "vax780-sc780-initial-arbitration"];
 /// Machines whose firmware is an assumption.
 const FIRMWARE: &[&str] = &["vax750-sc750", "vax780-sc780-initial-arbitration", "vax780-sc780-inadequate-lead"];
+/// The early stages of the SC780.
+const EARLY: &[&str] = &["vax780-sc780-initial-arbitration", "vax780-sc780-inadequate-lead"];
 const INITIAL: &[&str] = &["vax780-sc780-initial-arbitration"];
 const INADEQUATE: &[&str] = &["vax780-sc780-inadequate-lead"];
 const SC750: &[&str] = &["vax750-sc750"];
@@ -82,16 +84,19 @@ const ASSUMPTIONS: &[Assumption] = &[
     new(Guess, "controller.finish", SC780_FILE, &["50us", "200us"]),
     new(Guess, "controller.command", SI9900_FILE, &["200us", "400us"]),
     new(Guess, "controller.command", UDA50_FILE, &["0.5ms", "2ms"]),
-    new(Guess, "controller.driver_interrupt", UDA50_FILE, &["650us", "1500us"]),
     new(Guess, "controller.fetched_writes", UDA50_FILE, &["1writes"]),
     new(Guess, "bus.to_memory", File("machines/bus/unibus.toml"), &["0.8MB/s", "2MB/s"]),
     new(Guess, "kernel.jitter", File("machines/kernel/4.2bsd.toml"), &["5percent", "30percent"]),
     new(Guess, "kernel.context_switch", File("machines/kernel/4.2bsd.toml"), &["200us", "800us"]),
+    new(Guess, "kernel.critical_section", File("machines/kernel/4.2bsd.toml"), &["0us", "225us", "900us"]),
     new(Setting, "controller.search_window", Machines(SEARCHES), &["3sectors", "8sectors"]),
     new(Setting, "controller.configured_drives", Machines(SEARCHES), &["1drives"]),
     new(Setting, "controller.search_lead", Machines(INITIAL), &["6sectors", "7sectors"]),
     new(Setting, "controller.attention", Machines(FIRMWARE), &["held"]),
     new(Setting, "bus.late_slips", File("machines/bus/sbi-initial-arbitration.toml"), &["1slips", "2slips"]),
+    new(Setting, "bus.late_rival", File("machines/bus/sbi-initial-arbitration.toml"), &["work"]),
+    new(Setting, "controller.attention_kept", Machines(EARLY), &["0ms", "4ms"]),
+    new(Setting, "controller.microcode", SI9900_FILE, &["parallel"]),
     new(Setting, "file_system.rotational_delay", Machines(SC750), &["2ms"]),
     new(Setting, "file_system.rotational_delay", Machines(SI9900), &["4ms"]),
     new(Setting, "file_system.rotational_delay", Machines(UDA50), &["4ms"]),
