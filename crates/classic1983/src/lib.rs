@@ -11,6 +11,7 @@ mod assumptions;
 mod claims;
 mod columns;
 pub mod fitting;
+mod held_out;
 pub mod published;
 mod questions;
 mod sensitivity;
@@ -21,6 +22,7 @@ mod vaxmix;
 
 pub use assumptions::constants;
 pub use claims::{Claim, Verdict, claims, claims_with_certainty};
+pub use held_out::held_out;
 pub use questions::{Answer, QUESTIONS, Question};
 pub use sensitivity::assumptions;
 pub use simulation::PHASES;

@@ -6,7 +6,7 @@ use clap::Args;
 use classic1983::published::{DRIVES, DriveTable, FOOTNOTE, RATES};
 use classic1983::{
     Answer, Claim, PHASES, QUESTIONS, Question, Verdict, approaches, assumptions, claims, claims_with_certainty,
-    comparisons, constants,
+    comparisons, constants, held_out,
 };
 use machines::MachineFault;
 use report::Page;
@@ -150,6 +150,7 @@ fn text(parts: &[Part], phases: u32, page: Page) -> Result<String, MachineFault>
         });
     }
     if let Some(summary) = summary {
+        texts.push(wrapped(&replication::held_out(&held_out()), page));
         let note = replication::fit_note(&summary, constants());
         texts.push(wrapped(&(note + "\n" + &replication::summary(&summary)), page));
     }

@@ -55,6 +55,15 @@ pub fn summary(summary: &Summary) -> String {
     format!("rates: {}\nCPU: {}\n", errors(&summary.rate, " %"), errors(&summary.cpu, " points"))
 }
 
+/// Returns the errors of cells that the fit has not seen: the figures to quote.
+pub fn held_out(errors: &Summary) -> String {
+    format!(
+        "Held out: constants fitted and settings selected with the cells of one block size, and judged with those of \
+         the other, both ways:\n\n{}",
+        summary(errors)
+    )
+}
+
 /// Returns a note on the errors: the same cells were used for the fit.
 pub fn fit_note(summary: &Summary, constants: usize) -> String {
     format!(
