@@ -204,7 +204,7 @@ impl Figure {
     /// and the first file system.
     pub fn turns_per_block(&self, description: &Description) -> f64 {
         let waited = self.time.waiting[Activity::Rotation as usize].as_secs_f64();
-        let blocks = FILE_BYTES as f64 / f64::from(description.file_systems[0].block_bytes);
+        let blocks = FILE_BYTES as f64 / f64::from(description.file_systems[0].block_bytes());
         waited / description.drive.turn().as_secs_f64() / blocks / f64::from(self.phases)
     }
 

@@ -60,8 +60,11 @@ pub(crate) enum Victim {
     None,
 }
 
+/// Numbers that are left for requests that belong to no buffer.
+const OTHERS: u16 = 16;
+
 /// Maximum number of buffers, limited by the range of `BufferId`.
-const MOST: u32 = (BufferId::MAX - Lines::MARKS) as u32;
+const MOST: u32 = (BufferId::MAX - Lines::MARKS - OTHERS) as u32;
 
 /// The buffer cache.
 #[derive(Debug)]
@@ -105,6 +108,11 @@ impl Cache {
     pub(crate) fn block(&self, id: BufferId) -> (u8, u32, u16) {
         let key = self.index.keys()[usize::from(id)];
         (key.drive(), key.sector(), self.sectors[usize::from(id)])
+    }
+
+    /// Number of buffers.
+    pub(crate) fn buffers(&self) -> u32 {
+        self.states.len() as u32
     }
 
     /// True if any buffer is being read or written.

@@ -9,6 +9,7 @@
 
 mod background;
 mod drive_idle_time;
+mod log_requests;
 mod prepare;
 mod requests;
 mod steps;
@@ -39,6 +40,7 @@ use crate::tasks::Task;
 use crate::time_accounts::Accounts;
 use crate::timeline::{Mark, Track, requests};
 use drive_idle_time::IdleWatch;
+use log_requests::LogRequest;
 use watchdog::Watchdog;
 
 /// Random choices of a simulation. Two runs with the same values are identical.
@@ -86,6 +88,8 @@ pub struct Computer {
     sleepers: VecDeque<(Process, Channel)>,
     /// For each buffer, when its data were last requested.
     asked: Vec<Moment<Virtual>>,
+    /// Requests for several blocks, of each drive.
+    log_requests: Vec<LogRequest>,
     used: Vec<DeviceUse>,
     idle: Vec<IdleWatch>,
     /// Requests of each drive that are not complete yet.
@@ -134,7 +138,7 @@ impl Computer {
         let mut procs: Vec<Proc> = (0..programs + tasks.len()).map(|index| Proc::new(index % drives)).collect();
         procs[programs..].iter_mut().for_each(|task| task.paused = Some(Moment::ZERO));
         let platters = (0..drives).map(|index| Drive::new(&description.drive, index, chance.phase_ppm(index)));
-        let buffers = description.buffers(file_system.block_bytes);
+        let buffers = description.buffers(file_system.block_bytes());
         Ok(Computer {
             hardware: Hardware {
                 processor: Processor::new(&description.cpu, &description.kernel, procs.len()),
@@ -151,6 +155,7 @@ impl Computer {
             procs,
             tasks,
             asked: vec![Moment::ZERO; buffers as usize],
+            log_requests: vec![LogRequest::default(); drives * log_requests::PER_DRIVE],
             used: vec![DeviceUse { flushing: Some(Nanos::ZERO), ..DeviceUse::default() }; drives],
             idle: vec![IdleWatch::default(); drives],
             queued: vec![0; drives],
@@ -257,15 +262,20 @@ impl Computer {
         self.hardware.processor.dispatch(&mut self.hardware.engine);
     }
 
-    /// Completes the transfer of a buffer. Wakes the processes that sleep on it, and those that sleep on any buffer, in
-    /// the order of arrival.
+    /// Completes a transfer. Wakes the processes that sleep on its buffers, and those that sleep on any buffer, in the
+    /// order of arrival.
     fn arrived(&mut self, Request { device, kind, token: Token(buffer), sectors, .. }: Request) {
         let drive = usize::from(device);
-        self.cache.arrived(buffer);
+        let asked = if u32::from(buffer) < self.cache.buffers() {
+            self.cache.arrived(buffer);
+            self.asked[usize::from(buffer)]
+        } else {
+            self.log_arrived(buffer)
+        };
         self.idle[drive].arrived(kind == Kind::Read);
         self.queued(drive, false);
         let used = &mut self.used[drive];
-        let time = self.hardware.now().since(self.asked[usize::from(buffer)]);
+        let time = self.hardware.now().since(asked);
         let bytes = u64::from(sectors) * u64::from(crate::description::SECTOR_BYTES);
         match kind {
             Kind::Read => {
@@ -279,6 +289,10 @@ impl Computer {
                 used.moved.written += bytes;
             }
         }
+        self.wake_sleepers(buffer);
+    }
+
+    fn wake_sleepers(&mut self, buffer: BufferId) {
         for _ in 0..self.sleepers.len() {
             let Some((process, channel)) = self.sleepers.pop_front() else { break };
             if channel == Channel::AnyBuffer || channel == Channel::Buffer(buffer) {
@@ -333,15 +347,19 @@ impl Computer {
 
     /// Passes the request for a buffer's data to the driver.
     fn submit(&mut self, buffer: BufferId) {
-        let (device, sector, sectors) = self.cache.block(buffer);
-        let kind = if self.cache.state(buffer) == State::Reading { Kind::Read } else { Kind::Write };
-        let (now, drive) = (self.now(), usize::from(device));
-        self.asked[usize::from(buffer)] = now;
+        let request = if u32::from(buffer) < self.cache.buffers() {
+            let (device, sector, sectors) = self.cache.block(buffer);
+            let kind = if self.cache.state(buffer) == State::Reading { Kind::Read } else { Kind::Write };
+            self.asked[usize::from(buffer)] = self.now();
+            Request { device, kind, token: Token(buffer), sectors, sector: sector.into() }
+        } else {
+            self.log_request_of(buffer)
+        };
+        let (now, drive, kind) = (self.now(), usize::from(request.device), request.kind);
         let Hardware { engine, drives, .. } = &mut self.hardware;
         let idle = drives[drive].idle(now, &mut engine.timeline);
         self.idle[drive].asked(kind == Kind::Read, idle);
         self.queued(drive, true);
-        let request = Request { device, kind, token: Token(buffer), sectors, sector: sector.into() };
         self.controller.submit(&mut self.hardware, request);
     }
 
@@ -355,6 +373,8 @@ impl Computer {
 
     /// Lets time pass until all dirty data are on the drives (a `sync`). Returns false if the simulation was given up.
     fn settle(&mut self) -> bool {
+        self.watchdog.begin(self.events());
+        self.settle_logs();
         while let Some(buffer) = self.cache.first_dirty() {
             self.cache.set_moving(buffer, State::Writing);
             self.submit(buffer);
@@ -362,13 +382,20 @@ impl Computer {
         self.dispatch();
         self.watchdog.begin(self.events());
         self.watchdog.grant(watchdog::PER_BLOCK * self.cache.unwritten() as u64);
-        while self.cache.is_moving() && !self.watchdog.is_over(self.hardware.engine.calendar.happened()) {
-            if let Some(task) = self.advance() {
-                self.go_on_task(task);
-                self.dispatch();
-            }
+        while (self.cache.is_moving() || self.is_log_moving())
+            && !self.watchdog.is_over(self.hardware.engine.calendar.happened())
+        {
+            self.advance_tasks();
         }
         self.watchdog.end_reason().is_none()
+    }
+
+    /// Handles the next event between two streams, when only tasks run.
+    fn advance_tasks(&mut self) {
+        if let Some(task) = self.advance() {
+            self.go_on_task(task);
+            self.dispatch();
+        }
     }
 
     /// Drops the cached blocks and the space of files that a program has deleted, except one.
@@ -382,5 +409,7 @@ impl Computer {
     }
 }
 
+#[cfg(test)]
+mod log_tests;
 #[cfg(test)]
 mod tests;

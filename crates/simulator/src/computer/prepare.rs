@@ -21,7 +21,7 @@ impl Computer {
             let prepared = file_system.prepare_write(transfer.file, transfer.offset, transfer.bytes);
             prepared.map_err(|_| Reason::NoSpace)?;
         }
-        Ok(())
+        self.file_systems[self.procs[program].drive].end_preparation().map_err(|_| Reason::NoSpace)
     }
 
     /// Copies the files of all programs from another computer of the same kind.

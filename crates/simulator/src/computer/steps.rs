@@ -1,6 +1,7 @@
 //! Performs the steps of a call. The file system of the process decides them.
 
 use super::Computer;
+use crate::block::Kind;
 use crate::cache::{BlockKey, BufferId, State, Victim};
 use crate::cpu::{Cause, Process};
 use crate::fs::{Extent, Host, Step};
@@ -83,6 +84,14 @@ impl Computer {
             Step::FlushBehind => match self.cache.first_dirty_on(drive) {
                 Some(buffer) => Again(self.start(process, buffer, State::Writing)),
                 None => Done,
+            },
+            Step::WriteLog(extent) => self.write_log(process, extent).map_or_else(Again, Last),
+            Step::AwaitLog => self.awaits_log(process, Kind::Write).map_or(Done, Again),
+            Step::ReadLog(extent) => self.read_log(process, extent).map_or_else(Again, Last),
+            Step::AwaitRead => self.awaits_log(process, Kind::Read).map_or(Done, Again),
+            Step::ReadRun { extent, blocks } => match self.read_run(process, extent, blocks) {
+                Some(demand) => Last(demand),
+                None => self.perform(process, Step::StartRead(extent)),
             },
         }
     }

@@ -13,7 +13,7 @@ use workload::{Access, Body, Handle, Mode, Name, Op, Reason, Stream, Tally, Worl
 use crate::computer::watchdog::Watchdog;
 use crate::computer::{Chance, Computer};
 use crate::description::samples::{early_massbus, massbus, uda};
-use crate::description::{Bus, Controller, DataLate, Description, Names, Rival};
+use crate::description::{Bus, Controller, DataLate, Description, FileSystem, Names, Rival};
 use crate::experiment::{Outcome, samples};
 
 const FILE: u64 = 2 << 20;
@@ -195,6 +195,10 @@ fn massbus_of(description: &mut Description) -> Option<&mut crate::description::
     if let Controller::Massbus(massbus) = &mut description.controller { Some(massbus) } else { None }
 }
 
+fn ffs_of(description: &mut Description) -> Option<&mut crate::description::Ffs> {
+    if let FileSystem::Ffs(ffs) = &mut description.file_systems[0] { Some(ffs) } else { None }
+}
+
 const NUMBERS: &[Number] = &[
     |of| Some(&mut of.cpu.code_permille),
     |of| Some(&mut of.cpu.copy_permille),
@@ -210,10 +214,10 @@ const NUMBERS: &[Number] = &[
     |of| Some(&mut of.drive.speed_deviation_ppm),
     |of| Some(&mut of.drive.track_skew_sectors),
     |of| Some(&mut of.drive.first_sector),
-    |of| Some(&mut of.file_systems[0].fragment_bytes),
-    |of| Some(&mut of.file_systems[0].blocks_per_group),
-    |of| Some(&mut of.file_systems[0].cylinders_per_group),
-    |of| Some(&mut of.file_systems[0].bytes_per_inode),
+    |of| Some(&mut ffs_of(of)?.fragment_bytes),
+    |of| Some(&mut ffs_of(of)?.blocks_per_group),
+    |of| Some(&mut ffs_of(of)?.cylinders_per_group),
+    |of| Some(&mut ffs_of(of)?.bytes_per_inode),
     |of| Some(&mut uda_of(of)?.commands),
     |of| Some(&mut uda_of(of)?.buffer_sectors),
     |of| Some(&mut uda_of(of)?.jitter_permille),
@@ -234,7 +238,7 @@ const TIMES: &[Time] = &[
     |of| Some(&mut of.drive.seek_least),
     |of| Some(&mut of.drive.seek_average),
     |of| Some(&mut of.drive.seek_most),
-    |of| Some(&mut of.file_systems[0].rotational_delay),
+    |of| Some(&mut ffs_of(of)?.rotational_delay),
     |of| Some(&mut uda_of(of)?.turnaround),
     |of| Some(&mut uda_of(of)?.command),
     |of| Some(&mut massbus_of(of)?.command),
@@ -256,7 +260,7 @@ proptest! {
     ) {
         let mut description = [massbus, early_massbus, uda][machine]();
         description.file_systems.truncate(1);
-        description.file_systems[0].names = names;
+        ffs_of(&mut description).expect("a sample").names = names;
         description.cpu.memory_bytes = 1 << memory;
         for (index, size, value) in numbers {
             let value = u64::from(value) & ((1 << size) - 1);

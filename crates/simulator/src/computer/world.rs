@@ -16,7 +16,7 @@ use super::{Computer, Watched};
 use crate::cache::BlockKey;
 use crate::cpu::Process;
 use crate::drive::Activity;
-use crate::fs::Host;
+use crate::fs::{FileSystem, Host};
 use crate::namespace::Namespace;
 use crate::process::Demand;
 use crate::time_accounts::ProgramTime;
@@ -202,6 +202,7 @@ impl World for Computer {
         if wanted == Cache::Cold {
             self.settle();
             self.cache.forget_clean();
+            self.file_systems.iter_mut().for_each(FileSystem::forget);
         }
         let residency = self.residency();
         Ok(match (wanted, residency) {
@@ -305,6 +306,7 @@ impl World for Computer {
         }
         self.settle();
         self.cache.forget_clean();
+        self.file_systems.iter_mut().for_each(FileSystem::forget);
         Ok(())
     }
 }

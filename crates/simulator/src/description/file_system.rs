@@ -1,14 +1,56 @@
-//! The file system on a drive: the Berkeley fast file system of 4.2BSD and its parameters.
+//! The file system on a drive: its kind and its parameters.
 
 use alloc::string::String;
 
 use units::Nanos;
 
-use super::{Drive, Invalid, SECTOR_BYTES};
+use super::{Drive, Invalid, Lfs, SECTOR_BYTES};
+
+/// A file system of one of the supported kinds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileSystem {
+    /// A Berkeley fast file system.
+    Ffs(Ffs),
+    /// A log-structured file system.
+    Lfs(Lfs),
+}
+
+impl FileSystem {
+    /// The name.
+    pub fn name(&self) -> &str {
+        match self {
+            FileSystem::Ffs(ffs) => &ffs.name,
+            FileSystem::Lfs(lfs) => &lfs.name,
+        }
+    }
+
+    /// Block size.
+    pub fn block_bytes(&self) -> u32 {
+        match self {
+            FileSystem::Ffs(ffs) => ffs.block_bytes,
+            FileSystem::Lfs(lfs) => lfs.block_bytes,
+        }
+    }
+
+    /// Bytes that files can use in any case.
+    pub fn room(&self, drive: &Drive) -> u64 {
+        match self {
+            FileSystem::Ffs(ffs) => ffs.room(drive),
+            FileSystem::Lfs(lfs) => lfs.room(drive),
+        }
+    }
+
+    pub(super) fn check(&self, drive: &Drive) -> Result<(), Invalid> {
+        match self {
+            FileSystem::Ffs(ffs) => ffs.check(drive),
+            FileSystem::Lfs(lfs) => lfs.check(drive),
+        }
+    }
+}
 
 /// A Berkeley fast file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileSystem {
+pub struct Ffs {
     /// The name, block size and fragment size: `8K/1K`.
     pub name: String,
     /// Block size.
@@ -48,7 +90,7 @@ const BLOCKS: (u32, u32) = (4096, 8192);
 /// Maximum fragments per block (`MAXFRAG`).
 const FRAGMENTS: u32 = 8;
 
-impl FileSystem {
+impl Ffs {
     /// Bytes that files can use in any case: 4.2BSD keeps a tenth free, and another tenth is left for headers and
     /// inodes.
     pub fn room(&self, drive: &Drive) -> u64 {

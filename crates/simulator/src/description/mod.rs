@@ -12,6 +12,7 @@ mod drive;
 mod error;
 mod file_system;
 mod kernel;
+mod lfs;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -21,8 +22,9 @@ pub use controller::{Attention, Controller, Driver, Massbus, Microcode, Search, 
 pub use cpu::Cpu;
 pub use drive::{Drive, SECTOR_BYTES};
 pub use error::Invalid;
-pub use file_system::{FileSystem, Names};
+pub use file_system::{Ffs, FileSystem, Names};
 pub use kernel::Kernel;
+pub use lfs::{CleanerPolicy, Lfs};
 use units::Nanos;
 
 use crate::fs::ffs::Layout;
@@ -68,7 +70,7 @@ impl Queue {
 impl Description {
     /// Returns the file system with that name.
     pub fn file_system(&self, name: &str) -> Option<&FileSystem> {
-        self.file_systems.iter().find(|file_system| file_system.name == name)
+        self.file_systems.iter().find(|file_system| file_system.name() == name)
     }
 
     /// Checks that the computer can be built and run with `drives` busy drives, each with a file of `file_bytes` bytes.
@@ -84,11 +86,13 @@ impl Description {
         }
         for file_system in &self.file_systems {
             file_system.check(&self.drive)?;
-            if let Some((field, what)) = Layout::refusal(&self.drive, file_system) {
+            if let FileSystem::Ffs(ffs) = file_system
+                && let Some((field, what)) = Layout::refusal(&self.drive, ffs)
+            {
                 return Err(Invalid::new(field, what, "take another drive"));
             }
         }
-        let largest = self.file_systems.iter().map(|file_system| file_system.block_bytes).max().unwrap_or(0);
+        let largest = self.file_systems.iter().map(|file_system| file_system.block_bytes()).max().unwrap_or(0);
         if self.buffers(largest) < Kernel::LEAST_BUFFERS {
             let what = alloc::format!("{} are too few for the buffer cache", self.cpu.memory_bytes);
             return Err(Invalid::new("cpu.memory_bytes", what, "the cache needs room for a few blocks"));

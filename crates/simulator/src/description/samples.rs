@@ -7,7 +7,7 @@ use alloc::vec;
 use units::Nanos;
 
 use super::{
-    Attention, Bus, Controller, Cpu, DataLate, Description, Driver, FileSystem, Kernel, Massbus, Microcode, Names,
+    Attention, Bus, Controller, Cpu, DataLate, Description, Driver, Ffs, FileSystem, Kernel, Massbus, Microcode, Names,
     Queue, Rival, Search, Uda,
 };
 use crate::description::Drive;
@@ -43,8 +43,8 @@ pub(crate) fn ra81() -> Drive {
     }
 }
 
-pub(crate) fn ffs(block_bytes: u32, rotational_delay_ms: u64) -> FileSystem {
-    FileSystem {
+pub(crate) fn ffs(block_bytes: u32, rotational_delay_ms: u64) -> Ffs {
+    Ffs {
         name: alloc::format!("{}K/1K", block_bytes / 1024),
         block_bytes,
         fragment_bytes: 1024,
@@ -118,7 +118,7 @@ pub(crate) fn massbus() -> Description {
         }),
         queue: Queue::Disksort,
         drive: eagle(),
-        file_systems: vec![ffs(8192, 4), ffs(4096, 4)],
+        file_systems: vec![FileSystem::Ffs(ffs(8192, 4)), FileSystem::Ffs(ffs(4096, 4))],
     }
 }
 
@@ -163,7 +163,7 @@ pub(crate) fn uda() -> Description {
         }),
         queue: Queue::Fifo,
         drive: ra81(),
-        file_systems: vec![ffs(8192, 4), ffs(4096, 2)],
+        file_systems: vec![FileSystem::Ffs(ffs(8192, 4)), FileSystem::Ffs(ffs(4096, 2))],
         ..massbus()
     }
 }

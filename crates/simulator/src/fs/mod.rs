@@ -1,7 +1,9 @@
 //! File systems: they place the blocks of files, and turn each call into steps. They only decide; no time passes here.
 
+mod directory;
 mod extent;
 pub(crate) mod ffs;
+mod lfs;
 mod plan;
 mod step;
 
@@ -9,7 +11,10 @@ pub(crate) use extent::Extent;
 pub(crate) use plan::{NameCall, NameWork, Plan, Request};
 pub(crate) use step::Step;
 
+use alloc::boxed::Box;
+
 use ffs::Ffs;
+use lfs::Lfs;
 
 use crate::cache::Cache;
 use crate::description::{self, Kernel};
@@ -20,6 +25,8 @@ use crate::namespace::FileId;
 pub(crate) enum FileSystem {
     /// The Berkeley fast file system.
     Ffs(Ffs),
+    /// A log-structured file system.
+    Lfs(Box<Lfs>),
 }
 
 /// The parts of the computer that a file system sees when it decides a step.
@@ -38,12 +45,16 @@ pub(crate) struct Full;
 impl FileSystem {
     /// Creates an empty file system.
     pub(crate) fn new(drive: &description::Drive, file_system: &description::FileSystem) -> FileSystem {
-        FileSystem::Ffs(Ffs::new(drive, file_system))
+        match file_system {
+            description::FileSystem::Ffs(ffs) => FileSystem::Ffs(Ffs::new(drive, ffs)),
+            description::FileSystem::Lfs(lfs) => FileSystem::Lfs(Box::new(Lfs::new(drive, lfs))),
+        }
     }
 
     pub(crate) fn block_bytes(&self) -> u32 {
         match self {
             FileSystem::Ffs(ffs) => ffs.block_bytes(),
+            FileSystem::Lfs(lfs) => lfs.block_bytes(),
         }
     }
 
@@ -52,6 +63,7 @@ impl FileSystem {
     pub(crate) fn next(&mut self, plan: &mut Plan, host: &mut Host) -> Step {
         match self {
             FileSystem::Ffs(ffs) => ffs.next(plan, host),
+            FileSystem::Lfs(lfs) => lfs.next(plan, host),
         }
     }
 
@@ -59,6 +71,7 @@ impl FileSystem {
     pub(crate) fn times_names(&self) -> bool {
         match self {
             FileSystem::Ffs(ffs) => ffs.times_names(),
+            FileSystem::Lfs(lfs) => lfs.times_names(),
         }
     }
 
@@ -66,6 +79,7 @@ impl FileSystem {
     pub(crate) fn prepare_name(&mut self, call: NameCall, host: &mut Host) -> Result<(), Full> {
         match self {
             FileSystem::Ffs(ffs) => ffs.prepare_name(call, host),
+            FileSystem::Lfs(lfs) => lfs.prepare_name(call, host),
         }
     }
 
@@ -73,6 +87,7 @@ impl FileSystem {
     pub(crate) fn clear_names(&mut self, host: &mut Host) {
         match self {
             FileSystem::Ffs(ffs) => ffs.clear_names(host),
+            FileSystem::Lfs(lfs) => lfs.clear_names(host),
         }
     }
 
@@ -80,6 +95,31 @@ impl FileSystem {
     pub(crate) fn prepare_write(&mut self, file: FileId, offset: u64, bytes: u32) -> Result<(), Full> {
         match self {
             FileSystem::Ffs(ffs) => ffs.prepare_write(file, offset, bytes),
+            FileSystem::Lfs(lfs) => lfs.prepare_write(file, offset, bytes),
+        }
+    }
+
+    /// Notes that all files are prepared.
+    pub(crate) fn end_preparation(&mut self) -> Result<(), Full> {
+        match self {
+            FileSystem::Ffs(_) => Ok(()),
+            FileSystem::Lfs(lfs) => lfs.end_preparation(),
+        }
+    }
+
+    /// Returns the next sectors that must be written apart from dirty buffers, so that all changes are on the drive.
+    pub(crate) fn next_write(&mut self) -> Option<Extent> {
+        match self {
+            FileSystem::Ffs(_) => None,
+            FileSystem::Lfs(lfs) => lfs.next_write(),
+        }
+    }
+
+    /// Notes that the cache was emptied.
+    pub(crate) fn forget(&mut self) {
+        match self {
+            FileSystem::Ffs(_) => {}
+            FileSystem::Lfs(lfs) => lfs.forget(),
         }
     }
 
@@ -87,6 +127,7 @@ impl FileSystem {
     pub(crate) fn visit(&self, file: FileId, each: impl FnMut(Extent)) {
         match self {
             FileSystem::Ffs(ffs) => ffs.extents(file).for_each(each),
+            FileSystem::Lfs(lfs) => lfs.extents(file).for_each(each),
         }
     }
 
@@ -94,6 +135,7 @@ impl FileSystem {
     pub(crate) fn free(&mut self, file: FileId) {
         match self {
             FileSystem::Ffs(ffs) => ffs.free(file),
+            FileSystem::Lfs(lfs) => lfs.free(file),
         }
     }
 }

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use workload::Reason;
 
-use super::ffs;
 use super::step::Step;
+use super::{ffs, lfs};
 use crate::namespace::FileId;
 
 /// The data part of a call.
@@ -79,6 +79,8 @@ pub(crate) struct Plan {
     pub(crate) script_done: usize,
     /// State of a fast file system. Other file systems have their own.
     pub(crate) ffs: ffs::CallState,
+    /// State of a log-structured file system.
+    pub(crate) lfs: lfs::CallState,
 }
 
 impl Plan {
@@ -88,6 +90,7 @@ impl Plan {
         (self.done, self.is_lost, self.script_done) = (0, false, 0);
         self.script.clear();
         self.ffs = ffs::CallState::default();
+        self.lfs = lfs::CallState::default();
     }
 
     /// Takes the next step that was decided in advance.

@@ -32,6 +32,18 @@ pub(crate) enum Step {
     Flush,
     /// Starts to write each dirty block of the drive (`bflush`).
     FlushBehind,
+    /// Writes a part of a log with one request, and marks the buffers of its blocks as written. Waits for the previous
+    /// such request only.
+    WriteLog(Extent),
+    /// Waits until all parts of the log are written that were started.
+    AwaitLog,
+    /// Starts to read a part of a log into no buffer.
+    ReadLog(Extent),
+    /// Waits for it.
+    AwaitRead,
+    /// Starts to read so many consecutive blocks with one request, as far as buffers are free. The extent is that of the
+    /// first block.
+    ReadRun { extent: Extent, blocks: u16 },
     /// Returns from the call.
     Return(Result<u32, Reason>),
 }

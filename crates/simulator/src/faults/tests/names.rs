@@ -10,7 +10,7 @@ use crate::cache::Cache;
 use crate::computer::{Chance, Computer};
 use crate::cpu::Cause;
 use crate::description::samples::{eagle, kernel, massbus};
-use crate::description::{Description, Names};
+use crate::description::{Description, FileSystem, Names};
 use crate::fs::ffs::Ffs;
 use crate::fs::{Host, NameCall, NameWork};
 
@@ -18,7 +18,8 @@ const FILES: u32 = 40;
 
 fn timed() -> Description {
     let mut description = massbus();
-    description.file_systems[0].names = Names::Timed;
+    let FileSystem::Ffs(ffs) = &mut description.file_systems[0] else { unreachable!("a sample") };
+    ffs.names = Names::Timed;
     description.kernel.jitter_permille = 0;
     description
 }
@@ -93,7 +94,8 @@ pub(super) fn the_daemon_writes_what_is_left() -> bool {
 pub(super) fn directories_are_in_different_groups() -> bool {
     let (kernel, mut cache) = (kernel(), Cache::new(16));
     let mut host = Host { kernel: &kernel, cache: &mut cache, drive: 0 };
-    let mut file_system = Ffs::new(&eagle(), &timed().file_systems[0]);
+    let FileSystem::Ffs(timed) = &timed().file_systems[0] else { unreachable!("a sample") };
+    let mut file_system = Ffs::new(&eagle(), timed);
     let root = 100;
     let mut group = |directory| {
         let file = 10 + directory;

@@ -46,7 +46,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub(crate) fn from_drive(drive: &description::Drive, file_system: &description::FileSystem) -> Layout {
+    pub(crate) fn from_drive(drive: &description::Drive, file_system: &description::Ffs) -> Layout {
         let (block, fragment) = (file_system.block_bytes, file_system.fragment_bytes);
         let fragments = block / fragment;
         let sectors_per_fragment = fragment / SECTOR_BYTES;
@@ -92,7 +92,7 @@ impl Layout {
     ///   3. Header and inodes leave hardly any space for data in a group.
     pub(crate) fn refusal(
         drive: &description::Drive,
-        file_system: &description::FileSystem,
+        file_system: &description::Ffs,
     ) -> Option<(&'static str, &'static str)> {
         // 1
         if !map_fits(cycle(drive, file_system), drive, file_system) {
@@ -188,7 +188,7 @@ impl Layout {
 const LEAST_BLOCKS: u32 = 4;
 
 /// Number of cylinders after which blocks begin at the same rotational positions again.
-fn cycle(drive: &description::Drive, file_system: &description::FileSystem) -> u32 {
+fn cycle(drive: &description::Drive, file_system: &description::Ffs) -> u32 {
     let mut cycle = file_system.block_bytes / SECTOR_BYTES;
     let mut rest = drive.sectors_per_cylinder();
     while cycle > 1 && rest.is_multiple_of(2) {
@@ -198,7 +198,7 @@ fn cycle(drive: &description::Drive, file_system: &description::FileSystem) -> u
 }
 
 /// True if the map of `cylinders` cylinders fits into a header, which is one block.
-fn map_fits(cylinders: u32, drive: &description::Drive, file_system: &description::FileSystem) -> bool {
+fn map_fits(cylinders: u32, drive: &description::Drive, file_system: &description::Ffs) -> bool {
     let sectors = u64::from(cylinders) * u64::from(drive.sectors_per_cylinder());
     let map = sectors / u64::from(file_system.fragment_bytes / SECTOR_BYTES) / 8;
     map + u64::from(HEADER_FIXED) <= u64::from(file_system.block_bytes)
@@ -206,7 +206,7 @@ fn map_fits(cylinders: u32, drive: &description::Drive, file_system: &descriptio
 
 /// Interleave: fragments to skip so that the next block comes under the heads after the rotational delay. Always whole
 /// blocks, because blocks are placed at multiples of their size.
-fn gap(drive: &description::Drive, file_system: &description::FileSystem) -> u32 {
+fn gap(drive: &description::Drive, file_system: &description::Ffs) -> u32 {
     let turns_per_second = u64::from(drive.milli_rpm / 60_000);
     let sectors_per_fragment = u64::from(file_system.fragment_bytes / SECTOR_BYTES);
     let passing = file_system.rotational_delay.0 * turns_per_second * u64::from(drive.sectors_per_track);

@@ -7,7 +7,6 @@ mod block_preference;
 mod call_state;
 mod calls;
 mod cylinder_group;
-mod directory;
 mod dirpref;
 mod inode;
 mod inode_table;
@@ -58,7 +57,7 @@ pub(crate) struct Allocated {
 
 impl Ffs {
     /// Creates an empty file system, as `newfs` does.
-    pub(crate) fn new(drive: &description::Drive, file_system: &description::FileSystem) -> Ffs {
+    pub(crate) fn new(drive: &description::Drive, file_system: &description::Ffs) -> Ffs {
         let layout = Layout::from_drive(drive, file_system);
         let groups = (0..layout.groups).map(|group| Group::new(&layout, group)).collect();
         let names = (file_system.names == description::Names::Timed).then(|| Box::new(Names::new(&layout)));

@@ -2,11 +2,11 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
-use super::directory::Directory;
 use super::inode_table::InodeTable;
 use super::{Layout, dirpref};
 use crate::faults::{self, Fault};
 use crate::fs::Full;
+use crate::fs::directory::Directory;
 use crate::fs::extent::Extent;
 use crate::namespace::FileId;
 
