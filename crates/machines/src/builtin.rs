@@ -23,21 +23,22 @@ macro_rules! files {
     };
 }
 
-/// Complete computers, in the order of the paper's tables.
+/// Complete computers: first those of 1983, in the order of the paper's tables.
 pub const MACHINES: &[File] = files!("machine":
     "vax750-sc750" "vax750-uda50"
     "vax780-sc780" "vax780-sc780-initial-arbitration" "vax780-sc780-inadequate-lead" "vax780-uda50" "vax780-si9900"
+    "sun4-wren4"
 );
 
 /// Returns the compiled-in parts of a kind.
 pub const fn parts(kind: Kind) -> &'static [File] {
     match kind {
-        Kind::Cpu => files!("cpu": "vax-11-750" "vax-11-780"),
+        Kind::Cpu => files!("cpu": "sun-4-260" "vax-11-750" "vax-11-780"),
         Kind::Kernel => files!("kernel": "4.2bsd"),
-        Kind::Bus => files!("bus": "cmi" "sbi" "sbi-initial-arbitration" "unibus"),
-        Kind::Controller => files!("controller": "sc750" "sc780" "si9900" "uda50"),
-        Kind::Drive => files!("drive": "eagle" "ra81"),
-        Kind::FileSystem => files!("file-system": "4k-1k" "8k-1k"),
+        Kind::Bus => files!("bus": "cmi" "sbi" "sbi-initial-arbitration" "unibus" "vme"),
+        Kind::Controller => files!("controller": "sc750" "sc780" "si9900" "sun-scsi" "uda50"),
+        Kind::Drive => files!("drive": "eagle" "ra81" "wren-iv"),
+        Kind::FileSystem => files!("file-system": "4k-1k" "8k-1k" "lfs-cost-benefit" "lfs-greedy" "sunos-8k"),
     }
 }
 

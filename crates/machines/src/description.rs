@@ -4,8 +4,8 @@
 use std::cell::{Cell, RefCell};
 
 use simulator::description::{
-    Attention, Bus, Controller, Cpu, DataLate, Description, Drive, Driver, FileSystem, Invalid, Kernel, Massbus,
-    Microcode, Names, Queue, Rival, Search, Uda,
+    Attention, Bus, CleanerPolicy, Controller, Cpu, DataLate, Description, Drive, Driver, Ffs, FileSystem, Invalid,
+    Kernel, Lfs, Massbus, Microcode, Names, Queue, Rival, Search, Uda,
 };
 use units::Nanos;
 
@@ -200,8 +200,35 @@ fn drive(read: &Reader) -> Drive {
     }
 }
 
+/// Fast file systems do not name their kind.
 fn file_system(read: &Reader) -> FileSystem {
-    FileSystem {
+    match read.part.sort {
+        Some(_) if read.sort(&["lfs"]) == "lfs" => FileSystem::Lfs(lfs(read)),
+        _ => FileSystem::Ffs(ffs(read)),
+    }
+}
+
+fn lfs(read: &Reader) -> Lfs {
+    // The limit is ignored by greedy, so that it can be based on cost-benefit.
+    let cost_benefit = CleanerPolicy::CostBenefit { age_limit_permille: read.small("age_limit", Quantity::Share) };
+    Lfs {
+        name: read.part.name.clone(),
+        block_bytes: read.small("block", Quantity::Size),
+        segment_bytes: read.small("segment", Quantity::Size),
+        cleaner: read.choice("cleaner", &[("greedy", CleanerPolicy::Greedy), ("cost-benefit", cost_benefit)]),
+        age_sort: read.choice("age_sort", &[("yes", true), ("no", false)]),
+        clean_below: read.small("clean_below", Quantity::Count("segments")),
+        clean_until: read.small("clean_until", Quantity::Count("segments")),
+        batch: read.small("batch", Quantity::Count("segments")),
+        checkpoint_bytes: read.number("checkpoint", Quantity::Size),
+        reserve_permille: read.small("reserve", Quantity::Share),
+        read_cluster: read.small("read_cluster", Quantity::Count("blocks")),
+        names: read.choice("names", &Names::NAMES),
+    }
+}
+
+fn ffs(read: &Reader) -> Ffs {
+    Ffs {
         name: read.part.name.clone(),
         block_bytes: read.small("block", Quantity::Size),
         fragment_bytes: read.small("fragment", Quantity::Size),

@@ -93,7 +93,7 @@ pub struct Part {
     pub id: String,
     /// Its display name.
     pub name: String,
-    /// The sort of controller, such as `massbus`; `None` for other parts.
+    /// The sort of a controller, such as `massbus`, or of a file system; `None` for other parts.
     pub sort: Option<String>,
     /// The beginning of its description.
     pub place: Place,
@@ -140,7 +140,7 @@ impl Part {
         };
         name = plain("name")?.map(|(name, _)| name).or(name);
         let mut is_plain = vec!["like", "name"];
-        if kind == Kind::Controller {
+        if matches!(kind, Kind::Controller | Kind::FileSystem) {
             sort = plain("kind")?.map(|(sort, _)| sort).or(sort);
             is_plain.push("kind");
         }
