@@ -76,7 +76,7 @@ impl Machines {
     /// Loads the machines from `machines/`, unchanged.
     #[expect(clippy::new_without_default, reason = "there is no default machine")]
     pub fn new() -> Machines {
-        Machines(Machine::all().collect())
+        Machines(Machine::all().filter(|machine| machine.name.starts_with("vax")).collect())
     }
 
     /// Changes a setting of one machine, as `--set` does.

@@ -161,7 +161,7 @@ proptest! {
     ) {
         let (kernel, mut cache) = (kernel(), Cache::new(16));
         let mut host = Host { kernel: &kernel, cache: &mut cache, drive: 0 };
-        let mut ffs = Ffs::new(&eagle(), &description::FileSystem { names: Names::Timed, ..ffs(8192, 4) });
+        let mut ffs = Ffs::new(&eagle(), &description::Ffs { names: Names::Timed, ..ffs(8192, 4) });
         let mut call = |ffs: &mut Ffs, work, directory, file, releases| {
             ffs.prepare_name(NameCall { work, root: ROOT, directory, file, releases }, &mut host).expect("room");
         };
@@ -200,7 +200,7 @@ proptest! {
 fn a_file_system_without_inodes_returns_an_error() {
     let (kernel, mut cache) = (kernel(), Cache::new(16));
     let mut host = Host { kernel: &kernel, cache: &mut cache, drive: 0 };
-    let few = description::FileSystem { names: Names::Timed, bytes_per_inode: 1 << 20, ..ffs(8192, 4) };
+    let few = description::Ffs { names: Names::Timed, bytes_per_inode: 1 << 20, ..ffs(8192, 4) };
     let drive = description::Drive { cylinders: 32, first_sector: 0, ..eagle() };
     let mut ffs = Ffs::new(&drive, &few);
     let mut create = |file| {
