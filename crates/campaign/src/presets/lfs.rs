@@ -2,6 +2,7 @@
 //! small files and one large file, and answers its four questions from the figures.
 
 mod answers;
+pub mod log_structured;
 
 use report::glossary::Entry;
 use report::{Layout, Presentation};
@@ -17,6 +18,7 @@ use crate::published::lfs as published;
 use crate::request::schedule::Schedule;
 use crate::targets::Target;
 
+/// The preset.
 pub const PRESET: Preset = Preset {
     name: "lfs",
     about: "A course lab of about 2002: raw device, 10000 small files, one large file, and answers to its four \

@@ -6,7 +6,7 @@ pub mod device;
 mod groups;
 pub mod io;
 pub mod job;
-mod lfs;
+pub mod lfs;
 mod quick;
 mod smoke;
 mod tlpi;
