@@ -91,7 +91,7 @@ impl Computer {
             Step::AwaitRead => self.awaits_log(process, Kind::Read).map_or(Done, Again),
             Step::ReadRun { extent, blocks } => match self.read_run(process, extent, blocks) {
                 Some(demand) => Last(demand),
-                None => self.perform(process, Step::StartRead(extent)),
+                None => self.start_read(process, drive, extent),
             },
         }
     }
