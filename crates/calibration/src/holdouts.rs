@@ -26,8 +26,8 @@ const SPLITS: [Split; 6] = [
     ("VAX-11/750 -> VAX-11/780", |cell| cell.machine.starts_with("vax750")),
 ];
 
-/// Number of splits that are fitted unless one is named. The last two are left out: the cells of one VAX do not show some
-/// constants of the other's controllers at all.
+/// Number of splits that are fitted unless one is named. The last two are left out: the cells of one VAX do not show
+/// some constants of the other's controllers at all.
 const ALL_WAYS: usize = 4;
 
 /// Minimum gain of another value of a setting, as a share of the loss.
@@ -36,8 +36,8 @@ const GAIN: f64 = 0.003;
 /// Steps of the first descent, after which settings are selected for the first time.
 const FIRST_STEPS: usize = 3;
 
-/// Fits some of the cells from the guesses, and returns the errors of the held-out cells: as text, and of the first pair of
-/// splits as figures. `only` limits it to one split.
+/// Fits some of the cells from the guesses, and returns the errors of the held-out cells: as text, and of the first
+/// pair of splits as figures. `only` limits it to one split.
 pub fn run(
     machines: &Machines,
     priors: &Priors,

@@ -53,7 +53,8 @@ struct Arguments {
     /// Print the errors without each mechanism of the model. Fits nothing.
     #[arg(long, conflicts_with = "holdouts")]
     mechanisms: bool,
-    /// Write the constants to machines/, and the log next to the guesses; with --holdouts, the errors of held-out cells.
+    /// Write the constants to machines/, and the log next to the guesses; with --holdouts, the errors of held-out
+    /// cells.
     #[arg(long, conflicts_with = "mechanisms")]
     write: bool,
 }

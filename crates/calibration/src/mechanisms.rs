@@ -38,7 +38,8 @@ mod tests {
     use super::*;
     use crate::loss::{cpu_error, mean, rate_percent};
 
-    /// Without any of the mechanisms, the mean errors of rates (percent) and of CPU shares (points) are together larger.
+    /// Without any of the mechanisms, the mean errors of rates (percent) and of CPU shares (points) are together
+    /// larger.
     #[test]
     fn every_mechanism_gains() {
         let (machines, priors, cells) = (Machines::new(), Priors::read(), Cell::all());

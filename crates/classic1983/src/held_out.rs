@@ -1,5 +1,5 @@
-//! The errors of held-out cells, as the last `cargo xtask calibrate --holdouts --write` stored them. A fit takes minutes,
-//! so `diskperf paper` does not repeat it.
+//! The errors of held-out cells, as the last `cargo xtask calibrate --holdouts --write` stored them. A fit takes
+//! minutes, so `diskperf paper` does not repeat it.
 
 use stats::compare::replication::{Errors, Summary};
 

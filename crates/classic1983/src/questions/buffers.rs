@@ -61,8 +61,8 @@ fn experiment() -> Result<Answer, MachineFault> {
         rows,
         sentence: format!(
             "The electronics of the SC780 with one Eagle on the 11/780, blocks of 8 Kbytes, which are 16 sectors. To \
-             read within 3 % of the rate with {} sectors of buffer, it needs {} sectors on the UNIBUS and {} on the SBI. \
-             It needs {} and {} if other devices use {} % and {} % of the bus.",
+             read within 3 % of the rate with {} sectors of buffer, it needs {} sectors on the UNIBUS and {} on the \
+             SBI. It needs {} and {} if other devices use {} % and {} % of the bus.",
             SECTORS[SECTORS.len() - 1],
             enough(0),
             enough(4),

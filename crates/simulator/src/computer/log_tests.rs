@@ -59,7 +59,6 @@ fn a_log_gains_on_writes_and_loses_on_later_reads() {
         let large = LargeFile { seed: 7, ..LargeFile::new(4 << 20) }.program();
         let of = |file_system| phases(&with(machine.clone(), file_system), &large);
         let (ffs, lfs) = (of(ffs), of(FileSystem::Lfs(lfs())));
-        std::println!("{}: ffs {ffs:?}, lfs {lfs:?}", machine.name);
         assert!(lfs[2] < ffs[2], "write random: {lfs:?} against {ffs:?}");
         assert!(lfs[4] > ffs[4], "read sequential again: {lfs:?} against {ffs:?}");
     }
@@ -71,6 +70,5 @@ fn a_log_creates_and_deletes_files_without_waiting() {
     let small = SmallFiles::new(300, 1024).program();
     let of = |file_system| phases(&with(machine.clone(), file_system), &small);
     let (ffs, lfs) = (of(machine.file_systems[1].clone()), of(FileSystem::Lfs(lfs())));
-    std::println!("ffs {ffs:?}, lfs {lfs:?}");
     assert!(2 * lfs[0] < ffs[0] && 2 * lfs[2] < ffs[2], "{lfs:?} against {ffs:?}");
 }

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use units::Nanos;
 
-use super::{Drive, Invalid, Lfs, SECTOR_BYTES};
+use super::{Drive, Invalid, Lfs, Names, SECTOR_BYTES};
 
 /// A file system of one of the supported kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,20 +68,6 @@ pub struct Ffs {
     pub bytes_per_inode: u32,
     /// Cost of directories and inodes.
     pub names: Names,
-}
-
-/// Cost of directories and inodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Names {
-    /// Operations on names take no time but that of a call. Inodes are never written.
-    Free,
-    /// Directories are searched, and directories and inodes are read and written, as in 4.2BSD.
-    Timed,
-}
-
-impl Names {
-    /// All kinds with their names.
-    pub const NAMES: [(&str, Names); 2] = [("free", Names::Free), ("timed", Names::Timed)];
 }
 
 /// Block sizes that 4.2BSD supports (`MINBSIZE`, `MAXBSIZE`).

@@ -13,6 +13,7 @@ mod error;
 mod file_system;
 mod kernel;
 mod lfs;
+mod names;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -22,9 +23,10 @@ pub use controller::{Attention, Controller, Driver, Massbus, Microcode, Search, 
 pub use cpu::Cpu;
 pub use drive::{Drive, SECTOR_BYTES};
 pub use error::Invalid;
-pub use file_system::{Ffs, FileSystem, Names};
+pub use file_system::{Ffs, FileSystem};
 pub use kernel::Kernel;
 pub use lfs::{CleanerPolicy, Lfs};
+pub use names::Names;
 use units::Nanos;
 
 use crate::fs::ffs::Layout;

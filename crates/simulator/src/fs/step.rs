@@ -41,8 +41,8 @@ pub(crate) enum Step {
     ReadLog(Extent),
     /// Waits for it.
     AwaitRead,
-    /// Starts to read so many consecutive blocks with one request, as far as buffers are free. The extent is that of the
-    /// first block.
+    /// Starts to read so many consecutive blocks with one request, as far as buffers are free. The extent is that of
+    /// the first block.
     ReadRun { extent: Extent, blocks: u16 },
     /// Returns from the call.
     Return(Result<u32, Reason>),

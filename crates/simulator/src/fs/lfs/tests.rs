@@ -2,7 +2,6 @@
 //! cost-benefit, the costs of production file systems. Then recovery, and file systems without space.
 
 use std::collections::BTreeMap;
-use std::println;
 
 use proptest::prelude::*;
 use units::Prng;
@@ -177,7 +176,6 @@ fn locality_hurts_greedy_and_helps_cost_benefit() {
     let greedy = Model::filled(1200, 75, GREEDY, 1, true).run(HOT_AND_COLD, (8, 5)).cost();
     let best = Model::filled(1200, 75, COST_BENEFIT, 12, true).run(HOT_AND_COLD, (8, 5));
     let gain = 1.0 - best.cost() / greedy;
-    println!("uniform {uniform:.3}, hot and cold {greedy:.3}, cost-benefit {:.3}, gain {gain:.3}", best.cost());
     assert!((4.4 * 0.99..4.6).contains(&uniform), "{uniform}");
     assert!(greedy > uniform * 1.1, "the paradox: {greedy} against {uniform}");
     assert!(gain >= 0.40, "{gain}");
