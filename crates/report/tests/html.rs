@@ -368,6 +368,7 @@ fn published_figures_are_next_to_simulated_ones() {
         claims: Vec::new(),
         assumptions: None,
         vaxmix: None,
+        lfs: None,
     };
     let text = text_of(&page(&[], &[], Some(&paper)));
     for words in ["T2, 8K/1K", "UDA50/RA812 drives", "360 (45%)363 (45%)-12 % rotation", "220 (58%)*363 (45%)healthy,"]

@@ -23,7 +23,7 @@ use crate::ui::output_format::{self, Format, OutputArguments};
 
 #[derive(Clone, Debug, Args)]
 pub struct PaperArguments {
-    /// Parts to print: T1 to T5, D1, D2, questions, Q1 to Q8, claims, assumptions, vaxmix [default: all
+    /// Parts to print: T1 to T5, D1, D2, questions, Q1 to Q8, claims, assumptions, vaxmix, lfs [default: all
     /// tables]
     #[arg(value_name = "PART")]
     parts: Vec<String>,
@@ -52,6 +52,7 @@ enum Part {
     Claims(bool),
     Assumptions,
     Vaxmix,
+    Lfs,
 }
 
 pub fn run(arguments: &PaperArguments) -> Result<Exit, Error> {
@@ -99,6 +100,8 @@ fn parts(words: &[String], certainty: bool) -> Result<Vec<Part>, Error> {
             parts.push(Part::Assumptions);
         } else if word == "vaxmix" {
             parts.push(Part::Vaxmix);
+        } else if word == "lfs" {
+            parts.push(Part::Lfs);
         } else {
             return Err(ArgumentError::NoSuchPart(typed.clone()).into());
         }
@@ -123,6 +126,7 @@ impl Part {
             Part::Claims(_) => "claims",
             Part::Assumptions => "assumptions",
             Part::Vaxmix => "vaxmix",
+            Part::Lfs => "lfs",
         }
     }
 }
@@ -147,6 +151,7 @@ fn text(parts: &[Part], phases: u32, page: Page) -> Result<String, MachineFault>
             Part::Claims(certainty) => verdicts(&judged(*certainty)?, page),
             Part::Assumptions => replication::assumptions(&assumptions()?, page),
             Part::Vaxmix => replication::approaches(&approaches(phases)?, page),
+            Part::Lfs => log_structured(page),
         });
     }
     if let Some(summary) = summary {
@@ -190,6 +195,12 @@ fn answer(question: &Question, answer: &Answer, page: Page) -> String {
     wrapped(&asks, page) + &grid + &wrapped(&sentences, page)
 }
 
+/// The answer to question c of the lab.
+fn log_structured(page: Page) -> String {
+    let answer = campaign::presets::lfs::log_structured::answer();
+    wrapped(&format!("lfs  What would a log-structured file system change?\n\n{answer}.\n"), page)
+}
+
 /// The claims, judged; with their certainty if that is wanted.
 fn judged(certainty: bool) -> Result<Vec<Judged>, MachineFault> {
     let claims = if certainty { claims_with_certainty()? } else { claims()? };
@@ -219,6 +230,7 @@ fn document(parts: &[Part], phases: u32) -> Result<PaperDocument, MachineFault> 
     let mut assumed = None;
     let mut drives = Vec::new();
     let mut vaxmix = None;
+    let mut lfs = None;
     for part in parts {
         match part {
             Part::Question(question) => questions.push(asked(question, question.answer()?)),
@@ -226,12 +238,13 @@ fn document(parts: &[Part], phases: u32) -> Result<PaperDocument, MachineFault> 
             Part::Assumptions => assumed = Some(assumptions()?),
             Part::Drive(drive) => drives.push(listed(drive)),
             Part::Vaxmix => vaxmix = Some(approaches(phases)?),
+            Part::Lfs => lfs = Some(campaign::presets::lfs::log_structured::answer().to_owned()),
             Part::Rates(_) => {}
         }
     }
     let cells: Vec<Comparison> = all.into_iter().filter(wanted).collect();
     let schema = PAPER_SCHEMA.to_owned();
-    Ok(PaperDocument { schema, summary, cells, drives, questions, claims: verdicts, assumptions: assumed, vaxmix })
+    Ok(PaperDocument { schema, summary, cells, drives, questions, claims: verdicts, assumptions: assumed, vaxmix, lfs })
 }
 
 /// All tables, as they are printed if no part is named.

@@ -105,6 +105,9 @@ pub struct PaperDocument {
     /// The direct and the indirect approach, if they were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vaxmix: Option<Approaches>,
+    /// The effect of a log-structured file system, in words, if it was requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lfs: Option<String>,
 }
 
 /// The controllers by the direct approach and by the indirect one.

@@ -170,4 +170,21 @@ mod tests {
         let ratios: Vec<f64> = answer.random_writes.iter().map(|(_, fast, log, _)| log / fast).collect();
         assert!(ratios[2] < ratios[0] / 2.0, "{ratios:?}");
     }
+
+    /// The drive is busy for most of the time with a fast file system, because calls wait for it, and seldom with a log.
+    #[test]
+    fn a_log_uses_less_of_the_drive_to_create_files() {
+        let description = Machine::load(MACHINE).expect("a machine").describe(1, LARGE).expect("a computer");
+        let program = SmallFiles::new(SMALL.0, SMALL.1).program();
+        let busy = |file_system| {
+            let mut computer = computer(&description, file_system).expect("a computer");
+            run(&mut computer, &program.prepare).expect("files");
+            let Ok(()) = computer.watch();
+            let seconds = run(&mut computer, &program.phases[0].steps).expect("files");
+            let Ok(counters) = computer.counters();
+            100.0 * counters.layers[0].used.busy.0 as f64 / 1e9 / seconds
+        };
+        let (fast, log) = (busy(&description.file_systems[0]), busy(&description.file_systems[1]));
+        assert!(fast > 80.0 && log < fast, "{fast} {log}");
+    }
 }
