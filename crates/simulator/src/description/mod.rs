@@ -10,10 +10,10 @@ mod controller;
 mod cpu;
 mod drive;
 mod error;
+mod ffs;
 mod file_system;
 mod kernel;
 mod lfs;
-mod names;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -23,10 +23,10 @@ pub use controller::{Attention, Controller, Driver, Massbus, Microcode, Search, 
 pub use cpu::Cpu;
 pub use drive::{Drive, SECTOR_BYTES};
 pub use error::Invalid;
-pub use file_system::{Ffs, FileSystem};
+pub use ffs::{Ffs, Names};
+pub use file_system::FileSystem;
 pub use kernel::Kernel;
 pub use lfs::{CleanerPolicy, Lfs};
-pub use names::Names;
 use units::Nanos;
 
 use crate::fs::ffs::Layout;

@@ -171,7 +171,7 @@ mod tests {
         assert!(ratios[2] < ratios[0] / 2.0, "{ratios:?}");
     }
 
-    /// The drive is busy for most of the time with a fast file system, because calls wait for it, and seldom with a log.
+    /// The drive is busy nearly all the time with a fast file system, because calls wait for it, and less with a log.
     #[test]
     fn a_log_uses_less_of_the_drive_to_create_files() {
         let description = Machine::load(MACHINE).expect("a machine").describe(1, LARGE).expect("a computer");
