@@ -392,9 +392,12 @@ impl Plan {
         let Some(fit) = self.fit() else { return format!("up to {}", Bytes(all)) };
         let most = fit.most_written.map_or(all, |most| most.0.min(all));
         if self.schedule.goal().is_some() && !fit.is_strict && most > 0 {
-            let loads = Bytes(self.load_limit(target, false));
+            let loads = match self.load_limit(target, false) {
+                u64::MAX => "as much more as the time allows".to_owned(),
+                most => format!("up to {} more", Bytes(most)),
+            };
             let round = Bytes(most / u64::from(self.rounds.max(1)));
-            return format!("up to {round} a round and, if a rate drops, up to {loads} more");
+            return format!("up to {round} a round and, if a rate drops, {loads}");
         }
         format!("up to {}", Bytes(most))
     }

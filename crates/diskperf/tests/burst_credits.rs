@@ -81,7 +81,8 @@ fn a_burst_does_not_win_a_choice() {
         Err(reason) => return skip!("{reason}"),
     };
     let [a, b] = [&disks[0], &disks[1]].map(|disk| disk.point().display());
-    let line = format!("choose a={a} b={b} --only write_8192 --size 2MiB --floor 0 --rounds 8 --json --no-store");
+    let line =
+        format!("choose a={a} b={b} --only write_8192 --size 2MiB --floor 0 --rounds 8 --budget 1h --json --no-store");
     let document = document(disks[0].point(), &line);
     let pair = &document["run"]["choice"]["comparisons"][0];
     let cells = cells(&document);

@@ -202,7 +202,7 @@ mod tests {
         let stages = ["vax780-sc780-inadequate-lead", "vax780-sc780-initial-arbitration", "vax780-sc780"];
         let stages = stages.map(|machine| format!("sim:{machine}"));
         let changed_then = changed(&stages.each_ref().map(String::as_str));
-        assert_eq!(changed_then[0], "controller.search_lead=5 sectors");
+        assert_eq!(changed_then[0], "controller.search_lead=5 sectors, controller.search_window=8 sectors");
         assert!(changed_then[1].starts_with("bus=sbi, "), "{changed_then:?}");
         assert!(changed_then[1].contains("file_system.rotational_delay=4 ms"), "{changed_then:?}");
         assert!(!changed_then[1].contains("bus."), "another bus has other numbers: {changed_then:?}");

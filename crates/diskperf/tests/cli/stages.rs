@@ -36,7 +36,8 @@ fn each_stage_of_1983_is_compared_with_the_previous_one() {
     let choice = &document["run"]["choice"];
     let changed = changes(choice);
     assert_eq!((changed[0].0, changed[0].1.len()), (LEAD, 0));
-    assert_eq!(changed[1], (ARBITRATION, vec!["controller.search_lead=5 sectors"]));
+    let search = vec!["controller.search_lead=5 sectors", "controller.search_window=8 sectors"];
+    assert_eq!(changed[1], (ARBITRATION, search));
     assert_eq!((changed[2].0, changed[2].1[0]), (IMPROVED, "bus=sbi"));
 
     let pairs = |comparisons: &Value| -> Vec<[String; 3]> {

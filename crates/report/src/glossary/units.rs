@@ -151,7 +151,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         word: "sectors",
-        also: &["blocks", "heads", "cylinders", "drives", "commands", "writes", "slips"],
+        also: &["blocks", "heads", "cylinders", "drives", "commands", "writes", "slips", "segments"],
         brief: "a number of sectors, heads, cylinders and so on",
         says: "A sector is 512 bytes of a track. A head reads the tracks of one surface; a cylinder is one track of \
                each head.",

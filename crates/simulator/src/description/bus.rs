@@ -46,8 +46,8 @@ pub enum Rival {
     Moves,
 }
 
-/// Bounds of the rate of a bus or a controller, in bytes per second.
-pub(super) const RATES: (u64, u64) = (1_000, 1_000_000_000_000);
+/// Bounds of the rate of a bus, in bytes per second.
+const RATES: (u64, u64) = (1_000, 1_000_000_000_000);
 
 impl Bus {
     pub(super) fn check(&self) -> Result<(), Invalid> {
