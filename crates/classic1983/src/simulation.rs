@@ -90,7 +90,8 @@ impl Test {
             Test::RandomWrites => 2,
             Test::RandomReads => 3,
         };
-        let large = LargeFile { bytes: FILE_BYTES, order: LargeOrder::Permutation, seed: 1983, flush: None };
+        let large =
+            LargeFile { bytes: FILE_BYTES, as_is: false, order: LargeOrder::Permutation, seed: 1983, flush: None };
         let mut phases = large.program().phases.into_iter().map(|phase| phase.steps);
         let written = phases.next().unwrap_or_else(Stream::empty);
         let steps = phases.nth(phase - 1).unwrap_or_else(Stream::empty);

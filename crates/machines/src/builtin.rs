@@ -28,17 +28,18 @@ pub const MACHINES: &[File] = files!("machine":
     "vax750-sc750" "vax750-uda50"
     "vax780-sc780" "vax780-sc780-initial-arbitration" "vax780-sc780-inadequate-lead" "vax780-uda50" "vax780-si9900"
     "sun4-wren4"
+    "lab-ide-ext2"
 );
 
 /// Returns the compiled-in parts of a kind.
 pub const fn parts(kind: Kind) -> &'static [File] {
     match kind {
-        Kind::Cpu => files!("cpu": "sun-4-260" "vax-11-750" "vax-11-780"),
-        Kind::Kernel => files!("kernel": "4.2bsd"),
-        Kind::Bus => files!("bus": "cmi" "sbi" "sbi-initial-arbitration" "unibus" "vme"),
-        Kind::Controller => files!("controller": "sc750" "sc780" "si9900" "sun-scsi" "uda50"),
-        Kind::Drive => files!("drive": "eagle" "ra81" "wren-iv"),
-        Kind::FileSystem => files!("file-system": "4k-1k" "8k-1k" "lfs-cost-benefit" "lfs-greedy" "sunos-8k"),
+        Kind::Cpu => files!("cpu": "lab-pc" "sun-4-260" "vax-11-750" "vax-11-780"),
+        Kind::Kernel => files!("kernel": "4.2bsd" "linux-2.4"),
+        Kind::Bus => files!("bus": "ata-33" "cmi" "sbi" "sbi-initial-arbitration" "unibus" "vme"),
+        Kind::Controller => files!("controller": "lab-ide" "sc750" "sc780" "si9900" "sun-scsi" "uda50"),
+        Kind::Drive => files!("drive": "eagle" "lab-ide" "ra81" "wren-iv"),
+        Kind::FileSystem => files!("file-system": "4k-1k" "8k-1k" "ext2" "lfs-cost-benefit" "lfs-greedy" "sunos-8k"),
     }
 }
 

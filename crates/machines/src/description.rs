@@ -4,8 +4,8 @@
 use std::cell::{Cell, RefCell};
 
 use simulator::description::{
-    Attention, Bus, CleanerPolicy, Controller, Cpu, DataLate, Description, Drive, Driver, Ffs, FileSystem, Invalid,
-    Kernel, Lfs, Massbus, Microcode, Names, Queue, Rival, Search, Uda,
+    Attention, Bus, CleanerPolicy, Controller, Cpu, DataLate, Description, Drive, Driver, Ext2, Ffs, FileSystem, Ide,
+    Invalid, Kernel, Lfs, Massbus, Metadata, Microcode, Names, Queue, Rival, Search, Uda,
 };
 use units::Nanos;
 
@@ -138,7 +138,7 @@ fn bus(read: &Reader) -> Bus {
 }
 
 fn controller(read: &Reader) -> (Controller, Queue) {
-    let sort = read.sort(&["massbus", "uda"]);
+    let sort = read.sort(&["massbus", "uda", "ide"]);
     let queue = read.choice("queue", &Queue::NAMES);
     (board(read, sort), queue)
 }
@@ -146,6 +146,17 @@ fn controller(read: &Reader) -> (Controller, Queue) {
 fn board(read: &Reader, sort: &str) -> Controller {
     let driver = Driver { start: read.time("driver_start"), interrupt: read.time("driver_interrupt") };
     let most_drives = read.small("most_drives", Quantity::Count("drives"));
+    if sort == "ide" {
+        return Controller::Ide(Ide {
+            most_drives,
+            driver,
+            command: read.time("command"),
+            most_sectors: read.small("most_sectors", Quantity::Count("sectors")),
+            segments: read.small("segments", Quantity::Count("segments")),
+            segment_sectors: read.small("segment_sectors", Quantity::Count("sectors")),
+            write_cache_sectors: read.small("write_cache_sectors", Quantity::Count("sectors")),
+        });
+    }
     let buffer_sectors = read.small("buffer_sectors", Quantity::Count("sectors"));
     if sort == "uda" {
         return Controller::Uda(Uda {
@@ -200,10 +211,14 @@ fn drive(read: &Reader) -> Drive {
     }
 }
 
+/// Bytes of a page of Linux on the processors of the machines here.
+const PAGE_BYTES: u32 = 4096;
+
 /// Fast file systems do not name their kind.
 fn file_system(read: &Reader) -> FileSystem {
-    match read.part.sort {
-        Some(_) if read.sort(&["lfs"]) == "lfs" => FileSystem::Lfs(lfs(read)),
+    match read.part.sort.as_ref().map(|_| read.sort(&["ext2", "lfs"])) {
+        Some("ext2") => FileSystem::Ext2(ext2(read)),
+        Some("lfs") => FileSystem::Lfs(lfs(read)),
         _ => FileSystem::Ffs(ffs(read)),
     }
 }
@@ -224,6 +239,18 @@ fn lfs(read: &Reader) -> Lfs {
         reserve_permille: read.small("reserve", Quantity::Share),
         read_cluster: read.small("read_cluster", Quantity::Count("blocks")),
         names: read.choice("names", &Names::NAMES),
+    }
+}
+
+fn ext2(read: &Reader) -> Ext2 {
+    Ext2 {
+        name: read.part.name.clone(),
+        block_bytes: read.small("block", Quantity::Size),
+        bytes_per_inode: read.small("bytes_per_inode", Quantity::Size),
+        metadata: read.choice("metadata", &Metadata::NAMES),
+        dirty_blocks: read.small("dirty", Quantity::Count("blocks")),
+        requests: read.small("requests", Quantity::Count("writes")),
+        read_ahead_pages: read.small("read_ahead", Quantity::Size) / PAGE_BYTES,
     }
 }
 

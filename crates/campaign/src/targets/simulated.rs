@@ -70,6 +70,11 @@ impl Simulated {
         }
     }
 
+    /// True if it stands for the lab's computer, with any file system.
+    pub fn is_the_labs(&self) -> bool {
+        matches!(self, Simulated::Described(described) if described.machine.name.starts_with("lab-"))
+    }
+
     /// Switches the machine on, for `programs` programs on one drive each and files of `file_bytes` bytes.
     pub fn open(&self, programs: usize, file_bytes: u64, chance: Chance) -> Result<simulator::Machine, CampaignError> {
         Ok(match self {

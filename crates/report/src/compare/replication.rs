@@ -268,7 +268,7 @@ pub fn assumptions(all: &Assumptions, page: Page) -> String {
         all.unchanged.rate.cells, all.unchanged.cpu.cells, all.phases
     );
     let mut grid =
-        Grid::new(vec![Column::words(""), Column::figures("now"), Column::figures("rates"), Column::figures("CPU")]);
+        Grid::new(vec![Column::words(""), Column::figures("now"), Column::figures("rate"), Column::figures("CPU")]);
     let errors = |errors: &Summary| [format!("{:.2} %", errors.rate.mean), format!("{:.2} points", errors.cpu.mean)];
     let row =
         |name: String, own: &str, summary: &Summary| [vec![name, own.to_owned()], errors(summary).into()].concat();

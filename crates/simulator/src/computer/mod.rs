@@ -238,6 +238,9 @@ impl Computer {
                         && let Some(request) = self.controller.served(&mut self.hardware, signal)
                     {
                         self.arrived(request);
+                        while let Some(request) = self.controller.next_completed() {
+                            self.arrived(request);
+                        }
                     }
                     self.dispatch();
                 }

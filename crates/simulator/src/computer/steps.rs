@@ -80,6 +80,18 @@ impl Computer {
                 Last(self.start(process, buffer, State::Writing))
             }
             Step::WriteSync(sectors) => self.write_sync(process, sectors),
+            Step::WriteBack(extent) => match self.find(drive, extent) {
+                Some(buffer) if self.cache.state(buffer) == State::Dirty => {
+                    Last(self.start(process, buffer, State::Writing))
+                }
+                _ => Done,
+            },
+            Step::AwaitWrite(extent) => match self.find(drive, extent) {
+                Some(buffer) if self.cache.state(buffer) == State::Writing => {
+                    Again(Demand::Sleep(Channel::Buffer(buffer)))
+                }
+                _ => Done,
+            },
             Step::Flush => self.flush(process, drive),
             Step::FlushBehind => match self.cache.first_dirty_on(drive) {
                 Some(buffer) => Again(self.start(process, buffer, State::Writing)),

@@ -12,8 +12,8 @@ use workload::{Access, Body, Handle, Mode, Name, Op, Reason, Stream, Tally, Worl
 
 use crate::computer::watchdog::Watchdog;
 use crate::computer::{Chance, Computer};
-use crate::description::samples::{early_massbus, massbus, uda};
-use crate::description::{Bus, Controller, DataLate, Description, FileSystem, Names, Rival};
+use crate::description::samples::{early_massbus, ide, massbus, uda};
+use crate::description::{Bus, Controller, DataLate, Description, Ext2, Ffs, FileSystem, Ide, Names, Rival};
 use crate::experiment::{Outcome, samples};
 
 const FILE: u64 = 2 << 20;
@@ -30,7 +30,7 @@ fn rate(description: &Description, file_system: usize, drives: usize, program: C
 
 #[test]
 fn equal_seeds_give_equal_runs_and_others_do_not() {
-    for description in [massbus(), early_massbus(), uda()] {
+    for description in [massbus(), early_massbus(), uda(), ide()] {
         let hash = |chance| run(&description, 0, 2, Classic::Write8192, chance).hash;
         assert_eq!(hash(Chance::default()), hash(Chance::default()));
         assert_ne!(hash(Chance::default()), hash(Chance { seed: 1, ..Chance::default() }));
@@ -195,8 +195,16 @@ fn massbus_of(description: &mut Description) -> Option<&mut crate::description::
     if let Controller::Massbus(massbus) = &mut description.controller { Some(massbus) } else { None }
 }
 
-fn ffs_of(description: &mut Description) -> Option<&mut crate::description::Ffs> {
+fn ide_of(description: &mut Description) -> Option<&mut Ide> {
+    if let Controller::Ide(ide) = &mut description.controller { Some(ide) } else { None }
+}
+
+fn ffs_of(description: &mut Description) -> Option<&mut Ffs> {
     if let FileSystem::Ffs(ffs) = &mut description.file_systems[0] { Some(ffs) } else { None }
+}
+
+fn ext2_of(description: &mut Description) -> Option<&mut Ext2> {
+    if let FileSystem::Ext2(ext2) = &mut description.file_systems[0] { Some(ext2) } else { None }
 }
 
 const NUMBERS: &[Number] = &[
@@ -223,6 +231,14 @@ const NUMBERS: &[Number] = &[
     |of| Some(&mut uda_of(of)?.jitter_permille),
     |of| Some(&mut uda_of(of)?.fetched_writes),
     |of| Some(&mut massbus_of(of)?.buffer_sectors),
+    |of| Some(&mut ide_of(of)?.most_sectors),
+    |of| Some(&mut ide_of(of)?.segments),
+    |of| Some(&mut ide_of(of)?.segment_sectors),
+    |of| Some(&mut ide_of(of)?.write_cache_sectors),
+    |of| Some(&mut ext2_of(of)?.bytes_per_inode),
+    |of| Some(&mut ext2_of(of)?.dirty_blocks),
+    |of| Some(&mut ext2_of(of)?.requests),
+    |of| Some(&mut ext2_of(of)?.read_ahead_pages),
 ];
 
 const TIMES: &[Time] = &[
@@ -251,16 +267,18 @@ proptest! {
     /// Any values are either refused, or the simulation runs to its end or is stopped. No arithmetic overflows.
     #[test]
     fn accepted_descriptions_can_be_run(
-        machine in 0usize..3,
+        machine in 0usize..4,
         numbers in prop::collection::vec((0..NUMBERS.len(), 0u32..=32, any::<u32>()), 0..4),
         times in prop::collection::vec((0..TIMES.len(), 0u32..=40, any::<u64>()), 0..3),
         memory in 16u32..=34,
         drives in 1usize..=2,
         names in prop::sample::select(&[Names::Free, Names::Timed][..]),
     ) {
-        let mut description = [massbus, early_massbus, uda][machine]();
+        let mut description = [massbus, early_massbus, uda, ide][machine]();
         description.file_systems.truncate(1);
-        ffs_of(&mut description).expect("a sample").names = names;
+        if let Some(ffs) = ffs_of(&mut description) {
+            ffs.names = names;
+        }
         description.cpu.memory_bytes = 1 << memory;
         for (index, size, value) in numbers {
             let value = u64::from(value) & ((1 << size) - 1);

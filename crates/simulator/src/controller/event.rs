@@ -39,7 +39,7 @@ pub(crate) enum Event {
     Passed(u8),
     /// MASSBUS: after an overrun, the bus has moved all sectors that have passed.
     CaughtUp(u8),
-    /// MASSBUS: the controller has finished the request.
+    /// MASSBUS, IDE: the controller has finished the request.
     Finished(u8),
     /// UDA: the bus begins a transfer.
     BusBegins,

@@ -3,6 +3,7 @@
 
 mod event;
 mod hardware;
+mod ide;
 mod massbus;
 mod sector_search;
 mod time_account;
@@ -11,6 +12,7 @@ mod uda;
 use event::Io;
 pub(crate) use event::{Event, Signal};
 pub(crate) use hardware::Hardware;
+use ide::Ide;
 use massbus::Massbus;
 pub(crate) use time_account::TimeAccount;
 use uda::Uda;
@@ -23,6 +25,7 @@ use crate::description;
 pub(crate) enum Controller {
     Massbus(Massbus),
     Uda(Uda),
+    Ide(Ide),
 }
 
 impl Controller {
@@ -33,6 +36,7 @@ impl Controller {
                 Controller::Massbus(Massbus::new(massbus.clone(), queue, drives))
             }
             description::Controller::Uda(uda) => Controller::Uda(Uda::new(uda.clone(), queue, drives)),
+            description::Controller::Ide(ide) => Controller::Ide(Ide::new(ide.clone(), queue, drives)),
         }
     }
 
@@ -42,6 +46,7 @@ impl Controller {
         match self {
             Controller::Massbus(massbus) => massbus.submit(hardware, io),
             Controller::Uda(uda) => uda.submit(hardware, io),
+            Controller::Ide(ide) => ide.submit(hardware, io),
         }
     }
 
@@ -50,6 +55,7 @@ impl Controller {
         match self {
             Controller::Massbus(massbus) => massbus.happens(hardware, event),
             Controller::Uda(uda) => uda.happens(hardware, event),
+            Controller::Ide(ide) => ide.happens(hardware, event),
         }
     }
 
@@ -58,7 +64,17 @@ impl Controller {
         let io = match self {
             Controller::Massbus(massbus) => massbus.served(hardware, signal),
             Controller::Uda(uda) => uda.served(hardware, signal),
+            Controller::Ide(ide) => ide.served(hardware, signal),
         };
         io.map(Request::from)
+    }
+
+    /// Returns another request that the last interrupt has completed. Only a command for several requests has one.
+    #[inline]
+    pub(crate) fn next_completed(&mut self) -> Option<Request> {
+        match self {
+            Controller::Ide(ide) => ide.next_completed().map(Request::from),
+            Controller::Massbus(_) | Controller::Uda(_) => None,
+        }
     }
 }

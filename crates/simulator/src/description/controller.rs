@@ -2,7 +2,7 @@
 
 use units::Nanos;
 
-use super::{Drive, Invalid, Queue};
+use super::{Drive, Ide, Invalid, Queue};
 
 /// A controller of one of the supported kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub enum Controller {
     Massbus(Massbus),
     /// A controller that takes whole commands, buffers data and orders its work.
     Uda(Uda),
+    /// The electronics of an IDE drive: whole commands, one at a time.
+    Ide(Ide),
 }
 
 /// Processor time of a controller's driver, on a VAX-11/780.
@@ -124,6 +126,7 @@ impl Controller {
         match self {
             Controller::Massbus(massbus) => massbus.most_drives,
             Controller::Uda(uda) => uda.most_drives,
+            Controller::Ide(ide) => ide.most_drives,
         }
     }
 
@@ -132,6 +135,7 @@ impl Controller {
         match self {
             Controller::Massbus(massbus) => &massbus.driver,
             Controller::Uda(uda) => &uda.driver,
+            Controller::Ide(ide) => &ide.driver,
         }
     }
 
@@ -158,6 +162,7 @@ impl Controller {
                 ("controller.turnaround_shared", uda.turnaround_shared),
             ]
             .to_vec(),
+            Controller::Ide(ide) => [("controller.command", ide.command)].to_vec(),
         };
         driver.into_iter().chain(own)
     }
@@ -171,12 +176,14 @@ impl Controller {
         let buffer = match self {
             Controller::Massbus(massbus) => massbus.buffer_sectors,
             Controller::Uda(uda) => uda.buffer_sectors,
+            Controller::Ide(ide) => ide.most_sectors,
         };
         let hint = "one sector is the least that can be moved";
         Invalid::unless_within("controller.buffer_sectors", buffer.into(), 1, 1 << 20, hint)?;
         match self {
             Controller::Massbus(massbus) => massbus.check(drive),
             Controller::Uda(uda) => uda.check(),
+            Controller::Ide(ide) => ide.check(),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! The file system on a drive: its kind.
 
-use super::{Drive, Ffs, Invalid, Lfs};
+use super::{Drive, Ext2, Ffs, Invalid, Lfs};
 
 /// A file system of one of the supported kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileSystem {
     /// A Berkeley fast file system.
     Ffs(Ffs),
+    /// A second extended file system of Linux.
+    Ext2(Ext2),
     /// A log-structured file system.
     Lfs(Lfs),
 }
@@ -16,14 +18,16 @@ impl FileSystem {
     pub fn name(&self) -> &str {
         match self {
             FileSystem::Ffs(ffs) => &ffs.name,
+            FileSystem::Ext2(ext2) => &ext2.name,
             FileSystem::Lfs(lfs) => &lfs.name,
         }
     }
 
-    /// Block size.
+    /// Bytes of a buffer of the cache: a block of 4.2BSD or of a log, or a page of Linux.
     pub fn block_bytes(&self) -> u32 {
         match self {
             FileSystem::Ffs(ffs) => ffs.block_bytes,
+            FileSystem::Ext2(_) => Ext2::PAGE_BYTES,
             FileSystem::Lfs(lfs) => lfs.block_bytes,
         }
     }
@@ -32,6 +36,7 @@ impl FileSystem {
     pub fn room(&self, drive: &Drive) -> u64 {
         match self {
             FileSystem::Ffs(ffs) => ffs.room(drive),
+            FileSystem::Ext2(ext2) => ext2.room(drive),
             FileSystem::Lfs(lfs) => lfs.room(drive),
         }
     }
@@ -39,6 +44,7 @@ impl FileSystem {
     pub(super) fn check(&self, drive: &Drive) -> Result<(), Invalid> {
         match self {
             FileSystem::Ffs(ffs) => ffs.check(drive),
+            FileSystem::Ext2(ext2) => ext2.check(drive),
             FileSystem::Lfs(lfs) => lfs.check(drive),
         }
     }

@@ -10,8 +10,10 @@ mod controller;
 mod cpu;
 mod drive;
 mod error;
+mod ext2;
 mod ffs;
 mod file_system;
+mod ide;
 mod kernel;
 mod lfs;
 
@@ -23,8 +25,10 @@ pub use controller::{Attention, Controller, Driver, Massbus, Microcode, Search, 
 pub use cpu::Cpu;
 pub use drive::{Drive, SECTOR_BYTES};
 pub use error::Invalid;
+pub use ext2::{Ext2, Metadata};
 pub use ffs::{Ffs, Names};
 pub use file_system::FileSystem;
+pub use ide::Ide;
 pub use kernel::Kernel;
 pub use lfs::{CleanerPolicy, Lfs};
 use units::Nanos;

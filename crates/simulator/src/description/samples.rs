@@ -7,8 +7,8 @@ use alloc::vec;
 use units::Nanos;
 
 use super::{
-    Attention, Bus, Controller, Cpu, DataLate, Description, Driver, Ffs, FileSystem, Kernel, Massbus, Microcode, Names,
-    Queue, Rival, Search, Uda,
+    Attention, Bus, Controller, Cpu, DataLate, Description, Driver, Ext2, Ffs, FileSystem, Ide, Kernel, Massbus,
+    Metadata, Microcode, Names, Queue, Rival, Search, Uda,
 };
 use crate::description::Drive;
 
@@ -53,6 +53,18 @@ pub(crate) fn ffs(block_bytes: u32, rotational_delay_ms: u64) -> Ffs {
         cylinders_per_group: 16,
         bytes_per_inode: 2048,
         names: Names::Free,
+    }
+}
+
+pub(crate) fn ext2() -> Ext2 {
+    Ext2 {
+        name: String::from("ext2"),
+        block_bytes: 1024,
+        bytes_per_inode: 4096,
+        metadata: Metadata::Delayed,
+        dirty_blocks: 32,
+        requests: 128,
+        read_ahead_pages: 32,
     }
 }
 
@@ -164,6 +176,25 @@ pub(crate) fn uda() -> Description {
         queue: Queue::Fifo,
         drive: ra81(),
         file_systems: vec![FileSystem::Ffs(ffs(8192, 4)), FileSystem::Ffs(ffs(4096, 2))],
+        ..massbus()
+    }
+}
+
+/// A personal computer with an IDE drive.
+pub(crate) fn ide() -> Description {
+    Description {
+        name: String::from("ide"),
+        controller: Controller::Ide(Ide {
+            most_drives: 2,
+            driver: driver(),
+            command: Nanos::from_micros(300),
+            most_sectors: 255,
+            segments: 2,
+            segment_sectors: 64,
+            write_cache_sectors: 512,
+        }),
+        queue: Queue::Fifo,
+        file_systems: vec![FileSystem::Ext2(ext2())],
         ..massbus()
     }
 }

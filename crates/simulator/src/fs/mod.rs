@@ -1,6 +1,7 @@
 //! File systems: they place the blocks of files, and turn each call into steps. They only decide; no time passes here.
 
 mod directory;
+mod ext2;
 mod extent;
 pub(crate) mod ffs;
 mod lfs;
@@ -13,6 +14,7 @@ pub(crate) use step::Step;
 
 use alloc::boxed::Box;
 
+use ext2::Ext2;
 use ffs::Ffs;
 use lfs::Lfs;
 
@@ -27,6 +29,8 @@ pub(crate) enum FileSystem {
     Ffs(Ffs),
     /// A log-structured file system.
     Lfs(Box<Lfs>),
+    /// The second extended file system of Linux.
+    Ext2(Ext2),
 }
 
 /// The parts of the computer that a file system sees when it decides a step.
@@ -48,6 +52,7 @@ impl FileSystem {
         match file_system {
             description::FileSystem::Ffs(ffs) => FileSystem::Ffs(Ffs::new(drive, ffs)),
             description::FileSystem::Lfs(lfs) => FileSystem::Lfs(Box::new(Lfs::new(drive, lfs))),
+            description::FileSystem::Ext2(ext2) => FileSystem::Ext2(Ext2::new(drive, ext2)),
         }
     }
 
@@ -55,6 +60,7 @@ impl FileSystem {
         match self {
             FileSystem::Ffs(ffs) => ffs.block_bytes(),
             FileSystem::Lfs(lfs) => lfs.block_bytes(),
+            FileSystem::Ext2(ext2) => ext2.block_bytes(),
         }
     }
 
@@ -64,6 +70,7 @@ impl FileSystem {
         match self {
             FileSystem::Ffs(ffs) => ffs.next(plan, host),
             FileSystem::Lfs(lfs) => lfs.next(plan, host),
+            FileSystem::Ext2(ext2) => ext2.next(plan, host),
         }
     }
 
@@ -72,6 +79,7 @@ impl FileSystem {
         match self {
             FileSystem::Ffs(ffs) => ffs.times_names(),
             FileSystem::Lfs(lfs) => lfs.times_names(),
+            FileSystem::Ext2(ext2) => ext2.times_names(),
         }
     }
 
@@ -80,6 +88,7 @@ impl FileSystem {
         match self {
             FileSystem::Ffs(ffs) => ffs.prepare_name(call, host),
             FileSystem::Lfs(lfs) => lfs.prepare_name(call, host),
+            FileSystem::Ext2(ext2) => ext2.prepare_name(call, host),
         }
     }
 
@@ -88,6 +97,7 @@ impl FileSystem {
         match self {
             FileSystem::Ffs(ffs) => ffs.clear_names(host),
             FileSystem::Lfs(lfs) => lfs.clear_names(host),
+            FileSystem::Ext2(ext2) => ext2.clear_names(host),
         }
     }
 
@@ -95,6 +105,7 @@ impl FileSystem {
     pub(crate) fn prepare_write(&mut self, file: FileId, offset: u64, bytes: u32) -> Result<(), Full> {
         match self {
             FileSystem::Ffs(ffs) => ffs.prepare_write(file, offset, bytes),
+            FileSystem::Ext2(ext2) => ext2.prepare_write(file, offset, bytes),
             FileSystem::Lfs(lfs) => lfs.prepare_write(file, offset, bytes),
         }
     }
@@ -102,7 +113,7 @@ impl FileSystem {
     /// Notes that all files are prepared.
     pub(crate) fn end_preparation(&mut self) -> Result<(), Full> {
         match self {
-            FileSystem::Ffs(_) => Ok(()),
+            FileSystem::Ffs(_) | FileSystem::Ext2(_) => Ok(()),
             FileSystem::Lfs(lfs) => lfs.end_preparation(),
         }
     }
@@ -110,7 +121,7 @@ impl FileSystem {
     /// Returns the next sectors that must be written apart from dirty buffers, so that all changes are on the drive.
     pub(crate) fn next_write(&mut self) -> Option<Extent> {
         match self {
-            FileSystem::Ffs(_) => None,
+            FileSystem::Ffs(_) | FileSystem::Ext2(_) => None,
             FileSystem::Lfs(lfs) => lfs.next_write(),
         }
     }
@@ -118,7 +129,7 @@ impl FileSystem {
     /// Notes that the cache was emptied.
     pub(crate) fn forget(&mut self) {
         match self {
-            FileSystem::Ffs(_) => {}
+            FileSystem::Ffs(_) | FileSystem::Ext2(_) => {}
             FileSystem::Lfs(lfs) => lfs.forget(),
         }
     }
@@ -128,6 +139,7 @@ impl FileSystem {
         match self {
             FileSystem::Ffs(ffs) => ffs.extents(file).for_each(each),
             FileSystem::Lfs(lfs) => lfs.extents(file).for_each(each),
+            FileSystem::Ext2(ext2) => ext2.extents(file).for_each(each),
         }
     }
 
@@ -136,6 +148,7 @@ impl FileSystem {
         match self {
             FileSystem::Ffs(ffs) => ffs.free(file),
             FileSystem::Lfs(lfs) => lfs.free(file),
+            FileSystem::Ext2(ext2) => ext2.free(file),
         }
     }
 }

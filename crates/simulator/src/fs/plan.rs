@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use workload::Reason;
 
 use super::step::Step;
-use super::{ffs, lfs};
+use super::{ext2, ffs, lfs};
 use crate::namespace::FileId;
 
 /// The data part of a call.
@@ -81,6 +81,8 @@ pub(crate) struct Plan {
     pub(crate) ffs: ffs::CallState,
     /// State of a log-structured file system.
     pub(crate) lfs: lfs::CallState,
+    /// State of a second extended file system.
+    pub(crate) ext2: ext2::CallState,
 }
 
 impl Plan {
@@ -91,6 +93,7 @@ impl Plan {
         self.script.clear();
         self.ffs = ffs::CallState::default();
         self.lfs = lfs::CallState::default();
+        self.ext2 = ext2::CallState::default();
     }
 
     /// Takes the next step that was decided in advance.

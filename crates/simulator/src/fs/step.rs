@@ -44,6 +44,10 @@ pub(crate) enum Step {
     /// Starts to read so many consecutive blocks with one request, as far as buffers are free. The extent is that of
     /// the first block.
     ReadRun { extent: Extent, blocks: u16 },
+    /// Starts to write a block, if it is dirty.
+    WriteBack(Extent),
+    /// Waits until a block that is being written is on the drive.
+    AwaitWrite(Extent),
     /// Returns from the call.
     Return(Result<u32, Reason>),
 }

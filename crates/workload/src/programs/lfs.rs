@@ -26,6 +26,8 @@ const FLUSH_FILE: Name = Name::root(u32::MAX);
 pub enum SmallSync {
     /// Never.
     None,
+    /// At the end of `creat` only.
+    Create,
     /// At the end of `creat` and of `delete`: fsync of every directory touched, then syncfs.
     #[default]
     Phase,
@@ -37,6 +39,7 @@ impl SmallSync {
     const fn name(self) -> &'static str {
         match self {
             SmallSync::None => "none",
+            SmallSync::Create => "create",
             SmallSync::Phase => "phase",
             SmallSync::File => "file",
         }
@@ -86,7 +89,7 @@ impl SmallFiles {
     pub fn program(self) -> Program {
         let durable = || match self.sync {
             SmallSync::None => Stream::empty(),
-            SmallSync::Phase | SmallSync::File => {
+            SmallSync::Create | SmallSync::Phase | SmallSync::File => {
                 let directories = self.layout.touched(self.files).into_iter();
                 let mut ops: Vec<Op> = directories.map(|directory| Op::FsyncDirectory { directory }).collect();
                 ops.push(Op::Syncfs);
@@ -156,7 +159,7 @@ impl SmallFiles {
                         Cache::AsIs,
                         FileAction::Remove,
                         FileOrder::Creation,
-                        durable(),
+                        if self.sync == SmallSync::Create { Stream::empty() } else { durable() },
                         Unit::from_kind(OpKind::Unlink),
                     ),
                 ],
@@ -195,6 +198,8 @@ pub struct LargeFile {
     pub bytes: u64,
     /// The order of the random phases.
     pub order: LargeOrder,
+    /// True if no phase changes the cache: each finds in memory what the phase before has left there.
+    pub as_is: bool,
     /// The seed of the random order.
     pub seed: u64,
     /// Bytes of the flush file, a multiple of 64 KiB; `None` for no flush file.
@@ -207,7 +212,7 @@ pub const LARGE_CALL: u32 = 4096;
 impl LargeFile {
     /// Accesses every block once in random order.
     pub fn new(bytes: u64) -> LargeFile {
-        LargeFile { bytes, order: LargeOrder::Permutation, seed: 1, flush: None }
+        LargeFile { bytes, order: LargeOrder::Permutation, as_is: false, seed: 1, flush: None }
     }
 
     /// The maximum number of bytes in its files.
@@ -229,7 +234,7 @@ impl LargeFile {
         let write = Op::Write { handle: FILE, length: LARGE_CALL };
         let reading = |name, steps, kind| Phase {
             name,
-            cache: Cache::Cold,
+            cache: if self.as_is { Cache::AsIs } else { Cache::Cold },
             steps,
             data: Stream::empty(),
             durable: Stream::empty(),
@@ -400,6 +405,25 @@ mod tests {
         assert_eq!((small.space(), large.space()), (10 * 4096 + (1 << 20), 8192 + (1 << 20)));
         assert!(large.program().phases.iter().all(|phase| phase.cache == Cache::AsIs));
         assert_eq!(names(&SmallFiles::new(10, 1024).program()), ["creat", "read", "delete"]);
+    }
+
+    #[test]
+    fn the_cache_stays_as_it_is_if_asked() {
+        let cold = |as_is| {
+            let program = LargeFile { as_is, ..LargeFile::new(8192) }.program();
+            program.phases.iter().filter(|phase| phase.cache == Cache::Cold).count()
+        };
+        assert_eq!((cold(false), cold(true)), (3, 0));
+    }
+
+    #[test]
+    fn deletes_end_without_a_sync_if_only_creation_has_one() {
+        let durable = |sync| {
+            let program = SmallFiles { sync, ..SmallFiles::new(10, 1024) }.program();
+            program.phases.iter().map(|phase| phase.durable.is_empty()).collect::<Vec<bool>>()
+        };
+        assert_eq!(durable(SmallSync::Create), [false, true, true]);
+        assert_eq!(durable(SmallSync::Phase), [false, true, false]);
     }
 
     #[test]

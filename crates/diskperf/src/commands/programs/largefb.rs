@@ -69,7 +69,7 @@ impl LargefbArguments {
             (RandomChoice::Replacement, None) => LargeOrder::Replacement,
         };
         let bytes = Bytes::mib(u64::from(self.megabytes)).0;
-        Ok(LargeFile { bytes, order, seed: self.seed, flush: self.flush.bytes(None) })
+        Ok(LargeFile { bytes, order, as_is: false, seed: self.seed, flush: self.flush.bytes(None) })
     }
 }
 

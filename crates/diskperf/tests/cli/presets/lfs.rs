@@ -99,3 +99,42 @@ fn lfs_measures_the_device_under_its_target() {
     assert!(findings[0].contains("write sequential "), "{findings:?}");
     assert!(findings[3].contains("% when durable)"), "{findings:?}");
 }
+
+/// The simulated rates of the lab's programs, divided by the published ones, in the order of the lab's lines.
+fn lab_ratios(arguments: &[&str]) -> Vec<(String, f64)> {
+    let words = [&["simulate", "lab-ide-ext2", "lfs", "--phases", "1", "--json"], arguments].concat();
+    let document = Cli::new().document(&words);
+    let cells = document["cells"].as_array().expect("cells");
+    let rates = |provenance: &str| -> Vec<(String, f64)> {
+        let cells = cells.iter().filter(|cell| cell["provenance"] == provenance);
+        let rate = |cell: &Value| Some((cell["phase"].as_str()?.to_owned(), cell["rate"]["per_second"].as_f64()?));
+        let of_files = cells.filter(|cell| cell["program"] == "smallfb" || cell["program"] == "largefb");
+        of_files.filter_map(rate).collect()
+    };
+    let (simulated, published) = (rates("simulated"), rates("published"));
+    assert_eq!((simulated.len(), published.len()), (8, 8));
+    let ratio = |(phase, rate): (String, f64)| {
+        let of = published.iter().find(|(other, _)| *other == phase).expect("a published line");
+        (phase, rate / of.1)
+    };
+    simulated.into_iter().map(ratio).collect()
+}
+
+/// Wide ranges: the page about the lab states the figures.
+#[test]
+fn the_labs_disk_reproduces_the_labs_lines() {
+    for (phase, ratio) in lab_ratios(&[]) {
+        let small = ["creat", "read", "delete"].contains(&phase.as_str());
+        let most = if small { 0.35 } else { 0.20 };
+        assert!((ratio - 1.0).abs() < most, "{phase}: {ratio}");
+    }
+}
+
+#[test]
+fn metadata_that_are_not_delayed_slow_creation_and_deletion() {
+    for (phase, ratio) in lab_ratios(&["--set", "file_system.metadata=sync"]) {
+        if phase == "creat" || phase == "delete" {
+            assert!(ratio < 0.3, "{phase}: {ratio}");
+        }
+    }
+}
