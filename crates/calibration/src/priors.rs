@@ -74,7 +74,7 @@ pub struct Other {
     pub what: String,
     /// The machines that it concerns.
     pub machines: Vec<String>,
-    /// What to set there, as `--set` takes it.
+    /// Settings, as `--set` takes them.
     pub set: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ impl Other {
 }
 
 impl Priors {
-    /// Reads `priors.toml`, which was committed before the first fit.
+    /// Reads `priors.toml`. Its header says which guesses were committed before which fit.
     pub fn read() -> Priors {
         toml::from_str(include_str!("../priors.toml")).expect("priors.toml is tested")
     }

@@ -188,7 +188,8 @@ pub const PAPER_EXAMPLES: &str = "Examples:
   diskperf paper claims              the claims of sections 5 and 6, checked
   diskperf paper claims --certainty  the assumptions that would change a verdict
   diskperf paper assumptions         the errors with other guesses and settings
-  diskperf paper vaxmix              does the ranking of the controllers depend on the method?";
+  diskperf paper vaxmix              does the ranking of the controllers depend on the method?
+  diskperf paper lfs                 what does a log-structured file system change?";
 
 pub const SCHEMA_EXAMPLES: &str = "Examples:
   diskperf schema         the JSON of run, show and simulate

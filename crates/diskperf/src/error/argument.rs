@@ -68,7 +68,7 @@ impl ArgumentError {
                 usage(format!("diskperf {command} [OPTIONS]; the directory of that name is ./{command}"))
             }
             ArgumentError::NoSuchPart(_) => {
-                usage("the parts are T1 to T5, D1, D2, questions, Q1 to Q8, claims, assumptions and vaxmix")
+                usage("the parts are T1 to T5, D1, D2, questions, Q1 to Q8, claims, assumptions, vaxmix and lfs")
             }
 
             ArgumentError::OnlyOfDevices { .. } => usage("diskperf run device DEVICE takes it"),

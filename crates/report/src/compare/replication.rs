@@ -55,11 +55,12 @@ pub fn summary(summary: &Summary) -> String {
     format!("rates: {}\nCPU: {}\n", errors(&summary.rate, " %"), errors(&summary.cpu, " points"))
 }
 
-/// Returns the errors of cells that the fit has not seen: the figures to quote.
+/// Returns the errors of cells whose figures no constant was fitted to: the figures to quote.
 pub fn held_out(errors: &Summary) -> String {
     format!(
         "Held out: constants fitted and settings selected with the cells of one block size, and judged with those of \
-         the other, both ways:\n\n{}",
+         the other, both ways. A setting stays as it was chosen on all cells unless another is clearly \
+         better:\n\n{}",
         summary(errors)
     )
 }

@@ -46,7 +46,7 @@ pub struct Massbus {
     pub finish_of_read: Nanos,
     /// Fate of an attention that a drive raises while the data path is busy.
     pub attention: Attention,
-    /// How late a polled attention is still accepted after the drive has passed the place of its call.
+    /// Maximum delay of a polled attention that is still accepted, after the drive has passed the place of its call.
     pub attention_kept: Nanos,
     /// Commands that it works on at once.
     pub microcode: Microcode,

@@ -8,7 +8,7 @@ use super::step::Step;
 use super::{ext2, ffs, lfs};
 use crate::namespace::FileId;
 
-/// The data part of a call.
+/// The request of a process to a file system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Request {
     /// No data: the call just succeeds.

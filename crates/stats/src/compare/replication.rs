@@ -233,6 +233,7 @@ pub struct Asked {
     /// The change of an assumption that changes the effect most; null if none changes it.
     pub most: Option<String>,
     /// The changes of an assumption that give another answer: the effect is on another side of 1.
+    #[serde(default)]
     pub reversed_by: Vec<String>,
 }
 
