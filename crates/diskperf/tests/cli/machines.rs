@@ -48,7 +48,7 @@ fn every_machine_is_listed_and_shown() {
     testkit::compute_only!();
     let cli = Cli::new();
     let listed = simulate(&cli, &[]);
-    assert_eq!((listed.status, listed.out.lines().count()), (Some(0), 8), "{}", listed.out);
+    assert_eq!((listed.status, listed.out.lines().count()), (Some(0), 9), "{}", listed.out);
     for line in listed.out.lines() {
         let name = line.split_whitespace().next().expect("a name");
         let ended = simulate(&cli, &[name, "--parts"]);
