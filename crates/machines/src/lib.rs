@@ -33,7 +33,8 @@ mod tests {
         assert_eq!(names.len(), 9);
         for machine in Machine::all() {
             let description = machine.describe(2, 8 << 20).unwrap_or_else(|fault| panic!("{fault}"));
-            assert_eq!((description.name.as_str(), description.file_systems.len()), (machine.name.as_str(), 2));
+            assert_eq!(description.name, machine.name);
+            assert!(!description.file_systems.is_empty());
             assert!(!machine.about.is_empty());
         }
     }
