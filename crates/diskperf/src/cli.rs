@@ -334,7 +334,8 @@ enum Command {
     ///
     /// Each of the questions Q1 to Q8 is an experiment that varies one thing. `claims` checks the claims of sections 5
     /// and 6. `assumptions` prints the errors with other guesses and settings. `vaxmix` ranks the controllers by file
-    /// rates, as the paper did, and by a mix of accesses, as DEC did. `lfs` says what a log-structured file system changes.
+    /// rates, as the paper did, and by a mix of accesses, as DEC did. `lfs` says what a log-structured file system
+    /// changes.
     ///
     /// Writes: FILE, if you give --output; otherwise nothing.
     #[command(after_help = PAPER_EXAMPLES)]

@@ -259,8 +259,8 @@ impl<H: Copy> Processor<H> {
 
     /// Returns the work that is left of the process's critical section; `None` if it is in none.
     ///
-    /// 4.2BSD raises the processor priority while it changes data that interrupts change, too: the run queue, the lists of
-    /// buffers, and the queue of a drive. A piece of such work ends with a critical section. A shorter piece is one.
+    /// 4.2BSD raises the processor priority while it changes data that interrupts change, too: the run queue, the lists
+    /// of buffers, and the queue of a drive. A piece of such work ends with a critical section. A shorter piece is one.
     fn section_left(&self, process: Process) -> Option<Nanos> {
         let work = &self.processes[process];
         let left = if work.switch > Nanos::ZERO {

@@ -2,7 +2,7 @@
 
 use units::Nanos;
 
-use super::{Drive, Ide, Invalid, Queue};
+use super::{Drive, Driver, Ide, Invalid, Queue};
 
 /// A controller of one of the supported kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,15 +13,6 @@ pub enum Controller {
     Uda(Uda),
     /// The electronics of an IDE drive: whole commands, one at a time.
     Ide(Ide),
-}
-
-/// Processor time of a controller's driver, on a VAX-11/780.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Driver {
-    /// Time to pass a request to the controller, in the process that asks.
-    pub start: Nanos,
-    /// Time to serve one interrupt, and to start the next request.
-    pub interrupt: Nanos,
 }
 
 /// A controller on a MASSBUS, or one that behaves like it: one data path for all drives, and usually a buffer of one

@@ -14,13 +14,6 @@ use crate::fs::plan::{Plan, Request};
 use crate::fs::step::Step;
 use crate::namespace::FileId;
 
-/// State of a call.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CallState {
-    /// The outcome, once the steps are known.
-    outcome: Option<Result<u32, Reason>>,
-}
-
 impl Ext2 {
     /// Decides the next step of a call. All steps are known from its beginning.
     pub(crate) fn next(&mut self, plan: &mut Plan, host: &mut Host) -> Step {
@@ -119,7 +112,7 @@ impl Ext2 {
             self.dirty.add(script.host, extent);
             script.steps.push(Step::WriteDelayed(extent.sectors));
             // 3
-            self.dirty.keep_below_limit(script);
+            self.dirty.keep_below_limit(script.steps);
             plan.done += plan.bytes;
         }
         Ok(())
@@ -151,7 +144,7 @@ impl Ext2 {
 
     /// Writes all dirty blocks, the oldest first. Waits for them, or only starts.
     fn sync(&mut self, script: &mut Script, waits: bool) {
-        self.dirty.write_all(script);
+        self.dirty.write_all(script.steps);
         script.steps.push(if waits { Step::Flush } else { Step::FlushBehind });
     }
 }

@@ -5,6 +5,7 @@
 //! The maps of blocks and inodes are always in memory. The buffers of the cache are pages: a page of a file has
 //! consecutive blocks.
 
+mod call_state;
 mod calls;
 mod directory;
 mod file;
@@ -17,7 +18,7 @@ mod write_back;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-pub(crate) use calls::CallState;
+pub(crate) use call_state::CallState;
 use directory::Directory;
 use file::{File, Page, path};
 use group::Group;

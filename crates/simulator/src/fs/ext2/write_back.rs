@@ -2,8 +2,8 @@
 //! them (see `controller.queue` for an order within the driver).
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
-use super::Script;
 use crate::cache::{BlockKey, State};
 use crate::description;
 use crate::fs::Host;
@@ -56,29 +56,29 @@ impl WriteBack {
     }
 
     /// Writes the oldest blocks if too many are dirty.
-    pub(super) fn keep_below_limit(&mut self, script: &mut Script) {
+    pub(super) fn keep_below_limit(&mut self, steps: &mut Vec<Step>) {
         while self.dirty.len() > self.most {
-            self.write_oldest(script);
+            self.write_oldest(steps);
         }
     }
 
     /// Writes all blocks.
-    pub(super) fn write_all(&mut self, script: &mut Script) {
+    pub(super) fn write_all(&mut self, steps: &mut Vec<Step>) {
         self.dirty.append(&mut self.recorded);
         while !self.dirty.is_empty() {
-            self.write_oldest(script);
+            self.write_oldest(steps);
         }
     }
 
     /// Starts to write the oldest block. Waits for an earlier one if too many are in progress.
-    fn write_oldest(&mut self, script: &mut Script) {
+    fn write_oldest(&mut self, steps: &mut Vec<Step>) {
         let Some(oldest) = self.dirty.pop_front() else { return };
         if self.started.len() == self.requests
             && let Some(earlier) = self.started.pop_front()
         {
-            script.steps.push(Step::AwaitWrite(earlier));
+            steps.push(Step::AwaitWrite(earlier));
         }
-        script.steps.push(Step::WriteBack(oldest));
+        steps.push(Step::WriteBack(oldest));
         self.started.push_back(oldest);
     }
 }
