@@ -3,8 +3,8 @@
 
 use stats::compare::replication::{Errors, Summary};
 
-/// Returns the errors of cells that were not fitted: fitted with one block size and judged with the other, both ways. The
-/// fitted cells may change a setting, but each begins as it was chosen on all cells.
+/// Returns the errors of cells that were not fitted: fitted with one block size and judged with the other, both ways.
+/// The fitted cells may change a setting, but each begins as it was chosen on all cells.
 pub fn held_out() -> Summary {
     let figures = include_str!("../../../golden/held-out.txt");
     Summary { rate: errors(figures, "rate"), cpu: errors(figures, "cpu") }

@@ -63,9 +63,12 @@ fn each_stage_of_1983_is_compared_with_the_previous_one() {
     assert!((of_reads[0] * of_reads[1] / of_reads[2] - 1.0).abs() < 1e-9, "{of_reads:?}");
 
     let shown = cli.run(&[&["show", "last"], &stored[..]].concat()).out;
-    assert!(shown.starts_with("For 1983: controller.search_lead=5 sectors x1."), "{shown}");
+    assert!(
+        shown.starts_with("For 1983: controller.search_lead=5 sectors, controller.search_window=8 sectors x1."),
+        "{shown}"
+    );
     for words in [
-        "\nStage 2, controller.search_lead=5 sectors: ",
+        "\nStage 2, controller.search_lead=5 sectors, ",
         "\nStage 3, bus=sbi, ",
         "\nAll stages together: ",
         "why, stage 3: ",

@@ -43,7 +43,7 @@ fn lfs_answers_the_four_questions_next_to_published_figures() {
     for (finding, words) in findings.iter().zip([
         "(a) file system over raw: ",
         "(b) limiting phase: smallfb: ",
-        "(c) effect of a log-structured file system: n.m.: no log-structured",
+        "(c) effect of a log-structured file system: simulated sun4-wren4",
         "(d) on the device when the calls returned: ",
     ]) {
         assert!(finding.starts_with(words), "{finding}");
