@@ -20,7 +20,7 @@ pub struct Lfs {
     pub age_sort: bool,
     /// The cleaner begins if fewer segments are clean.
     pub clean_below: u32,
-    /// The cleaner ends if so many segments are clean.
+    /// The cleaner ends at this number of clean segments.
     pub clean_until: u32,
     /// Maximum number of segments that are cleaned at a time.
     pub batch: u32,

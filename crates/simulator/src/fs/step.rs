@@ -22,7 +22,7 @@ pub(crate) enum Step {
     Await { extent: Extent, to_its_end: bool },
     /// Holds a buffer for a block whose content is about to be replaced (`getblk`).
     GetBuffer(Extent),
-    /// Marks so many sectors of the held buffer as changed (`bdwrite`).
+    /// Marks the first N sectors of the held buffer as changed (`bdwrite`).
     WriteDelayed(u16),
     /// The same, and starts to write it. It is not needed soon (`bawrite`).
     WriteBehind(u16),
@@ -41,7 +41,7 @@ pub(crate) enum Step {
     ReadLog(Extent),
     /// Waits for it.
     AwaitRead,
-    /// Starts to read so many consecutive blocks with one request, as far as buffers are free. The extent is that of
+    /// Starts to read consecutive blocks with one request, as far as buffers are free. The extent is that of
     /// the first block.
     ReadRun { extent: Extent, blocks: u16 },
     /// Starts to write a block, if it is dirty.

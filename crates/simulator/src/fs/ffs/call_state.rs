@@ -3,7 +3,7 @@
 use super::inode::Places;
 use crate::fs::extent::Extent;
 
-/// How far a call has come.
+/// Progress of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// Enters the kernel.

@@ -1,6 +1,6 @@
 //! State of a call in a log-structured file system.
 
-/// How far a call has come.
+/// Progress of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// Enters the kernel.

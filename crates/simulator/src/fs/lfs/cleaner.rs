@@ -1,7 +1,7 @@
 //! The cleaner: it chooses segments, and sorts their live blocks.
 //!
 //! Greedy takes the segments with the fewest live bytes. Cost-benefit takes those with the largest ratio of benefit to
-//! cost, `(1 - u) * age / (1 + u)`, in which `u` is the share of live bytes (Rosenblum & Ousterhout 1992, section 3.6).
+//! cost, `(1 - u) * age / (1 + u)`, in which `u` is the share of live bytes (Rosenblum & Ousterhout 1992, section 3.5).
 
 use alloc::vec::Vec;
 

@@ -68,7 +68,7 @@ enum Action {
     Read(Extent),
     /// Waits until that segment is read.
     AwaitRead,
-    /// Copies so many live blocks.
+    /// Copies N live blocks.
     Move(u32),
 }
 
