@@ -168,8 +168,8 @@ fn uniform_access_costs_what_the_closed_form_says() {
     }
 }
 
-/// The disk is 75 % full. Greedy takes one segment at a time: locality raises its cost. Cost-benefit takes batches of 12
-/// segments and sorts them by age: locality lowers its cost. With equal batches, it still costs about a third less.
+/// The disk is 75 % full. Greedy takes one segment at a time: locality raises its cost. Cost-benefit takes batches of
+/// 12 segments and sorts them by age: locality lowers its cost. With equal batches, it still costs about a third less.
 #[test]
 fn locality_hurts_greedy_one_segment_at_a_time_and_helps_cost_benefit_in_batches() {
     let uniform = Model::filled(1000, 75, GREEDY, 1, false).run(UNIFORM, (4, 4)).cost();
@@ -183,8 +183,8 @@ fn locality_hurts_greedy_one_segment_at_a_time_and_helps_cost_benefit_in_batches
     assert!(best.cost() < 0.75 * batches, "{batches}");
 }
 
-/// Table II of the paper: a share of the cleaned segments was empty, and the others were used to `u`. The formula of the
-/// write cost yields the paper's costs from these two. The test checks the formula, not how the cleaner chooses.
+/// Table II of the paper: a share of the cleaned segments was empty, and the others were used to `u`. The formula of
+/// the write cost yields the paper's costs from these two. The test checks the formula, not how the cleaner chooses.
 #[test]
 fn formula_of_the_write_cost_yields_table_ii() {
     for (name, empty, utilisation, published) in [("/user6", 69, 0.133, 1.4), ("/swap2", 66, 0.535, 1.6)] {
