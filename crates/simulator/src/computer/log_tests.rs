@@ -72,3 +72,26 @@ fn a_log_creates_and_deletes_files_without_waiting() {
     let (ffs, lfs) = (of(machine.file_systems[1].clone()), of(FileSystem::Lfs(lfs())));
     assert!(2 * lfs[0] < ffs[0] && 2 * lfs[2] < ffs[2], "{lfs:?} against {ffs:?}");
 }
+
+/// A sequential read reads each block of the file once, and its directory, inode and indirect block.
+#[test]
+fn a_sequential_read_reads_no_block_twice() {
+    let machine = with(massbus(), FileSystem::Lfs(lfs()));
+    let program = LargeFile { seed: 7, ..LargeFile::new(2 << 20) }.program();
+    let mut computer = Computer::new(&machine, &machine.file_systems[0], 1, Chance::default()).expect("a computer");
+    let mut run = |steps: &workload::Stream| {
+        let before = computer.device_bytes().expect("counted").read;
+        let mut tallies = [Tally::default()];
+        let Ok(_) = computer.run(&mut [steps.clone()], &mut tallies);
+        assert_eq!(tallies[0].failure, None);
+        let Ok(_) = computer.set_cache_state(Cache::Cold);
+        computer.device_bytes().expect("counted").read - before
+    };
+    run(&program.prepare);
+    for phase in &program.phases[..1] {
+        run(&phase.steps);
+        run(&phase.durable);
+    }
+    let read = run(&program.phases[1].steps);
+    assert!((2 << 20..=(2 << 20) + 3 * 4096).contains(&read), "{read}");
+}

@@ -101,6 +101,8 @@ impl Computer {
             Step::AwaitLog => self.awaits_log(process, Kind::Write).map_or(Done, Again),
             Step::ReadLog(extent) => self.read_log(process, extent).map_or_else(Again, Last),
             Step::AwaitRead => self.awaits_log(process, Kind::Read).map_or(Done, Again),
+            // The previous run ended with this block.
+            Step::ReadRun { extent, .. } if self.find(drive, extent).is_some() => Done,
             Step::ReadRun { extent, blocks } => match self.read_run(process, extent, blocks) {
                 Some(demand) => Last(demand),
                 None => self.start_read(process, drive, extent),
