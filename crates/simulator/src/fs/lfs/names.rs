@@ -32,13 +32,13 @@ impl Lfs {
             }
             Progress::Search => {
                 plan.lfs.progress = Progress::Change;
-                if self.make_room(host).is_err() {
+                if self.make_room(host).is_err() && needs_space(call.work) {
                     return Some(Step::Return(Err(Reason::NoSpace)));
                 }
             }
             Progress::Change => {
                 plan.lfs.progress = Progress::End;
-                if self.change(call, host, &mut plan.script).is_err() {
+                if self.change(call, host, &mut plan.script).is_err() && needs_space(call.work) {
                     return Some(Step::Return(Err(Reason::NoSpace)));
                 }
             }
@@ -126,7 +126,8 @@ impl Lfs {
                     && let Some(offset) = entries.find(file).map(|found| found.offset)
                 {
                     entries.remove(file);
-                    self.change_directory(directory, offset, host, steps)?;
+                    // A full log must not keep the blocks of the file.
+                    self.change_directory(directory, offset, host, steps).ok();
                 }
                 steps.push(Step::Spend(Cause::Names, kernel.inode_update));
                 self.directories.remove(&file);
@@ -166,4 +167,9 @@ impl Lfs {
         steps.push(Step::Spend(Cause::Names, Nanos(host.kernel.block_free.0 * blocks)));
         self.free(file);
     }
+}
+
+/// True if a full log refuses the call. The namespace has performed the others already, and they free space.
+fn needs_space(work: NameWork) -> bool {
+    matches!(work, NameWork::Create | NameWork::MakeDirectory)
 }

@@ -6,9 +6,13 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use units::Prng;
 
+use workload::Reason;
+
 use super::*;
-use crate::description::samples::eagle;
+use crate::cache::{BlockKey, Cache, Victim};
+use crate::description::samples::{eagle, kernel};
 use crate::description::{CleanerPolicy, Drive, Lfs as Settings};
+use crate::fs::{Host, NameCall, NameWork, Plan, Request, Step};
 
 const BLOCK: u32 = 4096;
 const PER_SEGMENT: u32 = 256;
@@ -332,6 +336,62 @@ fn a_cleaner_without_a_segment_to_clean_says_so() {
         block += 1;
     }
     assert_eq!(lfs.clean(), Err(Full));
+}
+
+/// Performs a call on a name, without time.
+fn call(lfs: &mut Lfs, cache: &mut Cache, work: NameWork, file: FileId) -> Result<u32, Reason> {
+    let releases = matches!(work, NameWork::Unlink | NameWork::RemoveDirectory);
+    let mut plan = Plan::default();
+    plan.begin(Request::Name(NameCall { work, root: 100, directory: 100, file, releases }));
+    let mut host = Host { kernel: &kernel(), cache, drive: 0 };
+    loop {
+        if let Step::Return(outcome) = lfs.next(&mut plan, &mut host) {
+            return outcome;
+        }
+    }
+}
+
+#[test]
+fn a_full_log_refuses_new_names_only() {
+    let (mut lfs, mut cache) = (small(), Cache::new(64));
+    assert_eq!(call(&mut lfs, &mut cache, NameWork::Create, 1), Ok(0));
+    let mut block = 0;
+    while lfs.log.usage.clean() > 1 {
+        lfs.log.clock += 1;
+        lfs.move_data(1, block, lfs.log.clock).expect("room");
+        block += 1;
+    }
+    assert_eq!(call(&mut lfs, &mut cache, NameWork::Create, 2), Err(Reason::NoSpace));
+    assert_eq!(call(&mut lfs, &mut cache, NameWork::Open, 1), Ok(0));
+    assert_eq!(call(&mut lfs, &mut cache, NameWork::Close, 1), Ok(0));
+    assert_eq!(call(&mut lfs, &mut cache, NameWork::Unlink, 1), Ok(0));
+    assert_eq!(lfs.place(1, 0), None, "its blocks are free");
+    assert_eq!(call(&mut lfs, &mut cache, NameWork::Create, 3), Ok(0));
+}
+
+#[test]
+fn blocks_moved_before_an_error_are_found_in_the_cache() {
+    let (mut lfs, mut cache) = (small(), Cache::new(64));
+    while lfs.log.take().is_ok() {}
+    lfs.moves.push((3, 5));
+    let key = |lfs: &Lfs, address| BlockKey::new(0, lfs.log.layout.extent(address, 1).sector);
+    let Victim::Free(buffer) = cache.victim() else { panic!("a free buffer") };
+    cache.give(buffer, key(&lfs, 3), 8);
+    assert_eq!(lfs.make_room(&mut Host { kernel: &kernel(), cache: &mut cache, drive: 0 }), Err(Full));
+    assert_eq!(cache.find(key(&lfs, 5)), Some(buffer));
+    assert!(lfs.moves.is_empty());
+}
+
+#[test]
+fn a_full_log_keeps_the_list_of_changes() {
+    let mut lfs = small();
+    lfs.append_data(1, 20).expect("room");
+    while lfs.log.take().is_ok() {}
+    assert_eq!(lfs.complete(), Err(Full));
+    assert!(lfs.changed_indirect.contains(&(1, 0)) && lfs.changed_inodes.contains(&1));
+    lfs.changed_indirect.clear();
+    assert_eq!(lfs.complete(), Err(Full));
+    assert!(lfs.changed_inodes.contains(&1));
 }
 
 #[test]
