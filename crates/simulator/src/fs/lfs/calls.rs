@@ -231,12 +231,13 @@ impl Lfs {
         if dirty || self.log.unwritten_blocks() >= self.most_unwritten(host.cache.buffers()) {
             self.write()?;
         }
-        self.keep_up()?;
+        let kept = self.keep_up();
+        // Blocks that were moved before an error have their new addresses.
         let moves = core::mem::take(&mut self.moves);
         for &(before, after) in &moves {
             rename(host, before, after, |address| self.log.layout.extent(address, 1));
         }
-        Ok(())
+        kept
     }
 
     /// Blocks that wait in memory at most: a segment, or half of a smaller cache.
