@@ -60,6 +60,12 @@ impl Lfs {
         drive.bytes().saturating_sub(16 << 10) / u64::from(self.segment_bytes.max(1))
     }
 
+    /// Blocks of a checkpoint of an almost empty file system: the segment usage table with its entries of 16 bytes, a
+    /// summary, and a block each of inodes and inode map.
+    fn checkpoint_blocks(&self, segments: u64) -> u64 {
+        segments.div_ceil(u64::from(self.block_bytes / 16)) + 3
+    }
+
     /// Bytes that files can use in any case.
     pub(super) fn room(&self, drive: &Drive) -> u64 {
         let segments = self.segments(drive).saturating_sub(self.clean_below.into());
@@ -86,6 +92,13 @@ impl Lfs {
         if segments < LEAST_SEGMENTS {
             let what = format!("a partition of {segments} segments has none to clean: at least 8 are needed");
             return Err(Invalid::new("file_system.segment_bytes", what, "smaller segments, or a larger drive"));
+        }
+        let checkpoint = self.checkpoint_blocks(segments);
+        let room = u64::from(self.clean_below) * (segment / u64::from(block));
+        // A smaller `clean_below` is an error of its own.
+        if checkpoint > room && self.clean_below >= 3 {
+            let what = format!("a checkpoint of {checkpoint} blocks does not fit into clean_below: {room} blocks");
+            return Err(Invalid::new("file_system.segment_bytes", what, "larger segments, or a larger clean_below"));
         }
         let within = Invalid::unless_within;
         within("file_system.clean_below", self.clean_below.into(), 3, segments / 2, "the cleaner itself needs three")?;

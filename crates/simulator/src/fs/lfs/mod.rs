@@ -227,13 +227,15 @@ impl Lfs {
     /// Completes the log, so that every change is in it: deletions, indirect blocks, inodes.
     fn complete(&mut self) -> Result<(), Full> {
         let clock = self.log.clock;
-        if core::mem::take(&mut self.has_removed) && self.log.unwritten_blocks() == 0 {
+        if self.has_removed && self.log.unwritten_blocks() == 0 {
             // Deletions are recorded in a summary.
             let summary = self.log.take()?;
             self.journal.note(self.log.add(summary, Content::Summary, 0, 0));
         }
-        while let Some((file, index)) = self.changed_indirect.pop_first() {
+        self.has_removed = false;
+        while let Some(&(file, index)) = self.changed_indirect.first() {
             let address = self.append(Content::Indirect { file, index }, clock)?;
+            self.changed_indirect.pop_first();
             let inode = self.map.inode(file);
             let before = inode.indirect(index);
             inode.set_indirect(index, address);
@@ -244,7 +246,7 @@ impl Lfs {
         }
         let per_block = self.block_bytes() / INODE_BYTES;
         let (mut block, mut used) = (NOWHERE, per_block);
-        while let Some(file) = self.changed_inodes.pop_first() {
+        while let Some(&file) = self.changed_inodes.first() {
             let content = Content::Inode { file };
             if used == per_block {
                 block = self.append_bytes(content, clock, INODE_BYTES)?;
@@ -252,6 +254,7 @@ impl Lfs {
             } else {
                 self.journal.note(self.log.add(block, content, INODE_BYTES, clock));
             }
+            self.changed_inodes.pop_first();
             used += 1;
             let before = self.map.inode(file).address;
             if before != NOWHERE {
@@ -277,7 +280,7 @@ impl Lfs {
         self.complete()?;
         let (clock, bytes) = (self.log.clock, self.block_bytes());
         while let Some(index) = self.map.take_changed() {
-            let address = self.append(Content::InodeMap { index }, clock)?;
+            let address = self.append(Content::InodeMap { index }, clock).inspect_err(|_| self.map.change(index))?;
             let before = self.map.block(index);
             if before != NOWHERE {
                 self.log.kill(before, bytes);

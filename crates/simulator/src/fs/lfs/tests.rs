@@ -410,5 +410,9 @@ fn small_partitions_are_refused() {
     assert!(what.contains("none to clean"), "{what}");
     let (field, _) = refusal(|settings| settings.clean_below = 2, 2000).expect("too few");
     assert_eq!(field, "file_system.clean_below");
+    let (field, what) = refusal(|settings| (settings.block_bytes, settings.segment_bytes) = (512, 4096), 2000)
+        .expect("a usage table that is too large");
+    assert_eq!(field, "file_system.segment_bytes");
+    assert!(what.contains("checkpoint"), "{what}");
     assert_eq!(refusal(|_| {}, 2000), None);
 }
