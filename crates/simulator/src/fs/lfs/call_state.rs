@@ -38,6 +38,8 @@ pub(crate) enum Progress {
     WriteLog,
     /// Waits until the log is written.
     AwaitLog,
+    /// Sync: writes the buffers that are still dirty.
+    Flush,
     /// Returns.
     End,
 }

@@ -220,6 +220,9 @@ impl Lfs {
                 Ok(()) => go(plan, Progress::End),
                 Err(Full) => Some(Step::Return(Err(Reason::NoSpace))),
             },
+            (Progress::AwaitLog, Request::Sync) => then(plan, Step::AwaitLog, Progress::Flush),
+            // Blocks that another program changed after their part of the log was started.
+            (Progress::Flush, _) => then(plan, Step::Flush, Progress::End),
             _ => self.end(plan),
         }
     }
