@@ -87,7 +87,7 @@ fn each_stage_of_1983_is_compared_with_the_previous_one() {
     let explained = cli.run(&[&["explain", "last", "read_8192"], &stored[..]].concat()).out;
     assert!(explained.contains(&format!("read_8192 on {ARBITRATION}, simulated: ")), "{explained}");
     let page = cli.run(&[&["export", "last", "--format", "markdown"], &stored[..]].concat()).out;
-    assert!(page.contains("- Stage 2, controller.search\\_lead=5 sectors: "), "{page}");
+    assert!(page.contains("- Stage 2, controller.search\\_lead=5 sectors, "), "{page}");
 }
 
 #[test]
