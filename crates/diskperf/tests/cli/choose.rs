@@ -130,7 +130,7 @@ fn quick_sizes_fit_six_rounds_or_their_time_is_reported() {
     let short = cli.run(&[&quick[..], &["1ms"]].concat());
     assert_eq!(short.status, Some(2), "{}", short.err);
     let says_why = short.err.contains("which take about ") || is_late(&short.err);
-    assert!(says_why && short.err.contains("--budget "), "{}", short.err);
+    assert!(says_why && short.err.contains("--budget"), "{}", short.err);
     assert_eq!(cli.names(), Vec::<String>::new());
 }
 
