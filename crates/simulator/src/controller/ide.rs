@@ -215,7 +215,7 @@ impl Ide {
 }
 
 impl Lane {
-    /// Forgets the segments that were used first, except so many.
+    /// Forgets the oldest segments until only this number is left.
     fn keep(&mut self, count: u32) {
         self.segments.drain(..self.segments.len().saturating_sub(count as usize));
     }

@@ -1,4 +1,4 @@
-//! Outlier rounds: a few rounds whose rates differ so much from the others that they would determine the mean.
+//! Outliers: a few rounds with rates far from all others. They would determine the mean.
 //!
 //! Policy:
 //!   1. Rounds are judged by the logarithms of their rates, because a disturbance multiplies a rate. A result with a

@@ -24,7 +24,7 @@ fn rate(description: &Description, program: Classic) -> u64 {
     samples::run(description, 0, 1, (program, FILE), Chance::default()).milli_kbytes_per_second()
 }
 
-/// The time of a program that creates so many empty files, and writes nothing else.
+/// The time of a program that only creates this number of empty files.
 fn creation(files: u32, change: impl Fn(&mut Ext2)) -> Nanos {
     let mut description = with(|_| ());
     let FileSystem::Ext2(settings) = &mut description.file_systems[0] else { unreachable!("a sample") };
