@@ -29,6 +29,7 @@ mod recorder;
 mod step;
 mod stream;
 mod stream_body;
+mod tape;
 mod time_breakdown;
 mod world;
 
@@ -53,5 +54,6 @@ pub use recorder::{Recorder, Tally};
 pub use step::{Issue, Overlap, Step, Steps};
 pub use stream::Stream;
 pub use stream_body::{Body, FileOrder, Layout};
+pub use tape::{Served, Tape, TapeKind, TapePlayer, TapeRequest};
 pub use time_breakdown::{ProgramTime, ResourceTime, TimeBreakdown};
 pub use world::{CpuTime, MachineSettings, Span, TreeCounts, World};
