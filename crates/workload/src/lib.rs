@@ -15,6 +15,7 @@
 extern crate alloc;
 
 mod access;
+mod block_trace;
 mod cache_padded;
 mod cache_state;
 mod ceiling;
@@ -38,6 +39,7 @@ pub use access::order::{Drawing, Locality, NEAR, Order, STEEPEST, Thousandths, W
 pub use access::pattern::{AccessPattern, Accesses};
 pub use access::schedule::{Arrivals, FASTEST, LONGEST_SCHEDULE, Pace};
 pub use access::sizes::{MOST_SIZES, Sizes};
+pub use block_trace::{BlockTrace, TracedRequest};
 pub use cache_padded::CachePadded;
 pub use cache_state::{Allocation, Cache, CacheState, Quiescence, Residency, Unproven};
 pub use ceiling::{Ceiling, Done, LARGE_CALL, LARGE_DEPTH, ceiling};
