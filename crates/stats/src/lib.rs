@@ -9,6 +9,7 @@ pub mod figures;
 pub mod inference;
 pub mod judge;
 mod name;
+pub mod probe;
 mod results;
 
 pub use compare::stages::Stage;

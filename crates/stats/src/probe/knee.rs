@@ -1,0 +1,242 @@
+//! A limit with a reserve: a token bucket, or a write cache. It serves quickly until the reserve is empty or full, and
+//! then at a steady rate. The amounts over time are two lines with a knee between them.
+//!
+//! Behind the knee, the amount at time `t` is `reserve + rate x (t - service)`: the reserve is the value of the second
+//! line at the service time of one request.
+
+use super::estimate::{Estimate, Measured, NotMeasured, WIDEST, check_halves, check_samples, line};
+
+/// Fewest completions on the two lines together.
+const FEWEST: u32 = 60;
+
+/// Fewest completions on each line.
+const FEWEST_ON_A_LINE: usize = 10;
+
+/// Knees that are tried, over the whole time. Each finer search tries as many.
+const TRIED: usize = 100;
+
+/// The first line must be steeper by this factor. Ours: devices without a reserve vary by less within seconds.
+const STEEPER: f64 = 1.2;
+
+/// Two lines must leave less than this share of what one line leaves. Ours.
+const LEFT: f64 = 0.1;
+
+/// The second line must take at least this share of the time. Ours: its slope needs several hundred milliseconds.
+const STEADY_SHARE: f64 = 0.25;
+
+/// Halves of the second line may differ by this share. Ours: another knee between them changes the rate by more.
+const HALVES_DIFFER: f64 = 0.03;
+
+/// The most points of a fit. Ours: more do not change it.
+const MOST_POINTS: usize = 2000;
+
+/// The limit of a device at depth, in amounts per second.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// A bucket or a cache: the steady rate.
+    pub rate: Measured,
+    /// A bucket or a cache: the amount beyond the steady rate.
+    pub reserve: Measured,
+    /// The rate of a gate, which has no reserve: that of the whole time, or of the time before the knee.
+    pub gate: Measured,
+    /// The rate of the quickest part.
+    pub quickest: f64,
+}
+
+/// A limit keeps requests waiting for at least as long as they are served. Ours: with less, the device is sometimes
+/// idle.
+const WAITS: f64 = 2.0;
+
+/// A gate lets one request pass at once. Ours: with noise, two.
+const AT_ONCE: f64 = 2.0;
+
+/// Two lines through points: the position of the knee, both slopes, and the sum of squares that they leave.
+#[derive(Clone, Copy, Debug)]
+struct Knee {
+    at: f64,
+    slopes: [f64; 2],
+    left: f64,
+}
+
+/// Finds the limit of equal requests. `ends` are their completion times in nanoseconds since the first issue, and
+/// `service` is the time of a request that does not wait. Amounts are requests.
+pub fn limit(ends: &[u64], service: f64, depth: u32) -> Limit {
+    let mut ends = ends.to_vec();
+    ends.sort_unstable();
+    let points: Vec<(f64, f64)> =
+        ends.iter().enumerate().map(|(index, end)| ((*end as f64 - service) / 1e9, (index + 1) as f64)).collect();
+    let unknown = |why| Limit { rate: Err(why), reserve: Err(why), gate: Err(why), quickest: f64::NAN };
+    if let Err(why) = check_samples(points.len(), FEWEST) {
+        return unknown(why);
+    }
+    let whole = points.len() as f64 / (points[points.len() - 1].0 + service / 1e9);
+    match knee(&points) {
+        Err(why) => {
+            let gate = gate_rate(&points, service, depth);
+            Limit { gate, quickest: gate.map_or(whole, |rate| rate.value), ..unknown(why) }
+        }
+        Ok(knee) => {
+            let (before, behind): (Vec<(f64, f64)>, Vec<(f64, f64)>) =
+                points.iter().partition(|point| point.0 < knee.at);
+            let (rate, reserve) = match steady(&before, &behind) {
+                Ok((rate, reserve)) => (Ok(rate), Ok(reserve)),
+                Err(why) => (Err(why), Err(why)),
+            };
+            let gate = gate_rate(&before[..before.len() * 9 / 10], service, depth);
+            Limit { rate, reserve, gate, quickest: knee.slopes[0] }
+        }
+    }
+}
+
+/// The rate and the reserve of the line behind the knee.
+fn steady(before: &[(f64, f64)], behind: &[(f64, f64)]) -> Result<(Estimate, Estimate), NotMeasured> {
+    let time = |points: &[(f64, f64)]| points.last().map_or(0.0, |last| last.0 - points[0].0);
+    let steady = &behind[behind.len() / 5..];
+    let is_long = time(steady) > STEADY_SHARE * (time(before) + time(behind));
+    if before.len() < FEWEST_ON_A_LINE || steady.len() < FEWEST_ON_A_LINE || !is_long {
+        return Err(NotMeasured::Hidden("the rate did not become steady in time"));
+    }
+    let (first, second) = steady.split_at(steady.len() / 2);
+    let fitted = |points: &[(f64, f64)]| line(points).ok_or(NotMeasured::Hidden("all completions at one time"));
+    let ((start, rate), (at_first, first), (at_second, second)) = (fitted(steady)?, fitted(first)?, fitted(second)?);
+    check_halves(first, second, HALVES_DIFFER)?;
+    let samples = steady.len() as u32;
+    let (low, high) = (rate.min(first).min(second), rate.max(first).max(second));
+    let rate = Estimate { value: rate, low, high, samples };
+    // A request more or less.
+    let (low, high) = (at_first.min(at_second).min(start - 1.0), at_first.max(at_second).max(start + 1.0));
+    let reserve = Estimate { value: start, low, high, samples: before.len() as u32 + samples };
+    Ok((rate.checked(WIDEST)?, reserve.checked(WIDEST)?))
+}
+
+/// The rate of a gate: requests wait, the rate is steady, and there is no reserve.
+fn gate_rate(points: &[(f64, f64)], service: f64, depth: u32) -> Measured {
+    check_samples(points.len(), FEWEST)?;
+    let fitted = |points: &[(f64, f64)]| line(points).ok_or(NotMeasured::Hidden("all completions at one time"));
+    let half = &points[points.len() / 4..];
+    let (first, second) = half.split_at(half.len() / 2);
+    let ((start, value), (_, first), (_, second)) = (fitted(half)?, fitted(first)?, fitted(second)?);
+    if f64::from(depth) / value < WAITS * service / 1e9 {
+        return Err(NotMeasured::Hidden("queue depth 32 does not reach the limit"));
+    }
+    check_halves(first, second, HALVES_DIFFER)?;
+    // A reserve of requests, up to noise of a hundredth of all of them.
+    if start > AT_ONCE.max(points.len() as f64 / 100.0) {
+        return Err(NotMeasured::Hidden("the limit has a small reserve, as buckets have"));
+    }
+    let (low, high) = (value.min(first).min(second), value.max(first).max(second));
+    Estimate { value, low, high, samples: half.len() as u32 }.checked(WIDEST)
+}
+
+/// The knee of the best two lines.
+fn knee(points: &[(f64, f64)]) -> Result<Knee, NotMeasured> {
+    let step = points.len().div_ceil(MOST_POINTS);
+    let points: Vec<(f64, f64)> = points.iter().step_by(step).copied().collect();
+    let none = NotMeasured::Hidden("the rate did not change: no reserve, or a larger one");
+    let (first, last) = (points[0].0, points[points.len() - 1].0);
+    let (mut from, mut to, mut best) = (first, last, None::<Knee>);
+    for _ in 0..3 {
+        let width = (to - from) / TRIED as f64;
+        for index in 1..TRIED {
+            let tried = two_lines(&points, from + width * index as f64);
+            best = match (best, tried) {
+                (Some(best), Some(tried)) if best.left <= tried.left => Some(best),
+                (best, tried) => tried.or(best),
+            };
+        }
+        let at = best.ok_or(none)?.at;
+        (from, to) = ((at - 2.0 * width).max(first), (at + 2.0 * width).min(last));
+    }
+    let best = best.ok_or(none)?;
+    let (start, slope) = line(&points).ok_or(none)?;
+    let left: f64 = points.iter().map(|(x, y)| (y - start - slope * x).powi(2)).sum();
+    let is_knee = best.slopes[0] > STEEPER * best.slopes[1] && best.slopes[1] > 0.0 && best.left < LEFT * left;
+    if is_knee { Ok(best) } else { Err(none) }
+}
+
+/// The best two lines with this knee: least squares for `y = a + b min(x, knee) + c max(x - knee, 0)`.
+fn two_lines(points: &[(f64, f64)], at: f64) -> Option<Knee> {
+    let count = points.len() as f64;
+    let parts = |x: f64| (x.min(at), (x - at).max(0.0));
+    let mean = |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (u_mean, v_mean, y_mean) = (mean(&|p| parts(p.0).0), mean(&|p| parts(p.0).1), mean(&|p| p.1));
+    let (mut uu, mut uv, mut vv, mut uy, mut vy) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for (x, y) in points {
+        let (u, v) = parts(*x);
+        let (u, v, y) = (u - u_mean, v - v_mean, y - y_mean);
+        (uu, uv, vv, uy, vy) = (uu + u * u, uv + u * v, vv + v * v, uy + u * y, vy + v * y);
+    }
+    let determinant = uu * vv - uv * uv;
+    if determinant.is_nan() || determinant <= 0.0 {
+        return None;
+    }
+    let slopes = [(uy * vv - vy * uv) / determinant, (vy * uu - uy * uv) / determinant];
+    let left = points.iter().map(|(x, y)| {
+        let (u, v) = parts(*x);
+        (y - y_mean - slopes[0] * (u - u_mean) - slopes[1] * (v - v_mean)).powi(2)
+    });
+    Some(Knee { at, slopes, left: left.sum() })
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Prng;
+
+    use super::*;
+
+    /// Completions of a bucket: quick until the tokens are used, then at the rate. Each takes `service` ns more.
+    fn bucket(rate: f64, tokens: f64, quick: f64, service: u64, noise: u64) -> Vec<u64> {
+        let mut chance = Prng::new(9);
+        let mut ends = Vec::new();
+        for index in 1.. {
+            let count = f64::from(index);
+            let admitted = f64::max(count / quick, (count - tokens) / rate) * 1e9;
+            if admitted > 4e9 {
+                return ends;
+            }
+            let late = if noise > 0 { chance.below(noise) } else { 0 };
+            ends.push(admitted as u64 + service + late);
+        }
+        ends
+    }
+
+    #[test]
+    fn a_bucket_comes_back() {
+        let found = limit(&bucket(1500.0, 3999.0, 16_000.0, 500_000, 0), 500_000.0, 32);
+        let (rate, tokens) = (found.rate.expect("steady").value, found.reserve.expect("a knee").value);
+        assert!((rate / 1500.0 - 1.0).abs() < 1e-4, "{rate}");
+        assert!((tokens / 3999.0 - 1.0).abs() < 1e-3, "{tokens}");
+        assert!((found.gate.expect("a gate before the knee").value / 16_000.0 - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn noise_changes_a_bucket_by_less_than_a_percent() {
+        let found = limit(&bucket(1500.0, 3999.0, 16_000.0, 500_000, 2_000_000), 1_500_000.0, 32);
+        assert!((found.rate.expect("steady").value / 1500.0 - 1.0).abs() < 0.01);
+        assert!((found.reserve.expect("a knee").value / 3999.0 - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_constant_rate_is_a_gate() {
+        for noise in [0, 2_000_000] {
+            let found = limit(&bucket(2000.0, 1.0, 1e9, 300_000, noise), 300_000.0, 32);
+            assert!(matches!(found.rate, Err(NotMeasured::Hidden(_))), "{found:?}");
+            assert!((found.gate.expect("a gate").value / 2000.0 - 1.0).abs() < 0.01);
+        }
+        let reserve = limit(&bucket(2000.0, 300.0, 1e9, 300_000, 0), 300_000.0, 32);
+        assert!(reserve.gate.is_err(), "{reserve:?}");
+    }
+
+    #[test]
+    fn a_bucket_that_lasts_too_long_is_not_measured() {
+        let found = limit(&bucket(100.0, 15_000.0, 4_000.0, 500_000, 0), 500_000.0, 32);
+        assert!(found.rate.is_err() && found.reserve.is_err(), "{found:?}");
+    }
+
+    #[test]
+    fn a_queue_that_does_not_wait_has_no_limit() {
+        let waves: Vec<u64> = (0..4000u64).map(|index| (index / 32 + 1) * 1_000_000).collect();
+        let found = limit(&waves, 1_000_000.0, 32);
+        assert!(found.gate.is_err() && found.rate.is_err(), "{found:?}");
+    }
+}
