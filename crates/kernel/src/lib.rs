@@ -64,4 +64,5 @@ pub use world::command::{Command, Leftovers};
 pub use world::no_command::NoCommand;
 pub use world::posix::Posix;
 pub use world::program::{Remount, Station};
+pub use world::tape::{TapeFault, TapeFile, cpu_wait};
 pub use world::uring::{Degradation, MOST_BYTES, MOST_DEPTH, NoRing, no_ring, ring_memory};

@@ -10,5 +10,6 @@ pub(crate) mod process;
 mod process_tree;
 pub(crate) mod program;
 pub(crate) mod sync_engine;
+pub(crate) mod tape;
 pub(crate) mod uring;
 pub(crate) mod verify_payload;

@@ -28,6 +28,7 @@ use crate::world::sync_engine::{failed, sleep_until};
 
 use memory::Memory;
 pub use memory::ring_memory;
+pub(crate) use setup::ring;
 pub use setup::{Degradation, MOST_BYTES, MOST_DEPTH, NoRing, no_ring};
 use slots::FreeSlots;
 

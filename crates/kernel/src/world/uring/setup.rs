@@ -115,6 +115,11 @@ pub(super) fn make(depth: u32, polled: bool) -> Result<(IoUring, bool), NoRing> 
     usable(older(ring, || IoUring::new(depth).map(|ring| (ring, true))))
 }
 
+/// Sets up a ring for `depth` requests of a tape.
+pub(crate) fn ring(depth: u32) -> Result<IoUring, NoRing> {
+    make(depth, false).map(|(ring, _)| ring)
+}
+
 fn usable(ring: io::Result<(IoUring, bool)>) -> Result<(IoUring, bool), NoRing> {
     match ring {
         Ok((ring, is_plain)) if ring.params().is_feature_ext_arg() => Ok((ring, is_plain)),
