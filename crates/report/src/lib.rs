@@ -17,6 +17,7 @@ mod markdown_escape;
 mod of_limit;
 mod page;
 mod presentation;
+pub mod probe;
 mod rate_format;
 pub mod run_list;
 pub mod sanitize;

@@ -7,6 +7,7 @@
 mod checks;
 mod clocks;
 mod costs;
+mod device_constants;
 mod exits;
 mod keys;
 mod limit_terms;
@@ -205,19 +206,22 @@ impl Topic {
     }
 }
 
-/// The words of the topic `terms`, which two files hold.
+/// The words of the topic `terms`, which three files hold.
 const TERMS: &[Entry] = &joined();
 
-const fn joined() -> [Entry; terms::ENTRIES.len() + limit_terms::ENTRIES.len()] {
-    let mut all = [terms::ENTRIES[0]; terms::ENTRIES.len() + limit_terms::ENTRIES.len()];
-    let mut index = 0;
-    while index < limit_terms::ENTRIES.len() {
-        all[index] = limit_terms::ENTRIES[index];
-        index += 1;
-    }
-    while index < all.len() {
-        all[index] = terms::ENTRIES[index - limit_terms::ENTRIES.len()];
-        index += 1;
+/// The files of the topic `terms`, in their order.
+const TERM_FILES: [&[Entry]; 3] = [limit_terms::ENTRIES, terms::ENTRIES, device_constants::ENTRIES];
+
+const fn joined() -> [Entry; TERM_FILES[0].len() + TERM_FILES[1].len() + TERM_FILES[2].len()] {
+    let mut all = [terms::ENTRIES[0]; TERM_FILES[0].len() + TERM_FILES[1].len() + TERM_FILES[2].len()];
+    let (mut index, mut file) = (0, 0);
+    while file < TERM_FILES.len() {
+        let mut entry = 0;
+        while entry < TERM_FILES[file].len() {
+            all[index] = TERM_FILES[file][entry];
+            (index, entry) = (index + 1, entry + 1);
+        }
+        file += 1;
     }
     all
 }

@@ -47,8 +47,11 @@ pub struct Limit {
 /// idle.
 const WAITS: f64 = 2.0;
 
-/// A gate lets one request pass at once. Ours: with noise, two.
-const AT_ONCE: f64 = 2.0;
+/// A gate lets one request pass at once.
+const AT_ONCE: f64 = 1.5;
+
+/// A reserve is seen if it holds at least this many requests. Ours: the noise of a queue is a few requests.
+const SEEN: f64 = 10.0;
 
 /// Two lines through points: the position of the knee, both slopes, and the sum of squares that they leave.
 #[derive(Clone, Copy, Debug)]
@@ -71,10 +74,16 @@ pub fn limit(ends: &[u64], service: f64, depth: u32) -> Limit {
     }
     let whole = points.len() as f64 / (points[points.len() - 1].0 + service / 1e9);
     match knee(&points) {
-        Err(why) => {
-            let gate = gate_rate(&points, service, depth);
-            Limit { gate, quickest: gate.map_or(whole, |rate| rate.value), ..unknown(why) }
-        }
+        Err(why) => match from_the_start(&points, service, depth) {
+            Ok((rate, reserve)) => {
+                let gate = Err(NotMeasured::Hidden("a bucket limits first"));
+                Limit { rate: Ok(rate), reserve: Ok(reserve), gate, quickest: whole }
+            }
+            Err(_) => {
+                let gate = gate_rate(&points, service, depth);
+                Limit { gate, quickest: gate.map_or(whole, |rate| rate.value), ..unknown(why) }
+            }
+        },
         Ok(knee) => {
             let (before, behind): (Vec<(f64, f64)>, Vec<(f64, f64)>) =
                 points.iter().partition(|point| point.0 < knee.at);
@@ -109,23 +118,41 @@ fn steady(before: &[(f64, f64)], behind: &[(f64, f64)]) -> Result<(Estimate, Est
     Ok((rate.checked(WIDEST)?, reserve.checked(WIDEST)?))
 }
 
+/// The limit of a device at depth without a visible knee: the first line is too short to be seen, and the second one
+/// begins at the reserve.
+fn from_the_start(points: &[(f64, f64)], service: f64, depth: u32) -> Result<(Estimate, Estimate), NotMeasured> {
+    check_waits(points, service, depth)?;
+    let (rate, reserve) = steady(&points[..points.len() / 10], &points[points.len() / 10..])?;
+    // The requests that pass at once are a reserve only if one more or less does not matter.
+    if reserve.low < SEEN { Err(NotMeasured::Hidden("no reserve")) } else { Ok((rate, reserve)) }
+}
+
+/// Checks that requests wait at this depth.
+fn check_waits(points: &[(f64, f64)], service: f64, depth: u32) -> Result<(), NotMeasured> {
+    let rest = &points[points.len() / 4..];
+    let (_, rate) = line(rest).ok_or(NotMeasured::Hidden("all completions at one time"))?;
+    if f64::from(depth) / rate < WAITS * service / 1e9 {
+        return Err(NotMeasured::Hidden("queue depth 32 does not reach the limit"));
+    }
+    Ok(())
+}
+
 /// The rate of a gate: requests wait, the rate is steady, and there is no reserve.
 fn gate_rate(points: &[(f64, f64)], service: f64, depth: u32) -> Measured {
     check_samples(points.len(), FEWEST)?;
+    check_waits(points, service, depth)?;
     let fitted = |points: &[(f64, f64)]| line(points).ok_or(NotMeasured::Hidden("all completions at one time"));
-    let half = &points[points.len() / 4..];
-    let (first, second) = half.split_at(half.len() / 2);
-    let ((start, value), (_, first), (_, second)) = (fitted(half)?, fitted(first)?, fitted(second)?);
-    if f64::from(depth) / value < WAITS * service / 1e9 {
-        return Err(NotMeasured::Hidden("queue depth 32 does not reach the limit"));
-    }
+    let rest = &points[points.len() / 4..];
+    let (first, second) = rest.split_at(rest.len() / 2);
+    let ((start, value), (_, first), (_, second)) = (fitted(rest)?, fitted(first)?, fitted(second)?);
     check_halves(first, second, HALVES_DIFFER)?;
-    // A reserve of requests, up to noise of a hundredth of all of them.
-    if start > AT_ONCE.max(points.len() as f64 / 100.0) {
+    let squares = rest.iter().map(|(time, done)| (done - start - value * time).powi(2)).sum::<f64>();
+    let noise = (squares / rest.len() as f64).sqrt();
+    if start > AT_ONCE + 2.0 * noise {
         return Err(NotMeasured::Hidden("the limit has a small reserve, as buckets have"));
     }
     let (low, high) = (value.min(first).min(second), value.max(first).max(second));
-    Estimate { value, low, high, samples: half.len() as u32 }.checked(WIDEST)
+    Estimate { value, low, high, samples: rest.len() as u32 }.checked(WIDEST)
 }
 
 /// The knee of the best two lines.
@@ -223,8 +250,14 @@ mod tests {
             assert!(matches!(found.rate, Err(NotMeasured::Hidden(_))), "{found:?}");
             assert!((found.gate.expect("a gate").value / 2000.0 - 1.0).abs() < 0.01);
         }
-        let reserve = limit(&bucket(2000.0, 300.0, 1e9, 300_000, 0), 300_000.0, 32);
-        assert!(reserve.gate.is_err(), "{reserve:?}");
+        for (burst, is_seen) in [(300.0, true), (52.0, true), (5.0, false), (2.0, false)] {
+            let found = limit(&bucket(2000.0, burst, 1e9, 300_000, 0), 300_000.0, 32);
+            assert!(found.gate.is_err(), "{found:?}");
+            assert_eq!(found.reserve.is_ok(), is_seen, "{found:?}");
+            if let Ok(reserve) = found.reserve {
+                assert!((reserve.value / burst - 1.0).abs() < 0.01, "{reserve:?}");
+            }
+        }
     }
 
     #[test]

@@ -16,8 +16,10 @@ pub mod gate;
 pub mod knee;
 pub mod latency;
 pub mod rotation;
+pub mod row;
 pub mod seek;
 pub mod stripe;
 pub mod track;
 
 pub use estimate::{Estimate, MOST_CPU_WAIT, Measured, NotMeasured};
+pub use row::Row;
