@@ -1,5 +1,6 @@
 //! Errors of planning and running a campaign: message, exit status and hint.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 
 use jobs::{JobError, LoadError};
@@ -31,6 +32,8 @@ pub enum CampaignError {
     Machine(#[from] MachineFault),
     #[error(transparent)]
     World(#[from] kernel::Fault),
+    #[error(transparent)]
+    Tape(#[from] kernel::TapeFault),
     #[error(transparent)]
     Job(Box<JobError>),
     #[error(transparent)]
@@ -82,6 +85,16 @@ pub enum CampaignError {
     #[error("--need {typed}: {program} does not count files")]
     NeedsFiles { typed: String, program: String },
 
+    // Probing.
+    #[error("diskperf cannot probe {0}")]
+    NotProbed(String),
+    #[error("{path} has {size}; a probe needs {needed}", path = .path.shown())]
+    SmallToProbe { path: PathBuf, size: Bytes, needed: Bytes },
+    #[error("{path} has {free} free; a probe needs {needed}, of which it uses a tenth", path = .path.shown())]
+    FullToProbe { path: PathBuf, free: Bytes, needed: Bytes },
+    #[error("{} is in memory, so a probe would not measure a device", .0.shown())]
+    MemoryToProbe(PathBuf),
+
     // Running.
     #[error(
         "a budget of {} s is too short for {pairs} rounds, which take about {}",
@@ -117,6 +130,7 @@ impl CampaignError {
             CampaignError::Tuning(fault) => (fault.exit(), fault.hint()),
             CampaignError::Machine(fault) => (fault.exit(), fault.hint()),
             CampaignError::World(fault) => (fault.exit(), fault.hint()),
+            CampaignError::Tape(fault) => (fault.exit(), fault.hint()),
             CampaignError::Job(error) => (error.exit(), error.hint()),
             CampaignError::Command(fault) => (fault.exit(), Some(fault.hint())),
 
@@ -162,6 +176,15 @@ impl CampaignError {
             CampaignError::NoFolder { .. } => usage("name a directory, image:FSTYPE or new:FSTYPE@DEVICE"),
             CampaignError::NeedsFiles { .. } => usage("use a rate such as 200MiB/s or 500/s"),
 
+            CampaignError::NotProbed(_) => {
+                usage("name a device, a file, a directory, or sim:NAME; `diskperf help probe` explains each")
+            }
+            CampaignError::SmallToProbe { .. } => usage("name a larger device, or a directory on it"),
+            CampaignError::FullToProbe { .. } => {
+                (Exit::Refused, Some("free some space, or name the device itself, which is only read".to_owned()))
+            }
+            CampaignError::MemoryToProbe(_) => usage("name a directory on a disk"),
+
             CampaignError::ShortBudget { needs, .. } => {
                 // In units that a user would type.
                 let seconds = needs.0.div_ceil(1_000_000_000);
@@ -178,6 +201,13 @@ impl CampaignError {
 impl From<JobError> for CampaignError {
     fn from(error: JobError) -> CampaignError {
         CampaignError::Job(Box::new(error))
+    }
+}
+
+/// A simulated device never fails.
+impl From<Infallible> for CampaignError {
+    fn from(never: Infallible) -> CampaignError {
+        match never {}
     }
 }
 

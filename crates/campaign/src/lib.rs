@@ -16,6 +16,7 @@ mod fuzz;
 pub mod judge;
 pub mod plan;
 pub mod presets;
+pub mod probe;
 pub mod published;
 pub mod request;
 pub mod results;

@@ -1,0 +1,139 @@
+//! The findings of a probe: each constant, or the reason why it is not measured.
+
+use stats::probe::{Measured, NotMeasured};
+use workload::TapePlayer;
+
+use super::hidden;
+use super::latencies::Latencies;
+use super::session::{Player, Session};
+
+/// The constants of a device.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// Size of the device or file, in bytes.
+    pub capacity: u64,
+    /// Smallest unit of offsets and sizes, in bytes.
+    pub alignment: u32,
+    /// Reads.
+    pub reads: Direction,
+    /// Writes.
+    pub writes: Direction,
+    /// The bucket that counts requests.
+    pub requests: Bucket,
+    /// The bucket that counts bytes.
+    pub bytes: Bucket,
+    /// The requests that the buckets limit.
+    pub scope: Scope,
+    /// Nanoseconds of a flush with nothing to drain.
+    pub flush_base: Measured,
+    /// Bytes per second that a flush waits for.
+    pub flush_drain: Measured,
+    /// Bytes of the write cache.
+    pub cache_size: Measured,
+    /// Bytes per second that leave the write cache.
+    pub cache_drain: Measured,
+    /// Bytes of a page of a striped device.
+    pub page: Measured,
+    /// Channels of a striped device.
+    pub channels: Measured,
+    /// The constants of a rotating disk; `None` if it does not rotate.
+    pub rotating: Option<Rotating>,
+}
+
+/// The requests that the buckets limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Reads; writes were not probed, or have another limit.
+    Reads,
+    /// Reads and writes.
+    All,
+}
+
+/// Reads or writes.
+#[derive(Clone, Debug)]
+pub struct Direction {
+    /// Nanoseconds of a request at depth 1, by size.
+    pub latency: Vec<(u32, Measured)>,
+    /// Least nanoseconds between requests.
+    pub gate_request: Measured,
+    /// Least nanoseconds per byte.
+    pub gate_byte: Measured,
+}
+
+/// A token bucket.
+#[derive(Clone, Copy, Debug)]
+pub struct Bucket {
+    /// Tokens per second.
+    pub rate: Measured,
+    /// Tokens of the full bucket.
+    pub burst: Measured,
+    /// Tokens that came back per second of rest.
+    pub refill: Measured,
+}
+
+/// The constants of a rotating disk.
+#[derive(Clone, Debug)]
+pub struct Rotating {
+    /// Nanoseconds of a turn.
+    pub turn: Measured,
+    /// Sectors per track, at these percents of the capacity.
+    pub tracks: Vec<(u32, Measured)>,
+    /// Sectors by which a track begins later than the one before.
+    pub skew: Measured,
+    /// Nanoseconds of a seek over these percents of the capacity.
+    pub seeks: Vec<(u32, Measured)>,
+}
+
+/// The reason of the constants that nothing was tried for.
+const NOT_TRIED: Measured = hidden("not tried");
+
+/// The reason for the limits of writes on a device that is only read.
+const ONLY_READ: Measured = hidden("a device is only read; name a directory on it");
+
+/// The reason for the constants of other devices.
+const ROTATES: Measured = hidden("the time depends on the place: the disk rotates");
+
+impl Bucket {
+    pub(crate) const fn unknown(why: NotMeasured) -> Bucket {
+        Bucket { rate: Err(why), burst: Err(why), refill: Err(why) }
+    }
+}
+
+impl Findings {
+    pub(crate) fn new<P: Player>(session: &Session<'_, P>, latencies: Latencies) -> Findings {
+        let of_writes = if session.settings.writes { NOT_TRIED } else { ONLY_READ };
+        let direction = |latency, untried| Direction { latency, gate_request: untried, gate_byte: untried };
+        let bucket = Bucket { rate: NOT_TRIED, burst: NOT_TRIED, refill: NOT_TRIED };
+        Findings {
+            capacity: TapePlayer::capacity(session.player),
+            alignment: TapePlayer::alignment(session.player),
+            reads: direction(latencies.reads, NOT_TRIED),
+            writes: direction(latencies.writes, of_writes),
+            requests: bucket,
+            bytes: bucket,
+            scope: Scope::Reads,
+            flush_base: of_writes,
+            flush_drain: of_writes,
+            cache_size: of_writes,
+            cache_drain: of_writes,
+            page: NOT_TRIED,
+            channels: NOT_TRIED,
+            rotating: None,
+        }
+    }
+
+    /// Marks the device as a rotating disk.
+    pub(crate) fn rotating(&mut self, rotating: Rotating) {
+        let bucket = Bucket { rate: ROTATES, burst: ROTATES, refill: ROTATES };
+        for direction in [&mut self.reads, &mut self.writes] {
+            direction.latency.iter_mut().for_each(|(_, latency)| *latency = ROTATES);
+            (direction.gate_request, direction.gate_byte) = (ROTATES, ROTATES);
+        }
+        (self.requests, self.bytes) = (bucket, bucket);
+        (self.page, self.channels) = (ROTATES, ROTATES);
+        for untried in [&mut self.flush_base, &mut self.flush_drain, &mut self.cache_size, &mut self.cache_drain] {
+            *untried = ROTATES;
+        }
+        self.rotating = Some(rotating);
+    }
+}

@@ -1,0 +1,195 @@
+//! The limits at queue depth 32: gates, and token buckets.
+//!
+//! Policy:
+//!   1. large requests come first and briefly, for the gate; small and middle ones are played until a bucket is empty;
+//!   2. a bucket of requests is what limits small requests, unless their bytes are what limits the middle size, too;
+//!   3. a bucket of bytes is what limits the middle size, unless the requests are, or a whole number of tokens for each;
+//!   4. a gate with the rate of a bucket is the bucket, found empty;
+//!   5. a burst counts only if the bucket was full.
+
+use stats::probe::gate::{AtSize, gate};
+use stats::probe::knee::{Limit, limit};
+use stats::probe::{Estimate, Measured, NotMeasured};
+use units::Nanos;
+use workload::TapeKind;
+
+use super::findings::{Bucket, Findings, Scope};
+use super::hidden;
+use super::session::{Player, Session, Step};
+
+/// The queue depth of all limits.
+pub(crate) const DEPTH: u32 = 32;
+
+/// Small, middle and large requests.
+pub(crate) const SMALL: u32 = 4096;
+pub(crate) const MIDDLE: u32 = 262_144;
+pub(crate) const LARGE: u32 = 1_048_576;
+
+/// Time of a tape for a gate alone. Ours: hundreds of requests on slow devices.
+const BRIEF: Nanos = Nanos::from_millis(600);
+
+/// Rest before the refill is measured.
+const SHORT_REST: Nanos = Nanos::from_secs(1);
+
+/// Rates this close are one rate.
+const SAME: f64 = 0.05;
+
+/// Most requests of a tape, which limits its memory to some tens of megabytes.
+const MOST_REQUESTS: f64 = 1e6;
+
+/// A limit at depth, with what the tape took.
+struct Played {
+    limit: Limit,
+    /// Requests that were completed.
+    requests: f64,
+}
+
+pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, findings: &mut Findings) -> Result<(), P::Fault> {
+    let rest = session.settings.rest;
+    let long = session.settings.flat_out;
+    // 1
+    session.rest(rest)?;
+    let large = play(session, findings, TapeKind::Read, LARGE, BRIEF)?;
+    session.rest(rest)?;
+    let small = play(session, findings, TapeKind::Read, SMALL, long)?;
+    let refill = match small.limit.rate {
+        Ok(_) => refill(session, findings)?,
+        Err(why) => Err(why),
+    };
+    session.rest(rest)?;
+    let middle = play(session, findings, TapeKind::Read, MIDDLE, long)?;
+    let (requests, bytes) = buckets(&small, &middle, rest);
+    let refill = if requests.rate.is_ok() { refill } else { requests.rate };
+    findings.requests = Bucket { refill, ..requests };
+    findings.bytes = bytes;
+    let gates = gates(findings, &small, &middle, &large);
+    (findings.reads.gate_request, findings.reads.gate_byte) = gates;
+    if !session.settings.writes {
+        return Ok(());
+    }
+    let mut writes = Vec::new();
+    for bytes in [LARGE, SMALL, MIDDLE] {
+        session.rest(rest)?;
+        writes.push(play(session, findings, TapeKind::Write, bytes, BRIEF)?);
+    }
+    let [large, small, middle] = &writes[..] else { return Ok(()) };
+    (findings.writes.gate_request, findings.writes.gate_byte) = gates_of_writes(findings, small, middle, large);
+    // The steady rate of writes needs the whole bucket again.
+    if findings.requests.rate.is_ok() || findings.bytes.rate.is_ok() {
+        let size = if findings.requests.rate.is_ok() { SMALL } else { MIDDLE };
+        session.rest(rest)?;
+        let written = play(session, findings, TapeKind::Write, size, long)?;
+        let of_reads = if size == SMALL { findings.requests.rate } else { findings.bytes.rate };
+        let factor = if size == SMALL { 1.0 } else { f64::from(MIDDLE) };
+        if let (Ok(reads), Ok(writes)) = (of_reads, written.limit.rate)
+            && is_same(reads.value, writes.value * factor)
+        {
+            findings.scope = Scope::All;
+        }
+    }
+    Ok(())
+}
+
+/// Plays requests of one size flat out.
+fn play<P: Player>(
+    session: &mut Session<'_, P>,
+    findings: &Findings,
+    kind: TapeKind,
+    bytes: u32,
+    time: Nanos,
+) -> Result<Played, P::Fault> {
+    session.begin(Step::Depth(kind, bytes));
+    let table = if kind == TapeKind::Read { &findings.reads.latency } else { &findings.writes.latency };
+    let latency = table.iter().find(|(size, _)| *size == bytes).map(|(_, latency)| *latency);
+    let unknown = |why| Limit { rate: Err(why), reserve: Err(why), gate: Err(why), quickest: f64::NAN };
+    let Some(latency) = latency else {
+        let why = NotMeasured::Hidden("the device does not take requests of this size");
+        return Ok(Played { limit: unknown(why), requests: 0.0 });
+    };
+    let Ok(latency) = latency else {
+        let why = NotMeasured::Hidden("the latency is not measured");
+        return Ok(Played { limit: unknown(why), requests: 0.0 });
+    };
+    let count = (1000.0 + 2.0 * f64::from(DEPTH) * time.0 as f64 / latency.low.max(1.0)).min(MOST_REQUESTS);
+    let tape = session.anywhere(kind, bytes, count as usize);
+    let served = session.play(tape, DEPTH, time)?;
+    let ends: Vec<u64> = served.iter().map(|served| served.completed.0).collect();
+    let mut limit = limit(&ends, latency.value, DEPTH);
+    for measured in [&mut limit.rate, &mut limit.reserve, &mut limit.gate] {
+        *measured = session.undisturbed(*measured);
+    }
+    Ok(Played { limit, requests: served.len() as f64 })
+}
+
+/// Tokens per second of rest that the bucket of requests gained.
+fn refill<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result<Measured, P::Fault> {
+    session.rest(SHORT_REST)?;
+    let again = play(session, findings, TapeKind::Read, SMALL, SHORT_REST)?;
+    Ok(again.limit.reserve.map(|reserve| reserve.times(1.0 / SHORT_REST.as_secs_f64())))
+}
+
+/// The buckets of requests and of bytes.
+fn buckets(small: &Played, middle: &Played, rest: Nanos) -> (Bucket, Bucket) {
+    let bucket = |played: &Played, each: f64| Bucket {
+        rate: played.limit.rate.map(|rate| rate.times(each)),
+        burst: played.limit.reserve.map(|reserve| reserve.times(each)),
+        refill: hidden("not tried"),
+    };
+    let requests = bucket(small, 1.0);
+    let bytes = bucket(middle, f64::from(MIDDLE));
+    match (small.limit.rate, middle.limit.rate) {
+        (Ok(of_small), Ok(of_middle)) => {
+            let (small_bytes, middle_bytes) = (of_small.value * f64::from(SMALL), of_middle.value * f64::from(MIDDLE));
+            // 2
+            if is_same(small_bytes, middle_bytes) {
+                let why = NotMeasured::Hidden("bytes limit small requests, too");
+                return (Bucket::unknown(why), bucket(small, f64::from(SMALL)));
+            }
+            // 3
+            if is_same(of_small.value, of_middle.value) {
+                return (requests, Bucket::unknown(NotMeasured::Hidden("requests limit large ones, too")));
+            }
+            let unit = middle_bytes / of_small.value;
+            let power = unit.log2().round().exp2();
+            if is_same(unit, power) && power >= f64::from(SMALL) {
+                let why = NotMeasured::Hidden("large requests may cost several tokens");
+                return (requests, Bucket::unknown(why));
+            }
+            // 5: what the small requests took must have come back.
+            let taken = small.requests * f64::from(SMALL);
+            let is_full = taken <= middle_bytes * rest.as_secs_f64();
+            let not_full = hidden("the bucket was not full");
+            (requests, Bucket { burst: if is_full { bytes.burst } else { bytes.burst.and(not_full) }, ..bytes })
+        }
+        _ => (requests, bytes),
+    }
+}
+
+/// The gate of reads. 4: without the rates of buckets.
+fn gates(findings: &Findings, small: &Played, middle: &Played, large: &Played) -> (Measured, Measured) {
+    let at = |bytes: u32, played: &Played| AtSize { bytes, limit: without_buckets(findings, bytes, played.limit) };
+    let found = gate(&at(SMALL, small), &at(MIDDLE, middle), &at(LARGE, large));
+    (found.request, found.byte)
+}
+
+/// The gate of writes. 4: also without the rates behind a cache.
+fn gates_of_writes(findings: &Findings, small: &Played, middle: &Played, large: &Played) -> (Measured, Measured) {
+    gates(findings, small, middle, large)
+}
+
+/// The limit without a gate that has the rate of a bucket.
+pub(crate) fn without_buckets(findings: &Findings, bytes: u32, limit: Limit) -> Limit {
+    let is_bucket = |rate: &Estimate| {
+        let requests = findings.requests.rate.is_ok_and(|bucket| is_same(bucket.value, rate.value));
+        let of_bytes = findings.bytes.rate.is_ok_and(|bucket| is_same(bucket.value, rate.value * f64::from(bytes)));
+        requests || of_bytes
+    };
+    match limit.gate {
+        Ok(rate) if is_bucket(&rate) => Limit { gate: hidden("a bucket limits first"), ..limit },
+        _ => limit,
+    }
+}
+
+pub(crate) fn is_same(one: f64, other: f64) -> bool {
+    (one / other - 1.0).abs() < SAME
+}

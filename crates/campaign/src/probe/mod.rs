@@ -1,0 +1,92 @@
+//! Probes a device: plays tapes on it, and asks the estimators of `stats::probe` for its constants.
+//!
+//! ```text
+//!   target ──> player (kernel or simulator) ──> session (tapes, CPU waits) ──> latencies, limits, flushes, ...
+//!                                                                                     │
+//!                                                              findings <── estimators of stats
+//! ```
+//!
+//! Policy:
+//!   1. requests at depth 1 come first, with pauses, because they take no credit from a bucket;
+//!   2. a device whose latencies spread widely may be a rotating disk. Then its rotation decides what follows;
+//!   3. other devices are probed at depth: the largest requests first, after a rest before each size;
+//!   4. writes and flushes are played only on a file of our own or on a simulation;
+//!   5. figures of a step in which the probe waited for a CPU for more than a tenth of the time do not count.
+
+mod device_file;
+mod findings;
+mod flushes;
+mod latencies;
+mod limits;
+mod rotating;
+mod rows;
+mod session;
+mod stripes;
+pub mod target;
+#[cfg(test)]
+mod tests;
+
+use stats::probe::NotMeasured;
+use units::Nanos;
+use workload::TapePlayer;
+
+pub use device_file::device_file;
+pub use findings::{Bucket, Direction, Findings, Rotating, Scope};
+pub use rows::rows;
+use session::Session;
+pub use session::{Player, Step};
+
+/// The settings of a probe.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// True if tapes may write and flush.
+    pub writes: bool,
+    /// Rest before the tapes that use up a bucket.
+    pub rest: Nanos,
+    /// The longest tape that looks for a knee.
+    pub flat_out: Nanos,
+    /// Seed of the offsets.
+    pub seed: u64,
+}
+
+impl Settings {
+    /// Settings for a real device: it is probed in about 20 s, or 30 s with writes.
+    pub const REAL: Settings =
+        Settings { writes: false, rest: Nanos::from_secs(2), flat_out: Nanos::from_secs(3), seed: 1 };
+
+    /// Settings for a simulated device, whose time costs nothing: the rest fills any bucket.
+    pub const SIMULATED: Settings =
+        Settings { writes: true, rest: Nanos::from_secs(86_400), flat_out: Nanos::from_secs(20), seed: 1 };
+}
+
+/// Probes the device. `notify` is told each step.
+pub fn probe<P: Player>(
+    player: &mut P,
+    settings: Settings,
+    notify: &mut dyn FnMut(Step),
+) -> Result<Findings, <P as TapePlayer>::Fault> {
+    let mut session = Session::new(player, settings, notify);
+    // 1
+    let latencies = latencies::measure(&mut session)?;
+    // 2
+    let turning =
+        if latencies.spread_of_reads > rotating::LEAST_SPREAD { rotating::measure(&mut session)? } else { None };
+    let mut findings = Findings::new(&session, latencies);
+    if let Some(turning) = turning {
+        findings.rotating(turning);
+        return Ok(findings);
+    }
+    // 3
+    limits::measure(&mut session, &mut findings)?;
+    (findings.page, findings.channels) = stripes::measure(&mut session)?;
+    // 4
+    if settings.writes {
+        flushes::measure(&mut session, &mut findings)?;
+    }
+    Ok(findings)
+}
+
+/// A constant that this device or this kind of probe does not show.
+pub(crate) const fn hidden<T>(why: &'static str) -> Result<T, NotMeasured> {
+    Err(NotMeasured::Hidden(why))
+}

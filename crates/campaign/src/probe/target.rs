@@ -1,0 +1,160 @@
+//! The target of a probe: a device or a file that is only read, a file of our own, or a simulation.
+
+use std::path::{Path, PathBuf};
+
+use kernel::observe::block_source::Storage;
+use kernel::observe::mount::{Place, is_under_dev};
+use kernel::sys::name::Shown;
+use kernel::{PathFault, TapeFile};
+use units::Bytes;
+
+use crate::error::CampaignError;
+use crate::signals::Stop;
+use crate::targets::{DeviceArgument, Site, Target, TargetArgument, TargetKind};
+
+/// Bytes of a file of our own. Ours: more than most write caches, and written within seconds.
+const FILE: u64 = Bytes::mib(256).0;
+
+/// The smallest file of our own: it must hold requests of 1 MiB at queue depth 32.
+const LEAST_FILE: Bytes = Bytes::mib(64);
+
+/// At most this share of the free space becomes the file.
+const SHARE_OF_FREE: u64 = 10;
+
+/// A target that was checked.
+#[derive(Clone, Debug)]
+pub enum ProbeTarget {
+    /// A block device or an existing file, which is only read.
+    Read {
+        /// The path, as typed.
+        path: PathBuf,
+        /// Its size, and how it can be read.
+        storage: Storage,
+    },
+    /// A directory, in which a file of our own is written.
+    Write {
+        /// The directory.
+        directory: PathBuf,
+        /// Its file system.
+        place: Place,
+        /// Bytes of the file.
+        bytes: u64,
+    },
+    /// A simulated machine or device, by name.
+    Simulated(String),
+}
+
+impl ProbeTarget {
+    /// Checks that the target exists and can be probed. Changes nothing.
+    pub fn resolve(argument: &TargetArgument) -> Result<ProbeTarget, CampaignError> {
+        match &argument.kind {
+            TargetKind::Simulated(name) => Ok(ProbeTarget::Simulated(name.clone())),
+            TargetKind::Image(_) | TargetKind::Volume(_) => Err(CampaignError::NotProbed(argument.typed.clone())),
+            TargetKind::File(path) => only_read(path),
+            TargetKind::Directory(path) if path.is_file() => only_read(path),
+            TargetKind::Directory(path) => match file_to_create(path) {
+                Some(directory) => {
+                    let Ok(argument) = directory.shown().parse();
+                    in_directory(&argument, &argument.typed)
+                }
+                None => in_directory(argument, &argument.typed),
+            },
+        }
+    }
+
+    /// Opens a device or file for reading only.
+    pub fn open(path: &Path, storage: &Storage, stop: &Stop) -> Result<TapeFile, CampaignError> {
+        Ok(TapeFile::to_read(path, storage, stop.flag())?)
+    }
+
+    /// Creates a file of our own.
+    pub fn create(
+        directory: &Path,
+        bytes: u64,
+        stop: &Stop,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<TapeFile, CampaignError> {
+        Ok(TapeFile::create(directory, bytes, stop.flag(), progress)?)
+    }
+}
+
+/// The directory of a file that does not exist yet. A missing name under /dev is a typing error.
+fn file_to_create(path: &Path) -> Option<PathBuf> {
+    let parent = path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent })?;
+    (path.symlink_metadata().is_err() && parent.is_dir() && !is_under_dev(path)).then(|| parent.to_owned())
+}
+
+fn only_read(path: &Path) -> Result<ProbeTarget, CampaignError> {
+    let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
+    let storage = Storage::inspect(path).map_err(unreadable)?.ok_or_else(|| PathFault::NotStorage(path.to_owned()))?;
+    readable(path.to_owned(), storage)
+}
+
+fn readable(path: PathBuf, storage: Storage) -> Result<ProbeTarget, CampaignError> {
+    let size = Bytes(storage.bytes);
+    if size < LEAST_FILE {
+        return Err(CampaignError::SmallToProbe { path, size, needed: LEAST_FILE });
+    }
+    Ok(ProbeTarget::Read { path, storage })
+}
+
+fn in_directory(argument: &TargetArgument, typed: &str) -> Result<ProbeTarget, CampaignError> {
+    let target = Target::resolve(argument)?;
+    if !target.tuning.is_empty() {
+        return Err(CampaignError::NotProbed(typed.to_owned()));
+    }
+    match target.site {
+        Site::Device(device) => {
+            let DeviceArgument { path, storage, .. } = *device;
+            readable(path, storage)
+        }
+        Site::Directory { path, place } => {
+            let bytes = size_of_file(place.free_bytes);
+            if bytes < LEAST_FILE.0 {
+                let (free, needed) = (Bytes(place.free_bytes), Bytes(LEAST_FILE.0 * SHARE_OF_FREE));
+                return Err(CampaignError::FullToProbe { path, free, needed });
+            }
+            if place.in_memory.is_some() {
+                return Err(CampaignError::MemoryToProbe(path));
+            }
+            Ok(ProbeTarget::Write { directory: path, place, bytes })
+        }
+        _ => Err(CampaignError::NotProbed(typed.to_owned())),
+    }
+}
+
+/// Bytes of the file for this much free space.
+fn size_of_file(free: u64) -> u64 {
+    FILE.min(free / SHARE_OF_FREE) / Bytes::mib(1).0 * Bytes::mib(1).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_is_at_most_a_tenth_of_the_free_space() {
+        assert_eq!(size_of_file(1 << 40), FILE);
+        assert_eq!(size_of_file(1_000_000_000), Bytes::mib(95).0);
+        assert_eq!(size_of_file(0), 0);
+    }
+
+    #[test]
+    fn a_target_that_cannot_be_probed_has_a_hint() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let small = folder.path().join("small");
+        std::fs::write(&small, [0; 4096]).expect("a file");
+        let typed = [
+            "image:ext4".to_owned(),
+            "/dev/null".to_owned(),
+            "/dev/none-such".to_owned(),
+            "/none/such/place".to_owned(),
+            small.shown().into_owned(),
+        ];
+        for typed in typed {
+            let Ok(argument) = typed.parse();
+            let error = ProbeTarget::resolve(&argument).expect_err(&typed);
+            assert!(error.hint().is_some(), "{typed}: {error}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Probes of simulated devices: each constant comes back, or is not measured. It is never wrong.
+
+use simulator::LawDevice;
+use simulator::description::{
+    Bucket as LawBucket, Counts, DeviceLaw, Flush, Gate, Latency, LatencyTable, Limits, Tokens, WriteCache,
+};
+use stats::probe::Measured;
+use units::Nanos;
+
+use super::{Findings, Scope, Settings, probe};
+
+/// The largest error, as a share.
+const ERROR: f64 = 0.01;
+
+fn table(base: u64, per_byte: f64) -> LatencyTable {
+    let point = |bytes: u32| Latency { bytes, time: Nanos(base + (per_byte * f64::from(bytes)) as u64) };
+    LatencyTable { points: [4096, 65_536, 1 << 20].map(point).to_vec() }
+}
+
+/// A device with latencies only.
+fn plain() -> DeviceLaw {
+    DeviceLaw {
+        name: "plain".to_owned(),
+        capacity_bytes: 1 << 30,
+        alignment_bytes: 512,
+        read_latency: Some(table(700_000, 4.0)),
+        write_latency: Some(table(900_000, 3.0)),
+        read_gate: None,
+        write_gate: None,
+        buckets: Vec::new(),
+        flush: None,
+        write_cache: None,
+    }
+}
+
+fn bucket(name: &str, tokens: Tokens, rate: u64, burst_tokens: u64) -> LawBucket {
+    let milli_tokens_per_second = 1000 * rate;
+    LawBucket { name: name.to_owned(), limits: Limits::All, tokens, milli_tokens_per_second, burst_tokens }
+}
+
+const REQUESTS: Tokens = Tokens::Requests { unit_bytes: 0, counts: Counts::Requests };
+
+fn probed(law: &DeviceLaw) -> Findings {
+    let settings = Settings { writes: law.write_latency.is_some(), ..Settings::SIMULATED };
+    let Ok(findings) = probe(&mut LawDevice::new(law), settings, &mut |_| {});
+    check(law, &findings);
+    findings
+}
+
+/// A measured constant must be that of the law. A law without it must not seem to have it.
+fn same(name: &str, measured: Measured, of_law: Option<f64>) {
+    if let Ok(found) = measured {
+        let of_law = of_law.unwrap_or_else(|| panic!("{name} is {found:?}, and the law has none"));
+        assert!((found.value / of_law - 1.0).abs() < ERROR, "{name} is {found:?}, and {of_law} in the law");
+        assert!(found.low <= found.value && found.value <= found.high, "{name}: {found:?}");
+    }
+}
+
+/// Compares all constants with those of the law.
+fn check(law: &DeviceLaw, findings: &Findings) {
+    for (name, table, direction, gate) in [
+        ("read", &law.read_latency, &findings.reads, law.read_gate),
+        ("write", &law.write_latency, &findings.writes, law.write_gate),
+    ] {
+        if let Some(table) = table {
+            for (bytes, measured) in &direction.latency {
+                let one = DeviceLaw { buckets: Vec::new(), write_cache: None, ..law.clone() };
+                let kind = if name == "read" { workload::TapeKind::Read } else { workload::TapeKind::Write };
+                let time = LawDevice::new(&one).serve(Nanos::ZERO, kind, 0, *bytes, 1);
+                same(&format!("{name} latency of {bytes}"), *measured, Some(time.0 as f64));
+            }
+            assert!(!table.points.is_empty());
+        }
+        same(&format!("{name} gate"), direction.gate_request, gate.map(|gate| gate.request.0 as f64));
+        same(&format!("{name} gate byte"), direction.gate_byte, gate.map(|gate| gate.byte_picos as f64 / 1000.0));
+    }
+    let bucket = |is_bytes: bool| law.buckets.iter().find(|bucket| (bucket.tokens == Tokens::Bytes) == is_bytes);
+    for (name, found, of_law) in
+        [("requests", findings.requests, bucket(false)), ("bytes", findings.bytes, bucket(true))]
+    {
+        let rate = of_law.map(|bucket| bucket.milli_tokens_per_second as f64 / 1000.0);
+        same(&format!("rate of {name}"), found.rate, rate);
+        same(&format!("burst of {name}"), found.burst, of_law.map(|bucket| bucket.burst_tokens as f64));
+    }
+    let drain = law.flush.and_then(|flush| flush.drain_bytes_per_second);
+    let own = law.write_cache.map(|cache| cache.drain_bytes_per_second);
+    // A flush of a law without a drain waits for the drain of its cache.
+    let flush_drain = drain.or(own.filter(|_| law.flush.is_some()));
+    same("flush base", findings.flush_base, law.flush.map(|flush| flush.base.0 as f64));
+    same("flush drain", findings.flush_drain, flush_drain.map(|rate| rate as f64));
+    same("cache size", findings.cache_size, law.write_cache.map(|cache| cache.bytes as f64));
+    same("cache drain", findings.cache_drain, own.map(|rate| rate as f64));
+    assert!(findings.page.is_err() && findings.channels.is_err() && findings.rotating.is_none());
+}
+
+#[test]
+fn latencies_of_a_plain_device_come_back() {
+    let findings = probed(&plain());
+    assert!(findings.reads.latency.iter().chain(&findings.writes.latency).all(|(_, latency)| latency.is_ok()));
+    assert!(findings.reads.gate_request.is_err() && findings.requests.rate.is_err());
+}
+
+#[test]
+fn gates_come_back() {
+    let gate = Gate { request: Nanos(62_500), byte_picos: 3_500 };
+    let findings = probed(&DeviceLaw { read_gate: Some(gate), write_gate: Some(gate), ..plain() });
+    assert!(findings.reads.gate_request.is_ok() && findings.reads.gate_byte.is_ok(), "{findings:?}");
+    assert!(findings.writes.gate_request.is_ok() && findings.writes.gate_byte.is_ok(), "{findings:?}");
+}
+
+#[test]
+fn buckets_come_back() {
+    let buckets =
+        vec![bucket("requests", REQUESTS, 1500, 3999), bucket("bytes", Tokens::Bytes, 120_000_000, 150_000_000)];
+    let findings = probed(&DeviceLaw { buckets: buckets.clone(), ..plain() });
+    assert!(findings.requests.rate.is_ok() && findings.requests.burst.is_ok(), "{findings:?}");
+    assert!(findings.bytes.rate.is_ok() && findings.bytes.burst.is_ok(), "{findings:?}");
+    let refill = findings.requests.refill.expect("it fills").value;
+    assert!((refill / 1500.0 - 1.0).abs() < ERROR, "{refill}");
+    assert_eq!(findings.scope, Scope::All);
+    for one in buckets {
+        probed(&DeviceLaw { buckets: vec![one], ..plain() });
+    }
+}
+
+#[test]
+fn small_and_huge_buckets_are_not_measured_wrongly() {
+    for burst in [1, 2, 5, 16, 40, 300, 5_400_000] {
+        for rate in [100, 3000, 20_000] {
+            let law = DeviceLaw { buckets: vec![bucket("requests", REQUESTS, rate, burst)], ..plain() };
+            // A bucket of one token is a gate.
+            if burst > 1 {
+                probed(&law);
+            }
+        }
+    }
+    for burst in [4096, 300_000, 2_000_000, 40_000_000] {
+        let buckets =
+            vec![bucket("bytes", Tokens::Bytes, 125_000_000, burst), bucket("requests", REQUESTS, 3000, 3000)];
+        probed(&DeviceLaw { buckets, ..plain() });
+    }
+}
+
+#[test]
+fn a_write_cache_and_its_flush_come_back() {
+    let flush = Flush { base: Nanos(5_055_000), drain_bytes_per_second: Some(100_000_000) };
+    let write_cache = WriteCache { bytes: 190 << 20, drain_bytes_per_second: 100_000_000 };
+    let law = DeviceLaw { flush: Some(flush), write_cache: Some(write_cache), ..plain() };
+    let findings = probed(&law);
+    assert!(findings.flush_base.is_ok() && findings.flush_drain.is_ok(), "{findings:?}");
+    assert!(findings.cache_size.is_ok() && findings.cache_drain.is_ok(), "{findings:?}");
+    probed(&DeviceLaw { flush: Some(flush), ..plain() });
+    probed(&DeviceLaw { flush: Some(Flush { drain_bytes_per_second: None, ..flush }), ..plain() });
+    probed(&DeviceLaw { write_cache: Some(write_cache), ..plain() });
+}
