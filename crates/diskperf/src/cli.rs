@@ -35,6 +35,7 @@ use crate::commands::import::ImportArguments;
 use crate::commands::io::IoArguments;
 use crate::commands::man::ManArguments;
 use crate::commands::paper::PaperArguments;
+use crate::commands::probe::ProbeArguments;
 use crate::commands::programs::bw::BwArguments;
 use crate::commands::programs::copy::CopyArguments;
 use crate::commands::programs::largefb::LargefbArguments;
@@ -357,6 +358,17 @@ enum Command {
     /// Writes: a file system on an image, which it removes; with --write, records in a private folder of a directory,
     /// which --check removes if none is lost.
     Verify(VerifyArguments),
+    /// Measure the constants of a device: latencies, limits at depth, buckets, flushes, write cache, rotation.
+    ///
+    /// diskperf plays short series of requests past the page cache, and computes the constants from their times. A
+    /// device takes about 20 s, a directory 40 s, a rotating disk up to 60 s. Let the device and the machine be idle:
+    /// figures of a step in which diskperf waited for a CPU for more than a tenth of the time do not count.
+    ///
+    /// The constants of a real device include the path of the kernel to it.
+    ///
+    /// Writes: nothing, if TARGET is a device, an existing file or a simulation. For a directory, a file of 256 MiB (at
+    /// most a tenth of the free space) in a private folder, which it removes. FILE, if you give --output.
+    Probe(ProbeArguments),
     /// Print the JSON Schema of the JSON output.
     ///
     /// Writes: nothing.
@@ -454,6 +466,7 @@ fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
         Some(Command::Man(arguments)) => commands::man::run(&arguments, command()),
         Some(Command::Completions(arguments)) => commands::completions::run(&arguments, command()),
         Some(Command::Verify(arguments)) => commands::verify::run(&arguments),
+        Some(Command::Probe(arguments)) => commands::probe::run(&arguments),
         Some(Command::Clean(arguments)) => commands::clean::run(&arguments),
         Some(Command::Delete(arguments)) => commands::results::delete::run(&arguments),
         Some(Command::List(arguments)) => commands::results::list::run(&arguments),

@@ -230,6 +230,8 @@ const CALLS: &[Call] = &[
     (&["write_4096", "."], 2, &[], &["directory", "hint: "]),
     (&["copy", "file", "copied", "--buffer", "64KiB"], 0, &[], &["MB/s"]),
     (&["copy", "file", "file", "--buffer", "64KiB"], 3, &[], &["file", "hint: "]),
+    (&["probe", "sim:ebs-gp3"], 0, &["request bucket rate", "3,000 requests/s", "n.m."], &[]),
+    (&["probe", "missing/place"], 2, &[], &["missing", "hint: "]),
     (&["bw", "-b", "file", "1"], 0, &["MB/sec"], ANY),
     (&["bw", "-b", "."], 2, &[], &["hint: "]),
     (&["smallfb", "10", "1024"], 0, &["files/sec"], ANY),
