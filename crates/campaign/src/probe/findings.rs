@@ -1,7 +1,6 @@
 //! The findings of a probe: each constant, or the reason why it is not measured.
 
 use stats::probe::{Measured, NotMeasured};
-use workload::TapePlayer;
 
 use super::hidden;
 use super::latencies::Latencies;
@@ -105,8 +104,8 @@ impl Findings {
         let direction = |latency, untried| Direction { latency, gate_request: untried, gate_byte: untried };
         let bucket = Bucket { rate: NOT_TRIED, burst: NOT_TRIED, refill: NOT_TRIED };
         Findings {
-            capacity: TapePlayer::capacity(session.player),
-            alignment: TapePlayer::alignment(session.player),
+            capacity: session.player.capacity(),
+            alignment: session.player.alignment(),
             reads: direction(latencies.reads, NOT_TRIED),
             writes: direction(latencies.writes, of_writes),
             requests: bucket,

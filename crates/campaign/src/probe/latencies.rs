@@ -20,6 +20,9 @@ const PAUSE: Nanos = Nanos::from_millis(3);
 /// Pause per byte in nanoseconds.
 const PAUSE_PER_BYTE: u64 = 20;
 
+/// Reads, and writes if they are played.
+const KINDS: [TapeKind; 2] = [TapeKind::Read, TapeKind::Write];
+
 /// The latencies, and the spread of small reads in nanoseconds.
 pub(crate) struct Latencies {
     pub(crate) reads: Vec<(u32, Measured)>,
@@ -30,7 +33,7 @@ pub(crate) struct Latencies {
 pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>) -> Result<Latencies, P::Fault> {
     session.begin(Step::Latency);
     let sizes: Vec<u32> = SIZES.into_iter().filter(|bytes| session.takes(*bytes)).collect();
-    let kinds = if session.settings.writes { &[TapeKind::Read, TapeKind::Write][..] } else { &[TapeKind::Read] };
+    let kinds = if session.settings.writes { &KINDS[..] } else { &KINDS[..1] };
     let mut requests = Vec::new();
     for _ in 0..ROUNDS {
         for bytes in &sizes {

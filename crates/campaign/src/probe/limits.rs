@@ -6,6 +6,8 @@
 //!   3. a bucket of bytes is what limits the middle size, unless the requests are, or a whole number of tokens for each;
 //!   4. a gate with the rate of a bucket is the bucket, found empty;
 //!   5. a burst counts only if the bucket was full.
+//!
+//! A bucket that holds less than two requests of 256 KiB looks like a gate.
 
 use stats::probe::gate::{AtSize, gate};
 use stats::probe::knee::{Limit, limit};
@@ -73,7 +75,7 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, findings: &mut Fi
         writes.push(play(session, findings, TapeKind::Write, bytes, BRIEF)?);
     }
     let [large, small, middle] = &writes[..] else { return Ok(()) };
-    (findings.writes.gate_request, findings.writes.gate_byte) = gates_of_writes(findings, small, middle, large);
+    (findings.writes.gate_request, findings.writes.gate_byte) = gates(findings, small, middle, large);
     // The steady rate of writes needs the whole bucket again.
     if findings.requests.rate.is_ok() || findings.bytes.rate.is_ok() {
         let size = if findings.requests.rate.is_ok() { SMALL } else { MIDDLE };
@@ -165,16 +167,11 @@ fn buckets(small: &Played, middle: &Played, rest: Nanos) -> (Bucket, Bucket) {
     }
 }
 
-/// The gate of reads. 4: without the rates of buckets.
+/// The gate. 4: without the rates of buckets.
 fn gates(findings: &Findings, small: &Played, middle: &Played, large: &Played) -> (Measured, Measured) {
     let at = |bytes: u32, played: &Played| AtSize { bytes, limit: without_buckets(findings, bytes, played.limit) };
     let found = gate(&at(SMALL, small), &at(MIDDLE, middle), &at(LARGE, large));
     (found.request, found.byte)
-}
-
-/// The gate of writes. 4: also without the rates behind a cache.
-fn gates_of_writes(findings: &Findings, small: &Played, middle: &Played, large: &Played) -> (Measured, Measured) {
-    gates(findings, small, middle, large)
 }
 
 /// The limit without a gate that has the rate of a bucket.

@@ -56,7 +56,7 @@ impl Settings {
 
     /// Settings for a simulated device, whose time costs nothing: the rest fills any bucket.
     pub const SIMULATED: Settings =
-        Settings { writes: true, rest: Nanos::from_secs(86_400), flat_out: Nanos::from_secs(20), seed: 1 };
+        Settings { writes: true, rest: Nanos::from_secs(86_400), flat_out: Nanos::from_secs(4), seed: 1 };
 }
 
 /// Probes the device. `notify` is told each step.

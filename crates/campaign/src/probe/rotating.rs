@@ -144,26 +144,35 @@ fn bracket<P: Player>(session: &mut Session<'_, P>, percent: u32, turn: f64) -> 
     let distance = (sectors * u64::from(percent) / 100).max(1);
     let from = (sectors - distance - 1) / 2;
     let mut found = SeekBracket::new(turn);
-    let mut pair = |session: &mut Session<'_, P>, pause: f64, found: &mut SeekBracket| {
-        let tape = [(from, 0.0), (from + distance, pause)].map(|(sector, pause)| TapeRequest {
-            pause: Nanos(pause as u64),
-            ..request(TapeKind::Read, sector * u64::from(SECTOR), SECTOR)
-        });
-        let served = session.play(tape.to_vec(), 1, Nanos(u64::MAX))?;
-        let [first, second] = served[..] else { return Ok(0.0) };
-        found.add(second.completed.saturating_sub(second.issued).0 as f64);
-        Ok(second.completed.saturating_sub(first.completed).0 as f64)
-    };
-    let apart = pair(session, 0.0, &mut found)?;
+    let sectors = [from, from + distance];
+    let apart = pair(session, sectors, 0.0, &mut found)?;
     for _ in 0..HALVINGS {
         let pause = found.next_pause(apart);
-        pair(session, pause, &mut found)?;
+        pair(session, sectors, pause, &mut found)?;
     }
     // The same again must not contradict the bracket.
     for _ in 0..2 {
         let pause = found.next_pause(apart);
-        pair(session, pause, &mut found)?;
-        pair(session, 0.0, &mut found)?;
+        pair(session, sectors, pause, &mut found)?;
+        pair(session, sectors, 0.0, &mut found)?;
     }
     Ok(found)
+}
+
+/// Reads a sector, and after a pause another one, whose latency narrows the bracket. Returns the time between their
+/// completions.
+fn pair<P: Player>(
+    session: &mut Session<'_, P>,
+    [one, other]: [u64; 2],
+    pause: f64,
+    found: &mut SeekBracket,
+) -> Result<f64, P::Fault> {
+    let tape = [(one, 0.0), (other, pause)].map(|(sector, pause)| TapeRequest {
+        pause: Nanos(pause as u64),
+        ..request(TapeKind::Read, sector * u64::from(SECTOR), SECTOR)
+    });
+    let served = session.play(tape.to_vec(), 1, Nanos(u64::MAX))?;
+    let [first, second] = served[..] else { return Ok(0.0) };
+    found.add(second.completed.saturating_sub(second.issued).0 as f64);
+    Ok(second.completed.saturating_sub(first.completed).0 as f64)
 }

@@ -58,7 +58,10 @@ fn bucket(
 ) {
     rows.push(Row::new(format!("{name} rate"), bucket.rate, per_second, rate_unit));
     rows.push(Row::new(format!("{name} burst"), bucket.burst, each, unit));
-    rows.push(Row::new(format!("{name} refill"), bucket.refill, per_second, rate_unit));
+    // The rate is the refill, unless it is measured by itself.
+    if bucket.refill.is_ok() {
+        rows.push(Row::new(format!("{name} refill"), bucket.refill, per_second, rate_unit));
+    }
 }
 
 fn of_disk(rows: &mut Vec<Row>, rotating: &Rotating) {

@@ -1,5 +1,6 @@
 //! The target of a probe: a device or a file that is only read, a file of our own, or a simulation.
 
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use kernel::observe::block_source::Storage;
@@ -52,10 +53,11 @@ impl ProbeTarget {
             TargetKind::Image(_) | TargetKind::Volume(_) => Err(CampaignError::NotProbed(argument.typed.clone())),
             TargetKind::File(path) => only_read(path),
             TargetKind::Directory(path) if path.is_file() => only_read(path),
+            TargetKind::Directory(path) if is_something_else(path) => Err(PathFault::NotStorage(path.clone()).into()),
             TargetKind::Directory(path) => match file_to_create(path) {
                 Some(directory) => {
-                    let Ok(argument) = directory.shown().parse();
-                    in_directory(&argument, &argument.typed)
+                    let Ok(parent) = directory.shown().parse::<TargetArgument>();
+                    in_directory(&parent, &argument.typed)
                 }
                 None => in_directory(argument, &argument.typed),
             },
@@ -82,6 +84,11 @@ impl ProbeTarget {
 fn file_to_create(path: &Path) -> Option<PathBuf> {
     let parent = path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent })?;
     (path.symlink_metadata().is_err() && parent.is_dir() && !is_under_dev(path)).then(|| parent.to_owned())
+}
+
+/// True for a pipe, a socket or a character device.
+fn is_something_else(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| !found.is_dir() && !found.is_file() && !found.file_type().is_block_device())
 }
 
 fn only_read(path: &Path) -> Result<ProbeTarget, CampaignError> {
@@ -152,7 +159,7 @@ mod tests {
             small.shown().into_owned(),
         ];
         for typed in typed {
-            let Ok(argument) = typed.parse();
+            let Ok(argument) = typed.parse::<TargetArgument>();
             let error = ProbeTarget::resolve(&argument).expect_err(&typed);
             assert!(error.hint().is_some(), "{typed}: {error}");
         }

@@ -8,5 +8,6 @@ mod device;
 mod examples;
 mod guard;
 mod output;
+mod probe;
 mod resume;
 mod settings;

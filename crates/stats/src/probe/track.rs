@@ -15,6 +15,17 @@ pub struct Angles {
     pub turns: Vec<f64>,
 }
 
+/// The angle per sector so far, its error, and the sectors per track that follow.
+#[derive(Clone, Copy)]
+struct Found {
+    each: f64,
+    error: f64,
+    estimate: Estimate,
+}
+
+/// A doubled angle may differ from the expected one by this and by its error, in turns. Ours: no skew is smaller.
+const SURE: f64 = 0.0005;
+
 /// Fewest pairs of a distance.
 const FEWEST: u32 = 5;
 
@@ -33,11 +44,11 @@ const WIDEST: f64 = 0.015;
 /// Estimates the sectors per track from pairs at the distances 1, 2, 4 and so on.
 pub fn sectors_per_track(angles: &[Angles]) -> Measured {
     let none = NotMeasured::Hidden("the angles of sectors do not follow their distance");
-    let mut found: Option<(f64, Estimate)> = None;
+    let mut found: Option<Found> = None;
     for (index, Angles { distance, turns }) in angles.iter().enumerate() {
         check_samples(turns.len(), FEWEST)?;
         let distance = *distance as f64;
-        let expected = found.map_or(0.0, |(each, _)| each * distance);
+        let expected = found.map_or(0.0, |found| found.each * distance);
         if expected > LARGEST {
             break;
         }
@@ -47,15 +58,16 @@ pub fn sectors_per_track(angles: &[Angles]) -> Measured {
         if index == 0 && angle < -ALIKE {
             return Err(none);
         }
-        // Most pairs may cross the end of a track.
-        if index > 0 && (angle - expected).abs() > 4.0 * ALIKE {
+        // Most pairs may cross the end of a track, and differ by the skew.
+        let doubled = found.map_or(0.0, |found| found.error * distance);
+        if index > 0 && (angle - expected).abs() > SURE + 4.0 * (doubled + error) {
             break;
         }
         let of = |angle: f64| distance / angle;
         let estimate = Estimate { value: of(angle), low: of(angle + error), high: of(angle - error), samples };
-        found = Some((angle / distance, estimate));
+        found = Some(Found { each: angle / distance, error: error / distance, estimate });
     }
-    let Some((_, estimate)) = found else { return Err(none) };
+    let Some(Found { estimate, .. }) = found else { return Err(none) };
     if !estimate.value.is_finite() || estimate.low <= 0.0 || estimate.high < estimate.low {
         return Err(none);
     }
