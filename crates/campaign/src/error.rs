@@ -86,6 +86,8 @@ pub enum CampaignError {
     NeedsFiles { typed: String, program: String },
 
     // Probing.
+    #[error("no latency of {0} is measured, so there is no law to write")]
+    NoLaw(String),
     #[error("diskperf cannot probe {0}")]
     NotProbed(String),
     #[error("{path} has {size}; a probe needs {needed}", path = .path.shown())]
@@ -176,6 +178,10 @@ impl CampaignError {
             CampaignError::NoFolder { .. } => usage("name a directory, image:FSTYPE or new:FSTYPE@DEVICE"),
             CampaignError::NeedsFiles { .. } => usage("use a rate such as 200MiB/s or 500/s"),
 
+            CampaignError::NoLaw(_) => {
+                let hint = "leave the machine idle and run it again; a rotating disk has no latency by size alone";
+                (Exit::Failed, Some(hint.to_owned()))
+            }
             CampaignError::NotProbed(_) => {
                 usage("name a device, a file, a directory, or sim:NAME; `diskperf help probe` explains each")
             }

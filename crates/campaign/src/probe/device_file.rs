@@ -1,8 +1,10 @@
 //! The findings of a probe as a device's file, for `predict` and the simulator.
 
-use machines::{DeviceFile, Figure, MachineFault, MeasuredOn, Origin, Point};
+use machines::{DeviceFile, Figure, MeasuredOn, Origin, Point};
 use stats::probe::{Estimate, Measured, NotMeasured};
 use units::Nanos;
+
+use crate::error::CampaignError;
 
 use super::findings::{Bucket, Direction, Findings, Scope};
 
@@ -23,7 +25,11 @@ pub fn device_file(
     name: &str,
     findings: &Findings,
     measured_on: Option<MeasuredOn>,
-) -> Result<DeviceFile, MachineFault> {
+) -> Result<DeviceFile, CampaignError> {
+    let latencies = findings.reads.latency.iter().chain(&findings.writes.latency);
+    if latencies.into_iter().all(|(_, latency)| latency.is_err()) {
+        return Err(CampaignError::NoLaw(name.to_owned()));
+    }
     let mut figures = Vec::new();
     let mut add = |key: &str, figure: Figure| figures.push((key.to_owned(), figure));
     add("capacity", Figure::number(findings.capacity, Origin::measured(BY_DESIGN, 1)));
@@ -59,7 +65,7 @@ pub fn device_file(
     for (of, bucket, factor) in [("requests", &findings.requests, THOUSANDTHS), ("bytes", &findings.bytes, 1.0)] {
         add_bucket(&mut add, of, bucket, factor, findings.scope);
     }
-    DeviceFile::compose(name, measured_on, figures)
+    Ok(DeviceFile::compose(name, measured_on, figures)?)
 }
 
 fn add_bucket(add: &mut impl FnMut(&str, Figure), of: &str, bucket: &Bucket, factor: f64, scope: Scope) {

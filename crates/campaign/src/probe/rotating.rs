@@ -1,9 +1,9 @@
 //! Rotating disks: the turn, the tracks, and seeks.
 
+use stats::probe::Measured;
 use stats::probe::rotation::{Visit, turn};
 use stats::probe::seek::SeekBracket;
 use stats::probe::track::{Angles, sectors_per_track, skew};
-use stats::probe::{Measured, NotMeasured};
 use units::Nanos;
 use workload::{TapeKind, TapeRequest};
 
@@ -39,7 +39,7 @@ const SEEKS: [u32; 4] = [1, 10, 33, 95];
 /// Halvings of the bracket of a seek. Ours: a turn becomes microseconds.
 const HALVINGS: usize = 12;
 
-/// Measures a rotating disk. `None` if the device does not rotate.
+/// Measures a rotating disk. `None` if the device does not rotate, or if that is not certain.
 pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>) -> Result<Option<Rotating>, P::Fault> {
     if !session.takes(SECTOR) || session.player.capacity() < 2 * NEARBY * u64::from(SECTOR) {
         return Ok(None);
@@ -52,11 +52,7 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>) -> Result<Option<
     let visits: Vec<Visit> =
         order.iter().zip(served).map(|(sector, served)| Visit { sector: *sector, served }).collect();
     let turn = session.undisturbed(turn(&visits));
-    let Ok(known) = turn else {
-        let is_certain = !matches!(turn, Err(NotMeasured::CpuWait(_)));
-        let unknown = || Rotating { turn, tracks: Vec::new(), skew: turn, seeks: Vec::new() };
-        return Ok(if is_certain { None } else { Some(unknown()) });
-    };
+    let Ok(known) = turn else { return Ok(None) };
     session.begin(Step::Tracks);
     let mut tracks = Vec::new();
     for percent in PLACES {
