@@ -35,6 +35,8 @@ pub enum CampaignError {
     #[error(transparent)]
     Tape(#[from] kernel::TapeFault),
     #[error(transparent)]
+    Simulated(#[from] simulator::description::Invalid),
+    #[error(transparent)]
     Job(Box<JobError>),
     #[error(transparent)]
     Command(#[from] CommandFault),
@@ -133,6 +135,7 @@ impl CampaignError {
             CampaignError::Machine(fault) => (fault.exit(), fault.hint()),
             CampaignError::World(fault) => (fault.exit(), fault.hint()),
             CampaignError::Tape(fault) => (fault.exit(), fault.hint()),
+            CampaignError::Simulated(invalid) => usage(invalid.hint),
             CampaignError::Job(error) => (error.exit(), error.hint()),
             CampaignError::Command(fault) => (fault.exit(), Some(fault.hint())),
 

@@ -24,6 +24,12 @@ impl Player for simulator::LawDevice {
     }
 }
 
+impl Player for simulator::RawDrive {
+    fn cpu_wait(&self) -> Option<Nanos> {
+        Some(Nanos::ZERO)
+    }
+}
+
 /// A step of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {

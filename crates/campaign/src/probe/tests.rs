@@ -1,9 +1,10 @@
 //! Probes of simulated devices: each constant comes back, or is not measured. It is never wrong.
 
-use simulator::LawDevice;
+use machines::Machine;
 use simulator::description::{
     Bucket as LawBucket, Counts, DeviceLaw, Flush, Gate, Latency, LatencyTable, Limits, Tokens, WriteCache,
 };
+use simulator::{Chance, LawDevice, RawDrive};
 use stats::probe::Measured;
 use units::Nanos;
 
@@ -152,4 +153,56 @@ fn a_write_cache_and_its_flush_come_back() {
     probed(&DeviceLaw { flush: Some(flush), ..plain() });
     probed(&DeviceLaw { flush: Some(Flush { drain_bytes_per_second: None, ..flush }), ..plain() });
     probed(&DeviceLaw { write_cache: Some(write_cache), ..plain() });
+}
+
+/// The seek time of a data sheet over a distance in cylinders: `a + b √d + c d` through its three times.
+fn seek(drive: &simulator::description::Drive, distance: f64) -> f64 {
+    let [least, average, most] = [drive.seek_least, drive.seek_average, drive.seek_most].map(|time| time.0 as f64);
+    let (third, all) = (f64::from(drive.cylinders / 3), f64::from(drive.cylinders - 1));
+    let over = |distance: f64| (distance.sqrt() - 1.0, distance - 1.0);
+    let ((root_third, line_third), (root_all, line_all)) = (over(third), over(all));
+    let determinant = root_third * line_all - root_all * line_third;
+    let root = ((average - least) * line_all - (most - least) * line_third) / determinant;
+    let line = (root_third * (most - least) - root_all * (average - least)) / determinant;
+    least + root * over(distance).0 + line * over(distance).1
+}
+
+#[test]
+fn the_disks_of_all_machines_come_back() {
+    let mut machines = Vec::new();
+    for machine in Machine::all() {
+        let mut description = machine.describe(1, 0).expect("a machine");
+        description.kernel.jitter_permille = 0;
+        let drive = description.drive.clone();
+        let mut raw = RawDrive::new(&description, Chance::default()).expect("a drive");
+        let settings = Settings { writes: false, ..Settings::SIMULATED };
+        let findings = probe(&mut raw, settings, &mut |_| {}).expect("tapes fit");
+        let name = &machine.name;
+        let Some(rotating) = &findings.rotating else {
+            machines.push((name.clone(), false, 0, 0));
+            continue;
+        };
+        let turn = 60e12 / f64::from(drive.milli_rpm);
+        same(&format!("{name}: turn"), rotating.turn, Some(turn));
+        for (percent, sectors) in &rotating.tracks {
+            let right = f64::from(drive.sectors_per_track);
+            same(&format!("{name}: sectors at {percent} %"), *sectors, Some(right));
+        }
+        if let Ok(skew) = rotating.skew {
+            assert_eq!(skew.value, f64::from(drive.track_skew_sectors), "{name}: {skew:?}");
+        }
+        for (percent, found) in &rotating.seeks {
+            if let Ok(found) = found {
+                let right = seek(&drive, f64::from(drive.cylinders * percent / 100));
+                assert!((found.value / right - 1.0).abs() < 0.03, "{name}: {percent} % is {found:?}, not {right}");
+            }
+        }
+        let tracks = rotating.tracks.iter().filter(|(_, sectors)| sectors.is_ok()).count();
+        let seeks = rotating.seeks.iter().filter(|(_, seek)| seek.is_ok()).count();
+        machines.push((name.clone(), rotating.turn.is_ok(), tracks, seeks));
+    }
+    let is_known =
+        |name: &str| machines.iter().any(|(machine, turn, tracks, _)| machine == name && *turn && *tracks == 3);
+    // Tables D1 and D2 of 1983: the Eagle and the RA81.
+    assert!(is_known("vax780-sc780") && is_known("vax750-uda50"), "{machines:?}");
 }

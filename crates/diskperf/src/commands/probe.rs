@@ -14,7 +14,7 @@ use kernel::observe::host::Host;
 use kernel::sys::name::Shown;
 use machines::{DeviceFile, Machine, MachineFault, MeasuredOn};
 use report::sanitize;
-use simulator::{LawDevice, RawDrive};
+use simulator::{Chance, LawDevice, RawDrive};
 use stats::probe::Row;
 use units::{Bytes, DateTime, Exit};
 use workload::TapeKind;
@@ -126,8 +126,10 @@ fn of_simulation(name: &str, line: &StatusLine) -> Result<Findings, Error> {
         }
         fault => fault,
     })?;
-    let description = machine.describe(DRIVES, 0)?;
-    let mut drive = RawDrive::new(&description);
+    let mut description = machine.describe(DRIVES, 0)?;
+    // The constants of the drive, not those of the processor.
+    description.kernel.jitter_permille = 0;
+    let mut drive = RawDrive::new(&description, Chance::default()).map_err(CampaignError::from)?;
     play(&mut drive, Settings { writes: false, ..Settings::SIMULATED }, line)
 }
 
