@@ -11,6 +11,8 @@
 //!                                  │
 //!                              bus/ drive/     transfer rate, position of the heads
 //!                         engine/              one calendar for all; accounts, timeline
+//!
+//!   device/: devices without a computer: a law that gives each request its time, and the replay of block traces
 //! ```
 //!
 //! The crate never touches the real machine: no clock, no file, no thread. The same streams give the same moments, bit
@@ -29,6 +31,7 @@ mod computer;
 mod controller;
 mod cpu;
 pub mod description;
+mod device;
 mod drive;
 mod engine;
 mod experiment;
@@ -52,6 +55,7 @@ pub use bus::BusTime;
 pub use computer::{Chance, Computer};
 pub use cpu::{Cause, CpuSpent};
 pub use description::Description;
+pub use device::{LawDevice, Moved, NoLaw, Replay, replay};
 pub use drive::Activity;
 pub use experiment::{Experiment, Outcome, Prepared};
 pub use flat_machine::Flat;

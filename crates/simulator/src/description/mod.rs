@@ -16,6 +16,7 @@ mod ffs;
 mod file_system;
 mod ide;
 mod kernel;
+mod law;
 mod lfs;
 
 use alloc::string::String;
@@ -32,6 +33,7 @@ pub use ffs::{Ffs, Names};
 pub use file_system::FileSystem;
 pub use ide::Ide;
 pub use kernel::Kernel;
+pub use law::{Bucket, Counts, DeviceLaw, Flush, Gate, Latency, LatencyTable, Limits, Tokens, WriteCache};
 pub use lfs::{CleanerPolicy, Lfs};
 use units::Nanos;
 

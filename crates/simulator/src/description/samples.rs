@@ -7,8 +7,8 @@ use alloc::vec;
 use units::Nanos;
 
 use super::{
-    Attention, Bus, Controller, Cpu, DataLate, Description, Driver, Ext2, Ffs, FileSystem, Ide, Kernel, Massbus,
-    Metadata, Microcode, Names, Queue, Rival, Search, Uda,
+    Attention, Bus, Controller, Cpu, DataLate, Description, DeviceLaw, Driver, Ext2, Ffs, FileSystem, Flush, Ide,
+    Kernel, Latency, LatencyTable, Massbus, Metadata, Microcode, Names, Queue, Rival, Search, Uda,
 };
 use crate::description::Drive;
 
@@ -196,5 +196,23 @@ pub(crate) fn ide() -> Description {
         queue: Queue::Fifo,
         file_systems: vec![FileSystem::Ext2(ext2())],
         ..massbus()
+    }
+}
+
+/// A device with a law and no limits: 100 us for 4 KiB, 400 us for 16 KiB, both ways.
+pub(crate) fn law() -> DeviceLaw {
+    let point = |bytes, micros| Latency { bytes, time: Nanos::from_micros(micros) };
+    let table = LatencyTable { points: vec![point(4096, 100), point(16_384, 400)] };
+    DeviceLaw {
+        name: String::from("law"),
+        capacity_bytes: 1 << 30,
+        alignment_bytes: 512,
+        read_latency: Some(table.clone()),
+        write_latency: Some(table),
+        read_gate: None,
+        write_gate: None,
+        buckets: vec![],
+        flush: Some(Flush { base: Nanos::from_micros(50), drain_bytes_per_second: None }),
+        write_cache: None,
     }
 }

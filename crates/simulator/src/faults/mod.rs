@@ -57,12 +57,34 @@ pub enum Fault {
     NoUpdate,
     /// All directories are in one group.
     NoDirpref,
+    /// Requests of every size take the time of the smallest.
+    OneLatency,
+    /// The gate has no spacing per request.
+    NoRequestGate,
+    /// The gate has no spacing per byte.
+    NoByteGate,
+    /// Buckets of requests are never empty.
+    NoRequestBucket,
+    /// Buckets of bytes are never empty.
+    NoByteBucket,
+    /// A bucket gains no tokens while it rests.
+    NoRefill,
+    /// A bucket of bios counts requests.
+    BiosNotCounted,
+    /// A large request costs one token, whatever the unit.
+    AnySizeIsOneRequest,
+    /// A flush with nothing to drain takes no time.
+    NoFlushBase,
+    /// A flush does not wait for the data written before it.
+    NothingDrained,
+    /// Writes never wait for room in the cache.
+    EndlessWriteCache,
 }
 
 #[cfg(any(test, feature = "faults"))]
 impl Fault {
     /// All faults with their names.
-    pub const NAMES: [(&str, Fault); 25] = [
+    pub const NAMES: [(&str, Fault); 36] = [
         ("rotation-off-by-a-sector", Fault::RotationOffByASector),
         ("unfair-wake-up", Fault::UnfairWakeUp),
         ("no-zero-fill", Fault::NoZeroFill),
@@ -88,6 +110,17 @@ impl Fault {
         ("freeing-takes-no-time", Fault::FreeingTakesNoTime),
         ("no-update", Fault::NoUpdate),
         ("no-dirpref", Fault::NoDirpref),
+        ("one-latency", Fault::OneLatency),
+        ("no-request-gate", Fault::NoRequestGate),
+        ("no-byte-gate", Fault::NoByteGate),
+        ("no-request-bucket", Fault::NoRequestBucket),
+        ("no-byte-bucket", Fault::NoByteBucket),
+        ("no-refill", Fault::NoRefill),
+        ("bios-not-counted", Fault::BiosNotCounted),
+        ("any-size-is-one-request", Fault::AnySizeIsOneRequest),
+        ("no-flush-base", Fault::NoFlushBase),
+        ("nothing-drained", Fault::NothingDrained),
+        ("endless-write-cache", Fault::EndlessWriteCache),
     ];
 
     /// Returns the fault with that name.

@@ -17,6 +17,7 @@ use crate::experiment::{Outcome, samples};
 use crate::fs::ffs::Ffs;
 use crate::queue::{DriveQueue, Waiting};
 
+mod law;
 mod names;
 
 const FILE: u64 = 1 << 20;
@@ -62,6 +63,17 @@ fn holds(fault: Fault) -> bool {
         Fault::FreeingTakesNoTime => names::a_longer_file_takes_longer_to_remove(),
         Fault::NoUpdate => names::the_daemon_writes_what_is_left(),
         Fault::NoDirpref => names::directories_are_in_different_groups(),
+        Fault::OneLatency => law::a_size_between_two_takes_a_time_between(),
+        Fault::NoRequestGate => law::small_requests_pass_at_the_rate_of_the_gate(),
+        Fault::NoByteGate => law::large_requests_pass_at_the_rate_of_the_gate(),
+        Fault::NoRequestBucket => law::requests_beyond_the_burst_come_at_the_rate(),
+        Fault::NoByteBucket => law::bytes_beyond_the_burst_come_at_the_rate(),
+        Fault::NoRefill => law::a_rest_gives_credit(),
+        Fault::BiosNotCounted => law::a_request_of_four_bios_costs_four_tokens(),
+        Fault::AnySizeIsOneRequest => law::a_request_of_four_units_costs_four_tokens(),
+        Fault::NoFlushBase => law::a_flush_takes_its_base(),
+        Fault::NothingDrained => law::a_flush_drains_what_was_written(),
+        Fault::EndlessWriteCache => law::a_full_cache_takes_writes_at_its_drain_rate(),
     }
 }
 
