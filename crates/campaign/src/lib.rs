@@ -17,6 +17,7 @@ pub mod judge;
 pub mod plan;
 pub mod presets;
 pub mod published;
+pub mod recording;
 pub mod request;
 pub mod results;
 pub mod rounds;
