@@ -12,7 +12,7 @@
 //!                              bus/ drive/     transfer rate, position of the heads
 //!                         engine/              one calendar for all; accounts, timeline
 //!
-//!   device/: devices without a computer: a law that gives each request its time, and the replay of block traces
+//!   device/: devices without programs: laws, the replay of block traces, and the raw drive of a machine
 //! ```
 //!
 //! The crate never touches the real machine: no clock, no file, no thread. The same streams give the same moments, bit
@@ -55,7 +55,7 @@ pub use bus::BusTime;
 pub use computer::{Chance, Computer};
 pub use cpu::{Cause, CpuSpent};
 pub use description::Description;
-pub use device::{LawDevice, Moved, NoLaw, Replay, replay};
+pub use device::{LawDevice, Moved, NoLaw, RawDrive, Replay, replay};
 pub use drive::Activity;
 pub use experiment::{Experiment, Outcome, Prepared};
 pub use flat_machine::Flat;

@@ -63,7 +63,7 @@ impl Default for Chance {
 impl Chance {
     /// Returns the starting rotational position of a drive, in millionths of a turn. The second drive's steps are four
     /// times as large as the first's. So the difference of the two positions is evenly spaced, too.
-    fn phase_ppm(self, drive: usize) -> u32 {
+    pub(crate) fn phase_ppm(self, drive: usize) -> u32 {
         let step = if drive.is_multiple_of(2) { 1 } else { 4 };
         let phases = u64::from(self.phases.max(1));
         let turned = u64::from(self.phase) * step * 1_000_000 / phases + 500_000 / phases;

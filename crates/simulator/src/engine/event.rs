@@ -32,6 +32,8 @@ impl Coded for Event {
 pub(crate) enum Handler {
     /// Nothing: a clock tick.
     Clock,
+    /// The driver of a raw device submits the next piece of a request.
+    Driver(u8),
     /// The controller continues after its interrupt.
     Controller(Signal),
 }
