@@ -15,6 +15,7 @@ pub mod fit;
 mod fuzz;
 pub mod judge;
 pub mod plan;
+pub mod predict;
 pub mod presets;
 pub mod published;
 pub mod recording;

@@ -32,8 +32,8 @@ use kernel::PrivateMounts;
 use kernel::sys::name::Shown;
 use runner::execution::PhaseResult;
 use runner::overhead;
-use stats::{Document, TargetInfo};
 use stats::inference::ratio_test::LEAST_PAIRS;
+use stats::{Document, TargetInfo};
 use units::{Exit, Nanos};
 use workload::Phase;
 

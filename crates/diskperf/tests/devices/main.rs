@@ -8,5 +8,6 @@ mod device;
 mod examples;
 mod guard;
 mod output;
+mod record;
 mod resume;
 mod settings;
