@@ -31,6 +31,11 @@ pub const MACHINES: &[File] = files!("machine":
     "lab-ide-ext2"
 );
 
+/// Devices with a law.
+pub const DEVICES: &[File] = files!("device":
+    "azure-premium-p10" "azure-premium-p30" "ebs-gp2" "ebs-gp3" "ebs-io2"
+);
+
 /// Returns the compiled-in parts of a kind.
 pub const fn parts(kind: Kind) -> &'static [File] {
     match kind {
@@ -58,7 +63,7 @@ mod tests {
     #[test]
     fn every_file_is_compiled_in() {
         let listed: BTreeSet<&str> =
-            Kind::ALL.into_iter().flat_map(parts).chain(MACHINES).map(|file| file.path).collect();
+            Kind::ALL.into_iter().flat_map(parts).chain(MACHINES).chain(DEVICES).map(|file| file.path).collect();
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../machines");
         let folders = std::fs::read_dir(&root).expect("the folder of machines").map(|entry| entry.expect("an entry"));
         let mut found = BTreeSet::new();

@@ -37,6 +37,10 @@ impl fmt::Display for Place {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages explain the variants and their fields")]
 pub enum MachineFault {
+    #[error("there is no device {name}")]
+    UnknownDevice { name: String, known: Vec<&'static str> },
+    #[error("{place}: {field} is n.m.: {reason}")]
+    Unmeasured { place: Place, field: String, reason: String },
     #[error("there is no simulated machine {name}")]
     UnknownMachine { name: String, known: Vec<&'static str> },
     #[error("{place}: {kind}: there is no part {name:?}")]
@@ -82,6 +86,11 @@ impl MachineFault {
     /// Returns the hint for the user.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            MachineFault::UnknownDevice { name, known } => match nearest(name, known) {
+                Some(near) => format!("perhaps {near}; there are: {}", known.join(", ")),
+                None => format!("there are: {}, or a file that `diskperf probe` wrote: ./disk.toml", known.join(", ")),
+            },
+            MachineFault::Unmeasured { .. } => "measure it: diskperf probe TARGET --output disk.toml".to_owned(),
             MachineFault::UnknownMachine { name, known } => match nearest(name, known) {
                 Some(near) => format!("perhaps {near}; `diskperf simulate` lists them all"),
                 None => format!("there are: {}, or a file of yours: ./mine.toml", known.join(", ")),
@@ -105,7 +114,8 @@ impl MachineFault {
                 format!("its units are: {}", units.join(", "))
             }
             MachineFault::NoSource { .. } | MachineFault::UnknownSource { .. } => {
-                "write source = \"published\", \"inferred\" or \"fitted\", and the publication, reason or fit as from"
+                "write source = \"published\", \"inferred\", \"fitted\", or \"measured\" in the file of a device, and the \
+                 publication, reason, fit or run as from"
                     .to_owned()
             }
             MachineFault::NoOrigin { .. } => "add the publication, reason or fit of the number as from".to_owned(),

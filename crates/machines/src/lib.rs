@@ -7,6 +7,7 @@
 
 mod builtin;
 mod description;
+mod device;
 mod fault;
 mod machine;
 mod machine_file;
@@ -16,9 +17,10 @@ mod quantity;
 mod resources;
 mod sweep;
 
+pub use device::{DeviceFile, Figure, MeasuredOn, Origin, Point};
 pub use fault::{MachineFault, Place};
 pub use machine::Machine;
-pub use part::Part;
+pub use part::{Part, Source};
 pub use part_kind::Kind;
 pub use resources::{RESOURCES, Resource};
 pub use sweep::Sweep;

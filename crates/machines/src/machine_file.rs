@@ -30,6 +30,11 @@ impl MachineFile {
         MachineFile { file: file.path.to_owned(), folder: PathBuf::new(), text: file.text.to_owned() }
     }
 
+    /// Returns a file with that text, whose path errors show as given.
+    pub fn of_text(file: &str, text: &str) -> MachineFile {
+        MachineFile { file: file.to_owned(), folder: PathBuf::new(), text: text.to_owned() }
+    }
+
     /// Returns a file with that text.
     #[cfg(test)]
     pub fn fuzzed(text: String) -> MachineFile {

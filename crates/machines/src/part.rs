@@ -19,18 +19,29 @@ pub enum Source {
     Inferred,
     /// Fitted, so that the simulation comes close to measurements.
     Fitted,
+    /// Measured on a device.
+    Measured,
     /// Set on the command line.
     Typed,
 }
 
 impl Source {
-    /// The kinds of sources that a file can name.
-    const WRITTEN: [(&str, Source); 3] =
-        [("published", Source::Published), ("inferred", Source::Inferred), ("fitted", Source::Fitted)];
+    /// The kinds of sources that the file of a device can name.
+    const WRITTEN: [(&str, Source); 4] = [
+        ("published", Source::Published),
+        ("inferred", Source::Inferred),
+        ("fitted", Source::Fitted),
+        ("measured", Source::Measured),
+    ];
 
     /// The name in reports.
     pub fn name(self) -> &'static str {
         Source::WRITTEN.into_iter().find(|(_, source)| *source == self).map_or("typed", |(name, _)| name)
+    }
+
+    /// Returns the source with that name, as a file names it.
+    pub(crate) fn named(name: &str) -> Option<Source> {
+        Source::WRITTEN.into_iter().find(|(known, _)| *known == name).map(|(_, source)| source)
     }
 }
 
@@ -183,27 +194,14 @@ impl Field {
             Some(_) => Err(bad("unit, source and from are text in quotes")),
         };
         let given = table.get("value").ok_or_else(|| bad("has no value"))?;
-        let digits = match given.get_ref() {
-            DeValue::String(_) => None,
-            DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().to_owned()),
-            DeValue::Float(number) => Some(number.as_str().to_owned()),
-            _ => return Err(bad("its value is neither a decimal number nor a word")),
-        };
-        let value = match (digits, given.get_ref().as_str()) {
-            (Some(digits), _) => {
-                let why = "is not a plain decimal number of at most 19 digits, 0 or more";
-                let number = Decimal::read(&digits).ok_or_else(|| {
-                    let (place, field) = (place.clone(), field.clone());
-                    MachineFault::Uncountable { place, field, given: digits, why }
-                })?;
-                Value::Number(number)
-            }
-            (None, word) => Value::Word(word.unwrap_or_default().to_owned()),
+        let value = match given.get_ref().as_str() {
+            Some(word) => Value::Word(word.to_owned()),
+            None => Value::Number(number(given.get_ref(), &field, &place)?),
         };
         let word =
             text("source")?.ok_or_else(|| MachineFault::NoSource { place: place.clone(), field: field.clone() })?;
-        let source = Source::WRITTEN.into_iter().find(|(name, _)| *name == word).map(|(_, source)| source);
-        let source = source.ok_or_else(|| {
+        // The numbers of a computer's parts are not measured.
+        let source = Source::named(&word).filter(|source| *source != Source::Measured).ok_or_else(|| {
             let (place, field) = (place.clone(), field.clone());
             MachineFault::UnknownSource { place, field, source_word: word }
         })?;
@@ -211,4 +209,20 @@ impl Field {
             text("from")?.ok_or_else(|| MachineFault::NoOrigin { place: place.clone(), field: field.clone() })?;
         Ok(Field { key: key.to_owned(), value, unit: text("unit")?, source, from, place })
     }
+}
+
+/// Reads a decimal number of a file.
+pub(crate) fn number(given: &DeValue, field: &str, place: &Place) -> Result<Decimal, MachineFault> {
+    let (place, field) = (place.clone(), field.to_owned());
+    let digits = match given {
+        DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
+        DeValue::Float(number) => number.as_str(),
+        _ => {
+            let what = "its value is neither a decimal number nor a word";
+            return Err(MachineFault::BadForm { place, field, what });
+        }
+    };
+    let why = "is not a plain decimal number of at most 19 digits, 0 or more";
+    let given = digits.to_owned();
+    Decimal::read(digits).ok_or(MachineFault::Uncountable { place, field, given, why })
 }

@@ -18,6 +18,10 @@ pub enum Quantity {
     Ppm,
     /// Counted in thousandths of a turn per minute.
     Speed,
+    /// Counted in picoseconds per byte.
+    TimePerByte,
+    /// Counted in thousandths of a request per second.
+    RequestRate,
     /// A number of whole things, with their name.
     Count(&'static str),
 }
@@ -26,12 +30,15 @@ pub enum Quantity {
 struct Unit(&'static str, u64);
 
 const TIMES: &[Unit] = &[Unit("ns", 1), Unit("us", 1_000), Unit("ms", 1_000_000), Unit("s", 1_000_000_000)];
-const SIZES: &[Unit] = &[Unit("bytes", 1), Unit("KiB", 1 << 10), Unit("MiB", 1 << 20)];
+const SIZES: &[Unit] =
+    &[Unit("bytes", 1), Unit("KiB", 1 << 10), Unit("MiB", 1 << 20), Unit("GiB", 1 << 30), Unit("TiB", 1 << 40)];
 const RATES: &[Unit] =
     &[Unit("bytes/s", 1), Unit("kB/s", 1_000), Unit("KiB/s", 1 << 10), Unit("MB/s", 1_000_000), Unit("MiB/s", 1 << 20)];
 const SHARES: &[Unit] = &[Unit("permille", 1), Unit("percent", 10), Unit("times", 1_000)];
 const PPM: &[Unit] = &[Unit("ppm", 1), Unit("permille", 1_000), Unit("percent", 10_000)];
 const SPEEDS: &[Unit] = &[Unit("turns/min", 1_000)];
+const TIMES_PER_BYTE: &[Unit] = &[Unit("ps/byte", 1), Unit("ns/byte", 1_000)];
+const REQUEST_RATES: &[Unit] = &[Unit("requests/s", 1_000)];
 
 impl Quantity {
     /// The names of the units that it can have.
@@ -59,6 +66,8 @@ impl Quantity {
             Quantity::Share => SHARES,
             Quantity::Ppm => PPM,
             Quantity::Speed => SPEEDS,
+            Quantity::TimePerByte => TIMES_PER_BYTE,
+            Quantity::RequestRate => REQUEST_RATES,
             Quantity::Count(_) => return None,
         })
     }
@@ -83,6 +92,24 @@ impl Quantity {
             _ => scaled / scale,
         };
         u64::try_from(counted).map_err(|_| Unfit::TooLarge)
+    }
+
+    /// Converts numbers in the simulator's units into decimal numbers of one unit, exactly. It is the largest unit that
+    /// is not larger than the smallest of them, except zero, and in which all of them are decimal numbers.
+    pub fn written(self, counts: &[u64]) -> (Vec<Decimal>, &'static str) {
+        let own = [Unit(self.things().unwrap_or_default(), 1)];
+        let units = self.known().unwrap_or(&own);
+        let least = counts.iter().copied().filter(|count| *count > 0).min().unwrap_or(0);
+        let in_unit = |Unit(_, factor): &Unit| -> Option<Vec<Decimal>> {
+            counts.iter().map(|count| Decimal::divided(*count, *factor)).collect()
+        };
+        let fitting = units.iter().rev().filter(|Unit(_, factor)| *factor <= least);
+        let mut written = fitting.filter_map(|unit| Some((in_unit(unit)?, unit.0)));
+        let smallest = || {
+            let unit = &units[0];
+            (in_unit(unit).unwrap_or_default(), unit.0)
+        };
+        written.next().unwrap_or_else(smallest)
     }
 }
 
@@ -136,6 +163,22 @@ impl Decimal {
         let decimals = self.decimals.max(other.decimals);
         let scaled = |number: Decimal| number.digits.checked_mul(10u64.checked_pow(decimals - number.decimals)?);
         Some((scaled(self)?, scaled(other)?, decimals))
+    }
+
+    /// Returns the product with another number, rounded to a whole number of `count`'s unit; `None` on overflow.
+    pub fn of(self, count: u64) -> Option<u64> {
+        let scale = 10u128.checked_pow(self.decimals)?;
+        let scaled = u128::from(self.digits).checked_mul(u128::from(count))?;
+        u64::try_from((scaled + scale / 2) / scale).ok()
+    }
+
+    /// Returns `count / factor` if it is a decimal number: the factor is a power of ten, or divides the count.
+    fn divided(count: u64, factor: u64) -> Option<Decimal> {
+        if count.is_multiple_of(factor) {
+            return Some(Decimal { digits: count / factor, decimals: 0 });
+        }
+        let decimals = factor.ilog10();
+        (10u64.pow(decimals) == factor).then(|| Decimal { digits: count, decimals }.shortened())
     }
 
     /// Removes trailing zeros from the decimals.
@@ -204,5 +247,22 @@ mod tests {
         assert_eq!(count(Quantity::Count("heads"), "20", "sectors"), Err(Unfit::Unit));
         assert_eq!(count(Quantity::Time, "3", "turns/min"), Err(Unfit::Unit));
         assert_eq!(count(Quantity::Time, "99999999999999", "s"), Err(Unfit::TooLarge));
+        assert_eq!(count(Quantity::TimePerByte, "4.99", "ns/byte"), Ok(4990));
+        assert_eq!(count(Quantity::RequestRate, "1500.5", "requests/s"), Ok(1_500_500));
+    }
+
+    #[test]
+    fn numbers_are_written_in_the_largest_exact_unit() {
+        let written = |quantity: Quantity, counts: &[u64]| {
+            let (numbers, unit) = quantity.written(counts);
+            format!("{} {unit}", numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(written(Quantity::Time, &[1_094_500, 20_000]), "1094.5 20 us");
+        assert_eq!(written(Quantity::Time, &[0]), "0 ns");
+        assert_eq!(written(Quantity::Size, &[5 << 30]), "5 GiB");
+        assert_eq!(written(Quantity::Size, &[(5 << 30) + 1]), "5368709121 bytes");
+        assert_eq!(written(Quantity::Rate, &[125 << 20]), "125 MiB/s");
+        assert_eq!(written(Quantity::Rate, &[1_234_567]), "1.234567 MB/s");
+        assert_eq!(written(Quantity::Count("requests"), &[7]), "7 requests");
     }
 }

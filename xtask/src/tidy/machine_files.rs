@@ -1,4 +1,5 @@
-//! Each number in `machines/` has a unit and a source. The program's parser demands the same, with better messages.
+//! Each number in `machines/` has a unit and a source, or is `n.m.` with a reason. The program's parser demands the same,
+//! with better messages.
 //! This rule checks every file, even those that the program does not use.
 
 use super::Finding;
@@ -26,7 +27,10 @@ fn finding(file: &File, index: usize, line: &str) -> Option<Finding> {
         return Some(Finding::new(place, format!("{key} is a bare number: say its unit and its source")));
     }
     let inner = value.strip_prefix('{')?;
-    let number = inner.split_once("value = ").is_some_and(|(_, rest)| is_number(rest));
+    if inner.contains("value = \"n.m.\"") && inner.contains("reason = \"") {
+        return None;
+    }
+    let number = inner.split_once("value = ").is_some_and(|(_, rest)| is_number(rest.trim_start_matches('[')));
     let lacks = BESIDE.iter().find(|word| !inner.contains(*word));
     match lacks {
         Some(word) => Some(Finding::new(place, format!("{key} has no {}", word.trim_end_matches(" = \"")))),
@@ -47,6 +51,8 @@ mod tests {
     fn numbers_need_a_unit_and_a_source() {
         assert_eq!(findings("rpm = { value = 3600, unit = \"turns/min\", source = \"published\", from = \"x\" }"), 0);
         assert_eq!(findings("order = { value = \"fifo\", source = \"inferred\", from = \"x\" }"), 0);
+        assert_eq!(findings("flush = { value = \"n.m.\", reason = \"x\" }"), 0);
+        assert_eq!(findings("a = { at = [1], value = [2], unit = \"us\", source = \"inferred\", from = \"x\" }"), 0);
         assert_eq!(findings("# rpm = 3600"), 0);
         for line in [
             "rpm = 3600",
@@ -55,6 +61,8 @@ mod tests {
             "rpm = { value = 3600, unit = \"turns/min\", from = \"x\" }",
             "rpm = { value = 3600, unit = \"turns/min\", source = \"published\" }",
             "order = { value = \"fifo\" }",
+            "flush = { value = \"n.m.\" }",
+            "a = { at = [1], value = [2], source = \"inferred\", from = \"x\" }",
         ] {
             assert_eq!(findings(line), 1, "{line}");
         }
