@@ -1,7 +1,7 @@
 //! The executions of each alternative, and the reason of a failure.
 
 use report::sanitize::SAID;
-use runner::execution::{ExecutionResult, WorldFailure};
+use runner::execution::{ExecutionResult, Recorded, WorldFailure};
 use workload::Reason;
 
 use crate::error::CampaignError;
@@ -70,6 +70,13 @@ impl Executions {
     pub fn last_finished(&self) -> Option<(u32, u32, &ExecutionResult)> {
         let run = self.runs.last().filter(|run| run.result.stopped.is_none() && self.broken.is_none())?;
         Some((run.round, run.position, &run.result))
+    }
+
+    /// The recorded requests of the last execution if it was finished, and whether it is discarded.
+    pub fn last_recorded(&self) -> Option<(&Recorded, bool)> {
+        self.last_finished()?;
+        let run = self.runs.last()?;
+        Some((run.result.recorded.as_deref()?, run.discarded))
     }
 
     /// The failure of the program, if any. A request to stop is not a failure: finished executions remain valid.

@@ -47,6 +47,8 @@ pub struct Plan {
     pub sizing: PlannedSizing,
     /// The user's commands, in the order of their numbers.
     pub commands: Arc<[kernel::Command]>,
+    /// True if the requests of the devices are recorded.
+    pub records: bool,
     /// The alternatives. Each round runs every one once.
     pub alternatives: Vec<Alternative>,
 }
@@ -235,6 +237,7 @@ impl Plan {
             has_floor: true,
             sizing: PlannedSizing::Fixed,
             commands: Arc::default(),
+            records: false,
             alternatives,
         }
     }

@@ -17,12 +17,13 @@ use kernel::sys::name::Shown;
 use runner::execution::ExecutionResult;
 use serde::{Deserialize, Serialize};
 use stats::{Cell, Document, RunInfo, StoreInfo};
-use store::{Ending, Execution, Left, NewRun, Progress, RunState, Store, StoreError};
+use store::{Ending, Execution, Left, NewRun, Progress, RunState, Store, StoreError, TraceRow};
 
 use crate::events::{Event, Remarks};
 use crate::executions::Executions;
 use crate::fit::sizes::Sizes;
 use crate::plan::Plan;
+use crate::recording::new_trace;
 use crate::rounds::Turn;
 use crate::targets::{Site, Target};
 
@@ -169,6 +170,11 @@ impl RunWriter {
         self.began.1 + self.began.0.elapsed().as_secs_f64()
     }
 
+    /// The stored traces of the run, without their requests.
+    pub fn traces(&self) -> Result<Vec<TraceRow>, StoreError> {
+        self.store.traces(&self.stored.run)
+    }
+
     /// The store's path and the run's name in it, with the bytes written so far.
     pub fn info(&self) -> &StoreInfo {
         &self.stored
@@ -192,7 +198,10 @@ impl RunWriter {
     ) {
         let Some((round, position, performance)) = executions.last_finished() else { return };
         let performance = serde_json::to_string(performance).expect("plain data");
-        self.executions.push(Execution { alternative, round, position, performance });
+        let names = cells.first().map_or(("", ""), |cell| (cell.program.as_str(), cell.target.as_str()));
+        let recorded = executions.last_recorded();
+        let trace = recorded.map(|(recorded, discarded)| new_trace(recorded, names.0, names.1, discarded));
+        self.executions.push(Execution { alternative, round, position, performance, trace });
         // These cells replace those of an earlier execution that could not be stored.
         self.cells.retain(|(place, _)| !(first..first + cells.len()).contains(place));
         self.cells.extend(cells.into_iter().enumerate().map(|(index, cell)| (first + index, cell)));

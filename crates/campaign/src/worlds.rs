@@ -2,6 +2,7 @@
 
 use std::mem;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use kernel::provision::queue_tuning::{Tuned, Tuning};
@@ -19,6 +20,7 @@ use crate::error::CampaignError;
 use crate::events::Event;
 use crate::fit::unit_costs::Trial;
 use crate::plan::{Alternative, Before, Plan, Raw};
+use crate::recording;
 use crate::rounds::deadline::since;
 use crate::signals::Stop;
 use crate::targets::prepared_target::{PreparedTarget, Renewal};
@@ -211,6 +213,9 @@ impl AnyWorld {
         if !plan.commands.is_empty() {
             world.give_commands(&plan.commands);
         }
+        if plan.records {
+            world.record_requests();
+        }
         for (program, &index) in busy.iter().enumerate() {
             if let Some(raw) = prepared_targets[index].raw() {
                 world.overwrite(program, raw);
@@ -288,6 +293,7 @@ impl AnyWorld {
                 let leftovers = world.take_leftovers();
                 report_processes(&leftovers, (target, name), notify);
                 let stderr = world.stderr_tail();
+                let recording = world.take_recording();
                 // Also after a failure, because a private folder would prevent the next renewal.
                 if !renewals.is_empty() {
                     world.leave();
@@ -300,7 +306,10 @@ impl AnyWorld {
                 let phase = execution::last_phase(program);
                 restored.map_err(|fault| WorldFailure { phase, fault: Box::new(CampaignError::from(fault)) })?;
                 let stopped = result.stopped.or_else(|| stopped_by(leftovers.unending?.0, phase));
-                Ok(ExecutionResult { output: stderr.filter(|_| result.stopped.is_some()), stopped, ..result })
+                let has_ended = stopped.is_none() && !result.was_suspended;
+                let recorded = recording.filter(|_| has_ended).map(|one| Arc::new(recording::read(one, &result)));
+                let output = stderr.filter(|_| result.stopped.is_some());
+                Ok(ExecutionResult { output, stopped, recorded, ..result })
             }
             AnyWorld::Simulated(world) => {
                 // A simulated machine is its own description.

@@ -54,10 +54,13 @@ pub fn release(run: &str, notify: &mut dyn FnMut(Event)) -> Result<Vec<Vacated>,
     outcome
 }
 
-/// Restores the queues that killed processes of any run left tuned, and reports it.
+/// Restores the queues that killed processes of any run left tuned, and reports it. Removes their instances of the
+/// kernel's tracer.
 pub fn restore_queues(notify: &mut dyn FnMut(Event)) {
     // Runs that tune a queue report unreadable notes themselves.
     report(&restore_left(|_| true).unwrap_or_default(), notify);
+    // An instance that stays takes memory.
+    kernel::remove_left_instances();
 }
 
 fn report(restored: &[queue_tuning::Restored], notify: &mut dyn FnMut(Event)) {

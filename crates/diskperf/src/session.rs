@@ -7,6 +7,7 @@ use campaign::error::CampaignError;
 use campaign::events::{Event, Remarks};
 use campaign::executions::Executions;
 use campaign::plan::Plan;
+use campaign::recording;
 use campaign::request::planning::alternatives;
 use campaign::request::resolved::Resolved;
 use campaign::request::{RunRequest, Workload};
@@ -171,6 +172,8 @@ impl<'a> Session<'a> {
         }
         info.remarks = self.remarks.all();
         if let Some(writer) = &self.writer {
+            // If the traces cannot be read, the run ends with the error of the database.
+            info.traces = recording::infos(&writer.traces().unwrap_or_default());
             info.elapsed_s = writer.elapsed_s();
             info.store = Some(writer.info().clone());
         }
@@ -384,6 +387,7 @@ pub fn info(
         interrupted: results.interrupted,
         job: None,
         mix: None,
+        traces: Vec::new(),
         store: None,
     }
 }

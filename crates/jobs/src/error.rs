@@ -28,6 +28,7 @@ pub enum JobError {
     TooMany { at: SourceSpan, what: &'static str, most: usize },
     Unsupported { at: SourceSpan, what: String, hint: &'static str },
     BadTrace { name: String, line: Option<u64>, why: &'static str },
+    BadBlockTrace { name: String, line: Option<u64>, format: &'static str, why: String },
 }
 
 /// Options of a workload that contradict each other or make no sense. The words name options (--rate); a job file
@@ -79,7 +80,8 @@ impl JobError {
             | JobError::TooLarge { .. }
             | JobError::NotText(_)
             | JobError::FioJob { .. }
-            | JobError::BadTrace { .. } => None,
+            | JobError::BadTrace { .. }
+            | JobError::BadBlockTrace { .. } => None,
             JobError::Syntax { at, .. }
             | JobError::UnknownKey { at, .. }
             | JobError::BadValue { at, .. }
@@ -146,6 +148,11 @@ impl JobError {
                 let line = line.map_or_else(String::new, |line| format!(", line {line}"));
                 let message = format!("{name} is not blkparse output{line}: {why}");
                 usage(message, "create one: `blktrace -d DEVICE -o - | blkparse -i - -o FILE`")
+            }
+            JobError::BadBlockTrace { name, line, format, why } => {
+                let line = line.map_or_else(String::new, |line| format!(", line {line}"));
+                let hint = "use blkparse text, MSR CSV or ftrace text, sorted by time and complete";
+                usage(format!("{name} is not a usable block trace ({format}){line}: {why}"), hint)
             }
         }
     }

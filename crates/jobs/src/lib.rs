@@ -8,9 +8,12 @@
 //!       │                          └──> fio/export ──> JOB.fio
 //!       └── fio/import <── fio/sections <── JOB.fio
 //!   blkparse ── blktrace/parse ──> blktrace/derive ──> Mix (workload)
+//!                      └───────────────────────────┐
+//!   blkparse, MSR's CSV, ftrace ──> events ── block_trace/requests ──> BlockTrace (workload)
 //! ```
 
 pub mod blktrace;
+pub mod block_trace;
 mod error;
 pub mod fio;
 #[cfg(test)]

@@ -40,6 +40,7 @@ pub use guard::Cleared;
 pub use leftovers::notes::hidden_notes;
 pub use leftovers::scan::{Swept, remove_left};
 pub use observe::memory::{check_memory, stack_limit};
+pub use observe::tracefs::remove_left_instances;
 pub use output_file::{Links, OutputFile, OutputFileFault, stream};
 pub use page_cache::EvictionMethods;
 pub use path_fault::PathFault;

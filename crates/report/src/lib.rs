@@ -16,6 +16,7 @@ mod markdown;
 mod markdown_escape;
 mod of_limit;
 mod page;
+pub mod predict;
 mod presentation;
 pub mod probe;
 mod rate_format;

@@ -1,6 +1,7 @@
 //! Runs one program once in a world, in all of its folders at the same time: the preparation, then every phase with its
 //! clocks, with counters read before and after. Knows no preset and prints nothing.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -56,9 +57,38 @@ pub struct ExecutionResult {
     /// The time of the whole execution, including the parts that are not measured.
     #[serde(skip)]
     pub lasted: Nanos,
+    /// The requests of the device during the measured phase, if they were recorded. They are stored apart.
+    #[serde(skip)]
+    pub recorded: Option<Arc<Recorded>>,
     /// The settings of the machine that must not change between executions: before and after this one.
     #[serde(rename = "surroundings")]
     pub settings: [MachineSettings; 2],
+}
+
+/// The recorded requests of an execution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// The trace, or the reason why there is none.
+    pub trace: Result<RecordedTrace, String>,
+    /// Time in which the program was ready to run, but waited for a processor.
+    pub ready: Option<Nanos>,
+}
+
+/// A block trace in its stored form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedTrace {
+    /// The name of the device.
+    pub device: String,
+    /// Number of requests.
+    pub requests: u64,
+    /// Bytes that they read and wrote.
+    pub bytes: u64,
+    /// Time from the start of the program until it and its writes had ended.
+    pub elapsed: Nanos,
+    /// Discards and other commands, which no replay performs.
+    pub others: u64,
+    /// The stored form.
+    pub stored: Vec<u8>,
 }
 
 impl ExecutionResult {

@@ -9,6 +9,7 @@ pub mod figures;
 pub mod inference;
 pub mod judge;
 mod name;
+pub mod predict;
 pub mod probe;
 mod results;
 
@@ -26,7 +27,7 @@ pub use results::checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
 pub use results::clock::ClockKind;
 pub use results::document::{
     Aged, Calibration, Conditioned, Document, ImageInfo, Loaded, Noise, OwnCost, Problem, RunInfo, SCHEMA, StoreInfo,
-    TargetInfo,
+    TargetInfo, TraceInfo,
 };
 pub use results::latency::{Latencies, Latency, LatencyKind, Times};
 pub use results::of_limit::{LimitLayer, OfLimit};

@@ -44,6 +44,8 @@ impl Store {
                 for sql in [
                     "DELETE FROM executions WHERE run = ?1",
                     "DELETE FROM cells WHERE run = ?1",
+                    "DELETE FROM traces WHERE run = ?1",
+                    "DELETE FROM checks WHERE run = ?1 OR measured_run = ?1",
                     "DELETE FROM runs WHERE id = ?1",
                 ] {
                     change.execute(sql, params![run.id])?;

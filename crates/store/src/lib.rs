@@ -9,6 +9,7 @@
 //!   list, find ──> document, left                 reading
 //!   programs ──> cells                            of all runs
 //!   doomed ──> delete ──> shrink                  deleting runs
+//!   traces ──> trace;  checks;  law               predictions: block traces, checks, laws of devices
 //! ```
 //!
 //! A store has no thread and writes only in calls, so it does nothing while a clock runs.
@@ -21,6 +22,8 @@ mod open;
 mod read;
 mod run_id;
 mod schema;
+mod trace_blob;
+mod traces;
 mod write;
 
 pub use default_path::{Owner, UserEnvironment, default_path};
@@ -28,6 +31,8 @@ pub use delete::Doomed;
 pub use error::StoreError;
 pub use open::Store;
 pub use read::{LAST, Left, Listed, StoredCell};
+pub use trace_blob::{decode_trace, encode_trace};
+pub use traces::{NewTrace, TraceRow};
 pub use write::{Ending, Execution, NewRun, Progress};
 
 /// The state of a run.

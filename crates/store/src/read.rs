@@ -164,7 +164,7 @@ impl Store {
         let rows = self.rows(sql, [run], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, json_at(row, 3)?)))?;
         let executions = rows.into_iter().map(|(alternative, round, position, performance)| {
             let performance = performance.verified_text().map_err(|what| self.corrupt(run, "an execution", &what))?;
-            Ok(Execution { alternative, round, position, performance })
+            Ok(Execution { alternative, round, position, performance, trace: None })
         });
         Ok(Left {
             state: self.state(run, &state)?,
@@ -191,7 +191,7 @@ impl Store {
         json.parse().map_err(|what| self.corrupt(run, part, &what))
     }
 
-    fn corrupt(&self, run: &str, part: &str, what: &str) -> StoreError {
+    pub(crate) fn corrupt(&self, run: &str, part: &str, what: &str) -> StoreError {
         StoreError::Corrupt { path: self.path.clone(), what: format!("{part} of run {run}: {what}") }
     }
 

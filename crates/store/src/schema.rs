@@ -8,8 +8,11 @@ use rusqlite_migration::{M, Migrations};
 pub(crate) const APPLICATION_ID: u32 = 0x6470_7266;
 
 /// The migration from each schema to the next.
-pub(crate) const STEPS: &[M] =
-    &[M::up(include_str!("schema/0001_runs.sql")), M::up(include_str!("schema/0002_request.sql"))];
+pub(crate) const STEPS: &[M] = &[
+    M::up(include_str!("schema/0001_runs.sql")),
+    M::up(include_str!("schema/0002_request.sql")),
+    M::up(include_str!("schema/0003_traces.sql")),
+];
 
 /// Converts the migrations to the library's type.
 pub(crate) fn migrations<'m>(steps: &'m [M<'m>]) -> Migrations<'m> {

@@ -11,6 +11,7 @@ use stats::{Cell, Problem, RunInfo};
 use crate::checksummed_json::ChecksummedJson;
 use crate::error::StoreError;
 use crate::open::Store;
+use crate::traces::NewTrace;
 use crate::{RunState, run_id};
 
 /// The data of a run before its first round.
@@ -43,6 +44,8 @@ pub struct Execution {
     pub position: u32,
     /// The result of the execution, as an opaque text of the caller.
     pub performance: String,
+    /// The recorded requests, if they were recorded. They stay when the run is finished.
+    pub trace: Option<NewTrace>,
 }
 
 /// The changes of a run since the last save.
@@ -251,6 +254,9 @@ impl Change<'_> {
                 Some(ErrorCode::ConstraintViolation) => StoreError::Taken(run.to_owned()),
                 _ => StoreError::sql(self.path, error),
             })?;
+            if let Some(trace) = &execution.trace {
+                self.put_trace(run, (execution.alternative, execution.round), trace)?;
+            }
         }
         Ok(())
     }

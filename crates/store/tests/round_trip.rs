@@ -51,6 +51,7 @@ proptest! {
                 round: index as u32 / 2 + 1,
                 position: index as u32 % 2 + 1,
                 performance,
+                trace: None,
             })
             .collect();
         for execution in &all {

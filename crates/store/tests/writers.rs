@@ -16,7 +16,13 @@ use store::{Execution, Progress, Store, StoreError};
 const STORE: &str = "STORE_OF_THE_CHILD";
 
 fn execution(round: u32) -> Execution {
-    Execution { alternative: 0, round, position: 1, performance: format!("round {round} {}", "x".repeat(3000)) }
+    Execution {
+        alternative: 0,
+        round,
+        position: 1,
+        performance: format!("round {round} {}", "x".repeat(3000)),
+        trace: None,
+    }
 }
 
 fn save(store: &mut Store, run: &str, round: u32) {

@@ -182,6 +182,11 @@ impl Mounted {
         Mounted(folder.to_owned())
     }
 
+    /// Takes over a file system that a test has mounted itself, and unmounts it at the end.
+    pub fn adopt(folder: &Path) -> Mounted {
+        Mounted(folder.to_owned())
+    }
+
     /// Mounts a tmpfs on the folder.
     pub fn tmpfs(folder: &Path, options: &str) -> Mounted {
         run_tool("mount", &["-t", "tmpfs", "-o", options, "tmpfs", &folder.to_string_lossy()]);

@@ -76,11 +76,12 @@ const PRODUCT: [&str; 15] = [
 ];
 
 /// The known places: a file, its actions, and the reason.
-const PLACES: [(&str, &[Deed], &str); 48] = [
+const PLACES: [(&str, &[Deed], &str); 50] = [
     ("crates/calibration/src/machine_writer.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/programs/bw.rs", &[Date], "a random seed, if none is given"),
     ("crates/diskperf/src/commands/programs/copy.rs", &[Delete], "an unfinished copy that this call made"),
     ("crates/diskperf/src/session.rs", &[Date], "when a run began, as it is listed"),
+    ("crates/diskperf/src/commands/predict.rs", &[Date], "when a check was made, as it is listed"),
     ("crates/diskperf/src/commands/simulate.rs", &[Date], "when a run began, as it is listed"),
     ("crates/campaign/src/run_writer.rs", &[Date], "when a run ended, as it is listed"),
     ("crates/diskperf/src/verification/manual_power_cut.rs", &[Date], "a random seed, if none is given"),
@@ -99,6 +100,7 @@ const PLACES: [(&str, &[Deed], &str); 48] = [
         &[Hold],
         "whether another program holds a device; opened for reading, closed at once",
     ),
+    ("crates/kernel/src/observe/tracefs.rs", &[Delete], "an instance of the tracer that diskperf made"),
     ("crates/kernel/src/sys/read_limited.rs", &[Read], "a limited part of a file"),
     ("crates/kernel/src/provision/image_file.rs", &[Read], "its unit tests, what they have made"),
     ("crates/kernel/src/provision/mkfs.rs", &[Run], "mkfs, on a device that is cleared"),

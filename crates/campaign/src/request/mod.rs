@@ -56,6 +56,9 @@ pub struct RunRequest {
     pub no_floor: bool,
     /// The state of the machine during the run.
     pub environment: Environment,
+    /// True if the requests of the devices are recorded and stored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub record: bool,
     /// True if images and file systems on devices are kept.
     pub keep: bool,
     /// The user's consent to writing.
@@ -181,6 +184,7 @@ impl RunRequest {
                 seed: SEED,
                 aging: None,
             },
+            record: false,
             keep: false,
             consent: Consent::default(),
             workload,

@@ -42,6 +42,7 @@ pub fn plan(resolved: &Resolved, targets: &[Target]) -> Result<Plan, CampaignErr
         has_floor: !request.no_floor,
         sizing,
         commands: tests.commands(),
+        records: request.record,
         ..Plan::fixed((preset.name, preset.options_on(targets)), schedule.clone(), environment.seed, alternatives)
     };
     goal.map_or(Ok(()), |goal| goal.check(&plan))?;

@@ -191,6 +191,14 @@ pub const PAPER_EXAMPLES: &str = "Examples:
   diskperf paper vaxmix              does the ranking of the controllers depend on the method?
   diskperf paper lfs                 what does a log-structured file system change?";
 
+pub const PREDICT_EXAMPLES: &str = "Examples: record a command here, and predict its time on a gp3 volume
+  sudo diskperf run --record /mnt/a -- tar xf /srv/linux.tar
+  sudo diskperf probe /mnt/a -o here.toml
+  diskperf predict last --on ebs-gp3 --from here.toml
+What if reads took half the time? And how good were the predictions?
+  diskperf predict last --from here.toml --set read_latency=x0.5
+  diskperf predict --record";
+
 pub const SCHEMA_EXAMPLES: &str = "Examples:
   diskperf schema         the JSON of run, show and simulate
   diskperf schema job     every key of a job file";

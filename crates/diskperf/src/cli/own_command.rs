@@ -40,6 +40,11 @@ pub struct CommandArguments {
 }
 
 impl CommandArguments {
+    /// True if another command prepares the folder.
+    pub fn has_preparation(&self) -> bool {
+        self.prepare.is_some()
+    }
+
     /// The words of the command, and the programs found for it. `None` without a command. Warns that `--cold` has no
     /// effect without `--prepare`: the folder is then empty.
     pub fn find(&self, is_cold: bool) -> Result<Option<(OwnWords, OwnCommand)>, Error> {

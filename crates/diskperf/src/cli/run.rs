@@ -124,6 +124,10 @@ pub struct RunArguments {
     /// removes them.
     #[arg(long)]
     keep: bool,
+    /// Record the block trace of the COMMAND, for `diskperf predict`: the requests of the device below the target, also
+    /// those of other processes. Files of --prepare are cold, unless --warm. Needs root.
+    #[arg(long, requires = "command")]
+    record: bool,
     /// Print the plan and write nothing: the tests in the order of the first round, and how much they write. If known,
     /// also the time limit or a rough duration.
     #[arg(long, conflicts_with_all = ["format", "json", "file"])]
@@ -171,8 +175,8 @@ impl RunArguments {
             environment: Environment {
                 // The limit of the preset is meant for a file of the preset's size.
                 memory: self.room_for_files.or(new.environment.memory.filter(|_| self.size.is_none())),
-                cache: match (self.cold, self.warm) {
-                    (true, _) => Some(CacheWish::Cold),
+                cache: match (self.cold || self.record && self.command.has_preparation(), self.warm) {
+                    (true, false) => Some(CacheWish::Cold),
                     (_, true) => Some(CacheWish::Warm),
                     _ => None,
                 },
@@ -181,6 +185,7 @@ impl RunArguments {
                 seed,
                 aging: self.aging.aging(seed),
             },
+            record: self.record,
             keep: self.keep,
             consent: self.consent.consent(),
             ..new

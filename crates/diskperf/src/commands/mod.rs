@@ -9,6 +9,7 @@ pub mod import;
 pub mod io;
 pub mod man;
 pub mod paper;
+pub mod predict;
 pub mod probe;
 pub mod programs;
 pub mod results;

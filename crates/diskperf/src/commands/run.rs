@@ -14,6 +14,7 @@ use campaign::fit::unit_costs::UnitCosts;
 use campaign::judge;
 use campaign::plan::{Alternative, Plan};
 use campaign::presets;
+use campaign::recording;
 use campaign::request::resolved::{Resolved, Tests};
 use campaign::request::{Workload, planning};
 use campaign::results::{self, RunContext, all_cells};
@@ -31,8 +32,8 @@ use kernel::PrivateMounts;
 use kernel::sys::name::Shown;
 use runner::execution::PhaseResult;
 use runner::overhead;
-use stats::TargetInfo;
 use stats::inference::ratio_test::LEAST_PAIRS;
+use stats::{Document, TargetInfo};
 use units::{Exit, Nanos};
 use workload::Phase;
 
@@ -63,24 +64,36 @@ pub fn resume(resolved: &Resolved, call: &Call, resumed: Resumed) -> Result<Exit
     go(resolved, call, Some(resumed))
 }
 
+/// Runs and stores without printing results, for a command that needs the figures.
+pub fn measured(resolved: &Resolved, call: &Call) -> Result<Document, Error> {
+    let (document, ended) = perform(resolved, call, None);
+    ended.map(|_| document)
+}
+
 fn go(resolved: &Resolved, call: &Call, resumed: Option<Resumed>) -> Result<Exit, Error> {
     let shown = OutputArguments::stored(&call.output);
     if let Err(error) = shown.check() {
         resumed.into_iter().for_each(|resumed| resumed.abandon(&mut event_sentences::say));
         return Err(error);
     }
+    match perform(resolved, call, resumed) {
+        (_, Ok(false)) => Ok(Exit::Done),
+        (document, ended) => print_results(&shown, &document, ended.map(drop)),
+    }
+}
+
+/// Runs, and stores the run. Returns its document, and whether anything was to be measured.
+fn perform(resolved: &Resolved, call: &Call, resumed: Option<Resumed>) -> (Document, Result<bool, Error>) {
     let mut session = Session::new(resolved, call);
     let mut plan = None;
     let mut targets = Vec::new();
     let mut results = Results::default();
     let ended = carry_out(&mut session, resumed, &mut plan, &mut targets, &mut results);
-    if matches!(ended, Ok(None)) {
-        return Ok(Exit::Done);
-    }
+    let has_measured = !matches!(ended, Ok(None));
     let ended = ended.map(drop).map_err(|error| session.on_resuming(error, &targets));
     let mut document = document(session.info(plan.as_ref(), &targets, &results), results, &ended);
     let kept = session.end(&mut document, &ended);
-    print_results(&shown, &document, ended.and(kept))
+    (document, ended.and(kept).map(|()| has_measured))
 }
 
 /// Plans and measures. `None` if only the plan was asked for.
@@ -153,6 +166,9 @@ fn carry_out(
     // Before the run limits its memory: the check is about the machine, not about the limit that was asked for.
     worlds::check_memory(&plan, targets)?;
     session.keep(&plan, targets)?;
+    if request.record && session.writer.is_none() {
+        return Err(ArgumentError::RecordsNowhere.into());
+    }
     leftovers::restore_queues(notify);
     let _limit = limit_memory(&mut plan, targets, notify);
     let clock = || since(started);
@@ -270,6 +286,9 @@ fn measure(
     let preset = request.workload.preset();
     results.cells.extend((preset.published)());
     results.findings = (preset.findings)(&results.cells);
+    if let Some(writer) = &session.writer {
+        results.findings.extend(recording::infos(&writer.traces()?).iter().map(recording::sentence));
+    }
     if stop_rule.is_some() || plan.schedule.is_until_enough() && outcome.why == Why::Steady {
         plan.rounds = ran;
     }

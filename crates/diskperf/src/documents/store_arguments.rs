@@ -44,6 +44,11 @@ pub struct KeepArguments {
 }
 
 impl KeepArguments {
+    /// Stores runs in this database.
+    pub fn of(store: StoreArguments) -> KeepArguments {
+        KeepArguments { store, no_store: false }
+    }
+
     /// Opens the database; `None` if nothing is to be stored. Warns if there is no place for a database.
     pub fn to_write(&self) -> Result<Option<Store>, Error> {
         if self.no_store {

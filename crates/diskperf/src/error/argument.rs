@@ -24,6 +24,8 @@ pub enum ArgumentError {
     OnlyOfDevices { option: &'static str, preset: &'static str },
     #[error("--max-write does not apply to {0}: its sizes are given")]
     GivenSizes(&'static str),
+    #[error("--record stores block traces, and this run is not stored")]
+    RecordsNowhere,
     #[error("--keep needs a target that gets a file system, such as image:ext4")]
     NothingToKeep,
 
@@ -73,6 +75,7 @@ impl ArgumentError {
 
             ArgumentError::OnlyOfDevices { .. } => usage("diskperf run device DEVICE takes it"),
             ArgumentError::GivenSizes(_) => usage("leave --max-write out; --size sets the size of large files"),
+            ArgumentError::RecordsNowhere => usage("leave --no-store out, or name a results database: --store PATH"),
             ArgumentError::NothingToKeep => usage("leave --keep out, or name a target like image:ext4"),
 
             ArgumentError::NoChoice => usage(

@@ -7,6 +7,7 @@ mod consent;
 mod hint_tests;
 mod outcome;
 mod output;
+mod predict;
 mod program;
 mod runs;
 mod verify;
@@ -31,6 +32,7 @@ use outcome::{Outcome, refused};
 pub use argument::ArgumentError;
 pub use consent::ConsentError;
 pub use output::OutputError;
+pub use predict::PredictError;
 pub use program::ProgramError;
 pub use runs::{Doubt, RunsError};
 pub use verify::VerifyError;
@@ -62,6 +64,8 @@ pub enum Error {
     #[error(transparent)]
     PowerCut(#[from] PowerCutError),
     #[error(transparent)]
+    Predict(#[from] PredictError),
+    #[error(transparent)]
     Runs(#[from] RunsError),
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -91,6 +95,7 @@ impl Error {
             Error::Program(error) => error.outcome(),
             Error::Verify(error) => error.outcome(),
             Error::PowerCut(error) => (error.exit(), error.hint()),
+            Error::Predict(error) => error.outcome(),
             Error::Runs(error) => error.outcome(),
             Error::Store(error) => (error.exit(), Some(error.hint(&shell::store_option()))),
             Error::Document(fault) => (fault.exit(), fault.hint()),

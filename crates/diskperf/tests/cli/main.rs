@@ -16,6 +16,7 @@ mod job;
 mod lfs;
 mod machines;
 mod paper;
+mod predict;
 mod probe;
 mod remarks;
 mod report;

@@ -9,5 +9,6 @@ mod examples;
 mod guard;
 mod output;
 mod probe;
+mod record;
 mod resume;
 mod settings;

@@ -1,7 +1,7 @@
 //! Block traces: derives a mix of accesses from a trace of `blktrace`, in the text that `blkparse` prints.
 
 mod derive;
-mod parse;
+pub(crate) mod parse;
 
 use std::io::{self, BufRead};
 

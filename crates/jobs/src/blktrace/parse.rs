@@ -18,20 +18,20 @@ use std::io::{self, BufRead};
 const MOST_ACCESSES: usize = 1_000_000;
 
 /// The maximum number of bytes in a line. Chosen: many times the length of an event.
-const LONGEST_LINE: u64 = 4096;
+pub(crate) const LONGEST_LINE: u64 = 4096;
 
 /// The maximum number of devices in a trace. Requests of later devices count as those of other devices. Chosen.
-const MOST_DEVICES: usize = 256;
+pub(crate) const MOST_DEVICES: usize = 256;
 
 /// Bytes of a sector. Linux uses this unit for every device.
-pub(super) const SECTOR: u64 = 512;
+pub(crate) const SECTOR: u64 = 512;
 
 /// The last sector: on Linux, the bytes of a device fit into a signed number of 64 bits.
-const LAST_SECTOR: u64 = (i64::MAX as u64) / SECTOR;
+pub(crate) const LAST_SECTOR: u64 = (i64::MAX as u64) / SECTOR;
 
 /// A request that reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Request {
+pub(crate) struct Request {
     /// Nanoseconds since the trace began.
     pub at: u64,
     /// Its first sector.
@@ -44,11 +44,13 @@ pub(super) struct Request {
 
 /// The stage at which requests are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// Action `Q`.
     Queued,
     /// Action `D`.
     Issued,
+    /// Action `C`. Mixes do not count completions.
+    Completed,
 }
 
 impl fmt::Display for Stage {
@@ -56,6 +58,7 @@ impl fmt::Display for Stage {
         f.write_str(match self {
             Stage::Queued => "queued (Q)",
             Stage::Issued => "issued (D)",
+            Stage::Completed => "completed (C)",
         })
     }
 }
@@ -90,20 +93,23 @@ pub(super) struct BadLine {
 
 /// A parsed line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line<'a> {
+pub(crate) enum Line<'a> {
     /// A line that is not counted.
     Skipped,
     /// The first line of the sums. No event follows.
     Sums,
-    /// A request of a device at a stage.
-    Event(&'a str, Stage, Kind),
+    /// A request of a device at a stage, and the nanoseconds since the trace began.
+    Event(&'a str, Stage, Kind, u64),
 }
 
 /// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
+    /// It reads or writes.
     Access(Request),
+    /// It flushes the device.
     Flush,
+    /// A discard or another command.
     Other,
 }
 
@@ -140,7 +146,8 @@ pub(super) fn read(mut source: impl BufRead) -> io::Result<Result<Trace, BadLine
         let (device, stage, kind) = match line(text.trim_end()) {
             Ok(Line::Skipped) => continue,
             Ok(Line::Sums) => break,
-            Ok(Line::Event(device, stage, kind)) => (device, stage, kind),
+            Ok(Line::Event(_, Stage::Completed, ..)) => continue,
+            Ok(Line::Event(device, stage, kind, _)) => (device, stage, kind),
             Err(why) => return Ok(Err(BadLine { number, why })),
         };
         let place = devices.iter().position(|(known, _)| known == device);
@@ -182,7 +189,7 @@ fn choose(devices: Vec<(String, [Counted; 2])>, beyond: u64, is_cut: bool) -> Tr
     let [queued, issued] = counted;
     let counted = match stage {
         Stage::Queued => queued,
-        Stage::Issued => issued,
+        Stage::Issued | Stage::Completed => issued,
     };
     let elsewhere = beyond + seen - counted.all();
     let Counted { requests, flushes, others } = counted;
@@ -190,7 +197,7 @@ fn choose(devices: Vec<(String, [Counted; 2])>, beyond: u64, is_cut: bool) -> Tr
 }
 
 /// Parses a line, as in `8,0 1 1 0.000000000 697 Q R 223490 + 8 [kjournald]`.
-fn line(text: &str) -> Result<Line<'_>, &'static str> {
+pub(crate) fn line(text: &str) -> Result<Line<'_>, &'static str> {
     let mut fields = text.split_ascii_whitespace();
     let Some(device) = fields.next() else { return Ok(Line::Skipped) };
     // As in `CPU0 (8,0):` and `Total (8,0):`.
@@ -218,10 +225,11 @@ fn line(text: &str) -> Result<Line<'_>, &'static str> {
     let stage = match action {
         "Q" => Stage::Queued,
         "D" => Stage::Issued,
+        "C" => Stage::Completed,
         _ => return Ok(Line::Skipped),
     };
     let operation = fields.next().ok_or("it does not name the operation of the request")?;
-    let event = |kind| Ok(Line::Event(device, stage, kind));
+    let event = |kind| Ok(Line::Event(device, stage, kind, at));
     let (sector, plus) = (fields.next(), fields.next());
     let size = match plus {
         Some("+") => Some(fields.next().and_then(|text| text.parse::<u32>().ok()).ok_or("it has no size after the +")?),

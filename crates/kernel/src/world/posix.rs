@@ -14,6 +14,7 @@ use workload::{
 use crate::errors::Fault;
 use crate::guard::{Found, Given};
 use crate::observe::block_device::Device;
+use crate::observe::block_recorder::{BlockRecorder, NotRecorded, Recording};
 use crate::observe::counters::{Served, Snapshot, Source};
 use crate::page_cache::{self, EvictionMethods, Patience, extents};
 use crate::provision::raw_device::RawDevice;
@@ -44,6 +45,8 @@ pub struct Posix {
     degradations: (Vec<Degradation>, usize),
     /// Commands already reported as leaving processes behind.
     reported_leftovers: Vec<u8>,
+    /// The recorder of requests, if they are recorded; the error of its last start.
+    recorder: Option<Result<BlockRecorder, NotRecorded>>,
 }
 
 impl Posix {
@@ -82,6 +85,7 @@ impl Posix {
             patience: Patience::default(),
             degradations: (Vec::new(), 0),
             reported_leftovers: Vec::new(),
+            recorder: None,
         }
     }
 
@@ -128,6 +132,33 @@ impl Posix {
         all.ended.retain(|command, _| !self.reported_leftovers.contains(command));
         self.reported_leftovers.extend(all.ended.keys());
         all
+    }
+
+    /// From now on, records the requests of the device below the programs: from `watch` until the counters are read.
+    pub fn record_requests(&mut self) {
+        self.recorder = Some(Err(NotRecorded::NotStarted));
+    }
+
+    /// The requests of the last phase; `None` if they were not to be recorded.
+    pub fn take_recording(&mut self) -> Option<Result<Recording, NotRecorded>> {
+        match self.recorder.as_mut()? {
+            Ok(recorder) => Some(recorder.take()),
+            Err(_) => self.recorder.replace(Err(NotRecorded::NotStarted)).and_then(Result::err).map(Err),
+        }
+    }
+
+    /// Starts to record. After a remount, the device may be another one.
+    fn start_recording(&mut self) {
+        let Some(known) = self.recorder.take() else { return };
+        let mut tops: Vec<&Device> = self.programs.iter().flat_map(Program::tops).collect();
+        tops.dedup();
+        let recorder = match (&tops[..], known) {
+            ([], _) => Err(NotRecorded::NoDevice),
+            ([top], Ok(recorder)) if recorder.is_of(top) => Ok(recorder),
+            ([top], _) => BlockRecorder::new(top),
+            ([top, ..], _) => Err(NotRecorded::Several(top.name.clone())),
+        };
+        self.recorder = Some(recorder.and_then(|mut recorder| recorder.start().map(|()| recorder)));
     }
 
     /// From now on, reports the allocation of files (data or holes); the files are opened once more for that.
@@ -293,10 +324,14 @@ impl World for Posix {
         let known = self.watched_since.take().map(|(_, served)| served).unwrap_or_default();
         let served = known.or_find(&self.folders(), &devices);
         self.watched_since = Some((Snapshot::before(&self.source, &devices, &served), served));
+        self.start_recording();
         Ok(())
     }
 
     fn counters(&mut self) -> Result<Counters, Fault> {
+        if let Some(Ok(recorder)) = &mut self.recorder {
+            recorder.stop();
+        }
         let Some((before, served)) = &self.watched_since else { return Ok(Counters::default()) };
         let seen = Snapshot::after(&self.source, &self.devices(), served).since(before, served);
         // Counters of only some of the programs' devices are no measure of what all programs wrote.

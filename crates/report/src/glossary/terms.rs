@@ -21,6 +21,24 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "Compare the time breakdown of both targets: diskperf explain last.",
     },
     Entry {
+        word: "block trace",
+        also: &["trace"],
+        brief: "the requests of a device while a command ran",
+        says: "Reads, writes and flushes that went to the device below the target, with their times. They include \
+               requests of other processes. diskperf predict replays them on another device.",
+        when: "After the table of a run with --record; the key traces in JSON.",
+        advice: "Record on an idle device. If it is n.m., the reason follows.",
+    },
+    Entry {
+        word: "law",
+        also: &["device file"],
+        brief: "a device as data: latencies, rate limits, flush and write cache",
+        says: "The time of a request follows from its kind, its size and the requests before it. diskperf probe \
+               measures a law, and diskperf ships some.",
+        when: "The options --on and --from of predict.",
+        advice: "Measure the law of the device that you ask about: diskperf probe TARGET -o disk.toml.",
+    },
+    Entry {
         word: "sizes",
         also: &[],
         brief: "how to type a size: 4k, 4KiB, 4kB",

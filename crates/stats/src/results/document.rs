@@ -85,8 +85,35 @@ pub struct RunInfo {
     /// The mix that was derived from a block trace, in the form of `--mix`; missing if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<String>,
+    /// The recorded block traces, which the results database has; missing if nothing was recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<TraceInfo>,
     /// The place of the run in the results database; null if it is not stored.
     pub store: Option<StoreInfo>,
+}
+
+/// The block traces of a test on a target. The counts are medians over the executions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceInfo {
+    /// The test.
+    pub program: String,
+    /// The name of the target.
+    pub target: String,
+    /// The traced device; empty if there is no trace.
+    #[serde(with = "crate::name")]
+    #[schemars(with = "Name")]
+    pub device: String,
+    /// Number of executions with a trace.
+    pub executions: u64,
+    /// Requests that went to the device and were complete.
+    pub requests: u64,
+    /// Bytes that they read and wrote.
+    pub bytes: u64,
+    /// Discards and other commands, which the trace does not contain.
+    pub others: u64,
+    /// The reason why executions have no trace; null if all have one.
+    pub missing: Option<String>,
 }
 
 /// The place of a run in a results database.

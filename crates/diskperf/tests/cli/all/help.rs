@@ -219,6 +219,8 @@ const CALLS: &[Call] = &[
     (&["io", "randread", "sim:flat", "--size", "1MiB"], 0, &["randread"], &[]),
     (&["io", "randread", "--iodepth", "0"], 2, &[], &["--iodepth"]),
     (&["choose", "a=sim:flat", "b=sim:flat", "--preset", "smoke"], 0, &["same within 5 %"], &[]),
+    (&["predict", "--record"], 0, &["no prediction was checked"], &[]),
+    (&["predict", "missing.txt", "--on", "ebs-gp3"], 2, &[], &["missing.txt", "hint: "]),
     (&["choose", "."], 2, &[], &["choose", "hint: "]),
     (&["write_8192", "file"], 0, &[], &[]),
     (&["write_8192"], 2, &[], &["FILE"]),

@@ -1,0 +1,105 @@
+//! Predictions from plain traces on laws written here.
+
+use machines::DeviceFile;
+use units::Nanos;
+use workload::{TapeKind, TracedRequest};
+
+use super::*;
+
+/// A device whose reads and writes take this many microseconds, whatever their size.
+fn device(name: &str, micros: u64) -> DeviceFile {
+    let mut text = include_str!("tests/device.toml").replace("NAME", name);
+    text = text.replace("1000", &micros.to_string());
+    DeviceFile::read(&text, name).expect("a device")
+}
+
+/// Ten reads, one after the other, of a millisecond each, a millisecond apart; then a millisecond of computing.
+fn trace() -> BlockTrace {
+    let read = |number: u64| TracedRequest {
+        issued: Nanos::from_millis(2 * number),
+        completed: Nanos::from_millis(2 * number + 1),
+        kind: TapeKind::Read,
+        offset: number << 20,
+        bytes: 4096,
+        bios: 1,
+    };
+    BlockTrace { requests: (0..10).map(read).collect(), elapsed: Nanos::from_millis(20) }
+}
+
+fn source() -> Source {
+    Source {
+        run: "run".to_owned(),
+        program: "tar".to_owned(),
+        target: "/t".to_owned(),
+        device: "vda".to_owned(),
+        traces: vec![trace()],
+        waited: Some(0.01),
+        others: 0,
+    }
+}
+
+fn check() -> PredictionCheck {
+    PredictionCheck {
+        run: String::new(),
+        measured_run: String::new(),
+        made_unix_s: 0.0,
+        program: String::new(),
+        target: String::new(),
+        device: String::new(),
+        here_s: 1.0,
+        predicted_s: 1.0,
+        low_s: None,
+        high_s: None,
+        measured_s: 1.25,
+    }
+}
+
+#[test]
+fn a_slower_device_takes_longer_and_keeps_the_pauses() {
+    let Predicted { prediction, refused } = predict(&source(), &device("here", 1000), &device("slow", 3000), &[]);
+    assert_eq!(refused, None);
+    assert_eq!((prediction.here_s, prediction.replayed_s), (0.02, Some(0.02)));
+    // Ten reads of 3 ms, nine pauses of 1 ms, and 1 ms after the last.
+    assert_eq!(prediction.predicted_s, Some(0.04));
+    assert_eq!((prediction.low_s, prediction.checks), (None, 0));
+    assert!(prediction.reason.is_some_and(|reason| reason.contains("needs 9 checks, and there are 0")));
+}
+
+#[test]
+fn nine_checks_make_a_range() {
+    let checks = vec![check(); 9];
+    let predicted = predict(&source(), &device("here", 1000), &device("slow", 3000), &checks).prediction;
+    assert_eq!((predicted.low_s, predicted.high_s, predicted.checks), (Some(0.032), Some(0.05), 9));
+    assert_eq!(predicted.reason, None);
+}
+
+#[test]
+fn a_run_that_its_own_device_does_not_explain_is_refused() {
+    let Predicted { prediction, refused } = predict(&source(), &device("here", 1500), &device("slow", 3000), &[]);
+    assert!(refused.is_some_and(|(reason, _)| reason.contains("misses the measured time by 25 %")));
+    assert_eq!((prediction.replayed_s, prediction.predicted_s), (Some(0.025), None));
+}
+
+#[test]
+fn a_run_that_waited_for_a_processor_is_refused() {
+    let noisy = Source { waited: Some(0.3), ..source() };
+    let Predicted { refused, .. } = predict(&noisy, &device("here", 1000), &device("slow", 3000), &[]);
+    assert!(refused.is_some_and(|(reason, _)| reason.contains("waited for a processor 30 %")));
+}
+
+#[test]
+fn settings_change_the_prediction() {
+    let mut half = device("here", 1000);
+    half.set("read_latency=x0.5").expect("a figure of the law");
+    let predicted = predict(&source(), &device("here", 1000), &half, &[]).prediction;
+    assert_eq!(predicted.predicted_s, Some(0.015));
+    assert!(half.set("rotation=x2").is_err() && half.set("read_latency").is_err());
+}
+
+#[test]
+fn a_device_of_another_machine_is_noticed() {
+    let device = device("here", 1000);
+    assert_eq!(foreign(&device, Some("there")).is_some(), device.measured_on.is_some());
+    assert_eq!(foreign(&device, device.measured_on.as_ref().map(|on| on.host.as_str())), None);
+    assert_eq!(foreign(&device, None), None);
+}

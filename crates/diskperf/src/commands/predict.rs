@@ -1,0 +1,269 @@
+//! `diskperf predict [RUN|FILE] --on DEVICE`: the time of a recorded command on another device.
+
+use std::env;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{self, Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use campaign::predict::{self, Predicted, Source, foreign};
+use campaign::request::{RunRequest, Workload};
+use campaign::targets::{TargetArgument, TargetKind};
+use clap::Args;
+use kernel::PathFault;
+use kernel::observe::block_recorder::recorded_device;
+use kernel::observe::host::Host;
+use kernel::sys::name::Shown;
+use machines::{DeviceFile, MachineFault};
+use report::predict::{checks_table, prediction_lines};
+use stats::figures::summary::median;
+use stats::predict::{CheckRecord, PREDICTION_SCHEMA, Prediction, PredictionCheck, PredictionDocument};
+use stats::{ClockKind, Document, RunInfo};
+use store::{LAST, Store, StoreError};
+use units::Exit;
+
+use crate::commands::run;
+use crate::documents::store_arguments::{KeepArguments, StoreArguments};
+use crate::error::{Error, PredictError};
+use crate::session::{Call, Stored};
+use crate::ui::output::remark;
+use crate::ui::output_format::{Format, OutputArguments, RunFormat, json};
+
+/// Arguments of `diskperf predict`.
+#[derive(Clone, Debug, Args)]
+pub struct PredictArguments {
+    /// Stored run with a block trace (its id, the beginning of an id, or last), or a trace file: blkparse text, MSR
+    /// CSV or ftrace text [default: last]
+    #[arg(value_name = "RUN|FILE", default_value = LAST, hide_default_value = true)]
+    run: PathBuf,
+    /// The other device: a file of `diskperf probe`, or a shipped one such as ebs-gp3 [default: the run's own device, with
+    /// --set].
+    #[arg(long, value_name = "DEVICE")]
+    on: Option<String>,
+    /// The run's own device: a file of `diskperf probe` [default: the law that probe stored for it].
+    #[arg(long, value_name = "DEVICE")]
+    from: Option<String>,
+    /// Change a figure of the other device, as in read_latency=x0.5, cache=none or flush.base=2ms; can be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Run the command on TARGET too, and store the prediction with the measured time.
+    #[arg(long, value_name = "TARGET")]
+    check: Option<TargetArgument>,
+    /// List all checks, and how many were within the stated range.
+    #[arg(long, conflicts_with_all = ["on", "from", "set", "check"])]
+    record: bool,
+    #[command(flatten)]
+    output: OutputArguments<Format>,
+    #[command(flatten)]
+    store: StoreArguments,
+}
+
+/// Runs the command.
+pub fn run(arguments: &PredictArguments) -> Result<Exit, Error> {
+    arguments.output.check()?;
+    if arguments.record {
+        let checks = arguments.store.to_read()?.map(|store| store.checks()).transpose()?.unwrap_or_default();
+        return deliver(arguments, Vec::new(), checks);
+    }
+    if arguments.on.is_none() && arguments.set.is_empty() {
+        return Err(PredictError::NoDevice.into());
+    }
+    let found = Found::find(arguments)?;
+    let host = found.info.as_ref().map(|info| info.host.as_str());
+    let (mut predictions, mut refused) = (Vec::new(), None);
+    for source in &found.sources {
+        let here = own_law(arguments, &found, source)?;
+        let there = other_law(arguments, &here)?;
+        for device in [&here, &there] {
+            foreign(device, host).iter().for_each(|warning| remark(warning));
+        }
+        let Predicted { prediction, refused: why } = predict::predict(source, &here, &there, &found.checks);
+        refused = refused.or(why);
+        predictions.push(prediction);
+    }
+    let mut checks = found.checks.clone();
+    let failed = match refused {
+        Some((reason, hint)) => Some(PredictError::Refused(reason, hint)),
+        None => {
+            if let Some(target) = &arguments.check {
+                let check = check(arguments, &found, target, &mut predictions)?;
+                checks.push(check);
+            }
+            None
+        }
+    };
+    let exit = deliver(arguments, predictions, checks)?;
+    failed.map_or(Ok(exit), |error| Err(error.into()))
+}
+
+/// Prints the predictions, or the checks if nothing was predicted.
+fn deliver(
+    arguments: &PredictArguments,
+    predictions: Vec<Prediction>,
+    checks: Vec<PredictionCheck>,
+) -> Result<Exit, Error> {
+    let schema = PREDICTION_SCHEMA.to_owned();
+    let document = PredictionDocument { schema, predictions, record: CheckRecord::new(checks) };
+    let text = match arguments.output.layout() {
+        Format::Json => json(&document),
+        Format::Table if arguments.record => checks_table(&document.record),
+        Format::Table => prediction_lines(&document),
+    };
+    arguments.output.deliver(&text)?;
+    Ok(Exit::Done)
+}
+
+/// The traces to predict from, with their run.
+struct Found {
+    sources: Vec<Source>,
+    /// The description of the stored run; `None` for a trace file.
+    info: Option<RunInfo>,
+    /// The database, if there is one.
+    store: Option<Store>,
+    checks: Vec<PredictionCheck>,
+}
+
+impl Found {
+    /// Finds a stored run, or reads a file.
+    fn find(arguments: &PredictArguments) -> Result<Found, Error> {
+        let run = &arguments.run;
+        let typed = run.to_str().filter(|name| !name.contains(['.', '/']) && !run.exists());
+        let Some(typed) = typed else {
+            // Without a database, there are no checks.
+            let store = arguments.store.to_read().ok().flatten();
+            let checks = store.as_ref().map(Store::checks).transpose()?.unwrap_or_default();
+            return Ok(Found { sources: vec![trace_file(run)?], info: None, store, checks });
+        };
+        let unknown = || StoreError::UnknownRun { typed: typed.to_owned(), near: Vec::new() };
+        let store = arguments.store.to_read()?.ok_or_else(unknown)?;
+        let id = store.find(typed)?;
+        let sources = predict::from_run(&store, &id).map_err(PredictError::from)?;
+        let (info, checks) = (store.document(&id)?.run, store.checks()?);
+        Ok(Found { sources, info: Some(info), store: Some(store), checks })
+    }
+}
+
+/// Reads a trace file.
+fn trace_file(path: &Path) -> Result<Source, Error> {
+    let name = path.shown().to_string();
+    let metadata = path.metadata().map_err(|_| PathFault::Missing(path.to_owned()))?;
+    if !metadata.is_file() {
+        return Err(PredictError::NoTraceFile(name).into());
+    }
+    let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
+    let file = File::open(path).map_err(unreadable)?;
+    Ok(predict::from_file(&name, BufReader::new(file)).map_err(unreadable)??)
+}
+
+/// The law of the run's own device: from the named file, or from the database.
+fn own_law(arguments: &PredictArguments, found: &Found, source: &Source) -> Result<DeviceFile, Error> {
+    if let Some(from) = &arguments.from {
+        return Ok(DeviceFile::load(from)?);
+    }
+    let unknown = || Error::from(PredictError::NoOwnLaw(source.device.clone()));
+    let info = found.info.as_ref().ok_or_else(unknown)?;
+    let store = found.store.as_ref().ok_or_else(unknown)?;
+    let text = store.law(&info.host, &source.device)?.ok_or_else(unknown)?;
+    Ok(DeviceFile::read(&text, &format!("the stored law of {}", source.device))?)
+}
+
+/// The law of the other device, with the settings; without `--on`, that of the own device.
+fn other_law(arguments: &PredictArguments, here: &DeviceFile) -> Result<DeviceFile, MachineFault> {
+    let mut there = match &arguments.on {
+        Some(on) => DeviceFile::load(on)?,
+        None => here.clone(),
+    };
+    arguments.set.iter().try_for_each(|setting| there.set(setting))?;
+    if !arguments.set.is_empty() {
+        there.name = format!("{} with {}", there.name, arguments.set.join(", "));
+    }
+    Ok(there)
+}
+
+/// Runs the command of the run on the target, and stores the prediction with the measured time.
+fn check(
+    arguments: &PredictArguments,
+    found: &Found,
+    target: &TargetArgument,
+    predictions: &mut [Prediction],
+) -> Result<PredictionCheck, Error> {
+    let count = predictions.len();
+    let [prediction] = predictions else {
+        return Err(PredictError::Several { run: arguments.run.shown().to_string(), count }.into());
+    };
+    let (Some(info), Some(store)) = (&found.info, &found.store) else {
+        return Err(PredictError::NothingToRun(prediction.run.clone()).into());
+    };
+    if let TargetKind::Directory(path) = &target.kind
+        && let Some(measured) = recorded_device(path).filter(|device| device.name == found.sources[0].device)
+        && info.host == Host::this().name
+        && arguments.on.is_some()
+    {
+        remark(&format!("the target of the check is on {}, the run's own device", measured.name));
+    }
+    let left = store.left(&prediction.run)?;
+    let stored = left.request.as_deref().and_then(Stored::of_text);
+    let request = stored.map(|stored| stored.request).filter(|one| matches!(one.workload, Workload::Command(_)));
+    let request = request.ok_or_else(|| PredictError::NothingToRun(prediction.run.clone()))?;
+    let request = RunRequest { targets: vec![absolute(target)], record: false, ..request };
+    // Relative paths of the command are those of the folder where it was recorded.
+    env::set_current_dir(&left.folder).map_err(|_| PathFault::Missing(left.folder.clone()))?;
+    let words: Vec<_> = env::args_os().collect();
+    let keep = KeepArguments::of(arguments.store.clone());
+    let output = OutputArguments::<RunFormat>::default().output();
+    let call = Call { words: &words, store: &keep, output, dry_run: false };
+    let resolved = request.resolve()?;
+    let document = run::measured(&resolved, &call)?;
+    let not_measured = || PredictError::NotMeasured(target.typed.clone());
+    let measured_s = measured_seconds(&document).ok_or_else(not_measured)?;
+    prediction.measured_s = Some(measured_s);
+    let check = PredictionCheck {
+        run: prediction.run.clone(),
+        measured_run: document.run.store.map(|store| store.run).unwrap_or_default(),
+        made_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
+        program: prediction.program.clone(),
+        target: target.typed.clone(),
+        device: prediction.device.clone(),
+        here_s: prediction.here_s,
+        predicted_s: prediction.predicted_s.ok_or_else(not_measured)?,
+        low_s: prediction.low_s,
+        high_s: prediction.high_s,
+        measured_s,
+    };
+    let data = serde_json::to_string(&check).expect("plain data");
+    let to_write = arguments.store.to_write()?;
+    if let Some(mut store) = to_write {
+        store.add_check((&check.run, &check.measured_run), check.made_unix_s, &data)?;
+    }
+    Ok(check)
+}
+
+/// The median time of the rounds that count, until durable.
+fn measured_seconds(document: &Document) -> Option<f64> {
+    let cell = document.cells.iter().find(|cell| cell.measured)?;
+    let all: Vec<f64> = cell.kept().map(|round| round.elapsed_s(ClockKind::Durable)).collect();
+    median(&all).filter(|seconds| *seconds > 0.0)
+}
+
+/// The target with an absolute path, because the command runs from another folder.
+fn absolute(target: &TargetArgument) -> TargetArgument {
+    let TargetKind::Directory(folder) = &target.kind else { return target.clone() };
+    match path::absolute(folder) {
+        Ok(folder) => folder.shown().to_string().into(),
+        Err(_) => target.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_of_a_check_is_absolute() {
+        let target = absolute(&"some".to_owned().into());
+        let TargetKind::Directory(path) = &target.kind else { panic!("{target:?}") };
+        assert!(path.is_absolute() && path.ends_with("some"));
+        let simulated: TargetArgument = "sim:flat".to_owned().into();
+        assert_eq!(absolute(&simulated).typed, "sim:flat");
+    }
+}

@@ -1,0 +1,104 @@
+//! `run --record` and `predict --check` on a loop device: the recorded requests are those of the command, and the
+//! instance of the kernel's tracer never stays.
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+use testkit::loop_disk::{Disk, Mounted};
+use testkit::{need_disk, run_tool};
+
+use crate::common::Cli;
+use crate::common::document::document;
+
+/// Held by each test, because it counts the instances of all of them.
+static TRACER: Mutex<()> = Mutex::new(());
+
+/// A file system without a journal, and a tracefs.
+struct Ground {
+    _file_system: Mounted,
+    tracefs: Mounted,
+    target: String,
+    disk: Disk,
+}
+
+impl Ground {
+    fn new() -> Ground {
+        let disk = Disk::new(64 << 20);
+        run_tool("mkfs.ext4", &["-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0,nodiscard", disk.text()]);
+        let (target, tracefs) = (disk.folder("mnt"), disk.folder("tracefs"));
+        run_tool("mount", &["-t", "tracefs", "tracefs", &tracefs]);
+        let tracefs = Mounted::adopt(Path::new(&tracefs));
+        let _file_system = Mounted::mount(disk.node(), Path::new(&target), "noatime");
+        Ground { _file_system, tracefs, target, disk }
+    }
+
+    /// Number of our instances.
+    fn instances(&self) -> usize {
+        let entries = fs::read_dir(self.tracefs.path().join("instances")).expect("instances").flatten();
+        entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("diskperf-")).count()
+    }
+
+    /// Runs `run --record` with this command line.
+    fn record(&self, cli: &Cli, command: &[&str]) -> Value {
+        let options = ["run", "--record", &self.target, "--json", "--rounds", "1", "--store", "s.sqlite", "--"];
+        document(&cli.run(&[&options[..], command].concat()))
+    }
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("no number: {value:#}"))
+}
+
+#[test]
+fn a_trace_has_the_requests_of_the_command() {
+    need_disk!("mkfs.ext4");
+    let _alone = TRACER.lock().unwrap_or_else(PoisonError::into_inner);
+    let (ground, cli) = (Ground::new(), Cli::in_memory());
+    let command = ["dd", "if=/dev/zero", "of={}/x", "bs=64K", "count=16", "oflag=direct", "status=none"];
+    let document = ground.record(&cli, &command);
+    let trace = &document["run"]["traces"][0];
+    assert_eq!((&trace["device"], &trace["executions"]), (&ground.disk.name().into(), &1.into()), "{trace:#}");
+    assert_eq!(trace["missing"], Value::Null);
+    // The device's own counters count the same requests.
+    let io = &document["cells"][0]["io"];
+    let moved = number(&io["device_read"]) + number(&io["device_written"]);
+    assert_eq!(number(&trace["bytes"]), moved, "{trace:#} {io:#}");
+    assert!(moved >= 1 << 20 && number(&trace["requests"]) >= 16, "{trace:#}");
+    let shown = cli.well(&["show", "last", "--store", "s.sqlite"]);
+    assert!(shown.out.contains("block trace of"), "{}", shown.out);
+    assert_eq!(ground.instances(), 0);
+}
+
+#[test]
+fn a_command_that_fails_leaves_no_instance_and_no_trace() {
+    need_disk!("mkfs.ext4");
+    let _alone = TRACER.lock().unwrap_or_else(PoisonError::into_inner);
+    let (ground, cli) = (Ground::new(), Cli::in_memory());
+    let document = ground.record(&cli, &["false"]);
+    assert_eq!(document["cells"][0]["measured"], false);
+    assert_eq!(document["run"]["traces"], Value::Null);
+    assert_eq!(ground.instances(), 0);
+    cli.refuses(&["predict", "--on", "ebs-gp3", "--store", "s.sqlite"], 2, &["has no block trace", "--record PATH"]);
+}
+
+#[test]
+fn a_check_is_stored_and_listed() {
+    need_disk!("mkfs.ext4");
+    let _alone = TRACER.lock().unwrap_or_else(PoisonError::into_inner);
+    let (ground, cli) = (Ground::new(), Cli::in_memory());
+    // It mostly sleeps, so that any law explains its time.
+    let line = "sleep 1; dd if=/dev/zero of=x bs=64K count=4 oflag=direct status=none";
+    ground.record(&cli, &["sh", "-c", line]);
+    let predict = ["predict", "last", "--on", "ebs-gp3", "--store", "s.sqlite"];
+    cli.refuses(&predict, 3, &["law of the run's own device", "diskperf probe"]);
+    let check = ["--from", "ebs-gp3", "--check", &ground.target, "--json"];
+    let document: Value = serde_json::from_str(&cli.well(&[&predict[..], &check].concat()).out).expect("JSON");
+    let prediction = &document["predictions"][0];
+    let (predicted, measured) = (prediction["predicted_s"].as_f64(), prediction["measured_s"].as_f64());
+    assert!(predicted.is_some_and(|seconds| seconds > 1.0) && measured.is_some_and(|seconds| seconds > 1.0));
+    assert_eq!(document["record"]["checks"].as_array().map(Vec::len), Some(1));
+    let listed = cli.well(&["predict", "--record", "--store", "s.sqlite"]).out;
+    assert!(listed.contains("1 predictions, none with a range"), "{listed}");
+}

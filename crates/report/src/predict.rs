@@ -1,0 +1,156 @@
+//! Predictions and their checks as text.
+
+use stats::predict::{CheckRecord, Prediction, PredictionDocument};
+use units::Nanos;
+
+use crate::sanitize::line;
+
+/// The predictions: a line for each, the record of checks, and the mechanisms that are not modelled.
+pub fn prediction_lines(document: &PredictionDocument) -> String {
+    let mut text = String::new();
+    let width = document.predictions.iter().map(|one| one.program.chars().count()).max().unwrap_or(0);
+    for one in &document.predictions {
+        text += &format!("{:width$}   {}\n", line(&one.program), figures(one));
+        let measured = one.measured_s.map(|seconds| measured(one, seconds));
+        text += &measured.map_or_else(String::new, |measured| format!("{:width$}   {measured}\n", ""));
+        if let Some(reason) = one.reason.as_ref().filter(|_| one.predicted_s.is_some()) {
+            text += &format!("range n.m.: {}\n", line(reason));
+        }
+    }
+    text += &format!("checked: {}\n", kept(&document.record));
+    if let Some(first) = document.predictions.first() {
+        text += &format!("not modelled: {}\n", line(&first.not_modelled.join(", ")));
+    }
+    text
+}
+
+/// The times of a prediction, as in `here 72 ms (replayed 71 ms)   on slow 84 ms (75-93 ms)`.
+fn figures(one: &Prediction) -> String {
+    let replayed = one.replayed_s.map_or_else(String::new, |seconds| format!(" (replayed {})", time(seconds)));
+    let here = format!("here {}{replayed}", time(one.here_s));
+    let device = line(&one.device);
+    let Some(predicted) = one.predicted_s else {
+        return format!("{here}   on {device} n.m.: {}", line(one.reason.as_deref().unwrap_or_default()));
+    };
+    let range = one.low_s.zip(one.high_s);
+    let range = range.map_or_else(String::new, |(low, high)| format!(" ({} to {})", time(low), time(high)));
+    format!("{here}   on {device} {}{range}", time(predicted))
+}
+
+/// The measured time of a check, as in `measured 83 ms: 1 % less than predicted, within the range`.
+fn measured(one: &Prediction, seconds: f64) -> String {
+    let predicted = one.predicted_s.unwrap_or(seconds);
+    let difference = 100.0 * (seconds / predicted - 1.0);
+    let than = if difference < 0.0 { "less" } else { "more" };
+    let range = one.low_s.zip(one.high_s).map_or("", |(low, high)| {
+        if (low..=high).contains(&seconds) { ", within the range" } else { ", outside the range" }
+    });
+    format!("measured {}: {:.0} % {than} than predicted{range}", time(seconds), difference.abs())
+}
+
+/// All checks, the oldest first, and how many were within the stated range.
+pub fn checks_table(record: &CheckRecord) -> String {
+    let mut rows = vec![["test", "on", "predicted", "range", "measured", "ratio", "within"].map(str::to_owned)];
+    for check in &record.checks {
+        let range = check.low_s.zip(check.high_s);
+        rows.push([
+            line(&check.program).into_owned(),
+            line(&check.device).into_owned(),
+            time(check.predicted_s),
+            range.map_or_else(|| "n.m.".to_owned(), |(low, high)| format!("{} to {}", time(low), time(high))),
+            time(check.measured_s),
+            format!("{:.2}", check.ratio()),
+            check.is_within().map_or("n.m.", |is_within| if is_within { "yes" } else { "no" }).to_owned(),
+        ]);
+    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let mut text = String::new();
+    for row in rows.iter().filter(|_| !record.checks.is_empty()) {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}", width = *width)).collect();
+        text += cells.join("  ").trim_end();
+        text.push('\n');
+    }
+    text + &format!("checked: {}\n", kept(record))
+}
+
+/// The number of checks that were within their range.
+fn kept(record: &CheckRecord) -> String {
+    match (record.checks.len(), record.with_range) {
+        (0, _) => "n.m.: no prediction was checked (--check TARGET)".to_owned(),
+        (all, 0) => format!("{all} predictions, none with a range"),
+        (all, stated) => format!("{} of {stated} within the stated range; {all} checks in all", record.within),
+    }
+}
+
+fn time(seconds: f64) -> String {
+    Nanos((seconds * 1e9) as u64).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::predict::{PREDICTION_SCHEMA, PredictionCheck};
+
+    use super::*;
+
+    fn prediction() -> Prediction {
+        Prediction {
+            program: "tar".to_owned(),
+            here_s: 0.072,
+            replayed_s: Some(0.071),
+            device: "slow".to_owned(),
+            predicted_s: Some(0.084),
+            low_s: Some(0.075),
+            high_s: Some(0.093),
+            not_modelled: vec!["other load".to_owned()],
+            ..Prediction::default()
+        }
+    }
+
+    fn text(one: Prediction, checks: Vec<PredictionCheck>) -> String {
+        let record = CheckRecord::new(checks);
+        prediction_lines(&PredictionDocument { schema: PREDICTION_SCHEMA.to_owned(), predictions: vec![one], record })
+    }
+
+    fn check(measured_s: f64) -> PredictionCheck {
+        PredictionCheck {
+            run: "a".to_owned(),
+            measured_run: "b".to_owned(),
+            made_unix_s: 1.0,
+            program: "tar".to_owned(),
+            target: "/t".to_owned(),
+            device: "slow".to_owned(),
+            here_s: 0.072,
+            predicted_s: 0.084,
+            low_s: Some(0.075),
+            high_s: Some(0.093),
+            measured_s,
+        }
+    }
+
+    #[test]
+    fn a_prediction_has_its_range_and_its_limits() {
+        let expected = "tar   here 72.0 ms (replayed 71.0 ms)   on slow 84.0 ms (75.0 ms to 93.0 ms)\n\
+                        checked: n.m.: no prediction was checked (--check TARGET)\nnot modelled: other load\n";
+        assert_eq!(text(prediction(), Vec::new()), expected);
+        let checked = text(Prediction { measured_s: Some(0.083), ..prediction() }, vec![check(0.083), check(0.1)]);
+        assert!(checked.contains("measured 83.0 ms: 1 % less than predicted, within the range\n"), "{checked}");
+        assert!(checked.contains("checked: 1 of 2 within the stated range; 2 checks in all\n"), "{checked}");
+    }
+
+    #[test]
+    fn a_refusal_has_its_reason() {
+        let refused = Prediction { predicted_s: None, reason: Some("it waited".to_owned()), ..prediction() };
+        assert!(text(refused, Vec::new()).contains("on slow n.m.: it waited\n"));
+        let no_range = Prediction { low_s: None, high_s: None, reason: Some("too few".to_owned()), ..prediction() };
+        assert!(text(no_range, Vec::new()).contains("on slow 84.0 ms\nrange n.m.: too few\n"));
+    }
+
+    #[test]
+    fn checks_are_listed_with_their_ratio() {
+        let table = checks_table(&CheckRecord::new(vec![check(0.084), check(0.1)]));
+        assert!(table.starts_with("test  on    predicted  range"), "{table}");
+        assert!(table.contains("1.19   no\nchecked: 1 of 2"), "{table}");
+    }
+}

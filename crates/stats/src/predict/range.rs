@@ -1,0 +1,110 @@
+//! The range of a prediction, from the errors of earlier checks.
+//!
+//! The error of a check is the factor between the measured and the predicted time, the larger over the smaller. If the
+//! next error is exchangeable with those of n checks, it is at most the k-th smallest of them with a probability of
+//! k / (n + 1), whatever the distribution (Vovk et al., Algorithmic Learning in a Random World, 2005: conformal
+//! prediction). So the range needs 9 checks before it can cover 90 %: then it is the largest error.
+
+use super::PredictionCheck;
+
+/// The share of predictions whose range contains the measured time.
+pub const COVERAGE: f64 = 0.9;
+
+/// The fewest checks with which a range can cover that share: n / (n + 1) is at least 0.9.
+pub const LEAST_CHECKS: usize = 9;
+
+/// The spread of the errors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The range is the prediction over and times this factor.
+    pub factor: f64,
+    /// Number of checks.
+    pub checks: usize,
+}
+
+/// There are too few checks for a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a 90 % range needs {LEAST_CHECKS} checks, and there are {0}")]
+pub struct TooFewChecks(pub usize);
+
+impl Spread {
+    /// The range around a prediction.
+    pub fn around(self, seconds: f64) -> (f64, f64) {
+        (seconds / self.factor, seconds * self.factor)
+    }
+}
+
+/// The spread of the errors of these checks.
+pub fn spread(checks: &[PredictionCheck]) -> Result<Spread, TooFewChecks> {
+    let is_usable = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;
+    let ratios = checks.iter().map(PredictionCheck::ratio).filter(is_usable);
+    let mut errors: Vec<f64> = ratios.map(|ratio| ratio.max(1.0 / ratio)).collect();
+    errors.sort_by(f64::total_cmp);
+    let count = errors.len();
+    let place = (COVERAGE * (count + 1) as f64 - 1e-9).ceil() as usize;
+    match errors.get(place.wrapping_sub(1)) {
+        Some(factor) if count >= LEAST_CHECKS => Ok(Spread { factor: *factor, checks: count }),
+        _ => Err(TooFewChecks(count)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Prng;
+
+    use super::*;
+
+    fn check(ratio: f64) -> PredictionCheck {
+        PredictionCheck {
+            run: String::new(),
+            measured_run: String::new(),
+            made_unix_s: 0.0,
+            program: String::new(),
+            target: String::new(),
+            device: String::new(),
+            here_s: 1.0,
+            predicted_s: 2.0,
+            low_s: None,
+            high_s: None,
+            measured_s: 2.0 * ratio,
+        }
+    }
+
+    #[test]
+    fn nine_checks_give_their_largest_error() {
+        let mut checks: Vec<PredictionCheck> = (0..8).map(|step| check(1.0 + f64::from(step) / 100.0)).collect();
+        assert_eq!(spread(&checks), Err(TooFewChecks(8)));
+        checks.push(check(0.8));
+        let spread = spread(&checks).expect("nine checks");
+        assert_eq!((spread.factor, spread.checks, spread.around(4.0)), (1.25, 9, (3.2, 5.0)));
+    }
+
+    #[test]
+    fn with_more_checks_a_tenth_may_be_outside() {
+        let checks: Vec<PredictionCheck> = (1..=19).map(|step| check(1.0 + f64::from(step))).collect();
+        // The 18th of 19: 18 / 20 is 0.9.
+        assert_eq!(spread(&checks).map(|spread| spread.factor), Ok(19.0));
+    }
+
+    #[test]
+    fn checks_without_a_time_are_left_out() {
+        let mut checks = vec![check(1.1); 9];
+        checks[0].predicted_s = 0.0;
+        assert_eq!(spread(&checks), Err(TooFewChecks(8)));
+    }
+
+    /// Random errors: nine tenths of the next ones are within the range.
+    #[test]
+    fn the_range_covers_nine_tenths() {
+        let mut random = Prng::new(1);
+        let mut next = || check(0.8 + random.below(4000) as f64 / 10_000.0);
+        let (mut within, all) = (0, 4000);
+        for _ in 0..all {
+            let checks: Vec<PredictionCheck> = (0..12).map(|_| next()).collect();
+            let (low, high) = spread(&checks).expect("enough checks").around(2.0);
+            within += usize::from((low..=high).contains(&next().measured_s));
+        }
+        let share = within as f64 / all as f64;
+        assert!((0.89..0.95).contains(&share), "{share}");
+    }
+}
