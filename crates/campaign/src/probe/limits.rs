@@ -64,8 +64,8 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, findings: &mut Fi
     let refill = if requests.rate.is_ok() { refill } else { requests.rate };
     findings.requests = Bucket { refill, ..requests };
     findings.bytes = bytes;
-    let gates = gates(findings, &small, &middle, &large);
-    (findings.reads.gate_request, findings.reads.gate_byte) = gates;
+    let of_reads = gates(findings, &small, &middle, &large);
+    (findings.reads.gate_request, findings.reads.gate_byte) = of_reads;
     if !session.settings.writes {
         return Ok(());
     }
