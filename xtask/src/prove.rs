@@ -15,6 +15,7 @@ mod comparisons;
 mod distributed;
 mod figures;
 mod fio;
+mod predict;
 mod queue_depth;
 mod queueing_law;
 mod races;
@@ -61,7 +62,7 @@ struct Kept {
 const WITH_DISTRIBUTED: &str = "env.DISKPERF_DIST=\"../../target/dist\"";
 
 /// All experiments.
-const EXPERIMENTS: [Experiment; 31] = [
+const EXPERIMENTS: [Experiment; 32] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -72,6 +73,7 @@ const EXPERIMENTS: [Experiment; 31] = [
     ceiling::EXPERIMENT,
     queueing_law::EXPERIMENT,
     fio::EXPERIMENT,
+    predict::EXPERIMENT,
     queue_depth::EXPERIMENT,
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",
