@@ -16,6 +16,7 @@ mod distributed;
 mod figures;
 mod fio;
 mod known_disks;
+mod predict;
 mod queue_depth;
 mod queueing_law;
 mod races;
@@ -62,7 +63,7 @@ struct Kept {
 const WITH_DISTRIBUTED: &str = "env.DISKPERF_DIST=\"../../target/dist\"";
 
 /// All experiments.
-const EXPERIMENTS: [Experiment; 32] = [
+const EXPERIMENTS: [Experiment; 33] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -74,6 +75,7 @@ const EXPERIMENTS: [Experiment; 32] = [
     queueing_law::EXPERIMENT,
     fio::EXPERIMENT,
     known_disks::EXPERIMENT,
+    predict::EXPERIMENT,
     queue_depth::EXPERIMENT,
     Experiment {
         name: "runner-over-bare-loop-on-tmpfs",

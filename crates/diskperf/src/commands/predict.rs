@@ -36,8 +36,8 @@ pub struct PredictArguments {
     /// CSV or ftrace text [default: last]
     #[arg(value_name = "RUN|FILE", default_value = LAST, hide_default_value = true)]
     run: PathBuf,
-    /// The other device: a file of `diskperf probe`, or a shipped one such as ebs-gp3 [default: the run's own device, with
-    /// --set].
+    /// The other device: a file of `diskperf probe`, or a shipped one such as ebs-gp3 [default: the run's own device,
+    /// with --set].
     #[arg(long, value_name = "DEVICE")]
     on: Option<String>,
     /// The run's own device: a file of `diskperf probe` [default: the law that probe stored for it].
@@ -158,13 +158,22 @@ fn trace_file(path: &Path) -> Result<Source, Error> {
 /// The law of the run's own device: from the named file, or from the database.
 fn own_law(arguments: &PredictArguments, found: &Found, source: &Source) -> Result<DeviceFile, Error> {
     if let Some(from) = &arguments.from {
-        return Ok(DeviceFile::load(from)?);
+        let device = DeviceFile::load(from)?;
+        other_device(&device, source).iter().for_each(|warning| remark(warning));
+        return Ok(device);
     }
     let unknown = || Error::from(PredictError::NoOwnLaw(source.device.clone()));
     let info = found.info.as_ref().ok_or_else(unknown)?;
     let store = found.store.as_ref().ok_or_else(unknown)?;
     let text = store.law(&info.host, &source.device)?.ok_or_else(unknown)?;
     Ok(DeviceFile::read(&text, &format!("the stored law of {}", source.device))?)
+}
+
+/// The warning that a file is of another device of this machine than the run; `None` if it is not known to be.
+fn other_device(device: &DeviceFile, source: &Source) -> Option<String> {
+    let measured = device.measured_on.as_ref().filter(|measured| measured.host == Host::this().name)?;
+    let found = recorded_device(Path::new(&measured.target)).filter(|found| found.name != source.device)?;
+    Some(format!("{} was measured on {}, and the run on {}", device.name, found.name, source.device))
 }
 
 /// The law of the other device, with the settings; without `--on`, that of the own device.

@@ -8,9 +8,7 @@ use crate::common::Cli;
 
 /// Ten reads of 4 KiB, a millisecond each, a millisecond apart.
 fn trace() -> String {
-    let line = |nanos: u64, action: &str, sector: u64| {
-        format!("8,0 1 1 0.{nanos:09} 1 {action} R {sector} + 8 [x]\n")
-    };
+    let line = |nanos: u64, action: &str, sector: u64| format!("8,0 1 1 0.{nanos:09} 1 {action} R {sector} + 8 [x]\n");
     let one = |number: u64| {
         let issued = 2_000_000 * number;
         line(issued, "D", number * 8) + &line(issued + 1_000_000, "C", number * 8)

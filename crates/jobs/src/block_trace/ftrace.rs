@@ -53,7 +53,7 @@ pub(super) fn line(text: &str) -> Result<Line<'_>, &'static str> {
     if !fields.ends_with(']') {
         return Err("it ends too early");
     }
-    let kind = kind(flags, sectors);
+    let kind = kind(flags, sector, sectors);
     // A flush has no sector: the kernel prints -1 or 0.
     let (sector, sectors) = match kind {
         Some(TapeKind::Read | TapeKind::Write) => (sector, sectors),
@@ -71,12 +71,15 @@ fn event(text: &str) -> Option<(&str, EventStage, &str)> {
     EVENTS.iter().find_map(|(name, stage)| text.split_once(name).map(|(before, fields)| (before, *stage, fields)))
 }
 
-/// The kind of a request, from its flags (`blk_fill_rwbs`): an optional F for a flush before it, then the operation.
-fn kind(flags: &str, sectors: u32) -> Option<TapeKind> {
+/// The kind of a request, from its flags (`blk_fill_rwbs`): an optional F for a flush before it, then the operation. A
+/// request that is written between two flushes is complete twice, the second time with its sector and no size.
+fn kind(flags: &str, sector: u64, sectors: u32) -> Option<TapeKind> {
     let operation = if flags.len() > 1 { flags.strip_prefix('F').unwrap_or(flags) } else { flags };
     match operation.bytes().next()? {
         b'F' => Some(TapeKind::Flush),
-        b'R' | b'W' if sectors == 0 => flags.starts_with('F').then_some(TapeKind::Flush),
+        b'R' | b'W' if sectors == 0 => {
+            (flags.starts_with('F') && [0, u64::MAX].contains(&sector)).then_some(TapeKind::Flush)
+        }
         b'R' => Some(TapeKind::Read),
         b'W' => Some(TapeKind::Write),
         _ => None,

@@ -73,8 +73,8 @@ fn damaged_traces_are_refused_with_the_line() {
     };
     let lost = FTRACE.replace("    kworker/1:1H-70 ", "CPU:1 [LOST 12 EVENTS]\n    kworker/1:1H-70 ");
     for (text, expected) in [
-        (no_newline, "line 21: the trace ends within this line"),
-        (cut, "line 21: the trace ends within this line"),
+        (no_newline, "line 22: the trace ends within this line"),
+        (cut, "line 22: the trace ends within this line"),
         (&swapped, "line 2: it is earlier than the line before"),
         (&lost, "line 10: the kernel lost events here"),
         (&MSR.replace("Write,24", "Trim,24"), "line 3: its type is neither Read nor Write"),
