@@ -20,13 +20,13 @@ impl Machine {
     /// each. Returns the first fault with its place.
     pub fn describe(&self, drives: u32, file_bytes: u64) -> Result<Description, MachineFault> {
         let description = self.read()?;
-        let file_systems: Vec<FileSystem> = description.file_systems.clone();
-        if file_systems.is_empty() {
+        if description.file_systems.is_empty() {
             description.check(drives, file_bytes).map_err(|invalid| self.impossible(&invalid, None))?;
         }
-        for (file_system, part) in file_systems.into_iter().zip(self.parts(Kind::FileSystem)) {
-            // Check one file system at a time, so that the fault can name it.
-            let with_one = Description { file_systems: vec![file_system], ..description.clone() };
+        // Check one file system at a time, so that the fault can name it.
+        let mut with_one = Description { file_systems: Vec::new(), ..description.clone() };
+        for (file_system, part) in description.file_systems.iter().zip(self.parts(Kind::FileSystem)) {
+            with_one.file_systems = vec![file_system.clone()];
             with_one.check(drives, file_bytes).map_err(|invalid| self.impossible(&invalid, Some(part)))?;
         }
         Ok(description)

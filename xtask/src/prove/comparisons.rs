@@ -17,7 +17,7 @@ pub const EXPERIMENT: Experiment = Experiment {
         "--quiet",
         "--release",
         "--package",
-        "stats",
+        "diskperf-stats",
         "--test",
         "ratio_test",
         "--",

@@ -17,7 +17,7 @@ pub const EXPERIMENT: Experiment = Experiment {
         "test",
         "--quiet",
         "--package",
-        "kernel",
+        "diskperf-kernel",
         "--test",
         "races",
         "--test",

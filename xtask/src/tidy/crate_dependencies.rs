@@ -14,8 +14,9 @@
 use cargo_metadata::{DependencyKind, Package};
 
 use super::Finding;
+use super::manifests::PREFIX;
 
-/// Each crate, and the workspace crates on which it may depend.
+/// Each crate by the name of its library, and the workspace crates on which it may depend.
 const ARROWS: [(&str, &[&str]); 18] = [
     ("units", &[]),
     ("workload", &["units"]),
@@ -24,25 +25,14 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("stats", &["units", "workload"]),
     ("report", &["units", "stats"]),
     ("store", &["units", "workload", "stats"]),
-    ("diskperf-machines", &["units", "simulator", "kernel"]),
-    ("diskperf-powercut", &["units", "kernel"]),
-    ("diskperf-classic1983", &["units", "workload", "simulator", "stats", "diskperf-machines"]),
-    ("diskperf-runner", &["units", "workload", "kernel", "stats"]),
-    ("diskperf-jobs", &["units", "workload", "stats"]),
+    ("machines", &["units", "simulator", "kernel"]),
+    ("powercut", &["units", "kernel"]),
+    ("classic1983", &["units", "workload", "simulator", "stats", "machines"]),
+    ("runner", &["units", "workload", "kernel", "stats"]),
+    ("jobs", &["units", "workload", "stats"]),
     (
-        "diskperf-campaign",
-        &[
-            "units",
-            "workload",
-            "simulator",
-            "kernel",
-            "stats",
-            "report",
-            "store",
-            "diskperf-machines",
-            "diskperf-runner",
-            "diskperf-jobs",
-        ],
+        "campaign",
+        &["units", "workload", "simulator", "kernel", "stats", "report", "store", "machines", "runner", "jobs"],
     ),
     (
         "diskperf",
@@ -54,16 +44,16 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "stats",
             "report",
             "store",
-            "diskperf-machines",
-            "diskperf-powercut",
-            "diskperf-classic1983",
-            "diskperf-runner",
-            "diskperf-jobs",
-            "diskperf-campaign",
+            "machines",
+            "powercut",
+            "classic1983",
+            "runner",
+            "jobs",
+            "campaign",
         ],
     ),
-    ("overhead", &["units", "workload", "kernel", "stats", "diskperf-runner"]),
-    ("calibration", &["stats", "diskperf-classic1983"]),
+    ("overhead", &["units", "workload", "kernel", "stats", "runner"]),
+    ("calibration", &["stats", "classic1983"]),
     ("testkit", &["units"]),
     ("xtask", &[FOR_TESTS]),
 ];
@@ -80,12 +70,14 @@ pub struct Crate {
 /// The crates of the workspace.
 pub fn crates(packages: &[&Package]) -> Vec<Crate> {
     let dependencies = |package: &Package| {
-        package.dependencies.iter().map(|dependency| (dependency.name.clone(), dependency.kind)).collect()
+        package.dependencies.iter().map(|dependency| (short(&dependency.name), dependency.kind)).collect()
     };
-    packages
-        .iter()
-        .map(|package| Crate { name: package.name.to_string(), dependencies: dependencies(package) })
-        .collect()
+    packages.iter().map(|package| Crate { name: short(&package.name), dependencies: dependencies(package) }).collect()
+}
+
+/// The name of a package without our prefix.
+fn short(package: &str) -> String {
+    package.strip_prefix(PREFIX).unwrap_or(package).to_owned()
 }
 
 /// Finds dependencies against the arrows.

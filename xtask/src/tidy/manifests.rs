@@ -1,11 +1,17 @@
-//! The manifests of our crates. Each has a description and our lints. Each workspace dependency is used by a crate, and
-//! each dependency of a crate occurs in its code.
+//! The manifests of our crates. Each has a name with our prefix, a description and our lints. Each workspace dependency
+//! is used by a crate, and each dependency of a crate occurs in its code.
 
 use super::Finding;
 use super::source::{File, has_word};
 
 /// The only crate with unsafe code. It has its own lints.
-const UNSAFE_CRATE: &str = "kernel";
+const UNSAFE_CRATE: &str = "diskperf-kernel";
+
+/// The beginning of the names of our libraries: short names such as `kernel` or `stats` are taken in the registry.
+pub const PREFIX: &str = "diskperf-";
+
+/// The program, and crates of tests and tools that cannot be published.
+const WITHOUT_PREFIX: [&str; 5] = ["calibration", "diskperf", "overhead", "testkit", "xtask"];
 
 /// The manifest of a crate.
 pub struct Manifest {
@@ -17,7 +23,7 @@ pub struct Manifest {
     pub text: String,
 }
 
-/// Finds manifests without a description or without our lints.
+/// Finds manifests without a description, without our lints, or with a name without our prefix.
 pub fn check(manifests: &[Manifest]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for Manifest { name, text, .. } in manifests {
@@ -26,6 +32,7 @@ pub fn check(manifests: &[Manifest]) -> Vec<Finding> {
                 findings.push(Finding::new(name, message));
             }
         };
+        must(name.starts_with(PREFIX) || WITHOUT_PREFIX.contains(&name.as_str()), "its name must begin with diskperf-");
         let description = value(text, "[package]", "description").unwrap_or_default();
         let says_something = description.trim_matches('"').split_whitespace().count() >= 3;
         must(says_something && !description.contains("TODO"), "its description does not say what it is for");
@@ -135,20 +142,28 @@ mod tests {
     #[test]
     fn crates_need_a_description_and_the_lints() {
         let good = "[package]\ndescription = \"Counts things well\"\n[lints]\nworkspace = true\n";
-        assert_eq!(findings("units", good), 0);
-        assert_eq!(findings("units", &good.replace("Counts things well", "TODO later on")), 1);
-        assert_eq!(findings("units", &good.replace("Counts things well", "")), 1);
-        assert_eq!(findings("units", &good.replace("true", "false")), 1);
-        assert_eq!(findings("units", "[package]\n[dependencies]\nworkspace = true\n"), 2);
+        assert_eq!(findings("diskperf-units", good), 0);
+        assert_eq!(findings("diskperf-units", &good.replace("Counts things well", "TODO later on")), 1);
+        assert_eq!(findings("diskperf-units", &good.replace("Counts things well", "")), 1);
+        assert_eq!(findings("diskperf-units", &good.replace("true", "false")), 1);
+        assert_eq!(findings("diskperf-units", "[package]\n[dependencies]\nworkspace = true\n"), 2);
+    }
+
+    #[test]
+    fn names_of_libraries_begin_with_ours() {
+        let good = "[package]\ndescription = \"Counts things well\"\n[lints]\nworkspace = true\n";
+        for (name, count) in [("diskperf-stats", 0), ("stats", 1), ("diskperf", 0), ("xtask", 0)] {
+            assert_eq!(findings(name, good), count, "{name}");
+        }
     }
 
     #[test]
     fn the_crate_with_unsafe_code_has_its_own_lints() {
         let good = "[package]\ndescription = \"Calls the kernel\"\n[lints.rust]\nmissing_docs = \"warn\"\n\
             unsafe_op_in_unsafe_fn = \"deny\"\n[lints.clippy]\nundocumented_unsafe_blocks = \"warn\"\n";
-        assert_eq!(findings("kernel", good), 0);
-        assert_eq!(findings("kernel", &good.replace("deny", "allow")), 1);
-        assert_eq!(findings("kernel", "[package]\ndescription = \"Calls the kernel\"\n"), 3);
+        assert_eq!(findings("diskperf-kernel", good), 0);
+        assert_eq!(findings("diskperf-kernel", &good.replace("deny", "allow")), 1);
+        assert_eq!(findings("diskperf-kernel", "[package]\ndescription = \"Calls the kernel\"\n"), 3);
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub fn build() -> Result<Outcome, String> {
         return Ok(Outcome::NoTarget(reason));
     }
     let mut command = process::cargo(&["check", "--quiet", "--release", "--target", TARGET]);
-    command.args(BARE.iter().flat_map(|name| ["--package", name]));
+    command.args(BARE.iter().flat_map(|name| ["--package".to_owned(), format!("diskperf-{name}")]));
     Ok(match process::run(&mut command) {
         Ok(()) => Outcome::Built,
         Err(message) => Outcome::Failed(Finding::new(BARE.join(", "), format!("for {TARGET}: {message}"))),

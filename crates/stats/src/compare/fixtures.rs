@@ -8,32 +8,6 @@ use crate::results::cell::{Cell, Provenance, Rate};
 use crate::results::clock::ClockKind;
 use crate::results::round::Round;
 
-/// All warnings.
-pub const CODES: [MarkCode; 22] = [
-    MarkCode::Cache,
-    MarkCode::Lower,
-    MarkCode::Dirty,
-    MarkCode::Noflush,
-    MarkCode::Hole,
-    MarkCode::Compress,
-    MarkCode::Amplify,
-    MarkCode::Unsteady,
-    MarkCode::Step,
-    MarkCode::Throttle,
-    MarkCode::Short,
-    MarkCode::Few,
-    MarkCode::Noise,
-    MarkCode::Error,
-    MarkCode::Env,
-    MarkCode::Nested,
-    MarkCode::Uneven,
-    MarkCode::Memory,
-    MarkCode::Order,
-    MarkCode::Untouched,
-    MarkCode::Above,
-    MarkCode::Outlier,
-];
-
 /// A cell whose rounds did these numbers of operations of 4 KiB, each round in one second. Without rounds it has no
 /// rate.
 pub fn cell(target: &str, program: &str, rates: &[u64]) -> Cell {

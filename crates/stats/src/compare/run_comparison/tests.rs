@@ -196,7 +196,7 @@ fn a_result_whose_label_is_false_decides_nothing_in_either_run() {
         marks: vec![Mark { code, value: None, text: String::new() }],
         ..cell.clone()
     };
-    for code in fixtures::CODES {
+    for code in MarkCode::ALL {
         let both = [(one(&marked(&then, code), &now), "base"), (one(&then, &marked(&now, code)), "new")];
         for (compared, run) in both {
             if code.decides_nothing() {

@@ -1,7 +1,7 @@
 //! Tests of comparisons of made-up targets.
 
 use super::*;
-use crate::compare::fixtures::{CODES, cell, stepped};
+use crate::compare::fixtures::{cell, stepped};
 use crate::compare::stages::steps;
 use crate::judge::floor::{Quantity, Shortfall};
 use crate::judge::marks::Mark;
@@ -146,7 +146,7 @@ fn a_result_whose_label_is_false_decides_nothing() {
     };
     let (faster, open) = (TargetVerdict::Faster, TargetVerdict::Undecided);
     let of = |all: &[Comparison]| all.iter().map(|one| one.verdict).collect::<Vec<_>>();
-    for code in CODES.into_iter().filter(|code| code.decides_nothing()) {
+    for code in MarkCode::ALL.into_iter().filter(|code| code.decides_nothing()) {
         let all = verdicts(Some(code));
         // The program with the warning, the program without it, and the use that contains both.
         assert_eq!(of(&all), [open, faster, open], "{code:?}");
@@ -157,7 +157,7 @@ fn a_result_whose_label_is_false_decides_nothing() {
             assert!(one.ratio.is_some_and(|ratio| ratio > 1.0), "the ratio stays");
         }
     }
-    let harmless = CODES.into_iter().filter(|code| !code.decides_nothing());
+    let harmless = MarkCode::ALL.into_iter().filter(|code| !code.decides_nothing());
     for code in harmless.map(Some).chain([None]) {
         assert_eq!(of(&verdicts(code)), [faster; 3], "{code:?}");
     }
