@@ -229,6 +229,7 @@ fn lfs(read: &Reader) -> Lfs {
     Lfs {
         name: read.part.name.clone(),
         block_bytes: read.small("block", Quantity::Size),
+        fragment_bytes: read.small("fragment", Quantity::Size),
         segment_bytes: read.small("segment", Quantity::Size),
         cleaner: read.choice("cleaner", &[("greedy", CleanerPolicy::Greedy), ("cost-benefit", cost_benefit)]),
         age_sort: read.choice("age_sort", &[("yes", true), ("no", false)]),

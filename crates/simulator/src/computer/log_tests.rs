@@ -13,6 +13,7 @@ pub(crate) fn lfs() -> Lfs {
     Lfs {
         name: "LFS".into(),
         block_bytes: 4096,
+        fragment_bytes: 4096,
         segment_bytes: 1 << 20,
         cleaner: CleanerPolicy::CostBenefit { age_limit_permille: 1000 },
         age_sort: true,

@@ -12,6 +12,8 @@ pub struct Lfs {
     pub name: String,
     /// Block size.
     pub block_bytes: u32,
+    /// Fragment size: the last block of a file takes as many fragments as it has data.
+    pub fragment_bytes: u32,
     /// Segment size.
     pub segment_bytes: u32,
     /// The choice of the segments to clean.
@@ -78,6 +80,11 @@ impl Lfs {
         if !block.is_power_of_two() || !(SECTOR_BYTES..=1 << 16).contains(&block) {
             let what = format!("a block of {block} bytes is not a power of two from 512 to 65536");
             return Err(Invalid::new("file_system.block_bytes", what, "Sprite used 4096"));
+        }
+        let fragment = self.fragment_bytes;
+        if !fragment.is_power_of_two() || !(SECTOR_BYTES..=block).contains(&fragment) {
+            let what = format!("a fragment of {fragment} bytes is not a power of two from 512 to {block}");
+            return Err(Invalid::new("file_system.fragment_bytes", what, "Sprite used 512"));
         }
         let segment = u64::from(self.segment_bytes);
         if !segment.is_multiple_of(block.into()) || segment < 8 * u64::from(block) || segment > LARGEST_SEGMENT {

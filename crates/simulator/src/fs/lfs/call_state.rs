@@ -50,4 +50,6 @@ pub(crate) struct CallState {
     pub(super) progress: Progress,
     /// True if the current block is new.
     pub(super) is_new: bool,
+    /// Sectors of the current block.
+    pub(super) sectors: u16,
 }

@@ -109,11 +109,14 @@ impl Lfs {
         if first == 0 || plan.last_read != Some((file, first - 1)) {
             return 1;
         }
+        let (layout, whole) = (&self.log.layout, self.log.layout.per_block);
+        let is_whole = |block| inode.fragments(block, whole) == whole;
         let (start, mut blocks) = (inode.block(first), 1);
         while blocks < self.settings.read_cluster
-            && inode.block(first + blocks) == start + blocks
-            && self.log.layout.segment(start) == self.log.layout.segment(start + blocks)
-            && !self.is_cached(host, self.log.layout.extent(start + blocks, 1))
+            && inode.block(first + blocks) == start + blocks * whole
+            && layout.segment(start) == layout.segment(start + blocks * whole)
+            && is_whole(first + blocks)
+            && !self.is_cached(host, layout.block(start + blocks * whole))
         {
             blocks += 1;
         }
@@ -133,14 +136,14 @@ impl Lfs {
         let index = indirect_of(block, self.block_bytes())?;
         let inode = self.map.inodes.get_mut(&file)?;
         let address = inode.indirect(index);
-        (inode.indirect_in_memory.insert(index) && address != NOWHERE).then(|| self.log.layout.extent(address, 1))
+        (inode.indirect_in_memory.insert(index) && address != NOWHERE).then(|| self.log.layout.block(address))
     }
 
     /// Returns the block of an inode that is not in memory. From then on it is.
     pub(super) fn missing_inode(&mut self, file: FileId) -> Option<Extent> {
         let inode = self.map.inodes.get_mut(&file)?;
         let is_missing = !core::mem::replace(&mut inode.in_memory, true) && inode.address != NOWHERE;
-        is_missing.then(|| self.log.layout.extent(inode.address, 1))
+        is_missing.then(|| self.log.layout.block(inode.address))
     }
 
     /// Steps of a write, block after block.
@@ -163,24 +166,27 @@ impl Lfs {
             Progress::OldData => {
                 let before = self.place(file, plan.block);
                 plan.lfs.is_new = before.is_none();
-                let whole = plan.bytes == self.block_bytes();
-                match before.filter(|_| !whole) {
+                // Old data outside of the bytes that are written.
+                let keeps = |old: &Extent| plan.within > 0 || plan.bytes < u32::from(old.sectors) * SECTOR_BYTES;
+                match before.filter(keeps) {
                     Some(extent) => then(plan, Step::Read(extent), Progress::Append),
                     None => go(plan, Progress::Append),
                 }
             }
             Progress::Append => {
-                let Ok((before, after)) = self.append_data(file, plan.block) else {
+                let Ok((before, after)) = self.append_data(file, plan.block, plan.within + plan.bytes) else {
                     return Some(Step::Return(Err(Reason::NoSpace)));
                 };
-                let extent = self.log.layout.extent(after, 1);
+                let extent = self.place(file, plan.block).expect("a block that is written");
+                plan.lfs.sectors = extent.sectors;
                 if before != after {
-                    rename(host, before, after, |address| self.log.layout.extent(address, 1));
+                    rename(host, before, after, |address| self.log.layout.block(address));
                 }
                 then(plan, Step::GetBuffer(extent), Progress::Clear)
             }
             Progress::Clear => {
-                let rest = if plan.lfs.is_new { self.block_bytes() - plan.bytes } else { 0 };
+                let held = u32::from(plan.lfs.sectors) * SECTOR_BYTES;
+                let rest = if plan.lfs.is_new { held - plan.bytes } else { 0 };
                 let kib = u64::from(rest.div_ceil(1024));
                 spend(plan, Cause::Clear, Nanos(host.kernel.clear_per_kib.0 * kib), Progress::Find)
             }
@@ -191,8 +197,7 @@ impl Lfs {
             Progress::CopyIn => copy(plan, host, Progress::LetGo),
             Progress::LetGo => {
                 plan.done += plan.bytes;
-                let sectors = (self.block_bytes() / SECTOR_BYTES) as u16;
-                then(plan, Step::WriteDelayed(sectors), Progress::NextBlock)
+                then(plan, Step::WriteDelayed(plan.lfs.sectors), Progress::NextBlock)
             }
             _ => self.end(plan),
         }
@@ -231,21 +236,18 @@ impl Lfs {
     /// if one is due, and cleans if few segments are clean.
     pub(super) fn make_room(&mut self, host: &mut Host) -> Result<(), Full> {
         let dirty = matches!(host.cache.victim(), Victim::Dirty(_));
-        if dirty || self.log.unwritten_blocks() >= self.most_unwritten(host.cache.buffers()) {
+        // Half of the buffers are for reading.
+        let most = (host.cache.buffers() / 2).max(1);
+        if dirty || self.log.unwritten_blocks() >= most || self.log.has_whole_segment() {
             self.write()?;
         }
         let kept = self.keep_up();
         // Blocks that were moved before an error have their new addresses.
         let moves = core::mem::take(&mut self.moves);
         for &(before, after) in &moves {
-            rename(host, before, after, |address| self.log.layout.extent(address, 1));
+            rename(host, before, after, |address| self.log.layout.block(address));
         }
         kept
-    }
-
-    /// Blocks that wait in memory at most: a segment, or half of a smaller cache.
-    fn most_unwritten(&self, buffers: u32) -> u32 {
-        self.log.layout.blocks_per_segment.min(buffers / 2).max(1)
     }
 }
 

@@ -43,7 +43,7 @@ fn priority(log: &Log, policy: CleanerPolicy, of: Use) -> u128 {
         // Reading and writing nothing is free.
         CleanerPolicy::CostBenefit { .. } if of.live_bytes == 0 => u128::MAX,
         CleanerPolicy::CostBenefit { age_limit_permille } => {
-            let blocks = u64::from(log.layout.segments) * u64::from(log.layout.blocks_per_segment);
+            let blocks = u64::from(log.layout.segments) * u64::from(log.layout.blocks_per_segment());
             let limit: Age = blocks * u64::from(age_limit_permille) / 1000;
             let age = (log.clock - of.youngest).min(limit) + 1;
             dead * SCALE * u128::from(age) / (whole + live)

@@ -28,6 +28,8 @@ pub(super) struct Inode {
     pub(super) address: Address,
     pub(super) blocks: Vec<Address>,
     pub(super) indirect: Vec<Address>,
+    /// Blocks that take less than a whole block, with their number of fragments: normally the last one.
+    pub(super) short: BTreeMap<u32, u32>,
     /// True if the inode is in memory.
     pub(super) in_memory: bool,
     /// The indirect blocks that are in memory.
@@ -43,6 +45,19 @@ impl Inode {
         set(&mut self.blocks, block, address);
     }
 
+    /// Number of fragments of a block, of which a whole one has `whole`.
+    pub(super) fn fragments(&self, block: u32, whole: u32) -> u32 {
+        self.short.get(&block).copied().unwrap_or(whole)
+    }
+
+    pub(super) fn set_fragments(&mut self, block: u32, fragments: u32, whole: u32) {
+        if fragments == whole {
+            self.short.remove(&block);
+        } else {
+            self.short.insert(block, fragments);
+        }
+    }
+
     pub(super) fn indirect(&self, index: u32) -> Address {
         self.indirect.get(index as usize).copied().unwrap_or(NOWHERE)
     }
@@ -51,9 +66,11 @@ impl Inode {
         set(&mut self.indirect, index, address);
     }
 
-    /// Returns the addresses of all blocks and indirect blocks.
-    pub(super) fn addresses(&self) -> impl Iterator<Item = Address> {
-        self.blocks.iter().chain(&self.indirect).copied().filter(|address| *address != NOWHERE)
+    /// Returns the addresses of all blocks and indirect blocks, and their numbers of fragments.
+    pub(super) fn pieces(&self, whole: u32) -> impl Iterator<Item = (Address, u32)> {
+        let blocks = (0..).zip(&self.blocks).map(move |(block, &address)| (address, self.fragments(block, whole)));
+        let pieces = blocks.chain(self.indirect.iter().map(move |&address| (address, whole)));
+        pieces.filter(|(address, _)| *address != NOWHERE)
     }
 }
 
@@ -109,6 +126,7 @@ impl InodeMap {
                 address: NOWHERE,
                 blocks: vec![],
                 indirect: vec![],
+                short: BTreeMap::new(),
                 in_memory: true,
                 indirect_in_memory: BTreeSet::new(),
             }

@@ -14,11 +14,13 @@ pub(super) struct Log {
     pub(super) layout: Layout,
     pub(super) usage: Usage,
     summaries: Vec<Vec<Entry>>,
-    /// The segment at the head, and the number of its blocks that are taken.
+    /// The segment at the head, and the number of its fragments that are taken.
     head: Option<Segment>,
     taken: u32,
-    /// Consecutive blocks that were appended and are not on the drive: their beginning and number, oldest first.
+    /// Consecutive fragments that were appended and are not on the drive: their beginning and number, oldest first.
     unwritten: Vec<(Address, u32)>,
+    /// Number of blocks, whole or not, that were appended and are not on the drive.
+    unwritten_blocks: u32,
     /// Blocks that programs have written: the clock of the log.
     pub(super) clock: Age,
 }
@@ -31,6 +33,7 @@ impl Log {
             head: None,
             taken: 0,
             unwritten: Vec::new(),
+            unwritten_blocks: 0,
             clock: 0,
             layout,
         }
@@ -43,13 +46,19 @@ impl Log {
 
     /// Number of blocks that can be appended before a segment must be cleaned.
     pub(super) fn free_blocks(&self) -> u64 {
-        let left = if self.head.is_some() { self.layout.blocks_per_segment - self.taken } else { 0 };
-        u64::from(left) + u64::from(self.usage.clean()) * u64::from(self.layout.blocks_per_segment)
+        let left = if self.head.is_some() { self.layout.per_segment - self.taken } else { 0 };
+        let clean = u64::from(self.usage.clean()) * u64::from(self.layout.blocks_per_segment());
+        u64::from(left / self.layout.per_block) + clean
     }
 
-    /// Takes the next block at the head. It is empty until an entry is added.
-    pub(super) fn take(&mut self) -> Result<Address, Full> {
-        let segment = match self.head.filter(|_| self.taken < self.layout.blocks_per_segment) {
+    /// Takes the next whole block at the head. It is empty until an entry is added.
+    pub(super) fn take_block(&mut self) -> Result<Address, Full> {
+        self.take(self.layout.per_block)
+    }
+
+    /// Takes the next fragments at the head. They are empty until an entry is added.
+    pub(super) fn take(&mut self, fragments: u32) -> Result<Address, Full> {
+        let segment = match self.head_for(fragments) {
             Some(segment) => segment,
             None => {
                 let segment = self.usage.take_clean().ok_or(Full)?;
@@ -60,20 +69,44 @@ impl Log {
             }
         };
         let address = self.layout.first_of(segment) + self.taken;
-        self.taken += 1;
+        let is_first = self.taken == 0;
+        self.taken += fragments;
         match self.unwritten.last_mut() {
-            Some((first, blocks)) if *first + *blocks == address && self.taken > 1 => *blocks += 1,
-            _ => self.unwritten.push((address, 1)),
+            Some((first, count)) if *first + *count == address && !is_first => *count += fragments,
+            _ => self.unwritten.push((address, fragments)),
         }
+        self.unwritten_blocks += 1;
         Ok(address)
     }
 
-    /// True if the block begins a part of the log, which is written with one request.
-    pub(super) fn begins_part(&self, address: Address) -> bool {
-        self.unwritten.last() == Some(&(address, 1))
+    /// The segment at the head, if it has room for fragments.
+    fn head_for(&self, fragments: u32) -> Option<Segment> {
+        self.head.filter(|_| self.taken + fragments <= self.layout.per_segment)
     }
 
-    /// Adds content to a block that was taken. `bytes` of it are live.
+    /// True if the fragments that are taken next begin a part of the log, which is written with one request.
+    pub(super) fn begins_part(&self, fragments: u32) -> bool {
+        let Some(segment) = self.head_for(fragments) else { return true };
+        let next = self.layout.first_of(segment) + self.taken;
+        self.taken == 0 || self.unwritten.last().is_none_or(|(first, count)| first + count != next)
+    }
+
+    /// Adds fragments to content at the end of the log that is only in memory. Returns false if it is not at the end, or
+    /// if its segment has no room.
+    pub(super) fn extend(&mut self, address: Address, fragments: u32, more: u32) -> bool {
+        let segment = self.layout.segment(address);
+        let is_last = self.head_for(more) == Some(segment)
+            && self.layout.first_of(segment) + self.taken == address + fragments
+            && self.is_unwritten(address);
+        if is_last && let Some((_, count)) = self.unwritten.last_mut() {
+            *count += more;
+            self.taken += more;
+            self.usage.add(segment, more * self.layout.fragment_bytes, 0);
+        }
+        is_last
+    }
+
+    /// Adds content to fragments that were taken. `bytes` of it are live.
     pub(super) fn add(&mut self, address: Address, content: Content, bytes: u32, modified: Age) -> Entry {
         let segment = self.layout.segment(address);
         let entry = Entry { address, content, modified };
@@ -92,18 +125,24 @@ impl Log {
         &self.summaries[segment as usize]
     }
 
-    /// True if the block is only in memory.
+    /// True if the content is only in memory.
     pub(super) fn is_unwritten(&self, address: Address) -> bool {
-        self.unwritten.iter().any(|&(first, blocks)| (first..first + blocks).contains(&address))
+        self.unwritten.iter().any(|&(first, count)| (first..first + count).contains(&address))
     }
 
-    /// Number of appended blocks that are not on the drive.
+    /// Number of appended blocks, whole or not, that are not on the drive.
     pub(super) fn unwritten_blocks(&self) -> u32 {
-        self.unwritten.iter().map(|(_, blocks)| blocks).sum()
+        self.unwritten_blocks
     }
 
-    /// Calls `each` for all blocks that are not on the drive; from now on they count as written.
+    /// True if a segment or more is not on the drive.
+    pub(super) fn has_whole_segment(&self) -> bool {
+        self.unwritten.iter().map(|(_, count)| count).sum::<u32>() >= self.layout.per_segment
+    }
+
+    /// Calls `each` for all fragments that are not on the drive; from now on they count as written.
     pub(super) fn write(&mut self, mut each: impl FnMut(Address, u32)) {
-        self.unwritten.drain(..).for_each(|(first, blocks)| each(first, blocks));
+        self.unwritten_blocks = 0;
+        self.unwritten.drain(..).for_each(|(first, count)| each(first, count));
     }
 }

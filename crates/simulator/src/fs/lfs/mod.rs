@@ -2,7 +2,7 @@
 //! cleaner copies live blocks out of segments that are mostly dead.
 //!
 //! A block gets its new address when it is written to the cache. So the blocks that wait in memory are already in the
-//! order of the log, and are written with one request.
+//! order of the log, and are written with one request. The last block of a file takes only the fragments that it needs.
 
 mod call_state;
 mod calls;
@@ -75,7 +75,7 @@ enum Action {
 impl Lfs {
     /// Creates an empty file system.
     pub(crate) fn new(drive: &description::Drive, settings: &description::Lfs) -> Lfs {
-        let layout = Layout::from_drive(drive, settings.block_bytes, settings.segment_bytes);
+        let layout = Layout::from_drive(drive, settings);
         Lfs {
             log: Log::new(layout),
             map: InodeMap::new(settings.block_bytes),
@@ -105,58 +105,72 @@ impl Lfs {
 
     /// Returns the sectors of a block; `None` if it is a hole.
     pub(crate) fn place(&self, file: FileId, block: u32) -> Option<Extent> {
-        let address = self.map.inodes.get(&file)?.block(block);
-        (address != NOWHERE).then(|| self.log.layout.extent(address, 1))
+        let (inode, layout) = (self.map.inodes.get(&file)?, &self.log.layout);
+        let address = inode.block(block);
+        (address != NOWHERE).then(|| layout.extent(address, inode.fragments(block, layout.per_block)))
     }
 
     /// Returns all extents of a file, including its indirect blocks.
     pub(crate) fn extents(&self, file: FileId) -> impl Iterator<Item = Extent> {
-        let addresses = self.map.inodes.get(&file).into_iter().flat_map(|inode| inode.addresses());
-        addresses.map(|address| self.log.layout.extent(address, 1))
+        let layout = &self.log.layout;
+        let pieces = self.map.inodes.get(&file).into_iter().flat_map(|inode| inode.pieces(layout.per_block));
+        pieces.map(|(address, fragments)| layout.extent(address, fragments))
     }
 
-    /// Gives a block of a file a new address at the end of the log, unless it is still waiting there. Returns the
-    /// address before and after.
-    fn append_data(&mut self, file: FileId, block: u32) -> Result<(Address, Address), Full> {
-        let before = self.map.inodes.get(&file).map_or(NOWHERE, |inode| inode.block(block));
+    /// Gives a block of a file a new address at the end of the log, unless it is still waiting there. `bytes` of the block
+    /// are used. Returns the address before and after.
+    fn append_data(&mut self, file: FileId, block: u32, bytes: u32) -> Result<(Address, Address), Full> {
+        let whole = self.log.layout.per_block;
+        let inode = self.map.inodes.get(&file);
+        let before = inode.map_or(NOWHERE, |inode| inode.block(block));
+        let held = inode.filter(|_| before != NOWHERE).map_or(0, |inode| inode.fragments(block, whole));
+        let fragments = self.log.layout.fragments(bytes).max(held);
         if before != NOWHERE && self.log.is_unwritten(before) {
-            return Ok((before, before));
+            if fragments > held && self.log.extend(before, held, fragments - held) {
+                self.map.inode(file).set_fragments(block, fragments, whole);
+                return Ok((before, before));
+            }
+            if fragments == held {
+                return Ok((before, before));
+            }
         }
         if before == NOWHERE && self.log.usage.live_bytes() + u64::from(self.block_bytes()) > self.capacity() {
             return Err(Full);
         }
         self.log.clock += 1;
-        let after = self.move_data(file, block, self.log.clock)?;
+        let after = self.move_data(file, block, fragments, self.log.clock)?;
         Ok((before, after))
     }
 
-    fn move_data(&mut self, file: FileId, block: u32, modified: Age) -> Result<Address, Full> {
-        let address = self.append(Content::Data { file, block }, modified)?;
-        let bytes = self.block_bytes();
+    fn move_data(&mut self, file: FileId, block: u32, fragments: u32, modified: Age) -> Result<Address, Full> {
+        let (whole, bytes) = (self.log.layout.per_block, self.log.layout.fragment_bytes);
+        let address = self.append_bytes(Content::Data { file, block }, modified, fragments * bytes, fragments)?;
         let inode = self.map.inode(file);
-        let before = inode.block(block);
+        let (before, held) = (inode.block(block), inode.fragments(block, whole));
         inode.set_block(block, address);
+        inode.set_fragments(block, fragments, whole);
         if before != NOWHERE {
-            self.log.kill(before, bytes);
+            self.log.kill(before, held * bytes);
         }
         self.changed_inodes.insert(file);
-        if let Some(index) = indirect_of(block, bytes) {
+        if let Some(index) = indirect_of(block, self.block_bytes()) {
             self.changed_indirect.insert((file, index));
         }
         Ok(address)
     }
 
-    /// Appends a block. The first block of each part of the log is preceded by a summary.
+    /// Appends a whole block.
     fn append(&mut self, content: Content, modified: Age) -> Result<Address, Full> {
-        self.append_bytes(content, modified, self.block_bytes())
+        self.append_bytes(content, modified, self.block_bytes(), self.log.layout.per_block)
     }
 
-    fn append_bytes(&mut self, content: Content, modified: Age, bytes: u32) -> Result<Address, Full> {
-        let mut address = self.log.take()?;
-        while self.log.begins_part(address) {
-            self.journal.note(self.log.add(address, Content::Summary, 0, 0));
-            address = self.log.take()?;
+    /// Appends content, of which that many bytes are live. A summary precedes the first content of each part of the log.
+    fn append_bytes(&mut self, content: Content, modified: Age, bytes: u32, fragments: u32) -> Result<Address, Full> {
+        while self.log.begins_part(fragments) {
+            let summary = self.log.take_block()?;
+            self.journal.note(self.log.add(summary, Content::Summary, 0, 0));
         }
+        let address = self.log.take(fragments)?;
         self.journal.note(self.log.add(address, content, bytes, modified));
         Ok(address)
     }
@@ -170,16 +184,18 @@ impl Lfs {
 
     /// Writes blocks without letting time pass.
     pub(crate) fn prepare_write(&mut self, file: FileId, offset: u64, bytes: u32) -> Result<(), Full> {
-        let block = |at: u64| (at / u64::from(self.block_bytes())) as u32;
-        let blocks = block(offset)..block(offset + u64::from(bytes) + u64::from(self.block_bytes()) - 1);
-        for block in blocks {
-            if self.log.unwritten_blocks() >= self.log.layout.blocks_per_segment {
+        let block_bytes = u64::from(self.block_bytes());
+        let (mut at, end) = (offset, offset + u64::from(bytes));
+        while at < end {
+            let until = (at - at % block_bytes + block_bytes).min(end);
+            if self.log.has_whole_segment() {
                 self.write()?;
             }
             self.keep_up()?;
-            self.append_data(file, block)?;
+            self.append_data(file, (at / block_bytes) as u32, (until - at + at % block_bytes) as u32)?;
             self.actions.clear();
             self.moves.clear();
+            at = until;
         }
         Ok(())
     }
@@ -209,8 +225,8 @@ impl Lfs {
     /// Frees all blocks of a file, which is deleted or truncated.
     pub(crate) fn free(&mut self, file: FileId) {
         let Some(inode) = self.map.remove(file) else { return };
-        let bytes = self.block_bytes();
-        inode.addresses().for_each(|address| self.log.kill(address, bytes));
+        let (whole, bytes) = (self.log.layout.per_block, self.log.layout.fragment_bytes);
+        inode.pieces(whole).for_each(|(address, fragments)| self.log.kill(address, fragments * bytes));
         if inode.address != NOWHERE {
             self.log.kill(inode.address, INODE_BYTES);
         }
@@ -229,7 +245,7 @@ impl Lfs {
         let clock = self.log.clock;
         if self.has_removed && self.log.unwritten_blocks() == 0 {
             // Deletions are recorded in a summary.
-            let summary = self.log.take()?;
+            let summary = self.log.take_block()?;
             self.journal.note(self.log.add(summary, Content::Summary, 0, 0));
         }
         self.has_removed = false;
@@ -249,7 +265,7 @@ impl Lfs {
         while let Some(&file) = self.changed_inodes.first() {
             let content = Content::Inode { file };
             if used == per_block {
-                block = self.append_bytes(content, clock, INODE_BYTES)?;
+                block = self.append_bytes(content, clock, INODE_BYTES, self.log.layout.per_block)?;
                 used = 0;
             } else {
                 self.journal.note(self.log.add(block, content, INODE_BYTES, clock));
@@ -270,7 +286,7 @@ impl Lfs {
         self.complete()?;
         let Lfs { log, actions, .. } = self;
         let layout = log.layout.clone();
-        log.write(|address, blocks| actions.push_back(Action::Write(layout.extent(address, blocks))));
+        log.write(|address, count| actions.push_back(Action::Write(layout.extent(address, count))));
         Ok(())
     }
 
@@ -346,7 +362,7 @@ impl Lfs {
         for &segment in &segments {
             if self.log.usage.of(segment).live_bytes > 0 {
                 let first = self.log.layout.first_of(segment);
-                let whole = self.log.layout.extent(first, self.log.layout.blocks_per_segment);
+                let whole = self.log.layout.extent(first, self.log.layout.per_segment);
                 self.actions.extend([Action::Read(whole), Action::AwaitRead]);
                 live.extend(self.log.summary(segment).iter().filter(|entry| self.is_live(entry)));
             }
@@ -366,7 +382,9 @@ impl Lfs {
     fn copy(&mut self, entry: &Entry) -> Result<(), Full> {
         match entry.content {
             Content::Data { file, block } => {
-                let after = self.move_data(file, block, entry.modified)?;
+                let whole = self.log.layout.per_block;
+                let fragments = self.map.inodes.get(&file).map_or(whole, |inode| inode.fragments(block, whole));
+                let after = self.move_data(file, block, fragments, entry.modified)?;
                 self.moves.push((entry.address, after));
             }
             Content::Indirect { file, index } => {

@@ -147,10 +147,11 @@ impl Lfs {
         host: &mut Host,
         steps: &mut Vec<Step>,
     ) -> Result<(), Full> {
-        let (before, after) = self.append_data(directory, offset / self.block_bytes())?;
-        let extent = self.log.layout.extent(after, 1);
+        // A directory takes whole blocks, as it changes with each of its files.
+        let (before, after) = self.append_data(directory, offset / self.block_bytes(), self.block_bytes())?;
+        let extent = self.log.layout.block(after);
         if before != after {
-            rename(host, before, after, |address| self.log.layout.extent(address, 1));
+            rename(host, before, after, |address| self.log.layout.block(address));
         }
         let sectors = (self.block_bytes() / SECTOR_BYTES) as u16;
         steps.extend([Step::GetBuffer(extent), Step::WriteDelayed(sectors)]);

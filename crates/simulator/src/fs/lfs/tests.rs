@@ -21,6 +21,7 @@ fn settings() -> Settings {
     Settings {
         name: "LFS".into(),
         block_bytes: BLOCK,
+        fragment_bytes: BLOCK,
         segment_bytes: PER_SEGMENT * BLOCK,
         cleaner: CleanerPolicy::CostBenefit { age_limit_permille: 1000 },
         age_sort: true,
@@ -68,7 +69,7 @@ const COST_BENEFIT: CleanerPolicy = CleanerPolicy::CostBenefit { age_limit_permi
 impl Model {
     /// Fills `percent` of the segments that the cleaner does not need itself.
     fn filled(segments: u32, percent: u64, policy: CleanerPolicy, batch: u32, sorts: bool) -> Model {
-        let layout = Layout::from_drive(&drive(segments), BLOCK, PER_SEGMENT * BLOCK);
+        let layout = Layout::from_drive(&drive(segments), &settings());
         let room = u64::from((layout.segments - batch - 2) * PER_SEGMENT);
         let log = Log::new(layout);
         let mut model = Model { log, places: Vec::new(), policy, batch, sorts, new: 0, read: 0, moved: 0, cleaned: 0 };
@@ -94,7 +95,7 @@ impl Model {
 
     fn append(&mut self, content: Content, modified: Age) {
         let Content::Data { file, .. } = content else { return };
-        let address = self.log.take().expect("the cleaner keeps room");
+        let address = self.log.take_block().expect("the cleaner keeps room");
         self.log.add(address, content, BLOCK, modified);
         let before = core::mem::replace(&mut self.places[file as usize], address);
         if before != NOWHERE {
@@ -215,6 +216,7 @@ fn formula_of_the_write_cost_yields_table_ii() {
 fn small() -> Lfs {
     let drive = Drive { heads: 1, cylinders: 40, first_sector: 0, ..eagle() };
     let settings = Settings {
+        fragment_bytes: 512,
         segment_bytes: 16 * BLOCK,
         clean_below: 4,
         clean_until: 5,
@@ -228,11 +230,16 @@ fn small() -> Lfs {
 
 /// Writes a block as a call does, without time.
 fn put(lfs: &mut Lfs, file: FileId, block: u32) -> Result<(), Full> {
-    if lfs.log.unwritten_blocks() >= lfs.log.layout.blocks_per_segment {
+    put_bytes(lfs, file, block, BLOCK)
+}
+
+/// Writes the first bytes of a block as a call does, without time.
+fn put_bytes(lfs: &mut Lfs, file: FileId, block: u32, bytes: u32) -> Result<(), Full> {
+    if lfs.log.has_whole_segment() {
         lfs.write()?;
     }
     lfs.keep_up()?;
-    lfs.append_data(file, block).map(drop)
+    lfs.append_data(file, block, bytes).map(drop)
 }
 
 /// The content of each block of the disk, and the files that a perfect recovery finds, after entries were written.
@@ -276,7 +283,7 @@ proptest! {
         let mut lfs = small();
         for (op, file, block) in ops {
             match op {
-                0..=88 => drop(put(&mut lfs, file, block)),
+                0..=88 => drop(put_bytes(&mut lfs, file, block, 1 + op * 46)),
                 89..=93 => lfs.free(file),
                 94..=97 => prop_assert!(lfs.write().is_ok()),
                 98 => prop_assert!(lfs.checkpoint().is_ok()),
@@ -302,6 +309,29 @@ proptest! {
         disk.files.retain(|_, blocks| !blocks.is_empty());
         prop_assert_eq!(found, disk.files);
     }
+}
+
+#[test]
+fn a_small_file_takes_the_fragments_that_it_needs() {
+    let mut lfs = small();
+    let mut put = |file, bytes| {
+        let (before, after) = lfs.append_data(file, 0, bytes).expect("room");
+        (before == after, lfs.place(file, 0).map(|extent| extent.sectors), lfs.log.usage.live_bytes())
+    };
+    assert_eq!(put(1, 1024), (false, Some(2), 1024));
+    assert_eq!(put(2, 100), (false, Some(1), 1536));
+    // The last block of the log grows in place, another one moves.
+    assert_eq!(put(2, 1000), (true, Some(2), 2048));
+    assert_eq!(put(1, 2000), (false, Some(4), 3072));
+    assert_eq!(put(1, 500), (true, Some(4), 3072));
+    assert_eq!(put(1, BLOCK), (true, Some(8), 1024 + u64::from(BLOCK)));
+    // It has room for a fragment less than a block: a block begins the next segment.
+    let left = lfs.log.layout.per_segment - lfs.log.take(1).expect("room") - 1;
+    lfs.log.take(left - 7).expect("room");
+    assert_eq!(lfs.log.take_block(), Ok(lfs.log.layout.per_segment));
+    lfs.write().expect("room");
+    [1, 2].into_iter().for_each(|file| lfs.free(file));
+    assert_eq!(lfs.log.usage.live_bytes(), 0);
 }
 
 #[test]
@@ -332,7 +362,7 @@ fn a_cleaner_without_a_segment_to_clean_says_so() {
     let mut block = 0;
     while lfs.log.usage.clean() > 1 {
         lfs.log.clock += 1;
-        lfs.move_data(1, block, lfs.log.clock).expect("room");
+        lfs.move_data(1, block, lfs.log.layout.per_block, lfs.log.clock).expect("room");
         block += 1;
     }
     assert_eq!(lfs.clean(), Err(Full));
@@ -358,7 +388,7 @@ fn a_full_log_refuses_new_names_only() {
     let mut block = 0;
     while lfs.log.usage.clean() > 1 {
         lfs.log.clock += 1;
-        lfs.move_data(1, block, lfs.log.clock).expect("room");
+        lfs.move_data(1, block, lfs.log.layout.per_block, lfs.log.clock).expect("room");
         block += 1;
     }
     assert_eq!(call(&mut lfs, &mut cache, NameWork::Create, 2), Err(Reason::NoSpace));
@@ -372,9 +402,9 @@ fn a_full_log_refuses_new_names_only() {
 #[test]
 fn blocks_moved_before_an_error_are_found_in_the_cache() {
     let (mut lfs, mut cache) = (small(), Cache::new(64));
-    while lfs.log.take().is_ok() {}
+    while lfs.log.take_block().is_ok() {}
     lfs.moves.push((3, 5));
-    let key = |lfs: &Lfs, address| BlockKey::new(0, lfs.log.layout.extent(address, 1).sector);
+    let key = |lfs: &Lfs, address| BlockKey::new(0, lfs.log.layout.block(address).sector);
     let Victim::Free(buffer) = cache.victim() else { panic!("a free buffer") };
     cache.give(buffer, key(&lfs, 3), 8);
     assert_eq!(lfs.make_room(&mut Host { kernel: &kernel(), cache: &mut cache, drive: 0 }), Err(Full));
@@ -385,8 +415,8 @@ fn blocks_moved_before_an_error_are_found_in_the_cache() {
 #[test]
 fn a_full_log_keeps_the_list_of_changes() {
     let mut lfs = small();
-    lfs.append_data(1, 20).expect("room");
-    while lfs.log.take().is_ok() {}
+    lfs.append_data(1, 20, BLOCK).expect("room");
+    while lfs.log.take_block().is_ok() {}
     assert_eq!(lfs.complete(), Err(Full));
     assert!(lfs.changed_indirect.contains(&(1, 0)) && lfs.changed_inodes.contains(&1));
     lfs.changed_indirect.clear();
@@ -410,8 +440,13 @@ fn small_partitions_are_refused() {
     assert!(what.contains("none to clean"), "{what}");
     let (field, _) = refusal(|settings| settings.clean_below = 2, 2000).expect("too few");
     assert_eq!(field, "file_system.clean_below");
-    let (field, what) = refusal(|settings| (settings.block_bytes, settings.segment_bytes) = (512, 4096), 2000)
-        .expect("a usage table that is too large");
+    let (field, what) = refusal(
+        |settings| {
+            (settings.block_bytes, settings.fragment_bytes, settings.segment_bytes) = (512, 512, 4096);
+        },
+        2000,
+    )
+    .expect("a usage table that is too large");
     assert_eq!(field, "file_system.segment_bytes");
     assert!(what.contains("checkpoint"), "{what}");
     assert_eq!(refusal(|_| {}, 2000), None);
