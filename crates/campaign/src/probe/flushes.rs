@@ -48,6 +48,9 @@ fn base<P: Player>(session: &mut Session<'_, P>) -> Result<Measured, P::Fault> {
     }
     let served = session.play(tape, 1, Nanos(u64::MAX))?;
     let flushes: Vec<Served> = served.iter().skip(2).step_by(2).copied().collect();
+    if flushes.iter().all(|flush| flush.completed == flush.issued) {
+        return Ok(hidden("flushes take no time"));
+    }
     Ok(session.undisturbed(latency(&flushes)))
 }
 

@@ -33,6 +33,9 @@ const BRIEF: Nanos = Nanos::from_millis(600);
 /// Rest before the refill is measured.
 const SHORT_REST: Nanos = Nanos::from_secs(1);
 
+/// A bucket with this share of its burst is full again.
+const FULL_AGAIN: f64 = 0.9;
+
 /// Rates this close are one rate.
 const SAME: f64 = 0.05;
 
@@ -55,7 +58,7 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, findings: &mut Fi
     session.rest(rest)?;
     let small = play(session, findings, TapeKind::Read, SMALL, long)?;
     let refill = match small.limit.rate {
-        Ok(_) => refill(session, findings)?,
+        Ok(_) => refill(session, findings, small.limit.reserve)?,
         Err(why) => Err(why),
     };
     session.rest(rest)?;
@@ -123,11 +126,15 @@ fn play<P: Player>(
     Ok(Played { limit, requests: served.len() as f64 })
 }
 
-/// Tokens per second of rest that the bucket of requests gained.
-fn refill<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result<Measured, P::Fault> {
+/// Tokens per second of rest that the bucket of requests gained. A bucket that is full again shows its size instead.
+fn refill<P: Player>(session: &mut Session<'_, P>, findings: &Findings, burst: Measured) -> Result<Measured, P::Fault> {
     session.rest(SHORT_REST)?;
     let again = play(session, findings, TapeKind::Read, SMALL, SHORT_REST)?;
-    Ok(again.limit.reserve.map(|reserve| reserve.times(1.0 / SHORT_REST.as_secs_f64())))
+    Ok(match (again.limit.reserve, burst) {
+        (Ok(reserve), Ok(burst)) if reserve.value > FULL_AGAIN * burst.value => hidden("the bucket was full again"),
+        (Ok(_), Err(why)) => Err(why),
+        (reserve, _) => reserve.map(|reserve| reserve.times(1.0 / SHORT_REST.as_secs_f64())),
+    })
 }
 
 /// The buckets of requests and of bytes.

@@ -20,6 +20,8 @@ pub fn rows(findings: &Findings) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Some(rotating) = &findings.rotating {
         of_disk(&mut rows, rotating);
+        rows.push(Row::new("other constants", findings.reads.gate_request, MICROS, "us"));
+        return rows;
     }
     direction(&mut rows, "read", &findings.reads);
     direction(&mut rows, "write", &findings.writes);

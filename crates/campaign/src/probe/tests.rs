@@ -81,6 +81,7 @@ fn check(law: &DeviceLaw, findings: &Findings) {
     {
         let rate = of_law.map(|bucket| bucket.milli_tokens_per_second as f64 / 1000.0);
         same(&format!("rate of {name}"), found.rate, rate);
+        same(&format!("refill of {name}"), found.refill, rate);
         same(&format!("burst of {name}"), found.burst, of_law.map(|bucket| bucket.burst_tokens as f64));
     }
     let drain = law.flush.and_then(|flush| flush.drain_bytes_per_second);

@@ -99,8 +99,11 @@ enum Line<'a> {
 /// A parser of lines.
 type Parse = for<'a> fn(&'a str) -> Result<Line<'a>, &'static str>;
 
-/// The formats: the name, the test whether a line can be the first, and the parser. The last one takes all other lines.
-const FORMATS: [(&str, fn(&str) -> bool, Parse); 3] = [
+/// The name of a format, the test whether a line can be the first, and the parser.
+type Format = (&'static str, fn(&str) -> bool, Parse);
+
+/// The formats. The last one takes all other lines.
+const FORMATS: [Format; 3] = [
     (ftrace::NAME, ftrace::is_first, ftrace::line),
     (msr::NAME, msr::is_first, msr::line),
     (blkparse::NAME, blkparse::is_first, blkparse::line),
@@ -182,7 +185,7 @@ fn read_lines(
             return bad(&format!("the trace has more than {MOST_REQUESTS} requests"));
         }
     }
-    Ok(devices.busiest(*format, span).map_err(|why| BadLine { number: None, why }))
+    Ok(devices.busiest(format, span).map_err(|why| BadLine { number: None, why }))
 }
 
 /// Converts sectors to bytes. A request of a trace has at most 2^32 bytes.

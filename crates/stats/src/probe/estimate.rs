@@ -86,7 +86,7 @@ impl fmt::Display for NotMeasured {
 
 /// Checks that two halves agree within this share of the first.
 pub(crate) fn check_halves(first: f64, second: f64, most: f64) -> Result<(), NotMeasured> {
-    let differ = (second - first).abs() / first.abs().min(second.abs());
+    let differ = if first == second { 0.0 } else { (second - first).abs() / first.abs().min(second.abs()) };
     if differ.is_nan() || differ > most { Err(NotMeasured::HalvesDisagree(100.0 * differ)) } else { Ok(()) }
 }
 

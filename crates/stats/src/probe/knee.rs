@@ -85,8 +85,7 @@ pub fn limit(ends: &[u64], service: f64, depth: u32) -> Limit {
             }
         },
         Ok(knee) => {
-            let (before, behind): (Vec<(f64, f64)>, Vec<(f64, f64)>) =
-                points.iter().partition(|point| point.0 < knee.at);
+            let (before, behind): (Vec<_>, Vec<_>) = points.iter().partition(|point| point.0 < knee.at);
             let (rate, reserve) = match steady(&before, &behind) {
                 Ok((rate, reserve)) => (Ok(rate), Ok(reserve)),
                 Err(why) => (Err(why), Err(why)),

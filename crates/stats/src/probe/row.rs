@@ -21,6 +21,9 @@ pub struct Row {
 /// Digits of a value. Ours: constants are known within a percent at best.
 const DIGITS: i32 = 4;
 
+/// Whole numbers below this are counts, and printed with all digits.
+const LARGEST_WHOLE: f64 = 1e6;
+
 impl Row {
     /// A row; `factor` converts the value into the unit.
     pub fn new(constant: impl Into<String>, measured: Measured, factor: f64, unit: &'static str) -> Row {
@@ -35,18 +38,22 @@ impl Row {
     /// The value with its unit, or `n.m.`.
     pub fn value(&self) -> String {
         match self.estimate {
-            Some(estimate) => format!("{} {}", significant(estimate.value, DIGITS), self.unit).trim_end().to_owned(),
+            Some(estimate) => format!("{} {}", number(estimate.value), self.unit).trim_end().to_owned(),
             None => "n.m.".to_owned(),
         }
     }
 
     /// The bracket: `1.08-1.1`; empty without an estimate.
     pub fn bracket(&self) -> String {
-        let text = |estimate: Estimate| {
-            format!("{}-{}", significant(estimate.low, DIGITS), significant(estimate.high, DIGITS))
-        };
+        let text = |estimate: Estimate| format!("{}-{}", number(estimate.low), number(estimate.high));
         self.estimate.map(text).unwrap_or_default()
     }
+}
+
+/// A whole number without decimals, any other number rounded.
+fn number(value: f64) -> String {
+    let is_whole = value.fract() == 0.0 && (0.0..LARGEST_WHOLE).contains(&value);
+    if is_whole { units::whole(value as u64) } else { significant(value, DIGITS) }
 }
 
 #[cfg(test)]

@@ -33,6 +33,11 @@ impl SeekBracket {
         self.contradicts |= self.low > self.high + CONTRADICTION * self.turn;
     }
 
+    /// The upper end.
+    pub fn high(&self) -> f64 {
+        self.high
+    }
+
     /// The pause before the second read that halves the bracket. Without a pause, its completion was `apart` after that
     /// of the first read.
     pub fn next_pause(&self, apart: f64) -> f64 {

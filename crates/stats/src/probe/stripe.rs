@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     fn pairs(page: u64, channels: u64) -> Vec<Pair> {
-        let time = |distance: u64| if distance / page % channels == 0 { 200_000.0 } else { 100_000.0 };
+        let time = |distance: u64| if (distance / page).is_multiple_of(channels) { 200_000.0 } else { 100_000.0 };
         let distances = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 64, 128].map(|blocks| blocks * 4096);
         distances.map(|distance| Pair { distance, time: time(distance), samples: 20 }).to_vec()
     }

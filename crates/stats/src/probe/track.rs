@@ -89,7 +89,9 @@ pub fn skew(turns: &[f64], sectors: f64) -> Measured {
         return Err(NotMeasured::Wide(100.0 * error / sectors));
     }
     let whole = value.round();
-    let value = if (value - whole).abs() < 0.25 && error < 0.25 { whole } else { value };
+    if (value - whole).abs() < 0.25 && error < 0.25 {
+        return Ok(Estimate { value: whole, low: whole, high: whole, samples });
+    }
     Ok(Estimate { value, low: value - error, high: value + error, samples })
 }
 
