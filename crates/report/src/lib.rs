@@ -13,7 +13,6 @@ mod header;
 pub mod html;
 pub mod layouts;
 mod markdown;
-mod markdown_escape;
 mod of_limit;
 mod page;
 pub mod predict;

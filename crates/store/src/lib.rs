@@ -18,6 +18,7 @@ mod checksummed_json;
 mod default_path;
 mod delete;
 mod error;
+mod new_trace;
 mod open;
 mod read;
 mod run_id;
@@ -29,10 +30,11 @@ mod write;
 pub use default_path::{Owner, UserEnvironment, default_path};
 pub use delete::Doomed;
 pub use error::StoreError;
+pub use new_trace::NewTrace;
 pub use open::Store;
 pub use read::{LAST, Left, Listed, StoredCell};
 pub use trace_blob::{decode_trace, encode_trace};
-pub use traces::{NewTrace, TraceRow};
+pub use traces::TraceRow;
 pub use write::{Ending, Execution, NewRun, Progress};
 
 /// The state of a run.

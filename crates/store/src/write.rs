@@ -10,8 +10,8 @@ use stats::{Cell, Problem, RunInfo};
 
 use crate::checksummed_json::ChecksummedJson;
 use crate::error::StoreError;
+use crate::new_trace::NewTrace;
 use crate::open::Store;
-use crate::traces::NewTrace;
 use crate::{RunState, run_id};
 
 /// The data of a run before its first round.

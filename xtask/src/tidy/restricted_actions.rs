@@ -76,12 +76,13 @@ const PRODUCT: [&str; 15] = [
 ];
 
 /// The known places: a file, its actions, and the reason.
-const PLACES: [(&str, &[Deed], &str); 50] = [
+const PLACES: [(&str, &[Deed], &str); 51] = [
     ("crates/calibration/src/machine_writer.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/programs/bw.rs", &[Date], "a random seed, if none is given"),
     ("crates/diskperf/src/commands/programs/copy.rs", &[Delete], "an unfinished copy that this call made"),
     ("crates/diskperf/src/session.rs", &[Date], "when a run began, as it is listed"),
     ("crates/diskperf/src/commands/predict.rs", &[Date], "when a check was made, as it is listed"),
+    ("crates/diskperf/src/commands/probe.rs", &[Date], "the day of a probe, in its file"),
     ("crates/diskperf/src/commands/simulate.rs", &[Date], "when a run began, as it is listed"),
     ("crates/campaign/src/run_writer.rs", &[Date], "when a run ended, as it is listed"),
     ("crates/diskperf/src/verification/manual_power_cut.rs", &[Date], "a random seed, if none is given"),

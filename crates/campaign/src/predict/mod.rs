@@ -16,7 +16,7 @@ use stats::figures::summary::median;
 use stats::predict::{NEVER_MODELLED, Prediction, PredictionCheck, Refusal, refusal, spread};
 use workload::BlockTrace;
 
-pub use source::{Source, SourceFault, from_file, from_run};
+pub use source::{Source, SourceFault, from_run, from_trace};
 
 /// Nanoseconds per second.
 const NANOS: f64 = 1e9;

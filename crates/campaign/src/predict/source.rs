@@ -101,7 +101,7 @@ fn waited(rows: &[&TraceRow]) -> Option<f64> {
 }
 
 /// The trace of a file.
-pub fn from_file(name: &str, file: impl BufRead) -> std::io::Result<Result<Source, JobError>> {
+pub fn from_trace(name: &str, file: impl BufRead) -> std::io::Result<Result<Source, JobError>> {
     Ok(block_trace::read(name, file, None)?.map(|read| Source {
         run: name.to_owned(),
         program: name.rsplit('/').next().unwrap_or(name).to_owned(),
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_file_has_one_trace() {
         let text = "8,0 1 1 0.000000000 697 D R 8 + 8 [x]\n8,0 1 2 0.500000000 0 C R 8 + 8 [0]\n";
-        let source = from_file("a/b.txt", text.as_bytes()).expect("memory").expect("a trace");
+        let source = from_trace("a/b.txt", text.as_bytes()).expect("memory").expect("a trace");
         assert_eq!((source.program.as_str(), source.device.as_str(), source.seconds()), ("b.txt", "8,0", 0.5));
     }
 }

@@ -152,7 +152,7 @@ fn trace_file(path: &Path) -> Result<Source, Error> {
     }
     let unreadable = |source| PathFault::Unreadable { path: path.to_owned(), source };
     let file = File::open(path).map_err(unreadable)?;
-    Ok(predict::from_file(&name, BufReader::new(file)).map_err(unreadable)??)
+    Ok(predict::from_trace(&name, BufReader::new(file)).map_err(unreadable)??)
 }
 
 /// The law of the run's own device: from the named file, or from the database.

@@ -1,5 +1,5 @@
 //! The command line as a user meets it: the built program, its exit status, its output on each stream, and its
-//! leftovers. There is one file per command. `presets` and `targets` have the tests of several commands, `all` those of
+//! leftovers. There is one file per command. `devices`, `presets` and `targets` have the tests of several commands, `all` those of
 //! every command. `cargo xtask test` runs each file as a separate process, and once more as a user without rights.
 
 #[path = "../common/mod.rs"]
@@ -16,8 +16,6 @@ mod job;
 mod lfs;
 mod machines;
 mod paper;
-mod predict;
-mod probe;
 mod remarks;
 mod report;
 mod resume;
@@ -25,6 +23,11 @@ mod run;
 mod simulate;
 mod stages;
 mod store;
+
+mod devices {
+    mod predict;
+    mod probe;
+}
 
 mod presets {
     mod lfs;

@@ -13,7 +13,10 @@ pub const MOST_WAITED: f64 = 0.1;
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
     /// Other load disturbed the run.
-    #[error("the command waited for a processor {:.0} % of its time; at most {:.0} % are allowed", .0 * 100.0, MOST_WAITED * 100.0)]
+    #[error(
+        "the command waited for a processor {:.0} % of its time; at most {:.0} % are allowed",
+        .0 * 100.0, MOST_WAITED * 100.0
+    )]
     Waited(f64),
     /// The law of the own device does not explain the time.
     #[error(

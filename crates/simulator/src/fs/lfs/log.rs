@@ -91,8 +91,8 @@ impl Log {
         self.taken == 0 || self.unwritten.last().is_none_or(|(first, count)| first + count != next)
     }
 
-    /// Adds fragments to content at the end of the log that is only in memory. Returns false if it is not at the end, or
-    /// if its segment has no room.
+    /// Adds fragments to content at the end of the log that is only in memory. Returns false if it is not at the end,
+    /// or if its segment has no room.
     pub(super) fn extend(&mut self, address: Address, fragments: u32, more: u32) -> bool {
         let segment = self.layout.segment(address);
         let is_last = self.head_for(more) == Some(segment)

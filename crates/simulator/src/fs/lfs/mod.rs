@@ -117,8 +117,8 @@ impl Lfs {
         pieces.map(|(address, fragments)| layout.extent(address, fragments))
     }
 
-    /// Gives a block of a file a new address at the end of the log, unless it is still waiting there. `bytes` of the block
-    /// are used. Returns the address before and after.
+    /// Gives a block of a file a new address at the end of the log, unless it is still waiting there. `bytes` of the
+    /// block are used. Returns the address before and after.
     fn append_data(&mut self, file: FileId, block: u32, bytes: u32) -> Result<(Address, Address), Full> {
         let whole = self.log.layout.per_block;
         let inode = self.map.inodes.get(&file);
@@ -164,7 +164,8 @@ impl Lfs {
         self.append_bytes(content, modified, self.block_bytes(), self.log.layout.per_block)
     }
 
-    /// Appends content, of which that many bytes are live. A summary precedes the first content of each part of the log.
+    /// Appends content, of which that many bytes are live. A summary precedes the first content of each part of the
+    /// log.
     fn append_bytes(&mut self, content: Content, modified: Age, bytes: u32, fragments: u32) -> Result<Address, Full> {
         while self.log.begins_part(fragments) {
             let summary = self.log.take_block()?;
