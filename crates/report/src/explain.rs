@@ -14,7 +14,7 @@ use crate::cell_names::CellNames;
 use crate::csv::{self, field, number};
 use crate::display_names::owner as owner_in_words;
 use crate::glossary::Topic;
-use crate::markdown::escaped;
+use crate::markdown_escape::escaped;
 use crate::page::Page;
 use crate::presentation::Presentation;
 use crate::rate_format::figure_of;

@@ -12,7 +12,7 @@
 
 use comfy_table::{CellAlignment, Table, TableStyle};
 
-use crate::markdown::escaped;
+use crate::markdown_escape::escaped;
 use crate::page::Page;
 use crate::sanitize;
 use crate::wrap::wrapped;

@@ -3,7 +3,7 @@
 use stats::{Kept, PowerCut, Verification};
 use units::Bytes;
 
-use crate::markdown::escaped;
+use crate::markdown_escape::escaped;
 use crate::page::Page;
 use crate::table::{Column, Field, Grid};
 use crate::wrap::wrapped;

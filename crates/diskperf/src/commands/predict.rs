@@ -15,7 +15,7 @@ use kernel::observe::block_recorder::recorded_device;
 use kernel::observe::host::Host;
 use kernel::sys::name::Shown;
 use machines::{DeviceFile, MachineFault};
-use report::predict::{checks_table, prediction_lines};
+use report::devices::predict::{checks_table, prediction_lines};
 use stats::figures::summary::median;
 use stats::predict::{CheckRecord, PREDICTION_SCHEMA, Prediction, PredictionCheck, PredictionDocument};
 use stats::{ClockKind, Document, RunInfo};

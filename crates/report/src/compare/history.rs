@@ -10,7 +10,7 @@ use units::DateTime;
 use crate::compare::run_comparison::{or_none, rate, star};
 use crate::compare::verdict::{change, percent};
 use crate::csv::{self, field, number};
-use crate::markdown::escaped;
+use crate::markdown_escape::escaped;
 use crate::page::Page;
 use crate::rate_format;
 use crate::table::{Column, Field, Grid};

@@ -10,7 +10,7 @@ use units::DateTime;
 
 use crate::compare::verdict::{TOO_NOISY, is_practical, maybe_little, percent, times};
 use crate::csv::{self, field, number};
-use crate::markdown::escaped;
+use crate::markdown_escape::escaped;
 use crate::page::Page;
 use crate::rate_format;
 use crate::table::{Column, Field, Grid};

@@ -1,12 +1,10 @@
 //! A run as Markdown, with the content of the plain table. For pull requests and web pages.
 
-mod escape;
-
-pub(crate) use escape::escaped;
 use stats::Document;
 
 use crate::compare::target_comparison;
 use crate::layouts::plain::{Rows, legend};
+use crate::markdown_escape::escaped;
 use crate::presentation::Presentation;
 use crate::table::Grid;
 use crate::{header, shell};
