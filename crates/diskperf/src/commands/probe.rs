@@ -36,8 +36,8 @@ Examples:
   diskperf probe sim:ebs-gp3                   a simulated volume: its published constants come back
   diskperf probe sim:vax780-sc780              a disk of 1983: 3,961 turns/min, 48 sectors per track
 
-The table has the bracket of each constant and its number of samples. A constant that the probe cannot
-tell is n.m., with the reason: for example, a bucket that did not run empty within seconds.")]
+The table has the bracket of each constant and its number of samples. A constant that the probe cannot \
+    tell is n.m., with the reason: for example, a bucket that did not run empty within seconds.")]
 pub struct ProbeArguments {
     /// Block device or file, which is only read; directory, or file to create, for writes, too; or sim:NAME, a
     /// simulated machine or device
