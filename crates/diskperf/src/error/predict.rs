@@ -8,7 +8,6 @@ use crate::ui::shell;
 
 /// The reason why nothing is predicted.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages explain the variants and their fields")]
 pub enum PredictError {
     #[error("name the other device (--on) or a change of the own one (--set)")]
     NoDevice,
