@@ -114,8 +114,8 @@ impl MachineFault {
                 format!("its units are: {}", units.join(", "))
             }
             MachineFault::NoSource { .. } | MachineFault::UnknownSource { .. } => {
-                "write source = \"published\", \"inferred\", \"fitted\", or \"measured\" in the file of a device, and the \
-                 publication, reason, fit or run as from"
+                "write source = \"published\", \"inferred\", \"fitted\", or \"measured\" in the file of a device, and \
+                 the publication, reason, fit or run as from"
                     .to_owned()
             }
             MachineFault::NoOrigin { .. } => "add the publication, reason or fit of the number as from".to_owned(),

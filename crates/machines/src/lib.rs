@@ -4,6 +4,8 @@
 //! ```text
 //!   machines/*.toml ── machine_file ──> part ──> machine (like, parts, settings, --set) ──> description ──> simulator
 //! ```
+//!
+//! The files of devices with a law have a reader of their own: `device`.
 
 mod builtin;
 mod description;

@@ -1,6 +1,5 @@
-//! Each number in `machines/` has a unit and a source, or is `n.m.` with a reason. The program's parser demands the same,
-//! with better messages.
-//! This rule checks every file, even those that the program does not use.
+//! Each number in `machines/` has a unit and a source, or is `n.m.` with a reason. The program's parser demands the
+//! same, with better messages. This rule checks every file, even those that the program does not use.
 
 use super::Finding;
 use super::source::File;

@@ -7,39 +7,7 @@ use testkit::fuzz::{Subject, fuzz};
 use super::*;
 
 /// A file with every form of figure.
-const DISK: &str = r#"kind = "law"
-name = "a \"disk\""
-measured_on = { host = "here", date = "2026-11-24", target = "/dev/vdb" }
-
-capacity = { value = 10, unit = "GiB", source = "inferred", from = "its size" }
-alignment = { value = 512, unit = "bytes", source = "inferred", from = "its sectors" }
-read_latency = { at = [4096, 16384], value = [1094.5, 1156], unit = "us", source = "measured", from = "probe 7c1e, p20", samples = 40, low = [1090, 1150], high = [1100, 1160] }
-write_latency = { at = [4096], value = [0.9], unit = "ms", source = "measured", from = "probe 7c1e, p20", samples = 40 }
-read_gate = { request = { value = 62.5, unit = "us", source = "measured", from = "probe 7c1e", samples = 900, low = 62, high = 63 }, byte = { value = 4.99, unit = "ns/byte", source = "measured", from = "probe 7c1e", samples = 900 } }
-flush = { base = { value = 5055, unit = "us", source = "measured", from = "probe 7c1e", samples = 9 }, drain = { value = "n.m.", reason = "too noisy" } }
-
-[write_gate]
-request = { value = 70, unit = "us", source = "measured", from = "probe 7c1e", samples = 900 }
-byte = { value = "n.m.", reason = "not saturated" }
-
-[write_cache]
-size = { value = 190, unit = "MiB", source = "measured", from = "probe 7c1e", samples = 3 }
-drain = { value = 400, unit = "MB/s", source = "measured", from = "probe 7c1e", samples = 3 }
-
-[bucket.requests]
-of = { value = "requests", source = "measured", from = "probe 7c1e", samples = 3 }
-limits = { value = "reads", source = "measured", from = "probe 7c1e", samples = 3 }
-rate = { value = 1500.25, unit = "requests/s", source = "measured", from = "probe 7c1e", samples = 3 }
-burst = { value = 3999, unit = "requests", source = "measured", from = "probe 7c1e", samples = 3 }
-unit = { value = 256, unit = "KiB", source = "measured", from = "probe 7c1e", samples = 3 }
-counts = { value = "bios", source = "measured", from = "probe 7c1e", samples = 3 }
-
-[bucket.throughput]
-of = { value = "bytes", source = "published", from = "a page" }
-limits = { value = "all", source = "published", from = "a page" }
-rate = { value = 125, unit = "MiB/s", source = "published", from = "a page" }
-burst = { value = 13, unit = "MiB", source = "inferred", from = "a guess" }
-"#;
+const DISK: &str = include_str!("tests/disk.toml");
 
 fn disk() -> DeviceFile {
     DeviceFile::read(DISK, "disk.toml").unwrap_or_else(|fault| panic!("{fault}"))
@@ -143,7 +111,7 @@ fn mechanisms_can_be_none_or_unmeasured() {
 
 #[test]
 fn a_file_is_written_as_it_was_read() {
-    for file in DeviceFile::names().into_iter().map(|name| DeviceFile::load(name)).chain([Ok(disk())]) {
+    for file in DeviceFile::names().into_iter().map(DeviceFile::load).chain([Ok(disk())]) {
         let file = file.unwrap_or_else(|fault| panic!("{fault}"));
         let text = file.to_toml();
         let again = DeviceFile::read(&text, "again.toml").unwrap_or_else(|fault| panic!("{fault}\n{text}"));
@@ -161,7 +129,8 @@ proptest! {
         text in "[a-z\"\\\\\u{1}\n é]{1,9}x",
         samples in proptest::option::of(0..1_000_000_u64),
     ) {
-        let origin = Origin { source: if samples.is_some() { Source::Measured } else { Source::Fitted }, from: text.clone(), samples };
+        let source = if samples.is_some() { Source::Measured } else { Source::Fitted };
+        let origin = Origin { source, from: text.clone(), samples };
         let point = |(&bytes, &time): (&u32, &u64)| Point {
             bytes,
             time: Nanos(time),
