@@ -100,5 +100,5 @@ fn a_check_is_stored_and_listed() {
     assert!(predicted.is_some_and(|seconds| seconds > 1.0) && measured.is_some_and(|seconds| seconds > 1.0));
     assert_eq!(document["record"]["checks"].as_array().map(Vec::len), Some(1));
     let listed = cli.well(&["predict", "--record", "--store", "s.sqlite"]).out;
-    assert!(listed.contains("1 predictions, none with a range"), "{listed}");
+    assert!(listed.contains("1 prediction without a range"), "{listed}");
 }

@@ -79,6 +79,7 @@ pub fn checks_table(record: &CheckRecord) -> String {
 fn kept(record: &CheckRecord) -> String {
     match (record.checks.len(), record.with_range) {
         (0, _) => "n.m.: no prediction was checked (--check TARGET)".to_owned(),
+        (1, 0) => "1 prediction without a range".to_owned(),
         (all, 0) => format!("{all} predictions, none with a range"),
         (all, stated) => format!("{} of {stated} within the stated range; {all} checks in all", record.within),
     }
