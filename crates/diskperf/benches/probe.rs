@@ -1,5 +1,5 @@
-//! `probe` on files of known law, which the benchmark serves itself: the rates and the credit of token buckets. Prints a
-//! line of JSON for each disk.
+//! `probe` on files of known law, which the benchmark serves itself: the rates and the credit of token buckets. Prints
+//! a line of JSON for each disk.
 //!
 //! ```text
 //!   cargo bench --package diskperf --bench probe

@@ -17,7 +17,6 @@ mod markdown_escape;
 mod of_limit;
 mod page;
 mod presentation;
-pub mod probe;
 mod rate_format;
 pub mod run_list;
 pub mod sanitize;

@@ -3,7 +3,7 @@
 //! Policy:
 //!   1. large requests come first and briefly, for the gate; small and middle ones are played until a bucket is empty;
 //!   2. a bucket of requests is what limits small requests, unless their bytes are what limits the middle size, too;
-//!   3. a bucket of bytes is what limits the middle size, unless the requests are, or a whole number of tokens for each;
+//!   3. a bucket of bytes is what limits the middle size, unless requests do, or a whole number of tokens for each;
 //!   4. a gate with the rate of a bucket is the bucket, found empty;
 //!   5. a burst counts only if the bucket was full.
 //!

@@ -85,7 +85,7 @@ pub fn run(arguments: &ProbeArguments) -> Result<Exit, Error> {
 fn text(arguments: &ProbeArguments, name: &str, rows: &[Row]) -> String {
     match arguments.json {
         true => json(&serde_json::json!({ "target": name, "constants": rows })),
-        false => report::probe::table(name, rows, output::page()),
+        false => report::layouts::probe::table(name, rows, output::page()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Sectors per track and track skew, from the angles at which sectors come under the heads.
 //!
 //! On a track, sectors at twice the distance are at twice the angle. So the angle per sector is found by doubling the
-//! distance, until the sectors are a good part of a turn apart. Pairs across the end of a track differ by the skew; most
-//! pairs are on one track, and the most frequent angle counts.
+//! distance, until the sectors are a good part of a turn apart. Pairs across the end of a track differ by the skew;
+//! most pairs are on one track, and the most frequent angle counts.
 
 use super::estimate::{Estimate, Measured, NotMeasured, check_samples};
 
