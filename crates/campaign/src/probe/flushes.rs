@@ -89,7 +89,9 @@ fn cache<P: Player>(session: &mut Session<'_, P>, findings: &Findings) -> Result
     let each = f64::from(LARGE);
     let (size, drain) = (found.reserve.map(|size| size.times(each)), found.rate.map(|rate| rate.times(each)));
     if let Ok(drain) = drain {
-        let requests = findings.requests.rate.is_ok_and(|rate| is_same(rate.value * each, drain.value));
+        // A large write may cost several tokens.
+        let costs = |rate: f64| rate * each / drain.value;
+        let requests = findings.requests.rate.is_ok_and(|rate| is_same(costs(rate.value), costs(rate.value).round()));
         if requests || findings.bytes.rate.is_ok_and(|rate| is_same(rate.value, drain.value)) {
             return both(NotMeasured::Hidden("a bucket limits writes first"));
         }

@@ -26,7 +26,7 @@ pub mod target;
 #[cfg(test)]
 mod tests;
 
-use stats::probe::NotMeasured;
+use stats::probe::{Measured, NotMeasured};
 use units::Nanos;
 use workload::TapePlayer;
 
@@ -69,12 +69,16 @@ pub fn probe<P: Player>(
     // 1
     let latencies = latencies::measure(&mut session)?;
     // 2
-    let turning =
-        if latencies.spread_of_reads > rotating::LEAST_SPREAD { rotating::measure(&mut session)? } else { None };
+    let spreads = latencies.spread_of_reads > rotating::LEAST_SPREAD;
+    let turning = if spreads { rotating::measure(&mut session)? } else { None };
     let mut findings = Findings::new(&session, latencies);
     if let Some(turning) = turning {
         findings.rotating(turning);
         return Ok(findings);
+    }
+    if spreads {
+        findings.reads.latency.iter_mut().for_each(|(_, latency)| *latency = SPREADS);
+        findings.writes.latency.iter_mut().for_each(|(_, latency)| *latency = SPREADS);
     }
     // 3
     limits::measure(&mut session, &mut findings)?;
@@ -85,6 +89,9 @@ pub fn probe<P: Player>(
     }
     Ok(findings)
 }
+
+/// The reason for latencies that are not those of a size.
+const SPREADS: Measured = hidden("reads of one size take very different times");
 
 /// A constant that this device or this kind of probe does not show.
 pub(crate) const fn hidden<T>(why: &'static str) -> Result<T, NotMeasured> {
