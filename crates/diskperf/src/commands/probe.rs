@@ -10,6 +10,7 @@ use campaign::signals::Stop;
 use campaign::targets::TargetArgument;
 use clap::Args;
 use kernel::TapeFault;
+use kernel::observe::block_recorder::recorded_device;
 use kernel::observe::host::Host;
 use kernel::sys::name::Shown;
 use machines::{DeviceFile, Machine, MachineFault, MeasuredOn};
@@ -19,6 +20,7 @@ use stats::probe::Row;
 use units::{Bytes, DateTime, Exit};
 use workload::TapeKind;
 
+use crate::documents::store_arguments::KeepArguments;
 use crate::error::Error;
 use crate::ui::consent::{self, YesArguments};
 use crate::ui::output;
@@ -51,6 +53,8 @@ pub struct ProbeArguments {
     json: bool,
     #[command(flatten)]
     place: YesArguments,
+    #[command(flatten)]
+    keep: KeepArguments,
 }
 
 pub fn run(arguments: &ProbeArguments) -> Result<Exit, Error> {
@@ -75,11 +79,37 @@ pub fn run(arguments: &ProbeArguments) -> Result<Exit, Error> {
     if arguments.output.as_deref() != Some(Path::new("-")) {
         output::print(&text(arguments, name, &rows))?;
     }
+    let file = device_file(name, &findings, measured_on);
+    if let (Ok(file), Some(path)) = (&file, real_path(&target)) {
+        store_law(&arguments.keep, path, file)?;
+    }
     if let Some(path) = &arguments.output {
-        let file = device_file(name, &findings, measured_on)?;
-        output::deliver(&file.to_toml(), Some(path))?;
+        output::deliver(&file?.to_toml(), Some(path))?;
     }
     Ok(Exit::Done)
+}
+
+/// The path of a target that is not simulated.
+fn real_path(target: &ProbeTarget) -> Option<&Path> {
+    match target {
+        ProbeTarget::Simulated(_) => None,
+        ProbeTarget::Read { path, .. } => Some(path),
+        ProbeTarget::Write { directory, .. } => Some(directory),
+    }
+}
+
+/// Stores the law of the device below the path, so that `predict` finds it for runs on this device.
+fn store_law(keep: &KeepArguments, path: &Path, file: &DeviceFile) -> Result<(), Error> {
+    let Some(device) = recorded_device(path) else { return Ok(()) };
+    let Some(mut store) = keep.to_write()? else { return Ok(()) };
+    store.put_law((&Host::this().name, &device.name), unix_seconds(), &file.to_toml())?;
+    output::remark(&format!("stored as the law of {}, for `diskperf predict`", device.name));
+    Ok(())
+}
+
+/// Seconds since 1970.
+fn unix_seconds() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
 fn text(arguments: &ProbeArguments, name: &str, rows: &[Row]) -> String {
@@ -162,8 +192,7 @@ fn words(step: Step) -> String {
 /// Where and when a real device is measured.
 fn measured_on(target: &Path) -> MeasuredOn {
     let host = Host::this();
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
-    let DateTime { year, month, day, .. } = DateTime::from_unix(seconds);
+    let DateTime { year, month, day, .. } = DateTime::from_unix(unix_seconds());
     let date = format!("{year:04}-{month:02}-{day:02}");
     MeasuredOn { host: sanitize::line(&host.name).into_owned(), date, target: target.shown().into_owned() }
 }

@@ -66,12 +66,13 @@ fn probing_a_directory_leaves_nothing_even_after_a_signal() {
     assert_eq!(child.wait().expect("it ends").code(), Some(4));
     assert_eq!(names(), fresh);
     // 2. To its end.
-    let ended = cli.run(&["probe", text(&point), "-o", "disk.toml", "--json"]);
+    let ended = cli.run(&["probe", text(&point), "-o", "disk.toml", "--store", "store.sqlite", "--json"]);
     let rows = constants(&ended.out);
     assert_eq!(names(), fresh);
     let is_written = disk.folder.path().join("disk.toml").exists();
     // On a busy machine no latency may be certain; then there is nothing to write.
     assert_eq!(ended.status == Some(0), is_written, "{}", ended.err);
+    assert_eq!(ended.err.contains("stored as the law of loop"), is_written, "{}", ended.err);
     assert!(rows.iter().any(|row| row["constant"] == "flush base"));
     drop(mounted);
 }
