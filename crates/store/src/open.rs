@@ -391,13 +391,13 @@ mod tests {
         drop(old);
         let steps = [STEPS, &[M::up("ALTER TABLE runs ADD COLUMN note TEXT")]].concat();
         let new = Store::open_as(&path, None, &steps).expect("it is migrated");
-        assert_eq!((new.schema().expect("a schema"), new.document(&run).expect("the run")), (3, document.clone()));
-        let backup = folder.path().join("store.sqlite.schema-2");
+        assert_eq!((new.schema().expect("a schema"), new.document(&run).expect("the run")), (4, document.clone()));
+        let backup = folder.path().join("store.sqlite.schema-3");
         assert_eq!(backup.metadata().expect("a copy").permissions().mode() & 0o777, 0o600);
         let backup = Store::open(&backup, None).expect("the copy is a store");
-        assert_eq!((backup.schema().expect("a schema"), backup.document(&run).expect("the run")), (2, document));
+        assert_eq!((backup.schema().expect("a schema"), backup.document(&run).expect("the run")), (3, document));
         drop((new, backup));
-        assert!(matches!(Store::open(&path, None), Err(StoreError::Newer { found: 3, known: 2, .. })));
+        assert!(matches!(Store::open(&path, None), Err(StoreError::Newer { found: 4, known: 3, .. })));
     }
 
     #[test]

@@ -36,11 +36,11 @@ pub struct PredictArguments {
     /// CSV or ftrace text [default: last]
     #[arg(value_name = "RUN|FILE", default_value = LAST, hide_default_value = true)]
     run: PathBuf,
-    /// The other device: a file of `diskperf probe`, or a shipped one such as ebs-gp3 [default: the run's own device,
+    /// Other device: a file of `diskperf probe`, or a shipped one such as ebs-gp3 [default: the run's own device,
     /// with --set].
     #[arg(long, value_name = "DEVICE")]
     on: Option<String>,
-    /// The run's own device: a file of `diskperf probe` [default: the law that probe stored for it].
+    /// Run's own device: a file of `diskperf probe` [default: the law that probe stored for it].
     #[arg(long, value_name = "DEVICE")]
     from: Option<String>,
     /// Change a figure of the other device, as in read_latency=x0.5, cache=none or flush.base=2ms; can be repeated.

@@ -83,8 +83,14 @@ pub fn run(arguments: &ProbeArguments) -> Result<Exit, Error> {
     if let (Ok(file), Some(path)) = (&file, real_path(&target)) {
         store_law(&arguments.keep, path, file)?;
     }
-    if let Some(path) = &arguments.output {
-        output::deliver(&file?.to_toml(), Some(path))?;
+    match (&arguments.output, file) {
+        (Some(path), Ok(file)) => output::deliver(&file.to_toml(), Some(path))?,
+        // Not an error, because that would be a second document on standard output with --json.
+        (Some(path), Err(why)) => {
+            output::remark(&format!("{} is not written: {why}", path.shown()));
+            return Ok(Exit::Failed);
+        }
+        (None, _) => {}
     }
     Ok(Exit::Done)
 }

@@ -60,8 +60,8 @@ mod tests {
 
     #[test]
     fn a_run_is_refused_above_the_limits_only() {
-        assert_eq!(refusal(1.0, 1.1, Some(0.1)), None);
-        assert_eq!(refusal(1.0, 0.9, None), None);
+        assert_eq!(refusal(1.0, 1.09, Some(0.1)), None);
+        assert_eq!(refusal(1.0, 0.91, None), None);
         assert_eq!(refusal(1.0, 1.0, Some(0.11)), Some(Refusal::Waited(0.11)));
         assert!(matches!(refusal(1.0, 1.12, Some(0.0)), Some(Refusal::Misses(missed)) if (missed - 0.12).abs() < 1e-9));
         assert!(matches!(refusal(1.0, 0.85, None), Some(Refusal::Misses(_))));
