@@ -14,7 +14,7 @@ use machines::DeviceFile;
 use simulator::replay;
 use stats::figures::summary::median;
 use stats::predict::{NEVER_MODELLED, Prediction, PredictionCheck, Refusal, refusal, spread};
-use workload::BlockTrace;
+use workload::{BlockTrace, TapeKind, TracedRequest};
 
 pub use source::{Source, SourceFault, from_run, from_trace};
 
@@ -77,8 +77,15 @@ pub fn predict(source: &Source, here: &DeviceFile, there: &DeviceFile, checks: &
 /// The hint for a law without reads or writes.
 const PROBE_WRITES: &str = "probe a directory on that device, which measures reads and writes";
 
-/// The median seconds of the replays.
+/// The median seconds of the replays. Refuses traces with flushes if the time of a flush was not measured: they would
+/// take no time.
 fn seconds(device: &DeviceFile, traces: &[BlockTrace]) -> Result<f64, String> {
+    let is_flush = |request: &TracedRequest| request.kind == TapeKind::Flush;
+    let flushes = traces.iter().flat_map(|trace| &trace.requests).filter(|request| is_flush(request)).count();
+    let unmeasured = device.unmeasured().find(|(key, _)| key.starts_with("flush"));
+    if let Some((_, reason)) = unmeasured.filter(|_| flushes > 0 && device.law().flush.is_none()) {
+        return Err(format!("there are {flushes} flushes, and their time is n.m. on {}: {reason}", device.name));
+    }
     let replayed = traces.iter().map(|trace| {
         replay(device.law(), trace).map(|replay| replay.elapsed.0 as f64 / NANOS).map_err(|no_law| no_law.to_string())
     });
@@ -91,6 +98,9 @@ fn seconds(device: &DeviceFile, traces: &[BlockTrace]) -> Result<f64, String> {
 fn not_modelled(source: &Source, there: &DeviceFile) -> Vec<String> {
     let mut all: Vec<String> = NEVER_MODELLED.iter().map(|one| (*one).to_owned()).collect();
     all.extend(there.unmeasured().map(|(key, reason)| format!("{key} ({reason})")));
+    if source.waited.is_none() {
+        all.push("waiting for a processor (not known)".to_owned());
+    }
     if source.others > 0 {
         all.push(format!("{} discards and other commands", source.others));
     }

@@ -2,7 +2,6 @@
 
 use machines::DeviceFile;
 use units::Nanos;
-use workload::{TapeKind, TracedRequest};
 
 use super::*;
 
@@ -85,6 +84,26 @@ fn a_run_that_waited_for_a_processor_is_refused() {
     let noisy = Source { waited: Some(0.3), ..source() };
     let Predicted { refused, .. } = predict(&noisy, &device("here", 1000), &device("slow", 3000), &[]);
     assert!(refused.is_some_and(|(reason, _)| reason.contains("waited for a processor 30 %")));
+}
+
+#[test]
+fn flushes_without_a_measured_time_are_refused() {
+    let text = include_str!("tests/device.toml");
+    let none = r#"flush = { value = "none", source = "inferred", from = "a test" }"#;
+    assert!(text.contains(none));
+    let unknown = text.replace(none, r#"flush = { value = "n.m.", reason = "too noisy" }"#);
+    let unknown = DeviceFile::read(&unknown, "unknown").expect("a device");
+    let mut flushed = source();
+    flushed.traces[0].requests[9] = TracedRequest { kind: TapeKind::Flush, bytes: 0, ..flushed.traces[0].requests[9] };
+    let reason = |source: &Source, there: &DeviceFile| predict(source, &device("here", 1000), there, &[]).refused;
+    assert_eq!(reason(&source(), &unknown), None);
+    let slow = Source { waited: None, ..source() };
+    assert!(
+        predict(&slow, &device("here", 1000), &unknown, &[]).prediction.not_modelled.concat().contains("not known")
+    );
+    flushed.traces[0].elapsed = Nanos::from_millis(19);
+    let refused = reason(&flushed, &unknown).expect("a reason").0;
+    assert!(refused.contains("1 flushes") && refused.contains("too noisy"), "{refused}");
 }
 
 #[test]
