@@ -61,11 +61,11 @@ fn a_trace_has_the_requests_of_the_command() {
     let trace = &document["run"]["traces"][0];
     assert_eq!((&trace["device"], &trace["executions"]), (&ground.disk.name().into(), &1.into()), "{trace:#}");
     assert_eq!(trace["missing"], Value::Null);
-    // The device's own counters count the same requests.
+    // The device's own counters are read a moment before the trace begins and after it ends.
     let io = &document["cells"][0]["io"];
     let moved = number(&io["device_read"]) + number(&io["device_written"]);
-    assert_eq!(number(&trace["bytes"]), moved, "{trace:#} {io:#}");
-    assert!(moved >= 1 << 20 && number(&trace["requests"]) >= 16, "{trace:#}");
+    let traced = number(&trace["bytes"]);
+    assert!((1 << 20..=moved).contains(&traced) && number(&trace["requests"]) >= 16, "{trace:#} {io:#}");
     let shown = cli.well(&["show", "last", "--store", "s.sqlite"]);
     assert!(shown.out.contains("block trace of"), "{}", shown.out);
     assert_eq!(ground.instances(), 0);
@@ -88,8 +88,8 @@ fn a_check_is_stored_and_listed() {
     need_disk!("mkfs.ext4");
     let _alone = TRACER.lock().unwrap_or_else(PoisonError::into_inner);
     let (ground, cli) = (Ground::new(), Cli::in_memory());
-    // It mostly sleeps, so that any law explains its time.
-    let line = "sleep 1; dd if=/dev/zero of=x bs=64K count=4 oflag=direct status=none";
+    // It mostly sleeps, so that any law explains its time, and a busy machine adds less than the allowed tenth.
+    let line = "sleep 3; dd if=/dev/zero of=x bs=64K count=4 oflag=direct status=none";
     ground.record(&cli, &["sh", "-c", line]);
     let predict = ["predict", "last", "--on", "ebs-gp3", "--store", "s.sqlite"];
     cli.refuses(&predict, 3, &["law of the run's own device", "diskperf probe"]);
@@ -97,7 +97,7 @@ fn a_check_is_stored_and_listed() {
     let document: Value = serde_json::from_str(&cli.well(&[&predict[..], &check].concat()).out).expect("JSON");
     let prediction = &document["predictions"][0];
     let (predicted, measured) = (prediction["predicted_s"].as_f64(), prediction["measured_s"].as_f64());
-    assert!(predicted.is_some_and(|seconds| seconds > 1.0) && measured.is_some_and(|seconds| seconds > 1.0));
+    assert!(predicted.is_some_and(|seconds| seconds > 3.0) && measured.is_some_and(|seconds| seconds > 3.0));
     assert_eq!(document["record"]["checks"].as_array().map(Vec::len), Some(1));
     let listed = cli.well(&["predict", "--record", "--store", "s.sqlite"]).out;
     assert!(listed.contains("1 prediction without a range"), "{listed}");
