@@ -251,6 +251,22 @@ pub fn waiting_for_commits() -> Consumption {
     Consumption { elapsed: ms(1000), system: ms(80), journal: Some(journal), flush: Some(ms(150)), device, ..writer() }
 }
 
+/// Commits on a busy machine: the requests took 60 % of the time, and the counters show a device that was busy for less
+/// than half of it.
+pub fn commits_with_unclear_counters() -> Consumption {
+    let journal = JournalWork { commits: 1490, committing: ms(4710), filled: 0.01 };
+    Consumption {
+        elapsed: ms(5010),
+        user: ms(76),
+        system: ms(98),
+        ready: Some(ms(208)),
+        flush: Some(ms(271)),
+        journal: Some(journal),
+        device: disk(2300, 2989, 6000, 8192),
+        ..writer()
+    }
+}
+
 /// 70 % of a limit: the program also computes. The requests wait before they are counted.
 pub fn half_used_quota() -> Consumption {
     let allowance = allowance(&[(44_040_192, 62_914_560)], ms(1000), 1);

@@ -30,6 +30,12 @@ const UNNAMED: [&str; 4] =
     ["hidden read throttle", "two targets on one device", "hidden loop worker", "mostly idle device"];
 
 #[test]
+fn commits_are_not_named_if_requests_took_half_of_the_time() {
+    let (limited, _) = bottleneck::limited_by(&commits_with_unclear_counters());
+    assert_eq!(limited.what, Bottleneck::NotMeasured, "{}", limited.evidence);
+}
+
+#[test]
 fn every_bottleneck_is_named_that_leaves_a_trace() {
     for (name, used, right) in MADE {
         let verdict = limited_by(&used());

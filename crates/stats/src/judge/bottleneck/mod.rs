@@ -190,7 +190,7 @@ fn by_memory(used: &Consumption, owners: &Owners) -> Option<(Bottleneck, String)
 ///   2. Flushes or throttling at the dirty limit.
 ///   3. A journal that is too small: each commit was half full, and one followed the other. If the device is saturated,
 ///      a larger journal may not help.
-///   4. Commits of the journal, which take most of the time, if flushes and a busy device do not explain half of it.
+///   4. Commits of the journal, which take most of the time, if flushes and the device do not explain half of it.
 fn by_waiting(used: &Consumption, owners: &Owners) -> Option<(Bottleneck, String)> {
     let share = |nanos: Nanos| of(nanos, used.elapsed);
     let blocked = 1.0 - share(owners.user + owners.system + owners.ready + owners.quota + owners.pacing);
@@ -224,7 +224,7 @@ fn by_waiting(used: &Consumption, owners: &Owners) -> Option<(Bottleneck, String
         ));
     }
     // 4
-    let is_device = share(owners.device()) + flush >= MAJORITY && used.busy() >= MAJORITY;
+    let is_device = share(owners.device()) + flush >= MAJORITY;
     let why = || format!("{committing} committing, {} commits", journal.commits);
     (used.committing() >= MOST && !is_device).then(|| (Bottleneck::Journal, why()))
 }
