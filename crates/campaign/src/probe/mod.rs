@@ -59,7 +59,7 @@ impl Settings {
         Settings { writes: true, rest: Nanos::from_secs(86_400), flat_out: Nanos::from_secs(4), seed: 1 };
 }
 
-/// Probes the device. `notify` is told each step.
+/// Probes the device. `notify` gets each step before it begins.
 pub fn probe<P: Player>(
     player: &mut P,
     settings: Settings,

@@ -59,27 +59,28 @@ pub(crate) struct Session<'a, P: Player> {
     pub(crate) settings: Settings,
     pub(crate) chance: Prng,
     notify: &'a mut dyn FnMut(Step),
-    /// Time of the tapes of this step, and the part for which the probe waited for a CPU.
-    played: Nanos,
+    /// Time of this step with requests in flight, and the time for which the probe waited for a CPU. Pauses do not
+    /// count: they would hide a wait that is long for a request.
+    in_flight: Nanos,
     waited: Option<Nanos>,
 }
 
 impl<'a, P: Player> Session<'a, P> {
     pub(crate) fn new(player: &'a mut P, settings: Settings, notify: &'a mut dyn FnMut(Step)) -> Session<'a, P> {
         let chance = Prng::new(settings.seed);
-        Session { player, settings, chance, notify, played: Nanos::ZERO, waited: Some(Nanos::ZERO) }
+        Session { player, settings, chance, notify, in_flight: Nanos::ZERO, waited: Some(Nanos::ZERO) }
     }
 
     /// Begins a step.
     pub(crate) fn begin(&mut self, step: Step) {
         (self.notify)(step);
-        (self.played, self.waited) = (Nanos::ZERO, Some(Nanos::ZERO));
+        (self.in_flight, self.waited) = (Nanos::ZERO, Some(Nanos::ZERO));
     }
 
     /// Returns the estimate, unless the probe waited for a CPU too long during this step. Without the kernel's count,
     /// the estimate stands.
     pub(crate) fn undisturbed(&self, measured: Measured) -> Measured {
-        let percent = self.waited.map_or(0.0, |waited| 100.0 * waited.0 as f64 / self.played.0.max(1) as f64);
+        let percent = self.waited.map_or(0.0, |waited| 100.0 * waited.0 as f64 / self.in_flight.0.max(1) as f64);
         if percent > MOST_CPU_WAIT { measured.and(Err(NotMeasured::CpuWait(percent))) } else { measured }
     }
 
@@ -94,8 +95,7 @@ impl<'a, P: Player> Session<'a, P> {
         let served = self.player.play(&Tape { requests, depth, limit })?;
         let waited = before.zip(self.player.cpu_wait()).map(|(before, after)| after.saturating_sub(before));
         self.waited = self.waited.zip(waited).map(|(sum, waited)| sum.saturating_add(waited));
-        let end = served.iter().map(|served| served.completed).max().unwrap_or(Nanos::ZERO);
-        self.played = self.played.saturating_add(end);
+        self.in_flight = self.in_flight.saturating_add(in_flight(&served));
         Ok(served)
     }
 
@@ -121,6 +121,16 @@ impl<'a, P: Player> Session<'a, P> {
     }
 }
 
+/// The time with at least one request in flight. The requests are in the order of their issue.
+fn in_flight(served: &[Served]) -> Nanos {
+    let (mut sum, mut seen) = (Nanos::ZERO, Nanos::ZERO);
+    for times in served {
+        sum = sum.saturating_add(times.completed.saturating_sub(times.issued.max(seen)));
+        seen = seen.max(times.completed);
+    }
+    sum
+}
+
 /// A request without a pause.
 pub(crate) fn request(kind: TapeKind, offset: u64, bytes: u32) -> TapeRequest {
     TapeRequest { kind, offset, bytes, pause: Nanos::ZERO }
@@ -129,4 +139,68 @@ pub(crate) fn request(kind: TapeKind, offset: u64, bytes: u32) -> TapeRequest {
 /// A flush after a pause.
 pub(crate) fn flush(pause: Nanos) -> TapeRequest {
     TapeRequest { kind: TapeKind::Flush, offset: 0, bytes: 0, pause }
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::probe::Estimate;
+
+    use super::*;
+
+    /// A player of reads of 100 us that waits for a CPU for 20 us each time.
+    struct Busy(Nanos);
+
+    impl TapePlayer for Busy {
+        type Fault = core::convert::Infallible;
+
+        fn capacity(&self) -> u64 {
+            1 << 30
+        }
+
+        fn alignment(&self) -> u32 {
+            512
+        }
+
+        fn play(&mut self, tape: &Tape) -> Result<Vec<Served>, Self::Fault> {
+            let mut now = Nanos::ZERO;
+            let one = |request: &TapeRequest| {
+                let issued = now + request.pause;
+                now = issued + Nanos::from_micros(100);
+                Served { issued, completed: now }
+            };
+            self.0 += Nanos::from_micros(20 * tape.requests.len() as u64);
+            Ok(tape.requests.iter().map(one).collect())
+        }
+
+        fn rest(&mut self, _: Nanos) -> Result<(), Self::Fault> {
+            Ok(())
+        }
+    }
+
+    impl Player for Busy {
+        fn cpu_wait(&self) -> Option<Nanos> {
+            Some(self.0)
+        }
+    }
+
+    #[test]
+    fn pauses_do_not_hide_waits_for_a_cpu() {
+        let (mut player, mut notify) = (Busy(Nanos::ZERO), |_| {});
+        let settings = Settings { writes: false, ..Settings::SIMULATED };
+        let mut session = Session::new(&mut player, settings, &mut notify);
+        session.begin(Step::Latency);
+        let pause = Nanos::from_millis(10);
+        let tape = (0..20).map(|_| TapeRequest { pause, ..request(TapeKind::Read, 0, 4096) }).collect();
+        let Ok(served) = session.play(tape, 1, Nanos(u64::MAX));
+        assert_eq!(in_flight(&served), Nanos::from_millis(2));
+        let measured = Ok(Estimate { value: 1.0, low: 1.0, high: 1.0, samples: 20 });
+        assert!(matches!(session.undisturbed(measured), Err(NotMeasured::CpuWait(percent)) if percent == 20.0));
+    }
+
+    #[test]
+    fn requests_in_flight_together_count_once() {
+        let at = |issued: u64, completed: u64| Served { issued: Nanos(issued), completed: Nanos(completed) };
+        assert_eq!(in_flight(&[at(0, 10), at(2, 8), at(5, 12), at(20, 21)]), Nanos(13));
+        assert_eq!(in_flight(&[]), Nanos::ZERO);
+    }
 }
