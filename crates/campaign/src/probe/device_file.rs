@@ -63,20 +63,29 @@ pub fn device_file(
         (size, drain) => add("write_cache", unmeasured(size.and(drain).err())),
     }
     for (of, bucket, factor) in [("requests", &findings.requests, THOUSANDTHS), ("bytes", &findings.bytes, 1.0)] {
-        add_bucket(&mut add, of, bucket, factor, findings.scope);
+        add_bucket(&mut add, of, bucket, factor);
     }
     Ok(DeviceFile::compose(name, measured_on, figures)?)
 }
 
-fn add_bucket(add: &mut impl FnMut(&str, Figure), of: &str, bucket: &Bucket, factor: f64, scope: Scope) {
+fn add_bucket(add: &mut impl FnMut(&str, Figure), of: &str, bucket: &Bucket, factor: f64) {
     let key = |inner: &str| format!("bucket.{of}.{inner}");
     if let Some(why) = bucket.rate.and(bucket.burst).err() {
         add(&format!("bucket.{of}"), unmeasured(Some(why)));
         return;
     }
+    let limits = match bucket.scope {
+        Scope::Reads => "reads",
+        Scope::All => "all",
+        // A law with this bucket for reads alone would not limit writes at all.
+        Scope::Unclear => {
+            add(&format!("bucket.{of}"), Figure::unmeasured("it limits reads, and the limit of writes is not clear"));
+            return;
+        }
+    };
     let word = |word: &str| Figure::Word { word: word.to_owned(), origin: Origin::inferred(BY_DESIGN) };
     add(&key("of"), word(of));
-    add(&key("limits"), word(if scope == Scope::All { "all" } else { "reads" }));
+    add(&key("limits"), word(limits));
     add(&key("rate"), number(bucket.rate, factor, LINE));
     add(&key("burst"), number(bucket.burst, 1.0, LINE));
     if of == "requests" {

@@ -21,8 +21,6 @@ pub struct Findings {
     pub requests: Bucket,
     /// The bucket that counts bytes.
     pub bytes: Bucket,
-    /// The requests that the buckets limit.
-    pub scope: Scope,
     /// Nanoseconds of a flush with nothing to drain.
     pub flush_base: Measured,
     /// Bytes per second that a flush waits for.
@@ -39,13 +37,15 @@ pub struct Findings {
     pub rotating: Option<Rotating>,
 }
 
-/// The requests that the buckets limit.
+/// The requests that a bucket limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Reads; writes were not probed, or have another limit.
+    /// Reads; writes were not probed.
     Reads,
     /// Reads and writes.
     All,
+    /// Reads, and perhaps writes: their rate is not measured, or is another one.
+    Unclear,
 }
 
 /// Reads or writes.
@@ -68,6 +68,8 @@ pub struct Bucket {
     pub burst: Measured,
     /// Tokens that came back per second of rest.
     pub refill: Measured,
+    /// The requests that it limits.
+    pub scope: Scope,
 }
 
 /// The constants of a rotating disk.
@@ -94,7 +96,7 @@ const ROTATES: Measured = hidden("the time depends on the place: the disk rotate
 
 impl Bucket {
     pub(crate) const fn unknown(why: NotMeasured) -> Bucket {
-        Bucket { rate: Err(why), burst: Err(why), refill: Err(why) }
+        Bucket { rate: Err(why), burst: Err(why), refill: Err(why), scope: Scope::Reads }
     }
 }
 
@@ -102,7 +104,7 @@ impl Findings {
     pub(crate) fn new<P: Player>(session: &Session<'_, P>, latencies: Latencies) -> Findings {
         let of_writes = if session.settings.writes { NOT_TRIED } else { ONLY_READ };
         let direction = |latency, untried| Direction { latency, gate_request: untried, gate_byte: untried };
-        let bucket = Bucket { rate: NOT_TRIED, burst: NOT_TRIED, refill: NOT_TRIED };
+        let bucket = Bucket::unknown(NotMeasured::Hidden("not tried"));
         Findings {
             capacity: session.player.capacity(),
             alignment: session.player.alignment(),
@@ -110,7 +112,6 @@ impl Findings {
             writes: direction(latencies.writes, of_writes),
             requests: bucket,
             bytes: bucket,
-            scope: Scope::Reads,
             flush_base: of_writes,
             flush_drain: of_writes,
             cache_size: of_writes,
@@ -123,12 +124,13 @@ impl Findings {
 
     /// Marks the device as a rotating disk.
     pub(crate) fn rotating(&mut self, rotating: Rotating) {
-        let bucket = Bucket { rate: ROTATES, burst: ROTATES, refill: ROTATES };
         for direction in [&mut self.reads, &mut self.writes] {
             direction.latency.iter_mut().for_each(|(_, latency)| *latency = ROTATES);
             (direction.gate_request, direction.gate_byte) = (ROTATES, ROTATES);
         }
-        (self.requests, self.bytes) = (bucket, bucket);
+        for bucket in [&mut self.requests, &mut self.bytes] {
+            (bucket.rate, bucket.burst, bucket.refill) = (ROTATES, ROTATES, ROTATES);
+        }
         (self.page, self.channels) = (ROTATES, ROTATES);
         for untried in [&mut self.flush_base, &mut self.flush_drain, &mut self.cache_size, &mut self.cache_drain] {
             *untried = ROTATES;

@@ -80,20 +80,25 @@ pub(crate) fn measure<P: Player>(session: &mut Session<'_, P>, findings: &mut Fi
     }
     let [large, small, middle] = &writes[..] else { return Ok(()) };
     (findings.writes.gate_request, findings.writes.gate_byte) = gates(findings, small, middle, large);
-    // The steady rate of writes needs the whole bucket again.
-    if findings.requests.rate.is_ok() || findings.bytes.rate.is_ok() {
-        let size = if findings.requests.rate.is_ok() { SMALL } else { MIDDLE };
-        session.rest(rest)?;
-        let written = play(session, findings, TapeKind::Write, size, long)?;
-        let of_reads = if size == SMALL { findings.requests.rate } else { findings.bytes.rate };
-        let factor = if size == SMALL { 1.0 } else { f64::from(MIDDLE) };
-        if let (Ok(reads), Ok(writes)) = (of_reads, written.limit.rate)
-            && is_same(reads.value, writes.value * factor)
-        {
-            findings.scope = Scope::All;
-        }
-    }
+    findings.requests.scope = scope(session, findings, findings.requests.rate, (SMALL, 1.0))?;
+    findings.bytes.scope = scope(session, findings, findings.bytes.rate, (MIDDLE, f64::from(MIDDLE)))?;
     Ok(())
+}
+
+/// The requests that a bucket limits. Writes of the size that empties it have its rate if it limits them, too. Each of
+/// them takes `each` tokens.
+fn scope<P: Player>(
+    session: &mut Session<'_, P>,
+    findings: &Findings,
+    of_reads: Measured,
+    (size, each): (u32, f64),
+) -> Result<Scope, P::Fault> {
+    let Ok(of_reads) = of_reads else { return Ok(Scope::Reads) };
+    // The steady rate of writes needs the whole bucket again.
+    session.rest(session.settings.rest)?;
+    let written = play(session, findings, TapeKind::Write, size, session.settings.flat_out)?;
+    let is_limited = written.limit.rate.is_ok_and(|of_writes| is_same(of_reads.value, of_writes.value * each));
+    Ok(if is_limited { Scope::All } else { Scope::Unclear })
 }
 
 /// Plays requests of one size flat out.
@@ -105,6 +110,17 @@ fn play<P: Player>(
     time: Nanos,
 ) -> Result<Played, P::Fault> {
     session.begin(Step::Depth(kind, bytes));
+    play_step(session, findings, kind, bytes, time)
+}
+
+/// Plays requests of one size flat out, as a part of the step that was begun.
+fn play_step<P: Player>(
+    session: &mut Session<'_, P>,
+    findings: &Findings,
+    kind: TapeKind,
+    bytes: u32,
+    time: Nanos,
+) -> Result<Played, P::Fault> {
     let table = if kind == TapeKind::Read { &findings.reads.latency } else { &findings.writes.latency };
     let latency = table.iter().find(|(size, _)| *size == bytes).map(|(_, latency)| *latency);
     let unknown = |why| Limit { rate: Err(why), reserve: Err(why), gate: Err(why), quickest: f64::NAN };
@@ -129,8 +145,9 @@ fn play<P: Player>(
 
 /// Tokens per second of rest that the bucket of requests gained. A bucket that is full again shows its size instead.
 fn refill<P: Player>(session: &mut Session<'_, P>, findings: &Findings, burst: Measured) -> Result<Measured, P::Fault> {
+    session.begin(Step::Refill);
     session.rest(SHORT_REST)?;
-    let again = play(session, findings, TapeKind::Read, SMALL, SHORT_REST)?;
+    let again = play_step(session, findings, TapeKind::Read, SMALL, SHORT_REST)?;
     Ok(match (again.limit.reserve, burst) {
         (Ok(reserve), Ok(burst)) if reserve.value > FULL_AGAIN * burst.value => hidden("the bucket was full again"),
         (Ok(_), Err(why)) => Err(why),
@@ -144,6 +161,7 @@ fn buckets(small: &Played, middle: &Played, rest: Nanos) -> (Bucket, Bucket) {
         rate: played.limit.rate.map(|rate| rate.times(each)),
         burst: played.limit.reserve.map(|reserve| reserve.times(each)),
         refill: hidden("not tried"),
+        scope: Scope::Reads,
     };
     let requests = bucket(small, 1.0);
     let bytes = bucket(middle, f64::from(MIDDLE));

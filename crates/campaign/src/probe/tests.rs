@@ -8,7 +8,7 @@ use simulator::{Chance, LawDevice, RawDrive};
 use stats::probe::Measured;
 use units::Nanos;
 
-use super::{Findings, Scope, Settings, probe};
+use super::{Findings, Scope, Settings, device_file, probe};
 
 /// The largest error, as a share.
 const ERROR: f64 = 0.01;
@@ -111,6 +111,17 @@ fn gates_come_back() {
 }
 
 #[test]
+fn a_bucket_with_an_unclear_limit_of_writes_is_not_in_the_file() {
+    let of_reads = LawBucket { limits: Limits::Reads, ..bucket("requests", REQUESTS, 1500, 3999) };
+    let of_writes = LawBucket { limits: Limits::Writes, ..bucket("writes", REQUESTS, 500, 1000) };
+    let findings = probed(&DeviceLaw { buckets: vec![of_reads, of_writes], ..plain() });
+    assert_eq!((findings.requests.rate.is_ok(), findings.requests.scope), (true, Scope::Unclear));
+    let file = device_file("two", &findings, None).expect("a law");
+    assert!(file.law().buckets.is_empty(), "{:?}", file.law());
+    assert!(file.unmeasured().any(|(key, why)| key == "bucket.requests" && why.contains("writes is not clear")));
+}
+
+#[test]
 fn buckets_come_back() {
     let buckets =
         vec![bucket("requests", REQUESTS, 1500, 3999), bucket("bytes", Tokens::Bytes, 120_000_000, 150_000_000)];
@@ -119,7 +130,7 @@ fn buckets_come_back() {
     assert!(findings.bytes.rate.is_ok() && findings.bytes.burst.is_ok(), "{findings:?}");
     let refill = findings.requests.refill.expect("it fills").value;
     assert!((refill / 1500.0 - 1.0).abs() < ERROR, "{refill}");
-    assert_eq!(findings.scope, Scope::All);
+    assert_eq!((findings.requests.scope, findings.bytes.scope), (Scope::All, Scope::All));
     for one in buckets {
         probed(&DeviceLaw { buckets: vec![one], ..plain() });
     }
