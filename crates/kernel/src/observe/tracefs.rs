@@ -4,7 +4,7 @@
 //!   1. a mounted tracefs is used. If there is none, one is mounted that no other process sees: it has no place in any
 //!      tree of mounts, and ends with its descriptor;
 //!   2. an instance has its own events, filters and buffers. Its name is [`PREFIX`] and the identity of this process,
-//!      so that a later process removes it if this one was killed (`kill -9`);
+//!      so that the next recording removes it if this process was killed (`kill -9`);
 //!   3. an instance is removed when it is dropped, with its buffers.
 
 use std::fs::{self, File};

@@ -80,9 +80,10 @@ impl TapeFault {
     /// The hint for the user, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
-            TapeFault::Request { source, .. } => {
-                Some(hint_of(source).unwrap_or("run as a user who may read it").to_owned())
+            TapeFault::Request { source, .. } if crate::errors::lacks_rights(source) => {
+                Some("run as a user who may read it".to_owned())
             }
+            TapeFault::Request { source, .. } => hint_of(source).map(str::to_owned),
             TapeFault::NotDirect(_) => Some("name a device, or a directory on ext4, xfs or btrfs".to_owned()),
             TapeFault::World(fault) => fault.hint(),
             TapeFault::Short(_) | TapeFault::Stopped => None,
@@ -98,6 +99,8 @@ pub struct TapeFile {
     alignment: u32,
     stop: Arc<AtomicBool>,
     pages: Pages,
+    /// Number of tapes with writes.
+    written: u64,
     /// The folder of a file of our own, whose name is removed already.
     workspace: Option<Workspace>,
 }
@@ -112,11 +115,20 @@ impl TapeFile {
         let file = opened.map_err(|source| TapeFault::Request { action: "open", path: path.to_owned(), source })?;
         let alignment = storage.block_bytes;
         let bytes = storage.bytes / u64::from(alignment) * u64::from(alignment);
-        Ok(TapeFile { path: path.to_owned(), file, bytes, alignment, stop, pages: Pages::default(), workspace: None })
+        Ok(TapeFile {
+            path: path.to_owned(),
+            file,
+            bytes,
+            alignment,
+            stop,
+            pages: Pages::default(),
+            written: 0,
+            workspace: None,
+        })
     }
 
     /// Creates a file of `bytes` bytes in a private folder of the directory, and writes all of it. Its name is removed
-    /// before the first write, so the kernel removes the file even if this process is killed. `progress` is told the
+    /// before the first write, so the kernel removes the file even if this process is killed. `progress` gets the
     /// written bytes.
     pub fn create(
         directory: &Path,
@@ -133,14 +145,15 @@ impl TapeFile {
         let alignment = alignment(&file).ok_or_else(|| TapeFault::NotDirect(path.clone()))?;
         let bytes = bytes / FILLING_CALL * FILLING_CALL;
         let mut pages = Pages::zeroed(FILLING_CALL as usize)?;
-        fill(pages.bytes_mut(), bytes);
         for offset in (0..bytes).step_by(FILLING_CALL as usize) {
             stop_if_told(&stop)?;
+            // A device that stores equal blocks once would look faster than it is.
+            fill(pages.bytes_mut(), offset);
             file.write_all_at(pages.bytes(), offset).map_err(|source| fault("write to", source))?;
             progress(offset + FILLING_CALL);
         }
         file.sync_all().map_err(|source| fault("sync", source))?;
-        Ok(TapeFile { path, file, bytes, alignment, stop, pages, workspace: Some(workspace) })
+        Ok(TapeFile { path, file, bytes, alignment, stop, pages, written: 0, workspace: Some(workspace) })
     }
 
     /// True if the file is ours, so that tapes may write.
@@ -155,7 +168,11 @@ impl TapeFile {
         let needed = slot * tape.depth.max(1) as usize;
         if self.pages.bytes().len() < needed {
             self.pages = Pages::zeroed(needed)?;
-            fill(self.pages.bytes_mut(), needed as u64);
+        }
+        if tape.requests.iter().any(|request| request.kind == TapeKind::Write) {
+            self.written += 1;
+            // The data of each tape are other ones than those of the file and of the tapes before.
+            fill(&mut self.pages.bytes_mut()[..needed], self.bytes + self.written);
         }
         Ok(slot)
     }
