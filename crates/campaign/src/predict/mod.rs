@@ -101,6 +101,9 @@ fn not_modelled(source: &Source, there: &DeviceFile) -> Vec<String> {
     if source.waited.is_none() {
         all.push("waiting for a processor (not known)".to_owned());
     }
+    if source.left_out > 0 {
+        all.push(format!("{} requests of the trace, without a completion or of another device", source.left_out));
+    }
     if source.others > 0 {
         all.push(format!("{} discards and other commands", source.others));
     }

@@ -26,6 +26,8 @@ pub struct Source {
     pub waited: Option<f64>,
     /// Discards and other commands in all traces.
     pub others: u64,
+    /// Requests of a trace file that are not replayed: they have no completion, or are of another device.
+    pub left_out: u64,
 }
 
 /// The reason why a run has no traces.
@@ -78,6 +80,7 @@ pub fn from_run(store: &Store, run: &str) -> Result<Vec<Source>, SourceFault> {
             traces,
             waited: waited(&chosen),
             others: chosen.iter().map(|row| row.others).sum(),
+            left_out: 0,
         });
     }
     if sources.is_empty() {
@@ -110,6 +113,7 @@ pub fn from_trace(name: &str, file: impl BufRead) -> std::io::Result<Result<Sour
         traces: vec![read.trace],
         waited: None,
         others: read.others,
+        left_out: read.unfinished + read.elsewhere,
     }))
 }
 
@@ -155,5 +159,10 @@ mod tests {
         let text = "8,0 1 1 0.000000000 697 D R 8 + 8 [x]\n8,0 1 2 0.500000000 0 C R 8 + 8 [0]\n";
         let source = from_trace("a/b.txt", text.as_bytes()).expect("memory").expect("a trace");
         assert_eq!((source.program.as_str(), source.device.as_str(), source.seconds()), ("b.txt", "8,0", 0.5));
+        assert_eq!(source.left_out, 0);
+        let more = "8,0 1 3 0.600000000 697 D R 16 + 8 [x]\n8,16 1 4 0.700000000 697 D R 8 + 8 [x]\n";
+        let more = format!("{text}{more}8,16 1 5 0.800000000 0 C R 8 + 8 [0]\n");
+        let source = from_trace("a/b.txt", more.as_bytes()).expect("memory").expect("a trace");
+        assert_eq!(source.left_out, 2);
     }
 }

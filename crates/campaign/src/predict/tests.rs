@@ -34,6 +34,7 @@ fn source() -> Source {
         traces: vec![trace()],
         waited: Some(0.01),
         others: 0,
+        left_out: 0,
     }
 }
 

@@ -70,7 +70,7 @@ pub fn run(arguments: &PredictArguments) -> Result<Exit, Error> {
     }
     let found = Found::find(arguments)?;
     let host = found.info.as_ref().map(|info| info.host.as_str());
-    let (mut predictions, mut refused) = (Vec::new(), None);
+    let (mut predictions, mut refused, mut other) = (Vec::new(), None, None);
     for source in &found.sources {
         let here = own_law(arguments, &found, source)?;
         let there = other_law(arguments, &here)?;
@@ -80,13 +80,14 @@ pub fn run(arguments: &PredictArguments) -> Result<Exit, Error> {
         let Predicted { prediction, refused: why } = predict::predict(source, &here, &there, &found.checks);
         refused = refused.or(why);
         predictions.push(prediction);
+        other = Some(there);
     }
     let mut checks = found.checks.clone();
     let failed = match refused {
         Some((reason, hint)) => Some(PredictError::Refused(reason, hint)),
         None => {
-            if let Some(target) = &arguments.check {
-                let check = check(arguments, &found, target, &mut predictions)?;
+            if let (Some(target), Some(there)) = (&arguments.check, &other) {
+                let check = check(arguments, &found, target, there, &mut predictions)?;
                 checks.push(check);
             }
             None
@@ -189,11 +190,27 @@ fn other_law(arguments: &PredictArguments, here: &DeviceFile) -> Result<DeviceFi
     Ok(there)
 }
 
+/// The warning that the target of a check is not the device of the law; `None` if it is that device.
+fn other_target(there: &DeviceFile, path: &Path) -> Option<String> {
+    let found = recorded_device(path).map_or_else(|| "no visible device".to_owned(), |device| device.name);
+    let measured = there.measured_on.as_ref().filter(|measured| measured.host == Host::this().name);
+    let of_law = measured.and_then(|measured| recorded_device(Path::new(&measured.target)));
+    match of_law {
+        Some(of_law) if of_law.name == found => None,
+        Some(of_law) => Some(format!(
+            "the check runs on {found}, but {} was measured on {}: it counts, too",
+            there.name, of_law.name
+        )),
+        None => Some(format!("diskperf cannot tell whether {found} is the device of {}; the check counts", there.name)),
+    }
+}
+
 /// Runs the command of the run on the target, and stores the prediction with the measured time.
 fn check(
     arguments: &PredictArguments,
     found: &Found,
     target: &TargetArgument,
+    there: &DeviceFile,
     predictions: &mut [Prediction],
 ) -> Result<PredictionCheck, Error> {
     let count = predictions.len();
@@ -210,19 +227,26 @@ fn check(
     {
         remark(&format!("the target of the check is on {}, the run's own device", measured.name));
     }
+    if let TargetKind::Directory(path) = &target.kind
+        && let Some(warning) = other_target(there, path)
+    {
+        remark(&warning);
+    }
     let left = store.left(&prediction.run)?;
     let stored = left.request.as_deref().and_then(Stored::of_text);
     let request = stored.map(|stored| stored.request).filter(|one| matches!(one.workload, Workload::Command(_)));
     let request = request.ok_or_else(|| PredictError::NothingToRun(prediction.run.clone()))?;
     let request = RunRequest { targets: vec![absolute(target)], record: false, ..request };
-    // Relative paths of the command are those of the folder where it was recorded.
-    env::set_current_dir(&left.folder).map_err(|_| PathFault::Missing(left.folder.clone()))?;
     let words: Vec<_> = env::args_os().collect();
-    let keep = KeepArguments::of(arguments.store.clone());
+    let keep = KeepArguments::of(arguments.store.absolute());
     let output = OutputArguments::<RunFormat>::default().output();
     let call = Call { words: &words, store: &keep, output, dry_run: false };
-    let resolved = request.resolve()?;
-    let document = run::measured(&resolved, &call)?;
+    // Relative paths of the command are those of the folder where it was recorded; all others are those of this one.
+    let here = env::current_dir().map_err(|_| PathFault::Missing(PathBuf::from(".")))?;
+    env::set_current_dir(&left.folder).map_err(|_| PathFault::Missing(left.folder.clone()))?;
+    let document = request.resolve().map_err(Error::from).and_then(|resolved| run::measured(&resolved, &call));
+    env::set_current_dir(&here).map_err(|_| PathFault::Missing(here.clone()))?;
+    let document = document?;
     let not_measured = || PredictError::NotMeasured(target.typed.clone());
     let measured_s = measured_seconds(&document).ok_or_else(not_measured)?;
     prediction.measured_s = Some(measured_s);

@@ -114,6 +114,14 @@ impl StoreArguments {
         Ok((run, document))
     }
 
+    /// The same database for a process in another folder.
+    pub fn absolute(&self) -> StoreArguments {
+        match self.choice(&UserEnvironment::here()) {
+            Choice::Named(path) => StoreArguments { path: Some(std::path::absolute(&path).unwrap_or(path)) },
+            Choice::Usual(_) | Choice::Nowhere | Choice::None => self.clone(),
+        }
+    }
+
     fn choice(&self, environment: &UserEnvironment) -> Choice {
         choice(self.path.clone(), std::env::var_os(VARIABLE).as_deref(), default_path(environment))
     }

@@ -93,8 +93,14 @@ fn a_check_is_stored_and_listed() {
     ground.record(&cli, &["sh", "-c", line]);
     let predict = ["predict", "last", "--on", "ebs-gp3", "--store", "s.sqlite"];
     cli.refuses(&predict, 3, &["law of the run's own device", "diskperf probe"]);
+    // The command runs in the folder where it was recorded, and relative paths of predict are those of its own folder.
+    let other = cli.path().join("other");
+    fs::create_dir(&other).expect("a folder");
+    let predict = ["predict", "last", "--on", "ebs-gp3", "--store", "../s.sqlite", "-o", "out.json"];
     let check = ["--from", "ebs-gp3", "--check", &ground.target, "--json"];
-    let document: Value = serde_json::from_str(&cli.well(&[&predict[..], &check].concat()).out).expect("JSON");
+    Cli::in_folder(&other).well(&[&predict[..], &check].concat());
+    let written = fs::read_to_string(other.join("out.json")).expect("the document");
+    let document: Value = serde_json::from_str(&written).expect("JSON");
     let prediction = &document["predictions"][0];
     let (predicted, measured) = (prediction["predicted_s"].as_f64(), prediction["measured_s"].as_f64());
     assert!(predicted.is_some_and(|seconds| seconds > 3.0) && measured.is_some_and(|seconds| seconds > 3.0));
