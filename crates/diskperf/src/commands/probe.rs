@@ -80,19 +80,19 @@ pub fn run(arguments: &ProbeArguments) -> Result<Exit, Error> {
         output::print(&text(arguments, name, &rows))?;
     }
     let file = device_file(name, &findings, measured_on);
-    if let (Ok(file), Some(path)) = (&file, real_path(&target)) {
-        store_law(&arguments.keep, path, file)?;
-    }
-    match (&arguments.output, file) {
-        (Some(path), Ok(file)) => output::deliver(&file.to_toml(), Some(path))?,
+    let exit = match (&arguments.output, &file) {
+        (Some(path), Ok(file)) => output::deliver(&file.to_toml(), Some(path)).map(|()| Exit::Done)?,
         // Not an error, because that would be a second document on standard output with --json.
         (Some(path), Err(why)) => {
             output::remark(&format!("{} is not written: {why}", path.shown()));
-            return Ok(Exit::Failed);
+            Exit::Failed
         }
-        (None, _) => {}
+        (None, _) => Exit::Done,
+    };
+    if let (Ok(file), Some(path)) = (&file, real_path(&target)) {
+        store_law(&arguments.keep, path, file)?;
     }
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 /// The path of a target that is not simulated.
@@ -108,7 +108,13 @@ fn real_path(target: &ProbeTarget) -> Option<&Path> {
 fn store_law(keep: &KeepArguments, path: &Path, file: &DeviceFile) -> Result<(), Error> {
     let Some(device) = recorded_device(path) else { return Ok(()) };
     let Some(mut store) = keep.to_write()? else { return Ok(()) };
-    store.put_law((&Host::this().name, &device.name), unix_seconds(), &file.to_toml())?;
+    let host = Host::this().name;
+    let stored = store.law(&host, &device.name)?.and_then(|text| DeviceFile::read(&text, "the stored law").ok());
+    if stored.is_some_and(|stored| stored.law().write_latency.is_some()) && file.law().write_latency.is_none() {
+        output::remark(&format!("the stored law of {} is kept, because it has writes; this one has none", device.name));
+        return Ok(());
+    }
+    store.put_law((&host, &device.name), unix_seconds(), &file.to_toml())?;
     output::remark(&format!("stored as the law of {}, for `diskperf predict`", device.name));
     Ok(())
 }
