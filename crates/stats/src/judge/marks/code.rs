@@ -64,7 +64,7 @@ pub enum MarkCode {
     Untouched,
     /// The rate is higher than that of the layer below.
     Above,
-    /// A few rounds differ so much from the others that the figure leaves them out.
+    /// The figure leaves out a few rounds that differ strongly from the others.
     Outlier,
 }
 
