@@ -1,6 +1,7 @@
 //! A machine: a computer composed of parts, from its file and from settings on the command line.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use kernel::sys::name::{Shown, original};
 use toml::Spanned;
@@ -171,14 +172,22 @@ fn display_name(name: &str) -> String {
     stem.map_or_else(|| name.to_owned(), |stem| stem.shown().into_owned())
 }
 
+/// The compiled-in machines that were read: `diskperf paper assumptions` varies them thousands of times.
+static READ: [OnceLock<Machine>; builtin::MACHINES.len()] = [const { OnceLock::new() }; builtin::MACHINES.len()];
+
 fn load(name: &str, folder: &Path, depth: u32) -> Result<Machine, MachineFault> {
     if is_path(name) {
         return read(&display_name(name), &MachineFile::open(&folder.join(original(name)))?, depth);
     }
-    match builtin::MACHINES.iter().find(|file| file.name == name) {
-        Some(file) => read(name, &MachineFile::builtin(file), depth),
-        None => Err(MachineFault::UnknownMachine { name: name.to_owned(), known: builtin::names(builtin::MACHINES) }),
+    let Some((file, known)) = builtin::MACHINES.iter().zip(&READ).find(|(file, _)| file.name == name) else {
+        let known = builtin::names(builtin::MACHINES);
+        return Err(MachineFault::UnknownMachine { name: name.to_owned(), known });
+    };
+    if let Some(machine) = known.get() {
+        return Ok(machine.clone());
     }
+    let machine = read(name, &MachineFile::builtin(file), depth)?;
+    Ok(known.get_or_init(|| machine).clone())
 }
 
 /// Loads a part that is compiled in, or from a file.
