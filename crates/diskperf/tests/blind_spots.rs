@@ -80,10 +80,10 @@ fn sees_all_networks() -> bool {
     Path::new("/proc/sys/net/core/netdev_budget").exists()
 }
 
-/// Runs on a lying folder until a result has the warning. Other programs may move as many bytes as a lie hides, but
-/// hardly in each of ten runs.
+/// Runs on a lying folder until a result has the warning. Other programs may move as many bytes as a lie hides, for
+/// example a build, but hardly in each of a hundred runs.
 fn is_disproved(ground: &Ground, folder: &Path, phase: usize, code: &str) -> bool {
-    (0..10).any(|_| {
+    (0..100).any(|_| {
         let document = ground.run(folder);
         assert_unverified(&document, "fuse");
         mark(write_and_read(&document)[phase], code).is_some()

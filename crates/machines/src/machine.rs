@@ -120,7 +120,8 @@ impl Machine {
     /// Returns the machine with only the file system of this index: what a program needs.
     pub fn with_file_system(&self, index: usize) -> Machine {
         let chosen = self.parts(Kind::FileSystem).nth(index);
-        let is_kept = |part: &&Part| part.kind != Kind::FileSystem || chosen.is_some_and(|one| std::ptr::eq(one, *part));
+        let is_chosen = |part: &Part| chosen.is_some_and(|one| std::ptr::eq(one, part));
+        let is_kept = |part: &&Part| part.kind != Kind::FileSystem || is_chosen(part);
         let parts = self.parts.iter().filter(is_kept).cloned().collect();
         Machine { name: self.name.clone(), about: self.about.clone(), place: self.place.clone(), parts }
     }
