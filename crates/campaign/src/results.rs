@@ -352,6 +352,7 @@ fn round(run: &Execution, done: &PhaseResult, phase: &Phase) -> Option<Round> {
         returned_s: last(|part| Some(part.returned_s))?,
         data_durable_s: last(|part| part.data_durable_s),
         durable_s: last(|part| part.durable_s),
+        rested_s: run.result.rested.map(Nanos::as_secs_f64),
         cpu_s: CpuSeconds {
             process: parts.iter().map(|part| part.process_s).sum(),
             user: done.parts.iter().map(|part| part.cpu.user).sum::<Nanos>().as_secs_f64(),

@@ -45,6 +45,10 @@ pub struct ExecutionResult {
     pub prepared_in: Nanos,
     /// The phases that ran to their end, in order.
     pub phases: Vec<PhaseResult>,
+    /// The time for which the target rested before its phases, if it was loaded before each execution to keep burst
+    /// credits used up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rested: Option<Nanos>,
     /// The failure that ended the program early. Not stored, because a failed execution is not finished.
     #[serde(skip)]
     pub stopped: Option<ProgramFailure>,
@@ -92,6 +96,13 @@ pub struct RecordedTrace {
 }
 
 impl ExecutionResult {
+    /// The time of the execution outside of its phases.
+    pub fn unmeasured(&self) -> Nanos {
+        let time = |part: &ProgramResult| part.durable.unwrap_or(part.returned);
+        let phases = self.phases.iter().filter_map(|phase| phase.parts.iter().map(time).max());
+        self.lasted.saturating_sub(phases.sum())
+    }
+
     /// Changes the failure of a program that a signal stopped into an interruption: the signal may break off a call,
     /// too.
     pub fn broken_off(mut self) -> ExecutionResult {

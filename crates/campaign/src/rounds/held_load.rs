@@ -34,11 +34,17 @@ impl HeldLoad {
         self.ended.insert(target, now);
     }
 
+    /// Returns the time since the last execution on a target; `None` if no load is held or the target did not run.
+    pub fn rest(&self, target: usize, now: Nanos) -> Option<Nanos> {
+        let ended = self.ended.get(&target).filter(|_| self.targets > 0);
+        ended.map(|ended| now.saturating_sub(*ended))
+    }
+
     /// Returns the time for which a target is loaded before its next execution. While one target is loaded all others
     /// rest, so the share is divided by their number.
     pub fn due(&self, target: usize, now: Nanos) -> Nanos {
         let others = self.targets.saturating_sub(1);
-        let rest = self.ended.get(&target).map_or(Nanos::ZERO, |ended| now.saturating_sub(*ended));
+        let rest = self.rest(target, now).unwrap_or_default();
         Nanos(rest.0.checked_div(PART * others).unwrap_or(0))
     }
 }
@@ -57,6 +63,7 @@ mod tests {
         assert!(!load.begin(1), "a single target never rests");
         assert!(load.begin(2) && !load.begin(2));
         assert_eq!((load.due(0, S(20)), load.due(1, S(20))), (S(5), S(0)), "the other has not run yet");
+        assert_eq!((load.rest(0, S(20)), load.rest(1, S(20))), (Some(S(10)), None));
         let mut four = load.clone();
         four.targets = 4;
         assert_eq!(four.due(0, S(22)), S(2));

@@ -52,17 +52,19 @@ impl<'a> WorldSite<'a> {
         Ok(WorldSite { plan, targets, worlds, stop, clock, late, held: HeldLoad::default(), loaded })
     }
 
-    /// Loads a target that has rested, if loads are held. A failure ends the load: the execution reports it.
-    fn load_again(&mut self, turn: &Turn, name: &str, notify: &mut dyn FnMut(Event)) {
-        let [target] = self.plan.alternatives[turn.alternative].busy()[..] else { return };
+    /// Loads a target that has rested, if loads are held. A failure ends the load: the execution reports it. Returns the
+    /// rest of the target until now; `None` if no load is held.
+    fn load_again(&mut self, turn: &Turn, name: &str, notify: &mut dyn FnMut(Event)) -> Option<Nanos> {
+        let [target] = self.plan.alternatives[turn.alternative].busy()[..] else { return None };
         let began = (self.clock)();
         let due = self.held.due(target, began);
         while !self.stop.requested() && (self.clock)().saturating_sub(began) < due {
             match self.load(turn, (name, false), notify) {
-                Some(Ok(result)) if result.stopped.is_none() => {}
-                _ => return,
+                Some(Ok(result)) if result.stopped.is_none() => self.held.ends(target, (self.clock)()),
+                _ => break,
             }
         }
+        self.held.rest(target, (self.clock)())
     }
 
     /// Loads a target with an execution that is not part of a round. Returns `None` if it would write too much.
@@ -127,10 +129,12 @@ impl Site for WorldSite<'_> {
             notify(Event::ProgramStarted { index, program: row.program.name, target: &target });
             let is_simulated = targets::are_simulated(busy, self.targets);
             let began = self.late.as_ref().filter(|_| is_simulated).map(Late::pause);
-            if !is_simulated {
-                self.load_again(turn, &target, notify);
+            let rest = if is_simulated { None } else { self.load_again(turn, &target, notify) };
+            let mut performed = self.perform_one(turn, &target, self.plan.options, notify);
+            if let (Some(rest), Some(Ok(result))) = (rest, &mut performed) {
+                // The end of the load and the beginning of this execution take as long as those of this one.
+                result.rested = Some(rest + result.unmeasured());
             }
-            let performed = self.perform_one(turn, &target, self.plan.options, notify);
             busy.iter().for_each(|&index| self.held.ends(index, (self.clock)()));
             if let (Some(late), Some(began)) = (&mut self.late, began) {
                 late.go_on(began);

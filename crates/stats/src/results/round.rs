@@ -27,6 +27,10 @@ pub struct Round {
     pub data_durable_s: Option<f64>,
     /// Seconds until data and metadata were durable; null if nothing was changed.
     pub durable_s: Option<f64>,
+    /// Seconds for which the target rested before the phase; missing if it was not loaded to keep burst credits used
+    /// up. A credit that came back meanwhile makes the rate too high.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rested_s: Option<f64>,
     /// CPU time until the claimed clock stops.
     pub cpu_s: CpuSeconds,
     /// Results of the single programs, if several ran at once; otherwise empty. The figures above are then sums, and
