@@ -56,6 +56,7 @@ pub fn table(document: &Document, presentation: Presentation, page: Page) -> Str
     for finding in &document.run.findings {
         below += &format!("{finding}\n");
     }
+    below += &devices::predict::check_lines(&document.run.checks);
     below += &header::footnotes(document);
     wrap::wrapped(&header::lines(document, presentation.layout), page) + "\n" + &body + &wrap::wrapped(&below, page)
 }

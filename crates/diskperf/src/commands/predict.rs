@@ -26,7 +26,7 @@ use crate::commands::run;
 use crate::documents::store_arguments::{KeepArguments, StoreArguments};
 use crate::error::{Error, PredictError};
 use crate::session::{Call, Stored};
-use crate::ui::output::remark;
+use crate::ui::output::{page, remark};
 use crate::ui::output_format::{Format, OutputArguments, RunFormat, json};
 
 /// Arguments of `diskperf predict`.
@@ -107,7 +107,7 @@ fn deliver(
     let document = PredictionDocument { schema, predictions, record: CheckRecord::new(checks) };
     let text = match arguments.output.layout() {
         Format::Json => json(&document),
-        Format::Table if arguments.record => checks_table(&document.record),
+        Format::Table if arguments.record => checks_table(&document.record, page()),
         Format::Table => prediction_lines(&document),
     };
     arguments.output.deliver(&text)?;

@@ -78,6 +78,10 @@ pub fn anonymous(document: &Document) -> Document {
     for path in kept.chain(document.run.store.as_ref().map(|store| store.path.as_str())) {
         hidden.hide(path);
     }
+    let checked = document.run.checks.iter().map(|check| check.target.as_str());
+    for path in checked.filter(|target| target.contains('/') || Path::new(target).is_dir()) {
+        hidden.hide(path);
+    }
     // Longer ones first: one may be the beginning of another.
     hidden.known.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
     let mut value = value_of(&document).expect("plain data");

@@ -107,4 +107,16 @@ fn a_check_is_stored_and_listed() {
     assert_eq!(document["record"]["checks"].as_array().map(Vec::len), Some(1));
     let listed = cli.well(&["predict", "--record", "--store", "s.sqlite"]).out;
     assert!(listed.contains("1 prediction without a range"), "{listed}");
+    // Both runs show the pair: the run that was predicted from, and the one that was measured.
+    for run in [&prediction["run"], &document["record"]["checks"][0]["measured_run"]] {
+        let run = run.as_str().expect("a run");
+        let shown = cli.well(&["show", run, "--store", "s.sqlite"]).out;
+        assert!(shown.contains("sh: predicted for AWS EBS gp3") && shown.contains(", measured "), "{shown}");
+        let exported = cli.well(&["export", run, "--anonymous", "--store", "s.sqlite"]).out;
+        let exported: Value = serde_json::from_str(&exported).expect("JSON");
+        let hidden = exported["run"]["checks"][0]["target"].as_str().expect("a target");
+        assert!(hidden.starts_with("PATH"), "{hidden}");
+        let page = cli.well(&["report", run, "-o", "-", "--store", "s.sqlite"]).out;
+        assert!(page.contains("Predicted and measured") && page.contains("AWS EBS gp3"), "{page}");
+    }
 }
