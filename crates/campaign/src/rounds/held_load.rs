@@ -1,14 +1,32 @@
 //! The load that keeps credits used up while several targets take turns. A credit comes back while its target rests, so
 //! a target that rests for most of the time shows its burst in every round. Before each execution, the same program
 //! therefore runs on the target for a share of the time that it rested.
+//!
+//! Policy:
+//!   1. the load is held after the first change of a rate in a comparison, with `--sustained`, and if the machine is so
+//!      busy that targets wait for calm longer than they work: rests then hide the end of a burst;
+//!   2. the first load of a target is long, because a burst may still have begun nowhere near its end;
+//!   3. if the rate of a test has dropped before, the load ends when the rate is low again, and may take longer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use units::Nanos;
 
 /// The part of the time of a run that goes into this load: a half. A burst of at least three times the sustained rate
 /// is then over when an execution begins.
 const PART: u64 = 2;
+
+/// The longest first load of a target. A burst credit of 2 GB lasts for that long, if the burst is 100 MB/s faster than
+/// the credit comes back. A choice.
+const FIRST: Nanos = Nanos::from_secs(20);
+
+/// The ratio of a test's highest to its lowest rate from which a rate has dropped, and that of a low rate to the lowest.
+const DROP: f64 = 1.5;
+const LOW: f64 = 1.25;
+
+/// The least sum of long waits that begins the load (1). A wait is long from this time on: calm takes a fifth of it.
+const LONG_WAITS: Nanos = Nanos::from_secs(5);
+const LONG_WAIT: Nanos = Nanos::from_millis(100);
 
 /// The rest of every target.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +35,22 @@ pub struct HeldLoad {
     targets: u64,
     /// The end of the last execution on each target.
     ended: BTreeMap<usize, Nanos>,
+    /// Targets that had their first load.
+    loaded: BTreeSet<usize>,
+    /// The lowest and the highest rate of each alternative.
+    rates: BTreeMap<usize, (f64, f64)>,
+    /// The sum of long waits for calm, and of the measured times.
+    waited: Nanos,
+    worked: Nanos,
+}
+
+/// The longest time of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Usually.
+    pub usual: Nanos,
+    /// If the rate has dropped before, and is high again.
+    pub longest: Nanos,
 }
 
 impl HeldLoad {
@@ -34,6 +68,20 @@ impl HeldLoad {
         self.ended.insert(target, now);
     }
 
+    /// Notes the rate of an execution.
+    pub fn saw(&mut self, alternative: usize, rate: f64) {
+        let (low, high) = self.rates.entry(alternative).or_insert((rate, rate));
+        (*low, *high) = (low.min(rate), high.max(rate));
+    }
+
+    /// Notes the wait for calm and the measured time of an execution. Returns true if waits take most of the time.
+    pub fn waits(&mut self, waited: Nanos, worked: Nanos) -> bool {
+        self.waited += if waited > LONG_WAIT { waited } else { Nanos::ZERO };
+        self.worked += worked;
+        // 1
+        self.waited > LONG_WAITS && self.waited > self.worked
+    }
+
     /// Returns the time since the last execution on a target; `None` if no load is held or the target did not run.
     pub fn rest(&self, target: usize, now: Nanos) -> Option<Nanos> {
         let ended = self.ended.get(&target).filter(|_| self.targets > 0);
@@ -41,11 +89,31 @@ impl HeldLoad {
     }
 
     /// Returns the time for which a target is loaded before its next execution. While one target is loaded all others
-    /// rest, so the share is divided by their number.
-    pub fn due(&self, target: usize, now: Nanos) -> Nanos {
+    /// rest, so the share is divided by their number. `left` is the time until the end of the run, if it has one.
+    pub fn due(&mut self, target: usize, now: Nanos, left: Option<Nanos>) -> Due {
         let others = self.targets.saturating_sub(1);
-        let rest = self.rest(target, now).unwrap_or_default();
-        Nanos(rest.0.checked_div(PART * others).unwrap_or(0))
+        let Some(rest) = self.rest(target, now).filter(|_| others > 0) else {
+            return Due { usual: Nanos::ZERO, longest: Nanos::ZERO };
+        };
+        let usual = Nanos(rest.0 / (PART * others));
+        // 2
+        if self.loaded.insert(target) {
+            let share = left.map_or(FIRST, |left| Nanos(left.0 / (2 * self.targets)));
+            let first = usual.max(FIRST.min(share));
+            return Due { usual: first, longest: first };
+        }
+        // Turns would become longer and longer with a whole rest.
+        Due { usual, longest: Nanos(usual.0 + usual.0 / 2) }
+    }
+
+    /// True if the load goes on after this time, when its last execution had this rate.
+    pub fn goes_on(&self, alternative: usize, last: Option<f64>, loaded: Nanos, due: Due) -> bool {
+        let dropped = self.rates.get(&alternative).filter(|(low, high)| *high >= DROP * low);
+        // 3
+        match (dropped, last) {
+            (Some((low, _)), Some(last)) => last > LOW * low && loaded < due.longest,
+            _ => loaded < due.usual,
+        }
     }
 }
 
@@ -55,18 +123,56 @@ mod tests {
 
     const S: fn(u64) -> Nanos = Nanos::from_secs;
 
+    /// The usual time of a load after the first one.
+    fn due(load: &mut HeldLoad, target: usize, now: Nanos) -> Nanos {
+        load.loaded.insert(target);
+        load.due(target, now, None).usual
+    }
+
     #[test]
     fn half_of_a_rest_is_due_for_two_targets_and_less_for_more() {
         let mut load = HeldLoad::default();
         load.ends(0, S(10));
-        assert_eq!(load.due(0, S(20)), S(0), "not held yet");
+        assert_eq!(due(&mut load, 0, S(20)), S(0), "not held yet");
         assert!(!load.begin(1), "a single target never rests");
         assert!(load.begin(2) && !load.begin(2));
-        assert_eq!((load.due(0, S(20)), load.due(1, S(20))), (S(5), S(0)), "the other has not run yet");
+        assert_eq!((due(&mut load, 0, S(20)), due(&mut load, 1, S(20))), (S(5), S(0)), "the other has not run yet");
         assert_eq!((load.rest(0, S(20)), load.rest(1, S(20))), (Some(S(10)), None));
         let mut four = load.clone();
         four.targets = 4;
-        assert_eq!(four.due(0, S(22)), S(2));
+        assert_eq!(due(&mut four, 0, S(22)), S(2));
+    }
+
+    #[test]
+    fn the_first_load_of_a_target_is_long_but_leaves_time() {
+        let mut load = HeldLoad::default();
+        load.ends(0, S(10));
+        load.begin(2);
+        let first = |left| load.clone().due(0, S(11), left).usual;
+        assert_eq!((first(None), first(Some(S(200))), first(Some(S(40)))), (FIRST, FIRST, S(10)));
+        load.due(0, S(11), None);
+        assert_eq!(load.due(0, S(14), None), Due { usual: S(2), longest: S(3) });
+    }
+
+    #[test]
+    fn a_load_ends_when_the_rate_is_low_again() {
+        let mut load = HeldLoad::default();
+        let due = Due { usual: S(2), longest: S(3) };
+        let goes_on = |load: &HeldLoad, last, loaded| load.goes_on(7, last, loaded, due);
+        load.saw(7, 300.0);
+        assert!(goes_on(&load, None, S(0)) && goes_on(&load, Some(300.0), S(1)));
+        assert!(!goes_on(&load, Some(300.0), S(2)), "the rate never dropped");
+        load.saw(7, 20.0);
+        assert!(goes_on(&load, Some(300.0), S(2)) && !goes_on(&load, Some(300.0), S(3)));
+        assert!(!goes_on(&load, Some(24.0), S(1)) && goes_on(&load, None, S(0)));
+    }
+
+    #[test]
+    fn waits_that_take_most_of_the_time_begin_the_load() {
+        let mut load = HeldLoad::default();
+        assert!((0..1000).all(|_| !load.waits(LONG_WAIT, Nanos::ZERO)), "calm");
+        assert!(!load.waits(S(2), S(1)) && !load.waits(S(2), S(0)) && load.waits(S(2), S(1)));
+        assert!(!load.waits(S(1), S(9)));
     }
 
     /// The load takes half of the time, whatever the number of targets: it does not grow from turn to turn.
@@ -77,7 +183,7 @@ mod tests {
             load.begin(targets);
             for index in 0..100 * targets {
                 let target = index % targets;
-                turn = load.due(target, now) + S(1);
+                turn = due(&mut load, target, now) + S(1);
                 now += turn;
                 load.ends(target, now);
             }

@@ -1,6 +1,6 @@
 //! The worlds of a run as the site of a campaign.
 
-use runner::execution::{MeasureOptions, WorldFailure};
+use runner::execution::{ExecutionResult, MeasureOptions, WorldFailure};
 use units::Nanos;
 
 use super::Turn;
@@ -23,6 +23,8 @@ pub struct WorldSite<'a> {
     clock: Clock<'a>,
     late: Option<Late<'a>>,
     held: HeldLoad,
+    /// True if the targets are compared, so that waits for calm can begin the load.
+    pub compares: bool,
     /// Bytes that loads have written to each target.
     loaded: Vec<u64>,
 }
@@ -49,7 +51,7 @@ impl<'a> WorldSite<'a> {
             Ok::<Late, CampaignError>(Late { deadline, timer, clock, simulated: Nanos::ZERO })
         };
         let late = deadline.map(late).transpose()?;
-        Ok(WorldSite { plan, targets, worlds, stop, clock, late, held: HeldLoad::default(), loaded })
+        Ok(WorldSite { plan, targets, worlds, stop, clock, late, held: HeldLoad::default(), compares: false, loaded })
     }
 
     /// Loads a target that has rested, if loads are held. A failure ends the load: the execution reports it. Returns the
@@ -57,14 +59,26 @@ impl<'a> WorldSite<'a> {
     fn load_again(&mut self, turn: &Turn, name: &str, notify: &mut dyn FnMut(Event)) -> Option<Nanos> {
         let [target] = self.plan.alternatives[turn.alternative].busy()[..] else { return None };
         let began = (self.clock)();
-        let due = self.held.due(target, began);
-        while !self.stop.requested() && (self.clock)().saturating_sub(began) < due {
+        let left = self.late.as_ref().map(|late| late.deadline.rest(began));
+        let due = self.held.due(target, began, left);
+        let mut last = None;
+        let loaded = |site: &WorldSite| (site.clock)().saturating_sub(began);
+        while !self.stop.requested() && self.held.goes_on(turn.alternative, last, loaded(self), due) {
             match self.load(turn, (name, false), notify) {
-                Some(Ok(result)) if result.stopped.is_none() => self.held.ends(target, (self.clock)()),
+                Some(Ok(result)) if result.stopped.is_none() => last = self.noted(turn.alternative, target, &result),
                 _ => break,
             }
         }
         self.held.rest(target, (self.clock)())
+    }
+
+    /// Notes an execution on a target. Returns its rate; `None` if it took no time.
+    fn noted(&mut self, alternative: usize, target: usize, result: &ExecutionResult) -> Option<f64> {
+        self.held.ends(target, (self.clock)());
+        let worked = result.lasted.saturating_sub(result.unmeasured()).as_secs_f64();
+        let rate = (worked > 0.0).then(|| 1.0 / worked)?;
+        self.held.saw(alternative, rate);
+        Some(rate)
     }
 
     /// Loads a target with an execution that is not part of a round. Returns `None` if it would write too much.
@@ -81,7 +95,7 @@ impl<'a> WorldSite<'a> {
             return None;
         }
         self.loaded[target] = loaded;
-        self.perform_one(turn, name, MeasureOptions { ceiling: false, ..self.plan.options }, notify)
+        self.perform_one(turn, (name, true), MeasureOptions { ceiling: false, ..self.plan.options }, notify)
     }
 
     /// Bytes that loads have written to each target.
@@ -92,7 +106,7 @@ impl<'a> WorldSite<'a> {
     fn perform_one(
         &mut self,
         turn: &Turn,
-        target: &str,
+        (target, is_load): (&str, bool),
         options: MeasureOptions,
         notify: &mut dyn FnMut(Event),
     ) -> Performed {
@@ -106,7 +120,10 @@ impl<'a> WorldSite<'a> {
             }
             None => {
                 let world = worlds.open(plan, busy, targets, stop).map_err(WorldFailure::from);
-                world.and_then(|world| world.perform(&program, options, target, notify))
+                world.and_then(|world| {
+                    world.hurry(is_load);
+                    world.perform(&program, options, target, notify)
+                })
             }
         })
     }
@@ -130,12 +147,20 @@ impl Site for WorldSite<'_> {
             let is_simulated = targets::are_simulated(busy, self.targets);
             let began = self.late.as_ref().filter(|_| is_simulated).map(Late::pause);
             let rest = if is_simulated { None } else { self.load_again(turn, &target, notify) };
-            let mut performed = self.perform_one(turn, &target, self.plan.options, notify);
+            let mut performed = self.perform_one(turn, (&target, false), self.plan.options, notify);
             if let (Some(rest), Some(Ok(result))) = (rest, &mut performed) {
                 // The end of the load and the beginning of this execution take as long as those of this one.
                 result.rested = Some(rest + result.unmeasured());
             }
             busy.iter().for_each(|&index| self.held.ends(index, (self.clock)()));
+            if let (false, [only], Some(Ok(result))) = (is_simulated, &busy[..], &performed) {
+                self.noted(index, *only, result);
+                let waited = result.phases.iter().map(|phase| phase.quiescence.waited).sum();
+                let worked = result.lasted.saturating_sub(result.unmeasured());
+                if self.held.waits(waited, worked) && self.compares && self.hold_load() {
+                    notify(Event::LoadHeld);
+                }
+            }
             if let (Some(late), Some(began)) = (&mut self.late, began) {
                 late.go_on(began);
             }
