@@ -106,7 +106,7 @@ impl<'a> WorldSite<'a> {
     fn perform_one(
         &mut self,
         turn: &Turn,
-        (target, is_load): (&str, bool),
+        (target, is_hurried): (&str, bool),
         options: MeasureOptions,
         notify: &mut dyn FnMut(Event),
     ) -> Performed {
@@ -121,7 +121,7 @@ impl<'a> WorldSite<'a> {
             None => {
                 let world = worlds.open(plan, busy, targets, stop).map_err(WorldFailure::from);
                 world.and_then(|world| {
-                    world.hurry(is_load);
+                    world.hurry(is_hurried);
                     world.perform(&program, options, target, notify)
                 })
             }
@@ -147,7 +147,8 @@ impl Site for WorldSite<'_> {
             let is_simulated = targets::are_simulated(busy, self.targets);
             let began = self.late.as_ref().filter(|_| is_simulated).map(Late::pause);
             let rest = if is_simulated { None } else { self.load_again(turn, &target, notify) };
-            let mut performed = self.perform_one(turn, (&target, false), self.plan.options, notify);
+            // A wait for calm after a load would bring credits back.
+            let mut performed = self.perform_one(turn, (&target, rest.is_some()), self.plan.options, notify);
             if let (Some(rest), Some(Ok(result))) = (rest, &mut performed) {
                 // The end of the load and the beginning of this execution take as long as those of this one.
                 result.rested = Some(rest + result.unmeasured());
