@@ -3,8 +3,9 @@
 //! therefore runs on the target for a share of the time that it rested.
 //!
 //! Policy:
-//!   1. the load is held after the first change of a rate in a comparison, with `--sustained`, and if the machine is so
-//!      busy that targets wait for calm longer than they work: rests then hide the end of a burst;
+//!   1. the load is held after the first change of a rate in a comparison, with `--sustained`, if the rates of a test
+//!      are of two kinds (credits that come back make it change in turn), and if the machine is so busy that targets
+//!      wait for calm longer than they work: rests then hide the end of a burst;
 //!   2. the first load of a target is long, because a burst may still have begun nowhere near its end;
 //!   3. if the rate of a test has dropped before, the load ends when the rate is low again, and may take longer.
 
@@ -24,6 +25,11 @@ const FIRST: Nanos = Nanos::from_secs(20);
 const DROP: f64 = 1.5;
 const LOW: f64 = 1.25;
 
+/// Rates of two kinds (1): so many at least are below this share of the highest rate, and as many near it. Choices.
+const OF_A_KIND: usize = 3;
+const LOW_KIND: f64 = 0.5;
+const HIGH_KIND: f64 = 0.8;
+
 /// The least sum of long waits that begins the load (1). A wait is long from this time on: calm takes a fifth of it.
 const LONG_WAITS: Nanos = Nanos::from_secs(5);
 const LONG_WAIT: Nanos = Nanos::from_millis(100);
@@ -37,8 +43,8 @@ pub struct HeldLoad {
     ended: BTreeMap<usize, Nanos>,
     /// Targets that had their first load.
     loaded: BTreeSet<usize>,
-    /// The lowest and the highest rate of each alternative.
-    rates: BTreeMap<usize, (f64, f64)>,
+    /// The rates of each alternative.
+    rates: BTreeMap<usize, Vec<f64>>,
     /// The sum of long waits for calm, and of the measured times.
     waited: Nanos,
     worked: Nanos,
@@ -68,10 +74,14 @@ impl HeldLoad {
         self.ended.insert(target, now);
     }
 
-    /// Notes the rate of an execution.
-    pub fn saw(&mut self, alternative: usize, rate: f64) {
-        let (low, high) = self.rates.entry(alternative).or_insert((rate, rate));
-        (*low, *high) = (low.min(rate), high.max(rate));
+    /// Notes the rate of an execution. Returns true if the rates of this alternative are of two kinds.
+    pub fn saw(&mut self, alternative: usize, rate: f64) -> bool {
+        let rates = self.rates.entry(alternative).or_default();
+        rates.push(rate);
+        // 1
+        let highest = rates.iter().copied().fold(0.0, f64::max);
+        let count = |is: fn(f64) -> bool| rates.iter().filter(|rate| is(**rate / highest)).count();
+        count(|share| share <= LOW_KIND) >= OF_A_KIND && count(|share| share >= HIGH_KIND) >= OF_A_KIND
     }
 
     /// Notes the wait for calm and the measured time of an execution. Returns true if waits take most of the time.
@@ -108,10 +118,11 @@ impl HeldLoad {
 
     /// True if the load goes on after this time, when its last execution had this rate.
     pub fn goes_on(&self, alternative: usize, last: Option<f64>, loaded: Nanos, due: Due) -> bool {
-        let dropped = self.rates.get(&alternative).filter(|(low, high)| *high >= DROP * low);
+        let rates = self.rates.get(&alternative).map_or(&[][..], Vec::as_slice);
+        let [low, high] = [f64::min, f64::max].map(|end| rates.iter().copied().reduce(end).unwrap_or(0.0));
         // 3
-        match (dropped, last) {
-            (Some((low, _)), Some(last)) => last > LOW * low && loaded < due.longest,
+        match last {
+            Some(last) if high >= DROP * low => last > LOW * low && loaded < due.longest,
             _ => loaded < due.usual,
         }
     }
@@ -165,6 +176,18 @@ mod tests {
         load.saw(7, 20.0);
         assert!(goes_on(&load, Some(300.0), S(2)) && !goes_on(&load, Some(300.0), S(3)));
         assert!(!goes_on(&load, Some(24.0), S(1)) && goes_on(&load, None, S(0)));
+    }
+
+    #[test]
+    fn rates_of_two_kinds_are_told_from_outliers() {
+        let is_split = |rates: &[f64]| {
+            let mut load = HeldLoad::default();
+            rates.iter().map(|rate| load.saw(0, *rate)).last()
+        };
+        assert_eq!(is_split(&[190.0, 195.0, 25.0, 194.0, 72.0, 198.0, 49.0]), Some(true));
+        assert_eq!(is_split(&[190.0, 195.0, 25.0, 194.0, 198.0, 49.0]), Some(false), "two slow ones");
+        assert_eq!(is_split(&[195.0, 25.0, 25.0, 25.0, 25.0]), Some(false), "one fast one");
+        assert_eq!(is_split(&[100.0, 120.0, 180.0, 190.0, 110.0, 150.0, 130.0]), Some(false), "noise");
     }
 
     #[test]

@@ -65,20 +65,22 @@ impl<'a> WorldSite<'a> {
         let loaded = |site: &WorldSite| (site.clock)().saturating_sub(began);
         while !self.stop.requested() && self.held.goes_on(turn.alternative, last, loaded(self), due) {
             match self.load(turn, (name, false), notify) {
-                Some(Ok(result)) if result.stopped.is_none() => last = self.noted(turn.alternative, target, &result),
+                Some(Ok(result)) if result.stopped.is_none() => {
+                    (last, _) = self.noted(turn.alternative, target, &result);
+                }
                 _ => break,
             }
         }
         self.held.rest(target, (self.clock)())
     }
 
-    /// Notes an execution on a target. Returns its rate; `None` if it took no time.
-    fn noted(&mut self, alternative: usize, target: usize, result: &ExecutionResult) -> Option<f64> {
+    /// Notes an execution on a target. Returns its rate (`None` if it took no time), and true if the rates of the test
+    /// are of two kinds.
+    fn noted(&mut self, alternative: usize, target: usize, result: &ExecutionResult) -> (Option<f64>, bool) {
         self.held.ends(target, (self.clock)());
         let worked = result.lasted.saturating_sub(result.unmeasured()).as_secs_f64();
-        let rate = (worked > 0.0).then(|| 1.0 / worked)?;
-        self.held.saw(alternative, rate);
-        Some(rate)
+        let rate = (worked > 0.0).then(|| 1.0 / worked);
+        (rate, rate.is_some_and(|rate| self.held.saw(alternative, rate)))
     }
 
     /// Loads a target with an execution that is not part of a round. Returns `None` if it would write too much.
@@ -155,10 +157,11 @@ impl Site for WorldSite<'_> {
             }
             busy.iter().for_each(|&index| self.held.ends(index, (self.clock)()));
             if let (false, [only], Some(Ok(result))) = (is_simulated, &busy[..], &performed) {
-                self.noted(index, *only, result);
+                let (_, is_split) = self.noted(index, *only, result);
                 let waited = result.phases.iter().map(|phase| phase.quiescence.waited).sum();
                 let worked = result.lasted.saturating_sub(result.unmeasured());
-                if self.held.waits(waited, worked) && self.compares && self.hold_load() {
+                let hides = self.held.waits(waited, worked) || is_split;
+                if hides && self.compares && self.hold_load() {
                     notify(Event::LoadHeld);
                 }
             }
