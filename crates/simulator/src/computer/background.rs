@@ -38,8 +38,7 @@ impl Computer {
             }
             match self.step(process) {
                 Demand::Spend(cause, work) => {
-                    self.hardware.processor.spend(&mut self.hardware.engine, process, work, cause);
-                    if !self.hardware.processor.runs_through(&mut self.hardware.engine, process) {
+                    if !self.hardware.processor.spend(&mut self.hardware.engine, process, (cause, work), true) {
                         return;
                     }
                 }

@@ -31,7 +31,7 @@ use crate::cache::{BufferId, Cache, State};
 use crate::controller::{Controller, Hardware, TimeAccount};
 use crate::cpu::{Cause, Completed, Process, Processor};
 use crate::description::{self, Description, Driver, Invalid, Kernel};
-use crate::drive::Drive;
+use crate::drive::{Drive, start_counting, stop_counting};
 use crate::engine::{Engine, Event, Handler};
 use crate::fs::FileSystem;
 use crate::namespace::{FileId, Namespace};
@@ -202,7 +202,7 @@ impl Computer {
     pub fn accounts(&mut self) -> Accounts {
         let Hardware { engine, processor, bus, drives, occupied } = &mut self.hardware;
         let now = engine.now();
-        let spent: Vec<_> = drives.iter_mut().map(|drive| drive.spent(now, &mut engine.timeline)).collect();
+        let spent: Vec<_> = drives.iter_mut().map(|drive| *drive.spent(now, &mut engine.timeline)).collect();
         let accounts = Accounts {
             elapsed: now.since_zero(),
             cpu: processor.spent(engine),
@@ -310,7 +310,8 @@ impl Computer {
         let now = self.now();
         let Hardware { engine, processor, drives, .. } = &mut self.hardware;
         let proc = &mut self.procs[process];
-        proc.asleep = Some((now, drives[proc.drive].spent(now, &mut engine.timeline)));
+        proc.is_asleep = true;
+        start_counting(&mut proc.waited, drives[proc.drive].spent(now, &mut engine.timeline));
         processor.leave(process);
         self.sleepers.push_back((process, channel));
     }
@@ -319,11 +320,8 @@ impl Computer {
         let now = self.now();
         let Hardware { engine, processor, drives, .. } = &mut self.hardware;
         let proc = &mut self.procs[process];
-        let (_, before) = proc.asleep.take().expect("who is woken has slept");
-        let spent = drives[proc.drive].spent(now, &mut engine.timeline);
-        for (waited, (now, before)) in proc.waited.iter_mut().zip(spent.into_iter().zip(before)) {
-            *waited += now - before;
-        }
+        assert!(core::mem::replace(&mut proc.is_asleep, false), "who is woken has slept");
+        stop_counting(&mut proc.waited, drives[proc.drive].spent(now, &mut engine.timeline));
         processor.wake(engine, process);
     }
 

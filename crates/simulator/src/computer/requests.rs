@@ -69,7 +69,7 @@ impl Computer {
         self.forget(process, released, own);
         let Some(call) = name else { return Ok(()) };
         let drive = self.procs[process].drive;
-        let mut host = Host { kernel: &self.kernel, cache: &mut self.cache, drive };
+        let mut host = Host { kernel: &self.kernel, cache: &mut self.cache, drive, held: 0 };
         self.file_systems[drive].prepare_name(call, &mut host).map_err(|_| Reason::NoSpace)
     }
 

@@ -14,6 +14,7 @@ use workload::{
 
 use super::{Computer, Watched};
 use crate::cache::BlockKey;
+use crate::controller::Hardware;
 use crate::cpu::Process;
 use crate::drive::Activity;
 use crate::fs::{FileSystem, Host};
@@ -61,14 +62,14 @@ impl Computer {
             }
             match self.step(process) {
                 Demand::Spend(cause, work) => {
-                    self.hardware.processor.spend(&mut self.hardware.engine, process, work, cause);
+                    let Hardware { engine, processor, .. } = &mut self.hardware;
                     // A process that returns from a call yields to processes that woke up meanwhile.
-                    if returned && self.hardware.processor.is_wanted() {
-                        self.hardware.processor.give_way(&self.hardware.engine, process);
-                        return;
-                    }
+                    let yields = returned && processor.is_wanted();
                     returned = false;
-                    if !self.hardware.processor.runs_through(&mut self.hardware.engine, process) {
+                    if !processor.spend(engine, process, (cause, work), !yields) {
+                        if yields {
+                            processor.give_way(engine, process);
+                        }
                         return;
                     }
                 }
@@ -301,7 +302,7 @@ impl World for Computer {
             self.procs[index].plan.last_read = None;
         }
         for drive in 0..self.file_systems.len() {
-            let mut host = Host { kernel: &self.kernel, cache: &mut self.cache, drive };
+            let mut host = Host { kernel: &self.kernel, cache: &mut self.cache, drive, held: 0 };
             self.file_systems[drive].clear_names(&mut host);
         }
         self.settle();

@@ -28,7 +28,7 @@ impl From<Io> for Request {
     }
 }
 
-/// An event in a controller.
+/// An event in a controller. It names a drive and never a request: the calendar copies events all the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// MASSBUS: the drive has found its sector, and raises an attention.
@@ -50,9 +50,9 @@ pub(crate) enum Event {
     /// UDA: the last sector has passed under the heads.
     MediaDone(u8),
     /// UDA: the data of a read are in memory.
-    Delivered(Io),
+    Delivered(u8),
     /// UDA: the controller sends the response to the host.
-    Responds(Io),
+    Responds(u8),
 }
 
 impl Event {
@@ -67,8 +67,8 @@ impl Event {
             Event::Fetched(drive) => (6, drive),
             Event::ReadBegins(drive) => (7, drive),
             Event::MediaDone(drive) => (8, drive),
-            Event::Delivered(io) => (9, io.drive),
-            Event::Responds(io) => (10, io.drive),
+            Event::Delivered(drive) => (9, drive),
+            Event::Responds(drive) => (10, drive),
             Event::CaughtUp(drive) => (11, drive),
         };
         kind << 8 | u64::from(of)
@@ -82,6 +82,6 @@ pub(crate) enum Signal {
     Call(u8),
     /// The data path has finished the request of a drive.
     Done(u8),
-    /// A command is complete.
-    Response(Io),
+    /// A command of a drive is complete.
+    Response(u8),
 }

@@ -50,6 +50,7 @@ impl Hardware {
     }
 
     /// Changes the activity of the drive from now on.
+    #[inline]
     pub(super) fn enter(&mut self, drive: u8, activity: Activity) {
         let now = self.now();
         self.occupied.account(&self.drives, now);
@@ -59,8 +60,8 @@ impl Hardware {
     /// Gives the data path to the drive, or takes it away.
     pub(super) fn pass_path(&mut self, drive: u8, gets: bool) {
         let now = self.now();
-        let spent = self.drives[usize::from(drive)].spent(now, &mut self.engine.timeline);
-        self.occupied.pass(drive, gets, spent);
+        let Hardware { engine, drives, occupied, .. } = self;
+        occupied.pass(drive, gets, drives[usize::from(drive)].spent(now, &mut engine.timeline));
     }
 
     /// Plans the activity of the drive from that moment on, without a further event.
@@ -68,6 +69,7 @@ impl Hardware {
         self.drives[usize::from(drive)].then(activity, from);
     }
 
+    #[inline]
     pub(super) fn drive(&mut self, drive: u8) -> &mut Drive {
         &mut self.drives[usize::from(drive)]
     }

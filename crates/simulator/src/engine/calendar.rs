@@ -20,11 +20,15 @@ pub(crate) struct Calendar<E> {
     /// The next event is last. There are only a few: one for the clock, two or three for each drive, one for each
     /// paused process. For so few, a sorted vector is faster than a heap.
     events: Vec<Entry<E>>,
-    /// The end of the processor's current work: the one event that is rescheduled and canceled all the time.
-    movable: Option<Entry<E>>,
+    /// The end of the processor's current work: the one event that is rescheduled and canceled all the time. Its moment
+    /// is [`NEVER`] if there is none.
+    movable: Entry<Option<E>>,
     hash: u64,
     happened: u64,
 }
+
+/// The moment of an event that does not happen. A comparison with it is cheaper than one with an option.
+const NEVER: Moment<Virtual> = Moment::from_zero(Nanos(u64::MAX));
 
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
@@ -33,19 +37,13 @@ struct Entry<E> {
     event: E,
 }
 
-impl<E> Entry<E> {
-    fn comes_before(&self, other: &Entry<E>) -> bool {
-        self.moment < other.moment || (self.moment == other.moment && self.sequence < other.sequence)
-    }
-}
-
 impl<E: Coded> Calendar<E> {
     pub(crate) fn new() -> Calendar<E> {
         Calendar {
             now: Moment::ZERO,
             sequence: 0,
             events: Vec::with_capacity(64),
-            movable: None,
+            movable: Entry { moment: NEVER, sequence: u64::MAX, event: None },
             hash: 0xcbf2_9ce4_8422_2325,
             happened: 0,
         }
@@ -74,51 +72,57 @@ impl<E: Coded> Calendar<E> {
     pub(crate) fn schedule_at(&mut self, moment: Moment<Virtual>, event: E) {
         assert!(moment >= self.now, "an event in the past: {moment:?} at {:?}", self.now);
         self.sequence += 1;
+        let entry = Entry { moment, sequence: self.sequence, event };
         // Insert after (before in time) all later events. Events of the same moment stay in the order of their
         // scheduling.
         let mut place = self.events.len();
-        self.events.push(Entry { moment, sequence: self.sequence, event });
+        self.events.push(entry);
         while place > 0 && self.events[place - 1].moment <= moment {
-            self.events.swap(place - 1, place);
+            self.events[place] = self.events[place - 1];
             place -= 1;
         }
+        self.events[place] = entry;
     }
 
     /// Schedules the movable event after `delay`, instead of its previous moment.
+    #[inline]
     pub(crate) fn put_off(&mut self, delay: Nanos, event: E) {
         self.sequence += 1;
-        self.movable = Some(Entry { moment: self.now + delay, sequence: self.sequence, event });
+        self.movable = Entry { moment: self.now + delay, sequence: self.sequence, event: Some(event) };
     }
 
     /// Cancels the movable event.
+    #[inline]
     pub(crate) fn take_back(&mut self) {
-        self.movable = None;
+        self.movable.moment = NEVER;
     }
 
     /// Advances the clock to the next event, and removes the event.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<E> {
-        let is_movable = match (&self.movable, self.events.last()) {
-            (Some(movable), Some(other)) => !other.comes_before(movable),
-            (movable, _) => movable.is_some(),
-        };
-        let entry = if is_movable { self.movable.as_ref()? } else { self.events.last()? };
-        let (moment, event) = (entry.moment, entry.event);
-        if is_movable {
-            self.movable = None;
-        } else {
+        let movable = self.movable;
+        if let Some(&Entry { moment, sequence, event }) = self.events.last()
+            && (moment < movable.moment || (moment == movable.moment && sequence < movable.sequence))
+        {
             self.events.pop();
+            self.happen(moment, event);
+            return Some(event);
         }
-        self.happen(moment, event);
+        if movable.moment == NEVER {
+            return None;
+        }
+        self.movable.moment = NEVER;
+        let event = movable.event?;
+        self.happen(movable.moment, event);
         Some(event)
     }
 
     /// Schedules an event and takes it at once, without storing it, if it is the next one. Returns whether it was.
     /// Events already scheduled for the same moment come first.
+    #[inline]
     pub(crate) fn happens_next(&mut self, delay: Nanos, event: E) -> bool {
         let moment = self.now + delay;
-        let not_later = |entry: &Entry<E>| entry.moment <= moment;
-        if self.events.last().is_some_and(not_later) || self.movable.as_ref().is_some_and(not_later) {
+        if self.movable.moment <= moment || self.events.last().is_some_and(|entry| entry.moment <= moment) {
             return false;
         }
         self.sequence += 1;
@@ -126,6 +130,7 @@ impl<E: Coded> Calendar<E> {
         true
     }
 
+    #[inline]
     fn happen(&mut self, moment: Moment<Virtual>, event: E) {
         self.now = moment;
         self.happened += 1;

@@ -3,12 +3,13 @@
 use units::Nanos;
 use workload::Reason;
 
-use super::Ffs;
 use super::call_state::Progress;
+use super::{Allocated, Ffs};
 use crate::cache::BlockKey;
 use crate::cpu::Cause;
 use crate::description::SECTOR_BYTES;
 use crate::faults::{self, Fault};
+use crate::fs::extent::Extent;
 use crate::fs::plan::{Plan, Request};
 use crate::fs::step::Step;
 use crate::fs::{Full, Host};
@@ -29,7 +30,7 @@ impl Ffs {
     }
 
     /// Steps of a read: block after block, each with read-ahead of the next block.
-    fn next_of_read(&mut self, plan: &mut Plan, host: &Host, file: FileId) -> Option<Step> {
+    fn next_of_read(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Option<Step> {
         match plan.ffs.progress {
             Progress::Enter => {
                 self.touch(file);
@@ -43,28 +44,34 @@ impl Ffs {
                 go(plan, Progress::ReadIndirect)
             }
             Progress::ReadIndirect => {
-                if !faults::is_planted(Fault::IndirectBlocksNotRead)
+                while !faults::is_planted(Fault::IndirectBlocksNotRead)
                     && let Some(extent) = plan.ffs.indirect.take_first()
                 {
-                    return Some(Step::Read(extent));
+                    if !host.holds(extent) {
+                        return Some(Step::Read(extent));
+                    }
                 }
                 spend(plan, Cause::BlockRead, host.kernel.block_read, Progress::AskFor)
             }
             Progress::AskFor => match self.place(file, plan.block) {
                 Some(extent) => {
                     plan.ffs.extent = extent;
-                    then(plan, Step::StartRead(extent), Progress::AskAhead)
+                    plan.ffs.progress = Progress::AskAhead;
+                    host.starts_read(extent).then_some(Step::StartRead(extent))
                 }
                 // A hole: there is no data to wait for.
                 None => copy(plan, host, Progress::Copied),
             },
             Progress::AskAhead => {
                 plan.ffs.progress = Progress::Await;
-                self.ahead(plan, file)
+                let extent = self.ahead(plan, file).filter(|&extent| host.reads_ahead(extent))?;
+                Some(Step::ReadAhead(extent))
             }
             Progress::Await => {
                 let to_its_end = plan.within + plan.bytes == self.block_bytes();
-                then(plan, Step::Await { extent: plan.ffs.extent, to_its_end }, Progress::CopyOut)
+                let extent = plan.ffs.extent;
+                plan.ffs.progress = Progress::CopyOut;
+                (!host.has(extent, to_its_end)).then_some(Step::Await { extent, to_its_end })
             }
             Progress::CopyOut if plan.is_lost => {
                 plan.is_lost = false;
@@ -82,11 +89,11 @@ impl Ffs {
         }
     }
 
-    /// Reads the next block ahead, if
+    /// Returns the next block if it is to be read ahead:
     ///   1. the block before this one was the last that was read;
     ///   2. the next block is under the same indirect block, as read-ahead does not read another one;
-    ///   3. a buffer is free, which the step finds out.
-    fn ahead(&self, plan: &Plan, file: FileId) -> Option<Step> {
+    ///   3. a buffer is free, which the caller finds out.
+    fn ahead(&self, plan: &Plan, file: FileId) -> Option<Extent> {
         let block = plan.block;
         // 1
         if block == 0 || plan.last_read != Some((file, block - 1)) {
@@ -96,7 +103,7 @@ impl Ffs {
         let next = if faults::is_planted(Fault::ReadAheadOfTwo) { block + 2 } else { block + 1 };
         let extent = self.place(file, next)?;
         // 3
-        self.lead_alike(block, next).then_some(Step::ReadAhead(extent))
+        self.lead_alike(block, next).then_some(extent)
     }
 
     /// Steps of a write, block after block. A new block is allocated and cleared first. A block written to its end is
@@ -123,9 +130,13 @@ impl Ffs {
             Progress::Header => {
                 let header = plan.ffs.header.expect("the group of a new block");
                 plan.ffs.held = header.sectors;
-                then(plan, Step::Read(header), Progress::DirtyHeader)
+                plan.ffs.progress = Progress::DirtyHeader;
+                (!host.holds(header)).then_some(Step::Read(header))
             }
-            Progress::DirtyHeader => then(plan, Step::WriteDelayed(plan.ffs.held), Progress::NewIndirect),
+            Progress::DirtyHeader => {
+                host.dirty(plan.ffs.held);
+                go(plan, Progress::NewIndirect)
+            }
             // Otherwise a block on the drive could point to a missing one.
             Progress::NewIndirect => match plan.ffs.indirect.take_first() {
                 Some(extent) => {
@@ -140,16 +151,20 @@ impl Ffs {
             },
             Progress::WriteIndirect => then(plan, Step::WriteSync(plan.ffs.held), Progress::NewIndirect),
             Progress::OldIndirect => {
-                if let Some(extent) = plan.ffs.indirect.take_first() {
+                while let Some(extent) = plan.ffs.indirect.take_first() {
                     plan.ffs.held = extent.sectors;
-                    return Some(Step::Read(extent));
+                    if !host.holds(extent) {
+                        return Some(Step::Read(extent));
+                    }
                 }
                 if plan.ffs.header.is_none() {
                     return go(plan, Progress::GetBuffer);
                 }
-                plan.ffs.progress = Progress::Allocate;
                 // The last block on the path points to the new block.
-                (plan.ffs.held > 0).then_some(Step::WriteDelayed(plan.ffs.held))
+                if plan.ffs.held > 0 {
+                    host.dirty(plan.ffs.held);
+                }
+                go(plan, Progress::Allocate)
             }
             Progress::Allocate => {
                 let work = Nanos(host.kernel.block_allocate.0 * u64::from(plan.ffs.new_blocks));
@@ -165,8 +180,12 @@ impl Ffs {
                 let extent = self.place(file, plan.block).expect("a block that is written");
                 let whole = plan.within == 0 && plan.bytes >= u32::from(extent.sectors) * SECTOR_BYTES;
                 plan.ffs.held = extent.sectors;
-                let step = if whole || plan.ffs.is_new { Step::GetBuffer(extent) } else { Step::Read(extent) };
-                then(plan, step, Progress::Find)
+                plan.ffs.progress = Progress::Find;
+                if whole || plan.ffs.is_new {
+                    (!host.gets_buffer(extent)).then_some(Step::GetBuffer(extent))
+                } else {
+                    (!host.holds(extent)).then_some(Step::Read(extent))
+                }
             }
             Progress::Find => spend(plan, Cause::BlockWrite, host.kernel.block_write, Progress::CopyIn),
             Progress::CopyIn => copy(plan, host, Progress::LetGo),
@@ -187,22 +206,15 @@ impl Ffs {
         let block_bytes = self.block_bytes();
         let mut allocated = None;
         // The last block of a file may be fragments. If the file grows beyond it, the fragments become a whole block.
-        let end = plan.block.checked_sub(1).map(|before| (before, block_bytes));
-        for (block, bytes) in end.into_iter().chain([(plan.block, plan.within + plan.bytes)]) {
-            if self.holds(file, block, bytes) {
-                continue;
-            }
-            let before = self.place(file, block);
-            if block != plan.block && before.is_none() {
-                continue;
-            }
-            allocated = Some((self.allocate(file, block, bytes)?, before.is_none()));
-            if let Some(before) = before
-                && let Some(after) = self.place(file, block)
-            {
-                let key = |sector| BlockKey::new(host.drive, sector);
-                host.cache.rename(key(before.sector), key(after.sector));
-            }
+        if let Some(end) = plan.block.checked_sub(1)
+            && !self.holds(file, end, block_bytes)
+            && self.place(file, end).is_some()
+        {
+            allocated = Some(self.grow(host, file, end, block_bytes)?);
+        }
+        let bytes = plan.within + plan.bytes;
+        if !self.holds(file, plan.block, bytes) {
+            allocated = Some(self.grow(host, file, plan.block, bytes)?);
         }
         match allocated {
             Some((new, is_new)) => {
@@ -223,6 +235,20 @@ impl Ffs {
             }
         }
         Ok(())
+    }
+
+    /// Allocates space for the first bytes of a block. Returns true beside it if the block is new. If it moved, its
+    /// buffer moves with it.
+    fn grow(&mut self, host: &mut Host, file: FileId, block: u32, bytes: u32) -> Result<(Allocated, bool), Full> {
+        let before = self.place(file, block);
+        let allocated = self.allocate(file, block, bytes)?;
+        if let Some(before) = before
+            && let Some(after) = self.place(file, block)
+        {
+            let key = |sector| BlockKey::new(host.drive, sector);
+            host.cache.rename(key(before.sector), key(after.sector));
+        }
+        Ok((allocated, before.is_none()))
     }
 
     /// Allocates the blocks of a write without letting time pass.

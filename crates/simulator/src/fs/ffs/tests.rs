@@ -160,7 +160,7 @@ proptest! {
         ops in prop::collection::vec((1u64..4, 10u64..90, prop::bool::weighted(0.4)), 1..200),
     ) {
         let (kernel, mut cache) = (kernel(), Cache::new(16));
-        let mut host = Host { kernel: &kernel, cache: &mut cache, drive: 0 };
+        let mut host = Host { kernel: &kernel, cache: &mut cache, drive: 0, held: 0 };
         let mut ffs = Ffs::new(&eagle(), &description::Ffs { names: Names::Timed, ..ffs(8192, 4) });
         let mut call = |ffs: &mut Ffs, work, directory, file, releases| {
             ffs.prepare_name(NameCall { work, root: ROOT, directory, file, releases }, &mut host).expect("room");
@@ -199,7 +199,7 @@ proptest! {
 #[test]
 fn a_file_system_without_inodes_returns_an_error() {
     let (kernel, mut cache) = (kernel(), Cache::new(16));
-    let mut host = Host { kernel: &kernel, cache: &mut cache, drive: 0 };
+    let mut host = Host { kernel: &kernel, cache: &mut cache, drive: 0, held: 0 };
     let few = description::Ffs { names: Names::Timed, bytes_per_inode: 1 << 20, ..ffs(8192, 4) };
     let drive = description::Drive { cylinders: 32, first_sector: 0, ..eagle() };
     let mut ffs = Ffs::new(&drive, &few);
