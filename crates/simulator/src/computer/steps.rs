@@ -23,7 +23,7 @@ use Outcome::{Again, Done, Last};
 
 impl Computer {
     /// Advances a process to its next demand. First submits a request whose processor time has been spent.
-    #[inline]
+    #[inline(always)]
     pub(super) fn step(&mut self, process: Process) -> Demand {
         let proc = &mut self.procs[process];
         let drive = proc.drive;
@@ -233,6 +233,7 @@ impl Hands<'_> {
 
     /// Returns a buffer for a block that is not in memory, to be touched or moved. If the next buffer is dirty, starts
     /// its write instead.
+    #[inline]
     fn buffer_for(&mut self, extent: Extent) -> Result<BufferId, Demand> {
         match self.cache.victim() {
             Victim::Free(buffer) => {

@@ -25,10 +25,12 @@ impl Hardware {
         self.engine.now()
     }
 
+    #[inline]
     pub(super) fn schedule_after(&mut self, delay: Nanos, event: Event) {
         self.engine.calendar.schedule_after(delay, engine::Event::Controller(event));
     }
 
+    #[inline]
     pub(super) fn schedule_at(&mut self, moment: Moment<Virtual>, event: Event) {
         self.engine.calendar.schedule_at(moment, engine::Event::Controller(event));
     }
@@ -50,7 +52,7 @@ impl Hardware {
     }
 
     /// Changes the activity of the drive from now on.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enter(&mut self, drive: u8, activity: Activity) {
         let now = self.now();
         self.occupied.account(&self.drives, now);
@@ -65,6 +67,7 @@ impl Hardware {
     }
 
     /// Plans the activity of the drive from that moment on, without a further event.
+    #[inline]
     pub(super) fn then(&mut self, drive: u8, activity: Activity, from: Moment<Virtual>) {
         self.drives[usize::from(drive)].then(activity, from);
     }

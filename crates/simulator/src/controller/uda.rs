@@ -97,7 +97,7 @@ impl Uda {
 
     pub(super) fn happens(&mut self, hardware: &mut Hardware, event: Event) {
         match event {
-            Event::BusBegins => hardware.transfer(true),
+            Event::BusBegins(_) => hardware.transfer(true),
             Event::Fetched(drive) => {
                 hardware.transfer(false);
                 let lane = &mut self.lanes[usize::from(drive)];
@@ -241,7 +241,7 @@ impl Uda {
         let begins = from.max(self.bus_free);
         let time = Nanos(self.sector(hardware, direction).0 * u64::from(sectors));
         self.bus_free = (begins + time).max(earliest);
-        hardware.schedule_at(begins, Event::BusBegins);
+        hardware.schedule_at(begins, Event::BusBegins(0));
         self.bus_free
     }
 

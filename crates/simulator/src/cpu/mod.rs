@@ -195,7 +195,7 @@ impl<H: Copy> Processor<H> {
     /// Gives the current process work that takes `work` on a VAX-11/780. If `may_end` is true and no other event comes
     /// first, the process completes it at once; returns whether it did. Otherwise the process begins it at the next
     /// `dispatch`. Work that is completed at once is equivalent to `dispatch`, the next event and `completed`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn spend(
         &mut self,
         engine: &mut Engine,
@@ -308,6 +308,7 @@ impl<H: Copy> Processor<H> {
     }
 
     /// Returns whether the process is in a critical section. If so, its end is the next event of the processor.
+    #[inline(never)]
     fn holds_off(&mut self, engine: &mut Engine, process: Process) -> bool {
         if self.held_off {
             return true;
@@ -351,23 +352,33 @@ impl<H: Copy> Processor<H> {
             return self.serve(engine, interrupt);
         // 3
         } else if let Some(current) = self.current {
-            self.processes[current].begun = true;
-            self.mode = Mode::Process(current);
+            self.run(engine, current);
         // 4
         } else if let Some(next) = self.ready.pop_front() {
             if self.last != Some(next) {
                 self.processes[next].switch += self.switch;
             }
             let work = &mut self.processes[next];
-            work.begun = true;
             if let Some(since) = work.ready_since.take() {
                 work.charged.ready += engine.now().since(since);
             }
-            (self.current, self.last, self.mode) = (Some(next), Some(next), Mode::Process(next));
+            (self.current, self.last) = (Some(next), Some(next));
+            self.run(engine, next);
         } else {
             self.mode = Mode::Idle;
+            self.reprice(engine);
         }
-        self.reprice(engine);
+    }
+
+    /// Lets a process begin or continue its work, up to the end of its critical section if interrupts wait for it.
+    #[inline]
+    fn run(&mut self, engine: &mut Engine, process: Process) {
+        self.mode = Mode::Process(process);
+        let work = &mut self.processes[process];
+        work.begun = true;
+        let all = work.left + work.switch;
+        let section = if self.held_off { self.section_left(process) } else { None };
+        self.schedule_end(engine, section.unwrap_or(all));
     }
 
     /// Begins to serve an interrupt. No interrupt is held off then.
@@ -396,7 +407,7 @@ impl<H: Copy> Processor<H> {
         } else {
             self.mode = Mode::Interrupt(Interrupt { left, cause, handler });
             self.priced = (engine.now(), Nanos::ZERO);
-            engine.calendar.put_off(duration, Event::Cpu);
+            engine.calendar.put_off(duration);
         }
     }
 
@@ -426,6 +437,7 @@ impl<H: Copy> Processor<H> {
     }
 
     /// Scales `work` to this processor, with random jitter.
+    #[inline]
     fn priced(&mut self, engine: &mut Engine, work: Nanos, cause: Cause) -> Nanos {
         let permille = if cause.moves_memory() { self.copy_permille } else { self.code_permille };
         engine.jittered(Nanos(work.0 * permille / 1000), self.jitter_permille)
@@ -452,7 +464,7 @@ impl<H: Copy> Processor<H> {
     #[inline]
     fn schedule_end(&mut self, engine: &mut Engine, left: Nanos) {
         self.priced = (engine.now(), Nanos::ZERO);
-        engine.calendar.put_off(slowdown::duration(left, self.slow_down_permille), Event::Cpu);
+        engine.calendar.put_off(slowdown::duration(left, self.slow_down_permille));
     }
 
     /// Charges the time that has passed; every nanosecond goes to one cause.

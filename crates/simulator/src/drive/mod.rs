@@ -110,7 +110,7 @@ impl Drive {
     }
 
     /// Changes the activity from now on, and discards the plan.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter(&mut self, activity: Activity, now: Moment<Virtual>, timeline: &mut Timeline) {
         self.account(now, timeline);
         (self.done, self.known, self.entered, self.coming) = (0, 0, activity, NEVER);
@@ -165,12 +165,17 @@ impl Drive {
     /// Outlined, so that a plan whose next activity has not begun costs nothing.
     #[inline(never)]
     fn follow_plan(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) {
-        while let Some(&(from, activity)) = self.plan[..self.known].get(self.done).filter(|(from, _)| *from <= now) {
+        while self.done < self.known {
+            let (from, activity) = self.plan[self.done];
+            if from > now {
+                self.coming = from;
+                return;
+            }
             self.spend_until(from);
             self.change(activity, from, timeline);
             self.done += 1;
         }
-        self.coming = self.plan[..self.known].get(self.done).map_or(NEVER, |(from, _)| *from);
+        self.coming = NEVER;
     }
 
     #[inline]

@@ -9,6 +9,9 @@ use units::{Moment, Nanos, Virtual};
 
 /// An event with a number that identifies it in the hash.
 pub(crate) trait Coded: Copy {
+    /// The event that can be put off: the end of the processor's current work.
+    const MOVABLE: Self;
+
     fn code(self) -> u64;
 }
 
@@ -20,9 +23,9 @@ pub(crate) struct Calendar<E> {
     /// The next event is last. There are only a few: one for the clock, two or three for each drive, one for each
     /// paused process. For so few, a sorted vector is faster than a heap.
     events: Vec<Entry<E>>,
-    /// The end of the processor's current work: the one event that is rescheduled and canceled all the time. Its moment
-    /// is [`NEVER`] if there is none.
-    movable: Entry<Option<E>>,
+    /// When the end of the processor's current work comes, and its sequence number: the one event that is rescheduled
+    /// and canceled all the time. The moment is [`NEVER`] if there is none.
+    movable: (Moment<Virtual>, u64),
     hash: u64,
     happened: u64,
 }
@@ -43,7 +46,7 @@ impl<E: Coded> Calendar<E> {
             now: Moment::ZERO,
             sequence: 0,
             events: Vec::with_capacity(64),
-            movable: Entry { moment: NEVER, sequence: u64::MAX, event: None },
+            movable: (NEVER, u64::MAX),
             hash: 0xcbf2_9ce4_8422_2325,
             happened: 0,
         }
@@ -86,15 +89,15 @@ impl<E: Coded> Calendar<E> {
 
     /// Schedules the movable event after `delay`, instead of its previous moment.
     #[inline]
-    pub(crate) fn put_off(&mut self, delay: Nanos, event: E) {
+    pub(crate) fn put_off(&mut self, delay: Nanos) {
         self.sequence += 1;
-        self.movable = Entry { moment: self.now + delay, sequence: self.sequence, event: Some(event) };
+        self.movable = (self.now + delay, self.sequence);
     }
 
     /// Cancels the movable event.
     #[inline]
     pub(crate) fn take_back(&mut self) {
-        self.movable.moment = NEVER;
+        self.movable.0 = NEVER;
     }
 
     /// Advances the clock to the next event, and removes the event.
@@ -102,19 +105,18 @@ impl<E: Coded> Calendar<E> {
     pub(crate) fn next(&mut self) -> Option<E> {
         let movable = self.movable;
         if let Some(&Entry { moment, sequence, event }) = self.events.last()
-            && (moment < movable.moment || (moment == movable.moment && sequence < movable.sequence))
+            && (moment < movable.0 || (moment == movable.0 && sequence < movable.1))
         {
             self.events.pop();
             self.happen(moment, event);
             return Some(event);
         }
-        if movable.moment == NEVER {
+        if movable.0 == NEVER {
             return None;
         }
-        self.movable.moment = NEVER;
-        let event = movable.event?;
-        self.happen(movable.moment, event);
-        Some(event)
+        self.movable.0 = NEVER;
+        self.happen(movable.0, E::MOVABLE);
+        Some(E::MOVABLE)
     }
 
     /// Schedules an event and takes it at once, without storing it, if it is the next one. Returns whether it was.
@@ -122,7 +124,7 @@ impl<E: Coded> Calendar<E> {
     #[inline]
     pub(crate) fn happens_next(&mut self, delay: Nanos, event: E) -> bool {
         let moment = self.now + delay;
-        if self.movable.moment <= moment || self.events.last().is_some_and(|entry| entry.moment <= moment) {
+        if self.movable.0 <= moment || self.events.last().is_some_and(|entry| entry.moment <= moment) {
             return false;
         }
         self.sequence += 1;
@@ -144,6 +146,8 @@ mod tests {
     use super::*;
 
     impl Coded for u64 {
+        const MOVABLE: u64 = 3;
+
         fn code(self) -> u64 {
             self
         }
@@ -163,9 +167,9 @@ mod tests {
     #[test]
     fn postponed_events_come_in_their_new_order() {
         let mut calendar = Calendar::new();
-        calendar.put_off(Nanos(1), 1);
+        calendar.put_off(Nanos(1));
         calendar.schedule_after(Nanos(2), 2);
-        calendar.put_off(Nanos(2), 3);
+        calendar.put_off(Nanos(2));
         calendar.schedule_after(Nanos(2), 4);
         let order: Vec<u64> = core::iter::from_fn(|| calendar.next()).collect();
         assert_eq!(order, [2, 3, 4]);
@@ -174,7 +178,7 @@ mod tests {
     #[test]
     fn cancelled_events_do_not_happen() {
         let mut calendar = Calendar::new();
-        calendar.put_off(Nanos(1), 1);
+        calendar.put_off(Nanos(1));
         calendar.schedule_after(Nanos(2), 2);
         calendar.take_back();
         assert_eq!((calendar.next(), calendar.next()), (Some(2), None));

@@ -127,7 +127,7 @@ impl FileSystem {
     }
 
     /// Decides the next step of a call.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self, plan: &mut Plan, host: &mut Host) -> Step {
         match self {
             FileSystem::Ffs(ffs) => ffs.next(plan, host),

@@ -17,6 +17,7 @@ use crate::namespace::FileId;
 
 impl Ffs {
     /// Decides the next step of a call.
+    #[inline]
     pub(crate) fn next(&mut self, plan: &mut Plan, host: &mut Host) -> Step {
         // Each kind of call has its own loop: the request does not change between two steps.
         match plan.request {
