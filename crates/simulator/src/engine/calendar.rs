@@ -3,6 +3,7 @@
 //! Reading the clock changes nothing; the clock moves only when the next event is taken. Scheduling an event in the
 //! past is an error of the model and panics.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use units::{Moment, Nanos, Virtual};
@@ -20,9 +21,11 @@ pub(crate) trait Coded: Copy {
 pub(crate) struct Calendar<E> {
     now: Moment<Virtual>,
     sequence: u64,
-    /// The next event is last. There are only a few: one for the clock, two or three for each drive, one for each
-    /// paused process. For so few, a sorted vector is faster than a heap.
+    /// The first `used` are events, the next one last. There are only a few: one for the clock, two or three for each
+    /// drive, one for each paused process. For so few, a sorted vector is faster than a heap. The first of all does not
+    /// happen, so that there is a last one in any case.
     events: Vec<Entry<E>>,
+    used: usize,
     /// When the end of the processor's current work comes, and its sequence number: the one event that is rescheduled
     /// and canceled all the time. The moment is [`NEVER`] if there is none.
     movable: (Moment<Virtual>, u64),
@@ -45,7 +48,8 @@ impl<E: Coded> Calendar<E> {
         Calendar {
             now: Moment::ZERO,
             sequence: 0,
-            events: Vec::with_capacity(64),
+            events: vec![Entry { moment: NEVER, sequence: u64::MAX, event: E::MOVABLE }; 16],
+            used: 1,
             movable: (NEVER, u64::MAX),
             hash: 0xcbf2_9ce4_8422_2325,
             happened: 0,
@@ -75,16 +79,23 @@ impl<E: Coded> Calendar<E> {
     pub(crate) fn schedule_at(&mut self, moment: Moment<Virtual>, event: E) {
         assert!(moment >= self.now, "an event in the past: {moment:?} at {:?}", self.now);
         self.sequence += 1;
-        let entry = Entry { moment, sequence: self.sequence, event };
         // Insert after (before in time) all later events. Events of the same moment stay in the order of their
         // scheduling.
-        let mut place = self.events.len();
-        self.events.push(entry);
-        while place > 0 && self.events[place - 1].moment <= moment {
+        let mut place = self.used;
+        if place == self.events.len() {
+            self.grow();
+        }
+        self.used += 1;
+        while self.events[place - 1].moment <= moment {
             self.events[place] = self.events[place - 1];
             place -= 1;
         }
-        self.events[place] = entry;
+        self.events[place] = Entry { moment, sequence: self.sequence, event };
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.events.resize(2 * self.used, self.events[0]);
     }
 
     /// Schedules the movable event after `delay`, instead of its previous moment.
@@ -104,10 +115,9 @@ impl<E: Coded> Calendar<E> {
     #[inline]
     pub(crate) fn next(&mut self) -> Option<E> {
         let movable = self.movable;
-        if let Some(&Entry { moment, sequence, event }) = self.events.last()
-            && (moment < movable.0 || (moment == movable.0 && sequence < movable.1))
-        {
-            self.events.pop();
+        let Entry { moment, sequence, event } = self.events[self.used - 1];
+        if moment < movable.0 || (moment == movable.0 && sequence < movable.1) {
+            self.used -= 1;
             self.happen(moment, event);
             return Some(event);
         }
@@ -124,7 +134,7 @@ impl<E: Coded> Calendar<E> {
     #[inline]
     pub(crate) fn happens_next(&mut self, delay: Nanos, event: E) -> bool {
         let moment = self.now + delay;
-        if self.movable.0 <= moment || self.events.last().is_some_and(|entry| entry.moment <= moment) {
+        if self.movable.0 <= moment || self.events[self.used - 1].moment <= moment {
             return false;
         }
         self.sequence += 1;

@@ -23,7 +23,9 @@ use crate::description::{self, Kernel};
 use crate::namespace::FileId;
 
 /// The file system of a drive. An enum and not a trait object, so that the steps of each kind are inlined.
+/// Its tag is a byte of its own, which is cheaper to look at than a value that no field can have.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 pub(crate) enum FileSystem {
     /// The Berkeley fast file system.
     Ffs(Ffs),
