@@ -25,12 +25,12 @@ impl Hardware {
         self.engine.now()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn schedule_after(&mut self, delay: Nanos, event: Event) {
         self.engine.calendar.schedule_after(delay, engine::Event::Controller(event));
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn schedule_at(&mut self, moment: Moment<Virtual>, event: Event) {
         self.engine.calendar.schedule_at(moment, engine::Event::Controller(event));
     }

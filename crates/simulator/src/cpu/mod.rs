@@ -89,6 +89,18 @@ impl Work {
         charged: Charged { running: [Nanos::ZERO; Cause::COUNT], interrupted: Nanos::ZERO, ready: Nanos::ZERO },
     };
 
+    /// Charges the time in which all that was left was done.
+    #[inline]
+    fn complete(&mut self, time: Nanos) {
+        let running = &mut self.charged.running;
+        running[self.cause as usize] += self.left;
+        if self.left < time {
+            running[Cause::Switch as usize] += self.switch;
+            running[Cause::Slowed as usize] += time - self.switch - self.left;
+        }
+        (self.switch, self.left) = (Nanos::ZERO, Nanos::ZERO);
+    }
+
     /// Takes done work off what is left, and charges the time that it took. The context switch comes first.
     #[inline]
     fn charge(&mut self, done: Nanos, time: Nanos) {
@@ -265,7 +277,35 @@ impl<H: Copy> Processor<H> {
     }
 
     /// Ends the current interrupt or process work. The processor then idles until `dispatch`.
+    #[inline]
     pub(crate) fn completed(&mut self, engine: &Engine) -> Completed<H> {
+        if self.held_off {
+            return self.completed_while_interrupts_wait(engine);
+        }
+        // All that was left is done now. So it is charged without asking how much was done.
+        let now = engine.now();
+        let time = now.since(self.since);
+        let done = if cfg!(debug_assertions) { self.done(now, time) } else { time };
+        self.since = now;
+        match core::mem::replace(&mut self.mode, Mode::Idle) {
+            Mode::Interrupt(Interrupt { left, cause, handler }) => {
+                debug_assert_eq!(done, left, "an interrupt that was not served");
+                self.charge_interrupt(cause, left, time);
+                Completed::Interrupt(handler)
+            }
+            Mode::Process(process) => {
+                let work = &mut self.processes[process];
+                debug_assert_eq!(done, work.left + work.switch, "work that was not done");
+                work.complete(time);
+                Completed::Process(process)
+            }
+            Mode::Idle => unreachable!("nothing ran"),
+        }
+    }
+
+    /// Ends the current interrupt, work or critical section while interrupts wait for a section's end.
+    #[inline(never)]
+    fn completed_while_interrupts_wait(&mut self, engine: &Engine) -> Completed<H> {
         self.account(engine.now());
         match core::mem::replace(&mut self.mode, Mode::Idle) {
             Mode::Interrupt(interrupt) => {
@@ -278,7 +318,6 @@ impl<H: Copy> Processor<H> {
                     self.held_off = false;
                     return Completed::Process(process);
                 }
-                assert!(self.held_off, "work that was not done");
                 (self.held_off, work.begun) = (false, false);
                 Completed::Section
             }
@@ -342,16 +381,19 @@ impl<H: Copy> Processor<H> {
     #[inline(never)]
     fn turn(&mut self, engine: &mut Engine) {
         self.account(engine.now());
-        // An interrupt that was served within a critical section, such as the clock's, does not end the section.
-        self.held_off =
-            !self.interrupts.is_empty() && self.current.is_some_and(|current| self.section_left(current).is_some());
-        // 2
-        if !self.held_off
-            && let Some(interrupt) = self.interrupts.pop_front()
-        {
-            return self.serve(engine, interrupt);
+        self.held_off = false;
+        if !self.interrupts.is_empty() {
+            // An interrupt that was served within a critical section, such as the clock's, does not end the section.
+            self.held_off = self.current.is_some_and(|current| self.section_left(current).is_some());
+            // 2
+            if !self.held_off
+                && let Some(interrupt) = self.interrupts.pop_front()
+            {
+                return self.serve(engine, interrupt);
+            }
+        }
         // 3
-        } else if let Some(current) = self.current {
+        if let Some(current) = self.current {
             self.run(engine, current);
         // 4
         } else if let Some(next) = self.ready.pop_front() {
@@ -484,13 +526,7 @@ impl<H: Copy> Processor<H> {
     /// Charges the time to what ran. Outlined, because usually no time has passed.
     #[inline(never)]
     fn charge(&mut self, now: Moment<Virtual>, time: Nanos) {
-        // Without a slowdown, all of the time is work.
-        let mut done = time;
-        if self.slow_down_permille > 0 {
-            let since_priced = slowdown::done(now.since(self.priced.0), self.slow_down_permille);
-            done = since_priced - self.priced.1;
-            self.priced.1 = since_priced;
-        }
+        let done = self.done(now, time);
         match &mut self.mode {
             Mode::Idle => {}
             Mode::Interrupt(interrupt) => {
@@ -501,6 +537,17 @@ impl<H: Copy> Processor<H> {
             }
             Mode::Process(process) => self.processes[*process].charge(done, time),
         }
+    }
+
+    /// Returns how much work was done in the time that has passed until now.
+    #[inline]
+    fn done(&mut self, now: Moment<Virtual>, time: Nanos) -> Nanos {
+        // Without a slowdown, all of the time is work.
+        if self.slow_down_permille == 0 {
+            return time;
+        }
+        let since_priced = slowdown::done(now.since(self.priced.0), self.slow_down_permille);
+        since_priced - core::mem::replace(&mut self.priced.1, since_priced)
     }
 
     /// Charges the time of an interrupt, of which `done` was not slowed down, to the processor and the current process.

@@ -76,6 +76,7 @@ impl<E: Coded> Calendar<E> {
     }
 
     /// Schedules an event at `moment`.
+    #[inline]
     pub(crate) fn schedule_at(&mut self, moment: Moment<Virtual>, event: E) {
         assert!(moment >= self.now, "an event in the past: {moment:?} at {:?}", self.now);
         self.sequence += 1;

@@ -139,15 +139,17 @@ impl Ffs {
         // 1: the block itself is then placed near its new indirect blocks.
         let mut new_indirect = [None; 2];
         let mut preferred = None;
-        for (made, number) in new_indirect.iter_mut().zip(known) {
-            let Some(number) = number else { continue };
-            let near = match preferred {
-                Some(near) => near,
-                None => *preferred.insert(another_group(layout, groups, &mut self.rotor)),
-            };
-            let fragment = take(layout, groups, near, layout.fragments)?;
-            inode.set_indirect(number, fragment);
-            *made = Some(layout.extent(fragment, layout.fragments));
+        if known != [None; 2] {
+            for (made, number) in new_indirect.iter_mut().zip(known) {
+                let Some(number) = number else { continue };
+                let near = match preferred {
+                    Some(near) => near,
+                    None => *preferred.insert(another_group(layout, groups, &mut self.rotor)),
+                };
+                let fragment = take(layout, groups, near, layout.fragments)?;
+                inode.set_indirect(number, fragment);
+                *made = Some(layout.extent(fragment, layout.fragments));
+            }
         }
 
         // 2
