@@ -35,7 +35,7 @@ use crate::drive::{Drive, start_counting, stop_counting};
 use crate::engine::{Engine, Event, Handler};
 use crate::fs::FileSystem;
 use crate::namespace::{FileId, Namespace};
-use crate::process::{Channel, Proc};
+use crate::process::{Channel, Demand, Proc};
 use crate::tasks::Task;
 use crate::time_accounts::Accounts;
 use crate::timeline::{Mark, Track, requests};
@@ -259,6 +259,49 @@ impl Computer {
             Event::Controller(event) => self.controller.happens(&mut self.hardware, event),
         }
         None
+    }
+
+    /// Handles events until the work of a program on the processor has ended. Returns `None` if the simulation must end
+    /// before. It does not depend on the streams, so it is compiled once.
+    fn next_program(&mut self) -> Option<Process> {
+        while !self.watchdog.is_over(self.hardware.engine.calendar.happened()) {
+            let Some(process) = self.advance() else { continue };
+            if process < self.namespaces.len() {
+                return Some(process);
+            }
+            self.go_on_task(process);
+            self.dispatch();
+        }
+        None
+    }
+
+    /// Continues the call of a process whose work on the processor has ended. Returns its outcome if the call returns
+    /// before the process needs the processor longer or sleeps. `returned` is true if another call of the process has
+    /// just returned. Compiled once, too.
+    #[inline(never)]
+    fn proceed(&mut self, process: Process, returned: bool) -> Option<Result<u32, Reason>> {
+        let mut returned = returned;
+        loop {
+            match self.step(process) {
+                Demand::Spend(cause, work) => {
+                    let Hardware { engine, processor, .. } = &mut self.hardware;
+                    // A process that returns from a call yields to processes that woke up meanwhile.
+                    let yields = returned && processor.is_wanted();
+                    returned = false;
+                    if !processor.spend(engine, process, (cause, work), !yields) {
+                        if yields {
+                            processor.give_way(engine, process);
+                        }
+                        return None;
+                    }
+                }
+                Demand::Sleep(channel) => {
+                    self.sleep(process, channel);
+                    return None;
+                }
+                Demand::Return(outcome) => return Some(outcome),
+            }
+        }
     }
 
     fn dispatch(&mut self) {

@@ -14,12 +14,10 @@ use workload::{
 
 use super::{Computer, Watched};
 use crate::cache::BlockKey;
-use crate::controller::Hardware;
 use crate::cpu::Process;
 use crate::drive::Activity;
 use crate::fs::{FileSystem, Host};
 use crate::namespace::Namespace;
-use crate::process::Demand;
 use crate::time_accounts::ProgramTime;
 use crate::time_breakdown::breakdown;
 
@@ -60,32 +58,16 @@ impl Computer {
                     None => return self.end(process, running),
                 }
             }
-            match self.step(process) {
-                Demand::Spend(cause, work) => {
-                    let Hardware { engine, processor, .. } = &mut self.hardware;
-                    // A process that returns from a call yields to processes that woke up meanwhile.
-                    let yields = returned && processor.is_wanted();
-                    returned = false;
-                    if !processor.spend(engine, process, (cause, work), !yields) {
-                        if yields {
-                            processor.give_way(engine, process);
-                        }
-                        return;
-                    }
-                }
-                Demand::Sleep(channel) => return self.sleep(process, channel),
-                Demand::Return(outcome) => {
-                    let (op, issued) = running.op.take().expect("a call that was issued");
-                    recorder.record(&op, issued, self.now(), outcome);
-                    if recorder.has_enough() {
-                        stream.curtail();
-                    }
-                    self.procs[process].in_call = false;
-                    returned = true;
-                    if outcome.is_err() {
-                        return self.end(process, running);
-                    }
-                }
+            let Some(outcome) = self.proceed(process, returned) else { return };
+            let (op, issued) = running.op.take().expect("a call that was issued");
+            recorder.record(&op, issued, self.now(), outcome);
+            if recorder.has_enough() {
+                stream.curtail();
+            }
+            self.procs[process].in_call = false;
+            returned = true;
+            if outcome.is_err() {
+                return self.end(process, running);
             }
         }
     }
@@ -179,16 +161,10 @@ impl World for Computer {
         let mut left = streams.len();
         self.watchdog.begin(self.events());
         while left > 0 {
-            if self.watchdog.is_over(self.hardware.engine.calendar.happened()) {
+            let Some(process) = self.next_program() else {
                 self.give_up(&mut running, streams, recorders);
                 break;
-            }
-            let Some(process) = self.advance() else { continue };
-            if process >= self.namespaces.len() {
-                self.go_on_task(process);
-                self.dispatch();
-                continue;
-            }
+            };
             let (stream, recorder) = (&mut streams[process], &mut recorders[process]);
             self.go_on(process, &mut running[process], stream, recorder);
             left -= usize::from(running[process].ended);

@@ -17,7 +17,7 @@ use crate::namespace::FileId;
 
 impl Ffs {
     /// Decides the next step of a call.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self, plan: &mut Plan, host: &mut Host) -> Step {
         // The states that need no step of the computer follow each other in one call.
         match plan.request {
