@@ -1,6 +1,6 @@
 //! Cells in CSV (RFC 4180) for other programs: a row per cell. An empty field is `n.m.`.
 
-use stats::{CacheState, Cell, ClockKind, Document, LimitLayer, MarkCode, RateBase, RunInfo};
+use stats::{CacheState, Cell, ClockKind, Document, Latency, LimitLayer, MarkCode, OperationKind, RateBase, RunInfo};
 
 use crate::of_limit;
 use crate::table::{Field, texts};
@@ -8,6 +8,29 @@ use crate::table::{Field, texts};
 /// A row: a cell, and the name and the description of its run.
 type Row<'a> = (&'a Cell, (&'a str, &'a RunInfo));
 
+/// The columns of a kind of operation.
+macro_rules! operations {
+    ($name:literal, $kind:ident) => {{
+        let columns: [Field<Row>; 6] = [
+            (concat!($name, "_per_second"), |(cell, _)| {
+                let operation = cell.operation(OperationKind::$kind);
+                number(operation.and_then(|one| one.rate.as_ref()).map(|rate| rate.per_second))
+            }),
+            (concat!($name, "_p50_ns"), |(cell, _)| number(latency(cell, OperationKind::$kind).map(|all| all.p50))),
+            (concat!($name, "_p90_ns"), |(cell, _)| {
+                number(latency(cell, OperationKind::$kind).and_then(|all| all.p90))
+            }),
+            (concat!($name, "_p99_ns"), |(cell, _)| {
+                number(latency(cell, OperationKind::$kind).and_then(|all| all.p99))
+            }),
+            (concat!($name, "_p999_ns"), |(cell, _)| {
+                number(latency(cell, OperationKind::$kind).and_then(|all| all.p999))
+            }),
+            (concat!($name, "_max_ns"), |(cell, _)| number(latency(cell, OperationKind::$kind).map(|all| all.max))),
+        ];
+        columns
+    }};
+}
 /// Returns the columns, in order.
 fn columns<'a>() -> Vec<Field<Row<'a>>> {
     let of_run: [Field<Row>; 5] = [
@@ -50,7 +73,17 @@ fn columns<'a>() -> Vec<Field<Row<'a>>> {
         ("effect", |(cell, _)| field(cell.effect.as_deref().unwrap_or_default())),
         ("unverified", |(cell, _)| field(cell.state.unverified.as_deref().unwrap_or_default())),
     ];
-    of_run.into_iter().chain(key()).chain(of_cell).collect()
+    let of_operations = [
+        operations!("read", Read),
+        operations!("write", Write),
+        operations!("fsync", Fsync),
+        operations!("fdatasync", Fdatasync),
+    ];
+    of_run.into_iter().chain(key()).chain(of_cell).chain(of_operations.into_iter().flatten()).collect()
+}
+
+fn latency(cell: &Cell, kind: OperationKind) -> Option<Latency> {
+    cell.operation(kind)?.latency_ns
 }
 
 /// Returns the columns that identify a cell in its run.

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::judge::marks::Mark;
 use crate::results::clock::ClockKind;
+use crate::results::heat_map::HeatMap;
+use crate::results::latency::Latencies;
+use crate::results::operation::{OperationKind, RoundOperation};
 use crate::results::rate_interval::RateInterval;
 
 /// One execution of one phase.
@@ -36,6 +39,12 @@ pub struct Round {
     /// were not timed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<RateInterval>,
+    /// The operations by kind, with all latencies; missing if single operations were not timed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<RoundOperation>,
+    /// Latencies of units of work over time; missing if they were not timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heat_map: Option<HeatMap>,
     /// Warnings about this round.
     pub marks: Vec<Mark>,
 }
@@ -85,6 +94,16 @@ impl Round {
             [] => self.elapsed_s(clock),
             parts => parts.iter().map(|part| part.elapsed_s(clock)).sum(),
         }
+    }
+
+    /// Returns the latencies of the operations of this kind, or of the units of work without a kind; `None` if they were
+    /// not timed.
+    pub fn latencies(&self, kind: Option<OperationKind>) -> Option<Latencies> {
+        let mut all = Latencies::default();
+        let is_meant = |one: &&RoundOperation| kind.map_or(one.unit, |kind| one.operation == kind);
+        let mut meant = self.operations.iter().filter(is_meant).peekable();
+        meant.peek()?;
+        meant.all(|one| one.add_to(&mut all)).then_some(all)
     }
 
     /// Returns the shortest elapsed time of the programs divided by the longest, or `None` if only one program ran.
