@@ -25,7 +25,7 @@ use crate::rounds::Convergence;
 pub use goal::Goal;
 pub use matching::{matching, with_operation};
 pub use prices::{Price, parse_price};
-pub use requirements::{Condition, parse_conditions};
+pub use requirements::{Condition, PERCENTILES, parse_conditions};
 pub use shared_devices::shared_devices;
 pub use stages::{announcement, stages};
 pub use stop_rule::StopRule;

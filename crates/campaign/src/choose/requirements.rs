@@ -38,7 +38,7 @@ pub enum RequiredFigure {
 }
 
 /// Percentiles that a cell has, in thousandths.
-const PERCENTILES: [(&str, u32); 5] = [("p50", 500), ("p90", 900), ("p99", 990), ("p999", 999), ("max", 1000)];
+pub const PERCENTILES: [(&str, u32); 5] = [("p50", 500), ("p90", 900), ("p99", 990), ("p999", 999), ("max", 1000)];
 
 /// Parses requirements, separated by commas.
 pub fn parse_conditions(text: &str) -> Result<Vec<Condition>, String> {

@@ -320,8 +320,8 @@ impl Conversion<'_> {
     fn durability(&mut self, load: &mut LoadSpec, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
         let writes = !matches!(load.pattern, PatternName::Read | PatternName::Randread);
         let (fsync, sync) = (self.count(rest, KEYS.fsync.fio)?, rest.take(KEYS.sync.fio));
-        let data = rest.find(words::FDATASYNC);
-        let every = self.count(rest, &[words::FDATASYNC])?.filter(|every| *every > 0);
+        let data = rest.find(KEYS.fdatasync.setting());
+        let every = self.count(rest, KEYS.fdatasync.fio)?.filter(|every| *every > 0);
         if !writes {
             return Ok(());
         }
@@ -332,10 +332,8 @@ impl Conversion<'_> {
             && load.fsync.is_none();
         match (every, data) {
             (Some(1), _) if is_commit => load.pattern = PatternName::Commit,
-            (Some(every), Some(setting)) => {
-                self.differs(setting.span.start, format!("fdatasync={every}: converted to fsync={every}"));
-                load.fsync = load.fsync.or(Some(every));
-            }
+            (Some(_), Some(setting)) if load.fsync.is_some() => self.pass(&setting, "fsync follows the writes already"),
+            (Some(every), _) => load.fdatasync = Some(every),
             _ => {}
         }
         load.sync = match sync.as_ref().and_then(|setting| Some((setting, setting.value?))) {

@@ -49,6 +49,8 @@ enum Exported {
     Csv,
     /// Markdown, a table per run
     Markdown,
+    /// Latencies as an interval log of HdrHistogram, a line for each round and kind of operation
+    Hdr,
 }
 
 impl Layout for Exported {
@@ -99,6 +101,7 @@ fn text(layout: Exported, runs: &[(String, Document)]) -> String {
             let lines = runs.iter().map(|(name, run)| report::csv::lines(name, &plain(run)));
             report::csv::heading() + &lines.collect::<String>()
         }
+        (Exported::Hdr, runs) => report::export::hdr_log::log(runs),
         (Exported::Markdown, runs) => {
             let pages = runs.iter().map(|(name, run)| report::markdown(name, &plain(run), presentation(run)));
             pages.collect::<Vec<String>>().join("\n")
