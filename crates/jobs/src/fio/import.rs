@@ -112,11 +112,13 @@ impl Conversion<'_> {
         }
         self.queue(&mut load, &mut rest)?;
         load.jobs = self.count(&mut rest, KEYS.jobs.fio)?.filter(|jobs| *jobs != 1);
+        let rates = rest.find(KEYS.rate.setting()).and_then(|setting| setting.value).and_then(rates_of_mix);
         self.pace(&mut load, block, &mut rest)?;
         if pattern == PatternName::Randrw {
             let reads = self.count(&mut rest, KEYS.reads.fio)?;
             let writes = self.count(&mut rest, &["rwmixwrite"])?;
-            load.reads = Some(reads.or(writes.map(|writes| 100u32.saturating_sub(writes))).unwrap_or(50));
+            let given = reads.or(writes.map(|writes| 100u32.saturating_sub(writes)));
+            load.reads = Some(given.or(rates).unwrap_or(50));
         }
         if is_random {
             load.order = self.order(&load, &mut rest)?;
@@ -124,7 +126,8 @@ impl Conversion<'_> {
         self.durability(&mut load, &mut rest)?;
         load.think = self.think(&mut rest)?;
         self.warm(&mut load, &mut rest)?;
-        load.size = Some(self.size(section, &mut rest)?);
+        let size = self.size(section, &mut rest)?;
+        load.size = Some(self.whole_blocks(section, size, &load));
         load.time = Some(self.time(section, is_random, &mut rest)?);
         self.seed(&mut rest)?;
         self.pass_rest(rest);
@@ -366,6 +369,19 @@ impl Conversion<'_> {
         Ok(Size(Bytes(self.value(&setting, |text| bytes(text, base).filter(|size| *size > 0), "is not a size")?)))
     }
 
+    /// The size, rounded down to blocks: fio leaves out the rest of a file too.
+    fn whole_blocks(&mut self, section: &Section<'_>, Size(size): Size, load: &LoadSpec) -> Size {
+        let blocks = load.bs.as_ref().map_or(&[][..], |Blocks(blocks)| blocks);
+        let smallest = blocks.iter().map(|(Size(block), _)| block.0).min().unwrap_or(1).max(1);
+        let whole = Bytes(size.0 / smallest * smallest);
+        if whole != size && whole.0 > 0 {
+            let what = format!("[{}]: size: rounded down to whole blocks of {}", section.name, Bytes(smallest));
+            self.differs(section.span.start, what);
+            return Size(whole);
+        }
+        Size(size)
+    }
+
     /// The time of a round. Without a runtime, fio ends with the file, and so does a sequential workload of diskperf.
     fn time(
         &mut self,
@@ -438,6 +454,14 @@ impl Section<'_> {
     fn is_on(&self, name: &str) -> bool {
         self.settings.iter().any(|setting| setting.name == name && setting.value != Some("0"))
     }
+}
+
+/// The percentage of reads in a mix with one rate for reads and one for writes, as in 700,300.
+fn rates_of_mix(text: &str) -> Option<u32> {
+    let (reads, writes) = text.split_once(',')?;
+    let (reads, writes) = (whole(reads.trim())?, whole(writes.trim())?);
+    let all = reads.checked_add(writes).filter(|_| reads > 0 && writes > 0)?;
+    u32::try_from((reads.checked_mul(100)?.checked_add(all / 2)?) / all).ok()
 }
 
 /// Parses a block size above 0.
