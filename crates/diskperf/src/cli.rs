@@ -455,8 +455,7 @@ fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
     let call =
         |store, output: &OutputArguments<RunFormat>, dry_run| Call { words, store, output: output.output(), dry_run };
     if let Some(ours) = fio_words::translated(words) {
-        let words: Vec<String> = ours.iter().map(|word| word.shown().into_owned()).collect();
-        output::remark(&format!("in diskperf's words: {}", shell::line(&words)));
+        output::remark(&format!("in diskperf's words: diskperf {}", shell::line(&ours[1..])));
     }
     match line.command {
         None => begin(&line.output, main_job().resolve().map_err(Error::from), &call(&line.keep, &line.output, false)),

@@ -44,7 +44,7 @@ const WITH_VALUE: [&str; 16] = [
 ];
 
 /// Options of ours whose values differ in fio: a switch has 0 or 1 there.
-const SWITCHES: [&str; 5] = ["direct", "buffered", "sync", "pre_read", "fsync"];
+const SWITCHES: [&str; 4] = ["direct", "buffered", "sync", "pre_read"];
 
 /// Returns a call of `diskperf io` in our words; `None` if it has no word of fio.
 pub fn translated(words: &[OsString]) -> Option<Vec<OsString>> {
@@ -94,8 +94,7 @@ pub fn translated(words: &[OsString]) -> Option<Vec<OsString>> {
             ours.push(word.clone());
             continue;
         };
-        // fsync=1 means the same here.
-        is_fio |= !(name == "fsync" && value != "0");
+        is_fio = true;
         if name == "rw" || name == "readwrite" {
             pattern = Some(OsString::from(value));
         } else {
@@ -150,7 +149,6 @@ fn option(name: &str, value: &str, rates: u64) -> Vec<String> {
         "buffered" if !is_on => vec!["--direct".to_owned()],
         "sync" if is_on => pair("sync", "sync".to_owned()),
         "pre_read" if is_on => vec!["--warm".to_owned()],
-        "fsync" if is_on => pair("fsync", value.to_owned()),
         _ => Vec::new(),
     }
 }
@@ -222,7 +220,7 @@ mod tests {
                 "randread --bssplit=4k/60:64k/40 --thinktime=500 --ioengine=psync",
                 "randread --bs 4k:60,64k:40 --think 500us --engine posix",
             ),
-            ("randwrite --direct 0 --sync 1 --fsync=0 --output-format=json", "randwrite --sync sync --json"),
+            ("randwrite --direct 0 --sync 1 --output-format=json", "randwrite --sync sync --json"),
         ] {
             let words = fio.replace("-fdatasync=1 ", "--fdatasync=1 ");
             let expected = expected.replace(" -fdatasync", " --fdatasync");

@@ -45,7 +45,7 @@ pub struct ChooseArguments {
     /// its options after io: `choose A B io randrw --fsync 16`.
     #[arg(long, value_name = "JOB.toml", conflicts_with_all = ["preset", "command"])]
     load: Option<PathBuf>,
-    /// The workload after `io`, as JSON.
+    /// Workload after `io`, as JSON.
     #[arg(long = own_load::OPTION, hide = true, value_parser = own_load::parse_load,
           conflicts_with_all = ["preset", "command", "load"])]
     io_load: Option<LoadSpec>,

@@ -466,13 +466,13 @@ fn unnamed_folders_are_identified_by_their_path() {
     assert_contains(&nowhere.err, &["no stored run has the test write on .", "/one, "]);
 }
 
-/// Two drives, one at half the speed: each commit waits for a turn of the platter.
+/// Two drives, one at half the speed: each fsync waits for turns of the platter.
 #[test]
 fn a_percentile_is_guarded_like_a_rate() {
     let cli = Cli::new();
     for (name, target) in [("then.json", "d=sim:vax780-sc780"), ("now.json", "d=sim:vax780-sc780,drive.rpm=1800")] {
-        let words = ["io", "commit", target, "--size", "64KiB", "--time", "60s", "--rounds", "5", "--json"];
-        let ended = printed(&cli, &words, 0);
+        let of_load = ["io", "randwrite", target, "--fsync", "4", "--size", "256KiB", "--time", "60s"];
+        let ended = printed(&cli, &[&of_load[..], &["--rounds", "5", "--json"]].concat(), 0);
         fs::write(cli.path().join(name), ended.out).expect("a document");
     }
     let compared = |condition: &str, status| {
@@ -480,26 +480,18 @@ fn a_percentile_is_guarded_like_a_rate() {
         let ended = printed(&cli, &words, status);
         (document(&ended)["fail_if"].clone(), ended.err)
     };
-    for condition in
-        ["commit.p50:slower:10%", "fdatasync.p50:slower:10%", "commit.fdatasync.max:slower:10%", "p50:slower:1%"]
-    {
+    for condition in ["fsync.p50:slower:10%", "randwrite.fsync.max:slower:10%"] {
         let (failed, said) = compared(condition, 5);
         assert_eq!((&failed[0]["failed"], &failed[0]["condition"]), (&json!(true), &json!(condition)));
-        assert!(said.contains("clearly slower: commit takes "), "{condition}: {said}");
+        assert!(said.contains("clearly slower: randwrite takes "), "{condition}: {said}");
     }
-    let (kept, _) = compared("commit.p50:slower:99%,write.p50:slower:99%", 5);
-    assert_eq!(
-        [&kept[0]["failed"], &kept[1]["failed"]].map(|failed| failed == &json!(true)),
-        [true, false],
-        "{kept:#}"
-    );
-    // Too few commits for a percentile guard nothing, and that fails.
-    let (few, said) = compared("commit.p999:slower:10%", 5);
+    assert_eq!(compared("fsync.p50:slower:300%", 0).0[0]["failed"], false);
+    // Too few operations for a percentile guard nothing, and that fails.
+    let (few, said) = compared("fsync.p999:slower:10%", 5);
     assert_eq!(few[0]["unguarded"].as_array().map(Vec::len), Some(1), "{few:#}");
     assert!(said.contains("too few operations for the percentile"), "{said}");
-    printed(&cli, &["compare", "then.json", "now.json", "--fail-if", "undecided"], 0);
-    let unknown = printed(&cli, &["compare", "then.json", "now.json", "--fail-if", "fsync.p99:slower:1%"], 2);
-    assert!(unknown.err.contains("fsync"), "{}", unknown.err);
+    let unknown = printed(&cli, &["compare", "then.json", "now.json", "--fail-if", "read.p99:slower:1%"], 2);
+    assert!(unknown.err.contains("read"), "{}", unknown.err);
 }
 
 #[test]

@@ -82,6 +82,9 @@ enum GuardKind {
     Undecided,
 }
 
+/// The least percentage by which no latency can be required to be longer. Chosen: a hundred times.
+const MOST_PERCENT: f64 = 10_000.0;
+
 fn parse_guards(text: &str) -> Result<Guards, String> {
     text.split(',').map(|typed| guard(typed.trim())).collect::<Result<_, String>>().map(Guards)
 }
@@ -100,7 +103,10 @@ fn guard(typed: &str) -> Result<Guard, String> {
     let (program, what) = what.rsplit_once(':').map_or((None, what), |(program, what)| (Some(program), what));
     let number = percent.strip_suffix('%').unwrap_or(percent).trim();
     let value = number.parse::<f64>().map_err(|_| wrong())?;
-    if what != "slower" || program == Some("") || !(0.0..100.0).contains(&value) {
+    let (own, percentile) = program.map_or((None, None), percentile_of);
+    // A latency can be several times as long.
+    let most = if percentile.is_some() { MOST_PERCENT } else { 100.0 };
+    if what != "slower" || program == Some("") || !(0.0..most).contains(&value) {
         return Err(wrong());
     }
     // A number below one without a % sign is probably meant as a fraction.
@@ -111,9 +117,8 @@ fn guard(typed: &str) -> Result<Guard, String> {
         ));
     }
     let part = value / 100.0;
-    let (program, percentile) = program.map_or((None, None), percentile_of);
     let kind = percentile.map_or(GuardKind::Rate(part), |percentile| GuardKind::Percentile(percentile, part));
-    Ok(Guard { typed: typed.to_owned(), program: program.map(str::to_owned), kind })
+    Ok(Guard { typed: typed.to_owned(), program: own.map(str::to_owned), kind })
 }
 
 /// Splits `commit.p99` into the program and the percentile; `p99` alone is about all programs.
@@ -178,7 +183,9 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
         Tabular::Json => json(&compared),
     };
     arguments.output.deliver(&text)?;
-    compared.fail_if.iter().for_each(say);
+    for (guarded, guard) in compared.fail_if.iter().zip(guards()) {
+        say(guarded, is_strict || guard.kind == GuardKind::Undecided);
+    }
     Ok(if compared.fail_if.iter().any(|guarded| guarded.failed) { Exit::Unmet } else { Exit::Done })
 }
 
@@ -262,12 +269,13 @@ fn no_such_cell(guard: &Guard, name: &str, keys: &[(&str, &str)]) -> DocumentFau
     DocumentFault::NoSuchCell { name: name.to_owned(), words: guard.program.clone().unwrap_or_default(), near }
 }
 
-fn say(guarded: &Guarded) {
+/// Prints the cells of a condition that are not fine. If it is strict, undecided ones fail.
+fn say(guarded: &Guarded, is_strict: bool) {
     for (words, cells) in [
         ("clearly slower", &guarded.slower),
         ("measured in base and not in new", &guarded.missing),
         // 3
-        (if guarded.failed { "undecided" } else { "undecided, so it neither passes nor fails" }, &guarded.undecided),
+        (if is_strict { "undecided" } else { "undecided, so it neither passes nor fails" }, &guarded.undecided),
     ] {
         if !cells.is_empty() {
             output::remark(&format!("{}: {words}: {}", guarded.condition, cells.join("; ")));

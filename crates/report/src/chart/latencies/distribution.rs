@@ -80,7 +80,7 @@ fn chart(title: &str, lines: &[Line], names: &Names) -> Chart {
     let scale = Scale::log(times).unwrap_or(Scale::Log(1.0, 10.0));
     let foot = TOP + GROUND;
     let mut svg = Svg::default();
-    let shares = SHARES.into_iter().map(|percent| (nines(percent) / most, format!("{percent} %")));
+    let shares = SHARES.into_iter().map(|percent| (nines(percent) / most, percent.to_string()));
     y_axis(&mut svg, shares.filter(|(share, _)| *share <= 1.0), TOP, foot);
     let labels = scale.ticks(5).into_iter().map(|tick| (scale.share(tick), scale::time(tick)));
     x_axis(&mut svg, labels, NARROW_GROUND, TOP, foot);
@@ -95,7 +95,7 @@ fn chart(title: &str, lines: &[Line], names: &Names) -> Chart {
     }
     let frame = Frame {
         subject: Subject::Latency,
-        title: format!("{title}: share of operations within a time (CDF)"),
+        title: format!("{title}: percentage of operations within a time (CDF)"),
         series: names.all(),
         told: cell_text::describe_figures("Distribution of latencies", &figures),
     };

@@ -71,7 +71,7 @@ fn chart(name: &str, columns: &[(u32, Column)]) -> Option<Chart> {
     let scale = Scale::log(ends)?;
     let foot = TOP + GROUND;
     let mut svg = Svg::default();
-    let times = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::time(tick)));
+    let times = scale.ticks(4).into_iter().map(|tick| (scale.share(tick), scale::time(tick).replace(' ', "")));
     y_axis(&mut svg, times, TOP, foot);
     let width = 1.0 / columns.len() as f64;
     let starts = columns.iter().enumerate().filter(|(place, (round, _))| *place == 0 || columns[place - 1].0 != *round);
