@@ -184,6 +184,9 @@ fn cell(
         true => CellRegimes::default(),
         false => leave_out_earlier(&mut rounds, (plan, phase), Measure { base, clock, together }, step),
     };
+    for round in &mut rounds {
+        round.per_second = summary::round_rate(round, together, base, clock);
+    }
     let kept: Vec<&Round> = rounds.iter().filter(|round| !round.discarded).collect();
     let kept_runs: Vec<&PhaseResult> =
         runs.into_iter().zip(&rounds).filter(|(_, round)| !round.discarded).map(|(run, _)| run).collect();
@@ -358,6 +361,7 @@ fn round(run: &Execution, done: &PhaseResult, phase: &Phase) -> Option<Round> {
         returned_s: last(|part| Some(part.returned_s))?,
         data_durable_s: last(|part| part.data_durable_s),
         durable_s: last(|part| part.durable_s),
+        per_second: None,
         cpu_s: CpuSeconds {
             process: parts.iter().map(|part| part.process_s).sum(),
             user: done.parts.iter().map(|part| part.cpu.user).sum::<Nanos>().as_secs_f64(),

@@ -94,13 +94,14 @@ impl<C> Timed<C> {
         if unit.first != unit.last {
             has_units[OperationKind::Unit as usize] = true;
         }
+        let kinds = has_units.iter().filter(|has_units| **has_units).count();
         // Memory before the clock starts, for all that is recorded often.
         let by_kind = || has_units.map(|has_units| if has_units { Latencies::ready() } else { Latencies::default() });
         Timed {
             tally: Tally::default(),
             finished: by_kind(),
             current: by_kind(),
-            units: Latencies::default(),
+            units: if kinds > 1 { Latencies::ready() } else { Latencies::default() },
             intervals: Vec::new(),
             heat: Vec::new(),
             bytes: 0,
@@ -149,11 +150,18 @@ impl<C> Timed<C> {
                 self.interval_end = Moment::from_zero(NEVER);
                 break;
             }
-            self.units.clear();
-            let of_units = self.current.iter().zip(self.has_units).filter(|(_, has_units)| *has_units);
-            of_units.for_each(|(current, _)| self.units.add(current));
-            self.intervals.push(RateInterval::from_latencies(&self.units, moved(&self.tally) - self.bytes));
-            self.heat.push(coarse(&self.units));
+            let mut of_units = self.current.iter().zip(self.has_units).filter(|(_, has_units)| *has_units);
+            let units = match (of_units.next(), of_units.next()) {
+                (Some((only, _)), None) => only,
+                _ => {
+                    self.units.clear();
+                    let of_units = self.current.iter().zip(self.has_units).filter(|(_, has_units)| *has_units);
+                    of_units.for_each(|(current, _)| self.units.add(current));
+                    &self.units
+                }
+            };
+            self.intervals.push(RateInterval::from_latencies(units, moved(&self.tally) - self.bytes));
+            self.heat.push(coarse(units));
             self.finish_current();
             self.bytes = moved(&self.tally);
             self.interval_end = self.interval_end + INTERVAL;

@@ -495,6 +495,28 @@ fn a_percentile_is_guarded_like_a_rate() {
 }
 
 #[test]
+fn a_comparison_is_a_report_for_ci_systems() {
+    let cli = Cli::new();
+    write_run(&cli, "then.json", &[(READ, around(1.0, 8)), (COMMIT, around(1.0, 8)), (WRITE, around(1.0, 2))], |_| {});
+    write_run(&cli, "now.json", &[(READ, around(0.8, 8)), (COMMIT, around(1.0, 8)), (WRITE, around(1.0, 2))], |_| {});
+    let words =
+        ["compare", "then.json", "now.json", "--fail-if", "read_8192:slower:5%,commit:slower:5%", "--format", "junit"];
+    let xml = printed(&cli, &words, 5).out;
+    assert_contains(
+        &xml,
+        &[
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>",
+            "tests=\"5\" failures=\"1\" errors=\"0\" skipped=\"1\"",
+            "name=\"read_8192\">\n      <system-out>slower: ",
+            "name=\"write_8192\">\n      <skipped message=\"undecided",
+            "<failure message=\"read_8192:slower:5%\">slower: read_8192 0.80x",
+            "<testcase classname=\"fail-if\" name=\"commit:slower:5%\"/>",
+        ],
+    );
+    assert_eq!(xml.matches("<testcase ").count(), 5, "{xml}");
+}
+
+#[test]
 fn undecided_is_a_condition() {
     let cli = Cli::new();
     write_run(&cli, "then.json", &[(READ, around(1.0, 2)), (COMMIT, around(1.0, 8))], |_| {});

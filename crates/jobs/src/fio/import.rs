@@ -5,7 +5,8 @@
 //!   2. settings that mean the same here are converted. Settings that only concern fio's reports or cleaning up are
 //!      skipped. All others are listed;
 //!   3. a value that cannot be read is refused at its place: fio reads only the beginning of some;
-//!   4. a section that diskperf cannot run is left out and listed. If none is left, that is an error.
+//!   4. a section that diskperf cannot run is left out and listed. If none is left, that is an error;
+//!   5. an engine that diskperf lacks is the reason given, whatever else is not supported: no change helps then.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,7 @@ use crate::queue_depth::RingLimits;
 use crate::source_span::Source;
 
 use super::section_reader::{Conversion, RemainingSettings};
-use super::sections::{Section, sections};
+use super::sections::{Section, Setting, sections};
 use super::units::{KbBase, bytes, nanos, range, whole};
 use super::unsupported::NO_SUCH_OPTION;
 use super::words;
@@ -43,7 +44,11 @@ const MICROSECOND: u64 = 1_000;
 
 /// Converts a fio job to a job file.
 pub fn import(text: &Source, limits: RingLimits) -> Result<Imported, JobError> {
-    let sections = sections(text)?;
+    let sections = match sections(text) {
+        // 5
+        Err(error @ JobError::Variable(_)) => return Err(foreign_engine(text).unwrap_or(error)),
+        read => read?,
+    };
     let mut conversion = Conversion { text, seed: None, differences: BTreeSet::new() };
     let mut names = Names::default();
     let mut loads: Vec<(String, &Section<'_>, LoadSpec)> = Vec::new();
@@ -100,6 +105,10 @@ impl Conversion<'_> {
     /// The workload of a section.
     fn load(&mut self, section: &Section<'_>, limits: RingLimits) -> Result<LoadSpec, JobError> {
         let mut rest = RemainingSettings::new(section);
+        // 5
+        if let Some(setting) = rest.find(KEYS.engine.setting()).filter(|setting| is_foreign(setting.value)) {
+            return Err(self.no_engine(&setting));
+        }
         let (pattern, stride) = self.pattern(section, &mut rest)?;
         let mut load = LoadSpec::new(pattern);
         let is_random = matches!(pattern, PatternName::Randread | PatternName::Randwrite | PatternName::Randrw);
@@ -140,6 +149,10 @@ impl Conversion<'_> {
             }
             Err(other) => Err(other),
         }
+    }
+
+    fn no_engine(&self, setting: &Setting<'_>) -> JobError {
+        self.unsupported(setting, "diskperf has no such engine", "use psync, io_uring, mmap or null")
     }
 
     fn warm(&mut self, load: &mut LoadSpec, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
@@ -251,9 +264,7 @@ impl Conversion<'_> {
                 self.differs(setting.span.start, format!("ioengine={other}: converted to io_uring"));
                 Engine::Uring
             }
-            Some((setting, word)) => words::engine(word, polls).ok_or_else(|| {
-                self.unsupported(setting, "diskperf has no such engine", "use psync, io_uring, mmap or null")
-            })?,
+            Some((setting, word)) => words::engine(word, polls).ok_or_else(|| self.no_engine(setting))?,
         });
         if matches!(load.engine, Some(Engine::Uring | Engine::Sqpoll)) {
             load.iodepth = depth;
@@ -412,6 +423,28 @@ impl Conversion<'_> {
         }
         Ok(Time(Nanos(time)))
     }
+}
+
+/// True if diskperf cannot replace this engine.
+fn is_foreign(engine: Option<&str>) -> bool {
+    engine.is_some_and(|word| !["libaio", "posixaio"].contains(&word) && words::engine(word, false).is_none())
+}
+
+/// The error for the first line with an engine that diskperf lacks; `None` if there is none.
+fn foreign_engine(text: &Source) -> Option<JobError> {
+    let mut offset = 0;
+    for line in text.text.split_inclusive('\n') {
+        let start = offset;
+        offset += line.len();
+        let setting = line.split([';', '#']).next().unwrap_or_default().trim();
+        let engine = setting.split_once('=').filter(|(name, _)| name.trim() == KEYS.engine.setting());
+        if engine.is_some_and(|(_, engine)| is_foreign(Some(engine.trim()))) {
+            let (at, what) =
+                (text.span(start..start + line.trim_end().len()), "diskperf has no such engine".to_owned());
+            return Some(JobError::Unsupported { at, what, hint: "use psync, io_uring, mmap or null" });
+        }
+    }
+    None
 }
 
 /// The names of the workloads so far. For names that occurred again, `next` is the next number to try.

@@ -30,14 +30,17 @@ pub struct Round {
     pub data_durable_s: Option<f64>,
     /// Seconds until data and metadata were durable; null if nothing was changed.
     pub durable_s: Option<f64>,
+    /// Rate of the round on the claimed clock, in units of the result's `base`; null if it took no time.
+    #[serde(default)]
+    pub per_second: Option<f64>,
     /// CPU time until the claimed clock stops.
     pub cpu_s: CpuSeconds,
     /// Results of the single programs, if several ran at once; otherwise empty. The figures above are then sums, and
     /// the times are those of the program that ended last.
     pub parts: Vec<RoundPart>,
-    /// Work completed in each whole quarter of a second until the last call returned; missing if single units of work
-    /// were not timed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Work completed in each whole quarter of a second until the last call returned; empty if single units of work were
+    /// not timed.
+    #[serde(default)]
     pub intervals: Vec<RateInterval>,
     /// The operations by kind, with all latencies; missing if single operations were not timed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -15,8 +15,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use campaign::choose::{PERCENTILES, matching, with_operation};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use report::compare::run_comparison;
+use report::export::junit;
 use report::sanitize::line;
 use stats::compare::run_comparison::{
     Compared, ComparedCell, Guarded, LatencyOutcome, Lone, Outcome, Percentile, compare, is_same_run, latency_outcomes,
@@ -30,7 +31,7 @@ use crate::documents::document_error::DocumentFault;
 use crate::documents::store_arguments::StoreArguments;
 use crate::error::Error;
 use crate::ui::output;
-use crate::ui::output_format::{OutputArguments, Tabular, json};
+use crate::ui::output_format::{Layout, OutputArguments, json};
 
 #[derive(Clone, Debug, Args)]
 pub struct CompareArguments {
@@ -51,9 +52,29 @@ pub struct CompareArguments {
     #[arg(long, value_name = "CONDITIONS", value_parser = parse_guards)]
     fail_if: Vec<Guards>,
     #[command(flatten)]
-    output: OutputArguments<Tabular>,
+    output: OutputArguments<ComparedFormat>,
     #[command(flatten)]
     store: StoreArguments,
+}
+
+/// The formats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum ComparedFormat {
+    /// Table for a terminal; without one, all columns
+    #[default]
+    Table,
+    /// JSON for programs, as in `diskperf schema`
+    Json,
+    /// CSV, one line per row; an empty field means not measured
+    Csv,
+    /// Markdown, as for a pull request
+    Markdown,
+    /// JUnit XML for a CI system: a test case per cell, and per condition of --fail-if
+    Junit,
+}
+
+impl Layout for ComparedFormat {
+    const JSON: ComparedFormat = ComparedFormat::Json;
 }
 
 /// The conditions of one `--fail-if`.
@@ -139,7 +160,7 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
         let document = document::named(run, &arguments.store)?;
         let name = document::display_name(run, &document);
         runs.push(match layout {
-            Tabular::Json => (name, document),
+            ComparedFormat::Json => (name, document),
             _ => (line(&name).into_owned(), document::plain(&document).into_owned()),
         });
     }
@@ -149,7 +170,7 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
         if !arguments.fail_if.is_empty() {
             return Err(DocumentFault::OneRun { names: [then.0.to_owned(), now.0.to_owned()] }.into());
         }
-        if matches!(layout, Tabular::Table | Tabular::Markdown) {
+        if matches!(layout, ComparedFormat::Table | ComparedFormat::Markdown) {
             let text = format!("identical: {} and {} are the same run\n", then.0, now.0);
             arguments.output.deliver(&text)?;
             return Ok(Exit::Done);
@@ -177,10 +198,11 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
         compared.fail_if.push(if is_strict { guarded.strict() } else { guarded });
     }
     let text = match layout {
-        Tabular::Table => run_comparison::table(&compared, arguments.output.page()),
-        Tabular::Markdown => run_comparison::markdown(&compared),
-        Tabular::Csv => run_comparison::csv(&compared),
-        Tabular::Json => json(&compared),
+        ComparedFormat::Table => run_comparison::table(&compared, arguments.output.page()),
+        ComparedFormat::Markdown => run_comparison::markdown(&compared),
+        ComparedFormat::Csv => run_comparison::csv(&compared),
+        ComparedFormat::Json => json(&compared),
+        ComparedFormat::Junit => junit::report(&compared),
     };
     arguments.output.deliver(&text)?;
     for (guarded, guard) in compared.fail_if.iter().zip(guards()) {
