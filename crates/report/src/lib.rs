@@ -9,6 +9,7 @@ pub mod devices;
 mod display_names;
 pub mod doctor;
 pub mod explain;
+pub mod export;
 pub mod glossary;
 mod header;
 pub mod html;

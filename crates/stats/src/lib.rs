@@ -29,8 +29,10 @@ pub use results::document::{
     Aged, Calibration, Conditioned, Document, ImageInfo, Loaded, Noise, OwnCost, Problem, RunInfo, SCHEMA, StoreInfo,
     TargetInfo, TraceInfo,
 };
+pub use results::heat_map::{HeatMap, coarse};
 pub use results::latency::{Latencies, Latency, LatencyKind, Times};
 pub use results::of_limit::{LimitLayer, OfLimit};
+pub use results::operation::{OperationFigures, OperationKind, RoundOperation};
 pub use results::rate_interval::{INTERVAL, MOST_INTERVALS, RateInterval};
 pub use results::regime::{Regime, are_of_last_regime};
 pub use results::remark::{Remark, RemarkKind};

@@ -17,6 +17,7 @@ mod job;
 mod lfs;
 mod machines;
 mod paper;
+mod recipes;
 mod remarks;
 mod report;
 mod resume;

@@ -219,6 +219,14 @@ impl Path {
         self
     }
 
+    /// Draws a rectangle; its width is a share of the width.
+    pub(super) fn block(self, x: f64, y: f64, width: f64, height: f64) -> Path {
+        let mut path = self.to(x, y);
+        let (width, height) = (trimmed(1000.0 * limited(width), 1), trimmed(height, 1));
+        path.text += &format!("h{width}v{height}h-{width}z");
+        path
+    }
+
     /// Draws a dot: a line of length zero with round ends.
     pub(super) fn dot(self, x: f64, y: f64) -> Path {
         let mut path = self.to(x, y);
