@@ -123,7 +123,7 @@ enum Command {
     ///
     /// Writes: test files in a private folder of each target, which it removes; the result, in the results database.
     #[command(after_help = CHOOSE_EXAMPLES)]
-    Choose(ChooseArguments),
+    Choose(Box<ChooseArguments>),
     /// Read 8 MiB of FILE in calls of 8192 bytes, as in 1983; prints nothing, meant for `time`.
     ///
     /// One of the four programs of Kridle & McKusick 1983. It makes only the calls of the original, and checks each.

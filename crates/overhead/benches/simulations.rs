@@ -1,8 +1,9 @@
-//! The instructions of simulations in the release build, counted by valgrind: `paper`, a machine with its 16 results, and
-//! a call. Prints a line of JSON for each, which `cargo xtask prove simulations` judges.
+//! The instructions of simulations in the release build, counted by valgrind: `paper`, a machine with its 16 results,
+//! and a call. Prints a line of JSON for each, which `cargo xtask prove simulations` judges.
 //!
-//! A machine is counted once, from start to exit, and stands for a thousand: their work is the same, and each would start
-//! the program only once. A call is the difference of two simulations of the same program, one with twice the file.
+//! A machine is counted once, from start to exit, and stands for a thousand: their work is the same, and each would
+//! start the program only once. A call is the difference of two simulations of the same program, one with twice the
+//! file.
 
 use std::env;
 use std::path::PathBuf;

@@ -48,8 +48,8 @@ pub(super) fn instructions(line: &Value) -> Option<Figure> {
     })
 }
 
-/// A line of the benchmark `simulations`: the instructions of `paper`, of a machine, which stands for a thousand, or of a
-/// call.
+/// A line of the benchmark `simulations`: the instructions of `paper`, of a machine, which stands for a thousand, or of
+/// a call.
 pub(super) fn simulations(line: &Value) -> Option<Figure> {
     const BILLION: u64 = 1_000_000_000;
     let (simulated, counted) = (line["simulated"].as_str()?, line["instructions"].as_u64()?);

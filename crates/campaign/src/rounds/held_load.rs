@@ -21,7 +21,8 @@ const PART: u64 = 2;
 /// the credit comes back. A choice.
 const FIRST: Nanos = Nanos::from_secs(20);
 
-/// The ratio of a test's highest to its lowest rate from which a rate has dropped, and that of a low rate to the lowest.
+/// The ratio of a test's highest to its lowest rate from which a rate has dropped, and that of a low rate to the
+/// lowest.
 const DROP: f64 = 1.5;
 const LOW: f64 = 1.25;
 

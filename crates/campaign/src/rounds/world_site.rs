@@ -54,8 +54,8 @@ impl<'a> WorldSite<'a> {
         Ok(WorldSite { plan, targets, worlds, stop, clock, late, held: HeldLoad::default(), compares: false, loaded })
     }
 
-    /// Loads a target that has rested, if loads are held. A failure ends the load: the execution reports it. Returns the
-    /// rest of the target until now; `None` if no load is held.
+    /// Loads a target that has rested, if loads are held. A failure ends the load: the execution reports it. Returns
+    /// the rest of the target until now; `None` if no load is held.
     fn load_again(&mut self, turn: &Turn, name: &str, notify: &mut dyn FnMut(Event)) -> Option<Nanos> {
         let [target] = self.plan.alternatives[turn.alternative].busy()[..] else { return None };
         let began = (self.clock)();

@@ -28,8 +28,8 @@ impl From<Io> for Request {
     }
 }
 
-/// An event in a controller. It names a drive and never a request: the calendar copies events all the time. Each has the
-/// number by which the event hash knows it.
+/// An event in a controller. It names a drive and never a request: the calendar copies events all the time. Each has
+/// the number by which the event hash knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Event {

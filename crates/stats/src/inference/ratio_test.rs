@@ -385,7 +385,8 @@ mod tests {
         assert!(!judged.is_narrow && needed == Some(10), "{needed:?}");
     }
 
-    /// The bounds of a systematic error widen the interval and can take a verdict away, but do not prolong the measuring.
+    /// The bounds of a systematic error widen the interval and can take a verdict away, but do not prolong the
+    /// measuring.
     #[test]
     fn a_systematic_error_widens_the_interval() {
         let biased = |mean: f64, below: f64, above: f64| {

@@ -15,7 +15,7 @@ use crate::results::bottleneck::LimitedBy;
 use crate::results::clock::ClockKind;
 use crate::results::latency::{Latencies, Latency};
 use crate::results::of_limit::OfLimit;
-use crate::results::operation::{OperationFigures, OperationKind};
+use crate::results::operation::OperationKind;
 use crate::results::regime::{Regime, are_of_last_regime};
 use crate::results::round::Round;
 
@@ -84,6 +84,20 @@ pub struct Cell {
     pub below_floor: Option<Shortfall>,
     /// Checksum of the work. The same program has the same checksum on real and simulated machines.
     pub effect: Option<String>,
+}
+
+/// The operations of one kind in a result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OperationFigures {
+    /// The kind: `read`, `write`, `fsync` or `fdatasync`.
+    pub operation: OperationKind,
+    /// Number of operations in the kept rounds.
+    pub count: u64,
+    /// Their rate, on the clock of the result; null if a round took no time.
+    pub rate: Option<Rate>,
+    /// Their latencies; null if they are too few.
+    pub latency_ns: Option<Latency>,
 }
 
 impl Cell {

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use workload::OpKind;
 
 use crate::figures::hdr;
-use crate::results::cell::Rate;
-use crate::results::latency::{Latencies, Latency};
+use crate::results::latency::Latencies;
 
 /// A kind of operation that is timed separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -64,20 +63,6 @@ impl OperationKind {
     pub fn named(word: &str) -> Option<OperationKind> {
         OperationKind::ALL.into_iter().find(|kind| *kind != OperationKind::Unit && kind.name() == word)
     }
-}
-
-/// The operations of one kind in a result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OperationFigures {
-    /// The kind: `read`, `write`, `fsync` or `fdatasync`.
-    pub operation: OperationKind,
-    /// Number of operations in the kept rounds.
-    pub count: u64,
-    /// Their rate, on the clock of the result; null if a round took no time.
-    pub rate: Option<Rate>,
-    /// Their latencies; null if they are too few.
-    pub latency_ns: Option<Latency>,
 }
 
 /// The operations of one kind in a round.

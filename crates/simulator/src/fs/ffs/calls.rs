@@ -224,7 +224,8 @@ impl Ffs {
         then(plan, Step::Read(extent), Progress::Find)
     }
 
-    /// Allocates space for the data of this write, if there is none yet. Returns the header of its cylinder group, if so.
+    /// Allocates space for the data of this write, if there is none yet. Returns the header of its cylinder group, if
+    /// so.
     fn choose(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Result<Option<Extent>, Full> {
         let block_bytes = self.block_bytes();
         let mut allocated = None;

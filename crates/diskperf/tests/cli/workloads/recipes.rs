@@ -33,8 +33,8 @@ const RECIPES: [(&str, &str, &[&str]); 10] = [
     ("video-capture", "[camera]\nrw=write\nbs=1m\nrate=50m\nsize=4g\nioengine=psync\nfallocate=none\n", &["camera"]),
     (
         "vm-boot",
-        "[boot]\nrw=randrw\nrwmixread=90\nbssplit=4k/60:16k/20:64k/20\nrandom_distribution=zipf:1.1\nioengine=io_uring\n\
-         iodepth=4\nsize=2g\nruntime=30\ntime_based\n",
+        "[boot]\nrw=randrw\nrwmixread=90\nbssplit=4k/60:16k/20:64k/20\nrandom_distribution=zipf:1.1\n\
+         ioengine=io_uring\niodepth=4\nsize=2g\nruntime=30\ntime_based\n",
         &["boot"],
     ),
     ("backup", "[backup]\nrw=read\nbs=1M\nioengine=libaio\niodepth=8\nsize=4G\ninvalidate=1\n", &["backup"]),
@@ -117,7 +117,7 @@ const EXAMPLES: &str = "/usr/share/doc/fio/examples";
 
 /// The rows of the page about them: a name, and `runs` or the option that is the reason for the refusal.
 fn rows() -> Vec<(&'static str, &'static str)> {
-    let page = include_str!("../../../../docs/reference/fio-examples.md");
+    let page = include_str!("../../../../../docs/reference/fio-examples.md");
     let row = |line: &'static str| {
         let (name, said) = line.strip_prefix("| `")?.split_once("` | ")?;
         Some((name, said.strip_suffix(" |")?))
