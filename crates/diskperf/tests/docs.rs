@@ -350,7 +350,7 @@ fn commands_on_the_pages_exist() {
                 assert!(!is_command, "{page}: diskperf {command}: there is no {name}");
                 helps.get("run")
             });
-            let own = rest.split(" -- ").next().unwrap_or_default();
+            let own = if rest.starts_with("-- ") { "" } else { rest.split(" -- ").next().unwrap_or_default() };
             for option in own.split([' ', '=']).filter(|word| word.starts_with("--") && word.len() > 2) {
                 let is_known = help.is_some_and(|help| help.split([' ', '\n', ',']).any(|word| word == option));
                 assert!(is_known, "{page}: diskperf {command}: there is no {option}");
