@@ -12,6 +12,7 @@ mod dist;
 mod docs;
 mod executables;
 mod golden;
+mod guests;
 mod libtest;
 mod packages;
 mod picture;
@@ -44,7 +45,7 @@ enum Task {
     /// Run all checks that a change must pass before it is merged, at smoke size.
     ///
     /// Installs missing tools of the tests with apt, as root or if sudo asks for no password; otherwise it names the
-    /// packages. Then it runs these steps in order, up to the first that fails: formatting, clippy, documentation,
+    /// packages. Downloads two kernels and the tools of guests to target/guests. Then it runs these steps in order, up to the first that fails: formatting, clippy, documentation,
     /// tidy, all tests, the command-line tests again as an unprivileged user (if root runs this), the instruction
     /// counts of the release build, and the tests of the static program. Tests run side by side and next to those
     /// builds, except for those that need the machine for themselves.

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use crate::process;
 
 /// A tool, and the package in Debian and its derivatives that contains it.
-const NEEDED: [(&str, &str); 13] = [
+const NEEDED: [(&str, &str); 14] = [
     ("losetup", "mount"),
     ("setpriv", "util-linux"),
     ("unshare", "util-linux"),
@@ -19,6 +19,7 @@ const NEEDED: [(&str, &str); 13] = [
     ("fio", "fio"),
     ("chromium", "chromium"),
     ("chromedriver", "chromium-driver"),
+    ("qemu-system-x86_64", "qemu-system-x86"),
 ];
 
 /// Installs missing packages if we are root or sudo needs no password; otherwise prints their names. Tests with a

@@ -24,14 +24,15 @@ use crate::libtest::Totals;
 use crate::skipped_tests::{self, Run, Scope};
 use crate::test_jobs::{self, Build, Done, Job};
 use crate::unprivileged::Repetition;
-use crate::{dist, packages, process, tidy};
+use crate::{dist, guests, packages, process, tidy};
 
 /// A step: its heading and its function.
 type Step = (&'static str, fn(&mut Results) -> Result<(), String>);
 
 /// The steps, cheap ones first.
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     ("packages", |_| packages::provide()),
+    ("guests", |_| guests::provide()),
     ("formatting", |_| process::run(&mut process::cargo(&["fmt", "--all", "--check"]))),
     ("clippy", |_| {
         let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];

@@ -8,6 +8,7 @@ pub mod compute_only;
 pub mod control_group;
 pub mod fuse;
 pub mod fuzz;
+pub mod guest;
 pub mod large_documents;
 pub mod loop_disk;
 pub mod lying_folder;

@@ -76,7 +76,7 @@ const PRODUCT: [&str; 15] = [
 ];
 
 /// The known places: a file, its actions, and the reason.
-const PLACES: [(&str, &[Deed], &str); 51] = [
+const PLACES: [(&str, &[Deed], &str); 52] = [
     ("crates/calibration/src/machine_writer.rs", &[Date], "the day of a fit, in its log"),
     ("crates/diskperf/src/commands/programs/bw.rs", &[Date], "a random seed, if none is given"),
     ("crates/diskperf/src/commands/programs/copy.rs", &[Delete], "an unfinished copy that this call made"),
@@ -130,6 +130,7 @@ const PLACES: [(&str, &[Deed], &str); 51] = [
         &[Run, Delete, Scratch],
         "that program, cargo-deb, gzip, git and dpkg-deb; deletes what it printed for the package before",
     ),
+    ("xtask/src/guests.rs", &[Run, Scratch], "apt-get and dpkg, into target/guests"),
     ("xtask/src/test_jobs.rs", &[Run], "shells, in its own tests"),
     ("xtask/src/packages.rs", &[Run], "apt-get, and sudo where it asks for no password"),
     ("xtask/src/picture.rs", &[Scratch], "the page that is drawn"),

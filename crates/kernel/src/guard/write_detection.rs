@@ -91,7 +91,8 @@ impl WriteState {
     /// As [`WriteState::capture`]. `is_flushed` flushes the page cache of a device below: dirty pages of another
     /// program are not counted before.
     fn capture_with(device: &Device, is_flushed: &dyn Fn(&Device) -> bool) -> WriteState {
-        let mut ways = vec![WritePath::Device { name: device.name.clone(), written: device.counted_writes() }];
+        // `blank_check` makes sure that a read of its own is counted.
+        let mut ways = vec![WritePath::Device { name: device.name.clone(), written: device.writes_if_reads_count() }];
         let mut next = Some(device.clone());
         while let Some(mut device) = next.take() {
             if let Some(disk) = device.disk() {

@@ -195,6 +195,13 @@ impl Device {
         self.is_counted()?.then(|| self.counters())?.map(|counters| counters.written)
     }
 
+    /// As [`Device::counted_writes`], and also for a device without a queue of its own, such as a mapped one: some kernels
+    /// (6.1) count its writes whatever the switch says. The caller must check that a read of its own is counted.
+    pub(crate) fn writes_if_reads_count(&self) -> Option<u64> {
+        let has_queue = self.queue()?.with_file_name("mq").exists();
+        self.counted_writes().or_else(|| Some(self.counters().filter(|_| !has_queue)?.written))
+    }
+
     /// The file that switches on the kernel's I/O counters. Returns `None` if they are on or there is no such switch.
     pub(crate) fn switch_of_counting(&self) -> Option<PathBuf> {
         let queue = self.queue()?.canonicalize().ok()?;
@@ -327,6 +334,16 @@ mod tests {
                 assert_eq!(device.switch_of_counting(), switch);
             }
         }
+    }
+
+    /// As on Linux 6.1: mapped devices have no queue of requests, and their switch is off and has no effect.
+    #[test]
+    fn writes_of_devices_without_requests_may_count_although_the_switch_is_off() {
+        let files = [("stat", "10 0 80 3 20 0 160 4 0 5 6\n"), ("queue/iostats", "0\n")];
+        let (_folder, mapped) = recorded(&files);
+        assert_eq!((mapped.counted_writes(), mapped.writes_if_reads_count()), (None, Some(81_920)));
+        let (_folder, disk) = recorded(&[&files[..], &[("mq/0/nr_tags", "1\n")]].concat());
+        assert_eq!(disk.writes_if_reads_count(), None);
     }
 
     #[test]
