@@ -4,6 +4,7 @@
 //! The thread that boots a guest must live as long as the guest (`testkit::guest`).
 
 mod guard;
+mod power;
 mod situations;
 
 /// The environment variable with which `cargo xtask prove elsewhere` asks for everything.

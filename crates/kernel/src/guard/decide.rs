@@ -1,7 +1,10 @@
 //! Decides from facts about a device and its machine which reasons there are not to overwrite it. Pure.
 
+mod overlap;
+
 use units::Bytes;
 
+use self::overlap::overlap;
 use super::ambiguous_files::{self, FileEnd};
 use super::device_uses::{Block, Machine, Mount};
 use super::reason::{Kinship, Reason, Relative, Use};
@@ -109,8 +112,8 @@ struct Related<'a> {
     shares: bool,
 }
 
-/// Returns the device itself, all devices below it, other paths to the same disks, partitions that share sectors with
-/// these, and all devices on top of it.
+/// Returns the device itself, all devices below it, other paths to the same disks, partitions and mapped devices that
+/// share sectors with these, and all devices on top of it.
 fn relatives(number: Number, machine: &Machine) -> Vec<Related<'_>> {
     let find = |number: Number| machine.blocks.iter().find(|block| block.number == number);
     let Some(own) = find(number) else { return Vec::new() };
@@ -172,15 +175,6 @@ fn is_twin(one: &Block, other: &Block) -> bool {
     let is_same = one.identity.is_some() && one.identity == other.identity && one.bytes == other.bytes;
     let has_one_driver = one.driven_by.is_some() && one.driven_by == other.driven_by;
     is_same && one.number != other.number && !has_one_driver
-}
-
-/// Returns true if both are partitions of one disk and have sectors in common.
-fn overlap(one: &Block, other: &Block, machine: &Machine) -> bool {
-    let (Some(a), Some(b)) = (&one.sectors, &other.sectors) else { return false };
-    let disk = |block: &Block| machine.blocks.iter().find(|disk| Some(disk.number) == block.disk);
-    let (Some(disk), Some(others)) = (disk(one), disk(other)) else { return false };
-    let is_one_disk = disk.number == others.number || is_twin(disk, others);
-    is_one_disk && one.number != other.number && a.start < b.end && b.start < a.end
 }
 
 /// Returns the uses of a device.

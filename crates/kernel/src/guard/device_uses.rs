@@ -14,6 +14,7 @@ use super::trusted_file_systems;
 use super::writers::{self, Writers};
 use crate::observe::block_device::{Device, Number, number_in};
 use crate::observe::block_stack::{self, folders};
+use crate::observe::mapped_table::{self, Extent};
 use crate::observe::mount;
 use crate::provision::loop_device::{self, Backing, Shown, Window};
 use crate::sys::name::{Shown as _, original};
@@ -56,6 +57,8 @@ pub(crate) struct Block {
     pub(crate) bytes: Option<u64>,
     /// The folder in /sys of the hardware device that drives it: two paths to one disk have two.
     pub(crate) driven_by: Option<PathBuf>,
+    /// The sectors of devices below that a mapped device shows; none for other devices. `None` if that cannot be read.
+    pub(crate) maps: Option<Vec<Extent>>,
     /// The name that a mapped device was given.
     pub(crate) called: Option<String>,
     /// The file or device behind a loop device.
@@ -98,6 +101,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) number_of: &'a dyn Fn(&Path) -> Option<Number>,
     /// Returns the file or device behind a loop device.
     pub(crate) backing: &'a dyn Fn(&Device) -> Option<Shown>,
+    /// Returns the sectors that a mapped device shows.
+    pub(crate) maps: &'a dyn Fn(Number) -> Option<Vec<Extent>>,
     /// Returns the device number (`st_dev`) of a file or folder.
     pub(crate) device_of: &'a dyn Fn(&Path) -> Option<u64>,
     /// Returns the size of the file behind a loop device, in bytes. Only root can see which file that is.
@@ -122,6 +127,7 @@ impl Machine {
             proc: Path::new("/proc"),
             number_of: &mount::block_number,
             backing: &loop_device::attached_to,
+            maps: &mapped_table::extents,
             device_of: &|path| Some(path.metadata().ok()?.dev()),
             file_bytes: &file_bytes,
             of_memory: of_memory(),
@@ -278,6 +284,7 @@ fn blocks(sources: &Sources) -> Vec<Block> {
         let is_partition = device.is_partition();
         let shown = device.is_file().then(|| (sources.backing)(&device)).flatten();
         let numbers = |below: &str| folders(&device.sys.join(below)).iter().filter_map(|one| number_in(one)).collect();
+        let called = read_limited::of_the_kernel(device.sys.join("dm/name")).ok().map(|name| name.trim().to_owned());
         Some(Block {
             number,
             // The folder of a partition is in that of its disk.
@@ -288,7 +295,8 @@ fn blocks(sources: &Sources) -> Vec<Block> {
             driven_by: device.sys.join("device").canonicalize().ok(),
             slaves: numbers("slaves"),
             holders: folders(&device.sys.join("holders")).iter().filter_map(|one| name(one)).collect(),
-            called: read_limited::of_the_kernel(device.sys.join("dm/name")).ok().map(|name| name.trim().to_owned()),
+            maps: if called.is_some() { (sources.maps)(number) } else { Some(Vec::new()) },
+            called,
             // Checked again: a loop device that was detached since has no backing.
             is_unknown: shown.is_none() && device.is_file(),
             window: shown.as_ref().map(|shown| shown.window).unwrap_or_default(),

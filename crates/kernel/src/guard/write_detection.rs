@@ -326,7 +326,8 @@ mod tests {
     fn writes_through_the_disk_count_but_not_to_other_partitions() {
         let recorded = Recorded::new();
         let stat = |sectors: u64| format!("0 0 0 0 1 0 {sectors} 0 0 0 0\n");
-        recorded.add("pci/sda", "8:0", &[("stat", &stat(100)), ("queue/iostats", "1\n")]);
+        let requests = ("mq/0/nr_tags", "1\n");
+        recorded.add("pci/sda", "8:0", &[("stat", &stat(100)), ("queue/iostats", "1\n"), requests]);
         let own = recorded.add("pci/sda/sda1", "8:1", &[("stat", &stat(10)), ("partition", "1\n")]);
         recorded.add("pci/sda/sda2", "8:2", &[("stat", &stat(20)), ("partition", "2\n")]);
         let write = |device: &str, sectors| recorded.write(&format!("devices/pci/{device}/stat"), &stat(sectors));

@@ -8,6 +8,7 @@ pub(crate) mod block_stack;
 pub(crate) mod counters;
 pub mod host;
 pub(crate) mod kernel_threads;
+pub(crate) mod mapped_table;
 pub(crate) mod memory;
 pub mod mount;
 pub(crate) mod overlay;

@@ -195,6 +195,11 @@ impl Guest {
         })
     }
 
+    /// Changes the longest silence that is not an error.
+    pub fn endure(&mut self, silence: Duration) {
+        self.silence = silence;
+    }
+
     /// Starts a shell command, and does not wait for its end.
     pub fn start(&mut self, command: &str) -> Result<(), String> {
         let line = agent::encode(command);

@@ -63,6 +63,7 @@ fn machine_with(
         proc: &recorded.proc(),
         number_of: &number_of,
         backing,
+        maps: &|_| Some(Vec::new()),
         device_of: &device_of,
         file_bytes: &|path, _| (path == Path::new("/merged/grown")).then_some(1002 * 512),
         of_memory: None,

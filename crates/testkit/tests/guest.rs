@@ -1,0 +1,60 @@
+//! Guests that boot, fail and end. The unit tests of `testkit::guest` cover what needs no QEMU.
+
+use std::path::Path;
+use std::time::Duration;
+
+use testkit::guest::{Guest, Plan};
+use testkit::need_guest;
+
+/// A limit that a working guest never needs, for those that are to fail.
+const SHORT: Duration = Duration::from_secs(8);
+
+fn is_running(pid: u32) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
+}
+
+/// A command, its outputs and status; then a guest that hangs. Both ends leave no process.
+#[test]
+fn guests_run_commands_and_their_ends_leave_no_process() {
+    let kernel = need_guest!("6.1");
+    let plan = Plan { script: "greet() { echo \"hello $1\"; }\n".to_owned(), ..Plan::default() };
+    let mut guest = Guest::boot(&kernel, &plan).expect("a guest");
+    let ended = guest.run("greet guest; uname -r >&2; exit 7").expect("a guest that lives");
+    assert_eq!((ended.status, ended.out.as_str()), (Some(7), "hello guest\n"));
+    assert!(ended.err.starts_with("6.1."), "{}", ended.err);
+    guest.run("echo kept > /dev/ttyS2").expect("a guest that lives");
+    let pid = guest.pid();
+    assert!(is_running(pid));
+    // A kernel that panics ends its QEMU, and the error has the log.
+    let error = guest.run("echo c > /proc/sysrq-trigger").expect_err("a guest that has ended");
+    assert!(error.contains("the guest has ended") && error.contains("Kernel panic"), "{error}");
+    assert!(!is_running(pid), "QEMU is left");
+    assert_eq!(guest.cut().trim_end(), "kept");
+}
+
+#[test]
+fn guests_without_memory_end_with_their_log() {
+    let kernel = need_guest!("6.1");
+    let mut guest = Guest::boot(&kernel, &Plan { memory_mib: 192, ..Plan::default() }).expect("a guest");
+    let error = guest.run("tail /dev/zero").expect_err("a guest that has ended");
+    assert!(error.contains("Out of memory") || error.contains("out of memory"), "{error}");
+    // With too little for its first file system it does not even boot.
+    let error = Guest::boot(&kernel, &Plan { memory_mib: 32, ..Plan::default() }).expect_err("no guest");
+    assert!(error.contains("it did not boot"), "{error}");
+}
+
+#[test]
+fn hanging_guests_end_after_their_silence() {
+    let kernel = need_guest!("6.1");
+    let mut guest = Guest::boot(&kernel, &Plan::default()).expect("a guest");
+    let pid = guest.pid();
+    guest.endure(SHORT);
+    // A command that only takes long is not silent.
+    assert_eq!(guest.run("sleep 12").map(|ended| ended.status).expect("a guest that lives"), Some(0));
+    // The signs of life stop with their process.
+    let error = guest.run("kill -STOP -1; kill -STOP $$").expect_err("a guest that hangs");
+    assert!(error.contains("it was silent for 8s"), "{error}");
+    assert!(!is_running(pid), "QEMU is left");
+    let error = Guest::boot_with(&kernel, &Plan::default(), Duration::from_millis(1)).expect_err("no guest");
+    assert!(error.contains("it did not boot, and it was silent"), "{error}");
+}
