@@ -133,8 +133,8 @@ impl LoadSpec {
         Ok(Some(stride.0))
     }
 
-    /// The durability of each write, and the number of writes between two calls of fsync or fdatasync. Only patterns that write have
-    /// them; commit has its own.
+    /// The durability of each write, and the number of writes between two calls of fsync or fdatasync. Only patterns
+    /// that write have them; commit has its own.
     fn waits(&self, pattern: Pattern) -> Result<(Durability, Option<u32>, Option<u32>), LoadError> {
         let (key, given) = match (self.sync, self.fsync, self.fdatasync) {
             (Some(sync), ..) => ("sync", name(sync)),

@@ -103,8 +103,8 @@ pub(crate) fn key<'a, T>() -> [Field<(&'a Cell, T)>; 6] {
     ]
 }
 
-/// Returns a line for every cell of these runs, below the line of column names. Each setting of a cell has a column of its
-/// own, too: `parameter.iodepth`.
+/// Returns a line for every cell of these runs, below the line of column names. Each setting of a cell has a column of
+/// its own, too: `parameter.iodepth`.
 pub fn runs(runs: &[(&str, &Document)]) -> String {
     let columns = columns();
     let cells = || runs.iter().flat_map(|(name, run)| run.cells.iter().map(move |cell| (cell, (*name, &run.run))));

@@ -7,8 +7,8 @@ use workload::{Op, OpKind, Reason, Recorder, Tally, Unit};
 /// Histograms by kind of operation. Those of kinds that do not occur take no memory.
 type ByKind = [Latencies; OperationKind::COUNT];
 
-/// Counts like a [`Tally`]. Also records the duration of each unit of work, of each read, write, fsync and fdatasync, and
-/// the operations of each quarter of a second.
+/// Counts like a [`Tally`]. Also records the duration of each unit of work, of each read, write, fsync and fdatasync,
+/// and the operations of each quarter of a second.
 pub struct Timed<C> {
     tally: Tally,
     /// Histograms for finished intervals, and for the current interval: an operation is added to one of them only.

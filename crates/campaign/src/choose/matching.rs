@@ -24,8 +24,8 @@ pub fn matching(word: &str, keys: &[(&str, &str)]) -> Vec<usize> {
     keys.iter().enumerate().filter(|(_, key)| is_meant(key)).map(|(place, _)| place).collect()
 }
 
-/// The indices that a word refers to by [`matching`]. If it matches nothing, a kind of operation may be meant: `fsync` in
-/// all rows that have it, or `randwrite.fsync` in some. `has` returns if a row has operations of a kind.
+/// The indices that a word refers to by [`matching`]. If it matches nothing, a kind of operation may be meant: `fsync`
+/// in all rows that have it, or `randwrite.fsync` in some. `has` returns if a row has operations of a kind.
 pub fn with_operation(
     word: &str,
     keys: &[(&str, &str)],

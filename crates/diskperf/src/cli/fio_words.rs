@@ -1,5 +1,5 @@
-//! fio's options in a call of `diskperf io`: each becomes an option of ours, and the program prints the call that results.
-//! Options that both have with the same meaning stay as they are.
+//! fio's options in a call of `diskperf io`: each becomes an option of ours, and the program prints the call that
+//! results. Options that both have with the same meaning stay as they are.
 
 use std::ffi::OsString;
 

@@ -1,5 +1,5 @@
-//! `choose TARGET... io PATTERN [OPTION]...`: a workload of your own, with the options of `diskperf io`. The words after
-//! `io` are divided: options of a workload belong to it, and all others to `choose`. So both can be mixed.
+//! `choose TARGET... io PATTERN [OPTION]...`: a workload of your own, with the options of `diskperf io`. The words
+//! after `io` are divided: options of a workload belong to it, and all others to `choose`. So both can be mixed.
 //!
 //! `choose` has its own --rounds, --seed and --size; they mean the same for the workload.
 

@@ -1,5 +1,5 @@
-//! The latencies of a run as an interval log of HdrHistogram (version 1.3): a line for each round and kind of operation.
-//! HistogramLogAnalyzer, the plotter of hdrhistogram.org and their like read it.
+//! The latencies of a run as an interval log of HdrHistogram (version 1.3): a line for each round and kind of
+//! operation. HistogramLogAnalyzer, the plotter of hdrhistogram.org and their like read it.
 
 use stats::{Cell, Document, Round, RoundOperation};
 

@@ -1,5 +1,5 @@
-//! A comparison of two runs as JUnit XML, which CI systems show as tests: a test case for each cell of both runs, and one
-//! for each condition of `--fail-if`.
+//! A comparison of two runs as JUnit XML, which CI systems show as tests: a test case for each cell of both runs, and
+//! one for each condition of `--fail-if`.
 
 use stats::Verdict;
 use stats::compare::run_comparison::{Compared, ComparedCell, Guarded};

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A count is a number of variable length (ZigZag LEB128, at most 9 bytes). A negative one stands for a row of zeros.
-//! The zlib data are stored, not deflated: the numbers are short already, and that needs no library. `decode` reads only
-//! stored data.
+//! The zlib data are stored, not deflated: the numbers are short already, and that needs no library. `decode` reads
+//! only stored data.
 
 use crate::figures::histogram::{BUCKETS, Histogram, LONGEST, longest_in};
 use crate::results::latency::Latencies;

@@ -18,8 +18,8 @@ const BITS: u32 = 2;
 pub struct HeatMap {
     /// Time of a column in milliseconds.
     pub column_ms: u64,
-    /// The columns: for each bucket of latencies that is not empty, its longest latency in nanoseconds and its number of
-    /// units of work. Four buckets make a doubling.
+    /// The columns: for each bucket of latencies that is not empty, its longest latency in nanoseconds and its number
+    /// of units of work. Four buckets make a doubling.
     pub columns: Vec<Vec<(u64, u64)>>,
 }
 

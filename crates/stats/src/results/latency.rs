@@ -58,9 +58,9 @@ impl LatencyKind {
 /// Chosen; no source.
 const BEYOND: f64 = 10.0;
 
-/// The latencies of single operations, in nanoseconds. Adding one does not fail, and allocates only in an empty one that
-/// is not [`Latencies::ready`]. The count and the maximum are exact. The size is nothing if empty, and else a quarter of
-/// a megabyte; [`Times`] is the small form for storage.
+/// The latencies of single operations, in nanoseconds. Adding one does not fail, and allocates only in an empty one
+/// that is not [`Latencies::ready`]. The count and the maximum are exact. The size is nothing if empty, and else a
+/// quarter of a megabyte; [`Times`] is the small form for storage.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Latencies {
     pub(crate) times: Histogram,

@@ -38,8 +38,8 @@ pub struct Round {
     /// Results of the single programs, if several ran at once; otherwise empty. The figures above are then sums, and
     /// the times are those of the program that ended last.
     pub parts: Vec<RoundPart>,
-    /// Work completed in each whole quarter of a second until the last call returned; empty if single units of work were
-    /// not timed.
+    /// Work completed in each whole quarter of a second until the last call returned; empty if single units of work
+    /// were not timed.
     #[serde(default)]
     pub intervals: Vec<RateInterval>,
     /// The operations by kind, with all latencies; missing if single operations were not timed.
@@ -99,8 +99,8 @@ impl Round {
         }
     }
 
-    /// Returns the latencies of the operations of this kind, or of the units of work without a kind; `None` if they were
-    /// not timed.
+    /// Returns the latencies of the operations of this kind, or of the units of work without a kind; `None` if they
+    /// were not timed.
     pub fn latencies(&self, kind: Option<OperationKind>) -> Option<Latencies> {
         let mut all = Latencies::default();
         let is_meant = |one: &&RoundOperation| kind.map_or(one.unit, |kind| one.operation == kind);
