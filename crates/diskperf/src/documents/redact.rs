@@ -20,8 +20,8 @@ use stats::{Document, Name, ParameterValue, TargetInfo};
 
 use crate::documents::document::{name_of_bytes, read_again, value_of};
 
-/// Fields whose values are words of the document's own vocabulary.
-const VOCABULARY: [&str; 16] = [
+/// Fields whose values are words of the document's own vocabulary, or histograms, which look like paths.
+const VOCABULARY: [&str; 18] = [
     "schema",
     "provenance",
     "preset",
@@ -38,6 +38,8 @@ const VOCABULARY: [&str; 16] = [
     "environment",
     "code",
     "effect",
+    "operation",
+    "histogram",
 ];
 
 /// Options of the command line whose value is a path, which may be relative.

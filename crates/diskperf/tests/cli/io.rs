@@ -16,16 +16,16 @@ use crate::common::document::document;
 use crate::common::{Cli, program};
 
 /// Runs `diskperf io` with these words.
-pub fn io(cli: &Cli, words: &str) -> ProgramOutput {
+fn io(cli: &Cli, words: &str) -> ProgramOutput {
     cli.typed(&format!("io {words}"))
 }
 
 /// The only cell of a run that must succeed.
-pub fn cell(cli: &Cli, words: &str) -> Value {
+fn cell(cli: &Cli, words: &str) -> Value {
     only_cell(&io(cli, &format!("{words} --rounds 1 --json")))
 }
 
-pub fn only_cell(ended: &ProgramOutput) -> Value {
+fn only_cell(ended: &ProgramOutput) -> Value {
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let document = document(ended);
     let cells = document["cells"].as_array().expect("cells");

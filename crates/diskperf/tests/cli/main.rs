@@ -1,5 +1,5 @@
 //! The command line as a user meets it: the built program, its exit status, its output on each stream, and its
-//! leftovers. There is one file per command. `devices`, `presets`, `targets` and `workloads` have the tests of several
+//! leftovers. There is one file per command. `devices`, `loads`, `presets` and `targets` have the tests of several
 //! commands, `all` those of every command. `cargo xtask test` runs each file as a separate process, and once more as a
 //! user without rights.
 
@@ -30,6 +30,11 @@ mod devices {
     mod probe;
 }
 
+mod loads {
+    mod latency;
+    mod recipes;
+}
+
 mod presets {
     mod lfs;
     mod quick;
@@ -40,11 +45,6 @@ mod targets {
     mod aging;
     mod cache;
     mod file;
-}
-
-mod workloads {
-    mod operations;
-    mod recipes;
 }
 
 mod all {

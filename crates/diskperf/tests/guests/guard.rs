@@ -137,7 +137,7 @@ fn boot(kernel: &Kernel, program: PathBuf) -> Result<Guest, String> {
 /// Tries all situations of a stack. Returns the deviations, each as a sentence.
 fn try_stack(guest: &mut Guest, stack: &Stack) -> Result<Vec<String>, String> {
     let mut wrong = Vec::new();
-    let mut step = |guest: &mut Guest, command: &str| {
+    let step = |guest: &mut Guest, command: &str| {
         let ended = guest.run(command)?;
         let is_done = ended.status == Some(0);
         if is_done { Ok(ended.out) } else { Err(format!("{command}: {} {}", ended.out, ended.err)) }

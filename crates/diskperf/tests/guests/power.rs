@@ -100,7 +100,10 @@ impl Computer<'_> {
     /// Looks for the records of the log.
     fn check(&self, guest: &mut Guest, tally: &mut Tally) {
         let checked = guest
-            .run("mount -t ext4 /dev/vda /mnt && diskperf verify /mnt --check /log --json; status=$?; umount /mnt; exit $status")
+            .run(
+                "mount -t ext4 /dev/vda /mnt && diskperf verify /mnt --check /log --json; status=$?; umount /mnt; \
+                 exit $status",
+            )
             .expect("a guest that lives");
         tally.cuts += 1;
         let Ok(found) = serde_json::from_str::<Value>(&checked.out) else {

@@ -1,11 +1,26 @@
-//! `diskperf io`: the latency of each kind of operation, its export, and the options of fio.
+//! The latencies of each kind of operation, whole histograms, and fio's options, in calls of `diskperf io`.
 
 use std::fs;
 
 use serde_json::Value;
+use testkit::ProgramOutput;
 
 use crate::common::Cli;
-use crate::io::{cell, io, only_cell};
+use crate::common::document::document;
+
+/// Runs `diskperf io` with these words.
+fn io(cli: &Cli, words: &str) -> ProgramOutput {
+    cli.typed(&format!("io {words}"))
+}
+
+/// The only cell of a run that must succeed.
+fn only_cell(ended: &ProgramOutput) -> Value {
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let document = document(ended);
+    let cells = document["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), 1);
+    cells[0].clone()
+}
 
 /// The figures of a kind of operation.
 fn operation<'a>(cell: &'a Value, kind: &str) -> &'a Value {
@@ -22,7 +37,7 @@ fn reads_writes_and_syncs_have_rates_and_latencies_of_their_own() {
         ("commit --time 150ms", &["write", "fdatasync"], "fdatasync"),
         ("randread --time 40ms", &["read"], "read"),
     ] {
-        let cell = cell(&cli, &format!("{words} --bs 4KiB --size 1MiB"));
+        let cell = only_cell(&io(&cli, &format!("{words} --bs 4KiB --size 1MiB --rounds 1 --json")));
         let named: Vec<&str> = cell["operations"]
             .as_array()
             .expect("operations")
