@@ -509,10 +509,13 @@ fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
     if has_command && words.get(2).is_none_or(|word| word != command) {
         words.insert(2, command.into());
     }
-    let mut grammar = CommandLine::command();
-    grammar.build();
-    let choose = grammar.find_subcommand("choose").expect("a command of ours");
-    let words = own_load::divided(fio_words::translated(&words).unwrap_or(words), choose)?;
+    let mut words = fio_words::translated(&words).unwrap_or(words);
+    // The grammar costs time, so that only this command pays for it.
+    if words.get(1).is_some_and(|word| word == "choose") {
+        let mut grammar = CommandLine::command();
+        grammar.build();
+        words = own_load::divided(words, grammar.find_subcommand("choose").expect("a command of ours"))?;
+    }
     CommandLine::try_parse_from(words)
 }
 

@@ -244,7 +244,7 @@ fn record() {
     for (name, command) in RECORDED {
         println!("$ {command}\n{}", ground.prints(command));
         let document = ground.prints("diskperf export last --anonymous");
-        assert!(document.starts_with('{'), "{document}");
+        assert!(document.starts_with('['), "{document}");
         fs::write(root().join("docs").join(name), document).expect("the document is written");
     }
 }

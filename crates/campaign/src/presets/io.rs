@@ -104,11 +104,11 @@ fn findings(cells: &[Cell]) -> Vec<String> {
 /// The tail of each kind of operation, if a workload has several.
 fn tails_by_kind(cell: &Cell) -> impl Iterator<Item = String> {
     let has_several = cell.operations.len() > 1;
-    let tail = |operation: &OperationFigures| {
-        let latency = operation.latency_ns?;
-        Some(format!("  {}: {}", operation.operation.name(), percentiles(latency)))
+    let tail = |OperationFigures { operation, count, latency_ns, .. }: &OperationFigures| match latency_ns {
+        Some(latency) => format!("  {}: {}", operation.name(), percentiles(*latency)),
+        None => format!("  {}: {count} of them, too few for percentiles", operation.name()),
     };
-    cell.operations.iter().filter(move |_| has_several).filter_map(tail)
+    cell.operations.iter().filter(move |_| has_several).map(tail)
 }
 
 /// The number of operations, if they are too few for latencies.
