@@ -261,7 +261,7 @@ fn cell(
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), together, clock)).flatten(),
         latency_ns: measured.then(|| latency(&kept_runs, phase)).flatten(),
         operations: if measured {
-            operations(&kept().collect::<Vec<_>>(), phase, (clock, average))
+            operations((&kept().collect::<Vec<_>>(), &kept_runs), phase, (clock, average))
         } else {
             Vec::new()
         },
@@ -343,12 +343,13 @@ fn reason(omitted: Option<&str>, executions: &Executions, index: usize, kept: us
 fn measured_rounds<'a>(executions: &'a Executions, index: usize, phase: &Phase) -> (Vec<&'a PhaseResult>, Vec<Round>) {
     let measured = |run: &'a Execution| {
         let done = run.result.phases.get(index)?;
-        Some((done, round(run, done, phase)?))
+        Some((done, round(run, index, phase)?))
     };
     executions.runs.iter().filter_map(measured).unzip()
 }
 
-fn round(run: &Execution, done: &PhaseResult, phase: &Phase) -> Option<Round> {
+fn round(run: &Execution, index: usize, phase: &Phase) -> Option<Round> {
+    let done = run.result.phases.get(index)?;
     let parts: Vec<RoundPart> = done.parts.iter().map(|part| round_part(part, phase)).collect();
     // The slowest part ends the round. A time that one part lacks is missing from all, because all run the same phase.
     let last = |time: fn(&RoundPart) -> Option<f64>| parts.iter().filter_map(time).max_by(f64::total_cmp);
@@ -371,7 +372,7 @@ fn round(run: &Execution, done: &PhaseResult, phase: &Phase) -> Option<Round> {
         },
         parts: if parts.len() > 1 { parts } else { Vec::new() },
         intervals: done.intervals.clone(),
-        operations: done.round_operations(),
+        operations: run.operations.get(index).cloned().unwrap_or_default(),
         heat_map: done.heat_map.clone(),
         marks: Vec::new(),
     })
@@ -476,19 +477,23 @@ fn latency(runs: &[&PhaseResult], phase: &Phase) -> Option<Latency> {
 }
 
 /// The rate and the latencies of each kind of operation, over all kept rounds.
-fn operations(kept: &[&Round], phase: &Phase, (clock, average): (ClockKind, Average)) -> Vec<OperationFigures> {
+fn operations(
+    (kept, runs): (&[&Round], &[&PhaseResult]),
+    phase: &Phase,
+    (clock, average): (ClockKind, Average),
+) -> Vec<OperationFigures> {
     let latency_kind = |kind| match phase.steps.is_paced() && !matches!(kind, OperationKind::Fsync) {
         true => LatencyKind::Response,
         false => LatencyKind::Service,
     };
     let of_kind = |kind: OperationKind| {
-        let of_round = |round: &Round| round.operations.iter().find(|one| one.operation == kind).cloned();
-        let counts: Vec<u64> = kept.iter().map(|round| of_round(round).map_or(0, |one| one.count)).collect();
+        let of_round = |round: &&Round| round.operations.iter().find(|one| one.operation == kind).map(|one| one.count);
+        let counts: Vec<u64> = kept.iter().map(|round| of_round(round).unwrap_or(0)).collect();
         let mut latencies = Latencies::default();
-        let is_read = kept.iter().filter_map(|round| of_round(round)).all(|one| one.add_to(&mut latencies));
+        runs.iter().filter_map(|run| run.times(kind)).for_each(|times| latencies.add_times(times));
         let rounds: Vec<Round> = kept.iter().zip(&counts).map(|(round, ops)| counting(round, *ops)).collect();
         let unit = RateUnit { name: "ops/sec", size: 1.0 };
-        (counts.iter().sum::<u64>() > 0 && is_read).then(|| OperationFigures {
+        (counts.iter().sum::<u64>() > 0).then(|| OperationFigures {
             operation: kind,
             count: counts.iter().sum(),
             rate: rate(&rounds, false, (RateBase::Ops, clock), unit, average),

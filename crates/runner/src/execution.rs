@@ -237,6 +237,12 @@ impl PhaseResult {
         all
     }
 
+    /// The durations of the operations of one kind, if they were timed.
+    pub fn times(&self, kind: OperationKind) -> Option<&Times> {
+        let of_kind = self.operations.iter().find(|one| one.kind == kind)?;
+        of_kind.times.as_ref().or(self.latencies.as_ref())
+    }
+
     /// The durations of each kind of operation, as the results have them.
     pub fn round_operations(&self) -> Vec<RoundOperation> {
         let one = |OperationTimes { kind, is_unit, times }: &OperationTimes| {

@@ -114,7 +114,7 @@ fn a_check_is_stored_and_listed() {
         assert!(shown.contains("sh: predicted for AWS EBS gp3") && shown.contains(", measured "), "{shown}");
         let exported = cli.well(&["export", run, "--anonymous", "--store", "s.sqlite"]).out;
         let exported: Value = serde_json::from_str(&exported).expect("JSON");
-        let hidden = exported["run"]["checks"][0]["target"].as_str().expect("a target");
+        let hidden = exported[0]["run"]["checks"][0]["target"].as_str().expect("a target");
         assert!(hidden.starts_with("PATH"), "{hidden}");
         let page = cli.well(&["report", run, "-o", "-", "--store", "s.sqlite"]).out;
         assert!(page.contains("Predicted and measured") && page.contains("AWS EBS gp3"), "{page}");

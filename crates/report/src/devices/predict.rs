@@ -61,7 +61,7 @@ pub fn checks_table(record: &CheckRecord, page: Page) -> String {
 pub fn check_grid(checks: &[PredictionCheck]) -> Grid {
     let columns: [Field<&PredictionCheck, Column>; 7] = [
         (Column::words("test"), |check| check.program.clone()),
-        (Column::words("on"), |check| check.device.clone()),
+        (Column::words("device"), |check| check.device.clone()),
         (Column::figures("predicted"), |check| time(check.predicted_s)),
         (Column::figures("range"), |check| range(check).unwrap_or_else(|| "n.m.".to_owned())),
         (Column::figures("measured"), |check| time(check.measured_s)),

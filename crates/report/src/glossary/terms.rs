@@ -165,6 +165,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "A database waits for its syncs: look at fsync or fdatasync, not at the mean of all calls.",
     },
     Entry {
+        word: "range",
+        also: &["within"],
+        brief: "the range of a prediction, and if the measured time was within it",
+        says: "The range contains the measured time in 9 of 10 predictions. It comes from the stored checks.",
+        when: "diskperf predict; n.m. before the ninth check.",
+        advice: "Check predictions on the other device: diskperf predict RUN --on DEVICE --check TARGET.",
+    },
+    Entry {
         word: "round",
         also: &["rounds", "random order"],
         brief: "each test once on each target, in random order",
