@@ -168,8 +168,8 @@ pub const SEED: u64 = 1;
 /// the end.
 pub const MOST_ROUNDS: u32 = 1_000_000;
 
-/// The maximum number of threads. Chosen: each needs a megabyte of data, and half a megabyte of histograms for each kind
-/// of operation; and few machines have more processors.
+/// The maximum number of threads. Chosen: each needs a megabyte of data, and half a megabyte of histograms for each
+/// kind of operation; and few machines have more processors.
 const MOST_JOBS: u32 = 512;
 
 impl Key {
