@@ -1,10 +1,6 @@
-//! Well-known fio jobs run unchanged: ten recipes, and the examples of fio's Debian package, whose table is
-//! docs/reference/fio-examples.md. Only the size, the time and the rounds are smaller here.
+//! Well-known fio jobs run unchanged: ten recipes. Only the size, the time and the rounds are smaller here.
 
 use std::fs;
-use std::path::Path;
-
-use testkit::skip;
 
 use crate::common::Cli;
 use crate::common::document::document;
@@ -114,52 +110,4 @@ fn a_command_line_of_fio_is_imported() {
     }
     assert_eq!(cli.typed("import").status, Some(2));
     assert_eq!(cli.typed("import x.fio -- fio --name=x").status, Some(2));
-}
-
-/// The examples that come with fio on Debian.
-const EXAMPLES: &str = "/usr/share/doc/fio/examples";
-
-/// The rows of the page about them: a name, and `runs` or the option that is the reason for the refusal.
-fn rows() -> Vec<(&'static str, &'static str)> {
-    let page = include_str!("../../../../../docs/reference/fio-examples.md");
-    let row = |line: &'static str| {
-        let (name, said) = line.strip_prefix("| `")?.split_once("` | ")?;
-        Some((name, said.strip_suffix(" |")?))
-    };
-    page.lines().filter_map(row).filter(|(name, _)| name.ends_with(".fio")).collect()
-}
-
-#[test]
-fn the_table_of_fio_examples_is_true() {
-    let rows = rows();
-    assert_eq!(rows.len(), 86);
-    let runs = rows.iter().filter(|(_, said)| *said == "runs").count();
-    assert!(runs >= 37, "{runs}");
-    if !Path::new(EXAMPLES).is_dir() {
-        return skip!("the package fio-examples is not installed");
-    }
-    let cli = Cli::new();
-    let mut found = Vec::new();
-    for (name, _) in &rows {
-        found.push((*name, judged(&cli, name)));
-    }
-    let expected: Vec<(&str, String)> = rows.iter().map(|(name, said)| (*name, (*said).to_owned())).collect();
-    assert_eq!(found, expected);
-}
-
-/// The result of importing an example, and of planning its run.
-fn judged(cli: &Cli, name: &str) -> String {
-    let bytes = fs::read(Path::new(EXAMPLES).join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    fs::write(cli.path().join("job.fio"), &bytes).expect("a copy");
-    let imported = cli.run(&["import", "job.fio"]);
-    if imported.status != Some(0) {
-        // error: job.fio:LINE:COLUMN: REASON
-        let line = imported.err.split(':').nth(2).and_then(|number| number.trim().parse::<usize>().ok());
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let setting = line.and_then(|number| text.lines().nth(number - 1)).unwrap_or_default();
-        return format!("refused: `{}`", setting.split(['#', ';']).next().unwrap_or_default().trim());
-    }
-    fs::write(cli.path().join("job.toml"), imported.out).expect("a job file");
-    let planned = cli.run(&["run", "job.toml", ".", "--size", "64MiB", "--dry-run"]);
-    if planned.status == Some(0) { "runs".to_owned() } else { format!("does not run: {}", planned.err) }
 }
