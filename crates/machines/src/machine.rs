@@ -288,7 +288,7 @@ fn read(name: &str, file: &MachineFile, depth: u32) -> Result<Machine, MachineFa
     Ok(machine)
 }
 
-/// Returns an error if a machine cannot have so many file systems.
+/// Returns an error if a list has more file systems than a machine may have.
 fn check_count(count: usize, place: &Place) -> Result<(), MachineFault> {
     if count <= MOST_FILE_SYSTEMS {
         return Ok(());

@@ -96,11 +96,10 @@ pub struct RecordedTrace {
 }
 
 impl ExecutionResult {
-    /// The time of the execution outside of its phases.
-    pub fn unmeasured(&self) -> Nanos {
+    /// The time of its phases, each until the data of its last program were durable.
+    pub fn measured(&self) -> Nanos {
         let time = |part: &ProgramResult| part.durable.unwrap_or(part.returned);
-        let phases = self.phases.iter().filter_map(|phase| phase.parts.iter().map(time).max());
-        self.lasted.saturating_sub(phases.sum())
+        self.phases.iter().filter_map(|phase| phase.parts.iter().map(time).max()).sum()
     }
 
     /// Changes the failure of a program that a signal stopped into an interruption: the signal may break off a call,

@@ -25,7 +25,7 @@ pub fn matching(word: &str, keys: &[(&str, &str)]) -> Vec<usize> {
 }
 
 /// The indices that a word refers to by [`matching`]. If it matches nothing, a kind of operation may be meant: `fsync`
-/// in all rows that have it, or `randwrite.fsync` in some. `has` returns if a row has operations of a kind.
+/// in all rows that have it, or `randwrite.fsync` in some. `has` is true if a row has operations of a kind.
 pub fn with_operation(
     word: &str,
     keys: &[(&str, &str)],

@@ -179,7 +179,7 @@ impl Condition {
     }
 }
 
-/// Returns if the rate is at least this, or `None` if its interval does not decide that.
+/// Returns true if the rate is at least this; `None` if its interval does not decide that.
 fn decided(rate: &Rate, scale: f64, least: f64) -> Option<bool> {
     // A single round has no interval, and is no answer.
     rate.low.zip(rate.high).and_then(|(low, high)| match (low * scale >= least, high * scale < least) {

@@ -21,17 +21,19 @@ const PART: u64 = 2;
 /// the credit comes back. A choice.
 const FIRST: Nanos = Nanos::from_secs(20);
 
-/// The ratio of a test's highest to its lowest rate from which a rate has dropped, and that of a low rate to the
-/// lowest.
+/// A test's rate has dropped if its highest is 1.5 times its lowest. A rate is low up to 1.25 times the lowest.
+/// Choices, above the usual noise of rounds.
 const DROP: f64 = 1.5;
 const LOW: f64 = 1.25;
 
-/// Rates of two kinds (1): so many at least are below this share of the highest rate, and as many near it. Choices.
+/// Rates are of two kinds (1) if three are at most half of the highest rate, and three at least 80 % of it. Choices: a
+/// single stall or a single fast round is an outlier.
 const OF_A_KIND: usize = 3;
 const LOW_KIND: f64 = 0.5;
 const HIGH_KIND: f64 = 0.8;
 
-/// The least sum of long waits that begins the load (1). A wait is long from this time on: calm takes a fifth of it.
+/// Waits for calm begin the load (1) if those of more than 100 ms add up to more than 5 s. Choices: a calm machine
+/// waits for 20 ms (`kernel`'s window), and a burst credit of a few seconds is back after 5 s.
 const LONG_WAITS: Nanos = Nanos::from_secs(5);
 const LONG_WAIT: Nanos = Nanos::from_millis(100);
 
@@ -99,7 +101,8 @@ impl HeldLoad {
         ended.map(|ended| now.saturating_sub(*ended))
     }
 
-    /// Returns the time for which a target is loaded before its next execution. While one target is loaded all others
+    /// Returns the time for which a target is loaded before its next execution, and notes that it had its first load.
+    /// While one target is loaded all others
     /// rest, so the share is divided by their number. `left` is the time until the end of the run, if it has one.
     pub fn due(&mut self, target: usize, now: Nanos, left: Option<Nanos>) -> Due {
         let others = self.targets.saturating_sub(1);

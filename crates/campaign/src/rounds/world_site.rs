@@ -78,8 +78,8 @@ impl<'a> WorldSite<'a> {
     /// are of two kinds.
     fn noted(&mut self, alternative: usize, target: usize, result: &ExecutionResult) -> (Option<f64>, bool) {
         self.held.ends(target, (self.clock)());
-        let worked = result.lasted.saturating_sub(result.unmeasured()).as_secs_f64();
-        let rate = (worked > 0.0).then(|| 1.0 / worked);
+        let measured = result.measured().as_secs_f64();
+        let rate = (measured > 0.0).then(|| 1.0 / measured);
         (rate, rate.is_some_and(|rate| self.held.saw(alternative, rate)))
     }
 
@@ -153,14 +153,13 @@ impl Site for WorldSite<'_> {
             let mut performed = self.perform_one(turn, (&target, rest.is_some()), self.plan.options, notify);
             if let (Some(rest), Some(Ok(result))) = (rest, &mut performed) {
                 // The end of the load and the beginning of this execution take as long as those of this one.
-                result.rested = Some(rest + result.unmeasured());
+                result.rested = Some(rest + result.lasted.saturating_sub(result.measured()));
             }
             busy.iter().for_each(|&index| self.held.ends(index, (self.clock)()));
             if let (false, [only], Some(Ok(result))) = (is_simulated, &busy[..], &performed) {
                 let (_, is_split) = self.noted(index, *only, result);
                 let waited = result.phases.iter().map(|phase| phase.quiescence.waited).sum();
-                let worked = result.lasted.saturating_sub(result.unmeasured());
-                let hides = self.held.waits(waited, worked) || is_split;
+                let hides = self.held.waits(waited, result.measured()) || is_split;
                 if hides && self.compares && self.hold_load() {
                     notify(Event::LoadHeld);
                 }

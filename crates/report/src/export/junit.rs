@@ -68,19 +68,7 @@ fn condition(guarded: &Guarded) -> String {
     format!("{head}>\n      <failure message=\"{}\">{said}</failure>\n    </testcase>\n", escaped(&guarded.condition))
 }
 
-/// The text for an element or an attribute. XML cannot contain most control characters.
+/// The text for an element or an attribute.
 fn escaped(text: &str) -> String {
-    let lines: Vec<String> = text.split('\n').map(|line| sanitize::line(line).into_owned()).collect();
-    let mut escaped = String::with_capacity(text.len());
-    for character in lines.join("\n").chars() {
-        match character {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\u{fffe}' | '\u{ffff}' => escaped.extend(character.escape_unicode()),
-            other => escaped.push(other),
-        }
-    }
-    escaped
+    text.split('\n').map(sanitize::xml).collect::<Vec<String>>().join("\n")
 }

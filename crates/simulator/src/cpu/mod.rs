@@ -205,7 +205,7 @@ impl<H: Copy> Processor<H> {
     }
 
     /// Gives the current process work that takes `work` on a VAX-11/780. If `may_end` is true and no other event comes
-    /// first, the process completes it at once; returns whether it did. Otherwise the process begins it at the next
+    /// first, the process completes it at once, and this returns true. Otherwise the process begins it at the next
     /// `dispatch`. Work that is completed at once is equivalent to `dispatch`, the next event and `completed`.
     #[inline(always)]
     pub(crate) fn spend(

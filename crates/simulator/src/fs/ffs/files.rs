@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn removed_files_have_no_blocks_whoever_was_asked_for_last() {
+    fn removed_files_have_no_blocks_even_if_they_were_expected() {
         let mut files = Files::new();
         let blocks = |files: &Files, file| files.get(file).and_then(|inode| inode.block(0));
         files.get_or_create(7).set_block(0, 70, 8);
