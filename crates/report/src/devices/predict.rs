@@ -67,7 +67,11 @@ pub fn check_grid(checks: &[PredictionCheck]) -> Grid {
         (Column::figures("measured"), |check| time(check.measured_s)),
         (Column::figures("ratio"), |check| format!("{:.2}", check.ratio())),
         (Column::words("within"), |check| {
-            check.is_within().map_or("n.m.", |is_within| if is_within { "yes" } else { "no" }).to_owned()
+            let word = |is_within| if is_within { "yes" } else { "no" };
+            match &check.elsewhere {
+                Some(reason) => format!("not counted: {reason}"),
+                None => check.is_within().map_or("n.m.", word).to_owned(),
+            }
         }),
     ];
     Grid::filled(&columns, checks)
@@ -79,7 +83,9 @@ pub fn check_lines(checks: &[PredictionCheck]) -> String {
         let [program, device] = [&check.program, &check.device].map(|word| line(word));
         let range = range(check).map_or_else(String::new, |range| format!(" ({range})"));
         let [predicted, measured] = [check.predicted_s, check.measured_s].map(time);
-        format!("{program}: predicted for {device} {predicted}{range}, measured {measured}\n")
+        let elsewhere = check.elsewhere.iter().map(|reason| format!("; not counted: {}", line(reason)));
+        let elsewhere: String = elsewhere.collect();
+        format!("{program}: predicted for {device} {predicted}{range}, measured {measured}{elsewhere}\n")
     };
     checks.iter().map(line).collect()
 }
@@ -140,6 +146,7 @@ mod tests {
             low_s: Some(0.075),
             high_s: Some(0.093),
             measured_s,
+            elsewhere: None,
         }
     }
 
@@ -172,5 +179,11 @@ mod tests {
         let row = table.lines().nth(2).map(|row| row.split_whitespace().collect::<Vec<&str>>().join(" "));
         assert_eq!(row.as_deref(), Some("tar slow 84.0 ms 75.0 ms to 93.0 ms 100 ms 1.19 no"), "{table}");
         assert!(table.contains("\nchecked: 1 of 2"), "{table}");
+        let elsewhere = PredictionCheck { elsewhere: Some("it ran on vdb".to_owned()), ..check(0.1) };
+        let text = check_lines(std::slice::from_ref(&elsewhere));
+        assert!(text.ends_with("measured 100 ms; not counted: it ran on vdb\n"), "{text}");
+        let table = checks_table(&CheckRecord::new(vec![check(0.084), elsewhere]), Page::ENDLESS);
+        assert!(table.contains("not counted: it ran on vdb\n"), "{table}");
+        assert!(table.contains("\nchecked: 1 of 1"), "{table}");
     }
 }
