@@ -94,6 +94,7 @@ fn fuzz_fio_jobs() {
         "runtime=1m\n",
         "kb_base=1000\n",
         "stonewall\n",
+        "startdelay=1\n",
         "sync=1\n",
         "randseed=5\n",
         "include x\n",

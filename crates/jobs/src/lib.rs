@@ -18,6 +18,9 @@ mod error;
 pub mod fio;
 #[cfg(test)]
 mod fuzz;
+#[cfg(test)]
+mod group_tests;
+mod groups;
 mod job_file;
 mod job_file_writer;
 mod load_spec;
@@ -28,7 +31,8 @@ mod schema;
 mod source_span;
 
 pub use error::{JobError, LoadError};
-pub use job_file::{Job, LARGEST, NamedLoad};
+pub use groups::NamedLoad;
+pub use job_file::{Job, LARGEST};
 pub use load_spec::{LoadSpec, MOST_ROUNDS, ROUNDS, SEED, SIZE};
 pub use load_words::{PatternName, Time};
 pub use queue_depth::{Host, RingLimits};

@@ -170,7 +170,7 @@ pub const MOST_ROUNDS: u32 = 1_000_000;
 
 /// The maximum number of threads. Chosen: each needs a megabyte of data, and half a megabyte of histograms for each
 /// kind of operation; and few machines have more processors.
-const MOST_JOBS: u32 = 512;
+pub(crate) const MOST_JOBS: u32 = 512;
 
 impl Key {
     /// The reason why a number outside the range is refused.

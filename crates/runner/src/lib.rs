@@ -8,9 +8,12 @@
 //! The recorder's `record` is in the measured loop: generic and always inlined, whichever crate drives the world.
 
 pub mod ceiling;
+mod ending;
 pub mod execution;
 mod gaps;
+mod group;
 mod memory_copy;
 pub mod overhead;
 pub mod recorder;
+mod results;
 mod streams;

@@ -22,6 +22,8 @@ pub struct Stream {
     issue: Issue,
     pacing: Option<Box<Pacing>>,
     programs: Programs,
+    /// The time to wait before the first op.
+    delay: Option<Nanos>,
     /// True from the first step of a body without pacing on: the next accesses may start at once.
     is_ready: bool,
 }
@@ -52,7 +54,8 @@ impl Stream {
     pub fn open(opening: Vec<Op>, body: Body) -> Stream {
         let closing = Vec::new().into_iter();
         let (issue, programs) = (Issue::Sync, Programs::Same);
-        Stream { opening: opening.into_iter(), body, closing, issue, pacing: None, programs, is_ready: false }
+        let opening = opening.into_iter();
+        Stream { opening, body, closing, issue, pacing: None, programs, delay: None, is_ready: false }
     }
 
     /// Sets the way in which the ops are issued.
@@ -134,6 +137,20 @@ impl Stream {
         self.pacing.iter_mut().for_each(|pacing| pacing.ends = Some(end));
     }
 
+    /// Begins this time after the start of the stream. Only a stream with opening ops can wait.
+    pub(crate) fn starting_at(mut self, delay: Nanos) -> Stream {
+        assert!(!self.opening.as_slice().is_empty(), "a stream that opens a file");
+        self.delay = (delay > Nanos::ZERO).then_some(delay);
+        self.pacing.iter_mut().for_each(|pacing| pacing.delay = delay);
+        self
+    }
+
+    /// The steps before the body.
+    #[cold]
+    fn open_next(&mut self) -> Option<Step> {
+        self.delay.take().map(Step::At).or_else(|| self.opening.next().map(Step::Op))
+    }
+
     /// Adds closing ops.
     pub fn then(mut self, closing: Vec<Op>) -> Stream {
         self.closing = closing.into_iter();
@@ -209,8 +226,8 @@ impl Iterator for Stream {
     type Item = Step;
 
     fn next(&mut self) -> Option<Step> {
-        if let Some(op) = self.opening.next() {
-            return Some(Step::Op(op));
+        if !self.opening.as_slice().is_empty() {
+            return self.open_next();
         }
         self.is_ready = self.pacing.is_none();
         let step = match &mut self.pacing {
@@ -231,7 +248,7 @@ impl Steps for Stream {
     }
 
     fn pauses(&self) -> bool {
-        self.pacing.as_ref().is_some_and(|pacing| pacing.think.is_some())
+        self.delay.is_some() || self.pacing.as_ref().is_some_and(|pacing| pacing.think.is_some())
     }
 
     #[inline]

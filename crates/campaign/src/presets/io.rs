@@ -36,7 +36,7 @@ pub const fn preset(name: &'static str, about: &'static str) -> Preset {
 }
 
 /// The row of a workload on a target.
-pub fn rows(load: &Load, settings: &Settings, target: &Target) -> Result<Vec<Row>, CampaignError> {
+pub fn row(load: &Load, settings: &Settings, target: &Target) -> Result<Row, CampaignError> {
     if load.direct {
         check_alignment(load, target)?;
     }
@@ -69,7 +69,7 @@ pub fn rows(load: &Load, settings: &Settings, target: &Target) -> Result<Vec<Row
         return Err(refused("stride", Bytes(stride), &why, "take a smaller one, or a larger --size"));
     }
     let omitted = omitted.or_else(|| target.refuses_direct().filter(|_| load.direct));
-    Ok(vec![Row { omitted, jobs: load.jobs, ..Row::new(program, unit) }])
+    Ok(Row { omitted, jobs: load.jobs, ..Row::new(program, unit) })
 }
 
 fn refused(key: &'static str, given: impl ToString, why: &str, hint: &str) -> CampaignError {

@@ -87,7 +87,7 @@ impl Tests {
             Tests::Preset(preset) => preset.rows(settings, target),
             Tests::Mix(mix) => presets::vaxmix::rows_of(Some(*mix), settings, target),
             Tests::Device(time) => presets::device::rows_of(*time, settings, target),
-            Tests::Load { load, .. } => presets::io::rows(load, settings, target),
+            Tests::Load { load, .. } => Ok(vec![presets::io::row(load, settings, target)?]),
             Tests::Job(job) => presets::job::rows(job, settings, target),
             Tests::Command(command) => presets::command::rows(command.program, settings, target),
         }

@@ -52,6 +52,9 @@ Workloads of your own, one after another:
   printf '[[load]]\\npattern = \"randread\"\\ndirect = true\\n' > mine.toml
   diskperf run mine.toml . --rounds 3
 
+The same at the same time: write this line above the first [[load]], or group = \"NAME\" in some of them:
+  together = true
+
 Your own command, which copies a tree into a private folder of this disk:
   diskperf run . -- cp -r /usr/include {}
 

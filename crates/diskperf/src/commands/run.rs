@@ -23,6 +23,7 @@ use campaign::rounds::deadline::{Clock, Deadline, since};
 use campaign::rounds::first_load::{FirstLoad, load_first};
 use campaign::rounds::plan_rounds::Rounds;
 use campaign::signals::Stop;
+use campaign::sums;
 use campaign::targets::memory_limit::limit_memory;
 use campaign::targets::same_directory::mark_same_directories;
 use campaign::targets::whole_devices;
@@ -299,6 +300,10 @@ fn measure(
         }
         results.choice = Some(Box::new(choice));
     }
+    // After the choice, because the sums of a group have nothing that its loads do not have.
+    let sums = sums::sums(plan, &outcome.executions, &results.cells);
+    results.findings.extend(sums.iter().filter_map(sums::sentence));
+    results.cells.extend(sums);
     notify(Event::Finished);
     let ended = if request.keep { keep(worlds, targets, &mut results.targets, notify) } else { worlds.finish() };
     too_short(plan, outcome.why)?;

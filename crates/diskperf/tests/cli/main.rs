@@ -33,6 +33,7 @@ mod devices {
 mod loads {
     mod latency;
     mod recipes;
+    mod together;
 }
 
 mod presets {

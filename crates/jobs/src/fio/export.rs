@@ -28,14 +28,21 @@ pub fn export(job: &Job) -> Exported {
     if let Some(seed) = job.seed {
         let _ = write!(text, "\n[global]\n{}={seed}\n", KEYS.seed.setting());
     }
-    for (index, load) in job.loads.iter().enumerate() {
+    let turns = job.turns();
+    let in_order = turns.iter().enumerate().flat_map(|(turn, loads)| {
+        loads.iter().enumerate().map(move |(place, load)| (turn > 0 && place == 0, &job.loads[*load]))
+    });
+    for (waits, load) in in_order {
         // fio gives [global] another meaning.
         let name = if load.name == "global" { "global-" } else { load.name };
         let _ = write!(text, "\n[{name}]\n");
-        if index > 0 {
+        if waits {
             text += "stonewall\n";
         }
-        let section = Section::new(&load.spec);
+        let mut section = Section::new(&load.spec);
+        if load.start > Nanos::ZERO {
+            section.time(words::DELAY, Time(load.start));
+        }
         for (key, value) in &section.settings {
             let _ = writeln!(text, "{key}={value}");
         }

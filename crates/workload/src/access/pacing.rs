@@ -14,6 +14,8 @@ pub(crate) struct Pacing {
     pub(crate) pace: Option<Pace>,
     pub(crate) think: Option<Think>,
     pub(crate) syncs: Option<Syncs>,
+    /// The time from the start of the stream to that of the schedule.
+    pub(crate) delay: Nanos,
     /// The time at which the schedule ends, if it is limited.
     pub(crate) ends: Option<Nanos>,
     /// The next op. Its intended start or the pause before it has already been returned.
@@ -98,9 +100,10 @@ impl Pacing {
             && start >= end
         {
             *body = Body::Empty;
-            return Some(Step::At(end));
+            return Some(Step::At(self.delay + end));
         }
-        let before = start.map(Step::At).or_else(|| self.think.as_mut()?.before().map(Step::Think));
+        let before =
+            start.map(|start| Step::At(self.delay + start)).or_else(|| self.think.as_mut()?.before().map(Step::Think));
         if before.is_some() {
             self.due = Some(op);
             return before;

@@ -37,6 +37,7 @@ pub fn aging(aging: Aging) -> Program {
         prepare: Stream::from_ops(directories),
         phases: vec![phase],
         space: aging.level,
+        group: vec![],
         largest_call: PREPARING_CALL,
     }
 }

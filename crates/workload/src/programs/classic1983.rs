@@ -108,6 +108,7 @@ impl Classic {
                 unit,
             }],
             space: bytes,
+            group: vec![],
             largest_call,
         }
     }

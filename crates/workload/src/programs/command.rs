@@ -49,6 +49,7 @@ impl Command {
                 unit: Unit::from_kind(OpKind::Run),
             }],
             space,
+            group: vec![],
             largest_call: PREPARING_CALL,
         }
     }

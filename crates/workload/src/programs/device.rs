@@ -70,6 +70,7 @@ impl Device {
             prepare: Stream::empty(),
             phases: vec![phase],
             space: 0,
+            group: vec![],
             largest_call: block,
         };
         program.within(self.time)

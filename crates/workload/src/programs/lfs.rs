@@ -165,6 +165,7 @@ impl SmallFiles {
                 ],
             ),
             space: self.space(),
+            group: vec![],
             largest_call: largest_call(self.bytes, self.flush),
         }
     }
@@ -280,6 +281,7 @@ impl LargeFile {
                 ],
             ),
             space: self.space(),
+            group: vec![],
             largest_call: largest_call(LARGE_CALL, self.flush),
         }
     }
@@ -374,6 +376,7 @@ fn raw(name: &'static str, reads: Body, base: RateBase, amount: u64, call: u32, 
             unit,
         }],
         space: 0,
+        group: vec![],
         largest_call: call,
     }
 }

@@ -220,6 +220,7 @@ impl Load {
                 unit,
             }],
             space: 0,
+            group: vec![],
             largest_call: self.sizes.largest(),
         };
         match self.queue {
@@ -249,8 +250,9 @@ impl Load {
         pattern.accesses(FILE, bytes, u64::MAX, seed).into()
     }
 
-    /// Reads through the page cache begin with a cold cache, so that they reach the device.
-    fn cache(&self) -> Cache {
+    /// The state of the page cache in which it starts. Reads through the page cache start cold, so that they reach the
+    /// device.
+    pub fn cache(&self) -> Cache {
         let reads = !matches!(self.pattern, Pattern::Write | Pattern::RandomWrite | Pattern::Commit);
         match self.queue {
             Queue::Null => Cache::AsIs,

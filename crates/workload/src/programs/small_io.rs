@@ -64,6 +64,7 @@ fn reading(name: Name, bytes: u64, block: u32, reads: u32, seed: u64, order: Ord
             unit: Unit::from_kind(OpKind::ReadAt),
         }],
         space: 0,
+        group: vec![],
         largest_call: block,
     }
 }
@@ -92,6 +93,7 @@ pub fn commit(commits: u32, record: u32) -> Program {
             unit: Unit::from(OpKind::Write, OpKind::Fdatasync),
         }],
         space: u64::from(commits) * u64::from(record),
+        group: vec![],
         largest_call: record,
     }
 }

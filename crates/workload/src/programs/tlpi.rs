@@ -114,6 +114,7 @@ pub fn copy(bytes: u64, buffer: u32, sync: Sync) -> Program {
             unit: Unit::from(OpKind::Read, OpKind::Write),
         }],
         space: 2 * bytes,
+        group: vec![],
         largest_call: buffer.max(PREPARING_CALL),
     }
 }
@@ -148,6 +149,7 @@ pub fn write(bytes: u64, buffer: u32, sync: Sync) -> Program {
             unit: Unit::from_kind(OpKind::Write),
         }],
         space: bytes,
+        group: vec![],
         largest_call: buffer,
     }
 }

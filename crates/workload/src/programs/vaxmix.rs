@@ -75,6 +75,7 @@ impl VaxMix {
                 unit: Unit::either(OpKind::ReadAt, OpKind::WriteAt),
             }],
             space: self.bytes,
+            group: vec![],
             largest_call: self.mix.largest().max(PREPARING_CALL),
         }
     }
