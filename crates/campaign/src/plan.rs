@@ -470,11 +470,14 @@ fn prepared(prepare: &Stream) -> u64 {
 
 /// Bytes that a phase writes, if its program has this space.
 fn worked(phase: &Phase, space: u64) -> u64 {
-    match (phase.base, phase.unit.first) {
+    // A warm-up may write everything, too.
+    let times = if phase.warmup.is_some() { 2 } else { 1 };
+    let once = match (phase.base, phase.unit.first) {
         (RateBase::Bytes, _) if phase.changes() => phase.amount,
         // Phases that create files or append records write all of the program's space. Its other phases write next to
         // nothing.
         (RateBase::Files, OpKind::Create) | (RateBase::Ops, OpKind::Write) => space,
         _ => 0,
-    }
+    };
+    once.saturating_mul(times)
 }

@@ -95,6 +95,7 @@ fn fuzz_fio_jobs() {
         "kb_base=1000\n",
         "stonewall\n",
         "startdelay=1\n",
+        "ramp_time=5\n",
         "sync=1\n",
         "randseed=5\n",
         "include x\n",

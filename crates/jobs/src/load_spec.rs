@@ -85,6 +85,11 @@ load_keys! {
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
     time: Option<Time>, fio ["runtime", "timeout"], "time of a round";
+    /// Run the workload for this time before each round without measuring it, as in 5s [default: none]. read, write and
+    /// commit then start again at the beginning of the file.
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[schemars(with = "Option<String>")]
+    warmup: Option<Time>, fio ["ramp_time"], "time before each round that is not measured";
     /// Issue N operations per second, by all threads together, whether or not earlier ones have finished (open loop).
     /// Latency then counts from the intended start. Without --rate, a new operation starts when one has returned, and
     /// latency does not include operations delayed by a stall (coordinated omission).

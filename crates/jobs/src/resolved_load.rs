@@ -35,6 +35,7 @@ impl LoadSpec {
             rate: self.rate()?,
             size: self.size.map(|Size(size)| size),
             warm: self.warm,
+            warmup: self.warmup.map(|Time(time)| time).filter(|time| *time > Nanos::ZERO),
             ..Load::new(pattern, sizes, self.time())
         };
         Ok((load, warning))

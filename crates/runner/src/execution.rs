@@ -16,7 +16,7 @@ pub use crate::results::{
     ExecutionResult, Milestone, OperationTimes, PhaseResult, ProgramFailure, ProgramResult, Recorded, RecordedTrace,
     WorldFailure, last_phase,
 };
-use crate::results::{operations, seen_again, stopped};
+use crate::results::{after_warmup, operations, seen_again, stopped};
 use crate::streams::{Split, run_stream, run_with, split};
 
 /// The clock that the figures of a phase claim.
@@ -188,6 +188,15 @@ fn perform_phase<W: World>(
 ) -> Result<Result<PhaseResult, Vec<Tally>>, W::Fault> {
     let cache = world.set_cache_state(phase.cache)?;
     let quiescence = world.quiesce()?;
+    let cache = match phase.warmup {
+        None => cache,
+        Some(time) => {
+            if let Err(tallies) = warm_up(world, phase, time)? {
+                return Ok(Err(tallies));
+            }
+            after_warmup(cache)
+        }
+    };
     world.watch()?;
     let written_before = world.device_bytes();
     let (spans, tallies, times, intervals, heat_map) = if timed || phase.within.is_some() {
@@ -273,6 +282,14 @@ fn perform_phase<W: World>(
         ceiling: None,
         is_beside: false,
     }))
+}
+
+/// Runs the steps of a phase for this time. Their results do not count. If a program fails, returns the tallies.
+fn warm_up<W: World>(world: &mut W, phase: &Phase, time: Nanos) -> Result<Result<(), Vec<Tally>>, W::Fault> {
+    let recorder = || Timed::new(phase.unit).within(Some(time));
+    let (spans, recorders) = run_with(world, &phase.steps.warming(time), recorder)?;
+    let Split { tallies, .. } = split(recorders, &spans);
+    Ok(if failed(&tallies) { Err(tallies) } else { Ok(()) })
 }
 
 /// Bytes per page. The kernel counts refaults and dirty memory in pages.

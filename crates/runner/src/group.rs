@@ -7,6 +7,7 @@
 //!   3. The counters of the machine and of the devices count the whole group. A load gets those that show what it may
 //!      have waited for, if it ran for nearly the whole time; else they describe another time.
 //!   4. The page cache has one state for all files: cold or warm, if a load wants that.
+//!   5. If a load has a warm-up, all loads run for the longest warm-up before.
 
 use stats::Times;
 use units::Nanos;
@@ -18,10 +19,10 @@ use crate::ceiling::CeilingResult;
 use crate::ending::Ending;
 use crate::recorder::Timed;
 use crate::results::{
-    ExecutionResult, Milestone, PhaseResult, ProgramFailure, ProgramResult, WorldFailure, last_phase, operations,
-    seen_again, stopped,
+    ExecutionResult, Milestone, PhaseResult, ProgramFailure, ProgramResult, WorldFailure, after_warmup, last_phase,
+    operations, seen_again, stopped,
 };
-use crate::streams::{Ran, Split, merged, run_each};
+use crate::streams::{Ran, Split, merged, run_each, split};
 
 /// The share of the observed time for which a load must have run, so that the counters describe it. Chosen: shares of
 /// the time are then wrong by at most a tenth.
@@ -94,6 +95,18 @@ fn run_loads<W: World>(world: &mut W, program: &Program) -> Result<Result<GroupR
         wanted => world.set_cache_state(wanted)?,
     };
     let quiescence = world.quiesce()?;
+    // 5
+    let warmup = program.phases.iter().filter_map(|phase| phase.warmup).max();
+    if let Some(time) = warmup {
+        let streams = (0..loads.len()).map(|index| program.warmup_of(index, time)).collect();
+        let (spans, recorders) =
+            run_each(world, streams, |index| Timed::new(program.phases[loads[index]].unit).within(Some(time)))?;
+        let Split { tallies, .. } = split(recorders, &spans);
+        if tallies.iter().any(|tally| tally.failure.is_some()) {
+            return Ok(Err(tallies));
+        }
+    }
+    let cache = if warmup.is_some() { after_warmup(cache) } else { cache };
     world.watch()?;
     let written_before = world.device_bytes();
     // 1

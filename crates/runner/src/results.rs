@@ -7,7 +7,7 @@ use stats::{HeatMap, Latencies, OperationKind, RateInterval, RoundOperation, Tim
 use units::Nanos;
 use workload::{
     Allocation, CacheState, Counters, CpuTime, Dirtiness, Failure, MachineSettings, OpKind, Phase, Program, Quiescence,
-    Reason, Residency, Tally, TreeCounts,
+    Reason, Residency, Tally, TreeCounts, Unproven,
 };
 
 use crate::ceiling::CeilingResult;
@@ -274,6 +274,11 @@ pub(crate) fn stopped(tallies: &[Tally], phase: Option<usize>) -> Option<Program
         let failure = tally.failure?;
         Some(ProgramFailure { program, phase, failure })
     })
+}
+
+/// The cache state after the phase ran without being measured: its files may have been read.
+pub(crate) fn after_warmup(before: CacheState) -> CacheState {
+    if before == CacheState::Cold { CacheState::Unknown(Unproven::WarmedUp) } else { before }
 }
 
 /// The durations of each kind in their stored form.

@@ -60,6 +60,12 @@ impl Program {
         unreachable!("a number below the sum of all jobs")
     }
 
+    /// The steps of the world's program `index` before the measurement, for this time.
+    pub fn warmup_of(&self, index: usize, time: Nanos) -> Stream {
+        let (load, number) = self.load_of(index);
+        self.phases[load].steps.of_program(number).warming(time)
+    }
+
     /// The steps of the world's program `index`. They begin at the start of its load. If the load changes anything, the
     /// file is opened again at the end, and then made durable. The rest of the file system is not: it has the data of
     /// the other loads.

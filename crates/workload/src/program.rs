@@ -91,6 +91,8 @@ pub struct Phase {
     /// The time after which the phase starts no further unit of work, if it is limited. The amount of work is then not
     /// determined by the program.
     pub within: Option<Nanos>,
+    /// The time for which its steps run beforehand without being measured, if they do.
+    pub warmup: Option<Nanos>,
     /// The operation whose latency is timed.
     pub unit: Unit,
 }

@@ -39,6 +39,9 @@ enum Programs {
     Sharing(u32),
 }
 
+/// The salt of random places during a warm-up. Neither rounds nor other programs change only these bits of a seed.
+const WARM_UP: u64 = 1 << 31;
+
 impl Stream {
     /// A stream without steps.
     pub fn empty() -> Stream {
@@ -129,6 +132,16 @@ impl Stream {
                 pace.share(index % jobs, jobs);
             }
         }
+        stream
+    }
+
+    /// The stream as it runs before a measurement, for this time: random places are others than in the measurement.
+    pub fn warming(&self, time: Nanos) -> Stream {
+        let mut stream = self.clone();
+        if let Body::Accesses(accesses) = &mut stream.body {
+            accesses.reseed(WARM_UP, true);
+        }
+        stream.ends_at(time);
         stream
     }
 

@@ -36,8 +36,9 @@ pub fn rows(job: &Job, settings: &Settings, target: &Target) -> Result<Vec<Row>,
     let turn = |loads: Vec<usize>| match (&loads[..], job.loads[loads[0]].group) {
         ([load], _) | ([load, ..], None) => row(job, *load, settings, target),
         (_, Some(group)) => {
+            check_target(job, &loads, target)?;
             let rows = loads.iter().map(|load| row(job, *load, settings, target));
-            grouped(job, group, &loads, rows.collect::<Result<_, _>>()?, target)
+            grouped(job, group, &loads, rows.collect::<Result<_, _>>()?)
         }
         ([], _) => unreachable!("a turn has a load"),
     };
@@ -55,25 +56,24 @@ fn row(job: &Job, index: usize, settings: &Settings, target: &Target) -> Result<
     Ok(row)
 }
 
-/// The row of a group. The cells of its loads have the group and the other loads among their parameters: with other
-/// loads beside it, a load is another test.
-fn grouped(
-    job: &Job,
-    group: &'static str,
-    loads: &[usize],
-    rows: Vec<Row>,
-    target: &Target,
-) -> Result<Row, CampaignError> {
+/// Refuses a target on which a group cannot run.
+fn check_target(job: &Job, loads: &[usize], target: &Target) -> Result<(), CampaignError> {
     if target.is_simulated() {
         let why = "a simulated drive runs one load at a time";
         let hint = "name a directory, or give each load a file of its own and run them one after the other";
         let error = LoadError::new("group", "", why, hint);
         return Err(at_load(job, loads[0], error.into()));
     }
+    Ok(())
+}
+
+/// The row of a group. The cells of its loads have the group and the other loads among their parameters: with other
+/// loads beside it, a load is another test.
+fn grouped(job: &Job, group: &'static str, loads: &[usize], rows: Vec<Row>) -> Result<Row, CampaignError> {
     let members = || loads.iter().map(|load| &job.loads[*load]);
     let all = members().map(|NamedLoad { name, spec, start, .. }| format!("{name} {spec:?} {}", start.0));
     let all = format!("{:08x}", fnv1a(all.collect::<Vec<_>>().join("\n").bytes()) as u32);
-    let omitted = rows.iter().find_map(|row| row.omitted.clone());
+    let omitted = rows.iter().find_map(|row| Some(format!("{}: {}", row.program.name, row.omitted.as_ref()?)));
     let unit = rows.iter().map(|row| row.unit).find(|unit| *unit == MIB_PER_SECOND).unwrap_or(OPS_PER_SEC);
     let programs = rows.into_iter().zip(members()).map(|(row, load)| {
         let beside: Vec<&str> = members().map(|other| other.name).filter(|other| *other != load.name).collect();

@@ -88,6 +88,7 @@ impl Section {
             jobs,
             direct,
             time,
+            warmup,
             rate,
             arrivals,
             reads,
@@ -111,6 +112,9 @@ impl Section {
         section.put_if(KEYS.direct.setting(), direct.then_some(1));
         section.put(KEYS.size.setting(), size.map_or(0, |Size(Bytes(size))| size));
         section.time(KEYS.time.setting(), time.unwrap_or(Time(Nanos::ZERO)));
+        if let Some(warmup) = warmup {
+            section.time(KEYS.warmup.setting(), warmup);
+        }
         let is_random = matches!(pattern, PatternName::Randread | PatternName::Randwrite | PatternName::Randrw);
         section.put_if(words::TIMED, is_random.then_some(1));
         if let Some(rate) = rate {

@@ -146,11 +146,12 @@ impl Conversion<'_> {
             load.order = self.order(&load, &mut rest)?;
         }
         self.durability(&mut load, &mut rest)?;
-        load.think = self.think(&mut rest)?;
+        load.think = self.span(&mut rest, KEYS.think.fio, MICROSECOND)?;
         self.warm(&mut load, &mut rest)?;
         let size = self.size(section, &mut rest)?;
         load.size = Some(self.whole_blocks(section, size, &load));
         load.time = Some(self.time(section, is_random, &mut rest)?);
+        load.warmup = self.span(&mut rest, KEYS.warmup.fio, SECOND)?;
         self.seed(&mut rest)?;
         let delay = self.delay(&mut rest)?;
         self.pass_rest(rest);
@@ -385,9 +386,10 @@ impl Conversion<'_> {
         Ok(())
     }
 
-    fn think(&mut self, rest: &mut RemainingSettings<'_>) -> Result<Option<Time>, JobError> {
-        let Some(setting) = rest.take(KEYS.think.fio) else { return Ok(None) };
-        let span = self.value(&setting, |text| nanos(text, MICROSECOND), "is not a time")?;
+    /// A time in this unit; `None` if it is zero.
+    fn span(&mut self, rest: &mut RemainingSettings<'_>, names: &[&str], unit: u64) -> Result<Option<Time>, JobError> {
+        let Some(setting) = rest.take(names) else { return Ok(None) };
+        let span = self.value(&setting, |text| nanos(text, unit), "is not a time")?;
         Ok(Some(Time(Nanos(span))).filter(|_| span > 0))
     }
 

@@ -217,7 +217,7 @@ fn options_unknown_to_fio_are_listed() {
 }
 
 /// Each key with a value, the other words of a command line with it, and its line in fio, if fio has the key.
-const SPELLINGS: [(&str, &str, &str, &str); 24] = [
+const SPELLINGS: [(&str, &str, &str, &str); 25] = [
     ("pattern", "randwrite", "", "rw=randwrite"),
     ("pattern", "commit", "", "rw=write"),
     ("bs", "8KiB", "randread", "bs=8192"),
@@ -226,6 +226,7 @@ const SPELLINGS: [(&str, &str, &str, &str); 24] = [
     ("jobs", "3", "randread", "numjobs=3"),
     ("direct", "true", "randread", "direct=1"),
     ("time", "10s", "randread", "runtime=10000000us"),
+    ("warmup", "5s", "randread", "ramp_time=5000000us"),
     ("rate", "100", "randread", "rate_iops=100"),
     ("arrivals", "poisson", "randread --rate 100", "rate_process=poisson"),
     ("reads", "70", "randrw", "rwmixread=70"),

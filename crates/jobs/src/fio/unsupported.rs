@@ -40,7 +40,7 @@ pub(super) const NEEDLESS: [&str; 34] = [
 ];
 
 /// The reason for each setting.
-pub(super) const REASONS: [(&str, &str); 15] = [
+pub(super) const REASONS: [(&str, &str); 14] = [
     ("directory", "name the directory on the command line: diskperf run JOB.toml DIRECTORY"),
     ("filename", "name a target on the command line: a directory, file:PATH (only reads) or new:FSTYPE@DEVICE"),
     ("invalidate", "reads always start with a cold page cache; warm = true fills it first"),
@@ -51,7 +51,6 @@ pub(super) const REASONS: [(&str, &str); 15] = [
     ("numa_cpu_nodes", "use numactl"),
     ("cpus_allowed", "use taskset"),
     ("nice", "use nice"),
-    ("ramp_time", "diskperf has no warm-up; every round counts"),
     ("verify", "diskperf always checks samples of the data that it reads"),
     ("zero_buffers", "set it on the command line: diskperf run JOB.toml --data zeros"),
     ("exitall", "each load ends on its own"),

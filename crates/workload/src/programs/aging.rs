@@ -25,6 +25,7 @@ pub fn aging(aging: Aging) -> Program {
         base: RateBase::Bytes,
         amount: aging.writes(),
         within: None,
+        warmup: None,
         unit: Unit::from_kind(OpKind::WriteAt),
     };
     Program {

@@ -105,6 +105,7 @@ impl Classic {
                 base: RateBase::Bytes,
                 amount: bytes,
                 within: None,
+                warmup: None,
                 unit,
             }],
             space: bytes,

@@ -46,6 +46,7 @@ impl Command {
                 base: RateBase::Ops,
                 amount: 1,
                 within: None,
+                warmup: None,
                 unit: Unit::from_kind(OpKind::Run),
             }],
             space,

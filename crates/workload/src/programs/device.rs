@@ -62,6 +62,7 @@ impl Device {
             base,
             amount,
             within: None,
+            warmup: None,
             unit: Unit::from_kind(if write { OpKind::WriteAt } else { OpKind::ReadAt }),
         };
         let program = Program {

@@ -108,6 +108,7 @@ impl SmallFiles {
             base: RateBase::Files,
             amount: u64::from(self.files),
             within: None,
+            warmup: None,
             unit,
         };
         let make = FileAction::Make { fsync: self.sync == SmallSync::File };
@@ -242,6 +243,7 @@ impl LargeFile {
             base: RateBase::Bytes,
             amount: self.bytes,
             within: None,
+            warmup: None,
             unit: Unit::from_kind(kind),
         };
         let writing = |name, steps, kind| Phase {
@@ -314,6 +316,7 @@ fn flushed(flush: Option<u64>, phases: Vec<Phase>) -> Vec<Phase> {
         base: RateBase::Bytes,
         amount: bytes,
         within: None,
+        warmup: None,
         unit: Unit::from_kind(OpKind::Read),
     };
     let reads = |phase: &Phase| phase.name.starts_with("read");
@@ -373,6 +376,7 @@ fn raw(name: &'static str, reads: Body, base: RateBase, amount: u64, call: u32, 
             base,
             amount,
             within: None,
+            warmup: None,
             unit,
         }],
         space: 0,

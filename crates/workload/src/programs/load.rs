@@ -116,6 +116,8 @@ pub struct Load {
     pub rate: Option<(u32, Arrivals)>,
     /// The time limit. A sequential workload ends earlier if it reaches the end of the file.
     pub time: Nanos,
+    /// The time for which it runs beforehand without being measured, if it does.
+    pub warmup: Option<Nanos>,
     /// The size of the file, if the user gave one.
     pub size: Option<Bytes>,
     /// True if the whole file is to be cached beforehand.
@@ -139,6 +141,7 @@ impl Load {
             jobs: 1,
             rate: None,
             time,
+            warmup: None,
             size: None,
             warm: false,
         }
@@ -217,6 +220,7 @@ impl Load {
                     _ => u64::MAX,
                 },
                 within: None,
+                warmup: self.warmup,
                 unit,
             }],
             space: 0,
@@ -293,6 +297,9 @@ impl Load {
         }
         if let Some(span) = self.think {
             parameters.push(Parameter::new("think_ns", span.0));
+        }
+        if let Some(span) = self.warmup {
+            parameters.push(Parameter::new("warmup_ns", span.0));
         }
         if let Pattern::RandomMix { reads } = self.pattern {
             parameters.push(Parameter::new("reads_percent", u32::from(reads)));

@@ -72,6 +72,7 @@ impl VaxMix {
                 base: RateBase::Ops,
                 amount: self.accesses,
                 within: None,
+                warmup: None,
                 unit: Unit::either(OpKind::ReadAt, OpKind::WriteAt),
             }],
             space: self.bytes,
