@@ -90,6 +90,7 @@ fn fuzz_fio_jobs() {
         "random_distribution=zipf:1.1\n",
         "norandommap\n",
         "thinktime=5\n",
+        "thinktime_blocks=4\n",
         "size=50%\n",
         "runtime=1m\n",
         "kb_base=1000\n",

@@ -126,7 +126,7 @@ mod tests {
         (
             proptest::sample::select(PatternName::value_variants()),
             (proptest::option::of(blocks), proptest::option::of(order), size(), size()),
-            (number(), number(), number(), number(), number(), number(), number()),
+            (number(), number(), number(), number(), number(), number(), number(), number()),
             (time(), time(), time(), proptest::option::of(0..i64::MAX as u64), any::<bool>(), any::<bool>()),
             (
                 proptest::option::of(proptest::sample::select(ArrivalsName::value_variants())),
@@ -136,7 +136,7 @@ mod tests {
         )
             .prop_map(
                 |(pattern, (bs, order, stride, size), numbers, (time, warmup, think, seed, direct, warm), names)| {
-                    let (iodepth, jobs, rate, reads, fsync, rounds, fdatasync) = numbers;
+                    let (iodepth, jobs, rate, reads, fsync, rounds, fdatasync, burst) = numbers;
                     let (arrivals, sync, engine) = names;
                     LoadSpec {
                         pattern,
@@ -152,6 +152,7 @@ mod tests {
                         order,
                         stride,
                         think,
+                        burst,
                         fsync,
                         fdatasync,
                         sync,

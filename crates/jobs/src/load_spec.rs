@@ -114,10 +114,14 @@ load_keys! {
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
     stride: Option<Size>, fio [], "distance between the starts of blocks";
-    /// Pause between two operations, as in 1ms [default: none]. It lowers the rate; latencies do not include it.
+    /// Pause between two operations, as in 1ms [default: none]. It lowers the rate; latencies do not include it. It begins
+    /// when no operation is in flight.
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
     think: Option<Time>, fio ["thinktime"], "pause between two operations";
+    /// Operations between two pauses of --think [default: 1]. The queue is never deeper than this.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    burst: Option<u32>, fio ["thinktime_blocks"], in 1..=u32::MAX, "operations between two pauses";
     /// Call fsync after every N writes, with no other operation in flight [default: never]. It lowers the rate, and has
     /// its own row of latencies. Those of writes do not include it, except if --rate delayed them for it.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]

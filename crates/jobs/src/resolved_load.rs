@@ -21,6 +21,7 @@ impl LoadSpec {
         check_rounds(self.rounds)?;
         let (sync, fsync, fdatasync) = self.waits(pattern)?;
         let (drawing, stride, think) = (self.drawing(pattern, sizes)?, self.stride(pattern, sizes)?, self.think()?);
+        let burst = self.burst(think)?;
         let (queue, warning) = self.queue(pattern, sizes.largest(), host)?;
         let load = Load {
             drawing,
@@ -30,6 +31,7 @@ impl LoadSpec {
             fsync,
             fdatasync,
             think,
+            burst,
             queue,
             jobs: self.jobs()?,
             rate: self.rate()?,
@@ -177,9 +179,12 @@ impl LoadSpec {
     fn think(&self) -> Result<Option<Nanos>, LoadError> {
         let Some(Time(span)) = self.think else { return Ok(None) };
         let bad = |why: &str, hint: &str| Err(LoadError::new("think", Time(span), why, hint));
-        if let Some(depth) = self.iodepth.filter(|depth| *depth > 1) {
-            let why = format!("a pause between operations allows only one in flight, not --iodepth {depth}");
-            return bad(&why, "leave out --iodepth; use --jobs for several threads that pause");
+        let burst = self.burst.unwrap_or(1);
+        if let Some(depth) = self.iodepth.filter(|depth| *depth > burst) {
+            let why = format!(
+                "a pause after every {burst} operations allows at most {burst} in flight, not --iodepth {depth}"
+            );
+            return bad(&why, &format!("use --burst {depth}, or leave out --iodepth"));
         }
         if let Some(rate) = self.rate {
             return bad(&format!("--rate {rate} already sets the time of each start"), "leave out --think or --rate");
@@ -190,6 +195,19 @@ impl LoadSpec {
             return bad(&why, "use a shorter pause or a longer --time");
         }
         Ok(Some(span))
+    }
+
+    /// The number of operations between two pauses.
+    fn burst(&self, think: Option<Nanos>) -> Result<u32, LoadError> {
+        let bad = |burst, why: &str, hint: &str| Err(LoadError::new("burst", burst, why, hint));
+        match (self.burst, think) {
+            (None, _) => Ok(1),
+            (Some(0), _) => bad(0, "nothing would run between two pauses", "use 1 or more"),
+            (Some(burst), None) => {
+                bad(burst, "without --think, no pause ends a burst", "add --think, as in --think 1ms")
+            }
+            (Some(burst), Some(_)) => Ok(burst),
+        }
     }
 
     fn jobs(&self) -> Result<u32, LoadError> {

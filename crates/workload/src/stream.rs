@@ -72,9 +72,9 @@ impl Stream {
         self
     }
 
-    /// Pauses for `span` between groups of `ops` ops of the body.
-    pub fn thinking(mut self, span: Nanos, ops: u32) -> Stream {
-        self.pacing.get_or_insert_default().think = Some(Think::new(span, ops));
+    /// Pauses for `span` between bursts of the body: `burst` units of `ops` ops each.
+    pub fn thinking(mut self, span: Nanos, ops: u32, burst: u32) -> Stream {
+        self.pacing.get_or_insert_default().think = Some(Think::new(span, ops, burst));
         self
     }
 
@@ -366,12 +366,15 @@ mod tests {
         let write = Op::Write { handle, length: 512 };
         let (think, write, sync) = (Step::Think(span), Step::Op(write), Step::Op(Op::Fsync { handle }));
         let calls = |left| Body::Calls { call: Op::Write { handle, length: 512 }, left };
-        let thinking = Stream::open(Vec::new(), calls(4)).thinking(span, 2);
+        let thinking = Stream::open(Vec::new(), calls(4)).thinking(span, 2, 1);
         assert!(thinking.pauses() && !thinking.is_paced());
         assert_eq!((thinking.paused(2), thinking.paused(0), thinking.scheduled(2)), (span, Nanos::ZERO, None));
         assert_eq!(thinking.collect::<Vec<Step>>(), [write, write, think, write, write]);
-        let both = Stream::open(Vec::new(), calls(3)).thinking(span, 1).synced(Op::Fsync { handle }, 2);
+        let both = Stream::open(Vec::new(), calls(3)).thinking(span, 1, 1).synced(Op::Fsync { handle }, 2);
         assert_eq!(both.collect::<Vec<Step>>(), [write, think, write, sync, think, write]);
+        let bursts = Stream::open(Vec::new(), calls(5)).thinking(span, 1, 2);
+        assert_eq!([0, 2, 3, 5].map(|units| bursts.paused(units).0 / span.0), [0, 0, 1, 2]);
+        assert_eq!(bursts.collect::<Vec<Step>>(), [write, write, think, write, write, think, write]);
         let reads = Body::Calls { call: Op::Read { handle, length: 512 }, left: 3 };
         assert_eq!(Stream::open(Vec::new(), reads).synced(Op::Fsync { handle }, 1).count(), 3);
     }

@@ -24,7 +24,7 @@ const NEEDLESS: [&str; 16] = [
 ];
 
 /// Settings of fio that always have a value.
-const WITH_VALUE: [&str; 17] = [
+const WITH_VALUE: [&str; 18] = [
     "rw",
     "readwrite",
     "blocksize",
@@ -39,6 +39,7 @@ const WITH_VALUE: [&str; 17] = [
     "rate_iops",
     "rate_process",
     "thinktime",
+    "thinktime_blocks",
     "random_distribution",
     "randseed",
     "output-format",
@@ -134,6 +135,7 @@ fn option(name: &str, value: &str, rates: u64) -> Vec<String> {
         "runtime" | "timeout" => pair("time", time(value, "s")),
         "ramp_time" => pair("warmup", time(value, "s")),
         "thinktime" => pair("think", time(value, "us")),
+        "thinktime_blocks" => pair("burst", value.to_owned()),
         "rwmixread" => pair("reads", value.to_owned()),
         "rwmixwrite" => match value.parse::<u32>() {
             Ok(writes) => pair("reads", 100u32.saturating_sub(writes).to_string()),

@@ -495,6 +495,8 @@ fn contradictory_options_are_both_named_with_a_hint() {
         ("randread --rate 1 --time 100h", "with --rate, a round takes at most "),
         ("randread --think 1ms --rate 100", "--think 1ms: --rate 100"),
         ("randread --think 1ms --iodepth 2", "not --iodepth 2"),
+        ("randread --burst 2", "without --think"),
+        ("randread --think 1ms --burst 0", "nothing would run"),
         ("randread --fsync 2", "randread does not write"),
         ("randwrite --fsync 0", "--fsync 0"),
         ("commit --sync dsync", "fdatasync after each record"),

@@ -32,6 +32,7 @@ mod devices {
 
 mod loads {
     mod latency;
+    mod pacing;
     mod recipes;
     mod together;
 }

@@ -95,6 +95,7 @@ impl Section {
             order,
             stride,
             think,
+            burst,
             fsync,
             fdatasync,
             sync,
@@ -127,6 +128,7 @@ impl Section {
         if let Some(think) = think {
             section.time(KEYS.think.setting(), think);
         }
+        section.put_if(KEYS.burst.setting(), burst);
         section.put_if(KEYS.fsync.setting(), fsync);
         section.put_if(KEYS.fdatasync.setting(), fdatasync);
         section.put_if(KEYS.sync.setting(), sync.map(name));

@@ -147,6 +147,7 @@ impl Conversion<'_> {
         }
         self.durability(&mut load, &mut rest)?;
         load.think = self.span(&mut rest, KEYS.think.fio, MICROSECOND)?;
+        self.burst(&mut load, section, &mut rest)?;
         self.warm(&mut load, &mut rest)?;
         let size = self.size(section, &mut rest)?;
         load.size = Some(self.whole_blocks(section, size, &load));
@@ -383,6 +384,27 @@ impl Conversion<'_> {
                 Some(sync.ok_or_else(|| self.bad(setting, "is not a value of sync", "use 0, sync or dsync"))?)
             }
         };
+        Ok(())
+    }
+
+    /// The operations between two pauses. In fio too, the queue is never deeper.
+    fn burst(
+        &mut self,
+        load: &mut LoadSpec,
+        section: &Section<'_>,
+        rest: &mut RemainingSettings<'_>,
+    ) -> Result<(), JobError> {
+        let given = self.count(rest, KEYS.burst.fio)?.filter(|burst| *burst > 0);
+        if load.think.is_none() {
+            return Ok(());
+        }
+        load.burst = given.filter(|burst| *burst > 1);
+        let burst = load.burst.unwrap_or(1);
+        if load.iodepth.is_some_and(|depth| depth > burst) {
+            load.iodepth = Some(burst).filter(|burst| *burst > 1);
+            let what = format!("[{}]: thinktime: at most {burst} in flight, because a pause follows", section.name);
+            self.differs(section.span.start, what);
+        }
         Ok(())
     }
 

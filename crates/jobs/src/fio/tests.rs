@@ -158,6 +158,25 @@ fn sections_without_a_stonewall_become_a_group() {
     assert_eq!(what, "x.fio:3:1: startdelay: \"soon\" is not a time");
 }
 
+/// In fio, a pause follows each burst, so the queue is never deeper than a burst.
+#[test]
+fn pauses_cap_the_queue_depth_and_ramps_are_warm_ups() {
+    let load = "[a]\nrw=randread\nsize=8m\nruntime=2\nioengine=io_uring\niodepth=8\nramp_time=500ms\n";
+    for (settings, burst, depth) in [
+        ("", None, Some(8)),
+        ("thinktime=5ms\n", None, None),
+        ("thinktime=5ms\nthinktime_blocks=4\n", Some(4), Some(4)),
+        ("thinktime=5ms\nthinktime_blocks=16\n", Some(16), Some(8)),
+        ("thinktime_blocks=16\n", None, Some(8)),
+    ] {
+        let (job, differences) = imported(&format!("{load}{settings}"));
+        let spec = &job.loads[0].spec;
+        assert_eq!((spec.burst, spec.iodepth), (burst, depth), "{settings}");
+        assert_eq!(spec.warmup.map(|time| time.to_string()).as_deref(), Some("500ms"));
+        assert_eq!(differences.is_empty(), depth == Some(8), "{differences:?}");
+    }
+}
+
 /// fio has a rate of reads, and one of writes.
 #[test]
 fn the_rate_of_a_mix_is_the_sum_of_read_and_write_rates() {
@@ -217,7 +236,7 @@ fn options_unknown_to_fio_are_listed() {
 }
 
 /// Each key with a value, the other words of a command line with it, and its line in fio, if fio has the key.
-const SPELLINGS: [(&str, &str, &str, &str); 25] = [
+const SPELLINGS: [(&str, &str, &str, &str); 26] = [
     ("pattern", "randwrite", "", "rw=randwrite"),
     ("pattern", "commit", "", "rw=write"),
     ("bs", "8KiB", "randread", "bs=8192"),
@@ -234,6 +253,7 @@ const SPELLINGS: [(&str, &str, &str, &str); 25] = [
     ("order", "replacement", "randread", "norandommap=1"),
     ("stride", "1MiB", "read", "rw=read:917504"),
     ("think", "1ms", "randread", "thinktime=1000us"),
+    ("burst", "8", "randread --think 1ms", "thinktime_blocks=8"),
     ("fsync", "8", "randwrite", "fsync=8"),
     ("fdatasync", "8", "randwrite", "fdatasync=8"),
     ("sync", "dsync", "randwrite", "sync=dsync"),

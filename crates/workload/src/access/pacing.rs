@@ -22,11 +22,13 @@ pub(crate) struct Pacing {
     due: Option<Op>,
 }
 
-/// A pause before every unit of work except for the first.
+/// A pause before every burst of units of work except for the first.
 #[derive(Clone, Debug)]
 pub(crate) struct Think {
     span: Nanos,
-    /// The number of ops in a unit, and the number left of the current unit.
+    /// The number of units in a burst.
+    burst: u32,
+    /// The number of ops in a burst, and the number left of the current one.
     ops: u32,
     left: u32,
     has_begun: bool,
@@ -41,9 +43,9 @@ pub(crate) struct Syncs {
 }
 
 impl Think {
-    /// A pause of `span` before every `ops` ops.
-    pub(crate) fn new(span: Nanos, ops: u32) -> Think {
-        Think { span, ops, left: 0, has_begun: false }
+    /// A pause of `span` before every `burst` units of `ops` ops each.
+    pub(crate) fn new(span: Nanos, ops: u32, burst: u32) -> Think {
+        Think { span, burst, ops: ops.saturating_mul(burst), left: 0, has_begun: false }
     }
 
     fn before(&mut self) -> Option<Nanos> {
@@ -71,8 +73,8 @@ impl Syncs {
 impl Pacing {
     /// The pauses before this number of units. Zero without pauses.
     pub(crate) fn paused(&self, units: u64) -> Nanos {
-        let span = self.think.as_ref().map_or(Nanos::ZERO, |think| think.span);
-        Nanos(span.0.saturating_mul(units.saturating_sub(1)))
+        let Some(Think { span, burst, .. }) = self.think else { return Nanos::ZERO };
+        Nanos(span.0.saturating_mul(units.saturating_sub(1) / u64::from(burst)))
     }
 
     /// The next step, or `None` if the body has ended:

@@ -106,8 +106,10 @@ pub struct Load {
     pub fsync: Option<u32>,
     /// The number of writes after which an fdatasync follows, if there is one. Not with `fsync`.
     pub fdatasync: Option<u32>,
-    /// The pause between two operations.
+    /// The pause between two bursts of operations.
     pub think: Option<Nanos>,
+    /// The number of operations between two pauses.
+    pub burst: u32,
     /// The way in which ops are issued.
     pub queue: Queue,
     /// The number of concurrent programs. Each has its own file unless the user gave one.
@@ -137,6 +139,7 @@ impl Load {
             fsync: None,
             fdatasync: None,
             think: None,
+            burst: 1,
             queue: Queue::Sync,
             jobs: 1,
             rate: None,
@@ -190,7 +193,7 @@ impl Load {
             steps = steps.paced(Pace::new(rate, arrivals, ops, seed));
         }
         if let Some(span) = self.think {
-            steps = steps.thinking(span, ops);
+            steps = steps.thinking(span, ops, self.burst);
         }
         if let Some(every) = self.fdatasync {
             steps = steps.synced(Op::Fdatasync { handle: FILE }, every);
@@ -297,6 +300,9 @@ impl Load {
         }
         if let Some(span) = self.think {
             parameters.push(Parameter::new("think_ns", span.0));
+            if self.burst > 1 {
+                parameters.push(Parameter::new("burst", self.burst));
+            }
         }
         if let Some(span) = self.warmup {
             parameters.push(Parameter::new("warmup_ns", span.0));
