@@ -114,8 +114,8 @@ load_keys! {
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
     stride: Option<Size>, fio [], "distance between the starts of blocks";
-    /// Pause between two operations, as in 1ms [default: none]. It lowers the rate; latencies do not include it. It begins
-    /// when no operation is in flight.
+    /// Pause between two operations, as in 1ms [default: none]. It lowers the rate; latencies do not include it. It
+    /// begins when no operation is in flight.
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
     think: Option<Time>, fio ["thinktime"], "pause between two operations";

@@ -107,7 +107,8 @@ fn commits_strides_and_bandwidths_are_converted() {
          [hot]\nrw=write\nthinktime=1500\nfsync=8\npre_read=1\nbssplit=4k/:64k/\n",
     );
     let expected = "together = true\n[[load]]\nname = 'log'\npattern = 'commit'\nbs = '512B'\ntime = '3600s'\n\
-                    engine = 'posix'\nsize = '8MiB'\n[[load]]\nname = 'far'\npattern = 'read'\nbs = '4KiB'\ntime = '3600s'\n\
+                    engine = 'posix'\nsize = '8MiB'\n[[load]]\nname = 'far'\npattern = 'read'\nbs = '4KiB'\n\
+                    time = '3600s'\n\
                     stride = '64KiB'\nengine = 'posix'\nsize = '8MiB'\n[[load]]\nname = 'slow'\npattern = 'read'\n\
                     bs = '4KiB'\ntime = '3600s'\nrate = 256\narrivals = 'constant'\nengine = 'posix'\nsize = '8MiB'\n\
                     [[load]]\nname = 'hot'\npattern = 'write'\nbs = '4KiB:50,64KiB:50'\ntime = '3600s'\n\

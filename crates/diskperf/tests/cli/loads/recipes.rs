@@ -1,4 +1,5 @@
-//! Well-known fio jobs run unchanged: ten recipes, two of which run loads at the same time. Only the size, the time and the rounds are smaller here.
+//! Well-known fio jobs run unchanged: ten recipes, two of which run loads at the same time. Only the size, the time and
+//! the rounds are smaller here.
 
 use std::fs;
 
