@@ -39,6 +39,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "Measure the law of the device that you ask about: diskperf probe TARGET -o disk.toml.",
     },
     Entry {
+        word: "knee",
+        also: &["sweep"],
+        brief: "the value of a swept option from which on more adds little",
+        says: "The smallest value that no larger value beats by more than 10 %, as the 95 % intervals show. All \
+               smaller values must be too small. Over block sizes, the rates are bytes per second.",
+        when: "Below the table of io with several values of an option, and in the charts of its page.",
+        advice: "If it is not decided, use more --rounds, a longer --time, or larger values.",
+    },
+    Entry {
         word: "sizes",
         also: &[],
         brief: "how to type a size: 4k, 4KiB, 4kB",
