@@ -10,11 +10,12 @@ use stats::judge::marks::durability;
 use stats::{HeatMap, Latencies, OperationKind, RateInterval, RoundOperation, Times};
 use units::Nanos;
 use workload::{
-    Allocation, CacheState, Counters, CpuTime, Dirtiness, Failure, MachineSettings, OpKind, Phase, Program, Quiescence,
-    Reason, Residency, Span, Stream, Tally, TreeCounts, World,
+    Allocation, CacheState, Counters, CpuTime, Dirtiness, Failure, MachineSettings, Op, OpKind, Phase, Program,
+    Quiescence, Reason, Residency, Span, Stream, Tally, TreeCounts, World,
 };
 
 use crate::ceiling::{self, CeilingResult, Ran};
+use crate::live::Live;
 use crate::recorder::{Durations, Timed};
 use crate::streams::{Split, run_stream, run_with, split};
 
@@ -36,6 +37,8 @@ pub struct MeasureOptions {
     pub timed: bool,
     /// True if the ceiling of each program is measured after it.
     pub ceiling: bool,
+    /// The figures that another thread reads meanwhile, and that can end a phase.
+    pub live: Option<&'static Live>,
 }
 
 /// The results of one execution of a program.
@@ -331,6 +334,11 @@ fn perform_phases<W: World>(
 ) -> Result<(), WorldFailure<W::Fault>> {
     let mut cuts: Vec<u32> = program.prepare.cuts().into_iter().collect();
     for (index, phase) in program.phases.iter().enumerate() {
+        // Told to end before anything was measured.
+        if options.live.is_some_and(Live::has_enough) {
+            let failure = Failure { op: Op::Syncfs, reason: Reason::Interrupted };
+            result.stopped.get_or_insert(ProgramFailure { program: 0, phase: Some(index), failure });
+        }
         if result.stopped.is_some() {
             break;
         }
@@ -421,14 +429,15 @@ fn failed(tallies: &[Tally]) -> bool {
 fn perform_phase<W: World>(
     world: &mut W,
     phase: &Phase,
-    MeasureOptions { claim, timed, .. }: MeasureOptions,
+    MeasureOptions { claim, timed, live, .. }: MeasureOptions,
 ) -> Result<Result<PhaseResult, Vec<Tally>>, W::Fault> {
     let cache = world.set_cache_state(phase.cache)?;
     let quiescence = world.quiesce()?;
     world.watch()?;
     let written_before = world.device_bytes();
     let (spans, tallies, times, intervals, heat_map) = if timed || phase.within.is_some() {
-        let (spans, recorders) = run_with(world, &phase.steps, || Timed::new(phase.unit).within(phase.within))?;
+        let recorder = || Timed::new(phase.unit).within(phase.within).telling(live);
+        let (spans, recorders) = run_with(world, &phase.steps, recorder)?;
         let Split { tallies, times, intervals, heat_map } = split(recorders, &spans);
         (spans, tallies, Some(times), intervals, Some(heat_map))
     } else {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   execution ── per program ──> recorder (counts and times operations) ──> PhaseResult
+//!                     └── per interval ──> live (read by another thread)
 //!   overhead: the cost of measuring, by the same path
 //! ```
 //!
@@ -10,6 +11,7 @@
 pub mod ceiling;
 pub mod execution;
 mod gaps;
+pub mod live;
 mod memory_copy;
 pub mod overhead;
 pub mod recorder;

@@ -219,7 +219,7 @@ mod tests {
         let Ok(result) = perform(
             &mut machine,
             &program,
-            MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false },
+            MeasureOptions { claim: ClaimedClock::Returned, timed: false, ceiling: false, live: None },
         );
         gather(&[&result.phases[0]], &program.phases[0], ClockKind::Returned, true)
     }
