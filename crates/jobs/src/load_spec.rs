@@ -82,6 +82,7 @@ load_keys! {
     #[serde(default)]
     direct: bool, fio ["direct"], "bypass the page cache (O_DIRECT)";
     /// Time of a round, as in 10s [default: 2s]. read, write and commit end earlier, if they reach the end of the file.
+    /// forever is a single round until Ctrl-C, which keeps the result; with --rate, it ends after 39 hours.
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
     time: Option<Time>, fio ["runtime", "timeout"], "time of a round";
