@@ -4,6 +4,7 @@ use std::iter;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jobs::Time;
 use kernel::EvictionMethods;
 use runner::execution::MeasureOptions;
 use stats::figures::summary::RateUnit;
@@ -383,6 +384,7 @@ impl Plan {
             phase.changes() && phase.base == RateBase::Ops && over_and_over
         });
         match endless.find_map(|phase| phase.within) {
+            Some(time) if time == Time::FOREVER.0 => "as much as it can until Ctrl-C".to_owned(),
             Some(time) => format!("as much as it can in {time} a round"),
             None => self.most_writes_in_words(target),
         }

@@ -478,7 +478,7 @@ fn contradictory_options_are_both_named_with_a_hint() {
     let cli = Cli::new();
     for (words, said) in [
         ("randread --bs 4KiB:60,64KiB:30", "sum to 90, not to 100"),
-        ("randread --bs 4KiB,64KiB", "each of several sizes needs a percentage"),
+        ("randread --bs 4KiB:60,64KiB", "each of several sizes needs a percentage"),
         ("randread --bs 4KiB:60,6000B:40", "multiples of the smallest, 4 KiB"),
         ("randread --bs 4KiB:50,8KiB:50 --order permutation", "--order permutation needs one"),
         ("commit --bs 4KiB:50,8KiB:50", "commit needs one"),

@@ -32,7 +32,9 @@ mod devices {
 
 mod loads {
     mod latency;
+    mod live;
     mod recipes;
+    mod sweep;
 }
 
 mod presets {
