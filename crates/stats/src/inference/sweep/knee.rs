@@ -86,7 +86,7 @@ impl fmt::Display for Knee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Knee::At(at) => return write!(f, "knee at {at}"),
-            Knee::None => "no knee: the smallest value is as fast within 10 %",
+            Knee::None => "no knee: no larger value is more than 10 % faster",
             Knee::Rises(last) => return write!(f, "knee not decided: the rate still rises at {last}"),
             Knee::Few => "knee not decided: fewer than 3 values",
             Knee::NoInterval => "knee not decided: a rate has no interval, or a warning",
