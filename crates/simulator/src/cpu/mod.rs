@@ -6,6 +6,7 @@
 
 mod cause;
 mod slowdown;
+mod work;
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -13,6 +14,7 @@ use alloc::vec::Vec;
 
 pub use cause::Cause;
 use units::{Moment, Nanos, Virtual};
+use work::Work;
 
 use crate::description;
 use crate::engine::{Engine, Event};
@@ -63,59 +65,6 @@ struct Interrupt<H> {
     left: Nanos,
     cause: Cause,
     handler: H,
-}
-
-/// Remaining work of a process on the processor, and the time charged to it.
-#[derive(Clone, Copy, Debug)]
-struct Work {
-    /// Remaining time for the context switch and wakeup, which come first.
-    switch: Nanos,
-    left: Nanos,
-    /// The cause of its last work, or of its context switch if it had none yet.
-    cause: Cause,
-    /// True once the process has begun this work, or gone on with it after an interrupt.
-    begun: bool,
-    ready_since: Option<Moment<Virtual>>,
-    charged: Charged,
-}
-
-impl Work {
-    const NONE: Work = Work {
-        switch: Nanos::ZERO,
-        left: Nanos::ZERO,
-        cause: Cause::Switch,
-        begun: false,
-        ready_since: None,
-        charged: Charged { running: [Nanos::ZERO; Cause::COUNT], interrupted: Nanos::ZERO, ready: Nanos::ZERO },
-    };
-
-    /// Charges the time in which all that was left was done.
-    #[inline]
-    fn complete(&mut self, time: Nanos) {
-        let running = &mut self.charged.running;
-        running[self.cause as usize] += self.left;
-        if self.left < time {
-            running[Cause::Switch as usize] += self.switch;
-            running[Cause::Slowed as usize] += time - self.switch - self.left;
-        }
-        (self.switch, self.left) = (Nanos::ZERO, Nanos::ZERO);
-    }
-
-    /// Takes done work off what is left, and charges the time that it took. The context switch comes first.
-    #[inline]
-    fn charge(&mut self, done: Nanos, time: Nanos) {
-        let switched = done.min(self.switch);
-        let worked = (done - switched).min(self.left);
-        self.switch = self.switch - switched;
-        self.left = self.left - worked;
-        let running = &mut self.charged.running;
-        running[self.cause as usize] += worked;
-        // Usually there is no context switch and no slowdown.
-        if worked < time {
-            running[Cause::Switch as usize] += switched;
-            running[Cause::Slowed as usize] += time - switched - worked;
-        }
-    }
 }
 
 /// Processor time charged to a process, and the time it waited for the processor.
