@@ -62,20 +62,33 @@ impl Stop {
     ///   3. SIGCONT, after SIGSTOP or Ctrl-Z, is recorded.
     pub fn on_signals() -> Result<Stop, SignalFault> {
         let stop = Stop::default();
+        let flags = [stop.flag(), Arc::clone(&TOLD)];
+        stop.register(&flags)
+    }
+
+    /// Does the same for a test that has no time limit: the first signal sets only this flag, which ends the test, and
+    /// its result counts.
+    pub fn on_signals_ending(enough: Arc<AtomicBool>) -> Result<Stop, SignalFault> {
+        Stop::default().register(&[enough])
+    }
+
+    /// Registers handlers that set these flags. A second Ctrl-C finds the first of them set.
+    fn register(self, flags: &[Arc<AtomicBool>]) -> Result<Stop, SignalFault> {
         let ignored = kernel::ignored_signals();
         let is_ignored = |signal: i32| ignored >> (signal - 1) & 1 == 1;
         // 1.
         for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)) {
             // 2.
             if signal == SIGINT {
-                signal_hook::flag::register_conditional_default(signal, stop.flag()).map_err(SignalFault)?;
+                signal_hook::flag::register_conditional_default(signal, Arc::clone(&flags[0])).map_err(SignalFault)?;
             }
-            signal_hook::flag::register(signal, stop.flag()).map_err(SignalFault)?;
-            signal_hook::flag::register(signal, Arc::clone(&TOLD)).map_err(SignalFault)?;
+            for flag in flags {
+                signal_hook::flag::register(signal, Arc::clone(flag)).map_err(SignalFault)?;
+            }
         }
         // 3. The last one: tests wait for it before they send any of them.
-        signal_hook::flag::register(SIGCONT, stop.held()).map_err(SignalFault)?;
-        Ok(stop)
+        signal_hook::flag::register(SIGCONT, self.held()).map_err(SignalFault)?;
+        Ok(self)
     }
 
     /// The flag that stops the command, for a world to check.

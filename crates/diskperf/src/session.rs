@@ -121,6 +121,8 @@ pub struct Call<'a> {
     pub output: Output,
     /// True if it only prints the plan.
     pub dry_run: bool,
+    /// True if a terminal shows figures while a test runs.
+    pub live: bool,
 }
 
 /// One call of the command.

@@ -2,15 +2,20 @@
 //!
 //! ```text
 //!   execution ── per program ──> recorder (counts and times operations) ──> PhaseResult
+//!                     └── per interval ──> live (read by another thread)
 //!   overhead: the cost of measuring, by the same path
 //! ```
 //!
 //! The recorder's `record` is in the measured loop: generic and always inlined, whichever crate drives the world.
 
 pub mod ceiling;
+mod ending;
 pub mod execution;
 mod gaps;
+mod group;
+pub mod live;
 mod memory_copy;
 pub mod overhead;
 pub mod recorder;
+mod results;
 mod streams;

@@ -179,7 +179,8 @@ pub(super) fn writes_over_again(facts: &CellFacts) -> bool {
 
 /// Only if all rounds show it, because other programs write to the device, too.
 fn amplified(facts: &CellFacts) -> Option<Mark> {
-    if !facts.is_durable() {
+    // The device writes for the loads beside it, too.
+    if !facts.is_durable() || facts.runs.iter().any(|run| run.is_beside) {
         return None;
     }
     let times = |run: &PhaseResult| {

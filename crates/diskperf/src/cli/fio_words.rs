@@ -24,13 +24,14 @@ const NEEDLESS: [&str; 16] = [
 ];
 
 /// Settings of fio that always have a value.
-const WITH_VALUE: [&str; 16] = [
+const WITH_VALUE: [&str; 18] = [
     "rw",
     "readwrite",
     "blocksize",
     "bssplit",
     "numjobs",
     "runtime",
+    "ramp_time",
     "timeout",
     "rwmixread",
     "rwmixwrite",
@@ -38,6 +39,7 @@ const WITH_VALUE: [&str; 16] = [
     "rate_iops",
     "rate_process",
     "thinktime",
+    "thinktime_blocks",
     "random_distribution",
     "randseed",
     "output-format",
@@ -131,7 +133,9 @@ fn option(name: &str, value: &str, rates: u64) -> Vec<String> {
         "bssplit" => pair("bs", value.replace(':', ",").replace('/', ":")),
         "numjobs" => pair("jobs", value.to_owned()),
         "runtime" | "timeout" => pair("time", time(value, "s")),
+        "ramp_time" => pair("warmup", time(value, "s")),
         "thinktime" => pair("think", time(value, "us")),
+        "thinktime_blocks" => pair("burst", value.to_owned()),
         "rwmixread" => pair("reads", value.to_owned()),
         "rwmixwrite" => match value.parse::<u32>() {
             Ok(writes) => pair("reads", 100u32.saturating_sub(writes).to_string()),
@@ -217,8 +221,8 @@ mod tests {
             ("randrw --rate_iops=100", "randrw --rate 200"),
             ("randread --rate_iops 100 --numjobs 3", "randread --rate 300 --jobs 3"),
             (
-                "randread --bssplit=4k/60:64k/40 --thinktime=500 --ioengine=psync",
-                "randread --bs 4k:60,64k:40 --think 500us --engine posix",
+                "randread --bssplit=4k/60:64k/40 --thinktime=500 --ramp_time=2 --ioengine=psync",
+                "randread --bs 4k:60,64k:40 --think 500us --warmup 2s --engine posix",
             ),
             ("randwrite --direct 0 --sync 1 --output-format=json", "randwrite --sync sync --json"),
         ] {

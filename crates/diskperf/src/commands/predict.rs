@@ -263,7 +263,7 @@ fn check(
     let words: Vec<_> = env::args_os().collect();
     let keep = KeepArguments::of(arguments.store.absolute());
     let output = OutputArguments::<RunFormat>::default().output();
-    let call = Call { words: &words, store: &keep, output, dry_run: false };
+    let call = Call { words: &words, store: &keep, output, dry_run: false, live: false };
     // Relative paths of the command are those of the folder where it was recorded; all others are those of this one.
     let here = env::current_dir().map_err(|_| PathFault::Missing(PathBuf::from(".")))?;
     env::set_current_dir(&left.folder).map_err(|_| PathFault::Missing(left.folder.clone()))?;

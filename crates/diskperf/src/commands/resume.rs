@@ -76,7 +76,7 @@ pub fn run(arguments: &ResumeArguments) -> Result<Exit, Error> {
     let resumed = Resumed { store, run: run.clone(), left: left.clone() };
     match resolved {
         Ok((resolved, output)) => {
-            let call = Call { words: &words, store: &KeepArguments::default(), output, dry_run: false };
+            let call = Call { words: &words, store: &KeepArguments::default(), output, dry_run: false, live: false };
             run::resume(&resolved, &call, resumed)
         }
         Err(error) => {
