@@ -55,7 +55,7 @@ use crate::commands::results::report::ReportArguments;
 use crate::commands::results::show::ShowArguments;
 use crate::commands::resume::ResumeArguments;
 use crate::commands::verify::VerifyArguments;
-use crate::documents::store_arguments::KeepArguments;
+use crate::documents::store_arguments::RunStoreArguments;
 use crate::error::Error;
 use crate::session::Call;
 use crate::ui::output;
@@ -86,7 +86,7 @@ struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    keep: KeepArguments,
+    keep: RunStoreArguments,
     #[command(flatten)]
     output: OutputArguments<RunFormat>,
 }
@@ -523,7 +523,9 @@ fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
     if has_command && words.get(2).is_none_or(|word| word != command) {
         words.insert(2, command.into());
     }
-    let mut words = own_sweep::divided(fio_words::translated(&words).unwrap_or(words));
+    let of_fio = fio_words::translated(&words);
+    let has_fio_words = of_fio.is_some();
+    let mut words = own_sweep::divided(of_fio.unwrap_or(words), has_fio_words);
     // The grammar costs time, so that only this command pays for it.
     if words.get(1).is_some_and(|word| word == "choose") {
         let mut grammar = CommandLine::command();

@@ -1,5 +1,5 @@
-//! Words that a shell completes and that no script can know: ids of stored runs, targets, machines, and words of the
-//! help.
+//! Words that a shell completes and that no script can know: ids and names of runs, targets, machines, and words of
+//! the help.
 
 use campaign::presets::GLOSSARY;
 use clap::Command;
@@ -41,8 +41,9 @@ pub fn commands(grammar: &Command) -> impl Iterator<Item = &str> {
 pub fn words(name: &str, grammar: &Command) -> Vec<String> {
     let Some(command) = grammar.find_subcommand(name) else { return Vec::new() };
     let mut words: Vec<String> = kinds(command).flat_map(|kind| of_kind(kind, grammar)).collect();
-    // A shell would split the others.
-    words.retain(|word| !word.is_empty() && word.chars().all(|letter| letter.is_ascii_graphic()));
+    // A shell would split the others, or run them as commands.
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ":/@._+-=,".contains(letter);
+    words.retain(|word| !word.is_empty() && word.chars().all(is_plain));
     words.sort_unstable();
     words.dedup();
     words
@@ -71,10 +72,11 @@ fn of_kind(kind: Kind, grammar: &Command) -> Vec<String> {
     }
 }
 
-/// The ids of stored runs. None if the database cannot be read: a shell has no place for an error.
+/// The ids and names of stored runs. None if the database cannot be read: a shell has no place for an error.
 fn runs() -> Vec<String> {
     let listed = StoreArguments::default().to_read().ok().flatten().and_then(|store| store.list().ok());
-    let ids: Vec<String> = listed.into_iter().flatten().map(|run| run.id).collect();
+    let ids = listed.into_iter().flatten().flat_map(|run| [run.id].into_iter().chain(run.info.name));
+    let ids: Vec<String> = ids.collect();
     if ids.is_empty() { ids } else { ids.into_iter().chain([LAST.to_owned()]).collect() }
 }
 

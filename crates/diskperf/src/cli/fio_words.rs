@@ -3,9 +3,10 @@
 
 use std::ffi::OsString;
 
+use crate::documents::store_arguments::parse_name;
+
 /// Settings of fio without an effect here, with or without a value: reports, and the defaults of diskperf.
-const NEEDLESS: [&str; 16] = [
-    "name",
+const NEEDLESS: [&str; 15] = [
     "group_reporting",
     "time_based",
     "thread",
@@ -71,6 +72,19 @@ pub fn translated(words: &[OsString]) -> Option<Vec<OsString>> {
             is_fio = true;
             if given.is_none() && next.is_some_and(|next| ["0", "1"].contains(&next)) {
                 rest.next();
+            }
+            continue;
+        }
+        if name == "name" {
+            let value = given.or(next);
+            if given.is_none() && next.is_some() {
+                rest.next();
+            }
+            // A name of fio's that is none of ours is left out.
+            if let Some(Ok(value)) = value.map(parse_name)
+                && !ours.iter().any(|word| word == "--name")
+            {
+                ours.extend(["--name".into(), value.into()]);
             }
             continue;
         }
@@ -210,10 +224,10 @@ mod tests {
         for (fio, expected) in [
             (
                 "--rw=randread --bs=4k --iodepth=32 --ioengine=libaio --direct=1 --runtime=10 --time_based --name=x",
-                "randread --bs=4k --iodepth=32 --engine uring --direct --time 10s",
+                "randread --bs=4k --iodepth=32 --engine uring --direct --time 10s --name x",
             ),
             (
-                "--name=x --rw randrw --rwmixread 70 --numjobs 4 --runtime 1m --group_reporting --size=1g .",
+                "--name=job.1 --rw randrw --rwmixread 70 --numjobs 4 --runtime 1m --group_reporting --size=1g .",
                 "randrw --reads 70 --jobs 4 --time 1min --size=1g .",
             ),
             ("-rw=write -fdatasync=1 --bs=2300 --directory=/mnt", "write -fdatasync=1 --bs=2300 /mnt"),

@@ -30,7 +30,7 @@ fn key(name: &str) -> Option<SweptKey> {
 
 /// Takes the options with several values out of a call of `io`. Other calls stay as they are. An option that is given
 /// again is left to the grammar, which refuses it.
-pub fn divided(words: Vec<OsString>) -> Vec<OsString> {
+pub fn divided(words: Vec<OsString>, has_fio_words: bool) -> Vec<OsString> {
     if words.get(1).is_none_or(|word| word != "io") {
         return words;
     }
@@ -47,7 +47,9 @@ pub fn divided(words: Vec<OsString>) -> Vec<OsString> {
         };
         let text = given.map(str::to_owned).or_else(|| rest.peek().and_then(|next| next.to_str()).map(str::to_owned));
         let is_first = swept.iter().all(|(name, _)| name != key.name());
-        match text.filter(|text| is_first && key.has_several(text)) {
+        // In fio, --bs 4k,64k has the sizes of reads and of writes. The grammar refuses it.
+        let is_of_fio = |text: &str| has_fio_words && key.name() == "bs" && text.contains(',');
+        match text.filter(|text| is_first && key.has_several(text) && !is_of_fio(text)) {
             Some(text) => {
                 if given.is_none() {
                     rest.next();
@@ -78,7 +80,7 @@ mod tests {
     use crate::cli;
 
     fn divide(line: &str) -> Vec<String> {
-        let words = divided(line.split_whitespace().map(OsString::from).collect());
+        let words = divided(line.split_whitespace().map(OsString::from).collect(), false);
         words.into_iter().map(|word| word.into_string().expect("text")).collect()
     }
 

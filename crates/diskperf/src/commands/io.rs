@@ -12,7 +12,7 @@ use crate::cli::floor::FloorArguments;
 use crate::cli::own_sweep::{self, Texts};
 use crate::cli::sustained::SustainedArguments;
 use crate::cli::values::parse_time;
-use crate::documents::store_arguments::KeepArguments;
+use crate::documents::store_arguments::RunStoreArguments;
 use crate::error::Error;
 use crate::ui::consent::ConsentArguments;
 use crate::ui::output;
@@ -49,7 +49,7 @@ pub struct IoArguments {
     #[command(flatten)]
     consent: ConsentArguments,
     #[command(flatten)]
-    pub store: KeepArguments,
+    pub store: RunStoreArguments,
     #[command(flatten)]
     pub output: OutputArguments<RunFormat>,
 }
@@ -155,7 +155,7 @@ mod tests {
     use crate::cli;
 
     /// Options that a job file cannot set, because you decide them for each run.
-    const OF_THE_CALL: [&str; 14] = [
+    const OF_THE_CALL: [&str; 15] = [
         "confirm",
         "destroy_data",
         "dry_run",
@@ -165,6 +165,7 @@ mod tests {
         "io_sweep",
         "json",
         "live",
+        "name",
         "no_store",
         "output",
         "print_job",
