@@ -398,7 +398,7 @@ impl Plan {
             let over_and_over = phase.unit.first == OpKind::WriteAt || phase.unit.also == Some(OpKind::WriteAt);
             phase.changes() && phase.base == RateBase::Ops && over_and_over
         });
-        match endless.find_map(|phase| phase.within) {
+        match endless.find_map(|phase| Some(phase.within? + phase.warmup.unwrap_or_default())) {
             Some(time) if time == Time::FOREVER.0 => "as much as it can until Ctrl-C".to_owned(),
             Some(time) => format!("as much as it can in {time} a round"),
             None => self.most_writes_in_words(target),

@@ -10,7 +10,11 @@ use std::time::Duration;
 
 use kernel::message;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::iterator::Signals;
 use units::Nanos;
+
+/// The time after which the handlers of signals that came together have run. A choice: far more than a handler needs.
+const HANDLED: Duration = Duration::from_millis(50);
 
 /// The error if signals cannot be handled.
 #[derive(Debug, thiserror::Error)]
@@ -63,17 +67,32 @@ impl Stop {
     pub fn on_signals() -> Result<Stop, SignalFault> {
         let stop = Stop::default();
         let flags = [stop.flag(), Arc::clone(&TOLD)];
-        stop.register(&flags)
+        stop.register(&flags)?;
+        // 3. The last one: tests wait for it before they send any of them.
+        signal_hook::flag::register(SIGCONT, stop.held()).map_err(SignalFault)?;
+        Ok(stop)
     }
 
     /// Does the same for a test that has no time limit: the first signal sets only this flag, which ends the test, and
-    /// its result counts.
+    /// its result counts. A SIGCONT right after it is ignored: `timeout` sends both.
     pub fn on_signals_ending(enough: Arc<AtomicBool>) -> Result<Stop, SignalFault> {
-        Stop::default().register(&[enough])
+        let stop = Stop::default();
+        stop.register(&[Arc::clone(&enough)])?;
+        let mut continued = Signals::new([SIGCONT]).map_err(SignalFault)?;
+        let held = stop.held();
+        let wait = move || {
+            for _ in continued.forever() {
+                // The handler of a signal that came just before may run later than that of SIGCONT.
+                thread::sleep(HANDLED);
+                held.fetch_or(!enough.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+        };
+        thread::Builder::new().spawn(wait).map_err(SignalFault)?;
+        Ok(stop)
     }
 
     /// Registers handlers that set these flags. A second Ctrl-C finds the first of them set.
-    fn register(self, flags: &[Arc<AtomicBool>]) -> Result<Stop, SignalFault> {
+    fn register(&self, flags: &[Arc<AtomicBool>]) -> Result<(), SignalFault> {
         let ignored = kernel::ignored_signals();
         let is_ignored = |signal: i32| ignored >> (signal - 1) & 1 == 1;
         // 1.
@@ -86,9 +105,7 @@ impl Stop {
                 signal_hook::flag::register(signal, Arc::clone(flag)).map_err(SignalFault)?;
             }
         }
-        // 3. The last one: tests wait for it before they send any of them.
-        signal_hook::flag::register(SIGCONT, self.held()).map_err(SignalFault)?;
-        Ok(self)
+        Ok(())
     }
 
     /// The flag that stops the command, for a world to check.

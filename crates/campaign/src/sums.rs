@@ -5,7 +5,9 @@
 //!   1. a rate is the work of all loads, divided by the time from the start of the first to the end of the last;
 //!   2. it counts bytes if a load does, and else operations. Each round has both;
 //!   3. latencies and a bottleneck belong to a load. A sum has none;
-//!   4. if a load has no result, there is no sum.
+//!   4. if a load has no result, there is no sum;
+//!   5. a round that does not count for a load does not count for the sum, and a warning for which a load decides
+//!      nothing is one of the sum.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +16,8 @@ use stats::digits::significant;
 use stats::figures::rate::{Average, rate};
 use stats::figures::summary;
 use stats::{
-    Bottleneck, Cell, ClockKind, CpuSeconds, Io, LimitedBy, ParameterValue, Provenance, RateBase, Round, State,
+    Bottleneck, Cell, ClockKind, CpuSeconds, Environment, Io, LimitedBy, Mark, MarkCode, ParameterValue, Provenance,
+    RateBase, Round, State,
 };
 use units::{Nanos, whole};
 use workload::{Phase, Program};
@@ -53,7 +56,12 @@ fn sum(plan: &Plan, (alternative, executions): (&Alternative, &Executions), load
             ..round(plan, program, &run.result, clock)
         })
         .collect();
+    // 5
+    let is_left_out = |one: &Round| one.discarded;
     for round in &mut rounds {
+        let of_loads = loads.iter().flat_map(|load| &load.rounds);
+        let mut same = of_loads.filter(|one| (one.round, one.position) == (round.round, round.position));
+        round.discarded |= same.any(is_left_out);
         round.per_second = summary::round_rate(round, together, base, clock);
     }
     // 4
@@ -63,6 +71,16 @@ fn sum(plan: &Plan, (alternative, executions): (&Alternative, &Executions), load
     let reason = missing.map(|load| load.reason.clone().unwrap_or_else(|| format!("{} has no result", load.program)));
     // 3
     let limited_by = LimitedBy { what: Bottleneck::NotMeasured, evidence: "each load has its own".to_owned() };
+    let mut marks: Vec<Mark> = Vec::new();
+    for load in loads {
+        let codes: Vec<MarkCode> = load.undeciding().collect();
+        let is_new = |mark: &&Mark| codes.contains(&mark.code) && marks.iter().all(|known| known.code != mark.code);
+        let new: Vec<Mark> = load.marks.iter().filter(is_new).cloned().collect();
+        marks.extend(new);
+    }
+    let environment = [Environment::Noisy, Environment::NotMeasured]
+        .into_iter()
+        .find(|worse| loads.iter().any(|load| load.state.environment == *worse));
     let shared = ["drives", "file_system", "tune", "data"];
     let parameters = loads[0].parameters.iter().filter(|(key, _)| shared.contains(&key.as_str()));
     let mut parameters: BTreeMap<String, ParameterValue> =
@@ -78,7 +96,9 @@ fn sum(plan: &Plan, (alternative, executions): (&Alternative, &Executions), load
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), together, clock)).flatten(),
         io: measured.then(|| io(executions)).flatten(),
         limited_by: measured.then_some(limited_by),
-        state: State { environment: loads[0].state.environment, ..State::unknown(clock) },
+        state: State { environment: environment.unwrap_or(Environment::Quiet), ..State::unknown(clock) },
+        marks,
+        below_floor: loads.iter().find_map(|load| load.below_floor),
         rounds,
         ..Cell::named(Provenance::Measured, plan.preset, program.name, program.name, &loads[0].target)
     }

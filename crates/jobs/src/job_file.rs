@@ -17,6 +17,7 @@ use stats::Name;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 use units::{Bytes, Nanos};
+use workload::LONGEST_SCHEDULE;
 
 use crate::error::{JobError, LoadError};
 use crate::groups::{self, GROUP, NAME, NamedLoad, START};
@@ -297,7 +298,12 @@ impl<'a> Table<'a> {
             let why = "only loads that run at the same time have a start";
             return Err(self.bad(START, why, "leave it out, or write together = true above the first [[load]]"));
         }
-        Ok((group, start.map_or(Nanos::ZERO, |Time(start)| start)))
+        let start = start.map_or(Nanos::ZERO, |Time(start)| start);
+        if start > LONGEST_SCHEDULE {
+            let why = format!("a load starts after at most {}", Time(LONGEST_SCHEDULE));
+            return Err(self.bad(START, &why, "use a shorter time"));
+        }
+        Ok((group, start))
     }
 
     fn name(&self, pattern: &'static str) -> Result<&'static str, JobError> {

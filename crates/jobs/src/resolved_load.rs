@@ -20,6 +20,7 @@ impl LoadSpec {
         self.check_warm(pattern)?;
         check_rounds(self.rounds)?;
         self.check_endless()?;
+        self.check_warmup()?;
         let (sync, fsync, fdatasync) = self.waits(pattern)?;
         let (drawing, stride, think) = (self.drawing(pattern, sizes)?, self.stride(pattern, sizes)?, self.think()?);
         let burst = self.burst(think)?;
@@ -63,6 +64,17 @@ impl LoadSpec {
             _ if !is_random => bad("this pattern ends at the end of its file", "use a random pattern, or a time"),
             Some(1) => Ok(()),
             _ => bad("only one round of `diskperf io` can run until Ctrl-C", "give a time, as in --time 10s"),
+        }
+    }
+
+    /// A warm-up has an end, also that of a schedule.
+    fn check_warmup(&self) -> Result<(), LoadError> {
+        match self.warmup {
+            Some(warmup) if warmup.0 > LONGEST_SCHEDULE => {
+                let why = format!("a warm-up takes at most {}", Time(LONGEST_SCHEDULE));
+                Err(LoadError::new("warmup", warmup, why, "use a shorter one"))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -293,11 +293,18 @@ fn perform_phase<W: World>(
     }))
 }
 
-/// Runs the steps of a phase for this time. Their results do not count. If a program fails, returns the tallies.
+/// Runs the steps of a phase for this time, and makes its data durable. Their results do not count. If a program fails,
+/// returns the tallies.
 fn warm_up<W: World>(world: &mut W, phase: &Phase, time: Nanos) -> Result<Result<(), Vec<Tally>>, W::Fault> {
     let recorder = || Timed::new(phase.unit).within(Some(time));
     let (spans, recorders) = run_with(world, &phase.steps.warming(time), recorder)?;
-    let Split { tallies, .. } = split(recorders, &spans);
+    let Split { mut tallies, .. } = split(recorders, &spans);
+    // What it wrote must not be part of the measured syncs.
+    for syncs in [&phase.data, &phase.durable].into_iter().filter(|syncs| !syncs.is_empty()) {
+        if !failed(&tallies) {
+            tallies = run_stream(world, syncs)?.1;
+        }
+    }
     Ok(if failed(&tallies) { Err(tallies) } else { Ok(()) })
 }
 

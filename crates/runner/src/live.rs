@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use stats::{INTERVAL, Latencies};
 
@@ -125,8 +126,8 @@ impl Snapshot {
         self.streams > 0
     }
 
-    /// The figures since an earlier snapshot. `None` if no interval finished between both.
-    pub fn since(&self, before: &Snapshot) -> Option<Between> {
+    /// The figures since a snapshot that was taken so long ago. `None` if no interval finished between both.
+    pub fn since(&self, before: &Snapshot, ago: Duration) -> Option<Between> {
         let intervals = self.intervals.saturating_sub(before.intervals);
         let streams = self.streams.max(before.streams);
         if intervals == 0 || streams == 0 {
@@ -135,7 +136,10 @@ impl Snapshot {
         let counts: Vec<u64> =
             self.buckets.iter().zip(&before.buckets).map(|(now, then)| now.saturating_sub(*then)).collect();
         let units: u64 = counts.iter().sum();
-        let seconds = intervals as f64 * INTERVAL.as_secs_f64() / streams as f64;
+        let finished = intervals as f64 * INTERVAL.as_secs_f64() / streams as f64;
+        // Finished intervals are exact, unless a stream stalls or has ended: it finishes none, or several at once.
+        let is_steady = (finished - ago.as_secs_f64()).abs() <= INTERVAL.as_secs_f64();
+        let seconds = if is_steady { finished } else { ago.as_secs_f64() };
         Some(Between {
             per_second: units as f64 / seconds,
             bytes_per_second: self.bytes.saturating_sub(before.bytes) as f64 / seconds,
@@ -195,20 +199,25 @@ mod tests {
     fn rates_are_of_finished_intervals_whatever_the_time_between_snapshots() {
         let live: &'static Live = Box::leak(Box::default());
         let before = live.snapshot();
-        assert_eq!(before.since(&before), None);
+        assert_eq!(before.since(&before, Duration::from_secs(1)), None);
         let streams = [live.begin(), live.begin()];
         // Two streams, each with four quarters of a second.
         for _ in 0..4 {
             streams.iter().for_each(|stream| stream.add(&latencies(&[1000; 25]), 25 * 512));
         }
         let now = live.snapshot();
-        let figures = now.since(&before).expect("figures");
+        let figures = now.since(&before, Duration::from_millis(900)).expect("figures");
         assert_eq!((figures.per_second, figures.bytes_per_second), (200.0, 102_400.0));
         assert_eq!((figures.p50, figures.p99), (Some(1003), Some(1003)));
         // A quarter without a completed unit.
         streams[0].add(&latencies(&[]), 0);
-        let stalled = live.snapshot().since(&now).expect("an interval");
+        let stalled = live.snapshot().since(&now, Duration::from_millis(250)).expect("an interval");
         assert_eq!((stalled.per_second, stalled.p50, stalled.p99), (0.0, None, None));
+        // One stream stalls for a second, while the other works.
+        let now = live.snapshot();
+        (0..4).for_each(|_| streams[0].add(&latencies(&[1000; 25]), 0));
+        let one = live.snapshot().since(&now, Duration::from_secs(1)).expect("figures");
+        assert_eq!(one.per_second, 100.0);
         drop(streams);
         assert!(now.runs() && !live.snapshot().runs());
     }

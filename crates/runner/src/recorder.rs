@@ -260,6 +260,8 @@ mod tests {
 
     use super::*;
 
+    const QUARTER: std::time::Duration = std::time::Duration::from_millis(250);
+
     const READ: Op = Op::Read { handle: Handle::new(0), length: 512 };
 
     fn moment_at(millis: u64) -> Moment<Virtual> {
@@ -309,9 +311,9 @@ mod tests {
         for millis in [100, 200] {
             recorder.record(&READ, at(millis - 1), at(millis), Ok(512));
         }
-        assert_eq!(live.snapshot().since(&before), None);
+        assert_eq!(live.snapshot().since(&before, QUARTER), None);
         recorder.record(&READ, at(249), at(250), Ok(512));
-        let told = live.snapshot().since(&before).expect("an interval");
+        let told = live.snapshot().since(&before, QUARTER).expect("an interval");
         assert_eq!((told.per_second, told.bytes_per_second), (8.0, 4096.0));
         live.enough().store(true, std::sync::atomic::Ordering::Relaxed);
         recorder.record(&READ, at(400), at(499), Ok(512));

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use units::Nanos;
 
 use crate::op::{Access, Handle, Mode, Name, Op};
-use crate::program::{Member, Parameter, Program};
+use crate::program::{Member, Parameter, Phase, Program};
 use crate::stream::Stream;
 
 /// The handle on which a load opens its file again when its last call has returned. No load uses it otherwise.
@@ -60,10 +60,12 @@ impl Program {
         unreachable!("a number below the sum of all jobs")
     }
 
-    /// The steps of the world's program `index` before the measurement, for this time.
+    /// The steps of the world's program `index` before the measurement, for this time. What they write is then made
+    /// durable, so that the measured syncs do not write it.
     pub fn warmup_of(&self, index: usize, time: Nanos) -> Stream {
         let (load, number) = self.load_of(index);
-        self.phases[load].steps.of_program(number).warming(time)
+        let phase = &self.phases[load];
+        made_durable(phase, phase.steps.of_program(number).warming(time))
     }
 
     /// The steps of the world's program `index`. They begin at the start of its load. If the load changes anything, the
@@ -72,13 +74,17 @@ impl Program {
     pub fn steps_of(&self, index: usize) -> Stream {
         let (load, number) = self.load_of(index);
         let phase = &self.phases[load];
-        let steps = phase.steps.of_program(number).starting_at(self.group[load].start);
-        let (true, Some(name)) = (phase.changes(), steps.opens()) else { return steps };
-        let open = Op::Open { name, handle: AGAIN, access: Access::Read, mode: Mode::default() };
-        let syncs = phase.data.opening().iter().chain(phase.durable.opening()).filter(|op| **op != Op::Syncfs);
-        let closing = core::iter::once(open).chain(syncs.copied()).collect();
-        steps.then(closing)
+        made_durable(phase, phase.steps.of_program(number).starting_at(self.group[load].start))
     }
+}
+
+/// The steps of a phase, and then the syncs of its own file, if it changes anything.
+fn made_durable(phase: &Phase, steps: Stream) -> Stream {
+    let (true, Some(name)) = (phase.changes(), steps.opens()) else { return steps };
+    let open = Op::Open { name, handle: AGAIN, access: Access::Read, mode: Mode::default() };
+    let syncs = phase.data.opening().iter().chain(phase.durable.opening()).filter(|op| **op != Op::Syncfs);
+    let closing = core::iter::once(open).chain(syncs.copied()).collect();
+    steps.then(closing)
 }
 
 impl Stream {

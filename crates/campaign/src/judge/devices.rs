@@ -39,8 +39,12 @@ pub(super) fn reads_device(facts: &CellFacts) -> bool {
 }
 
 /// Bytes that the programs read from the device: the smaller of two counters. The account of the process excludes reads
-/// by others. The counter of the device excludes bytes that a layer between them had cached.
+/// by others. The counter of the device excludes bytes that a layer between them had cached. Unknown for a load that
+/// ran with others: both counters are of all loads.
 fn fetched(run: &PhaseResult) -> Option<u64> {
+    if run.is_beside {
+        return None;
+    }
     Some(run.counters.device?.read.min(run.counters.accounts?.fetched))
 }
 

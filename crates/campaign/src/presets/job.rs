@@ -1,6 +1,7 @@
 //! The preset of a job file: a row for each of its workloads, as `io` runs them, and one for each of its groups.
 
 use jobs::{Job, JobError, LoadError, NamedLoad};
+use serde_json::json;
 use units::{Exit, Nanos, fnv1a};
 use workload::programs::load::Load;
 use workload::{Parameter, Program};
@@ -71,8 +72,7 @@ fn check_target(job: &Job, loads: &[usize], target: &Target) -> Result<(), Campa
 /// loads beside it, a load is another test.
 fn grouped(job: &Job, group: &'static str, loads: &[usize], rows: Vec<Row>) -> Result<Row, CampaignError> {
     let members = || loads.iter().map(|load| &job.loads[*load]);
-    let all = members().map(|NamedLoad { name, spec, start, .. }| format!("{name} {spec:?} {}", start.0));
-    let all = format!("{:08x}", fnv1a(all.collect::<Vec<_>>().join("\n").bytes()) as u32);
+    let all = checksum(&rows, members());
     let omitted = rows.iter().find_map(|row| Some(format!("{}: {}", row.program.name, row.omitted.as_ref()?)));
     let unit = rows.iter().map(|row| row.unit).find(|unit| *unit == MIB_PER_SECOND).unwrap_or(OPS_PER_SEC);
     let programs = rows.into_iter().zip(members()).map(|(row, load)| {
@@ -90,6 +90,20 @@ fn grouped(job: &Job, group: &'static str, loads: &[usize], rows: Vec<Row>) -> R
     program.parameters.push(Parameter::new("group_settings", all.as_str()));
     let jobs = program.group.iter().map(|member| member.jobs).sum();
     Ok(Row { omitted, jobs, ..Row::new(program, unit) })
+}
+
+/// A checksum of the settings of all loads of a group, as they run on this machine.
+fn checksum<'a>(rows: &[Row], members: impl Iterator<Item = &'a NamedLoad>) -> String {
+    let one = |(row, load): (&Row, &NamedLoad)| {
+        let value = |one: &Parameter| format!("{}={}", one.name, json!(one.value));
+        let mut settings: Vec<String> = row.program.parameters.iter().map(value).collect();
+        settings.sort_unstable();
+        let (space, jobs, start) = (row.program.space, row.jobs.max(1), load.start.0);
+        format!("{} {space} {jobs} {start} {}", load.name, settings.join(" "))
+    };
+    let mut all: Vec<String> = rows.iter().zip(members).map(one).collect();
+    all.sort_unstable();
+    format!("{:08x}", fnv1a(all.join("\n").bytes()) as u32)
 }
 
 /// The error of a workload on a target, at its place in the file.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jobs::{Job, JobError, LoadSpec, LoadSweep, Source};
+use jobs::{Job, JobError, LoadError, LoadSpec, LoadSweep, Source};
 use units::Nanos;
 use workload::Mix;
 use workload::programs::load::Load;
@@ -78,6 +78,16 @@ impl Tests {
         let (host, mut loads, mut warnings) = (host::host(), Vec::new(), Vec::new());
         for point in sweep.points()? {
             let (load, warning) = point.load(&host)?;
+            if loads.contains(&load) {
+                let reason = warning.unwrap_or_else(|| "several values give the same test".to_owned());
+                return Err(LoadError::new(
+                    "iodepth",
+                    point.iodepth.unwrap_or(1),
+                    reason,
+                    "leave out the sweep of --iodepth",
+                )
+                .into());
+            }
             loads.push(load);
             warnings.extend(warning.filter(|warning| !warnings.contains(warning)));
         }

@@ -39,13 +39,17 @@ impl LiveLine {
         let (ended, receiver) = mpsc::channel();
         let show = move || {
             let (mut seconds, mut before, mut began) = (LatestSeconds::default(), live.snapshot(), None);
+            let mut looked = Instant::now();
             while let Err(RecvTimeoutError::Timeout) = receiver.recv_timeout(SECOND) {
                 let now = live.snapshot();
+                let ago = looked.elapsed();
+                looked += ago;
                 if !now.runs() {
+                    before = now;
                     continue;
                 }
                 let began = *began.get_or_insert_with(Instant::now);
-                seconds.add(now.since(&before));
+                seconds.add(now.since(&before, ago));
                 before = now;
                 if let Some((figures, spark)) = seconds.text() {
                     let rest = match &frame.rest {
@@ -65,7 +69,7 @@ impl Drop for LiveLine {
     fn drop(&mut self) {
         self.ended = None;
         if let Some(thread) = self.thread.take() {
-            // A panic of that thread was printed; the test has its result all the same.
+            // A panic of that thread was printed; the test still has its result.
             let _ = thread.join();
         }
     }

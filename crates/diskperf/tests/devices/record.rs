@@ -132,7 +132,7 @@ fn a_check_is_stored_and_listed() {
     let ended = cli.well(&[&words[..], &["--check", &ground.target]].concat());
     assert!(ended.err.contains("the check does not count for ranges: it ran on"), "{}", ended.err);
     let listed = cli.well(&["predict", "--record", "--store", "s.sqlite"]).out;
-    assert!(listed.contains(&format!("the law is that of {}", another.name())), "{listed}");
+    assert!(listed.contains(&format!("the law was measured on {}", another.name())), "{listed}");
 }
 
 /// The name of the machine of a run.

@@ -47,7 +47,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                no bottleneck: each load has its own.",
         when: "The last rows of a job file with together = true or group. In JSON, sum_of names the loads; each load \
                has group, beside (the other loads) and group_settings (a checksum of all loads).",
-        advice: "Give all loads the same time: the sum counts the whole time of the group, also after a load ended.",
+        advice: "Let all loads end together (time plus start): the sum also counts the time after a load ended.",
     },
     Entry {
         word: "knee",

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use testkit::ProgramOutput;
-use testkit::terminal::watch;
+use testkit::terminal::{Watched, watch};
 
 use crate::common::{Cli, cells};
 
-/// A test of two seconds, so that the line is drawn once.
-const SHORT: [&str; 6] = ["io", "randread", "--size=1MiB", "--time=2s", "--rounds", "1"];
+/// A test of five seconds: the line is drawn each second.
+const SHORT: [&str; 6] = ["io", "randread", "--size=1MiB", "--time=5s", "--rounds", "1"];
 
 /// A character of the sparkline: the full height, which the fastest second has.
 const FULL: char = '█';
@@ -20,6 +20,11 @@ const COLOUR: &str = "\u{1b}[36m";
 
 /// Runs a test without an end on a terminal, and presses Ctrl-C when the live line shows figures.
 fn ended_by_ctrl_c(cli: &Cli, more: &[&str]) -> ProgramOutput {
+    ended_by(Watched::interrupt, cli, more)
+}
+
+/// As `ended_by_ctrl_c`, with these signals instead of Ctrl-C.
+fn ended_by(signals: fn(&Watched), cli: &Cli, more: &[&str]) -> ProgramOutput {
     let words = [&["io", "randread", "--size=1MiB", "--time", "forever", "--live"], more].concat();
     let mut watched = watch(cli.command(&words), 120);
     let began = Instant::now();
@@ -27,7 +32,7 @@ fn ended_by_ctrl_c(cli: &Cli, more: &[&str]) -> ProgramOutput {
         assert!(!watched.has_ended() && began.elapsed() < Duration::from_secs(60), "{}", watched.error_output());
         thread::sleep(Duration::from_millis(5));
     }
-    watched.interrupt();
+    signals(&watched);
     watched.end()
 }
 
@@ -83,6 +88,15 @@ fn ctrl_c_ends_a_test_without_an_end_and_keeps_its_result() {
     assert!(cell["rounds"][0]["ops"].as_u64() > Some(0), "{cell:#}");
     assert_eq!(cell["rounds"].as_array().map(Vec::len), Some(1));
     assert_eq!(cli.names(), [""; 0]);
+}
+
+#[test]
+fn a_timeout_is_no_suspension() {
+    let ended = ended_by(Watched::time_out, &Cli::in_memory(), &["--json"]);
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let document: Value = serde_json::from_str(&ended.out).expect("a document");
+    let cell = &cells(&document)[0];
+    assert!(cell["rounds"][0]["ops"].as_u64() > Some(0), "{cell:#}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn a_warm_up_is_not_measured() {
     let write = cell(&cli, "write --bs 64KiB --size 1MiB --time 10s --warmup 1s");
     assert_eq!((&write["rounds"][0]["ops"], &write["rounds"][0]["bytes"]), (&16.into(), &(1 << 20).into()));
     let job = "together = true\n[[load]]\npattern = 'write'\nbs = '64KiB'\nsize = '1MiB'\nwarmup = '50ms'\n\
-               [[load]]\npattern = 'commit'\nsize = '64KiB'\n";
+               time = '60s'\n[[load]]\npattern = 'commit'\nsize = '64KiB'\ntime = '60s'\n";
     fs::write(cli.path().join("x.toml"), job).expect("a job");
     let group = document(&cli.typed("run x.toml --rounds 1 --json"));
     let bytes: Vec<&Value> = cells(&group).iter().map(|cell| &cell["rounds"][0]["bytes"]).collect();

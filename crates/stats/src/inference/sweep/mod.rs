@@ -49,6 +49,8 @@ pub struct Curve<'a> {
     pub others: String,
     /// The results with a rate, in ascending order of the setting.
     pub cells: Vec<&'a Cell>,
+    /// True if a value has no rate. The curve then has no knee: it may be at that value.
+    pub has_gaps: bool,
 }
 
 /// The swept settings of a run, each with its curves.
@@ -72,17 +74,23 @@ fn of_program<'a>(program: &'a str, cells: &[&'a Cell]) -> Vec<Axis<'a>> {
         SETTINGS.into_iter().filter(|(parameter, _)| values(parameter).len() > 1).collect();
     let axis = |&(parameter, option): &(&'static str, &'static str)| {
         let mut curves: Vec<Curve> = Vec::new();
-        for cell in cells.iter().copied().filter(|cell| cell.rate.is_some() && cell.number(parameter).is_some()) {
+        for cell in cells.iter().copied().filter(|cell| cell.number(parameter).is_some()) {
             let others = swept.iter().filter(|(other, _)| *other != parameter);
             let others: Vec<String> = others
                 .filter_map(|(other, option)| Some(format!("{option} {}", value_in_words(other, cell.number(other)?))))
                 .collect();
             let others = others.join(", ");
-            match curves.iter_mut().find(|curve| curve.target == cell.target && curve.others == others) {
-                Some(curve) => curve.cells.push(cell),
-                None => curves.push(Curve { target: &cell.target, others, cells: vec![cell] }),
+            let known = curves.iter().position(|curve| curve.target == cell.target && curve.others == others);
+            let place = known.unwrap_or(curves.len());
+            if known.is_none() {
+                curves.push(Curve { target: &cell.target, others, cells: Vec::new(), has_gaps: false });
+            }
+            match &cell.rate {
+                Some(_) => curves[place].cells.push(cell),
+                None => curves[place].has_gaps = true,
             }
         }
+        curves.retain(|curve| !curve.cells.is_empty());
         curves.iter_mut().for_each(|curve| curve.cells.sort_by_key(|cell| cell.number(parameter)));
         Axis { program, parameter, option, curves }
     };
@@ -123,7 +131,7 @@ impl Axis<'_> {
 
     /// The knee of one of its curves.
     pub fn knee(&self, curve: &Curve) -> Knee {
-        knee(&self.points(curve))
+        if curve.has_gaps { Knee::NoInterval } else { knee(&self.points(curve)) }
     }
 
     /// The knees of all curves in one sentence, as in `randread over iodepth: knee at 32 (5 of 6 curves); knee not
