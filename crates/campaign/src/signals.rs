@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use kernel::message;
+use runner::live::Live;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use units::Nanos;
@@ -73,15 +74,20 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Does the same for a test that has no time limit: the first signal sets only this flag, which ends the test, and
-    /// its result counts. A SIGCONT right after it is ignored: `timeout` sends both.
-    pub fn on_signals_ending(enough: Arc<AtomicBool>) -> Result<Stop, SignalFault> {
+    /// Does the same for a test that has no time limit: the first signal ends the test, and its result counts. Before
+    /// anything is measured, it stops the command. A SIGCONT right after it is ignored: `timeout` sends both.
+    pub fn on_signals_ending(live: &'static Live) -> Result<Stop, SignalFault> {
         let stop = Stop::default();
+        let enough = live.enough();
         stop.register(&[Arc::clone(&enough)])?;
-        let mut continued = Signals::new([SIGCONT]).map_err(SignalFault)?;
-        let held = stop.held();
+        let mut signals = Signals::new(ending().chain([SIGCONT])).map_err(SignalFault)?;
+        let (flag, held) = (stop.flag(), stop.held());
         let wait = move || {
-            for _ in continued.forever() {
+            for signal in signals.forever() {
+                if signal != SIGCONT {
+                    flag.fetch_or(!live.has_begun(), Ordering::Relaxed);
+                    continue;
+                }
                 // The handler of a signal that came just before may run later than that of SIGCONT.
                 thread::sleep(HANDLED);
                 held.fetch_or(!enough.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -93,10 +99,8 @@ impl Stop {
 
     /// Registers handlers that set these flags. A second Ctrl-C finds the first of them set.
     fn register(&self, flags: &[Arc<AtomicBool>]) -> Result<(), SignalFault> {
-        let ignored = kernel::ignored_signals();
-        let is_ignored = |signal: i32| ignored >> (signal - 1) & 1 == 1;
         // 1.
-        for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)) {
+        for signal in ending() {
             // 2.
             if signal == SIGINT {
                 signal_hook::flag::register_conditional_default(signal, Arc::clone(&flags[0])).map_err(SignalFault)?;
@@ -142,6 +146,12 @@ impl Stop {
         spawned.map_err(kernel::Fault::Thread)?;
         Ok(Timer(sender))
     }
+}
+
+/// The signals that end a command: those that the parent process has not ignored.
+fn ending() -> impl Iterator<Item = i32> {
+    let ignored = kernel::ignored_signals();
+    [SIGINT, SIGTERM, SIGHUP].into_iter().filter(move |signal| ignored >> (signal - 1) & 1 == 0)
 }
 
 /// Waits until the time is over; each message replaces the time. Without a time, waits for a message. Returns false if

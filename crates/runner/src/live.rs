@@ -28,6 +28,8 @@ pub struct Live {
     intervals: AtomicU64,
     /// Streams that run now.
     streams: AtomicU64,
+    /// True if a measured stream has begun.
+    begun: AtomicBool,
     /// True if the running phase shall end, and its result counts.
     enough: Arc<AtomicBool>,
 }
@@ -39,6 +41,7 @@ impl Default for Live {
             bytes: AtomicU64::new(0),
             intervals: AtomicU64::new(0),
             streams: AtomicU64::new(0),
+            begun: AtomicBool::new(false),
             enough: Arc::default(),
         }
     }
@@ -58,7 +61,13 @@ impl Live {
     /// A stream begins. It has ended when the returned value is dropped.
     pub(crate) fn begin(&'static self) -> LiveStream {
         self.streams.fetch_add(1, Ordering::Relaxed);
+        self.begun.store(true, Ordering::Relaxed);
         LiveStream(self)
+    }
+
+    /// True if anything was measured: a stream has begun.
+    pub fn has_begun(&self) -> bool {
+        self.begun.load(Ordering::Relaxed)
     }
 
     /// The figures now.

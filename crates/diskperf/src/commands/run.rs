@@ -175,7 +175,7 @@ fn carry_out(
         return dry_run(&mut plan, targets, notify).map(|()| None);
     }
     let stop = match plan.options.live.filter(|_| is_endless) {
-        Some(live) => Stop::on_signals_ending(live.enough())?,
+        Some(live) => Stop::on_signals_ending(live)?,
         None => Stop::on_signals()?,
     };
     // Before the run limits its memory: the check is about the machine, not about the limit that was asked for.

@@ -91,6 +91,26 @@ fn ctrl_c_ends_a_test_without_an_end_and_keeps_its_result() {
 }
 
 #[test]
+fn ctrl_c_before_anything_is_measured_stops_the_command() {
+    let cli = Cli::in_memory();
+    let words = ["io", "randread", "--size=1MiB", "--warmup", "10h", "--time", "forever", "--live"];
+    let mut watched = watch(cli.command(&words), 120);
+    let began = Instant::now();
+    let is_late = || began.elapsed() > Duration::from_secs(100);
+    while !watched.error_output().contains("randread") {
+        assert!(!watched.has_ended() && !is_late(), "{}", watched.error_output());
+        thread::sleep(Duration::from_millis(5));
+    }
+    watched.interrupt();
+    while !watched.has_ended() {
+        assert!(!is_late(), "it still runs: {}", watched.error_output());
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert_ne!(watched.end().status, Some(0));
+    assert_eq!(cli.names(), [""; 0]);
+}
+
+#[test]
 fn a_timeout_is_no_suspension() {
     let ended = ended_by(Watched::time_out, &Cli::in_memory(), &["--json"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
