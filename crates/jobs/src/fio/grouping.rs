@@ -44,9 +44,11 @@ impl Conversion<'_> {
             let all = turn.iter().map(|load| load.spec.load(&host).map(|(load, _)| load));
             let all: Vec<Load> = all.collect::<Result<_, _>>()?;
             let conflict = groups::conflict(&all.iter().collect::<Vec<_>>());
-            if let (Some((_, key, why, _)), [_, second, ..]) = (&conflict, &*turn) {
+            if let Some((_, key, why, _)) = &conflict {
                 let what = format!("diskperf runs it after the section before it: {key}: {why}");
-                self.differs(second.section.span.start, format!("[{}]: {what}", second.section.name));
+                for later in turn.iter().skip(1) {
+                    self.differs(later.section.span.start, format!("[{}]: {what}", later.section.name));
+                }
             }
             if turn.len() > 1 && conflict.is_none() {
                 let name =
