@@ -44,7 +44,8 @@ impl LiveLine {
                 let now = live.snapshot();
                 let ago = looked.elapsed();
                 looked += ago;
-                if !now.runs() {
+                // A stream that began meanwhile ran for a part of this second only.
+                if !now.runs() || !before.runs() {
                     before = now;
                     continue;
                 }
