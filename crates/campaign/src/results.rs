@@ -379,8 +379,8 @@ fn round(run: &Execution, index: usize, phase: &Phase) -> Option<Round> {
             process: parts.iter().map(|part| part.process_s).sum(),
             user: done.parts.iter().map(|part| part.cpu.user).sum::<Nanos>().as_secs_f64(),
             // Beside other loads, the CPU time of kernel threads and of the machine is not only that of this one.
-            kernel_workers: done.counters.workers.filter(|_| !done.is_beside).map(Nanos::as_secs_f64),
-            machine: done.counters.machine.filter(|_| !done.is_beside).map(Nanos::as_secs_f64),
+            kernel_workers: done.counters.workers.filter(|_| !done.ran_with_others).map(Nanos::as_secs_f64),
+            machine: done.counters.machine.filter(|_| !done.ran_with_others).map(Nanos::as_secs_f64),
         },
         parts: if parts.len() > 1 { parts } else { Vec::new() },
         intervals: done.intervals.clone(),
@@ -465,7 +465,7 @@ fn io(runs: &[&PhaseResult], phase: &Phase) -> Option<Io> {
     let mut program_bytes = 0;
     let mut io = Io { program_bytes: None, device_read: 0, device_written: 0, device_written_at_return: 0, flushes: 0 };
     for run in runs {
-        let device = run.counters.device.filter(|_| !run.is_beside)?;
+        let device = run.counters.device.filter(|_| !run.ran_with_others)?;
         let tally = run.tally();
         program_bytes += tally.bytes_read + tally.bytes_written;
         io.device_read += device.read;

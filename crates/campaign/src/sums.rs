@@ -56,12 +56,8 @@ fn sum(plan: &Plan, (alternative, executions): (&Alternative, &Executions), load
             ..round(plan, program, &run.result, clock)
         })
         .collect();
-    // 5
-    let is_left_out = |one: &Round| one.discarded;
     for round in &mut rounds {
-        let of_loads = loads.iter().flat_map(|load| &load.rounds);
-        let mut same = of_loads.filter(|one| (one.round, one.position) == (round.round, round.position));
-        round.discarded |= same.any(is_left_out);
+        round.discarded |= is_left_out(loads, round);
         round.per_second = summary::round_rate(round, together, base, clock);
     }
     // 4
@@ -71,16 +67,6 @@ fn sum(plan: &Plan, (alternative, executions): (&Alternative, &Executions), load
     let reason = missing.map(|load| load.reason.clone().unwrap_or_else(|| format!("{} has no result", load.program)));
     // 3
     let limited_by = LimitedBy { what: Bottleneck::NotMeasured, evidence: "each load has its own".to_owned() };
-    let mut marks: Vec<Mark> = Vec::new();
-    for load in loads {
-        let codes: Vec<MarkCode> = load.undeciding().collect();
-        let is_new = |mark: &&Mark| codes.contains(&mark.code) && marks.iter().all(|known| known.code != mark.code);
-        let new: Vec<Mark> = load.marks.iter().filter(is_new).cloned().collect();
-        marks.extend(new);
-    }
-    let environment = [Environment::Noisy, Environment::NotMeasured]
-        .into_iter()
-        .find(|worse| loads.iter().any(|load| load.state.environment == *worse));
     let shared = ["drives", "file_system", "tune", "data"];
     let parameters = loads[0].parameters.iter().filter(|(key, _)| shared.contains(&key.as_str()));
     let mut parameters: BTreeMap<String, ParameterValue> =
@@ -96,12 +82,39 @@ fn sum(plan: &Plan, (alternative, executions): (&Alternative, &Executions), load
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), together, clock)).flatten(),
         io: measured.then(|| io(executions)).flatten(),
         limited_by: measured.then_some(limited_by),
-        state: State { environment: environment.unwrap_or(Environment::Quiet), ..State::unknown(clock) },
-        marks,
+        state: State { environment: worst_environment(loads), ..State::unknown(clock) },
+        marks: undeciding_marks(loads),
         below_floor: loads.iter().find_map(|load| load.below_floor),
         rounds,
         ..Cell::named(Provenance::Measured, plan.preset, program.name, program.name, &loads[0].target)
     }
+}
+
+/// True if the round does not count for one of the loads (5).
+fn is_left_out(loads: &[Cell], round: &Round) -> bool {
+    let mut all = loads.iter().flat_map(|load| &load.rounds);
+    all.any(|one| one.discarded && (one.round, one.position) == (round.round, round.position))
+}
+
+/// The warnings for which a load decides nothing, each once (5).
+fn undeciding_marks(loads: &[Cell]) -> Vec<Mark> {
+    let mut marks: Vec<Mark> = Vec::new();
+    for load in loads {
+        let codes: Vec<MarkCode> = load.undeciding().collect();
+        for mark in load.marks.iter().filter(|mark| codes.contains(&mark.code)) {
+            if marks.iter().all(|known| known.code != mark.code) {
+                marks.push(mark.clone());
+            }
+        }
+    }
+    marks
+}
+
+/// The environment of all loads: noisy if it was for one of them, and quiet only if it was for all.
+fn worst_environment(loads: &[Cell]) -> Environment {
+    let has = |environment| loads.iter().any(|load| load.state.environment == environment);
+    let worse = [Environment::Noisy, Environment::NotMeasured].into_iter().find(|worse| has(*worse));
+    worse.unwrap_or(Environment::Quiet)
 }
 
 /// The work of all loads in one execution.
@@ -120,7 +133,7 @@ fn round(plan: &Plan, program: &Program, result: &ExecutionResult, clock: ClockK
     };
     let seconds = |time: Option<Nanos>| time.map(Nanos::as_secs_f64);
     let cpu = |time: fn(&ProgramResult) -> Nanos| parts().map(|(_, part)| time(part)).sum::<Nanos>().as_secs_f64();
-    let of_group = result.of_group.as_ref();
+    let group_counters = result.group_counters.as_ref();
     Round {
         bytes: parts().map(|(phase, part)| moved(&part.tally, phase)).sum(),
         ops: parts().map(|(phase, part)| phase.unit.done(&part.tally)).sum(),
@@ -129,8 +142,8 @@ fn round(plan: &Plan, program: &Program, result: &ExecutionResult, clock: ClockK
         cpu_s: CpuSeconds {
             process: cpu(|part| part.cpu.total),
             user: cpu(|part| part.cpu.user),
-            kernel_workers: seconds(of_group.and_then(|counters| counters.workers)),
-            machine: seconds(of_group.and_then(|counters| counters.machine)),
+            kernel_workers: seconds(group_counters.and_then(|counters| counters.workers)),
+            machine: seconds(group_counters.and_then(|counters| counters.machine)),
         },
         ..Round::default()
     }
@@ -142,7 +155,7 @@ fn io(executions: &Executions) -> Option<Io> {
         Io { program_bytes: Some(0), device_read: 0, device_written: 0, device_written_at_return: 0, flushes: 0 };
     let mut bytes = 0;
     for (_, result) in executions.kept() {
-        let device = result.of_group.as_ref()?.device?;
+        let device = result.group_counters.as_ref()?.device?;
         bytes +=
             result.phases.iter().map(PhaseResult::tally).map(|all| all.bytes_read + all.bytes_written).sum::<u64>();
         sum.device_read += device.read;
@@ -183,6 +196,26 @@ pub fn sentence(sum: &Cell) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sum_has_the_worst_of_its_loads() {
+        let rounds =
+            [true, false].map(|discarded| Round { discarded, round: 1 + u32::from(!discarded), ..Round::default() });
+        let load = |environment, marks: Vec<Mark>, rounds: &[Round]| {
+            let cell = Cell::named(Provenance::Measured, "job", "db", "db", "here");
+            let state = State { environment, ..State::unknown(ClockKind::Durable) };
+            Cell { state, marks, rounds: rounds.to_vec(), ..cell }
+        };
+        let mark = |code| Mark { code, value: None, text: String::new() };
+        let quiet = load(Environment::Quiet, Vec::new(), &[]);
+        assert_eq!(worst_environment(&[quiet.clone(), quiet.clone()]), Environment::Quiet);
+        let undeciding = mark(MarkCode::Cache);
+        let noisy = load(Environment::Noisy, vec![undeciding.clone(), mark(MarkCode::Few)], &rounds);
+        let loads = [quiet, noisy.clone(), noisy];
+        assert_eq!(worst_environment(&loads), Environment::Noisy);
+        assert_eq!(undeciding_marks(&loads), [undeciding]);
+        assert!(is_left_out(&loads, &rounds[0]) && !is_left_out(&loads, &rounds[1]));
+    }
 
     #[test]
     fn a_sum_has_bytes_and_operations_per_second() {

@@ -525,7 +525,7 @@ fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
     }
     let of_fio = fio_words::translated(&words);
     let has_fio_words = of_fio.is_some();
-    let mut words = own_sweep::divided(of_fio.unwrap_or(words), has_fio_words);
+    let mut words = own_sweep::without_swept_options(of_fio.unwrap_or(words), has_fio_words);
     // The grammar costs time, so that only this command pays for it.
     if words.get(1).is_some_and(|word| word == "choose") {
         let mut grammar = CommandLine::command();

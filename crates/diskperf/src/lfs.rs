@@ -306,7 +306,7 @@ mod tests {
             latencies: None,
             intervals: Vec::new(),
             ceiling: None,
-            is_beside: false,
+            ran_with_others: false,
         }
     }
 

@@ -93,7 +93,7 @@ pub(crate) const LOADS: &str = "load";
 
 /// The place of a workload in its group.
 #[derive(Default, Deserialize)]
-struct Placing {
+struct GroupAndStart {
     group: Option<String>,
     start: Option<Time>,
 }
@@ -278,13 +278,13 @@ impl<'a> Table<'a> {
             other => other,
         })?;
         let name = self.name(load.pattern.name())?;
-        let (group, start) = self.placing(together)?;
+        let (group, start) = self.group_and_start(together)?;
         Ok((NamedLoad { name, spec, load, group, start }, warning))
     }
 
     /// The group of this workload, and its start there.
-    fn placing(&self, together: bool) -> Result<(Option<&'static str>, Nanos), JobError> {
-        let Placing { group, start } = self.read(|key| [GROUP, START].contains(&key))?;
+    fn group_and_start(&self, together: bool) -> Result<(Option<&'static str>, Nanos), JobError> {
+        let GroupAndStart { group, start } = self.read(|key| [GROUP, START].contains(&key))?;
         let group = match group {
             Some(_) if together => {
                 let why = "together = true already runs all loads at the same time";

@@ -289,7 +289,7 @@ fn perform_phase<W: World>(
         intervals,
         heat_map,
         ceiling: None,
-        is_beside: false,
+        ran_with_others: false,
     }))
 }
 

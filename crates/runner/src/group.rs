@@ -16,7 +16,7 @@ use workload::{
 };
 
 use crate::ceiling::CeilingResult;
-use crate::ending::Ending;
+use crate::load_recorder::LoadRecorder;
 use crate::recorder::Timed;
 use crate::results::{
     ExecutionResult, Milestone, PhaseResult, ProgramFailure, ProgramResult, WorldFailure, after_warmup, last_phase,
@@ -62,7 +62,7 @@ pub(crate) fn perform<W: World>(
             result.stopped = verify_contents(world, program).map_err(broken)?;
             if result.stopped.is_none() {
                 program.phases.iter().zip(&phases).for_each(|(phase, run)| tell(Milestone::PhaseDone(phase, run)));
-                (result.phases, result.of_group) = (phases, Some(counters));
+                (result.phases, result.group_counters) = (phases, Some(counters));
             }
         }
         Err(tallies) => {
@@ -113,7 +113,7 @@ fn run_loads<W: World>(world: &mut W, program: &Program) -> Result<Result<GroupR
     let streams = (0..loads.len()).map(|index| program.steps_of(index)).collect();
     let (spans, recorders) = run_each(world, streams, |index| {
         let phase = &program.phases[loads[index]];
-        Ending::new(Timed::new(phase.unit).within(phase.within), program.group[loads[index]].start)
+        LoadRecorder::new(Timed::new(phase.unit).within(phase.within), program.group[loads[index]].start)
     })?;
     let written_at_return = world.device_bytes().zip(written_before).map(|(now, before)| now.since(&before).written);
     let dirtiness = world.dirtiness();
@@ -169,7 +169,7 @@ fn run_loads<W: World>(world: &mut W, program: &Program) -> Result<Result<GroupR
             intervals,
             heat_map: Some(heat_map),
             ceiling: Some(CeilingResult::NotMeasured("other loads ran at the same time".to_owned())),
-            is_beside: true,
+            ran_with_others: true,
             parts,
         });
     }

@@ -9,11 +9,11 @@
 //! The recorder's `record` is in the measured loop: generic and always inlined, whichever crate drives the world.
 
 pub mod ceiling;
-mod ending;
 pub mod execution;
 mod gaps;
 mod group;
 pub mod live;
+mod load_recorder;
 mod memory_copy;
 pub mod overhead;
 pub mod recorder;

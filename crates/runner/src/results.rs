@@ -26,7 +26,7 @@ pub struct ExecutionResult {
     pub rested: Option<Nanos>,
     /// The counters of all loads of a group together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub of_group: Option<Counters>,
+    pub group_counters: Option<Counters>,
     /// The failure that ended the program early. Not stored, because a failed execution is not finished.
     #[serde(skip)]
     pub stopped: Option<ProgramFailure>,
@@ -87,7 +87,7 @@ impl ExecutionResult {
 
     /// The time of all phases together: the sum, or the longest one if they ran at the same time.
     fn total(&self, time: impl Fn(&PhaseResult) -> Nanos) -> Nanos {
-        match self.of_group {
+        match self.group_counters {
             None => self.phases.iter().map(time).sum(),
             Some(_) => self.phases.iter().map(time).max().unwrap_or_default(),
         }
@@ -176,7 +176,7 @@ pub struct PhaseResult {
     pub ceiling: Option<CeilingResult>,
     /// True if other loads ran at the same time. Its counters then include their work.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_beside: bool,
+    pub ran_with_others: bool,
 }
 
 /// The durations of the operations of one kind.

@@ -134,6 +134,13 @@ mod tests {
         assert_eq!((*create, writes), (OpKind::Create, &[OpKind::WriteAt; 4][..]));
         let ending = [OpKind::Open, OpKind::Fdatasync, OpKind::Fsync, OpKind::FsyncDirectory];
         assert_eq!([*open, *data, *file, *directory], ending);
+        // The warm-up, too: the measured syncs must not write its data.
+        let steps: Vec<Step> = group().warmup_of(2, Nanos::from_secs(1)).collect();
+        let last: Vec<OpKind> = steps[steps.len() - 4..]
+            .iter()
+            .filter_map(|step| if let Step::Op(op) = step { Some(op.kind()) } else { None })
+            .collect();
+        assert_eq!(last, ending);
     }
 
     #[test]

@@ -22,9 +22,9 @@ pub fn gather(runs: &[&PhaseResult], phase: &Phase, clock: ClockKind, is_simulat
     let computed = parts().map(|part| part.cpu.total).sum::<Nanos>();
     let waits = !is_command || has_own_io(runs);
     let is_several = is_command && (computed > elapsed || runs.iter().any(|run| run.counters.several));
-    let is_beside = runs.iter().any(|run| run.is_beside);
+    let ran_with_others = runs.iter().any(|run| run.ran_with_others);
     // Kernel threads work for all loads of a group.
-    let workers = seen(|counters| counters.workers).filter(|_| !is_beside);
+    let workers = seen(|counters| counters.workers).filter(|_| !ran_with_others);
     let units = |part: &ProgramResult| phase.unit.done(&part.tally);
     Consumption {
         elapsed,
@@ -45,7 +45,7 @@ pub fn gather(runs: &[&PhaseResult], phase: &Phase, clock: ClockKind, is_simulat
         flush: nothing
             .or_else(|| sum(runs.iter().flat_map(|run| run.counters.lowest()).map(|layer| layer.used.flushing)))
             .filter(|_| waits),
-        foreign: match is_beside {
+        foreign: match ran_with_others {
             true => beside(runs),
             false if writes => None,
             false => foreign(runs),
@@ -108,7 +108,7 @@ fn device(runs: &[&PhaseResult], is_simulated: bool) -> Option<DeviceWork> {
 
 fn held(run: &PhaseResult) -> Option<Nanos> {
     // Beside other loads, the dirty data may be theirs.
-    let dirtiness = run.dirtiness.filter(|_| !run.is_beside)?;
+    let dirtiness = run.dirtiness.filter(|_| !run.ran_with_others)?;
     let blocked = sum(run.parts.iter().map(|part| part.blocked_in_calls));
     let phase = Writeback {
         dirty_pages: dirtiness.pages,

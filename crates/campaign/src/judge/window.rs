@@ -64,7 +64,7 @@ fn lowest_bytes(counters: &Counters) -> Option<u64> {
 /// 2. if nothing is written, the bytes fetched for the programs, and a little that the file system writes.
 fn own_bytes(run: &PhaseResult, phase: &Phase) -> Option<u64> {
     // The bytes are those of all loads of the group.
-    if run.is_beside {
+    if run.ran_with_others {
         return None;
     }
     let counters = &run.counters;

@@ -30,7 +30,7 @@ fn key(name: &str) -> Option<SweptKey> {
 
 /// Takes the options with several values out of a call of `io`. Other calls stay as they are. An option that is given
 /// again is left to the grammar, which refuses it.
-pub fn divided(words: Vec<OsString>, has_fio_words: bool) -> Vec<OsString> {
+pub fn without_swept_options(words: Vec<OsString>, has_fio_words: bool) -> Vec<OsString> {
     if words.get(1).is_none_or(|word| word != "io") {
         return words;
     }
@@ -80,7 +80,7 @@ mod tests {
     use crate::cli;
 
     fn divide(line: &str) -> Vec<String> {
-        let words = divided(line.split_whitespace().map(OsString::from).collect(), false);
+        let words = without_swept_options(line.split_whitespace().map(OsString::from).collect(), false);
         words.into_iter().map(|word| word.into_string().expect("text")).collect()
     }
 

@@ -221,6 +221,16 @@ mod tests {
     }
 
     #[test]
+    fn a_value_without_a_rate_makes_the_knee_undecided() {
+        let rates = [(1, 10.0), (2, 20.0), (4, 40.0), (8, 40.0), (16, 40.0)];
+        let mut cells = rates.map(|(depth, rate)| cell(".", &[("iodepth", depth)], rate));
+        assert_eq!(axes(&cells)[0].sentence(), "randread over iodepth: knee at 4");
+        cells[2].rate = None;
+        let [axis] = &axes(&cells)[..] else { panic!("one axis") };
+        assert_eq!((axis.knee(&axis.curves[0]), axis.curves[0].cells.len()), (Knee::NoInterval, 4));
+    }
+
+    #[test]
     fn one_workload_or_another_preset_is_not_swept() {
         let mut cells = [1, 2].map(|depth| cell(".", &[("iodepth", depth)], 1.0));
         assert!(is_swept(&cells) && !is_swept(&cells[..1]) && !is_swept(&[]));

@@ -7,7 +7,7 @@ use workload::{Failure, Op, OpKind, Reason, Recorder, Span, Tally};
 use crate::recorder::{Records, Timed};
 
 /// A recorder of a load that begins `start` after its stream.
-pub(crate) struct Ending<C> {
+pub(crate) struct LoadRecorder<C> {
     timed: Timed<C>,
     start: Nanos,
     began: Moment<C>,
@@ -30,10 +30,10 @@ pub(crate) struct Clocks {
     pub(crate) durable: Option<Nanos>,
 }
 
-impl<C> Ending<C> {
-    pub(crate) fn new(timed: Timed<C>, start: Nanos) -> Ending<C> {
+impl<C> LoadRecorder<C> {
+    pub(crate) fn new(timed: Timed<C>, start: Nanos) -> LoadRecorder<C> {
         let began = Moment::ZERO;
-        Ending {
+        LoadRecorder {
             timed,
             start,
             began,
@@ -82,7 +82,7 @@ impl<C> Ending<C> {
     }
 }
 
-impl<C> Recorder<C> for Ending<C> {
+impl<C> Recorder<C> for LoadRecorder<C> {
     const TIMED: bool = true;
 
     fn begin(&mut self, began: Moment<C>) {
@@ -125,7 +125,7 @@ mod tests {
         let sync = Op::Fdatasync { handle };
         let again = Op::Open { name: Name::root(0), handle, access: workload::Access::Read, mode: Mode::default() };
         let directory = Op::FsyncDirectory { directory: Directory::ROOT };
-        let mut load = Ending::new(Timed::new(Unit::from_kind(OpKind::WriteAt)), Nanos(100));
+        let mut load = LoadRecorder::new(Timed::new(Unit::from_kind(OpKind::WriteAt)), Nanos(100));
         load.begin(at(1_000));
         for (op, issued, returned) in [
             (create, 1_100, 1_110),
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_load_without_syncs_ends_with_its_stream() {
         let at = |nanos| Moment::<()>::from_zero(Nanos(nanos));
-        let mut load = Ending::new(Timed::new(Unit::from_kind(OpKind::ReadAt)), Nanos::ZERO);
+        let mut load = LoadRecorder::new(Timed::new(Unit::from_kind(OpKind::ReadAt)), Nanos::ZERO);
         load.begin(at(10));
         let span = Span { began: at(10), ended: at(30), cpu: CpuTime::default(), ready: None };
         let expected = Clocks { returned: Nanos(20), data_durable: None, durable: None };
