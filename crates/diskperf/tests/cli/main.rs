@@ -31,6 +31,7 @@ mod devices {
 }
 
 mod loads {
+    mod fio_examples;
     mod latency;
     mod live;
     mod pacing;
