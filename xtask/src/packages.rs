@@ -1,11 +1,12 @@
 //! The tools that the tests need besides Rust, and their installation.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::process;
 
-/// A tool, and the package in Debian and its derivatives that contains it.
-const NEEDED: [(&str, &str); 14] = [
+/// A tool or a file, and the package in Debian and its derivatives that contains it.
+const NEEDED: [(&str, &str); 15] = [
     ("losetup", "mount"),
     ("setpriv", "util-linux"),
     ("unshare", "util-linux"),
@@ -17,6 +18,7 @@ const NEEDED: [(&str, &str); 14] = [
     ("groff", "groff-base"),
     ("musl-gcc", "musl-tools"),
     ("fio", "fio"),
+    ("/usr/share/doc/fio/examples/flow.fio", "fio-examples"),
     ("chromium", "chromium"),
     ("chromedriver", "chromium-driver"),
     ("qemu-system-x86_64", "qemu-system-x86"),
@@ -25,7 +27,7 @@ const NEEDED: [(&str, &str); 14] = [
 /// Installs missing packages if we are root or sudo needs no password; otherwise prints their names. Tests with a
 /// missing tool skip themselves, so this fails only if an installation was started and failed.
 pub fn provide() -> Result<(), String> {
-    let missing = missing(testkit::has_tool);
+    let missing = missing(is_here);
     if missing.is_empty() {
         println!("nothing is missing");
         return Ok(());
@@ -44,7 +46,12 @@ pub fn provide() -> Result<(), String> {
     apt(&[&["install", "--no-install-recommends"], missing.as_slice()].concat())
 }
 
-/// The packages of the missing tools, each once.
+/// True if this machine has the tool or the file.
+fn is_here(needed: &str) -> bool {
+    if needed.starts_with('/') { Path::new(needed).exists() } else { testkit::has_tool(needed) }
+}
+
+/// The packages of the missing tools and files, each once.
 fn missing(has: impl Fn(&str) -> bool) -> Vec<&'static str> {
     let mut packages: Vec<&str> = NEEDED.iter().filter(|(tool, _)| !has(tool)).map(|(_, package)| *package).collect();
     packages.dedup();
@@ -77,6 +84,7 @@ mod tests {
                 "groff-base",
                 "musl-tools",
                 "fio",
+                "fio-examples",
                 "chromium",
                 "chromium-driver",
                 "qemu-system-x86",

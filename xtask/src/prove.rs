@@ -63,7 +63,7 @@ struct Kept {
 const WITH_DISTRIBUTED: &str = "env.DISKPERF_DIST=\"../../target/dist\"";
 
 /// All experiments.
-const EXPERIMENTS: [Experiment; 34] = [
+const EXPERIMENTS: [Experiment; 35] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -133,6 +133,12 @@ const EXPERIMENTS: [Experiment; 34] = [
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "simulations"],
         figures: 5,
         judge: figures::simulations,
+    },
+    Experiment {
+        name: "sweeps",
+        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "sweeps"],
+        figures: 2,
+        judge: figures::swept,
     },
     Experiment {
         name: "report-10000",

@@ -13,7 +13,7 @@
 //!   errors      why the world failed; errno: why one operation failed
 //!   path_fault  why a path that you named cannot be used
 //!   doctor      probes: what this user can do here, and what this kernel shows
-//!   output_file files that results are written to, whole or not at all
+//!   output_file files that results are written to, whole or not at all, at once or in steps
 //! ```
 //!
 //! This is the only crate with `unsafe`. It never judges a result and never prints.
@@ -41,7 +41,7 @@ pub use leftovers::notes::hidden_notes;
 pub use leftovers::scan::{Swept, remove_left};
 pub use observe::memory::{check_memory, stack_limit};
 pub use observe::tracefs::remove_left_instances;
-pub use output_file::{Links, OutputFile, OutputFileFault, stream};
+pub use output_file::{Links, OutputFile, OutputFileFault, OutputSteps, stream};
 pub use page_cache::EvictionMethods;
 pub use path_fault::PathFault;
 pub use provision::image::{Image, ImageSpec};

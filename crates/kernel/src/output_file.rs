@@ -15,19 +15,23 @@
 //!      can be created in its folder: a user who may write a file expects it to be written. A full disk or a limit
 //!      leaves it whole there too.
 
-use std::fs::{File, Metadata};
+mod output_steps;
+mod replacement;
+
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{Access, AtFlags, CWD, FallocateFlags, FileType, Mode, OFlags, PROC_SUPER_MAGIC, StatxFlags};
+pub use output_steps::OutputSteps;
+use replacement::{Replacement, Temporary, keep_rights};
+use rustix::fs::{Access, AtFlags, FallocateFlags, FileType, Mode, OFlags, PROC_SUPER_MAGIC, StatxFlags};
 use rustix::io::{Errno, FdFlags};
 use rustix::process::{Resource, getrlimit};
-use tempfile::Builder;
 
 use crate::errors::message;
 use crate::guard::{Found, Refusal, judge};
@@ -36,14 +40,8 @@ use crate::observe::mount::{is_under_dev, may_write, through};
 /// Maximum number of links to follow, the kernel's limit for loops (linux/namei.h, MAXSYMLINKS).
 const LINKS: usize = 40;
 
-/// Attempts to take a free name if another file takes it first. Guess: enough for other runs that end at the same time.
-const LOOKS: usize = 3;
-
 /// Upper bound of a file system's block size, in bytes: the largest page size of Linux.
 const LARGEST_BLOCK: u64 = 64 << 10;
-
-/// Prefix of temporary files' names. The full name is shorter than the limit of every file system.
-const PREFIX: &str = ".diskperf-output-";
 
 /// Pause between two checks for a reader. Guess: short for you, long for a processor.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -172,10 +170,14 @@ impl OutputFile {
             Destination::Name { folder, name, old } => {
                 self.check()?;
                 check_limit(bytes)?;
-                match (replace(folder, name, old.as_ref(), bytes)?, old) {
-                    (false, Some(old)) => write_in_place(old, bytes),
-                    _ => Ok(()),
+                if let Some(new) = Replacement::begin(folder, old.as_ref())? {
+                    let mut file = new.file();
+                    file.write_all(bytes)?;
+                    if new.end(folder, name)? {
+                        return Ok(());
+                    }
                 }
+                old.as_ref().map_or(Ok(()), |old| write_in_place(old, bytes))
             }
             Destination::Nameless(found) => {
                 check_limit(bytes)?;
@@ -272,7 +274,12 @@ fn open_stream(found: &Found, is_to_stop: &dyn Fn() -> bool) -> Result<File, Out
 
 /// Writes all bytes to an open descriptor. A blocked write would be restarted after a signal (SA_RESTART), so no write
 /// may block. Each write therefore begins once the kernel has room, and is no longer than that room.
-pub fn stream(to: BorrowedFd, mut bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutputFileFault> {
+pub fn stream(to: BorrowedFd, bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<(), OutputFileFault> {
+    stream_to_reader(to, bytes, is_to_stop).map(drop)
+}
+
+/// Does the same, and returns false if the reader has closed the pipe.
+fn stream_to_reader(to: BorrowedFd, mut bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -> Result<bool, OutputFileFault> {
     // A regular file always has room. One call appends everything, which keeps the results of two programs apart.
     let is_regular = FileType::from_raw_mode(rustix::fs::fstat(to)?.st_mode) == FileType::RegularFile;
     let longest = if is_regular { usize::MAX } else { libc::PIPE_BUF };
@@ -284,14 +291,14 @@ pub fn stream(to: BorrowedFd, mut bytes: &[u8], is_to_stop: &dyn Fn() -> bool) -
         match rustix::io::write(to, &bytes[..bytes.len().min(longest)]) {
             Ok(0) => return Err(io::Error::from(ErrorKind::WriteZero).into()),
             Ok(written) => bytes = &bytes[written..],
-            Err(Errno::PIPE) => return Ok(()),
+            Err(Errno::PIPE) => return Ok(false),
             // Another program has filled the pipe since the check.
             Err(Errno::AGAIN) => wait(is_to_stop)?,
             Err(Errno::INTR) => stop_if_told(is_to_stop)?,
             Err(errno) => return Err(errno.into()),
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Waits up to [`PAUSE`] until a write of at most PIPE_BUF bytes would return at once, successfully or with an error.
@@ -327,45 +334,6 @@ fn check_limit(bytes: &[u8]) -> Result<(), OutputFileFault> {
     }
 }
 
-/// Replaces the file of that name. Returns false if the old file must be written in place; then nothing has changed.
-fn replace(folder: &File, name: &Path, old: Option<&Found>, bytes: &[u8]) -> Result<bool, OutputFileFault> {
-    let kept = old.map(Found::metadata).transpose()?;
-    if old.is_some_and(has_access_list) {
-        return Ok(false);
-    }
-    // 6
-    let in_place = |error: io::Error| if old.is_some() && is_denied(&error) { Ok(false) } else { Err(error.into()) };
-    let temporary = match Temporary::in_folder(folder, kept.is_some()) {
-        Ok(temporary) => temporary,
-        Err(error) => return in_place(error),
-    };
-    let mut file = temporary.file().try_clone()?;
-    file.write_all(bytes)?;
-    if let Some(kept) = &kept
-        && let Err(error) = keep_rights(&file, kept)
-    {
-        return in_place(error);
-    }
-    file.sync_all()?;
-    let mut unnamed = Some((temporary, 0));
-    while let Some((temporary, looks)) = unnamed {
-        // 4: the name may have another file by now.
-        let now = Found::in_folder(folder.as_fd(), name)?;
-        if let Some(now) = &now {
-            judge(now).map_err(OutputFileFault::Refused)?;
-        }
-        unnamed = match temporary.take_name(folder, name, now.is_none()) {
-            Ok(None) => None,
-            // A file took the name after this look. It has not been judged, so it must not be replaced yet.
-            Ok(Some(_)) if looks + 1 == LOOKS => return Err(Errno::EXIST.into()),
-            Ok(Some(temporary)) => Some((temporary, looks + 1)),
-            Err(error) => return in_place(error),
-        };
-    }
-    sync_folder(folder, &file)?;
-    Ok(true)
-}
-
 /// Returns true if a new file may replace the old one. If this user cannot read the old file, tries it with a temporary
 /// file. If the file can be read, the answer does not matter: writing in place would work too.
 fn is_replaceable(folder: &File, old: &Found) -> io::Result<bool> {
@@ -387,83 +355,6 @@ fn is_replaceable(folder: &File, old: &Found) -> io::Result<bool> {
 fn mount(file: impl AsFd) -> Option<u64> {
     let stat = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
     (stat.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(stat.stx_mnt_id)
-}
-
-/// A new file that does not have its final name yet. It is removed on drop.
-enum Temporary {
-    /// Unnamed: the kernel also removes it if the process is killed.
-    Unnamed(File),
-    /// Under a temporary name, on file systems without unnamed files (O_TMPFILE).
-    Named(tempfile::NamedTempFile<File>),
-}
-
-impl Temporary {
-    /// Creates the file. If it replaces an old one, other users cannot open it: the old file's rights may be narrower
-    /// than those of a new file.
-    fn in_folder(folder: &File, replaces: bool) -> io::Result<Temporary> {
-        let rights = if replaces { 0o600 } else { 0o666 };
-        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-        match rustix::fs::openat(folder, ".", flags, Mode::from_raw_mode(rights)) {
-            Ok(file) => Ok(Temporary::Unnamed(file.into())),
-            // Kernels before 3.11 mistake O_TMPFILE for O_DIRECTORY.
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-                let open = |path: &Path| File::options().write(true).create_new(true).mode(rights).open(path);
-                Ok(Temporary::Named(Builder::new().prefix(PREFIX).make_in(through(folder), open)?))
-            }
-            Err(errno) => Err(errno.into()),
-        }
-    }
-
-    fn file(&self) -> &File {
-        match self {
-            Temporary::Unnamed(file) => file,
-            Temporary::Named(named) => named.as_file(),
-        }
-    }
-
-    /// Gives the file its name in the folder; `is_free` says that no file has the name now. Returns the temporary file
-    /// if another file took the free name since; that file stays.
-    fn take_name(self, folder: &File, name: &Path, is_free: bool) -> io::Result<Option<Temporary>> {
-        let path = through(folder).join(name);
-        let file = match self {
-            Temporary::Named(named) if is_free => {
-                return match named.persist_noclobber(path) {
-                    Ok(_) => Ok(None),
-                    Err(failed) if is_taken(&failed.error) => Ok(Some(Temporary::Named(failed.file))),
-                    Err(failed) => Err(failed.error),
-                };
-            }
-            Temporary::Named(named) => {
-                return named.persist(path).map(|_| None).map_err(|failed| failed.error);
-            }
-            Temporary::Unnamed(file) => file,
-        };
-        let link = |to: &Path| rustix::fs::linkat(CWD, through(&file), CWD, to, AtFlags::SYMLINK_FOLLOW);
-        if is_free {
-            return match link(&path) {
-                Err(Errno::EXIST) => Ok(Some(Temporary::Unnamed(file))),
-                linked => Ok(linked.map(|()| None)?),
-            };
-        }
-        // Linking fails if the name is taken, so the file gets a temporary name and is renamed over the old one.
-        let named = Builder::new().prefix(PREFIX).make_in(through(folder), |path| Ok(link(path)?))?;
-        named.into_temp_path().persist(path).map(|()| None).map_err(|failed| failed.error)
-    }
-}
-
-fn is_taken(error: &io::Error) -> bool {
-    Errno::from_io_error(error) == Some(Errno::EXIST)
-}
-
-/// Gives a new file the owner and the permissions of the old one.
-fn keep_rights(file: &File, old: &Metadata) -> io::Result<()> {
-    let new = file.metadata()?;
-    let changed = |old: u32, new: u32| (old != new).then_some(old);
-    let (user, group) = (changed(old.uid(), new.uid()), changed(old.gid(), new.gid()));
-    if user.is_some() || group.is_some() {
-        fchown(file, user, group)?;
-    }
-    file.set_permissions(PermissionsExt::from_mode(old.mode() & 0o777))
 }
 
 /// Returns true if the file has an access control list, which a new file would not have.
@@ -524,15 +415,6 @@ fn reserve(file: &File, at: u64, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Makes a name durable. A folder that cannot be read cannot be synced: then its whole file system is synced.
-fn sync_folder(folder: &File, file: &File) -> Result<(), OutputFileFault> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    match rustix::fs::openat(folder, ".", flags, Mode::empty()).and_then(rustix::fs::fsync) {
-        Err(Errno::ACCESS | Errno::INVAL) => Ok(rustix::fs::syncfs(file)?),
-        synced => Ok(synced?),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -555,29 +437,5 @@ mod tests {
         let denied = |errno: Errno| is_denied(&errno.into());
         assert!(denied(Errno::ACCESS) && denied(Errno::PERM) && denied(Errno::BUSY));
         assert!(!denied(Errno::NOSPC) && !denied(Errno::DQUOT) && !denied(Errno::FBIG) && !denied(Errno::IO));
-    }
-
-    #[test]
-    fn a_file_that_took_a_free_name_is_not_replaced() {
-        let parent = tempfile::tempdir().expect("a folder");
-        let folder = File::open(parent.path()).expect("it opens");
-        let named = || {
-            let open = |path: &Path| File::options().write(true).create_new(true).open(path);
-            Temporary::Named(Builder::new().prefix(PREFIX).make_in(through(&folder), open).expect("a file"))
-        };
-        let unnamed = || Temporary::in_folder(&folder, false).expect("a file");
-        let out = parent.path().join("out");
-        for make in [&unnamed as &dyn Fn() -> Temporary, &named] {
-            let temporary = make();
-            std::fs::write(&out, "another").expect("a file");
-            let mut written = temporary.file();
-            written.write_all(b"results").expect("room");
-            let back = temporary.take_name(&folder, Path::new("out"), true).expect("a folder like others");
-            assert_eq!(crate::sys::read_limited::text(&out, units::Bytes(64)).expect("it is there"), "another");
-            let replaced = back.expect("it has no name yet").take_name(&folder, Path::new("out"), false);
-            assert!(replaced.expect("a folder like others").is_none());
-            assert_eq!(crate::sys::read_limited::text(&out, units::Bytes(64)).expect("it is there"), "results");
-            assert_eq!(std::fs::read_dir(parent.path()).expect("a folder").count(), 1);
-        }
     }
 }

@@ -238,6 +238,42 @@ fn cancelled_scheduled_ops_are_not_recorded_in_the_future() {
     }
 }
 
+/// Ends pauses once it has recorded an op.
+#[derive(Default)]
+struct Ending(AtOnce);
+
+impl Recorder<Host> for Ending {
+    const TIMED: bool = true;
+
+    fn record(&mut self, op: &Op, issued: Moment<Host>, returned: Moment<Host>, outcome: Result<u32, Reason>) {
+        self.0.record(op, issued, returned, outcome);
+    }
+
+    fn ends_pauses(&self) -> bool {
+        !self.0.outcomes.is_empty()
+    }
+}
+
+#[test]
+fn a_recorder_ends_pauses_and_waits_of_a_schedule() {
+    const DAY: Nanos = Nanos::from_secs(24 * 60 * 60);
+    let ring = (!lacks_ring()).then(|| overlapping(4));
+    for issue in [Issue::Sync, Issue::Null].into_iter().chain(ring) {
+        let (mut world, _) = world();
+        run(&mut world, writes(1, 1).issued(Issue::Sync));
+        let body = || Stream::open(Vec::new(), at_random(true, (1000, 1))).then(vec![Op::Syncfs]).issued(issue);
+        let mut seen = Ending::default();
+        run_recorded(&mut world, body().thinking(DAY, 1, 1), &mut seen);
+        let kinds = |seen: &Ending| seen.0.outcomes.iter().map(|(kind, _)| *kind).collect::<Vec<OpKind>>();
+        assert_eq!(kinds(&seen), [OpKind::WriteAt, OpKind::Syncfs], "{issue:?}");
+        // A quarter of an hour.
+        let mut seen = Ending::default();
+        run_recorded(&mut world, body().paced(Pace::new(1, Arrivals::Constant, 1, 1)), &mut seen);
+        let kinds = kinds(&seen);
+        assert!(kinds.len() < 1000 && kinds.ends_with(&[OpKind::WriteAt, OpKind::Syncfs]), "{issue:?}: {kinds:?}");
+    }
+}
+
 #[test]
 fn the_null_engine_completes_ops_without_effect() {
     let (mut world, file) = world();

@@ -25,7 +25,7 @@ pub use machine::Machine;
 pub use part::{Part, Source};
 pub use part_kind::Kind;
 pub use resources::{RESOURCES, Resource};
-pub use sweep::Sweep;
+pub use sweep::{Sweep, SweepPart};
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
-//! A sweep: one field with many values, such as `controller.buffer_sectors=1..256*2`.
+//! A sweep: one field with many values, such as `controller.buffer_sectors=1..256*2`; and a part of its points.
 
+use std::ops::Range as Indices;
 use std::str::FromStr;
 
 use units::sweep::{Growth, Part, RANGE, Range, parts};
@@ -53,6 +54,52 @@ impl FromStr for Sweep {
             count if count > MOST => Err(BadSweep::TooMany),
             _ => Ok(Sweep { key: key.trim().to_owned(), values: all }),
         }
+    }
+}
+
+/// A part of the points of a sweep, as in `2/4`: the parts follow each other, and have all points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SweepPart {
+    /// Its number, from one on.
+    number: u32,
+    /// The number of parts.
+    of: u32,
+}
+
+/// The error of a word that names no part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write K/N for part K of N, with K from 1 to N, as in 1/4")]
+pub struct BadPart;
+
+impl SweepPart {
+    /// The whole sweep.
+    pub const WHOLE: SweepPart = SweepPart { number: 1, of: 1 };
+
+    /// The indices of its points, of this number of points. Two parts differ by one point at most.
+    pub fn points(self, count: usize) -> Indices<usize> {
+        let before = |parts: u32| (count as u128 * u128::from(parts) / u128::from(self.of)) as usize;
+        before(self.number - 1)..before(self.number)
+    }
+
+    /// True for the part with the first point.
+    pub fn is_first(self) -> bool {
+        self.number == 1
+    }
+
+    /// True for the part with the last point.
+    pub fn is_last(self) -> bool {
+        self.number == self.of
+    }
+}
+
+impl FromStr for SweepPart {
+    type Err = BadPart;
+
+    fn from_str(text: &str) -> Result<SweepPart, BadPart> {
+        let (number, of) = text.split_once('/').ok_or(BadPart)?;
+        let read = |text: &str| text.parse::<u32>().map_err(|_| BadPart);
+        let part = SweepPart { number: read(number)?, of: read(of)? };
+        if (1..=part.of).contains(&part.number) { Ok(part) } else { Err(BadPart) }
     }
 }
 
@@ -111,6 +158,29 @@ mod tests {
         assert_eq!(values("a=2ms..4ms").expect("fine"), ["2ms", "3ms", "4ms"]);
         assert_eq!(values("a=fifo,disksort").expect("fine"), ["fifo", "disksort"]);
         assert_eq!(values("a=1..3,10..20+10").expect("fine"), ["1", "2", "3", "10", "20"]);
+    }
+
+    #[test]
+    fn parts_follow_each_other_and_have_all_points() {
+        for (count, of) in [(10_000, 4), (10, 3), (3, 7), (0, 2), (usize::MAX, 5), (5, u32::MAX)] {
+            let parts = (1..=of.min(9)).map(|number| SweepPart { number, of }.points(count));
+            let mut next = 0;
+            for part in parts {
+                assert_eq!(part.start, next);
+                assert!((count / of as usize..=count / of as usize + 1).contains(&part.len()), "{part:?}");
+                next = part.end;
+            }
+            assert_eq!(SweepPart { number: of, of }.points(count).end, count);
+        }
+        assert_eq!(SweepPart::WHOLE.points(7), 0..7);
+    }
+
+    #[test]
+    fn words_that_name_no_part_are_refused() {
+        assert_eq!("2/4".parse(), Ok(SweepPart { number: 2, of: 4 }));
+        for text in ["0/4", "5/4", "a/b", "1", "1/", "/4", "1/4/2", "-1/4", "0/0", "1/4294967296", ""] {
+            assert_eq!(text.parse::<SweepPart>(), Err(BadPart), "{text}");
+        }
     }
 
     #[test]

@@ -108,17 +108,51 @@ pub(crate) fn key<'a, T>() -> [Field<(&'a Cell, T)>; 6] {
 pub fn runs(runs: &[(&str, &Document)]) -> String {
     let columns = columns();
     let cells = || runs.iter().flat_map(|(name, run)| run.cells.iter().map(move |cell| (cell, (*name, &run.run))));
-    let settings: BTreeSet<&str> = cells().flat_map(|(cell, _)| cell.parameters.keys().map(String::as_str)).collect();
-    let head = columns.iter().map(|(name, _)| (*name).to_owned());
-    let head = head.chain(settings.iter().map(|setting| field(&format!("parameter.{setting}"))));
-    let mut text = head.collect::<Vec<String>>().join(",") + "\n";
-    for row in cells() {
-        let value =
-            |setting: &&str| row.0.parameters.get(*setting).map_or_else(String::new, |value| field(&value.to_string()));
-        text += &texts(&columns, &row).chain(settings.iter().map(value)).collect::<Vec<String>>().join(",");
-        text.push('\n');
+    let settings: BTreeSet<&str> = cells().flat_map(|(cell, _)| settings_of(cell)).collect();
+    let rows: String = cells().map(|row| row_of(&columns, settings.iter().copied(), &row)).collect();
+    names_of(&columns, settings.iter().copied()) + &rows
+}
+
+/// The names of a cell's settings.
+pub fn settings_of(cell: &Cell) -> impl Iterator<Item = &str> {
+    cell.parameters.keys().map(String::as_str)
+}
+
+/// The lines of a sweep that is written in steps. They have no columns of the run and the computer, so that they are
+/// the same on each computer.
+pub struct SweepLines {
+    /// The settings of all its cells.
+    pub settings: BTreeSet<String>,
+}
+
+impl SweepLines {
+    /// The line of column names.
+    pub fn names(&self) -> String {
+        names_of(&sweep_columns(), self.settings.iter().map(String::as_str))
     }
-    text
+
+    /// A line for every cell of the document.
+    pub fn rows(&self, document: &Document) -> String {
+        let (columns, settings) = (sweep_columns(), || self.settings.iter().map(String::as_str));
+        document.cells.iter().map(|cell| row_of(&columns, settings(), &(cell, ("", &document.run)))).collect()
+    }
+}
+
+fn sweep_columns<'a>() -> Vec<Field<Row<'a>>> {
+    let mut columns = columns();
+    columns.retain(|(name, _)| !["run", "started_unix_s", "kernel", "host"].contains(name));
+    columns
+}
+
+fn names_of<'s>(columns: &[Field<Row>], settings: impl Iterator<Item = &'s str>) -> String {
+    let names = columns.iter().map(|(name, _)| (*name).to_owned());
+    let names = names.chain(settings.map(|setting| field(&format!("parameter.{setting}"))));
+    names.collect::<Vec<String>>().join(",") + "\n"
+}
+
+fn row_of<'a, 's>(columns: &[Field<Row<'a>>], settings: impl Iterator<Item = &'s str>, row: &Row<'a>) -> String {
+    let value = |setting| row.0.parameters.get(setting).map_or_else(String::new, |value| field(&value.to_string()));
+    texts(columns, row).chain(settings.map(value)).collect::<Vec<String>>().join(",") + "\n"
 }
 
 /// Returns rows in CSV, below the line of column names.

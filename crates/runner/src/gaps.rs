@@ -44,6 +44,10 @@ impl<C> Recorder<C> for Gaps<C> {
     fn has_enough(&self) -> bool {
         self.timed.has_enough()
     }
+
+    fn ends_pauses(&self) -> bool {
+        Recorder::<C>::ends_pauses(&self.timed)
+    }
 }
 
 #[cfg(test)]

@@ -251,6 +251,10 @@ impl<C> Recorder<C> for Timed<C> {
     fn has_enough(&self) -> bool {
         self.has_enough
     }
+
+    fn ends_pauses(&self) -> bool {
+        self.stream.as_ref().is_some_and(LiveStream::has_enough)
+    }
 }
 
 #[cfg(test)]

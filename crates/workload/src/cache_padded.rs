@@ -67,6 +67,10 @@ impl<C, R: Recorder<C>> Recorder<C> for CachePadded<R> {
     fn has_enough(&self) -> bool {
         self.0.has_enough()
     }
+
+    fn ends_pauses(&self) -> bool {
+        self.0.ends_pauses()
+    }
 }
 
 #[cfg(test)]

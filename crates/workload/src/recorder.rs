@@ -26,6 +26,12 @@ pub trait Recorder<C> {
     fn has_enough(&self) -> bool {
         false
     }
+
+    /// Returns whether the program shall end before its next op. The world asks only while it waits for the start of
+    /// an op or for the end of a pause. On true, it curtails the stream.
+    fn ends_pauses(&self) -> bool {
+        false
+    }
 }
 
 /// Counts ops and bytes, keeps the first failure, and times nothing.

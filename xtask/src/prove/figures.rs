@@ -67,6 +67,27 @@ pub(super) fn simulations(line: &Value) -> Option<Figure> {
     })
 }
 
+/// A line of the benchmark `sweeps`: the bytes of the parts of a sweep, or a sweep with limited memory.
+pub(super) fn swept(line: &Value) -> Option<Figure> {
+    let (points, bytes) = (line["swept"].as_u64()?, line["bytes"].as_u64()?);
+    if let Some(are_same) = line["are_same"].as_bool() {
+        let parts = line["parts"].as_u64()?;
+        return Some(Figure {
+            what: format!("bytes of a sweep of {points} points in {parts} parts and in one"),
+            asked: "10,000 points in 4 parts, the same bytes".to_owned(),
+            measured: if are_same { format!("the same {bytes}") } else { "others".to_owned() },
+            reached: are_same && points == 10_000 && parts == 4,
+        });
+    }
+    let (megabytes, is_done) = (line["limit_bytes"].as_u64()? / 1_000_000, line["status"].as_u64() == Some(0));
+    Some(Figure {
+        what: format!("a sweep of {points} points, in {megabytes} MB of addresses"),
+        asked: "100,000 points within 300 MB".to_owned(),
+        measured: if is_done { format!("{bytes} bytes written") } else { "it did not end well".to_owned() },
+        reached: is_done && points >= 100_000 && megabytes <= 300 && bytes > points,
+    })
+}
+
 /// A line of the benchmark `results`: the time to print many results, with limited memory.
 pub(super) fn printed(line: &Value) -> Option<Figure> {
     let (printed, results) = (line["printed"].as_str()?, line["results"].as_u64()?);
@@ -325,6 +346,21 @@ mod tests {
         assert!(reached("a sequential read of 8 KiB", 7_500) && !reached("a sequential read of 8 KiB", 7_501));
         assert!(reached("a call of largefb", 7_501));
         assert_eq!(simulations(&json!({"program": "--version", "instructions": 1})), None);
+    }
+
+    #[test]
+    fn sweeps_must_join_and_need_little_memory() {
+        let reached = |line: Value| swept(&line).expect("a figure").reached;
+        let joined = |are_same, swept| json!({"swept": swept, "parts": 4, "bytes": 9, "are_same": are_same});
+        assert!(reached(joined(true, 10_000)) && !reached(joined(false, 10_000)) && !reached(joined(true, 9_999)));
+        let limited = |status, limit_bytes: u64, bytes: u64| {
+            let mut line = json!({"swept": 100_000, "limit_bytes": limit_bytes, "bytes": bytes});
+            line["status"] = status;
+            line
+        };
+        assert!(reached(limited(json!(0), 300_000_000, 200_000)));
+        assert!(!reached(limited(json!(0), 400_000_000, 200_000)) && !reached(limited(json!(0), 300_000_000, 0)));
+        assert!(!reached(limited(Value::Null, 300_000_000, 200_000)));
     }
 
     #[test]

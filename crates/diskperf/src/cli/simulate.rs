@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use campaign::presets::{self, Preset};
 use clap::Args;
-use machines::Sweep;
+use machines::{Sweep, SweepPart};
 use units::Bytes;
 
 use super::values::{PresetParser, parse_bytes, parse_phases, parse_threads};
@@ -27,9 +27,14 @@ pub struct SimulateArguments {
     pub settings: Vec<String>,
     /// Print a row for each value of a field: controller.buffer_sectors=1..256*2 doubles,
     /// file_system.rotational_delay=0..8+1ms adds, controller.queue=fifo,disksort is a list. If repeated, diskperf
-    /// prints a row for each combination.
+    /// prints a row for each combination. With --format csv, diskperf writes the rows in steps, without columns of the
+    /// run, and stores nothing.
     #[arg(long = "sweep", value_name = "FIELD=VALUES")]
     pub sweeps: Vec<Sweep>,
+    /// Simulate only part K of N of the sweep, for N machines; needs --format csv. cat of all parts in order is the
+    /// file of the whole sweep.
+    #[arg(long, value_name = "K/N", conflicts_with_all = ["timeline", "parts"])]
+    pub part: Option<SweepPart>,
     /// Number of drives used at once, with one test on each; as in 1,2 for both [default: that of the preset].
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..))]
     drives: Vec<u8>,

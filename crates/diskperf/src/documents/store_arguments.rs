@@ -76,6 +76,11 @@ impl RunStoreArguments {
         self.name.clone()
     }
 
+    /// True if the user named the run or its database.
+    pub fn is_named(&self) -> bool {
+        self.name.is_some() || self.keep.store.path.is_some()
+    }
+
     /// Stores runs in this database.
     pub fn of(store: StoreArguments) -> RunStoreArguments {
         RunStoreArguments { keep: KeepArguments { store, no_store: false }, name: None }

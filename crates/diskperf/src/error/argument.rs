@@ -46,6 +46,12 @@ pub enum ArgumentError {
     NothingToDraw,
     #[error("this sweep has more than {0} rows")]
     TooManyRows(usize),
+    #[error("--part divides a sweep, and this is none")]
+    PartOfNoSweep,
+    #[error("--part: only parts in CSV can be joined to one result")]
+    PartWithoutCsv,
+    #[error("a sweep in CSV is not stored in a results database")]
+    StoresNoCsvSweep,
     #[error("--phases {phases}: {rows} rows with {phases} runs each are {all} simulations; the limit is {most}")]
     TooManySimulations { phases: String, rows: String, all: String, most: String },
     #[error("--phases {0}: only vaxmix takes another number of positions than 10")]
@@ -88,7 +94,12 @@ impl ArgumentError {
             ArgumentError::NoMix(_) => usage("--mix and --from-trace belong to the preset vaxmix"),
             ArgumentError::UnknownDrawing(_) => usage("use a name that ends in .json (trace) or .svg (picture)"),
             ArgumentError::NothingToDraw => usage("use another preset, such as classic1983"),
-            ArgumentError::TooManyRows(_) => usage("sweep fewer fields, or use a larger step"),
+            ArgumentError::TooManyRows(_) => {
+                usage("sweep fewer fields, or use a larger step; --format csv takes a million rows")
+            }
+            ArgumentError::PartOfNoSweep => usage("name what is swept: --sweep FIELD=VALUES"),
+            ArgumentError::PartWithoutCsv => usage("add --format csv"),
+            ArgumentError::StoresNoCsvSweep => usage("leave --store and --name out, or leave --format csv out"),
             ArgumentError::TooManySimulations { .. } => usage("use a smaller --phases, or sweep fewer fields"),
             ArgumentError::OnlyVaxmixHasPhases(_) => usage("name the part: diskperf paper vaxmix --phases 20"),
             ArgumentError::OnlyClaimsAreJudgedAgain => usage("name the part: diskperf paper claims --certainty"),

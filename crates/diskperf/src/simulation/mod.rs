@@ -1,9 +1,12 @@
 //! Programs on simulated machines, each switched on for one execution.
 
+pub mod csv_sweep;
 pub mod faster_resources;
 mod fresh_machines;
 mod parallel;
 pub mod parts;
+mod points;
+pub mod request;
 mod single_execution;
 pub mod timeline;
 
@@ -54,6 +57,33 @@ pub fn perform_all(
     stop: &Stop,
     notify: &mut dyn FnMut(Event),
 ) -> (Vec<Cell>, Vec<Problem>) {
+    let executions = execute(plan, targets, threads, stop, notify);
+    let context = RunContext { plan, targets, infos, clock_floor: None };
+    (all_cells(context, &executions), problems(plan, targets, &executions))
+}
+
+/// Does the same for a step of a sweep: no cell depends on the other cells of the step.
+pub fn perform_step(
+    plan: &Plan,
+    (targets, infos): (&[Target], &[TargetInfo]),
+    threads: Option<NonZeroUsize>,
+    stop: &Stop,
+    notify: &mut dyn FnMut(Event),
+) -> (Vec<Cell>, Vec<Problem>) {
+    let executions = execute(plan, targets, threads, stop, notify);
+    let context = RunContext { plan, targets, infos, clock_floor: None };
+    let all = plan.alternatives.iter().zip(&executions);
+    let cells = all.flat_map(|(alternative, executions)| results::cells(context, alternative, executions)).collect();
+    (cells, problems(plan, targets, &executions))
+}
+
+fn execute(
+    plan: &Plan,
+    targets: &[Target],
+    threads: Option<NonZeroUsize>,
+    stop: &Stop,
+    notify: &mut dyn FnMut(Event),
+) -> Vec<Executions> {
     notify(Event::Started(plan));
     let order = wanted(plan);
     let rules = Rules {
@@ -76,10 +106,12 @@ pub fn perform_all(
     };
     let Outcome { executions, .. } = driver.run(vec![Executions::default(); plan.alternatives.len()]);
     notify(Event::Finished);
-    let context = RunContext { plan, targets, infos, clock_floor: None };
-    let all = plan.alternatives.iter().zip(&executions);
-    let problems = all.filter_map(|(alternative, executions)| results::problem(targets, alternative, executions));
-    (all_cells(context, &executions), problems.collect())
+    executions
+}
+
+fn problems(plan: &Plan, targets: &[Target], executions: &[Executions]) -> Vec<Problem> {
+    let all = plan.alternatives.iter().zip(executions);
+    all.filter_map(|(alternative, executions)| results::problem(targets, alternative, executions)).collect()
 }
 
 /// Draws the timeline of the first run, and returns its title.

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kernel::sys::name::Shown;
-use kernel::{Links, OutputFile, OutputFileFault, PathFault};
+use kernel::{Links, OutputFile, OutputFileFault, OutputSteps, PathFault};
 use report::{Page, sanitize};
 
 use campaign::signals;
@@ -120,6 +120,41 @@ fn write(path: &Path, text: &str, links: Links) -> Result<(), Error> {
     let written =
         OutputFile::resolve(path, links).and_then(|output| output.write(text.as_bytes(), &signals::told_to_stop));
     written.map_err(|fault| unwritable(path, fault))
+}
+
+/// Results that are delivered in steps, because they may not fit into memory.
+pub struct Steps {
+    open: OutputSteps,
+    to: PathBuf,
+}
+
+impl Steps {
+    /// Begins a file, or standard output if there is no file.
+    pub fn begin(to: Option<&Path>) -> Result<Steps, Error> {
+        let open = match to {
+            Some(path) => {
+                OutputFile::resolve(path, Links::Followed).and_then(|output| output.begin(&signals::told_to_stop))
+            }
+            None => OutputSteps::to(io::stdout().as_fd()),
+        };
+        let to = to.unwrap_or(Path::new("-")).to_owned();
+        DELIVERED.store(true, Ordering::Relaxed);
+        match open {
+            Ok(open) => Ok(Steps { open, to }),
+            Err(fault) => Err(unwritable(&to, fault)),
+        }
+    }
+
+    /// Delivers these lines. Returns false if the reader of a pipe has seen enough.
+    pub fn add(&mut self, lines: &str) -> Result<bool, Error> {
+        let added = self.open.add(sanitize::lines(lines).as_bytes(), &signals::told_to_stop);
+        added.map_err(|fault| unwritable(&self.to, fault))
+    }
+
+    /// Gives a file its name.
+    pub fn end(self) -> Result<(), Error> {
+        self.open.end(&signals::told_to_stop).map_err(|fault| unwritable(&self.to, fault))
+    }
 }
 
 fn unwritable(path: &Path, fault: OutputFileFault) -> Error {

@@ -145,6 +145,15 @@ impl Display {
         }
     }
 
+    /// Shows that this number of simulations has ended, of those of a sweep that is planned in steps.
+    pub fn show_simulated(&mut self, ended: u64, all: u64) {
+        if self.is_seen() && ended > 0 {
+            let each = since(self.began).0 / ended;
+            let rest = Nanos(each.saturating_mul(all.saturating_sub(ended)));
+            self.draw(ended, all, &format!("{} left", about(rest)));
+        }
+    }
+
     /// The remaining time, as in `35 s left`, if it is known.
     fn rest(&self, now: Nanos) -> Option<String> {
         Some(format!("{} left", about(self.progress.rest(now)?)))

@@ -16,7 +16,7 @@ pub fn print_results(
     ended: Result<(), Error>,
 ) -> Result<Exit, Error> {
     let (is_empty, is_json) = (document.cells.is_empty(), shown.layout() == RunFormat::Json);
-    print_failures(&document.errors);
+    print_failures(&document.errors, 0);
     if document.run.interrupted && is_empty && !is_json {
         remark!("stopped before anything was measured");
     } else if is_empty && !is_json {
@@ -50,17 +50,18 @@ pub fn print_results(
 }
 
 /// The most failures on standard error; the table has all of them.
-const MOST_FAILURES: usize = 5;
+pub const MOST_FAILURES: usize = 5;
 
-/// Prints the failed programs, their targets, and the hints. An error that ended the whole run is printed elsewhere.
-fn print_failures(problems: &[Problem]) {
+/// Prints the failed programs, their targets, and the hints, and the number of `others` that failed. An error that
+/// ended the whole run is printed elsewhere.
+pub fn print_failures(problems: &[Problem], others: usize) {
     let failed = problems.iter().filter_map(|problem| Some((problem, problem.program.as_ref()?)));
     for (Problem { target, phase, message, .. }, program) in failed.clone().take(MOST_FAILURES) {
         let target = target.as_deref().unwrap_or_default();
         let phase = phase.as_ref().map_or_else(String::new, |phase| format!(", {phase}"));
         remark!("error: {program}{phase} on {target}: {}", sanitize::brief(message));
     }
-    let count = failed.clone().count();
+    let count = failed.clone().count() + others;
     if count > MOST_FAILURES {
         remark!("error: and {} more; the results name all of them", count - MOST_FAILURES);
     }

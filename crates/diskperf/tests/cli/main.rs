@@ -1,7 +1,7 @@
 //! The command line as a user meets it: the built program, its exit status, its output on each stream, and its
-//! leftovers. There is one file per command. `devices`, `loads`, `presets` and `targets` have the tests of several
-//! commands, `all` those of every command. `cargo xtask test` runs each file as a separate process, and once more as a
-//! user without rights.
+//! leftovers. There is one file per command. `devices`, `loads`, `presets`, `simulations` and `targets` have the tests
+//! of several commands, `all` those of every command. `cargo xtask test` runs each file as a separate process, and once
+//! more as a user without rights.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -31,6 +31,7 @@ mod devices {
 }
 
 mod loads {
+    mod fio_examples;
     mod latency;
     mod live;
     mod pacing;
@@ -43,6 +44,10 @@ mod presets {
     mod lfs;
     mod quick;
     mod vaxmix;
+}
+
+mod simulations {
+    mod csv_sweep;
 }
 
 mod targets {

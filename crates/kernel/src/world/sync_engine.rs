@@ -105,12 +105,17 @@ where
             let op = match stream.next() {
                 Some(Step::Op(op)) => op,
                 Some(Step::Think(span)) => {
-                    sleep_until(now() + span, stop);
+                    if !sleep_until(now() + span, stop, recorder) {
+                        stream.curtail();
+                    }
                     continue;
                 }
                 Some(Step::At(span)) => {
                     due = Some(began + span);
-                    sleep_until(began + span, stop);
+                    if !sleep_until(began + span, stop, recorder) {
+                        stream.curtail();
+                        due = None;
+                    }
                     continue;
                 }
                 None => break,
@@ -265,12 +270,15 @@ pub(crate) fn failed<R: Recorder<Host>>(
 /// Interval of checks of the stop flag during a sleep; a delay of 50 ms is imperceptible.
 const NAP: Nanos = Nanos::from_millis(50);
 
-/// Sleeps until `moment`, or until `stop` is set.
-pub(crate) fn sleep_until(moment: Moment<Host>, stop: &AtomicBool) {
+/// Sleeps until `moment`, or until `stop` is set. Returns false if the recorder ends the pause.
+pub(crate) fn sleep_until(moment: Moment<Host>, stop: &AtomicBool, recorder: &impl Recorder<Host>) -> bool {
     loop {
         let left = moment.since_zero().saturating_sub(now().since_zero());
         if left == Nanos::ZERO || stop.load(Ordering::Relaxed) {
-            return;
+            return true;
+        }
+        if recorder.ends_pauses() {
+            return false;
         }
         thread::sleep(Duration::from_nanos(left.min(NAP).0));
     }

@@ -120,7 +120,7 @@ fn a_timeout_is_no_suspension() {
 }
 
 #[test]
-fn a_slow_schedule_ends_with_its_next_operation() {
+fn a_slow_schedule_keeps_its_operations() {
     let ended = ended_by_ctrl_c(&Cli::in_memory(), &["--rate", "1", "--json"]);
     assert_eq!(ended.status, Some(0), "{}", ended.err);
     let document: Value = serde_json::from_str(&ended.out).expect("a document");

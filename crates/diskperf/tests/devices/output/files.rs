@@ -289,6 +289,26 @@ fn bind_mounted_files_are_written_in_place() {
     assert_eq!(folder.names(), ["out", "outside"]);
 }
 
+/// A sweep in CSV is written in steps, into a new file that then cannot take the name.
+#[test]
+fn steps_are_written_in_place_at_the_end() {
+    need_disk!("mount", "umount");
+    let folder = Cli::new();
+    let (out, outside) = (folder.path().join("out"), folder.path().join("outside"));
+    for path in [&out, &outside] {
+        fs::write(path, OLD).expect("a file");
+    }
+    let sweep = ["simulate", "vax750-uda50", "--size", "32KiB", "--phases", "1", "--program", "read_8192"];
+    let sweep = [&sweep[..], &["--sweep", "kernel.call=1..2us", "--format", "csv"]].concat();
+    let printed = folder.well(&sweep).out;
+    let mounted = Mounted::mount(&outside, &out, "bind");
+    folder.well(&[&sweep[..], &["-o", "out"]].concat());
+    drop(mounted);
+    assert_eq!(fs::read_to_string(&outside).expect("the mounted file"), printed);
+    assert_eq!(fs::read_to_string(&out).expect("the file below"), OLD);
+    assert_eq!(folder.names(), ["out", "outside"]);
+}
+
 #[test]
 fn a_full_disk_keeps_a_file_that_is_written_in_place() {
     need_disk!("mount", "umount", "setpriv");

@@ -235,6 +235,7 @@ impl Uring {
             }
             if self.work.in_flight() == 0 {
                 taken = None;
+                let mut is_ended = false;
                 match held.take() {
                     Some(Deferred::Op(op, issued)) => {
                         self.forget(&op);
@@ -246,9 +247,13 @@ impl Uring {
                             stream.curtail();
                         }
                     }
-                    Some(Deferred::Think(span)) => sleep_until(now() + span, stop),
+                    Some(Deferred::Think(span)) => is_ended = !sleep_until(now() + span, stop, recorder),
                     None if is_over => return Ok(()),
-                    None => due.into_iter().for_each(|due| sleep_until(due, stop)),
+                    None => is_ended = due.is_some_and(|due| !sleep_until(due, stop, recorder)),
+                }
+                if is_ended {
+                    stream.curtail();
+                    due = None;
                 }
                 continue;
             }

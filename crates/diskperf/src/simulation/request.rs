@@ -1,0 +1,148 @@
+//! The simulations that the arguments of `simulate` choose: the tests of a preset, on each point of a sweep.
+
+use std::ops::Range;
+
+use campaign::error::CampaignError;
+use campaign::fit::sizes::Sizes;
+use campaign::plan::{Alternative, Plan, Row};
+use campaign::presets::Settings;
+use campaign::request::resolved::Tests;
+use campaign::targets::{Described, Simulated, Site, Target};
+use machines::{Kind, Machine};
+
+use super::of_machines;
+use super::points::Points;
+use crate::cli::simulate::SimulateArguments;
+use crate::error::{ArgumentError, Error};
+
+/// The preset that measures operations on names.
+const LFS: &str = "lfs";
+
+/// Settings for that preset, unless `--set` replaces them: names take time, and the update daemon runs. The machines of
+/// 1983 were fitted without either.
+const TIMED_NAMES: [&str; 2] = ["file_system.names=timed", "kernel.update=30s"];
+
+/// The most simulations that are planned at once. Ours: each result has about a kilobyte, and stays in memory until the
+/// last simulation has ended.
+const MOST_RUNS: usize = 1_000_000;
+
+/// Simulations of a machine.
+pub struct Request<'a> {
+    arguments: &'a SimulateArguments,
+    /// The machine as typed.
+    name: &'a str,
+    tests: Tests,
+    /// The settings of all points.
+    settings: Vec<(String, String)>,
+    /// The numbers of drives, ascending.
+    drives: Vec<usize>,
+    /// The points of the sweep.
+    pub points: Points,
+}
+
+impl<'a> Request<'a> {
+    /// The simulations of at most `most` points.
+    pub fn new(arguments: &'a SimulateArguments, name: &'a str, most: usize) -> Result<Request<'a>, Error> {
+        let tests = match arguments.mixing.mix(arguments.preset)? {
+            Some((mix, _)) => Tests::Mix(mix),
+            None => Tests::Preset(arguments.preset),
+        };
+        let (machine, settings) = machine(name, arguments)?;
+        let settings = last_of_each(settings.iter().filter_map(|typed| pair(typed)));
+        let points = Points::new(machine, &arguments.sweeps, most).ok_or(ArgumentError::TooManyRows(most))?;
+        Ok(Request { arguments, name, tests, settings, drives: arguments.drives(), points })
+    }
+
+    /// The alternatives of these points, and their targets. An error if the machine of a point is impossible.
+    pub fn lay_out(&self, points: Range<usize>) -> Result<(Vec<Alternative>, Vec<Target>), Error> {
+        let (mut alternatives, mut targets) = (Vec::new(), Vec::new());
+        let together = self.arguments.preset.together;
+        let most_drives = self.drives.last().copied().unwrap_or(1);
+        for point in points {
+            let (machine, swept) = self.points.point(point)?;
+            let settings: Vec<(String, String)> = last_of_each(self.settings.iter().cloned().chain(swept));
+            // Only the table of 1983 has a half for each file system; other tables use the first file system.
+            let file_systems = if together { machine.parts(Kind::FileSystem).count() } else { 1 };
+            // Each file system by itself: all its programs on one drive, then on two.
+            for file_system in 0..file_systems {
+                let described =
+                    Described { machine: machine.with_file_system(file_system), settings: settings.clone() };
+                let simulated = Simulated::Described(Box::new(described));
+                let site = Site::Simulated(simulated.clone());
+                let (name, typed) = (machine.name.clone(), self.name.to_owned());
+                let target = Target { name, typed, site, tuning: Vec::new(), aging: None };
+                let first = targets.len();
+                for row in rows(self.arguments, &self.tests, &target)? {
+                    if row.omitted.is_none() {
+                        simulated.check(most_drives, row.program.space)?;
+                    }
+                    alternatives.extend(self.drives.iter().map(|&drives| {
+                        let targets = (first..first + drives).collect();
+                        Alternative { targets, row: row.clone() }
+                    }));
+                }
+                targets.extend((0..most_drives).map(|_| target.clone()));
+            }
+        }
+        Ok((alternatives, targets))
+    }
+
+    /// The plan of these alternatives.
+    pub fn plan(&self, alternatives: Vec<Alternative>) -> Result<Plan, Error> {
+        let SimulateArguments { preset, phases, seed, .. } = self.arguments;
+        let runs = alternatives.len().saturating_mul(phases.get() as usize);
+        if runs > MOST_RUNS {
+            let [rows, phases, all, most] =
+                [alternatives.len(), phases.get() as usize, runs, MOST_RUNS].map(|number| units::whole(number as u64));
+            return Err(ArgumentError::TooManySimulations { phases, rows, all, most }.into());
+        }
+        Ok(of_machines(preset, phases.get(), *seed, alternatives))
+    }
+}
+
+/// The machine of that name with its settings: those of the preset, and then those of `--set`.
+pub fn machine(name: &str, arguments: &SimulateArguments) -> Result<(Machine, Vec<String>), Error> {
+    let mut machine = Machine::load(name)?;
+    let preset = if arguments.preset.name == LFS { TIMED_NAMES.as_slice() } else { &[] };
+    // A part that does not know the setting has only names that take time, or no daemon.
+    let known = |setting: &&&str| machine.names().iter().any(|name| setting.split('=').next() == Some(name));
+    let preset = preset.iter().filter(known).map(|&setting| setting.to_owned()).collect::<Vec<String>>();
+    let settings: Vec<String> = preset.into_iter().chain(arguments.settings.iter().cloned()).collect();
+    settings.iter().try_for_each(|setting| machine.set(setting))?;
+    Ok((machine, settings))
+}
+
+/// The settings without those that a later one replaces.
+fn last_of_each(settings: impl Iterator<Item = (String, String)>) -> Vec<(String, String)> {
+    let mut last: Vec<(String, String)> = Vec::new();
+    for (key, value) in settings {
+        last.retain(|(known, _)| *known != key);
+        last.push((key, value));
+    }
+    last
+}
+
+/// Splits `drive.rpm=3600`. `None` for a setting that chooses a file system: that is another parameter of a cell.
+fn pair(typed: &str) -> Option<(String, String)> {
+    let (key, value) = typed.split_once('=')?;
+    let chooses = ["file_system", "file_systems"].contains(&key.trim());
+    (!chooses).then(|| (key.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// The preset's programs, or those that `--program` names.
+fn rows(arguments: &SimulateArguments, tests: &Tests, target: &Target) -> Result<Vec<Row>, Error> {
+    let sizes = Sizes { large: arguments.size.map_or(Sizes::SIMULATED.large, |size| size.0), ..Sizes::SIMULATED };
+    let settings = Settings { size: arguments.size, memory: None, seed: arguments.seed, sizes };
+    let mut rows = tests.rows(&settings, target)?;
+    let known: Vec<&'static str> = rows.iter().map(|row| row.program.name).collect();
+    if let Some(unknown) = arguments.programs.iter().find(|name| !known.contains(&name.as_str())) {
+        return Err(
+            CampaignError::UnknownProgram { name: unknown.clone(), preset: arguments.preset.name, known }.into()
+        );
+    }
+    rows.retain(|row| arguments.programs.is_empty() || arguments.programs.iter().any(|name| name == row.program.name));
+    for row in &mut rows {
+        row.omitted = row.omitted.take().or_else(|| target.simulated()?.lacks(&row.program));
+    }
+    Ok(rows)
+}
