@@ -42,20 +42,26 @@ pub enum Answer {
     Used(&'static str),
     /// The device holds something, with these words: refused without consent.
     Holds(&'static str),
+    /// There is no device any more, with these words: a usage error.
+    Gone(&'static str),
     /// The device is free: measured without consent.
     Free,
 }
 
 /// Disks of the guest: sizes in MiB, each different so that none is taken for another path to one of the others, and
 /// devices as QEMU names them. Freed and zeroed ranges are holes in the files.
-const DISKS: [(u64, &str); 6] = [
+const DISKS: [(u64, &str); 7] = [
     (24, "virtio-blk-pci,serial=FIRST"),
     (25, "virtio-blk-pci,serial=SECOND"),
     (26, "nvme-ns,bus=nvme,nsid=1"),
     (27, "nvme-ns,bus=nvme,nsid=2"),
     (28, "scsi-hd,bus=scsi.0,serial=THIRD"),
     (29, "scsi-hd,bus=scsi.0,serial=FOURTH"),
+    (30, PATH),
 ];
+
+/// A path to a disk with two. QEMU gets each path as a disk of its own, on the same file.
+const PATH: &str = "scsi-hd,bus=scsi.0,serial=TWICE,wwn=0x5000c500a0b0c0d0,share-rw=on";
 
 /// The controllers of these disks.
 const CONTROLLERS: [&str; 4] = ["-device", "nvme,id=nvme,serial=NVME", "-device", "virtio-scsi-pci,id=scsi"];
@@ -116,17 +122,18 @@ fn boot(kernel: &Kernel, program: PathBuf) -> Result<Guest, String> {
         file.set_len(mib << 20).expect("a size");
         file
     });
-    let disks = backing
-        .iter()
-        .zip(DISKS)
-        .map(|(file, (_, device))| GuestDisk::on_file(file, device).with_drive("discard=unmap,detect-zeroes=unmap"));
+    let disk = |file, device| {
+        GuestDisk::on_file(file, device).with_drive("discard=unmap,detect-zeroes=unmap,file.locking=off")
+    };
+    let mut disks: Vec<GuestDisk> = backing.iter().zip(DISKS).map(|(file, (_, device))| disk(file, device)).collect();
+    disks.extend(backing.last().map(|file| disk(file, PATH)));
     let plan = Plan {
         tools: TOOLS.into(),
         modules: MODULES.into(),
         unloaded: vec!["scsi_debug", "null_blk"],
         files,
         script: include_str!("stacks.sh").to_owned(),
-        disks: disks.collect(),
+        disks,
         arguments: CONTROLLERS.map(str::to_owned).into(),
         ..Plan::default()
     };
@@ -137,7 +144,7 @@ fn boot(kernel: &Kernel, program: PathBuf) -> Result<Guest, String> {
 /// Tries all situations of a stack. Returns the deviations, each as a sentence.
 fn try_stack(guest: &mut Guest, stack: &Stack) -> Result<Vec<String>, String> {
     let mut wrong = Vec::new();
-    let mut step = |guest: &mut Guest, command: &str| {
+    let step = |guest: &mut Guest, command: &str| {
         let ended = guest.run(command)?;
         let is_done = ended.status == Some(0);
         if is_done { Ok(ended.out) } else { Err(format!("{command}: {} {}", ended.out, ended.err)) }
@@ -151,10 +158,12 @@ fn try_stack(guest: &mut Guest, stack: &Stack) -> Result<Vec<String>, String> {
         let (command, words) = match answer {
             Answer::Used(words) => (format!("refused '{device}'"), words),
             Answer::Holds(words) => (format!("diskperf run smoke new:ext4@{device} --rounds 1"), words),
+            Answer::Gone(words) => (format!("refused '{device}'"), words),
             Answer::Free => continue,
         };
+        let status = if matches!(answer, Answer::Gone(_)) { 2 } else { 3 };
         let ended = guest.run(&command)?;
-        if ended.status != Some(3) || !ended.err.contains(words) || !ended.err.contains("hint: ") {
+        if ended.status != Some(status) || !ended.err.contains(words) || !ended.err.contains("hint: ") {
             wrong.push(format!("{situation} ({device}): status {:?}, {}", ended.status, ended.err));
         }
     }

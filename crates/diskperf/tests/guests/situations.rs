@@ -12,6 +12,11 @@ const fn holds(situation: &'static str, device: &'static str, words: &'static st
     Situation { situation, device, answer: Answer::Holds(words) }
 }
 
+/// A node without a device: a usage error.
+const fn gone(situation: &'static str, device: &'static str, words: &'static str) -> Situation {
+    Situation { situation, device, answer: Answer::Gone(words) }
+}
+
 /// A free device: measured.
 const fn free(situation: &'static str, device: &'static str) -> Situation {
     Situation { situation, device, answer: Answer::Free }
@@ -125,7 +130,7 @@ pub const STACKS: [Stack; 10] = [
         name: "removed",
         disks: "vdb",
         situations: &[
-            used("a disk that was pulled out", "/tmp/gone", "error: "),
+            gone("a disk that was pulled out", "/tmp/gone", "nothing was written to it"),
             used("a read-only disk", "/dev/vdb", "read-only"),
         ],
     },

@@ -3,6 +3,7 @@
 #   vda, vdb      virtio, 24 and 25 MiB, with the serial numbers FIRST and SECOND
 #   nvme0n1, n2   two namespaces of one NVMe disk, 26 and 27 MiB
 #   sda, sdb      virtio-scsi, 28 and 29 MiB
+#   sdc, sdd      two paths to one disk of 30 MiB
 # and those of scsi_debug, null_blk, zram and nbd, which a stack makes for itself.
 
 export DM_DISABLE_UDEV=1
@@ -175,32 +176,19 @@ mapped_down() {
     wipe $DISKS
 }
 
-paths_up() {
-    # Two hosts with one store: two paths to one disk, with one name.
-    do_ insmod /modules/scsi_debug.ko dev_size_mb=20 add_host=2 uuid_ctl=2 delay=0
-    wait_for /dev/sdd
-    ext4_at /dev/sdc /mnt/path
-}
-paths_down() {
-    do_ umount /mnt/path
-    do_ rmmod scsi_debug
-}
+paths_up() { ext4_at /dev/sdc /mnt/path; }
+paths_down() { do_ umount /mnt/path; wipe sdc; }
 
 multipath_up() {
-    do_ insmod /modules/scsi_debug.ko dev_size_mb=20 add_host=2 uuid_ctl=2 delay=0
-    wait_for /dev/sdd
-    do_ dmsetup create many --table "0 40960 multipath 0 0 1 1 round-robin 0 2 1 /dev/sdc 1 /dev/sdd 1"
+    do_ dmsetup create many --table "0 61440 multipath 0 0 1 1 round-robin 0 2 1 /dev/sdc 1 /dev/sdd 1"
 }
-multipath_down() {
-    do_ dmsetup remove many
-    do_ rmmod scsi_debug
-}
+multipath_down() { do_ dmsetup remove many; wipe sdc; }
 
 removed_up() {
     do_ insmod /modules/scsi_debug.ko dev_size_mb=22 delay=0
-    wait_for /dev/sdc
-    mknod /tmp/gone b $(tr : ' ' < /sys/block/sdc/dev)
-    echo 1 > /sys/block/sdc/device/delete
+    wait_for /dev/sde
+    mknod /tmp/gone b $(tr : ' ' < /sys/block/sde/dev)
+    echo 1 > /sys/block/sde/device/delete
     do_ blockdev --setro /dev/vdb
 }
 removed_down() {
@@ -212,6 +200,7 @@ bcache_up() {
     do_ make-bcache --wipe-bcache -B /dev/vda
     do_ make-bcache --wipe-bcache --bucket 64k -C /dev/sda
     do_ make-bcache --wipe-bcache -B /dev/nvme0n1
+    sync
     for disk in vda sda; do echo /dev/$disk > /sys/fs/bcache/register; done
     wait_for /dev/bcache0
     set_=$(ls /sys/fs/bcache | grep -- -)
