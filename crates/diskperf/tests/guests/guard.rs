@@ -156,9 +156,8 @@ fn try_stack(guest: &mut Guest, stack: &Stack) -> Result<Vec<String>, String> {
     // 2
     for Situation { situation, device, answer } in stack.situations {
         let (command, words) = match answer {
-            Answer::Used(words) => (format!("refused '{device}'"), words),
+            Answer::Used(words) | Answer::Gone(words) => (format!("refused '{device}'"), words),
             Answer::Holds(words) => (format!("diskperf run smoke new:ext4@{device} --rounds 1"), words),
-            Answer::Gone(words) => (format!("refused '{device}'"), words),
             Answer::Free => continue,
         };
         let status = if matches!(answer, Answer::Gone(_)) { 2 } else { 3 };

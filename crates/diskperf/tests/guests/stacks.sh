@@ -198,13 +198,14 @@ removed_down() {
 
 bcache_up() {
     do_ make-bcache --wipe-bcache -B /dev/vda
-    do_ make-bcache --wipe-bcache --bucket 64k -C /dev/sda
+    do_ make-bcache --wipe-bcache --bucket 16k -C /dev/sda
     do_ make-bcache --wipe-bcache -B /dev/nvme0n1
     sync
-    for disk in vda sda; do echo /dev/$disk > /sys/fs/bcache/register; done
+    # The kernel wants more than 512 buckets.
+    for disk in vda sda; do echo /dev/$disk > /sys/fs/bcache/register || fail "bcache: no $disk"; done
     wait_for /dev/bcache0
     set_=$(ls /sys/fs/bcache | grep -- -)
-    echo "$set_" > /sys/block/bcache0/bcache/attach
+    echo "$set_" > /sys/block/bcache0/bcache/attach || fail "bcache: no cache set"
     ext4_at /dev/bcache0 /mnt/cached
 }
 bcache_down() {
