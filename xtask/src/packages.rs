@@ -78,7 +78,8 @@ mod tests {
                 "musl-tools",
                 "fio",
                 "chromium",
-                "chromium-driver"
+                "chromium-driver",
+                "qemu-system-x86",
             ]
         );
     }

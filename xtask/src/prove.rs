@@ -64,7 +64,7 @@ struct Kept {
 const WITH_DISTRIBUTED: &str = "env.DISKPERF_DIST=\"../../target/dist\"";
 
 /// All experiments.
-const EXPERIMENTS: [Experiment; 35] = [
+const EXPERIMENTS: [Experiment; 36] = [
     comparisons::EXPERIMENT,
     comparisons::THROTTLED,
     comparisons::TASKS,
@@ -129,6 +129,12 @@ const EXPERIMENTS: [Experiment; 35] = [
         judge: figures::instructions,
     },
     distributed::EXPERIMENT,
+    Experiment {
+        name: "simulations",
+        command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "simulations"],
+        figures: 5,
+        judge: figures::simulations,
+    },
     Experiment {
         name: "report-10000",
         command: &["cargo", "bench", "--quiet", "--package", "overhead", "--bench", "results"],

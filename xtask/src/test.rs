@@ -70,8 +70,9 @@ const COMPUTING: [&str; 2] = ["calibration", "commands"];
 
 /// The slowest test files, which begin first (1): if one began last, it would keep one processor busy and leave the
 /// others idle. A guess from runs of single files. The list at the end of `cargo xtask test` corrects it.
-const LONGEST: [&str; 13] = [
+const LONGEST: [&str; 14] = [
     "program_page",
+    "docs",
     "images",
     "program_names",
     "cli_all_limits",

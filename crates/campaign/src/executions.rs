@@ -1,7 +1,8 @@
 //! The executions of each alternative, and the reason of a failure.
 
 use report::sanitize::SAID;
-use runner::execution::{ExecutionResult, Recorded, WorldFailure};
+use runner::execution::{ExecutionResult, PhaseResult, Recorded, WorldFailure};
+use stats::RoundOperation;
 use workload::Reason;
 
 use crate::error::CampaignError;
@@ -32,12 +33,15 @@ pub(crate) struct Execution {
     pub(crate) position: u32,
     pub(crate) discarded: bool,
     pub(crate) result: ExecutionResult,
+    /// The operations of each phase as results have them. Converted once, because results are made after every round.
+    pub(crate) operations: Vec<Vec<RoundOperation>>,
 }
 
 impl Executions {
     /// Adds an execution. Its results do not count if it is discarded.
     pub fn add(&mut self, Turn { round, position, .. }: Turn, discarded: bool, result: ExecutionResult) {
-        self.runs.push(Execution { round, position, discarded, result });
+        let operations = result.phases.iter().map(PhaseResult::round_operations).collect();
+        self.runs.push(Execution { round, position, discarded, result, operations });
     }
 
     /// Voids the whole history: something that the program needs failed, such as its file system.

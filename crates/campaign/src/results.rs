@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use runner::execution::{ClaimedClock, PhaseResult, ProgramResult};
 use stats::figures::rate::{Average, rate};
-use stats::figures::summary;
+use stats::figures::summary::{self, RateUnit};
 use stats::inference::steady_state;
 use stats::judge::bottleneck;
 use stats::judge::floor::{self, Kind};
 use stats::judge::regimes::{Measure, TargetStep};
 use stats::{
     Breakdown, CacheState, Cell, ClockKind, CpuSeconds, Environment, Io, Latencies, Latency, LatencyKind, LowerCache,
-    MarkCode, ParameterValue, Problem, Provenance, RateBase, Round, RoundPart, State, Steadiness, TargetInfo,
+    MarkCode, OperationFigures, OperationKind, ParameterValue, Problem, Provenance, RateBase, Round, RoundPart, State,
+    Steadiness, TargetInfo,
 };
 use units::{Nanos, fnv1a};
 use workload::{Issue, OpKind, Phase, Steps, Tally, TreeCounts, Unproven};
@@ -183,6 +184,9 @@ fn cell(
         true => CellRegimes::default(),
         false => leave_out_earlier(&mut rounds, (plan, phase), Measure { base, clock, together }, step),
     };
+    for round in &mut rounds {
+        round.per_second = summary::round_rate(round, together, base, clock);
+    }
     let kept: Vec<&Round> = rounds.iter().filter(|round| !round.discarded).collect();
     let kept_runs: Vec<&PhaseResult> =
         runs.into_iter().zip(&rounds).filter(|(_, round)| !round.discarded).map(|(run, _)| run).collect();
@@ -256,6 +260,11 @@ fn cell(
         rate: measured.then(|| rate(kept(), together, (base, clock), row.unit, average)).flatten(),
         cpu_percent: measured.then(|| summary::cpu_percent(kept(), together, clock)).flatten(),
         latency_ns: measured.then(|| latency(&kept_runs, phase)).flatten(),
+        operations: if measured {
+            operations((&kept().collect::<Vec<_>>(), &kept_runs), phase, (clock, average))
+        } else {
+            Vec::new()
+        },
         io: measured.then(|| io(&kept_runs, phase)).flatten(),
         time: (measured && used.several.is_none()).then(|| bottleneck::where_it_went(&used)),
         breakdown: measured.then(|| breakdown(&kept_runs)).flatten(),
@@ -334,12 +343,13 @@ fn reason(omitted: Option<&str>, executions: &Executions, index: usize, kept: us
 fn measured_rounds<'a>(executions: &'a Executions, index: usize, phase: &Phase) -> (Vec<&'a PhaseResult>, Vec<Round>) {
     let measured = |run: &'a Execution| {
         let done = run.result.phases.get(index)?;
-        Some((done, round(run, done, phase)?))
+        Some((done, round(run, index, phase)?))
     };
     executions.runs.iter().filter_map(measured).unzip()
 }
 
-fn round(run: &Execution, done: &PhaseResult, phase: &Phase) -> Option<Round> {
+fn round(run: &Execution, index: usize, phase: &Phase) -> Option<Round> {
+    let done = run.result.phases.get(index)?;
     let parts: Vec<RoundPart> = done.parts.iter().map(|part| round_part(part, phase)).collect();
     // The slowest part ends the round. A time that one part lacks is missing from all, because all run the same phase.
     let last = |time: fn(&RoundPart) -> Option<f64>| parts.iter().filter_map(time).max_by(f64::total_cmp);
@@ -352,6 +362,8 @@ fn round(run: &Execution, done: &PhaseResult, phase: &Phase) -> Option<Round> {
         returned_s: last(|part| Some(part.returned_s))?,
         data_durable_s: last(|part| part.data_durable_s),
         durable_s: last(|part| part.durable_s),
+        rested_s: run.result.rested.map(Nanos::as_secs_f64),
+        per_second: None,
         cpu_s: CpuSeconds {
             process: parts.iter().map(|part| part.process_s).sum(),
             user: done.parts.iter().map(|part| part.cpu.user).sum::<Nanos>().as_secs_f64(),
@@ -360,6 +372,8 @@ fn round(run: &Execution, done: &PhaseResult, phase: &Phase) -> Option<Round> {
         },
         parts: if parts.len() > 1 { parts } else { Vec::new() },
         intervals: done.intervals.clone(),
+        operations: run.operations.get(index).cloned().unwrap_or_default(),
+        heat_map: done.heat_map.clone(),
         marks: Vec::new(),
     })
 }
@@ -460,6 +474,39 @@ fn latency(runs: &[&PhaseResult], phase: &Phase) -> Option<Latency> {
         all.add_times(run.latencies.as_ref()?);
     }
     all.summary(if phase.steps.is_paced() { LatencyKind::Response } else { LatencyKind::Service })
+}
+
+/// The rate and the latencies of each kind of operation, over all kept rounds.
+fn operations(
+    (kept, runs): (&[&Round], &[&PhaseResult]),
+    phase: &Phase,
+    (clock, average): (ClockKind, Average),
+) -> Vec<OperationFigures> {
+    let latency_kind = |kind| match phase.steps.is_paced() && !matches!(kind, OperationKind::Fsync) {
+        true => LatencyKind::Response,
+        false => LatencyKind::Service,
+    };
+    let of_kind = |kind: OperationKind| {
+        let of_round = |round: &&Round| round.operations.iter().find(|one| one.operation == kind).map(|one| one.count);
+        let counts: Vec<u64> = kept.iter().map(|round| of_round(round).unwrap_or(0)).collect();
+        let mut latencies = Latencies::default();
+        runs.iter().filter_map(|run| run.times(kind)).for_each(|times| latencies.add_times(times));
+        let rounds: Vec<Round> = kept.iter().zip(&counts).map(|(round, ops)| counting(round, *ops)).collect();
+        let unit = RateUnit { name: "ops/sec", size: 1.0 };
+        (counts.iter().sum::<u64>() > 0).then(|| OperationFigures {
+            operation: kind,
+            count: counts.iter().sum(),
+            rate: rate(&rounds, false, (RateBase::Ops, clock), unit, average),
+            latency_ns: latencies.summary(latency_kind(kind)),
+        })
+    };
+    OperationKind::ALL.into_iter().filter(|kind| *kind != OperationKind::Unit).filter_map(of_kind).collect()
+}
+
+/// A round of the same times that did this number of operations.
+fn counting(round: &Round, ops: u64) -> Round {
+    let Round { returned_s, data_durable_s, durable_s, .. } = *round;
+    Round { round: round.round, ops, returned_s, data_durable_s, durable_s, ..Round::default() }
 }
 
 /// A checksum of the operations and of the remaining files: FNV-1a over the counts. A program has the same effect in

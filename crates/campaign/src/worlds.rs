@@ -244,6 +244,13 @@ impl AnyWorld {
         Ok(AnyWorld::Real(Box::new(world), Vec::new(), Vec::new()))
     }
 
+    /// From now on, waits for an idle machine before a phase, or not: a load only uses up credits.
+    pub fn hurry(&mut self, is_hurried: bool) {
+        if let AnyWorld::Real(world, ..) = self {
+            world.hurry(is_hurried);
+        }
+    }
+
     /// Runs the program once, and again if a signal suspended it, because then the time is wrong. Events contain the
     /// name of the target.
     pub fn perform(

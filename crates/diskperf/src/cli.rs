@@ -3,11 +3,13 @@
 pub mod aging;
 mod default_command;
 pub mod examples;
+mod fio_words;
 pub mod floor;
 pub mod help_search;
 mod json_errors;
 pub mod mix;
 pub mod own_command;
+pub mod own_load;
 #[cfg(test)]
 mod request_tests;
 pub mod run;
@@ -56,6 +58,7 @@ use crate::error::Error;
 use crate::session::Call;
 use crate::ui::output;
 use crate::ui::output_format::{OutputArguments, RunFormat};
+use crate::ui::shell;
 
 use default_command::Misread;
 use examples::*;
@@ -120,7 +123,7 @@ enum Command {
     ///
     /// Writes: test files in a private folder of each target, which it removes; the result, in the results database.
     #[command(after_help = CHOOSE_EXAMPLES)]
-    Choose(ChooseArguments),
+    Choose(Box<ChooseArguments>),
     /// Read 8 MiB of FILE in calls of 8192 bytes, as in 1983; prints nothing, meant for `time`.
     ///
     /// One of the four programs of Kridle & McKusick 1983. It makes only the calls of the original, and checks each.
@@ -451,6 +454,9 @@ pub fn run(words: Vec<OsString>) -> Result<Exit, Error> {
 fn perform(line: CommandLine, words: &[OsString]) -> Result<Exit, Error> {
     let call =
         |store, output: &OutputArguments<RunFormat>, dry_run| Call { words, store, output: output.output(), dry_run };
+    if let Some(ours) = fio_words::translated(words) {
+        output::remark(&format!("in diskperf's words: diskperf {}", shell::line(&ours[1..])));
+    }
     match line.command {
         None => begin(&line.output, main_job().resolve().map_err(Error::from), &call(&line.keep, &line.output, false)),
         Some(Command::Run(arguments)) => {
@@ -502,6 +508,13 @@ fn parse(words: &[OsString]) -> Result<CommandLine, clap::Error> {
     let has_command = words.get(1).is_some_and(|word| word == "run") && words.iter().any(|word| word == "--");
     if has_command && words.get(2).is_none_or(|word| word != command) {
         words.insert(2, command.into());
+    }
+    let mut words = fio_words::translated(&words).unwrap_or(words);
+    // The grammar costs time, so that only this command pays for it.
+    if words.get(1).is_some_and(|word| word == "choose") {
+        let mut grammar = CommandLine::command();
+        grammar.build();
+        words = own_load::divided(words, grammar.find_subcommand("choose").expect("a command of ours"))?;
     }
     CommandLine::try_parse_from(words)
 }

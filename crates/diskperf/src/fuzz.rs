@@ -214,7 +214,7 @@ fn fuzz_documents() {
             + &explain::markdown(&shown, &cells)
             + &explain::csv(&cells));
         cells.retain(|cell| explain::can_be_explained(cell));
-        said += &(explain::table(&shown, presentation, &cells, Page::ENDLESS) + &report::csv::lines("run", &shown));
+        said += &(explain::table(&shown, presentation, &cells, Page::ENDLESS) + &report::csv::runs(&[("run", &shown)]));
         said += &page_of(&document, &shown);
         said += &compared(&original, &shown);
         assert!(!said.contains(|c: char| c.is_control() && c != '\n'), "a terminal obeys {said:?}");
@@ -285,7 +285,7 @@ fn fuzz_values_of_documents() {
         }
         report::markdown("run", &document, presentation);
         page_of(&document, &document);
-        report::csv::lines("run", &document);
+        report::csv::runs(&[("run", &document)]);
         explain::markdown(&document, &cells);
         explain::csv(&cells);
         anonymous(&document);

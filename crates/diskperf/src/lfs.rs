@@ -301,6 +301,8 @@ mod tests {
             grown: None,
             allocation: None,
             first_reads: None,
+            operations: Vec::new(),
+            heat_map: None,
             latencies: None,
             intervals: Vec::new(),
             ceiling: None,

@@ -388,6 +388,7 @@ pub fn info(
         job: None,
         mix: None,
         traces: Vec::new(),
+        checks: Vec::new(),
         store: None,
     }
 }

@@ -80,10 +80,10 @@ fn sees_all_networks() -> bool {
     Path::new("/proc/sys/net/core/netdev_budget").exists()
 }
 
-/// Runs on a lying folder until a result has the warning. Other programs may move as many bytes as a lie hides, but
-/// hardly in each of ten runs.
+/// Runs on a lying folder until a result has the warning. Other programs may move as many bytes as a lie hides, for
+/// example a build, but hardly in each of a hundred runs.
 fn is_disproved(ground: &Ground, folder: &Path, phase: usize, code: &str) -> bool {
-    (0..10).any(|_| {
+    (0..100).any(|_| {
         let document = ground.run(folder);
         assert_unverified(&document, "fuse");
         mark(write_and_read(&document)[phase], code).is_some()
@@ -116,8 +116,8 @@ fn a_served_folder_is_unverified_whatever_its_mount_says() {
     assert!(row.contains(" unverified ") && !row.contains("durable"), "{row}");
     assert!(table.contains("\nunverified: no block device is visible below fuse (write_8192"), "{table}");
     let csv = ground.cli.well(&[&run[..], &["--format", "csv"]].concat()).out;
-    assert!(csv.lines().next().is_some_and(|head| head.ends_with(",unverified")), "{csv}");
-    assert!(csv.lines().nth(1).is_some_and(|line| line.ends_with(",no block device is visible below fuse")), "{csv}");
+    assert!(csv.lines().next().is_some_and(|head| head.contains(",unverified,")), "{csv}");
+    assert!(csv.lines().nth(1).is_some_and(|line| line.contains(",no block device is visible below fuse,")), "{csv}");
 }
 
 #[test]

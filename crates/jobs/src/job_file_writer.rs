@@ -109,7 +109,7 @@ mod tests {
         (
             proptest::sample::select(PatternName::value_variants()),
             (proptest::option::of(blocks), proptest::option::of(order), size(), size()),
-            (number(), number(), number(), number(), number(), number()),
+            (number(), number(), number(), number(), number(), number(), number()),
             (time(), time(), proptest::option::of(0..i64::MAX as u64), any::<bool>(), any::<bool>()),
             (
                 proptest::option::of(proptest::sample::select(ArrivalsName::value_variants())),
@@ -119,7 +119,7 @@ mod tests {
         )
             .prop_map(
                 |(pattern, (bs, order, stride, size), numbers, (time, think, seed, direct, warm), names)| {
-                    let (iodepth, jobs, rate, reads, fsync, rounds) = numbers;
+                    let (iodepth, jobs, rate, reads, fsync, rounds, fdatasync) = numbers;
                     let (arrivals, sync, engine) = names;
                     LoadSpec {
                         pattern,
@@ -135,6 +135,7 @@ mod tests {
                         stride,
                         think,
                         fsync,
+                        fdatasync,
                         sync,
                         engine,
                         size,

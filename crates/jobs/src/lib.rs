@@ -30,6 +30,7 @@ mod source_span;
 pub use error::{JobError, LoadError};
 pub use job_file::{Job, LARGEST, NamedLoad};
 pub use load_spec::{LoadSpec, MOST_ROUNDS, ROUNDS, SEED, SIZE};
+pub use load_words::{PatternName, Time};
 pub use queue_depth::{Host, RingLimits};
 pub use schema::schema;
 pub use source_span::{Source, SourceSpan};

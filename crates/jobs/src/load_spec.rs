@@ -113,10 +113,13 @@ load_keys! {
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     #[schemars(with = "Option<String>")]
     think: Option<Time>, fio ["thinktime"], "pause between two operations";
-    /// Call fsync after every N writes, with no other operation in flight [default: never]. It lowers the rate.
-    /// Latencies do not include it, except those of operations that --rate delayed for it.
+    /// Call fsync after every N writes, with no other operation in flight [default: never]. It lowers the rate, and has
+    /// its own row of latencies. Those of writes do not include it, except if --rate delayed them for it.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     fsync: Option<u32>, fio ["fsync"], in 1..=u32::MAX, "call fsync after this many writes";
+    /// Call fdatasync after every N writes, instead of fsync, in the same way [default: never].
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    fdatasync: Option<u32>, fio ["fdatasync"], in 1..=u32::MAX, "call fdatasync after this many writes";
     /// Open the file so that each write returns when it is durable: dsync (O_DSYNC) or sync (O_SYNC) [default:
     /// neither].
     #[arg(long, value_enum)]
@@ -165,8 +168,8 @@ pub const SEED: u64 = 1;
 /// the end.
 pub const MOST_ROUNDS: u32 = 1_000_000;
 
-/// The maximum number of threads. Chosen: each needs a megabyte of data and half a megabyte of histograms, and few
-/// machines have more processors.
+/// The maximum number of threads. Chosen: each needs a megabyte of data, and half a megabyte of histograms for each
+/// kind of operation; and few machines have more processors.
 const MOST_JOBS: u32 = 512;
 
 impl Key {

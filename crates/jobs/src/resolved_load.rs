@@ -19,7 +19,7 @@ impl LoadSpec {
         let sizes = self.sizes(pattern)?;
         self.check_warm(pattern)?;
         check_rounds(self.rounds)?;
-        let (sync, fsync) = self.waits(pattern)?;
+        let (sync, fsync, fdatasync) = self.waits(pattern)?;
         let (drawing, stride, think) = (self.drawing(pattern, sizes)?, self.stride(pattern, sizes)?, self.think()?);
         let (queue, warning) = self.queue(pattern, sizes.largest(), host)?;
         let load = Load {
@@ -28,6 +28,7 @@ impl LoadSpec {
             direct: self.direct,
             sync,
             fsync,
+            fdatasync,
             think,
             queue,
             jobs: self.jobs()?,
@@ -132,13 +133,14 @@ impl LoadSpec {
         Ok(Some(stride.0))
     }
 
-    /// The durability of each write, and the number of writes between two calls of fsync. Only patterns that write have
-    /// them; commit has its own.
-    fn waits(&self, pattern: Pattern) -> Result<(Durability, Option<u32>), LoadError> {
-        let (key, given) = match (self.sync, self.fsync) {
-            (Some(sync), _) => ("sync", name(sync)),
-            (None, Some(every)) => ("fsync", every.to_string()),
-            (None, None) => return Ok((Durability::None, None)),
+    /// The durability of each write, and the number of writes between two calls of fsync or fdatasync. Only patterns
+    /// that write have them; commit has its own.
+    fn waits(&self, pattern: Pattern) -> Result<(Durability, Option<u32>, Option<u32>), LoadError> {
+        let (key, given) = match (self.sync, self.fsync, self.fdatasync) {
+            (Some(sync), ..) => ("sync", name(sync)),
+            (None, Some(every), _) => ("fsync", every.to_string()),
+            (None, None, Some(every)) => ("fdatasync", every.to_string()),
+            (None, None, None) => return Ok((Durability::None, None, None)),
         };
         if pattern == Pattern::Commit {
             let why = "commit already calls fdatasync after each record";
@@ -148,16 +150,22 @@ impl LoadSpec {
             let why = format!("{} does not write", pattern.name());
             return Err(LoadError::new(key, given, why, "leave it out, or use write, randwrite or randrw"));
         }
-        if self.fsync.is_some_and(|every| !KEYS.fsync.range.contains(&every)) {
-            let why = "the least is one write between two calls";
-            return Err(LoadError::new("fsync", 0, why, "leave it out, or use 1 or more"));
+        for (key, every) in [(&KEYS.fsync, self.fsync), (&KEYS.fdatasync, self.fdatasync)] {
+            if every.is_some_and(|every| !key.range.contains(&every)) {
+                let why = "the least is one write between two calls";
+                return Err(LoadError::new(key.name, 0, why, "leave it out, or use 1 or more"));
+            }
+        }
+        if let (Some(_), Some(every)) = (self.fsync, self.fdatasync) {
+            let why = "--fsync is given too, and one of both follows the writes";
+            return Err(LoadError::new("fdatasync", every, why, "leave out --fsync or --fdatasync"));
         }
         let sync = match self.sync {
             None => Durability::None,
             Some(SyncName::Dsync) => Durability::Data,
             Some(SyncName::Sync) => Durability::File,
         };
-        Ok((sync, self.fsync))
+        Ok((sync, self.fsync, self.fdatasync))
     }
 
     /// The time of a round.

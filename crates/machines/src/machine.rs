@@ -1,6 +1,7 @@
 //! A machine: a computer composed of parts, from its file and from settings on the command line.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use kernel::sys::name::{Shown, original};
 use toml::Spanned;
@@ -28,6 +29,9 @@ pub struct Machine {
 
 /// The keys of a machine's file, besides those of its parts.
 const KEYS: [&str; 4] = ["about", "like", "file_systems", "settings"];
+
+/// The most file systems of a machine, so that a mistaken list does not run for minutes. Ours have one or two.
+const MOST_FILE_SYSTEMS: usize = 16;
 
 /// Maximum length of a chain of `like`, to detect circles. No chain that ends is half as long.
 const DEEPEST: u32 = 16;
@@ -77,7 +81,9 @@ impl Machine {
                 Some(part) => Ok(part.clone()),
                 None => part_named(Kind::FileSystem, name, place.clone(), Path::new(""), 0),
             };
+            check_count(value.split('+').count(), &place)?;
             let parts = value.split('+').map(named).collect::<Result<Vec<Part>, MachineFault>>()?;
+            check_names(&parts, &place)?;
             self.swap(Kind::FileSystem, parts);
             return Ok(());
         }
@@ -86,10 +92,9 @@ impl Machine {
             self.swap(kind, vec![part]);
             return Ok(());
         }
-        let unknown =
-            || MachineFault::UnknownField { place: place.clone(), field: key.to_owned(), known: self.names() };
-        let (kind, rest) =
-            key.split_once('.').and_then(|(kind, rest)| Some((Kind::from_key(kind)?, rest))).ok_or_else(unknown)?;
+        let unknown = |place, known| MachineFault::UnknownField { place, field: key.to_owned(), known };
+        let dotted = key.split_once('.').and_then(|(kind, rest)| Some((Kind::from_key(kind)?, rest)));
+        let Some((kind, rest)) = dotted else { return Err(unknown(place, self.names())) };
         let number = value.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(value.len());
         let (digits, unit) = value.split_at(number);
         let decimal = Decimal::read(digits);
@@ -102,7 +107,6 @@ impl Machine {
         };
         let is_meant = |part: &&mut Part| part.kind == kind && one.is_none_or(|one| part.is_called(one));
         let mut found = false;
-        let unknown = unknown();
         for part in self.parts.iter_mut().filter(is_meant) {
             found = true;
             let is_number = matches!(value, Value::Number(_));
@@ -110,7 +114,16 @@ impl Machine {
             let (key, value, from) = (field.to_owned(), value.clone(), typed.to_owned());
             part.set(Field { key, value, unit, source: Source::Typed, from, place: place.clone() });
         }
-        if found { Ok(()) } else { Err(unknown) }
+        if found { Ok(()) } else { Err(unknown(place, self.names())) }
+    }
+
+    /// Returns the machine with only the file system of this index: what a program needs.
+    pub fn with_file_system(&self, index: usize) -> Machine {
+        let chosen = self.parts(Kind::FileSystem).nth(index);
+        let is_chosen = |part: &Part| chosen.is_some_and(|one| std::ptr::eq(one, part));
+        let is_kept = |part: &&Part| part.kind != Kind::FileSystem || is_chosen(part);
+        let parts = self.parts.iter().filter(is_kept).cloned().collect();
+        Machine { name: self.name.clone(), about: self.about.clone(), place: self.place.clone(), parts }
     }
 
     /// Returns a number of the machine and its unit, by its dotted name, such as `drive.rpm`.
@@ -160,14 +173,22 @@ fn display_name(name: &str) -> String {
     stem.map_or_else(|| name.to_owned(), |stem| stem.shown().into_owned())
 }
 
+/// The compiled-in machines that were read: `diskperf paper assumptions` varies them thousands of times.
+static READ: [OnceLock<Machine>; builtin::MACHINES.len()] = [const { OnceLock::new() }; builtin::MACHINES.len()];
+
 fn load(name: &str, folder: &Path, depth: u32) -> Result<Machine, MachineFault> {
     if is_path(name) {
         return read(&display_name(name), &MachineFile::open(&folder.join(original(name)))?, depth);
     }
-    match builtin::MACHINES.iter().find(|file| file.name == name) {
-        Some(file) => read(name, &MachineFile::builtin(file), depth),
-        None => Err(MachineFault::UnknownMachine { name: name.to_owned(), known: builtin::names(builtin::MACHINES) }),
+    let Some((file, known)) = builtin::MACHINES.iter().zip(&READ).find(|(file, _)| file.name == name) else {
+        let known = builtin::names(builtin::MACHINES);
+        return Err(MachineFault::UnknownMachine { name: name.to_owned(), known });
+    };
+    if let Some(machine) = known.get() {
+        return Ok(machine.clone());
     }
+    let machine = read(name, &MachineFile::builtin(file), depth)?;
+    Ok(known.get_or_init(|| machine).clone())
 }
 
 /// Loads a part that is compiled in, or from a file.
@@ -253,8 +274,11 @@ fn read(name: &str, file: &MachineFile, depth: u32) -> Result<Machine, MachineFa
             let (place, field) = (file.place(value.span()), "file_systems".to_owned());
             return Err(MachineFault::BadForm { place, field, what: "must be a list" });
         };
+        let place = file.place(value.span());
+        check_count(list.len(), &place)?;
         let parts = list.iter().map(|one| one_part(Kind::FileSystem, file, one, depth));
         let parts = parts.collect::<Result<Vec<Part>, MachineFault>>()?;
+        check_names(&parts, &place)?;
         machine.swap(Kind::FileSystem, parts);
     }
     // 3
@@ -262,6 +286,25 @@ fn read(name: &str, file: &MachineFile, depth: u32) -> Result<Machine, MachineFa
         settings_of(&mut machine, file, settings)?;
     }
     Ok(machine)
+}
+
+/// Returns an error if a list has more file systems than a machine may have.
+fn check_count(count: usize, place: &Place) -> Result<(), MachineFault> {
+    if count <= MOST_FILE_SYSTEMS {
+        return Ok(());
+    }
+    let what = format!("{count} file systems; a machine has at most {MOST_FILE_SYSTEMS}");
+    let hint = "simulate the others with another file, or one at a time: --set file_system=NAME";
+    Err(MachineFault::Impossible { place: place.clone(), field: "file_systems".to_owned(), what, hint })
+}
+
+/// Returns an error if two file systems have one name: their results would be the same row.
+fn check_names(parts: &[Part], place: &Place) -> Result<(), MachineFault> {
+    let is_again = |(index, part): &(usize, &Part)| parts[..*index].iter().any(|other| other.name == part.name);
+    let Some((_, part)) = parts.iter().enumerate().find(is_again) else { return Ok(()) };
+    let what = format!("two are called {}", part.name);
+    let hint = "give each file system its own name: { name = \"mine\", like = \"8k-1k\" }";
+    Err(MachineFault::Impossible { place: place.clone(), field: "file_systems".to_owned(), what, hint })
 }
 
 /// Reads a part that is given by name, or as a table in the file itself.
@@ -320,6 +363,27 @@ mod tests {
     use testkit::fuzz::{Subject, fuzz};
 
     use super::*;
+
+    /// A list that is too long or has a name twice is refused, with its line.
+    #[test]
+    fn file_systems_are_few_and_have_different_names() {
+        let fault = |list: &str| {
+            let text = format!("about = \"mine\"\nlike = \"vax780-sc780\"\nfile_systems = [{list}]\n");
+            read("mine", &MachineFile::fuzzed(text), 0).map(drop).map_err(|fault| fault.to_string())
+        };
+        let named = |count: usize| {
+            let one = |index| format!("{{ name = \"fs{index}\", like = \"8k-1k\" }}");
+            (0..count).map(one).collect::<Vec<String>>().join(", ")
+        };
+        assert_eq!(fault(&named(MOST_FILE_SYSTEMS)), Ok(()));
+        let said = fault(&named(400)).expect_err("too many");
+        assert_eq!(said, "fuzzed.toml:3: file_systems: 400 file systems; a machine has at most 16");
+        let said = fault("\"8k-1k\", \"4k-1k\", \"8k-1k\"").expect_err("a name twice");
+        assert_eq!(said, "fuzzed.toml:3: file_systems: two are called 8K/1K");
+        let mut machine = Machine::load("vax780-sc780").expect("a machine");
+        let said = machine.set("file_systems=8k-1k+8k-1k").map_err(|fault| fault.to_string());
+        assert_eq!(said, Err("file_systems=8k-1k+8k-1k: file_systems: two are called 8K/1K".to_owned()));
+    }
 
     /// The file of a machine or of a part: faults name their place. A valid file can be described, or a fault explains
     /// why not.

@@ -211,7 +211,7 @@ fn child_timed() {
         (0..programs).map(|_| CachePadded(Timed::new(Unit::from_kind(OpKind::ReadAt)))).collect();
     let spans = world.run(&mut vec![steps; programs], &mut recorders).expect("a run");
     for records in recorders.into_iter().zip(spans).map(|(recorder, span)| recorder.0.finish(span.ended)) {
-        assert_eq!((records.tally.failure, records.latencies.count()), (None, operations));
+        assert_eq!((records.tally.failure, records.times.units().count()), (None, operations));
     }
 }
 
@@ -281,7 +281,7 @@ fn slope(what: &str, calls: [u64; 2], folder: &Path, side: &str) -> f64 {
 
 /// The function that ends a rate interval. It runs four times per second, whatever the load. Under valgrind or on a
 /// busy machine, so few operations lie between two calls that it would distort the cost per operation.
-const TURN: &str = "recorder::Timed<C>::turn";
+const TURN: &str = "end_interval";
 
 /// Instructions of a whole command, without those of a function and its callees.
 fn count_but(function: &str, words: &[&str], child: Option<String>) -> u64 {

@@ -1,6 +1,8 @@
 //! Cells in CSV (RFC 4180) for other programs: a row per cell. An empty field is `n.m.`.
 
-use stats::{CacheState, Cell, ClockKind, Document, LimitLayer, MarkCode, RateBase, RunInfo};
+use std::collections::BTreeSet;
+
+use stats::{CacheState, Cell, ClockKind, Document, Latency, LimitLayer, MarkCode, OperationKind, RateBase, RunInfo};
 
 use crate::of_limit;
 use crate::table::{Field, texts};
@@ -8,6 +10,29 @@ use crate::table::{Field, texts};
 /// A row: a cell, and the name and the description of its run.
 type Row<'a> = (&'a Cell, (&'a str, &'a RunInfo));
 
+/// The columns of a kind of operation.
+macro_rules! operations {
+    ($name:literal, $kind:ident) => {{
+        let columns: [Field<Row>; 6] = [
+            (concat!($name, "_per_second"), |(cell, _)| {
+                let operation = cell.operation(OperationKind::$kind);
+                number(operation.and_then(|one| one.rate.as_ref()).map(|rate| rate.per_second))
+            }),
+            (concat!($name, "_p50_ns"), |(cell, _)| number(latency(cell, OperationKind::$kind).map(|all| all.p50))),
+            (concat!($name, "_p90_ns"), |(cell, _)| {
+                number(latency(cell, OperationKind::$kind).and_then(|all| all.p90))
+            }),
+            (concat!($name, "_p99_ns"), |(cell, _)| {
+                number(latency(cell, OperationKind::$kind).and_then(|all| all.p99))
+            }),
+            (concat!($name, "_p999_ns"), |(cell, _)| {
+                number(latency(cell, OperationKind::$kind).and_then(|all| all.p999))
+            }),
+            (concat!($name, "_max_ns"), |(cell, _)| number(latency(cell, OperationKind::$kind).map(|all| all.max))),
+        ];
+        columns
+    }};
+}
 /// Returns the columns, in order.
 fn columns<'a>() -> Vec<Field<Row<'a>>> {
     let of_run: [Field<Row>; 5] = [
@@ -50,7 +75,17 @@ fn columns<'a>() -> Vec<Field<Row<'a>>> {
         ("effect", |(cell, _)| field(cell.effect.as_deref().unwrap_or_default())),
         ("unverified", |(cell, _)| field(cell.state.unverified.as_deref().unwrap_or_default())),
     ];
-    of_run.into_iter().chain(key()).chain(of_cell).collect()
+    let of_operations = [
+        operations!("read", Read),
+        operations!("write", Write),
+        operations!("fsync", Fsync),
+        operations!("fdatasync", Fdatasync),
+    ];
+    of_run.into_iter().chain(key()).chain(of_cell).chain(of_operations.into_iter().flatten()).collect()
+}
+
+fn latency(cell: &Cell, kind: OperationKind) -> Option<Latency> {
+    cell.operation(kind)?.latency_ns
 }
 
 /// Returns the columns that identify a cell in its run.
@@ -68,15 +103,22 @@ pub(crate) fn key<'a, T>() -> [Field<(&'a Cell, T)>; 6] {
     ]
 }
 
-/// Returns the line of column names.
-pub fn heading() -> String {
-    head(&columns())
-}
-
-/// Returns a line for every cell of the run `name`.
-pub fn lines(name: &str, document: &Document) -> String {
+/// Returns a line for every cell of these runs, below the line of column names. Each setting of a cell has a column of
+/// its own, too: `parameter.iodepth`.
+pub fn runs(runs: &[(&str, &Document)]) -> String {
     let columns = columns();
-    document.cells.iter().map(|cell| line(&columns, &(cell, (name, &document.run)))).collect()
+    let cells = || runs.iter().flat_map(|(name, run)| run.cells.iter().map(move |cell| (cell, (*name, &run.run))));
+    let settings: BTreeSet<&str> = cells().flat_map(|(cell, _)| cell.parameters.keys().map(String::as_str)).collect();
+    let head = columns.iter().map(|(name, _)| (*name).to_owned());
+    let head = head.chain(settings.iter().map(|setting| field(&format!("parameter.{setting}"))));
+    let mut text = head.collect::<Vec<String>>().join(",") + "\n";
+    for row in cells() {
+        let value =
+            |setting: &&str| row.0.parameters.get(*setting).map_or_else(String::new, |value| field(&value.to_string()));
+        text += &texts(&columns, &row).chain(settings.iter().map(value)).collect::<Vec<String>>().join(",");
+        text.push('\n');
+    }
+    text
 }
 
 /// Returns rows in CSV, below the line of column names.
@@ -152,6 +194,22 @@ mod tests {
     }
 
     #[test]
+    fn each_setting_has_a_column() {
+        use stats::ParameterValue;
+        let cell = |settings: &[(&str, u64)]| {
+            let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), ParameterValue::Number(*value)));
+            let cell = Cell::named(stats::Provenance::Measured, "io", "randread", "randread", "a");
+            Cell { parameters: settings.collect(), ..cell }
+        };
+        let cells = vec![cell(&[("iodepth", 8)]), cell(&[("jobs", 2)])];
+        let run = Document { schema: String::new(), run: RunInfo::default(), cells, errors: Vec::new() };
+        let text = runs(&[("k3", &run)]);
+        let ends: Vec<&str> =
+            text.lines().map(|line| line.rsplitn(3, ',').last().map_or("", |rest| &line[rest.len()..])).collect();
+        assert_eq!(ends, [",parameter.iodepth,parameter.jobs", ",8,", ",,2"]);
+    }
+
+    #[test]
     fn what_a_result_lacks_has_a_column() {
         use stats::judge::floor::{Quantity, Shortfall};
         let lacks = Shortfall { quantity: Quantity::Operations, is: 200, least: 1000 };
@@ -160,7 +218,8 @@ mod tests {
             let cell = Cell { below_floor, ..plain.clone() };
             line(&columns(), &(&cell, ("run", &RunInfo::default())))
         };
-        let place = heading().trim_end().split(',').position(|column| column == "below_floor").expect("a column");
+        let heading = runs(&[]);
+        let place = heading.trim_end().split(',').position(|column| column == "below_floor").expect("a column");
         assert_eq!(text(None).split(',').nth(place), Some(""));
         assert!(text(Some(lacks)).contains(",\"200 of 1,000 operations\","), "{}", text(Some(lacks)));
     }

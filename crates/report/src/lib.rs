@@ -9,6 +9,7 @@ pub mod devices;
 mod display_names;
 pub mod doctor;
 pub mod explain;
+pub mod export;
 pub mod glossary;
 mod header;
 pub mod html;
@@ -56,6 +57,7 @@ pub fn table(document: &Document, presentation: Presentation, page: Page) -> Str
     for finding in &document.run.findings {
         below += &format!("{finding}\n");
     }
+    below += &devices::predict::check_lines(&document.run.checks);
     below += &header::footnotes(document);
     wrap::wrapped(&header::lines(document, presentation.layout), page) + "\n" + &body + &wrap::wrapped(&below, page)
 }

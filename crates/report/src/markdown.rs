@@ -3,6 +3,7 @@
 use stats::Document;
 
 use crate::compare::target_comparison;
+use crate::devices::predict::check_lines;
 use crate::layouts::plain::{Rows, legend};
 use crate::markdown_escape::escaped;
 use crate::presentation::Presentation;
@@ -18,7 +19,7 @@ pub fn markdown(name: &str, document: &Document, presentation: Presentation) -> 
         Some(choice) => {
             target_comparison::verdict(document, choice) + "\n" + &target_comparison::not_asked(&document.run.targets)
         }
-        None => run.findings.join("\n"),
+        None => run.findings.join("\n") + "\n" + &check_lines(&run.checks),
     };
     if let Some(interrupted) = header::interrupted(document) {
         text += &format!("**{}**\n\n", escaped(&interrupted));

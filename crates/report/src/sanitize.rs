@@ -28,6 +28,24 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     without(text, |character| is_command(character) && !matches!(character, '\n' | '\t'))
 }
 
+/// Escapes a text of one line for an element or an attribute of XML. Terminal control characters are written as in
+/// Rust, as everywhere, and so are the two characters that XML does not allow.
+pub fn xml(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in line(text).chars() {
+        match character {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\'' => escaped += "&#39;",
+            '\u{fffe}' | '\u{ffff}' => escaped.extend(character.escape_unicode()),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
 fn without(text: &str, is_command: fn(char) -> bool) -> Cow<'_, str> {
     if !text.contains(is_command) {
         return Cow::Borrowed(text);

@@ -20,7 +20,7 @@ use workload::{Ceiling, Counters, Done, Issue, OpKind, Phase, Steps, Tally, Worl
 use crate::gaps::Gaps;
 use crate::memory_copy::{Copied, copy_memory};
 use crate::recorder::Timed;
-use crate::streams::{run_with, split};
+use crate::streams::{Split, run_with, split};
 
 /// The share of the time of the phase and its preparation.
 const OF_TIME: u64 = 10;
@@ -132,7 +132,7 @@ fn of_device<W: World>(world: &mut W, below: &Phase, layer: LimitLayer, time: Na
     let counters = world.counters().map_err(fault)?;
     let longest = recorders.iter().filter_map(Gaps::longest).max();
     let recorders = recorders.into_iter().map(|recorder| recorder.timed).collect();
-    let (tallies, _, intervals) = split(recorders, &spans);
+    let Split { tallies, intervals, .. } = split(recorders, &spans);
     let mut tally = Tally::default();
     tallies.iter().for_each(|one| tally.add(one));
     if let Some(failure) = tally.failure {

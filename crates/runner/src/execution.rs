@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use stats::judge::marks::durability;
-use stats::{RateInterval, Times};
+use stats::{HeatMap, Latencies, OperationKind, RateInterval, RoundOperation, Times};
 use units::Nanos;
 use workload::{
     Allocation, CacheState, Counters, CpuTime, Dirtiness, Failure, MachineSettings, OpKind, Phase, Program, Quiescence,
@@ -15,8 +15,8 @@ use workload::{
 };
 
 use crate::ceiling::{self, CeilingResult, Ran};
-use crate::recorder::Timed;
-use crate::streams::{run_stream, run_with, split};
+use crate::recorder::{Durations, Timed};
+use crate::streams::{Split, run_stream, run_with, split};
 
 /// The clock that the figures of a phase claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,10 @@ pub struct ExecutionResult {
     pub prepared_in: Nanos,
     /// The phases that ran to their end, in order.
     pub phases: Vec<PhaseResult>,
+    /// The time for which the target rested before its phases, if it was loaded before each execution to keep burst
+    /// credits used up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rested: Option<Nanos>,
     /// The failure that ended the program early. Not stored, because a failed execution is not finished.
     #[serde(skip)]
     pub stopped: Option<ProgramFailure>,
@@ -92,6 +96,12 @@ pub struct RecordedTrace {
 }
 
 impl ExecutionResult {
+    /// The time of its phases, each until the data of its last program were durable.
+    pub fn measured(&self) -> Nanos {
+        let time = |part: &ProgramResult| part.durable.unwrap_or(part.returned);
+        self.phases.iter().filter_map(|phase| phase.parts.iter().map(time).max()).sum()
+    }
+
     /// Changes the failure of a program that a signal stopped into an interruption: the signal may break off a call,
     /// too.
     pub fn broken_off(mut self) -> ExecutionResult {
@@ -162,11 +172,28 @@ pub struct PhaseResult {
     pub first_reads: Option<u64>,
     /// The durations of all units of work, if they were timed.
     pub latencies: Option<Times>,
+    /// The durations of each kind of operation, if they were timed.
+    #[serde(default)]
+    pub operations: Vec<OperationTimes>,
     /// The operations and bytes of each whole quarter of a second, if operations were timed.
     pub intervals: Vec<RateInterval>,
+    /// The latencies of units of work over time, if they were timed.
+    #[serde(default)]
+    pub heat_map: Option<HeatMap>,
     /// The rate of the layer below for the same pattern, if it was to be measured.
     #[serde(default)]
     pub ceiling: Option<CeilingResult>,
+}
+
+/// The durations of the operations of one kind.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OperationTimes {
+    /// The kind.
+    pub kind: OperationKind,
+    /// True if each operation is a unit of work.
+    pub is_unit: bool,
+    /// The durations. `None` if they are those of all units of work.
+    pub times: Option<Times>,
 }
 
 /// The results of one program in a phase.
@@ -207,6 +234,22 @@ impl PhaseResult {
         let mut all = Tally::default();
         self.parts.iter().for_each(|part| all.add(&part.tally));
         all
+    }
+
+    /// The durations of the operations of one kind, if they were timed.
+    pub fn times(&self, kind: OperationKind) -> Option<&Times> {
+        let of_kind = self.operations.iter().find(|one| one.kind == kind)?;
+        of_kind.times.as_ref().or(self.latencies.as_ref())
+    }
+
+    /// The durations of each kind of operation, as the results have them.
+    pub fn round_operations(&self) -> Vec<RoundOperation> {
+        let one = |OperationTimes { kind, is_unit, times }: &OperationTimes| {
+            let mut latencies = Latencies::default();
+            latencies.add_times(times.as_ref().or(self.latencies.as_ref())?);
+            Some(RoundOperation::new(*kind, *is_unit, &latencies))
+        };
+        self.operations.iter().filter_map(one).collect()
     }
 
     /// The files that all programs left.
@@ -348,7 +391,7 @@ pub fn clock_floor<W: World>(world: &mut W) -> Result<Nanos, W::Fault> {
 pub fn cpu_of<W: World>(world: &mut W, steps: &Stream, phase: &Phase, timed: bool) -> Result<(Nanos, u64), W::Fault> {
     let (spans, tallies) = if timed || phase.within.is_some() {
         let (spans, recorders) = run_with(world, steps, || Timed::new(phase.unit).within(phase.within))?;
-        let (tallies, ..) = split(recorders, &spans);
+        let tallies = split(recorders, &spans).tallies;
         (spans, tallies)
     } else {
         run_stream(world, steps)?
@@ -384,13 +427,13 @@ fn perform_phase<W: World>(
     let quiescence = world.quiesce()?;
     world.watch()?;
     let written_before = world.device_bytes();
-    let (spans, tallies, latencies, intervals) = if timed || phase.within.is_some() {
+    let (spans, tallies, times, intervals, heat_map) = if timed || phase.within.is_some() {
         let (spans, recorders) = run_with(world, &phase.steps, || Timed::new(phase.unit).within(phase.within))?;
-        let (tallies, latencies, intervals) = split(recorders, &spans);
-        (spans, tallies, Some(latencies), intervals)
+        let Split { tallies, times, intervals, heat_map } = split(recorders, &spans);
+        (spans, tallies, Some(times), intervals, Some(heat_map))
     } else {
         let (spans, tallies) = run_stream(world, &phase.steps)?;
-        (spans, tallies, None, Vec::new())
+        (spans, tallies, None, Vec::new(), None)
     };
     let written_at_return = world.device_bytes().zip(written_before).map(|(now, before)| now.since(&before).written);
     let dirtiness = world.dirtiness();
@@ -446,7 +489,8 @@ fn perform_phase<W: World>(
     for (index, part) in parts.iter_mut().enumerate() {
         part.tree_counts = world.tree_counts(index)?;
     }
-    let latencies = latencies.as_ref().map(Times::from);
+    let latencies = times.as_ref().map(|times| Times::from(&times.units()));
+    let operations = times.as_ref().map(operations).unwrap_or_default();
     let first_reads = if cache == CacheState::Cold { seen_again(phase, &parts, &counters) } else { None };
     Ok(Ok(PhaseResult {
         cache,
@@ -460,9 +504,22 @@ fn perform_phase<W: World>(
         allocation,
         first_reads,
         latencies,
+        operations,
         intervals,
+        heat_map,
         ceiling: None,
     }))
+}
+
+/// The durations of each kind in their stored form.
+fn operations(times: &Durations) -> Vec<OperationTimes> {
+    let units = times.kinds().filter(|(_, is_unit, _)| *is_unit).count();
+    let all = times.kinds().map(|(kind, is_unit, latencies)| OperationTimes {
+        kind,
+        is_unit,
+        times: (!is_unit || units > 1).then(|| Times::from(latencies)),
+    });
+    all.collect()
 }
 
 /// The bytes that had to be fetched, if fewer were fetched than read: some blocks may have been touched before.

@@ -1,23 +1,31 @@
-//! Records the operations of a program, and times its units of work.
+//! Records the operations of a program, and times them by kind and by unit of work.
 
-use stats::{INTERVAL, Latencies, MOST_INTERVALS, RateInterval};
+use stats::{INTERVAL, Latencies, MOST_INTERVALS, OperationKind, RateInterval, coarse};
 use units::{Moment, Nanos};
 use workload::{Op, OpKind, Reason, Recorder, Tally, Unit};
 
-/// Counts like a [`Tally`]. Also records the duration of each unit of work, and the operations of each quarter of a
-/// second.
+/// Histograms by kind of operation. Those of kinds that do not occur take no memory.
+type ByKind = [Latencies; OperationKind::COUNT];
+
+/// Counts like a [`Tally`]. Also records the duration of each unit of work, of each read, write, fsync and fdatasync,
+/// and the operations of each quarter of a second.
 pub struct Timed<C> {
     tally: Tally,
-    /// One histogram for finished intervals, and one for the current interval: an operation is added to one of them
-    /// only.
-    latencies: Latencies,
-    current: Latencies,
+    /// Histograms for finished intervals, and for the current interval: an operation is added to one of them only.
+    finished: ByKind,
+    current: ByKind,
+    /// The units of an interval, if they are of several kinds.
+    units: Latencies,
     intervals: Vec<RateInterval>,
+    /// The latencies of each interval, with few digits.
+    heat: Vec<Vec<(u64, u64)>>,
     /// Bytes moved before the current interval.
     bytes: u64,
     unit: Unit,
     /// The kinds of which each operation is a unit: one bit for each kind.
     singles: u32,
+    /// True for each kind of histogram that has the units.
+    has_units: [bool; OperationKind::COUNT],
     began: Option<Moment<C>>,
     /// The time after which no unit begins.
     within: Option<Nanos>,
@@ -35,10 +43,42 @@ pub struct Timed<C> {
 pub struct Records {
     /// The operations.
     pub tally: Tally,
-    /// The duration of each unit.
-    pub latencies: Latencies,
+    /// The durations, by unit and by kind.
+    pub times: Durations,
     /// The operations and bytes of each whole quarter of a second since the stream began.
     pub intervals: Vec<RateInterval>,
+    /// The latencies of each of these intervals, with few digits.
+    pub heat: Vec<Vec<(u64, u64)>>,
+}
+
+/// The durations of operations.
+#[derive(Clone, Debug, Default)]
+pub struct Durations {
+    by_kind: ByKind,
+    has_units: [bool; OperationKind::COUNT],
+}
+
+impl Durations {
+    /// The duration of each unit.
+    pub fn units(&self) -> Latencies {
+        let mut all = Latencies::default();
+        self.kinds().filter(|(_, is_unit, _)| *is_unit).for_each(|(.., latencies)| all.add(latencies));
+        all
+    }
+
+    /// The kinds that occurred, each with true if it is a unit of work, and with its durations.
+    pub fn kinds(&self) -> impl Iterator<Item = (OperationKind, bool, &Latencies)> {
+        let all = OperationKind::ALL.into_iter().zip(self.has_units).zip(&self.by_kind);
+        all.map(|((kind, is_unit), latencies)| (kind, is_unit, latencies)).filter(|(.., all)| all.count() > 0)
+    }
+
+    /// Adds the durations of another program with the same units.
+    pub fn add(&mut self, other: &Durations) {
+        for (mine, theirs) in self.by_kind.iter_mut().zip(&other.by_kind) {
+            mine.add(theirs);
+        }
+        self.has_units = other.has_units;
+    }
 }
 
 const NEVER: Nanos = Nanos(u64::MAX);
@@ -46,14 +86,28 @@ const NEVER: Nanos = Nanos(u64::MAX);
 impl<C> Timed<C> {
     /// Makes a recorder for units of this kind.
     pub fn new(unit: Unit) -> Timed<C> {
+        let singles = singles(unit);
+        let mut has_units = [false; OperationKind::COUNT];
+        for kind in OpKind::ALL.into_iter().filter(|kind| singles & 1 << *kind as u32 != 0) {
+            has_units[OperationKind::of(kind) as usize] = true;
+        }
+        if unit.first != unit.last {
+            has_units[OperationKind::Unit as usize] = true;
+        }
+        let kinds = has_units.iter().filter(|has_units| **has_units).count();
+        // Memory before the clock starts, for all that is recorded often.
+        let by_kind = || has_units.map(|has_units| if has_units { Latencies::ready() } else { Latencies::default() });
         Timed {
             tally: Tally::default(),
-            latencies: Latencies::default(),
-            current: Latencies::default(),
+            finished: by_kind(),
+            current: by_kind(),
+            units: if kinds > 1 { Latencies::ready() } else { Latencies::default() },
             intervals: Vec::new(),
+            heat: Vec::new(),
             bytes: 0,
             unit,
-            singles: singles(unit),
+            singles,
+            has_units,
             began: None,
             within: None,
             interval_end: Moment::from_zero(NEVER),
@@ -73,8 +127,17 @@ impl<C> Timed<C> {
         if ended >= self.interval_end {
             self.end_interval(ended);
         }
-        self.latencies.add(&self.current);
-        Records { tally: self.tally, latencies: self.latencies, intervals: self.intervals }
+        self.finish_current();
+        let times = Durations { by_kind: self.finished, has_units: self.has_units };
+        Records { tally: self.tally, times, intervals: self.intervals, heat: self.heat }
+    }
+
+    /// Moves the current times to the finished ones.
+    fn finish_current(&mut self) {
+        for (finished, current) in self.finished.iter_mut().zip(&mut self.current) {
+            finished.add(current);
+            current.clear();
+        }
     }
 
     /// Handles the end of an interval, or of the whole time.
@@ -87,9 +150,19 @@ impl<C> Timed<C> {
                 self.interval_end = Moment::from_zero(NEVER);
                 break;
             }
-            self.intervals.push(RateInterval::from_latencies(&self.current, moved(&self.tally) - self.bytes));
-            self.latencies.add(&self.current);
-            self.current.clear();
+            let mut of_units = self.current.iter().zip(self.has_units).filter(|(_, has_units)| *has_units);
+            let units = match (of_units.next(), of_units.next()) {
+                (Some((only, _)), None) => only,
+                _ => {
+                    self.units.clear();
+                    let of_units = self.current.iter().zip(self.has_units).filter(|(_, has_units)| *has_units);
+                    of_units.for_each(|(current, _)| self.units.add(current));
+                    &self.units
+                }
+            };
+            self.intervals.push(RateInterval::from_latencies(units, moved(&self.tally) - self.bytes));
+            self.heat.push(coarse(units));
+            self.finish_current();
             self.bytes = moved(&self.tally);
             self.interval_end = self.interval_end + INTERVAL;
         }
@@ -108,10 +181,15 @@ impl<C> Timed<C> {
             self.end_interval(returned);
         }
         Recorder::<C>::record(&mut self.tally, &op, issued, returned, outcome);
+        // Calls of a kind whose units are in the same histogram are no units, and are left out.
+        let part = OperationKind::of(kind);
+        if part != OperationKind::Unit && !self.has_units[part as usize] {
+            self.current[part as usize].record(returned.since(issued));
+        }
         if kind == self.unit.last
             && let Some(began) = self.began.take()
         {
-            self.current.record(returned.since(began));
+            self.current[OperationKind::Unit as usize].record(returned.since(began));
             self.has_enough = returned >= self.ends;
         }
     }
@@ -144,7 +222,7 @@ impl<C> Recorder<C> for Timed<C> {
             self.has_enough = returned >= self.ends;
         }
         Recorder::<C>::record(&mut self.tally, op, issued, returned, outcome);
-        self.current.record(returned.since(issued));
+        self.current[OperationKind::of(op.kind()) as usize].record(returned.since(issued));
     }
 
     #[inline]
@@ -185,7 +263,7 @@ mod tests {
         let told: Vec<(u64, u64, Option<u64>)> =
             records.intervals.iter().map(|one| (one.ops, one.bytes, one.max)).collect();
         assert_eq!(told, [(2, 1024, Some(239_000_000)), (0, 0, None), (0, 0, None)]);
-        assert_eq!((records.latencies.count(), records.latencies.longest()), (4, Some(551_000_000)));
+        assert_eq!((records.times.units().count(), records.times.units().longest()), (4, Some(551_000_000)));
     }
 
     #[test]
@@ -204,6 +282,41 @@ mod tests {
         record_reads(&mut recorder, &[(0, 3)]);
         recorder.record(&Op::Write { handle: Handle::new(0), length: 512 }, moment_at(3), moment_at(10), Ok(512));
         let records = recorder.finish(moment_at(10));
-        assert_eq!((records.latencies.count(), records.latencies.longest()), (2, Some(7_000_000)));
+        assert_eq!((records.times.units().count(), records.times.units().longest()), (2, Some(7_000_000)));
+        assert_eq!(kinds(&records), [(OperationKind::Read, true, 3_000_000), (OperationKind::Write, true, 7_000_000)]);
+    }
+
+    /// The kinds of records, each with its longest duration.
+    fn kinds(records: &Records) -> Vec<(OperationKind, bool, u64)> {
+        let all = records.times.kinds();
+        all.map(|(kind, is_unit, latencies)| (kind, is_unit, latencies.longest().expect("times"))).collect()
+    }
+
+    #[test]
+    fn syncs_and_the_calls_of_a_unit_are_timed_apart() {
+        let handle = Handle::new(0);
+        let write = Op::Write { handle, length: 512 };
+        let mut recorder: Timed<Virtual> = Timed::new(Unit::from(OpKind::Write, OpKind::Fdatasync));
+        recorder.begin(moment_at(0));
+        recorder.record(&write, moment_at(0), moment_at(2), Ok(512));
+        recorder.record(&Op::Fdatasync { handle }, moment_at(2), moment_at(300), Ok(0));
+        let records = recorder.finish(moment_at(300));
+        let millis = [(OperationKind::Write, false, 2), (OperationKind::Fdatasync, false, 298)];
+        let expected = millis.into_iter().chain([(OperationKind::Unit, true, 300)]);
+        let expected: Vec<_> = expected.map(|(kind, is_unit, ms)| (kind, is_unit, ms * 1_000_000)).collect();
+        assert_eq!(kinds(&records), expected);
+        // The unit ended in the second interval, which was not over.
+        assert_eq!((records.heat.clone(), records.times.units().count()), (vec![vec![]], 1));
+
+        let mut recorder: Timed<Virtual> = Timed::new(Unit::from_kind(OpKind::Write));
+        recorder.begin(moment_at(0));
+        recorder.record(&write, moment_at(0), moment_at(2), Ok(512));
+        recorder.record(&Op::Fsync { handle }, moment_at(2), moment_at(9), Ok(0));
+        let records = recorder.finish(moment_at(251));
+        assert_eq!(
+            kinds(&records),
+            [(OperationKind::Write, true, 2_000_000), (OperationKind::Fsync, false, 7_000_000)]
+        );
+        assert_eq!((records.heat.len(), records.heat[0].len(), records.times.units().count()), (1, 1, 1));
     }
 }

@@ -1,22 +1,36 @@
 //! Runs a stream in every program of a world, and collects what the recorders have counted.
 
-use stats::{Latencies, RateInterval};
+use stats::{HeatMap, INTERVAL, RateInterval};
 use units::Moment;
 use workload::{CachePadded, Recorder, Span, Stream, Tally, World};
 
-use crate::recorder::Timed;
+use crate::recorder::{Durations, Timed};
 
-/// The tallies, the durations of all units of work, and the operations of each interval.
-pub(crate) fn split<C>(recorders: Vec<Timed<C>>, spans: &[Span<C>]) -> (Vec<Tally>, Latencies, Vec<RateInterval>) {
-    let mut all = Latencies::default();
-    let (mut tallies, mut intervals) = (Vec::new(), Vec::new());
+/// The records of programs that ran at the same time.
+pub(crate) struct Split {
+    /// The tally of each program.
+    pub(crate) tallies: Vec<Tally>,
+    /// The durations of all operations.
+    pub(crate) times: Durations,
+    /// The operations of each interval.
+    pub(crate) intervals: Vec<RateInterval>,
+    /// The latencies over time.
+    pub(crate) heat_map: HeatMap,
+}
+
+/// Adds up the records of programs that ran at the same time.
+pub(crate) fn split<C>(recorders: Vec<Timed<C>>, spans: &[Span<C>]) -> Split {
+    let mut times = Durations::default();
+    let (mut tallies, mut intervals, mut heat) = (Vec::new(), Vec::new(), Vec::new());
     let ended = spans.iter().map(|span| span.ended).max().unwrap_or(Moment::ZERO);
     for records in recorders.into_iter().map(|recorder| recorder.finish(ended)) {
-        all.add(&records.latencies);
+        times.add(&records.times);
         tallies.push(records.tally);
         intervals.push(records.intervals);
+        heat.push(records.heat);
     }
-    (tallies, all, RateInterval::of_all(intervals))
+    let heat_map = HeatMap::of_programs(&heat, INTERVAL);
+    Split { tallies, times, intervals: RateInterval::of_all(intervals), heat_map }
 }
 
 /// The spans of a world's programs, and their recorders.

@@ -5,7 +5,7 @@ use workload::{HANDLES, Reason};
 
 use crate::cache::BufferId;
 use crate::cpu::Cause;
-use crate::drive::Activity;
+use crate::drive::{Activity, Times};
 use crate::fs::{Plan, Step};
 
 /// A process's next demand.
@@ -46,12 +46,12 @@ pub(crate) struct Proc {
     pub(crate) hand_over: Option<BufferId>,
     /// For each handle, true if writes wait for the drive.
     pub(crate) durable: [bool; HANDLES],
-    /// When it fell asleep, and the account of its drive at that moment.
-    pub(crate) asleep: Option<(Moment<Virtual>, [Nanos; Activity::COUNT])>,
+    /// True while it sleeps. The times of its drive are counted into `waited` meanwhile.
+    pub(crate) is_asleep: bool,
     /// When its pause (think time) began.
     pub(crate) paused: Option<Moment<Virtual>>,
     /// Time asleep, by the activity of its drive meanwhile.
-    pub(crate) waited: [Nanos; Activity::COUNT],
+    pub(crate) waited: Times,
     pub(crate) pauses: Nanos,
 }
 
@@ -66,7 +66,7 @@ impl Proc {
             is_writing: false,
             hand_over: None,
             durable: [false; HANDLES],
-            asleep: None,
+            is_asleep: false,
             paused: None,
             waited: [Nanos::ZERO; Activity::COUNT],
             pauses: Nanos::ZERO,

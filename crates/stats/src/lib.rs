@@ -21,7 +21,7 @@ pub use judge::marks::{Mark, MarkCode};
 pub use name::Name;
 pub use results::bottleneck::{Bottleneck, LimitedBy};
 pub use results::cell::{
-    CacheState, Cell, CpuPercent, Environment, Io, LowerCache, Provenance, Rate, State, Steadiness,
+    CacheState, Cell, CpuPercent, Environment, Io, LowerCache, OperationFigures, Provenance, Rate, State, Steadiness,
 };
 pub use results::checkup::{Ability, CHECKUP_SCHEMA, Check, Checkup};
 pub use results::clock::ClockKind;
@@ -29,8 +29,10 @@ pub use results::document::{
     Aged, Calibration, Conditioned, Document, ImageInfo, Loaded, Noise, OwnCost, Problem, RunInfo, SCHEMA, StoreInfo,
     TargetInfo, TraceInfo,
 };
+pub use results::heat_map::{HeatMap, coarse};
 pub use results::latency::{Latencies, Latency, LatencyKind, Times};
 pub use results::of_limit::{LimitLayer, OfLimit};
+pub use results::operation::{OperationKind, RoundOperation};
 pub use results::rate_interval::{INTERVAL, MOST_INTERVALS, RateInterval};
 pub use results::regime::{Regime, are_of_last_regime};
 pub use results::remark::{Remark, RemarkKind};

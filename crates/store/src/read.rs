@@ -114,6 +114,10 @@ impl Store {
         let (state, info, errors, count): (String, ChecksummedJson, ChecksummedJson, usize) =
             self.row(run, sql, |row| Ok((row.get(0)?, json_at(row, 1)?, json_at(row, 3)?, row.get(5)?)))?;
         let mut info: RunInfo = self.opened(run, "description", info)?;
+        // A document that was stored as a whole has its own.
+        if info.checks.is_empty() {
+            info.checks = self.checks_of(run)?;
+        }
         info.interrupted |= matches!(self.state(run, &state)?, RunState::Running | RunState::Interrupted);
         let errors: Vec<Problem> = self.opened(run, "errors", errors)?;
         let cells =

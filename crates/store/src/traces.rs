@@ -1,6 +1,6 @@
 //! Block traces, checks of predictions, and laws of devices.
 
-use rusqlite::params;
+use rusqlite::{Params, params};
 use serde::de::DeserializeOwned;
 use units::{Nanos, fnv1a};
 use workload::BlockTrace;
@@ -91,7 +91,16 @@ impl Store {
 
     /// All checks, the oldest first.
     pub fn checks<T: DeserializeOwned>(&self) -> Result<Vec<T>, StoreError> {
-        let rows = self.rows("SELECT run, data, fnv FROM checks ORDER BY id", [], |row| {
+        self.chosen_checks("SELECT run, data, fnv FROM checks ORDER BY id", [])
+    }
+
+    /// The checks of predictions from a run, and those that it measured, the oldest first.
+    pub fn checks_of<T: DeserializeOwned>(&self, run: &str) -> Result<Vec<T>, StoreError> {
+        self.chosen_checks("SELECT run, data, fnv FROM checks WHERE run = ?1 OR measured_run = ?1 ORDER BY id", [run])
+    }
+
+    fn chosen_checks<T: DeserializeOwned>(&self, sql: &str, parameters: impl Params) -> Result<Vec<T>, StoreError> {
+        let rows = self.rows(sql, parameters, |row| {
             Ok((row.get::<_, String>(0)?, ChecksummedJson { text: row.get(1)?, fnv: row.get(2)? }))
         })?;
         let parse =

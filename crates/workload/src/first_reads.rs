@@ -181,7 +181,7 @@ mod tests {
                 2 => drawn(Order::Drawn(Drawing::Permutation)),
                 _ => Mix::local().pattern(),
             };
-            let stream = on_own_file(pattern.accesses(FILE, bytes, 1_000, seed)).synced(FILE, 3);
+            let stream = on_own_file(pattern.accesses(FILE, bytes, 1_000, seed)).synced(Op::Fsync { handle: FILE }, 3);
             let mut cache: BTreeMap<u64, bool> = BTreeMap::new();
             let places = stream.clone().filter_map(|step| match step {
                 Step::Op(Op::ReadAt { offset, length, .. }) => Some((offset, length, true)),

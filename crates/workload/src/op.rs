@@ -293,6 +293,25 @@ impl OpKind {
     /// The number of kinds.
     pub const COUNT: usize = OpKind::Run as usize + 1;
 
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [OpKind; OpKind::COUNT] = [
+        OpKind::Mkdir,
+        OpKind::Rmdir,
+        OpKind::Create,
+        OpKind::Open,
+        OpKind::Close,
+        OpKind::Read,
+        OpKind::Write,
+        OpKind::ReadAt,
+        OpKind::WriteAt,
+        OpKind::Fdatasync,
+        OpKind::Fsync,
+        OpKind::FsyncDirectory,
+        OpKind::Syncfs,
+        OpKind::Unlink,
+        OpKind::Run,
+    ];
+
     /// Returns whether the op moves bytes from the file to the program.
     #[inline]
     pub const fn reads(self) -> bool {

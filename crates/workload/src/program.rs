@@ -114,6 +114,12 @@ impl Unit {
 }
 
 impl Phase {
+    /// The kinds of the operations that are repeated: those of its units, and syncs between them.
+    pub fn op_kinds(&self) -> impl Iterator<Item = OpKind> {
+        let Unit { first, last, also } = self.unit;
+        [Some(first), Some(last), also, self.steps.sync_kind()].into_iter().flatten()
+    }
+
     /// Returns whether the phase changes anything that must be made durable.
     pub fn changes(&self) -> bool {
         !self.durable.is_empty()

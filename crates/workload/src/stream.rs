@@ -8,7 +8,7 @@ use units::Nanos;
 
 use crate::access::pacing::{Pacing, Syncs, Think};
 use crate::access::schedule::Pace;
-use crate::op::{Handle, Op, PositionedIo};
+use crate::op::{Op, OpKind, PositionedIo};
 use crate::step::{Issue, Step, Steps};
 use crate::stream_body::Body;
 
@@ -72,10 +72,15 @@ impl Stream {
         self
     }
 
-    /// Inserts an fsync of this file after every `every` writes of the body.
-    pub fn synced(mut self, handle: Handle, every: u32) -> Stream {
-        self.pacing.get_or_insert_default().syncs = Some(Syncs::new(handle, every));
+    /// Inserts this sync after every `every` writes of the body: an fsync or fdatasync of their file.
+    pub fn synced(mut self, sync: Op, every: u32) -> Stream {
+        self.pacing.get_or_insert_default().syncs = Some(Syncs::new(sync, every));
         self
+    }
+
+    /// The kind of the syncs that are mixed into the body.
+    pub(crate) fn sync_kind(&self) -> Option<OpKind> {
+        Some(self.pacing.as_ref()?.syncs.as_ref()?.kind())
     }
 
     /// Lets `jobs` programs run the stream at the same time (see [`Stream::of_program`]).
@@ -260,7 +265,7 @@ mod tests {
     use crate::access::mix::Mix;
     use crate::access::pattern::AccessPattern;
     use crate::access::schedule::Arrivals;
-    use crate::op::{Access, Mode, Name};
+    use crate::op::{Access, Handle, Mode, Name};
 
     #[test]
     fn ops_taken_at_once_are_the_next_ones() {
@@ -335,10 +340,10 @@ mod tests {
         assert!(thinking.pauses() && !thinking.is_paced());
         assert_eq!((thinking.paused(2), thinking.paused(0), thinking.scheduled(2)), (span, Nanos::ZERO, None));
         assert_eq!(thinking.collect::<Vec<Step>>(), [write, write, think, write, write]);
-        let both = Stream::open(Vec::new(), calls(3)).thinking(span, 1).synced(handle, 2);
+        let both = Stream::open(Vec::new(), calls(3)).thinking(span, 1).synced(Op::Fsync { handle }, 2);
         assert_eq!(both.collect::<Vec<Step>>(), [write, think, write, sync, think, write]);
         let reads = Body::Calls { call: Op::Read { handle, length: 512 }, left: 3 };
-        assert_eq!(Stream::open(Vec::new(), reads).synced(handle, 1).count(), 3);
+        assert_eq!(Stream::open(Vec::new(), reads).synced(Op::Fsync { handle }, 1).count(), 3);
     }
 
     #[test]

@@ -48,6 +48,24 @@ pub(super) fn instructions(line: &Value) -> Option<Figure> {
     })
 }
 
+/// A line of the benchmark `simulations`: the instructions of `paper`, of a machine, which stands for a thousand, or of
+/// a call.
+pub(super) fn simulations(line: &Value) -> Option<Figure> {
+    const BILLION: u64 = 1_000_000_000;
+    let (simulated, counted) = (line["simulated"].as_str()?, line["instructions"].as_u64()?);
+    let (what, most, measured) = match simulated {
+        "paper" => ("`diskperf paper`".to_owned(), 17 * BILLION, counted),
+        call if call.starts_with("a ") => (format!("{call}, simulated"), 7_500, counted),
+        machine => (format!("1,000 machines of 16 results: 1,000 times {machine}"), 230 * BILLION, 1000 * counted),
+    };
+    Some(Figure {
+        what: format!("user instructions of {what}"),
+        asked: format!("at most {most}"),
+        measured: measured.to_string(),
+        reached: measured <= most,
+    })
+}
+
 /// A line of the benchmark `results`: the time to print many results, with limited memory.
 pub(super) fn printed(line: &Value) -> Option<Figure> {
     let (printed, results) = (line["printed"].as_str()?, line["results"].as_u64()?);
@@ -294,6 +312,17 @@ mod tests {
         assert!(!reached(json!({"program": "write_8192", "instructions": 3_000_001})));
         assert!(reached(json!({"program": "read_8192", "world": 20.5, "bare": 8.0})));
         assert!(!reached(json!({"program": "read_8192", "world": 49.0, "bare": 8.0})));
+    }
+
+    #[test]
+    fn simulations_have_limits_for_the_paper_a_thousand_machines_and_a_call() {
+        let reached = |simulated: &str, instructions: u64| {
+            simulations(&json!({"simulated": simulated, "instructions": instructions})).expect("a figure").reached
+        };
+        assert!(reached("paper", 17_000_000_000) && !reached("paper", 17_000_000_001));
+        assert!(reached("vax780-sc780", 230_000_000) && !reached("vax780-sc780", 230_000_001));
+        assert!(reached("a sequential read of 8 KiB", 7_500) && !reached("a sequential read of 8 KiB", 7_501));
+        assert_eq!(simulations(&json!({"program": "--version", "instructions": 1})), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The tests that a word of --use or --need refers to.
 
+use stats::OperationKind;
 use stats::compare::target_comparison::Row;
 
 /// The indices of the programs and phases that a word refers to. The first rule that matches anything counts:
@@ -23,6 +24,20 @@ pub fn matching(word: &str, keys: &[(&str, &str)]) -> Vec<usize> {
     keys.iter().enumerate().filter(|(_, key)| is_meant(key)).map(|(place, _)| place).collect()
 }
 
+/// The indices that a word refers to by [`matching`]. If it matches nothing, a kind of operation may be meant: `fsync`
+/// in all rows that have it, or `randwrite.fsync` in some. `has` is true if a row has operations of a kind.
+pub fn with_operation(
+    word: &str,
+    keys: &[(&str, &str)],
+    has: impl Fn(usize, OperationKind) -> bool,
+) -> (Vec<usize>, Option<OperationKind>) {
+    let meant = matching(word, keys);
+    let (before, kind) = word.rsplit_once('.').map_or((None, word), |(before, kind)| (Some(before), kind));
+    let Some(kind) = OperationKind::named(kind).filter(|_| meant.is_empty()) else { return (meant, None) };
+    let rows = before.map_or_else(|| (0..keys.len()).collect(), |before| matching(before, keys));
+    (rows.into_iter().filter(|row| has(*row, kind)).collect(), Some(kind))
+}
+
 /// The keys of rows, for [`matching`].
 pub fn keys<'a>(rows: &[Row<'a>]) -> Vec<(&'a str, &'a str)> {
     rows.iter().map(|row| (row.key.0, row.key.1)).collect()
@@ -31,6 +46,18 @@ pub fn keys<'a>(rows: &[Row<'a>]) -> Vec<(&'a str, &'a str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_can_mean_a_kind_of_operation() {
+        let keys = [("randrw", "randrw"), ("randwrite", "randwrite")];
+        let has = |row: usize, kind| kind == OperationKind::Write || (kind == OperationKind::Fsync && row == 1);
+        let found = |word| with_operation(word, &keys, has);
+        assert_eq!(found("write"), (vec![0, 1], Some(OperationKind::Write)));
+        assert_eq!(found("fsync"), (vec![1], Some(OperationKind::Fsync)));
+        assert_eq!(found("randrw.write"), (vec![0], Some(OperationKind::Write)));
+        assert_eq!(found("randrw.fsync"), (vec![], Some(OperationKind::Fsync)));
+        assert_eq!((found("randrw"), found("commit")), ((vec![0], None), (vec![], None)));
+    }
 
     #[test]
     fn words_match_the_expected_programs() {

@@ -14,18 +14,18 @@ mod weights;
 
 use stats::compare::stages::steps;
 use stats::compare::target_comparison::{Compared, Row, Weighed, compare, every_two, rows};
-use stats::{Cell, Choice, Comparison, Purpose, Stage, TargetInfo};
+use stats::{Cell, Choice, Comparison, OperationKind, Purpose, Stage, TargetInfo};
 use units::Nanos;
-use workload::RateBase;
+use workload::{Phase, RateBase};
 
 use crate::error::CampaignError;
 use crate::plan::Plan;
 use crate::rounds::Convergence;
 
 pub use goal::Goal;
-pub use matching::matching;
+pub use matching::{matching, with_operation};
 pub use prices::{Price, parse_price};
-pub use requirements::{Condition, parse_conditions};
+pub use requirements::{Condition, PERCENTILES, parse_conditions};
 pub use shared_devices::shared_devices;
 pub use stages::{announcement, stages};
 pub use stop_rule::StopRule;
@@ -112,8 +112,14 @@ impl Goal {
             .collect();
         let keys: Vec<(&str, &str)> = phases.iter().map(|(key, _)| *key).collect();
         let weights = self.purpose.iter().filter(|purpose| purpose.is_own).flat_map(|purpose| &purpose.weights);
-        let words = weights.map(|(word, _)| word).chain(self.needs.iter().map(|need| &need.program));
-        if let Some(name) = words.into_iter().find(|word| matching(word, &keys).is_empty()) {
+        let all: Vec<&Phase> = programs().flat_map(|program| &program.phases).collect();
+        let is_unknown_need = |word: &&String| {
+            let has = |row: usize, kind| all[row].op_kinds().any(|known| OperationKind::of(known) == kind);
+            with_operation(word, &keys, has).0.is_empty()
+        };
+        let unknown = weights.map(|(word, _)| word).find(|word| matching(word, &keys).is_empty());
+        let mut needs = self.needs.iter().map(|need| &need.program);
+        if let Some(name) = unknown.or_else(|| needs.find(is_unknown_need)) {
             let mut known: Vec<&'static str> = programs().map(|program| program.name).collect();
             known.sort_unstable();
             known.dedup();

@@ -6,10 +6,10 @@ use stats::compare::target_comparison::Row;
 use stats::digits::significant;
 use stats::figures::rate::beside_ratio;
 use stats::judge::floor::P99_OPERATIONS;
-use stats::{Cell, Latency, Need, RateBase};
+use stats::{Cell, Latency, Need, OperationKind, Rate, RateBase};
 use units::{Bytes, Nanos, whole};
 
-use super::matching::{keys, matching};
+use super::matching::{keys, with_operation};
 
 /// A requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub enum RequiredFigure {
 }
 
 /// Percentiles that a cell has, in thousandths.
-const PERCENTILES: [(&str, u32); 5] = [("p50", 500), ("p90", 900), ("p99", 990), ("p999", 999), ("max", 1000)];
+pub const PERCENTILES: [(&str, u32); 5] = [("p50", 500), ("p90", 900), ("p99", 990), ("p999", 999), ("max", 1000)];
 
 /// Parses requirements, separated by commas.
 pub fn parse_conditions(text: &str) -> Result<Vec<Condition>, String> {
@@ -95,10 +95,12 @@ impl Condition {
 
     /// Judges each target: it must meet the requirement in all rows that the word matches.
     pub fn judge(&self, rows: &[Row], names: &[&str]) -> Vec<Need> {
-        let meant = matching(&self.program, &keys(rows));
+        let has_operation =
+            |row: usize, kind| rows[row].cells.iter().flatten().any(|cell| cell.operation(kind).is_some());
+        let (meant, kind) = with_operation(&self.program, &keys(rows), has_operation);
         let of_target = |(place, name): (usize, &&str)| {
             let told: Vec<(String, Option<bool>)> =
-                meant.iter().filter_map(|row| self.met(rows[*row].cells[place]?)).collect();
+                meant.iter().filter_map(|row| self.met(rows[*row].cells[place]?, kind)).collect();
             let met = match told.len() {
                 0 => None,
                 _ if told.iter().any(|(_, met)| *met == Some(false)) => Some(false),
@@ -115,9 +117,9 @@ impl Condition {
 
     /// The measured figure, and whether it meets the requirement (`None` if the interval does not decide that). Returns
     /// `None` if nothing was measured.
-    fn met(&self, cell: &Cell) -> Option<(String, Option<bool>)> {
+    fn met(&self, cell: &Cell, kind: Option<OperationKind>) -> Option<(String, Option<bool>)> {
         let warning = cell.undeciding().next();
-        let (measured, met) = self.met_as_labelled(cell)?;
+        let (measured, met) = self.met_as_labelled(cell, kind)?;
         // The rate may be that of a cache, but the requirement is for the disk.
         Some(match warning {
             Some(code) => (format!("{measured}, warning {}", code.name()), None),
@@ -127,11 +129,15 @@ impl Condition {
         })
     }
 
-    /// The figure and its verdict, without regard to warnings.
-    fn met_as_labelled(&self, cell: &Cell) -> Option<(String, Option<bool>)> {
+    /// The figure and its verdict, without regard to warnings: of the units of work, or of a kind of operation.
+    fn met_as_labelled(&self, cell: &Cell, kind: Option<OperationKind>) -> Option<(String, Option<bool>)> {
+        let operation = kind.map(|kind| cell.operation(kind).ok_or(kind));
         let least = match self.figure {
             RequiredFigure::Within(part, time) => {
-                let latency = cell.latency_ns?;
+                let latency = match operation {
+                    Some(operation) => operation.ok()?.latency_ns?,
+                    None => cell.latency_ns?,
+                };
                 let nanos = match part {
                     500 => Some(latency.p50),
                     900 => latency.p90,
@@ -145,6 +151,11 @@ impl Condition {
             | RequiredFigure::UnitsPerSecond(least)
             | RequiredFigure::FilesPerSecond(least) => least,
         };
+        if let Some(operation) = operation {
+            let rate = operation.ok()?.rate.as_ref()?;
+            let RequiredFigure::UnitsPerSecond(least) = self.figure else { return None };
+            return Some((format!("{} ops/s", significant(rate.per_second, 3)), decided(rate, 1.0, least)));
+        }
         // The figure of the table below, of all kept rounds: an outlier widens its interval.
         let rate = beside_ratio(cell, cell.rate.as_ref()?, |_| true)?;
         // The rounds have both bytes and units of work, so each rate can be converted into the other.
@@ -156,12 +167,7 @@ impl Condition {
             (RequiredFigure::FilesPerSecond(_), RateBase::Bytes | RateBase::Ops) => return None,
             _ => 1.0,
         };
-        // A single round has no interval, and is no answer.
-        let met = rate.low.zip(rate.high).and_then(|(low, high)| match (low * scale >= least, high * scale < least) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            _ => None,
-        });
+        let met = decided(&rate, scale, least);
         let measured = match self.figure {
             RequiredFigure::BytesPerSecond(_) => {
                 format!("{} MiB/s", significant(rate.per_second * scale / f64::from(1 << 20), 3))
@@ -171,6 +177,16 @@ impl Condition {
         };
         Some((measured, met))
     }
+}
+
+/// Returns true if the rate is at least this; `None` if its interval does not decide that.
+fn decided(rate: &Rate, scale: f64, least: f64) -> Option<bool> {
+    // A single round has no interval, and is no answer.
+    rate.low.zip(rate.high).and_then(|(low, high)| match (low * scale >= least, high * scale < least) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    })
 }
 
 /// A latency in words. A 99th percentile of few operations is given with their number.
@@ -185,7 +201,7 @@ mod tests {
     use stats::figures::rate::{self, Average};
     use stats::figures::summary::RateUnit;
     use stats::judge::floor::{Quantity, Shortfall};
-    use stats::{ClockKind, LatencyKind, Provenance, Rate, Round};
+    use stats::{ClockKind, LatencyKind, OperationFigures, Provenance, Round};
 
     use super::*;
 
@@ -210,7 +226,7 @@ mod tests {
     }
 
     fn met(typed: &str, cell: &Cell) -> Option<bool> {
-        parse_conditions(typed).expect("a condition")[0].met(cell).and_then(|(_, met)| met)
+        parse_conditions(typed).expect("a condition")[0].met(cell, None).and_then(|(_, met)| met)
     }
 
     #[test]
@@ -236,7 +252,7 @@ mod tests {
         assert!(rate.as_ref().and_then(|rate| rate.low).is_some_and(|low| low > 6000.0), "{rate:?}");
         let cell = Cell { rate, rounds, ..cell(1.0, None) };
         assert_eq!((met("randread>=6000/s", &cell), met("randread>=3000/s", &cell)), (None, Some(true)));
-        let said = parse_conditions("randread>=6000/s").expect("a condition")[0].met(&cell).expect("a figure").0;
+        let said = parse_conditions("randread>=6000/s").expect("a condition")[0].met(&cell, None).expect("a figure").0;
         assert_eq!(said, "9,870 ops/s");
     }
 
@@ -253,11 +269,39 @@ mod tests {
         };
         let said = |typed: &str, count| {
             let timed = Cell { latency_ns: Some(latency(count)), ..cell(1.0, None) };
-            parse_conditions(typed).expect("a condition")[0].met(&timed).expect("a figure")
+            parse_conditions(typed).expect("a condition")[0].met(&timed, None).expect("a figure")
         };
         assert_eq!(said("randread.p99<=5us", 3210), ("3.00 us of 3,210 operations".to_owned(), Some(true)));
         assert_eq!(said("randread.p99<=2us", 10_000), ("3.00 us".to_owned(), Some(false)));
         assert_eq!(said("randread.p90<=5us", 3210).0, "2.00 us");
+    }
+
+    #[test]
+    fn a_kind_of_operation_has_requirements_of_its_own() {
+        let rate = cell(100.0, Some(1.0)).rate;
+        let of = |p50| Latency {
+            count: 20_000,
+            p50,
+            p90: None,
+            p99: Some(3 * p50),
+            p999: None,
+            max: 9 * p50,
+            kind: LatencyKind::Service,
+        };
+        let fsync =
+            OperationFigures { operation: OperationKind::Fsync, count: 20_000, rate, latency_ns: Some(of(1_000_000)) };
+        let both = Cell { operations: vec![fsync], latency_ns: Some(of(1000)), ..cell(4000.0, Some(100.0)) };
+        let bare = cell(4000.0, Some(100.0));
+        let row = |cell| Row { key: ("randread", "randread", 0), cells: vec![Some(cell)] };
+        let met = |typed: &str, cell| {
+            let needs = parse_conditions(typed).expect("a condition")[0].judge(&[row(cell)], &["a"]);
+            (needs[0].measured.clone(), needs[0].met)
+        };
+        assert_eq!(met("fsync.p99<=5ms", &both), (Some("3.00 ms".to_owned()), Some(true)));
+        assert_eq!(met("randread.fsync.p99<=2ms", &both), (Some("3.00 ms".to_owned()), Some(false)));
+        assert_eq!(met("randread.p99<=5us", &both), (Some("3.00 us".to_owned()), Some(true)));
+        assert_eq!(met("fsync>=50/s", &both), (Some("100 ops/s".to_owned()), Some(true)));
+        assert_eq!(met("fsync.p99<=5ms", &bare), (None, None));
     }
 
     #[test]
@@ -309,8 +353,9 @@ mod tests {
             cell.state.unverified = unverified.map(str::to_owned);
             cell
         };
-        let met =
-            |typed: &str, cell: &Cell| parse_conditions(typed).expect("a condition")[0].met(cell).expect("a rate");
+        let met = |typed: &str, cell: &Cell| {
+            parse_conditions(typed).expect("a condition")[0].met(cell, None).expect("a rate")
+        };
         for (typed, verified, unverified) in [
             ("commit>=50/s", Some(true), None),
             ("commit>=100/s", None, None),

@@ -165,7 +165,7 @@ fn made(options: &[String]) -> Option<Trait> {
 /// ones.
 fn of_machine(described: &Described) -> Vec<Trait> {
     let machine = &described.machine;
-    let file_system = machine.parts(Kind::FileSystem).nth(described.file_system);
+    let file_system = machine.part(Kind::FileSystem);
     let others = Kind::ALL.into_iter().filter(|kind| *kind != Kind::FileSystem);
     let parts: Vec<&Part> = others.filter_map(|kind| machine.part(kind)).chain(file_system).collect();
     let part = |part: &&Part| asked(part.kind.key(), format!("{}={}", part.kind, part.id));

@@ -38,7 +38,9 @@ pub fn leave_out_earlier<'a>(
         Some(step) if own.is_empty() => (regimes_at(rounds, measure, step), Some(step)),
         _ => (own, None),
     };
-    let from = sustained_from(&regimes, rounds).filter(|_| !until_steady);
+    // Before the load was held, credits came back between the rounds.
+    let held = rounds.iter().filter(|round| round.rested_s.is_some()).map(|round| round.round).min();
+    let from = sustained_from(&regimes, rounds).max(held).filter(|_| !until_steady);
     if let Some(from) = from {
         rounds.iter_mut().filter(|round| round.round < from).for_each(|round| round.discarded = true);
     }

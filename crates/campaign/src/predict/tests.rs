@@ -51,6 +51,7 @@ fn check() -> PredictionCheck {
         low_s: None,
         high_s: None,
         measured_s: 1.25,
+        elsewhere: None,
     }
 }
 

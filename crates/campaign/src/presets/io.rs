@@ -3,7 +3,7 @@
 use jobs::{LoadError, ROUNDS, SIZE};
 use report::{Layout, Presentation};
 use runner::execution::{ClaimedClock, MeasureOptions};
-use stats::{Cell, Latency, LatencyKind};
+use stats::{Cell, Latency, LatencyKind, OperationFigures};
 use units::{Bytes, Nanos};
 use workload::programs::load::{Load, Pattern};
 
@@ -98,7 +98,17 @@ fn findings(cells: &[Cell]) -> Vec<String> {
         Some(latency) => Some(tail(cell, latency)),
         None => too_few(cell),
     };
-    cells.iter().filter_map(said).collect()
+    cells.iter().flat_map(|cell| said(cell).into_iter().chain(tails_by_kind(cell))).collect()
+}
+
+/// The tail of each kind of operation, if a workload has several.
+fn tails_by_kind(cell: &Cell) -> impl Iterator<Item = String> {
+    let has_several = cell.operations.len() > 1;
+    let tail = |OperationFigures { operation, count, latency_ns, .. }: &OperationFigures| match latency_ns {
+        Some(latency) => format!("  {}: {}", operation.name(), percentiles(*latency)),
+        None => format!("  {}: {count} of them, too few for percentiles", operation.name()),
+    };
+    cell.operations.iter().filter(move |_| has_several).map(tail)
 }
 
 /// The number of operations, if they are too few for latencies.
@@ -121,10 +131,9 @@ fn kept(cell: &Cell) -> String {
     }
 }
 
-fn tail(cell: &Cell, latency: Latency) -> String {
-    let name = format!("{} on {}", cell.program, cell.target);
+fn percentiles(latency: Latency) -> String {
     let time = |nanos: Option<u64>| nanos.map_or_else(|| "n.m.".to_owned(), |nanos| Nanos(nanos).to_string());
-    let tail = format!(
+    format!(
         "p50 {}, p90 {}, p99 {}, p99.9 {}, longest {} of {}",
         Nanos(latency.p50),
         time(latency.p90),
@@ -132,14 +141,19 @@ fn tail(cell: &Cell, latency: Latency) -> String {
         time(latency.p999),
         Nanos(latency.max),
         latency.count,
-    );
+    )
+}
+
+fn tail(cell: &Cell, latency: Latency) -> String {
+    let name = format!("{} on {}", cell.program, cell.target);
+    let tail = percentiles(latency);
     let from = match latency.kind {
         LatencyKind::Service => "service time, from the issue of each operation",
         LatencyKind::Response => "response time, from the intended start of each operation",
     };
     let kept = kept(cell);
     // An operation after an fsync starts later than intended.
-    let beside = [("think_ns", "the pauses"), ("fsync", "the fsyncs")];
+    let beside = [("think_ns", "the pauses"), ("fsync", "the fsyncs"), ("fdatasync", "the fdatasyncs")];
     let beside = beside.into_iter().filter(|(key, _)| cell.number(key).is_some());
     let beside: Vec<&str> = beside.filter(|_| latency.kind == LatencyKind::Service).map(|(_, what)| what).collect();
     let beside = match &beside[..] {

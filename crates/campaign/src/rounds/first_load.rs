@@ -71,8 +71,7 @@ fn heaviest(plan: &Plan, target: usize) -> Option<usize> {
 fn add(loaded: &mut Loaded, result: &ExecutionResult) {
     for phase in &result.phases {
         let bytes = |part: &ProgramResult| part.tally.bytes_read.max(part.tally.bytes_written);
-        let time = |part: &ProgramResult| part.durable.unwrap_or(part.returned);
         loaded.bytes += phase.parts.iter().map(bytes).sum::<u64>();
-        loaded.seconds += phase.parts.iter().map(time).max().unwrap_or_default().as_secs_f64();
     }
+    loaded.seconds += result.measured().as_secs_f64();
 }

@@ -51,6 +51,7 @@ impl Rounds<'_> {
         let order = |round| context.plan.order(round);
         let loaded = self.loaded.clone();
         let mut site = WorldSite::new((context.plan, context.targets, loaded), worlds, (stop, clock), deadline)?;
+        site.compares = self.stop_rule.is_some();
         if self.holds_load {
             site.hold_load();
         }

@@ -1,6 +1,6 @@
 //! The worlds of a run as the site of a campaign.
 
-use runner::execution::{MeasureOptions, WorldFailure};
+use runner::execution::{ExecutionResult, MeasureOptions, WorldFailure};
 use units::Nanos;
 
 use super::Turn;
@@ -23,6 +23,8 @@ pub struct WorldSite<'a> {
     clock: Clock<'a>,
     late: Option<Late<'a>>,
     held: HeldLoad,
+    /// True if the targets are compared, so that waits for calm can begin the load.
+    pub compares: bool,
     /// Bytes that loads have written to each target.
     loaded: Vec<u64>,
 }
@@ -49,20 +51,36 @@ impl<'a> WorldSite<'a> {
             Ok::<Late, CampaignError>(Late { deadline, timer, clock, simulated: Nanos::ZERO })
         };
         let late = deadline.map(late).transpose()?;
-        Ok(WorldSite { plan, targets, worlds, stop, clock, late, held: HeldLoad::default(), loaded })
+        Ok(WorldSite { plan, targets, worlds, stop, clock, late, held: HeldLoad::default(), compares: false, loaded })
     }
 
-    /// Loads a target that has rested, if loads are held. A failure ends the load: the execution reports it.
-    fn load_again(&mut self, turn: &Turn, name: &str, notify: &mut dyn FnMut(Event)) {
-        let [target] = self.plan.alternatives[turn.alternative].busy()[..] else { return };
+    /// Loads a target that has rested, if loads are held. A failure ends the load: the execution reports it. Returns
+    /// the rest of the target until now; `None` if no load is held.
+    fn load_again(&mut self, turn: &Turn, name: &str, notify: &mut dyn FnMut(Event)) -> Option<Nanos> {
+        let [target] = self.plan.alternatives[turn.alternative].busy()[..] else { return None };
         let began = (self.clock)();
-        let due = self.held.due(target, began);
-        while !self.stop.requested() && (self.clock)().saturating_sub(began) < due {
+        let left = self.late.as_ref().map(|late| late.deadline.rest(began));
+        let due = self.held.due(target, began, left);
+        let mut last = None;
+        let loaded = |site: &WorldSite| (site.clock)().saturating_sub(began);
+        while !self.stop.requested() && self.held.goes_on(turn.alternative, last, loaded(self), due) {
             match self.load(turn, (name, false), notify) {
-                Some(Ok(result)) if result.stopped.is_none() => {}
-                _ => return,
+                Some(Ok(result)) if result.stopped.is_none() => {
+                    (last, _) = self.noted(turn.alternative, target, &result);
+                }
+                _ => break,
             }
         }
+        self.held.rest(target, (self.clock)())
+    }
+
+    /// Notes an execution on a target. Returns its rate (`None` if it took no time), and true if the rates of the test
+    /// are of two kinds.
+    fn noted(&mut self, alternative: usize, target: usize, result: &ExecutionResult) -> (Option<f64>, bool) {
+        self.held.ends(target, (self.clock)());
+        let measured = result.measured().as_secs_f64();
+        let rate = (measured > 0.0).then(|| 1.0 / measured);
+        (rate, rate.is_some_and(|rate| self.held.saw(alternative, rate)))
     }
 
     /// Loads a target with an execution that is not part of a round. Returns `None` if it would write too much.
@@ -79,7 +97,7 @@ impl<'a> WorldSite<'a> {
             return None;
         }
         self.loaded[target] = loaded;
-        self.perform_one(turn, name, MeasureOptions { ceiling: false, ..self.plan.options }, notify)
+        self.perform_one(turn, (name, true), MeasureOptions { ceiling: false, ..self.plan.options }, notify)
     }
 
     /// Bytes that loads have written to each target.
@@ -90,7 +108,7 @@ impl<'a> WorldSite<'a> {
     fn perform_one(
         &mut self,
         turn: &Turn,
-        target: &str,
+        (target, is_hurried): (&str, bool),
         options: MeasureOptions,
         notify: &mut dyn FnMut(Event),
     ) -> Performed {
@@ -104,7 +122,10 @@ impl<'a> WorldSite<'a> {
             }
             None => {
                 let world = worlds.open(plan, busy, targets, stop).map_err(WorldFailure::from);
-                world.and_then(|world| world.perform(&program, options, target, notify))
+                world.and_then(|world| {
+                    world.hurry(is_hurried);
+                    world.perform(&program, options, target, notify)
+                })
             }
         })
     }
@@ -127,11 +148,22 @@ impl Site for WorldSite<'_> {
             notify(Event::ProgramStarted { index, program: row.program.name, target: &target });
             let is_simulated = targets::are_simulated(busy, self.targets);
             let began = self.late.as_ref().filter(|_| is_simulated).map(Late::pause);
-            if !is_simulated {
-                self.load_again(turn, &target, notify);
+            let rest = if is_simulated { None } else { self.load_again(turn, &target, notify) };
+            // A wait for calm after a load would bring credits back.
+            let mut performed = self.perform_one(turn, (&target, rest.is_some()), self.plan.options, notify);
+            if let (Some(rest), Some(Ok(result))) = (rest, &mut performed) {
+                // The end of the load and the beginning of this execution take as long as those of this one.
+                result.rested = Some(rest + result.lasted.saturating_sub(result.measured()));
             }
-            let performed = self.perform_one(turn, &target, self.plan.options, notify);
             busy.iter().for_each(|&index| self.held.ends(index, (self.clock)()));
+            if let (false, [only], Some(Ok(result))) = (is_simulated, &busy[..], &performed) {
+                let (_, is_split) = self.noted(index, *only, result);
+                let waited = result.phases.iter().map(|phase| phase.quiescence.waited).sum();
+                let hides = self.held.waits(waited, result.measured()) || is_split;
+                if hides && self.compares && self.hold_load() {
+                    notify(Event::LoadHeld);
+                }
+            }
             if let (Some(late), Some(began)) = (&mut self.late, began) {
                 late.go_on(began);
             }

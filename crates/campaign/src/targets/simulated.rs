@@ -23,10 +23,8 @@ pub enum Simulated {
 /// A machine described in `machines/`.
 #[derive(Clone, Debug)]
 pub struct Described {
-    /// Its parts, after the settings.
+    /// Its parts, after the settings. Its first file system is used.
     pub machine: Machine,
-    /// The index of the chosen file system.
-    pub file_system: usize,
     /// The settings that were given, as pairs of key and value.
     pub settings: Vec<(String, String)>,
 }
@@ -55,7 +53,8 @@ impl Simulated {
             settings.extend(piece.split_once('=').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())));
         }
         settings.retain(|(key, _)| key != FILE_SYSTEM);
-        Ok(Simulated::Described(Box::new(Described { machine, file_system: 0, settings })))
+        let machine = machine.with_file_system(0);
+        Ok(Simulated::Described(Box::new(Described { machine, settings })))
     }
 
     /// True if both are the same machine with the same file system and settings.
@@ -171,20 +170,20 @@ fn modes(phase: &Phase) -> Vec<Mode> {
 impl Described {
     /// The name of its chosen file system.
     pub fn file_system_name(&self) -> String {
-        let part = self.machine.parts(Kind::FileSystem).nth(self.file_system);
+        let part = self.machine.part(Kind::FileSystem);
         part.map(|part| part.name.clone()).unwrap_or_default()
     }
 
     /// True if operations on names take no time on its chosen file system.
     fn has_free_names(&self) -> bool {
-        let part = self.machine.parts(Kind::FileSystem).nth(self.file_system);
+        let part = self.machine.part(Kind::FileSystem);
         part.and_then(|part| part.field("names")).is_some_and(|field| field.value.to_string() == "free")
     }
 
     /// Switches the computer on.
     pub fn open(&self, programs: usize, file_bytes: u64, chance: Chance) -> Result<Computer, MachineFault> {
         let description = self.machine.describe(programs as u32, file_bytes)?;
-        let file_system = &description.file_systems[self.file_system];
+        let file_system = &description.file_systems[0];
         let computer = Computer::new(&description, file_system, programs, chance);
         computer.map_err(|invalid| self.machine.impossible(&invalid, None))
     }

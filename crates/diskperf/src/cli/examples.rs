@@ -83,6 +83,10 @@ The same after aging:
 A block-queue setting, with requirements:
   diskperf choose as-is=. none=.,tune=scheduler:none --need 'randread>=5000/s,commit.p99<=10ms'
 
+By a workload of your own, with the options of `diskperf io`, or by those of a job file:
+  diskperf choose /mnt/a /mnt/b io randwrite --fsync 1 --need 'fsync.p99<=5ms'
+  diskperf choose /mnt/a /mnt/b --load db.toml --use data=60,log=40
+
 By a command of your own:
   diskperf choose image:ext4 image:xfs --prepare 'cp -r /usr/include src' -- tar -cf src.tar src
 

@@ -36,6 +36,10 @@ pub enum DocumentKind {
     Compare,
     /// JSON of `diskperf history --json`
     History,
+    /// JSON of `diskperf probe --json`
+    Probe,
+    /// JSON of `diskperf predict --json`
+    Predict,
     /// Job file of `diskperf run`
     Job,
 }

@@ -1,20 +1,26 @@
 //! `diskperf choose A B [C...]`: compares targets. It is a run whose rounds continue until the comparison is decided.
 
+use std::path::PathBuf;
+
 use campaign::choose::{Condition, Goal, Price, Use, parse_conditions, parse_price, parse_use};
 use campaign::presets::{self, Preset};
+use campaign::request::host;
 use campaign::request::resolved::{Resolved, Tests};
 use campaign::request::schedule::Schedule;
 use campaign::request::{CacheWish, Environment, RunRequest, Together, Workload};
 use campaign::targets::TargetArgument;
 use clap::Args;
+use jobs::LoadSpec;
 use stats::inference::ratio_test::LEAST_PAIRS;
 use units::{Bytes, Nanos};
 
 use crate::cli::aging::AgingArguments;
 use crate::cli::floor::{FloorArguments, check_max_write, parse_max_write};
 use crate::cli::own_command::CommandArguments;
+use crate::cli::own_load;
 use crate::cli::sustained::SustainedArguments;
 use crate::cli::values::{MOST_ROUNDS, PresetParser, parse_bytes, parse_margin, parse_time};
+use crate::documents::job_files;
 use crate::documents::store_arguments::KeepArguments;
 use crate::error::{ArgumentError, Error};
 use crate::ui::consent::ConsentArguments;
@@ -35,6 +41,14 @@ pub struct ChooseArguments {
     #[arg(long, value_name = "PRESET", value_parser = PresetParser, default_value = presets::ALL[0].name,
           hide_possible_values = true, conflicts_with = "command")]
     preset: &'static Preset,
+    /// Measure the workloads of a job file instead of a preset, as in `diskperf run JOB.toml`. For one workload, write
+    /// its options after io: `choose A B io randrw --fsync 16`.
+    #[arg(long, value_name = "JOB.toml", conflicts_with_all = ["preset", "command"])]
+    load: Option<PathBuf>,
+    /// Workload after `io`, as JSON.
+    #[arg(long = own_load::OPTION, hide = true, value_parser = own_load::parse_load,
+          conflicts_with_all = ["preset", "command", "load"])]
+    io_load: Option<LoadSpec>,
     /// Run only this test of the preset, as in commit; can be repeated.
     #[arg(long, value_name = "PROGRAM", conflicts_with = "command")]
     only: Vec<String>,
@@ -108,11 +122,12 @@ impl ChooseArguments {
         let goal = self.goal()?;
         let (workload, tests) = match self.command.find(self.cold)? {
             Some((words, command)) => (Workload::Command(words), Tests::Command(command)),
-            None => self.preset(),
+            None => self.tests()?,
         };
         check_max_write(self.max_write, workload.preset())?;
         let new = RunRequest::new(workload);
-        let seed = self.seed.unwrap_or(new.environment.seed);
+        let job = if let Tests::Job(job) = &tests { Some(job) } else { None };
+        let seed = self.seed.or(job.and_then(|job| job.seed)).unwrap_or(new.environment.seed);
         let request = RunRequest {
             targets: self.targets.clone(),
             only: self.only.clone(),
@@ -138,6 +153,19 @@ impl ChooseArguments {
             ..new
         };
         Ok(Resolved { request, tests })
+    }
+
+    /// The workload of your own if there is one, or the preset.
+    fn tests(&self) -> Result<(Workload, Tests), Error> {
+        if let Some(load) = &self.io_load {
+            return Ok((Workload::Load(load.clone()), Tests::of_load(load)?));
+        }
+        let Some(path) = &self.load else { return Ok(self.preset()) };
+        let text = job_files::open_own(path)?;
+        let mut job = host::read(&text)?;
+        // Those of the command line count.
+        job.targets.clear();
+        Ok((Workload::Job { name: text.name, text: text.text }, Tests::Job(Box::new(job))))
     }
 
     fn preset(&self) -> (Workload, Tests) {

@@ -26,7 +26,7 @@ use crate::commands::run;
 use crate::documents::store_arguments::{KeepArguments, StoreArguments};
 use crate::error::{Error, PredictError};
 use crate::session::{Call, Stored};
-use crate::ui::output::remark;
+use crate::ui::output::{page, remark};
 use crate::ui::output_format::{Format, OutputArguments, RunFormat, json};
 
 /// Arguments of `diskperf predict`.
@@ -107,7 +107,7 @@ fn deliver(
     let document = PredictionDocument { schema, predictions, record: CheckRecord::new(checks) };
     let text = match arguments.output.layout() {
         Format::Json => json(&document),
-        Format::Table if arguments.record => checks_table(&document.record),
+        Format::Table if arguments.record => checks_table(&document.record, page()),
         Format::Table => prediction_lines(&document),
     };
     arguments.output.deliver(&text)?;
@@ -190,18 +190,35 @@ fn other_law(arguments: &PredictArguments, here: &DeviceFile) -> Result<DeviceFi
     Ok(there)
 }
 
-/// The warning that the target of a check is not the device of the law; `None` if it is that device.
-fn other_target(there: &DeviceFile, path: &Path) -> Option<String> {
-    let found = recorded_device(path).map_or_else(|| "no visible device".to_owned(), |device| device.name);
-    let measured = there.measured_on.as_ref().filter(|measured| measured.host == Host::this().name);
-    let of_law = measured.and_then(|measured| recorded_device(Path::new(&measured.target)));
-    match of_law {
-        Some(of_law) if of_law.name == found => None,
-        Some(of_law) => Some(format!(
-            "the check runs on {found}, but {} was measured on {}: it counts, too",
-            there.name, of_law.name
-        )),
-        None => Some(format!("diskperf cannot tell whether {found} is the device of {}; the check counts", there.name)),
+/// The relation of a check's target to the device of the law.
+enum CheckedDevice {
+    /// It is that device.
+    Same,
+    /// It may be that device: diskperf cannot tell.
+    Unknown(String),
+    /// It is another device, for this reason.
+    Other(String),
+}
+
+impl CheckedDevice {
+    /// Compares the devices of the law and of the target. Settings (`is_set`) make a law of another device.
+    fn of(there: &DeviceFile, is_set: bool, path: &Path) -> CheckedDevice {
+        let found = recorded_device(path).map_or_else(|| "no visible device".to_owned(), |device| device.name);
+        let measured = there.measured_on.as_ref().filter(|measured| measured.host == Host::this().name);
+        let of_law = measured.and_then(|measured| recorded_device(Path::new(&measured.target)));
+        match of_law {
+            Some(of_law) if is_set => CheckedDevice::Unknown(format!(
+                "the law is that of {} with settings; diskperf cannot tell whether {found} is such a device; the check \
+                 counts",
+                of_law.name
+            )),
+            Some(of_law) if of_law.name == found => CheckedDevice::Same,
+            Some(of_law) => CheckedDevice::Other(format!("it ran on {found}, and the law is that of {}", of_law.name)),
+            None => CheckedDevice::Unknown(format!(
+                "diskperf cannot tell whether {found} is the device of {}; the check counts",
+                there.name
+            )),
+        }
     }
 }
 
@@ -227,10 +244,16 @@ fn check(
     {
         remark(&format!("the target of the check is on {}, the run's own device", measured.name));
     }
-    if let TargetKind::Directory(path) = &target.kind
-        && let Some(warning) = other_target(there, path)
-    {
-        remark(&warning);
+    let mut elsewhere = None;
+    if let TargetKind::Directory(path) = &target.kind {
+        match CheckedDevice::of(there, !arguments.set.is_empty(), path) {
+            CheckedDevice::Same => {}
+            CheckedDevice::Unknown(warning) => remark(&warning),
+            CheckedDevice::Other(reason) => {
+                remark(&format!("the check does not count for ranges: {reason}"));
+                elsewhere = Some(reason);
+            }
+        }
     }
     let left = store.left(&prediction.run)?;
     let stored = left.request.as_deref().and_then(Stored::of_text);
@@ -262,6 +285,7 @@ fn check(
         low_s: prediction.low_s,
         high_s: prediction.high_s,
         measured_s,
+        elsewhere,
     };
     let data = serde_json::to_string(&check).expect("plain data");
     let to_write = arguments.store.to_write()?;

@@ -16,7 +16,7 @@ use kernel::sys::name::Shown;
 use machines::{DeviceFile, Machine, MachineFault, MeasuredOn};
 use report::sanitize;
 use simulator::{Chance, LawDevice, RawDrive};
-use stats::probe::Row;
+use stats::probe::{PROBE_SCHEMA, ProbeDocument, Row};
 use units::{Bytes, DateTime, Exit};
 use workload::TapeKind;
 
@@ -126,7 +126,7 @@ fn unix_seconds() -> f64 {
 
 fn text(arguments: &ProbeArguments, name: &str, rows: &[Row]) -> String {
     match arguments.json {
-        true => json(&serde_json::json!({ "target": name, "constants": rows })),
+        true => json(&ProbeDocument { schema: PROBE_SCHEMA, target: name.to_owned(), constants: rows.to_vec() }),
         false => report::devices::probe::table(name, rows, output::page()),
     }
 }

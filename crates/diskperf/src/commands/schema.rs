@@ -34,6 +34,8 @@ fn text(document: DocumentKind) -> String {
         DocumentKind::Compare => schema!("compare"),
         DocumentKind::History => schema!("history"),
         DocumentKind::Verify => schema!("verify"),
+        DocumentKind::Probe => schema!("probe"),
+        DocumentKind::Predict => schema!("predict"),
     };
     indented(str::from_utf8(lines).expect("whole characters are removed"))
 }
@@ -92,6 +94,8 @@ mod tests {
             DocumentKind::Compare => schema_for!(stats::compare::run_comparison::Compared),
             DocumentKind::History => schema_for!(stats::compare::history::History),
             DocumentKind::Verify => schema_for!(stats::Verification),
+            DocumentKind::Probe => schema_for!(stats::probe::ProbeDocument),
+            DocumentKind::Predict => schema_for!(stats::predict::PredictionDocument),
         };
         serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"
     }

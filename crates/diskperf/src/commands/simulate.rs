@@ -122,7 +122,7 @@ fn carry_out(
         // Only the table of 1983 has a half for each file system; other tables use the first file system.
         let file_systems = if arguments.preset.together { machine.parts(Kind::FileSystem).count() } else { 1 };
         for file_system in 0..file_systems {
-            let described = Described { machine: machine.clone(), file_system, settings: settings.clone() };
+            let described = Described { machine: machine.with_file_system(file_system), settings: settings.clone() };
             let simulated = Simulated::Described(Box::new(described));
             let site = Site::Simulated(simulated.clone());
             let target =

@@ -209,6 +209,11 @@ fn parse(name: &str, bytes: Option<&[u8]>) -> Result<Document, DocumentFault> {
         Ok(_) => String::new(),
         Err(error) => error.to_string(),
     };
+    // `export` prints an array, also of one run.
+    if let Ok([_]) = serde_json::from_slice::<Vec<serde::de::IgnoredAny>>(bytes).as_deref() {
+        let inner = bytes.trim_ascii();
+        return parse(&name, Some(inner[1..inner.len() - 1].trim_ascii()));
+    }
     // 2
     let value: Value = match serde_json::from_slice(bytes) {
         Ok(value) => value,

@@ -20,8 +20,8 @@ use stats::{Document, Name, ParameterValue, TargetInfo};
 
 use crate::documents::document::{name_of_bytes, read_again, value_of};
 
-/// Fields whose values are words of the document's own vocabulary.
-const VOCABULARY: [&str; 16] = [
+/// Fields whose values are words of the document's own vocabulary, or histograms, which look like paths.
+const VOCABULARY: [&str; 18] = [
     "schema",
     "provenance",
     "preset",
@@ -38,6 +38,8 @@ const VOCABULARY: [&str; 16] = [
     "environment",
     "code",
     "effect",
+    "operation",
+    "histogram",
 ];
 
 /// Options of the command line whose value is a path, which may be relative.
@@ -76,6 +78,10 @@ pub fn anonymous(document: &Document) -> Document {
     // Whole paths: a path with a space in it is several words.
     let kept = document.run.targets.iter().filter_map(|target| target.image.as_ref()?.kept_as.as_deref());
     for path in kept.chain(document.run.store.as_ref().map(|store| store.path.as_str())) {
+        hidden.hide(path);
+    }
+    let checked = document.run.checks.iter().map(|check| check.target.as_str());
+    for path in checked.filter(|target| target.contains('/') || Path::new(target).is_dir()) {
         hidden.hide(path);
     }
     // Longer ones first: one may be the beginning of another.

@@ -154,7 +154,8 @@ fn rebuild(run: &RunInfo, cell: &Cell) -> Result<Rebuilt, String> {
     let wanted = cell.word("file_system").unwrap_or_default();
     let file_system = machine.parts(Kind::FileSystem).position(|part| part.is_called(wanted));
     let file_system = file_system.ok_or_else(|| format!("its machine has no file system {wanted}"))?;
-    let described = Described { machine, file_system, settings };
+    let machine = machine.with_file_system(file_system);
+    let described = Described { machine, settings };
     let preset = presets::ALL.iter().copied().find(|preset| preset.name == cell.preset);
     let preset = preset.ok_or_else(|| format!("there is no preset {}", cell.preset))?;
     let target = target(described.clone());

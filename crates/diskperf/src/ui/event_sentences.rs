@@ -113,8 +113,8 @@ fn of_preparation(event: &Event) -> Option<String> {
             format!("loading {target} with {program} for {time} before the first round")
         }
         Event::LoadHeld => {
-            "a rate changed its level; from now on, each target is loaded again before a test, so that no \
-                            credit comes back while it rests"
+            "credits may come back while a target rests; from now on, each target is loaded again before a \
+                            test"
                 .to_owned()
         }
         Event::AllWritten => "no more rounds: another one would write more than --max-write allows".to_owned(),

@@ -78,7 +78,7 @@ impl OutputArguments<RunFormat> {
         match self.layout() {
             RunFormat::Json => json(document),
             RunFormat::Table => report::table(&plain(document), presentation(document), self.page()),
-            RunFormat::Csv => report::csv::heading() + &report::csv::lines(&name(), &plain(document)),
+            RunFormat::Csv => report::csv::runs(&[(&name(), &*plain(document))]),
             RunFormat::Markdown => report::markdown(&name(), &plain(document), presentation(document)),
         }
     }

@@ -196,3 +196,39 @@ fn simulated_machines_without_a_common_test_are_not_compared() {
     let rounds = list(&document, "cells").iter().map(|cell| list(cell, "rounds").len()).max();
     assert!(rounds.is_some_and(|rounds| rounds <= 6), "{rounds:?}");
 }
+
+#[test]
+fn a_workload_of_your_own_is_compared() {
+    let targets = ["choose", "slow=sim:vax780-sc780,drive.rpm=1800", "fast=sim:vax780-sc780"];
+    let own =
+        ["io", "randwrite", "--fsync", "4", "--json", "--size", "256KiB", "--time", "30s", "--need", "fsync.max<=1h"];
+    let (choice, document) = choice(&Cli::new().run(&[&targets[..], &own[..]].concat()), 0);
+    let [pair] = &list(&choice, "comparisons")[..] else { panic!("{choice:#}") };
+    assert_eq!((&pair["verdict"], &pair["faster"]), (&Value::from("faster"), &Value::from("fast")), "{pair:#}");
+    let cell = &list(&document, "cells")[0];
+    assert_eq!((&cell["program"], &cell["parameters"]["fsync"]), (&"randwrite".into(), &4.into()), "{cell:#}");
+    let needs: Vec<&Value> = list(&choice, "needs").iter().map(|need| &need["met"]).collect();
+    assert_eq!(needs, [&Value::from(true), &Value::from(true)], "{choice:#}");
+}
+
+#[test]
+fn the_workloads_of_a_job_file_are_compared_and_weighed() {
+    let cli = Cli::new();
+    let job = "[[load]]\nname = 'data'\npattern = 'randread'\nsize = '256KiB'\ntime = '10s'\n\
+               [[load]]\nname = 'log'\npattern = 'commit'\nsize = '64KiB'\ntime = '10s'\n";
+    std::fs::write(cli.path().join("db.toml"), job).expect("a file");
+    let words = ["choose", "a=sim:flat", "b=sim:flat", "--load", "db.toml", "--use", "data=60,log=40", "--json"];
+    let (choice, document) = choice(&cli.run(&words), 0);
+    let programs: Vec<&Value> = list(&document, "cells").iter().map(|cell| &cell["program"]).collect();
+    assert!(programs.contains(&&"data".into()) && programs.contains(&&"log".into()), "{programs:?}");
+    assert_eq!(choice["purpose"]["weights"]["log"], 0.4, "{choice:#}");
+    for (words, said) in [
+        ("choose . /tmp io", "PATTERN"),
+        ("choose . /tmp io sideways", "sideways"),
+        ("choose . /tmp --load db.toml --preset smoke", "--preset"),
+        ("choose . /tmp --load missing.toml", "missing.toml"),
+    ] {
+        let ended = cli.typed(words);
+        assert!(ended.status != Some(0) && ended.err.contains(said), "{words}: {}", ended.err);
+    }
+}

@@ -465,3 +465,65 @@ fn unnamed_folders_are_identified_by_their_path() {
     let nowhere = printed(&cli, &[&["history", "write", "."], &STORED[..]].concat(), 2);
     assert_contains(&nowhere.err, &["no stored run has the test write on .", "/one, "]);
 }
+
+/// Two drives, one at half the speed: each fsync waits for turns of the platter.
+#[test]
+fn a_percentile_is_guarded_like_a_rate() {
+    let cli = Cli::new();
+    for (name, target) in [("then.json", "d=sim:vax780-sc780"), ("now.json", "d=sim:vax780-sc780,drive.rpm=1800")] {
+        let of_load = ["io", "randwrite", target, "--fsync", "4", "--size", "256KiB", "--time", "60s"];
+        let ended = printed(&cli, &[&of_load[..], &["--rounds", "5", "--json"]].concat(), 0);
+        fs::write(cli.path().join(name), ended.out).expect("a document");
+    }
+    let compared = |condition: &str, status| {
+        let words = ["compare", "then.json", "now.json", "--fail-if", condition, "--json"];
+        let ended = printed(&cli, &words, status);
+        (document(&ended)["fail_if"].clone(), ended.err)
+    };
+    for condition in ["fsync.p50:slower:10%", "randwrite.fsync.max:slower:10%"] {
+        let (failed, said) = compared(condition, 5);
+        assert_eq!((&failed[0]["failed"], &failed[0]["condition"]), (&json!(true), &json!(condition)));
+        assert!(said.contains("clearly slower: randwrite takes "), "{condition}: {said}");
+    }
+    assert_eq!(compared("fsync.p50:slower:300%", 0).0[0]["failed"], false);
+    // Too few operations for a percentile guard nothing, and that fails.
+    let (few, said) = compared("fsync.p999:slower:10%", 5);
+    assert_eq!(few[0]["unguarded"].as_array().map(Vec::len), Some(1), "{few:#}");
+    assert!(said.contains("too few operations for the percentile"), "{said}");
+    let unknown = printed(&cli, &["compare", "then.json", "now.json", "--fail-if", "read.p99:slower:1%"], 2);
+    assert!(unknown.err.contains("read"), "{}", unknown.err);
+}
+
+#[test]
+fn a_comparison_is_a_report_for_ci_systems() {
+    let cli = Cli::new();
+    write_run(&cli, "then.json", &[(READ, around(1.0, 8)), (COMMIT, around(1.0, 8)), (WRITE, around(1.0, 2))], |_| {});
+    write_run(&cli, "now.json", &[(READ, around(0.8, 8)), (COMMIT, around(1.0, 8)), (WRITE, around(1.0, 2))], |_| {});
+    let words =
+        ["compare", "then.json", "now.json", "--fail-if", "read_8192:slower:5%,commit:slower:5%", "--format", "junit"];
+    let xml = printed(&cli, &words, 5).out;
+    assert_contains(
+        &xml,
+        &[
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>",
+            "tests=\"5\" failures=\"1\" errors=\"0\" skipped=\"1\"",
+            "name=\"read_8192\">\n      <system-out>slower: ",
+            "name=\"write_8192\">\n      <skipped message=\"undecided",
+            "<failure message=\"read_8192:slower:5%\">slower: read_8192 0.80x",
+            "<testcase classname=\"fail-if\" name=\"commit:slower:5%\"/>",
+        ],
+    );
+    assert_eq!(xml.matches("<testcase ").count(), 5, "{xml}");
+}
+
+#[test]
+fn undecided_is_a_condition() {
+    let cli = Cli::new();
+    write_run(&cli, "then.json", &[(READ, around(1.0, 2)), (COMMIT, around(1.0, 8))], |_| {});
+    write_run(&cli, "now.json", &[(READ, around(1.0, 2)), (COMMIT, around(1.0, 8))], |_| {});
+    let words = |condition| ["compare", "then.json", "now.json", "--fail-if", condition];
+    printed(&cli, &words("commit:undecided"), 0);
+    let ended = printed(&cli, &words("undecided"), 5);
+    assert!(ended.err.contains("undecided: undecided: read_8192"), "{}", ended.err);
+    printed(&cli, &words("commit:slower:5%,undecided"), 5);
+}

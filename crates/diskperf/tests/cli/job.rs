@@ -186,7 +186,7 @@ fn a_resumed_run_uses_its_original_job_file() {
     }
     let exported = |words: &str| -> Value {
         let ended = cli.typed(&format!("export {run} --store runs.sqlite{words}"));
-        serde_json::from_str(&ended.out).expect("a document")
+        serde_json::from_str::<Value>(&ended.out).expect("documents")[0].clone()
     };
     assert_eq!(exported("")["run"]["job"], JOB);
     // A file may contain anything, and nothing checks it before it is shared.

@@ -1,7 +1,7 @@
 //! The command line as a user meets it: the built program, its exit status, its output on each stream, and its
-//! leftovers. There is one file per command. `devices`, `presets` and `targets` have the tests of several commands,
-//! `all` those of every command. `cargo xtask test` runs each file as a separate process, and once more as a user
-//! without rights.
+//! leftovers. There is one file per command. `devices`, `loads`, `presets` and `targets` have the tests of several
+//! commands, `all` those of every command. `cargo xtask test` runs each file as a separate process, and once more as a
+//! user without rights.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -28,6 +28,11 @@ mod store;
 mod devices {
     mod predict;
     mod probe;
+}
+
+mod loads {
+    mod latency;
+    mod recipes;
 }
 
 mod presets {

@@ -161,7 +161,10 @@ fn runs_are_exported_for_other_programs() {
     scratch.well(&["run", "smoke", "b=sim:flat", "--rounds", "1", "--json"]);
     let runs = scratch.runs();
     let (first, second) = (runs[0].as_str(), runs[1].as_str());
-    assert_eq!(scratch.well(&["export", first]), json);
+    let alone = scratch.json(&["export", first]);
+    assert_eq!(alone, Value::from(vec![serde_json::from_str::<Value>(&json).expect("JSON")]));
+    fs::write(scratch.cli.path().join("one.json"), alone.to_string()).expect("a file");
+    assert!(scratch.well(&["show", "one.json"]).contains("read_8192"), "an exported run is shown");
     let both = scratch.json(&["export", first, "last"]);
     assert_eq!(both.as_array().map(Vec::len), Some(2));
     assert_eq!(both[0], serde_json::from_str::<Value>(&json).expect("JSON"));
@@ -205,7 +208,7 @@ fn an_anonymous_export_hides_the_machine_and_its_user() {
         "-o",
         "eves-secret-file",
     ]);
-    let open = scratch.json(&["export", "last"]);
+    let open = scratch.json(&["export", "last"])[0].clone();
     let host = open["run"]["host"].as_str().expect("a host").to_owned();
     for format in ["json", "csv", "markdown"] {
         let told = scratch.well(&["export", "last", "--format", format]);
@@ -214,7 +217,7 @@ fn an_anonymous_export_hides_the_machine_and_its_user() {
         assert!(!hidden.contains("eves-secret"), "{hidden}");
         assert!(!hidden.contains(scratch.data.path().to_str().expect("a path in UTF-8")), "{hidden}");
     }
-    let hidden = scratch.json(&["export", "last", "--anonymous"]);
+    let hidden = scratch.json(&["export", "last", "--anonymous"])[0].clone();
     assert_ne!(hidden["run"]["host"], host.as_str());
     let keys = |document: &Value| {
         let cells = document["cells"].as_array().expect("cells").iter();
@@ -247,7 +250,8 @@ fn an_anonymous_export_keeps_the_words_of_the_document() {
             cells.map(|cell| [&cell["program"], &cell["phase"], &cell["state"], &cell["io"]].map(Value::to_string));
         words.collect::<Vec<_>>()
     };
-    let (open, hidden) = (scratch.json(&["export", "last"]), scratch.json(&["export", "last", "--anonymous"]));
+    let (open, hidden) =
+        (scratch.json(&["export", "last"])[0].clone(), scratch.json(&["export", "last", "--anonymous"])[0].clone());
     assert_eq!(words(&open), words(&hidden));
     let targets = hidden["run"]["targets"].as_array().expect("targets").iter().map(|target| &target["name"]);
     assert!(targets.clone().all(|name| name.as_str().is_some_and(|name| name.starts_with("PATH"))), "{hidden:#}");

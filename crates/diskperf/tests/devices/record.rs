@@ -107,4 +107,37 @@ fn a_check_is_stored_and_listed() {
     assert_eq!(document["record"]["checks"].as_array().map(Vec::len), Some(1));
     let listed = cli.well(&["predict", "--record", "--store", "s.sqlite"]).out;
     assert!(listed.contains("1 prediction without a range"), "{listed}");
+    // Both runs show the pair: the run that was predicted from, and the one that was measured.
+    for run in [&prediction["run"], &document["record"]["checks"][0]["measured_run"]] {
+        let run = run.as_str().expect("a run");
+        let shown = cli.well(&["show", run, "--store", "s.sqlite"]).out;
+        assert!(shown.contains("sh: predicted for AWS EBS gp3") && shown.contains(", measured "), "{shown}");
+        let exported = cli.well(&["export", run, "--anonymous", "--store", "s.sqlite"]).out;
+        let exported: Value = serde_json::from_str(&exported).expect("JSON");
+        let hidden = exported[0]["run"]["checks"][0]["target"].as_str().expect("a target");
+        assert!(hidden.starts_with("PATH"), "{hidden}");
+        let page = cli.well(&["report", run, "-o", "-", "--store", "s.sqlite"]).out;
+        assert!(page.contains("Predicted and measured") && page.contains("AWS EBS gp3"), "{page}");
+    }
+
+    // A law that was measured on another disk than that of the target.
+    let another = Disk::new(4 << 20);
+    let run = document["predictions"][0]["run"].as_str().expect("a run");
+    let host = host_of(&cli, run);
+    let measured_on =
+        format!("measured_on = {{ host = \"{host}\", date = \"2026-11-24\", target = \"{}\" }}\n\n", another.text());
+    let gp3 = include_str!("../../../../machines/device/ebs-gp3.toml");
+    fs::write(cli.path().join("another.toml"), measured_on + gp3).expect("a law");
+    let words = ["predict", run, "--from", "ebs-gp3", "--on", "another.toml", "--store", "s.sqlite"];
+    let ended = cli.well(&[&words[..], &["--check", &ground.target]].concat());
+    assert!(ended.err.contains("the check does not count for ranges: it ran on"), "{}", ended.err);
+    let listed = cli.well(&["predict", "--record", "--store", "s.sqlite"]).out;
+    assert!(listed.contains(&format!("the law is that of {}", another.name())), "{listed}");
+}
+
+/// The name of the machine of a run.
+fn host_of(cli: &Cli, run: &str) -> String {
+    let exported = cli.well(&["export", run, "--store", "s.sqlite"]).out;
+    let exported: Value = serde_json::from_str(&exported).expect("JSON");
+    exported[0]["run"]["host"].as_str().expect("a host").to_owned()
 }

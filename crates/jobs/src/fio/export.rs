@@ -88,6 +88,7 @@ impl Section {
             stride,
             think,
             fsync,
+            fdatasync,
             sync,
             engine,
             size,
@@ -116,6 +117,7 @@ impl Section {
             section.time(KEYS.think.setting(), think);
         }
         section.put_if(KEYS.fsync.setting(), fsync);
+        section.put_if(KEYS.fdatasync.setting(), fdatasync);
         section.put_if(KEYS.sync.setting(), sync.map(name));
         section.sync_at_end(pattern);
         section.put_if(KEYS.warm.setting(), warm.then_some(1));
@@ -186,7 +188,7 @@ impl Section {
 
     fn sync_at_end(&mut self, pattern: PatternName) {
         match pattern {
-            PatternName::Commit => self.put(words::FDATASYNC, 1),
+            PatternName::Commit => self.put(KEYS.fdatasync.setting(), 1),
             PatternName::Write | PatternName::Randwrite | PatternName::Randrw => self.put("end_fsync", 1),
             PatternName::Read | PatternName::Randread => {}
         }

@@ -5,7 +5,8 @@
 //!   2. settings that mean the same here are converted. Settings that only concern fio's reports or cleaning up are
 //!      skipped. All others are listed;
 //!   3. a value that cannot be read is refused at its place: fio reads only the beginning of some;
-//!   4. a section that diskperf cannot run is left out and listed. If none is left, that is an error.
+//!   4. a section that diskperf cannot run is left out and listed. If none is left, that is an error;
+//!   5. an engine that diskperf lacks is the reason given, whatever else is not supported: no change helps then.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,7 @@ use crate::queue_depth::RingLimits;
 use crate::source_span::Source;
 
 use super::section_reader::{Conversion, RemainingSettings};
-use super::sections::{Section, sections};
+use super::sections::{Section, Setting, sections};
 use super::units::{KbBase, bytes, nanos, range, whole};
 use super::unsupported::NO_SUCH_OPTION;
 use super::words;
@@ -43,7 +44,11 @@ const MICROSECOND: u64 = 1_000;
 
 /// Converts a fio job to a job file.
 pub fn import(text: &Source, limits: RingLimits) -> Result<Imported, JobError> {
-    let sections = sections(text)?;
+    let sections = match sections(text) {
+        // 5
+        Err(error @ JobError::Variable(_)) => return Err(foreign_engine(text).unwrap_or(error)),
+        read => read?,
+    };
     let mut conversion = Conversion { text, seed: None, differences: BTreeSet::new() };
     let mut names = Names::default();
     let mut loads: Vec<(String, &Section<'_>, LoadSpec)> = Vec::new();
@@ -100,6 +105,10 @@ impl Conversion<'_> {
     /// The workload of a section.
     fn load(&mut self, section: &Section<'_>, limits: RingLimits) -> Result<LoadSpec, JobError> {
         let mut rest = RemainingSettings::new(section);
+        // 5
+        if let Some(setting) = rest.find(KEYS.engine.setting()).filter(|setting| is_foreign(setting.value)) {
+            return Err(self.no_engine(&setting));
+        }
         let (pattern, stride) = self.pattern(section, &mut rest)?;
         let mut load = LoadSpec::new(pattern);
         let is_random = matches!(pattern, PatternName::Randread | PatternName::Randwrite | PatternName::Randrw);
@@ -112,11 +121,13 @@ impl Conversion<'_> {
         }
         self.queue(&mut load, &mut rest)?;
         load.jobs = self.count(&mut rest, KEYS.jobs.fio)?.filter(|jobs| *jobs != 1);
+        let rates = rest.find(KEYS.rate.setting()).and_then(|setting| setting.value).and_then(rates_of_mix);
         self.pace(&mut load, block, &mut rest)?;
         if pattern == PatternName::Randrw {
             let reads = self.count(&mut rest, KEYS.reads.fio)?;
             let writes = self.count(&mut rest, &["rwmixwrite"])?;
-            load.reads = Some(reads.or(writes.map(|writes| 100u32.saturating_sub(writes))).unwrap_or(50));
+            let given = reads.or(writes.map(|writes| 100u32.saturating_sub(writes)));
+            load.reads = Some(given.or(rates).unwrap_or(50));
         }
         if is_random {
             load.order = self.order(&load, &mut rest)?;
@@ -124,7 +135,8 @@ impl Conversion<'_> {
         self.durability(&mut load, &mut rest)?;
         load.think = self.think(&mut rest)?;
         self.warm(&mut load, &mut rest)?;
-        load.size = Some(self.size(section, &mut rest)?);
+        let size = self.size(section, &mut rest)?;
+        load.size = Some(self.whole_blocks(section, size, &load));
         load.time = Some(self.time(section, is_random, &mut rest)?);
         self.seed(&mut rest)?;
         self.pass_rest(rest);
@@ -137,6 +149,10 @@ impl Conversion<'_> {
             }
             Err(other) => Err(other),
         }
+    }
+
+    fn no_engine(&self, setting: &Setting<'_>) -> JobError {
+        self.unsupported(setting, "diskperf has no such engine", "use psync, io_uring, mmap or null")
     }
 
     fn warm(&mut self, load: &mut LoadSpec, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
@@ -248,9 +264,7 @@ impl Conversion<'_> {
                 self.differs(setting.span.start, format!("ioengine={other}: converted to io_uring"));
                 Engine::Uring
             }
-            Some((setting, word)) => words::engine(word, polls).ok_or_else(|| {
-                self.unsupported(setting, "diskperf has no such engine", "use psync, io_uring, mmap or null")
-            })?,
+            Some((setting, word)) => words::engine(word, polls).ok_or_else(|| self.no_engine(setting))?,
         });
         if matches!(load.engine, Some(Engine::Uring | Engine::Sqpoll)) {
             load.iodepth = depth;
@@ -320,8 +334,8 @@ impl Conversion<'_> {
     fn durability(&mut self, load: &mut LoadSpec, rest: &mut RemainingSettings<'_>) -> Result<(), JobError> {
         let writes = !matches!(load.pattern, PatternName::Read | PatternName::Randread);
         let (fsync, sync) = (self.count(rest, KEYS.fsync.fio)?, rest.take(KEYS.sync.fio));
-        let data = rest.find(words::FDATASYNC);
-        let every = self.count(rest, &[words::FDATASYNC])?.filter(|every| *every > 0);
+        let data = rest.find(KEYS.fdatasync.setting());
+        let every = self.count(rest, KEYS.fdatasync.fio)?.filter(|every| *every > 0);
         if !writes {
             return Ok(());
         }
@@ -332,10 +346,8 @@ impl Conversion<'_> {
             && load.fsync.is_none();
         match (every, data) {
             (Some(1), _) if is_commit => load.pattern = PatternName::Commit,
-            (Some(every), Some(setting)) => {
-                self.differs(setting.span.start, format!("fdatasync={every}: converted to fsync={every}"));
-                load.fsync = load.fsync.or(Some(every));
-            }
+            (Some(_), Some(setting)) if load.fsync.is_some() => self.pass(&setting, "fsync follows the writes already"),
+            (Some(every), _) => load.fdatasync = Some(every),
             _ => {}
         }
         load.sync = match sync.as_ref().and_then(|setting| Some((setting, setting.value?))) {
@@ -368,6 +380,19 @@ impl Conversion<'_> {
         Ok(Size(Bytes(self.value(&setting, |text| bytes(text, base).filter(|size| *size > 0), "is not a size")?)))
     }
 
+    /// The size, rounded down to blocks: fio leaves out the rest of a file too.
+    fn whole_blocks(&mut self, section: &Section<'_>, Size(size): Size, load: &LoadSpec) -> Size {
+        let blocks = load.bs.as_ref().map_or(&[][..], |Blocks(blocks)| blocks);
+        let smallest = blocks.iter().map(|(Size(block), _)| block.0).min().unwrap_or(1).max(1);
+        let whole = Bytes(size.0 / smallest * smallest);
+        if whole != size && whole.0 > 0 {
+            let what = format!("[{}]: size: rounded down to whole blocks of {}", section.name, Bytes(smallest));
+            self.differs(section.span.start, what);
+            return Size(whole);
+        }
+        Size(size)
+    }
+
     /// The time of a round. Without a runtime, fio ends with the file, and so does a sequential workload of diskperf.
     fn time(
         &mut self,
@@ -398,6 +423,28 @@ impl Conversion<'_> {
         }
         Ok(Time(Nanos(time)))
     }
+}
+
+/// True if diskperf cannot replace this engine.
+fn is_foreign(engine: Option<&str>) -> bool {
+    engine.is_some_and(|word| !["libaio", "posixaio"].contains(&word) && words::engine(word, false).is_none())
+}
+
+/// The error for the first line with an engine that diskperf lacks; `None` if there is none.
+fn foreign_engine(text: &Source) -> Option<JobError> {
+    let mut offset = 0;
+    for line in text.text.split_inclusive('\n') {
+        let start = offset;
+        offset += line.len();
+        let setting = line.split([';', '#']).next().unwrap_or_default().trim();
+        let engine = setting.split_once('=').filter(|(name, _)| name.trim() == KEYS.engine.setting());
+        if engine.is_some_and(|(_, engine)| is_foreign(Some(engine.trim()))) {
+            let (at, what) =
+                (text.span(start..start + line.trim_end().len()), "diskperf has no such engine".to_owned());
+            return Some(JobError::Unsupported { at, what, hint: "use psync, io_uring, mmap or null" });
+        }
+    }
+    None
 }
 
 /// The names of the workloads so far. For names that occurred again, `next` is the next number to try.
@@ -440,6 +487,14 @@ impl Section<'_> {
     fn is_on(&self, name: &str) -> bool {
         self.settings.iter().any(|setting| setting.name == name && setting.value != Some("0"))
     }
+}
+
+/// The percentage of reads in a mix with one rate for reads and one for writes, as in 700,300.
+fn rates_of_mix(text: &str) -> Option<u32> {
+    let (reads, writes) = text.split_once(',')?;
+    let (reads, writes) = (whole(reads.trim())?, whole(writes.trim())?);
+    let all = reads.checked_add(writes).filter(|_| reads > 0 && writes > 0)?;
+    u32::try_from((reads.checked_mul(100)?.checked_add(all / 2)?) / all).ok()
 }
 
 /// Parses a block size above 0.

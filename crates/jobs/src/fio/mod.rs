@@ -1,5 +1,6 @@
 //! Converts fio jobs to job files, and back.
 
+mod command_line;
 mod detect;
 mod export;
 mod import;
@@ -11,6 +12,7 @@ mod units;
 mod unsupported;
 mod words;
 
+pub use command_line::job_of_words;
 pub use detect::is_fio;
 pub use export::{Exported, export};
 pub use import::{Imported, import};

@@ -176,7 +176,7 @@ fn options_unknown_to_fio_are_listed() {
 }
 
 /// Each key with a value, the other words of a command line with it, and its line in fio, if fio has the key.
-const SPELLINGS: [(&str, &str, &str, &str); 23] = [
+const SPELLINGS: [(&str, &str, &str, &str); 24] = [
     ("pattern", "randwrite", "", "rw=randwrite"),
     ("pattern", "commit", "", "rw=write"),
     ("bs", "8KiB", "randread", "bs=8192"),
@@ -193,6 +193,7 @@ const SPELLINGS: [(&str, &str, &str, &str); 23] = [
     ("stride", "1MiB", "read", "rw=read:917504"),
     ("think", "1ms", "randread", "thinktime=1000us"),
     ("fsync", "8", "randwrite", "fsync=8"),
+    ("fdatasync", "8", "randwrite", "fdatasync=8"),
     ("sync", "dsync", "randwrite", "sync=dsync"),
     ("engine", "mmap", "randread", "ioengine=mmap"),
     ("engine", "sqpoll", "randread", "sqthread_poll=1"),

@@ -17,9 +17,6 @@ pub(super) const TIMED: &str = "time_based";
 /// The setting of draws with replacement.
 pub(super) const NO_MAP: &str = "norandommap";
 
-/// The setting of data that are durable after each block.
-pub(super) const FDATASYNC: &str = "fdatasync";
-
 /// The engine with this name. `sqpoll` is `io_uring` with [`POLLS`].
 pub(super) fn engine(word: &str, polls: bool) -> Option<Engine> {
     match word {
@@ -43,7 +40,7 @@ pub(super) fn engine_name(engine: Engine, depth: u32) -> &'static str {
     }
 }
 
-/// The pattern with this name. `commit` is a `write` with [`FDATASYNC`].
+/// The pattern with this name. `commit` is a `write` with `fdatasync`.
 pub(super) fn pattern(word: &str) -> Option<PatternName> {
     PatternName::from_str(word, false).ok().filter(|pattern| *pattern != PatternName::Commit)
 }

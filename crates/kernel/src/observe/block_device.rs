@@ -195,8 +195,9 @@ impl Device {
         self.is_counted()?.then(|| self.counters())?.map(|counters| counters.written)
     }
 
-    /// As [`Device::counted_writes`], and also for a device without a queue of its own, such as a mapped one: some kernels
-    /// (6.1) count its writes whatever the switch says. The caller must check that a read of its own is counted.
+    /// As [`Device::counted_writes`], and also for a device without a queue of its own, such as a mapped one: some
+    /// kernels (6.1) count its writes whatever the switch says. The caller must check that a read of its own is
+    /// counted.
     pub(crate) fn writes_if_reads_count(&self) -> Option<u64> {
         let has_queue = self.queue()?.with_file_name("mq").exists();
         self.counted_writes().or_else(|| Some(self.counters().filter(|_| !has_queue)?.written))

@@ -41,6 +41,8 @@ pub struct Posix {
     looks_behind: bool,
     methods: EvictionMethods,
     patience: Patience,
+    /// True if it does not wait for an idle machine.
+    is_hurried: bool,
     /// The limitations of rings, each once, and the number of those already reported.
     degradations: (Vec<Degradation>, usize),
     /// Commands already reported as leaving processes behind.
@@ -83,6 +85,7 @@ impl Posix {
             source: Source::default(),
             methods: EvictionMethods::default(),
             patience: Patience::default(),
+            is_hurried: false,
             degradations: (Vec::new(), 0),
             reported_leftovers: Vec::new(),
             recorder: None,
@@ -169,6 +172,11 @@ impl Posix {
     /// Sets the longest wait for an idle machine before a phase. The default is two seconds.
     pub fn wait_for_calm(&mut self, at_most: Nanos) {
         self.patience = Patience::up_to(at_most);
+    }
+
+    /// Does not wait for an idle machine before a phase, or waits again.
+    pub fn hurry(&mut self, is_hurried: bool) {
+        self.is_hurried = is_hurried;
     }
 
     /// The limitations of io_uring that were not reported before.
@@ -299,7 +307,9 @@ impl World for Posix {
         let moved = || moved(&self.programs);
         let devices = self.devices();
         let look = || Snapshot::brief(&self.source, &devices);
-        Ok(page_cache::quiesce(&self.programs, &moved, &look, &mut self.patience, &|| stop.load(Ordering::Relaxed)))
+        let mut none = Patience::up_to(Nanos::ZERO);
+        let patience = if self.is_hurried { &mut none } else { &mut self.patience };
+        Ok(page_cache::quiesce(&self.programs, &moved, &look, patience, &|| stop.load(Ordering::Relaxed)))
     }
 
     fn unwritten(&mut self) -> Result<Option<Residency>, Fault> {

@@ -101,7 +101,7 @@ impl Svg {
     /// Adds an element with a text in it.
     pub(super) fn holding(&mut self, element: &str, attributes: &[(&str, &str)], text: &str) {
         self.open(element, attributes);
-        self.text += &escaped(text);
+        self.text += &sanitize::xml(text);
         self.close(element);
     }
 
@@ -112,7 +112,7 @@ impl Svg {
             self.text.push(' ');
             self.text += name;
             self.text += "=\"";
-            self.text += &escaped(value);
+            self.text += &sanitize::xml(value);
             self.text.push('"');
         }
     }
@@ -219,6 +219,14 @@ impl Path {
         self
     }
 
+    /// Draws a rectangle; its width is a share of the width.
+    pub(super) fn block(self, x: f64, y: f64, width: f64, height: f64) -> Path {
+        let mut path = self.to(x, y);
+        let (width, height) = (trimmed(1000.0 * limited(width), 1), trimmed(height, 1));
+        path.text += &format!("h{width}v{height}h-{width}z");
+        path
+    }
+
     /// Draws a dot: a line of length zero with round ends.
     pub(super) fn dot(self, x: f64, y: f64) -> Path {
         let mut path = self.to(x, y);
@@ -268,24 +276,6 @@ fn trimmed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Escapes a text for an element or an attribute. Terminal control characters are written as in Rust, as everywhere,
-/// and so are the two characters that XML does not allow.
-pub(super) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in sanitize::line(text).chars() {
-        match character {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\'' => escaped += "&#39;",
-            '\u{fffe}' | '\u{ffff}' => escaped.extend(character.escape_unicode()),
-            other => escaped.push(other),
-        }
-    }
-    escaped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,7 +289,10 @@ mod tests {
 
     #[test]
     fn what_markup_and_terminals_obey_is_text() {
-        assert_eq!(escaped("<a b='\"&\">\u{1b}[2J\u{ffff}"), "&lt;a b=&#39;&quot;&amp;&quot;&gt;\\u{1b}[2J\\u{ffff}");
+        assert_eq!(
+            sanitize::xml("<a b='\"&\">\u{1b}[2J\u{ffff}"),
+            "&lt;a b=&#39;&quot;&amp;&quot;&gt;\\u{1b}[2J\\u{ffff}"
+        );
     }
 
     #[test]

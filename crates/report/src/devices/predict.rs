@@ -1,9 +1,11 @@
 //! Predictions and their checks as text.
 
-use stats::predict::{CheckRecord, Prediction, PredictionDocument};
+use stats::predict::{CheckRecord, Prediction, PredictionCheck, PredictionDocument};
 use units::Nanos;
 
+use crate::page::Page;
 use crate::sanitize::line;
+use crate::table::{Column, Field, Grid};
 
 /// The predictions: a line for each, the record of checks, and the mechanisms that are not modelled.
 pub fn prediction_lines(document: &PredictionDocument) -> String {
@@ -49,30 +51,47 @@ fn measured(one: &Prediction, seconds: f64) -> String {
 }
 
 /// All checks, the oldest first, and how many were within the stated range.
-pub fn checks_table(record: &CheckRecord) -> String {
-    let mut rows = vec![["test", "on", "predicted", "range", "measured", "ratio", "within"].map(str::to_owned)];
-    for check in &record.checks {
-        let range = check.low_s.zip(check.high_s);
-        rows.push([
-            line(&check.program).into_owned(),
-            line(&check.device).into_owned(),
-            time(check.predicted_s),
-            range.map_or_else(|| "n.m.".to_owned(), |(low, high)| format!("{} to {}", time(low), time(high))),
-            time(check.measured_s),
-            format!("{:.2}", check.ratio()),
-            check.is_within().map_or("n.m.", |is_within| if is_within { "yes" } else { "no" }).to_owned(),
-        ]);
-    }
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
-    let mut text = String::new();
-    for row in rows.iter().filter(|_| !record.checks.is_empty()) {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}", width = *width)).collect();
-        text += cells.join("  ").trim_end();
-        text.push('\n');
-    }
-    text + &format!("checked: {}\n", kept(record))
+pub fn checks_table(record: &CheckRecord, page: Page) -> String {
+    let grid = check_grid(&record.checks);
+    let table = if record.checks.is_empty() { Vec::new() } else { grid.lines(page) };
+    table.into_iter().map(|line| line + "\n").collect::<String>() + &format!("checked: {}\n", kept(record))
+}
+
+/// A row for each check.
+pub fn check_grid(checks: &[PredictionCheck]) -> Grid {
+    let columns: [Field<&PredictionCheck, Column>; 7] = [
+        (Column::words("test"), |check| check.program.clone()),
+        (Column::words("device"), |check| check.device.clone()),
+        (Column::figures("predicted"), |check| time(check.predicted_s)),
+        (Column::figures("range"), |check| range(check).unwrap_or_else(|| "n.m.".to_owned())),
+        (Column::figures("measured"), |check| time(check.measured_s)),
+        (Column::figures("ratio"), |check| format!("{:.2}", check.ratio())),
+        (Column::words("within"), |check| {
+            let word = |is_within| if is_within { "yes" } else { "no" };
+            match &check.elsewhere {
+                Some(reason) => format!("not counted: {reason}"),
+                None => check.is_within().map_or("n.m.", word).to_owned(),
+            }
+        }),
+    ];
+    Grid::filled(&columns, checks)
+}
+
+/// A line for each check, as in `tar: predicted for slow 84 ms (75 ms to 93 ms), measured 83 ms`.
+pub fn check_lines(checks: &[PredictionCheck]) -> String {
+    let line = |check: &PredictionCheck| {
+        let [program, device] = [&check.program, &check.device].map(|word| line(word));
+        let range = range(check).map_or_else(String::new, |range| format!(" ({range})"));
+        let [predicted, measured] = [check.predicted_s, check.measured_s].map(time);
+        let elsewhere = check.elsewhere.iter().map(|reason| format!("; not counted: {}", line(reason)));
+        let elsewhere: String = elsewhere.collect();
+        format!("{program}: predicted for {device} {predicted}{range}, measured {measured}{elsewhere}\n")
+    };
+    checks.iter().map(line).collect()
+}
+
+fn range(check: &PredictionCheck) -> Option<String> {
+    Some(format!("{} to {}", time(check.low_s?), time(check.high_s?)))
 }
 
 /// The number of checks that were within their range.
@@ -127,6 +146,7 @@ mod tests {
             low_s: Some(0.075),
             high_s: Some(0.093),
             measured_s,
+            elsewhere: None,
         }
     }
 
@@ -150,8 +170,20 @@ mod tests {
 
     #[test]
     fn checks_are_listed_with_their_ratio() {
-        let table = checks_table(&CheckRecord::new(vec![check(0.084), check(0.1)]));
-        assert!(table.starts_with("test  on    predicted  range"), "{table}");
-        assert!(table.contains("1.19   no\nchecked: 1 of 2"), "{table}");
+        let checks = vec![check(0.084), check(0.1)];
+        assert_eq!(
+            check_lines(&checks[..1]),
+            "tar: predicted for slow 84.0 ms (75.0 ms to 93.0 ms), measured 84.0 ms\n"
+        );
+        let table = checks_table(&CheckRecord::new(checks), Page::ENDLESS);
+        let row = table.lines().nth(2).map(|row| row.split_whitespace().collect::<Vec<&str>>().join(" "));
+        assert_eq!(row.as_deref(), Some("tar slow 84.0 ms 75.0 ms to 93.0 ms 100 ms 1.19 no"), "{table}");
+        assert!(table.contains("\nchecked: 1 of 2"), "{table}");
+        let elsewhere = PredictionCheck { elsewhere: Some("it ran on vdb".to_owned()), ..check(0.1) };
+        let text = check_lines(std::slice::from_ref(&elsewhere));
+        assert!(text.ends_with("measured 100 ms; not counted: it ran on vdb\n"), "{text}");
+        let table = checks_table(&CheckRecord::new(vec![check(0.084), elsewhere]), Page::ENDLESS);
+        assert!(table.contains("not counted: it ran on vdb\n"), "{table}");
+        assert!(table.contains("\nchecked: 1 of 1"), "{table}");
     }
 }

@@ -155,6 +155,24 @@ pub(super) const ENTRIES: &[Entry] = &[
         advice: "See service and response for the start of a latency.",
     },
     Entry {
+        word: "operations",
+        also: &["histogram", "hdrhistogram", "heat map", "heat_map", "CDF"],
+        brief: "reads, writes, fsyncs and fdatasyncs, each with its rate and latencies",
+        says: "Each kind of operation is timed separately. Every round keeps its whole histogram, and the latencies of \
+               units of work over time (heat map).",
+        when: "Rows below a workload of io or a job file with several kinds; operations and heat_map in JSON; \
+               diskperf export --format hdr.",
+        advice: "A database waits for its syncs: look at fsync or fdatasync, not at the mean of all calls.",
+    },
+    Entry {
+        word: "range",
+        also: &["within"],
+        brief: "the range of a prediction, and if the measured time was within it",
+        says: "The range contains the measured time in 9 of 10 predictions. It comes from the stored checks.",
+        when: "diskperf predict; n.m. before the ninth check.",
+        advice: "Check predictions on the other device: diskperf predict RUN --on DEVICE --check TARGET.",
+    },
+    Entry {
         word: "round",
         also: &["rounds", "random order"],
         brief: "each test once on each target, in random order",

@@ -19,17 +19,17 @@ pub fn table(document: &Document, presentation: Presentation, place: Place) -> M
     let columns = rows.columns();
     let bodies: Vec<(String, Vec<Texts>)> = groups(&document.cells, presentation)
         .into_iter()
-        .map(|(title, cells)| (title, cells.into_iter().map(|cell| (cell, row(&rows, &columns, cell))).collect()))
+        .map(|(title, cells)| (title, cells.into_iter().flat_map(|cell| lines(&rows, &columns, cell)).collect()))
         .collect();
     let says_anything =
-        |column: usize| bodies.iter().flat_map(|(_, rows)| rows).any(|(_, row)| !row[column].is_empty());
+        |column: usize| bodies.iter().flat_map(|(_, rows)| rows).any(|(_, row, _)| !row[column].is_empty());
     let heading_of = |column: usize| columns[column].0.heading();
     let is_early = |column: usize| column == 0 || ["target", "rate", "±95 %"].contains(&heading_of(column));
     let mut shown: Vec<usize> = (0..columns.len()).filter(|&column| column == 0 || says_anything(column)).collect();
     shown.sort_by_key(|&column| !is_early(column));
     let has_marks = document.cells.iter().any(|cell| !cell.marks.is_empty());
     let all = shown.len() + usize::from(has_marks);
-    let line = |(cell, row): &Texts, others: &[Texts]| {
+    let line = |(cell, row, is_part): &Texts, others: &[Texts]| {
         html! {
             @for &column in &shown {
                 @let (text, class) = (&row[column], side(columns[column].0.is_right()));
@@ -39,13 +39,13 @@ pub fn table(document: &Document, presentation: Presentation, place: Place) -> M
                     }
                 }
                 @else if heading_of(column) == "rate" {
-                    td class=[class] { (text.trim_end_matches('*')) (star(cell, place)) }
+                    td class=[class] { (text.trim_end_matches('*')) @if !is_part { (star(cell, place)) } }
                 }
                 @else { td class=[class] { (text) } }
             }
             @if has_marks {
                 td {
-                    @for mark in &cell.marks {
+                    @for mark in cell.marks.iter().filter(|_| !is_part) {
                         a href={ "#" (place.id(mark.code.name())) } { (mark.code.name()) } " "
                     }
                 }
@@ -76,8 +76,8 @@ pub fn table(document: &Document, presentation: Presentation, place: Place) -> M
     html! { div id=(place.id("figures")) { (wide("All figures", inside)) } }
 }
 
-/// The texts of a cell, one for each column of the table.
-type Texts<'a> = (&'a Cell, Vec<String>);
+/// The texts of a cell or of one kind of its operations, one for each column of the table. True for operations.
+type Texts<'a> = (&'a Cell, Vec<String>, bool);
 
 /// Returns the heading of a column. The column of names, which has no heading on a terminal, gets one for screen
 /// readers.
@@ -87,8 +87,14 @@ fn heading(heading: &str) -> String {
 
 /// Returns the number of rows, from this one on, that have the same name. `None` if the name was already printed above.
 fn named(row: &[String], from_here: &[Texts]) -> Option<usize> {
-    let same = from_here.iter().take_while(|(_, other)| other[0] == row[0]).count();
+    let same = from_here.iter().take_while(|(_, other, _)| other[0] == row[0]).count();
     (same > 0).then_some(same)
+}
+
+/// Returns the texts of a cell, and of each kind of its operations.
+fn lines<'a>(rows: &Rows<'a>, columns: &[Field<Row<'a>, Column>], cell: &'a Cell) -> Vec<Texts<'a>> {
+    let parts = rows.parts(cell).map(|part| (cell, texts(columns, &part).collect(), true));
+    std::iter::once((cell, row(rows, columns, cell), false)).chain(parts).collect()
 }
 
 /// Returns the texts of a cell. A published result is named with its publication.

@@ -15,6 +15,7 @@ use super::{Run, raw_data, replication, results_table};
 use crate::chart::{self, Chart, Subject};
 use crate::compare::stages;
 use crate::compare::target_comparison;
+use crate::devices::predict::check_grid;
 use crate::layouts::classic1983;
 use crate::layouts::lfs;
 use crate::layouts::simulated;
@@ -76,6 +77,10 @@ pub fn section(run: &Run, title: &str, place: Place, has_rates: bool) -> Markup 
             @if !run.published.is_empty() {
                 (place.heading("Published beside simulated"))
                 (replication::tables(run.published))
+            }
+            @if !document.run.checks.is_empty() {
+                (place.heading("Predicted and measured"))
+                (table("Predicted and measured", &check_grid(&document.run.checks)))
             }
             @if document.run.choice.is_some() { (table_of(document, run.presentation, place)) }
             @if let Some(table) = source_table(run.document, run.presentation.layout) {

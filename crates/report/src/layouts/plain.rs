@@ -4,7 +4,7 @@ use stats::digits::significant;
 use stats::figures::rate::{Average, RUNS};
 use stats::figures::summary;
 use stats::judge::floor::P99_OPERATIONS;
-use stats::{Cell, ClockKind, Document, LatencyKind, ParameterValue};
+use stats::{Cell, ClockKind, Document, Latency, LatencyKind, OperationFigures, ParameterValue};
 use units::whole;
 use units::{Bytes, Nanos};
 
@@ -33,6 +33,8 @@ pub struct Row<'a> {
     pub name: String,
     /// True if the table has two kinds of latency.
     is_mixed: bool,
+    /// The kind of operation, if the row is about one of the result.
+    pub operation: Option<&'a OperationFigures>,
 }
 
 impl<'a> Rows<'a> {
@@ -46,17 +48,17 @@ impl<'a> Rows<'a> {
         let latency = self.times.map_or("latency\np50/p99", display_names::latency);
         let mut columns: Vec<Field<Row, Column>> = vec![
             (Column::words(""), |row| row.name.clone()),
-            (Column::words("target"), |row| row.cell.target.clone()),
-            (Column::words("condition"), |row| state(row.cell).to_owned()),
-            (Column::figures("rate"), |row| rate(row.cell)),
-            (Column::figures("±95 %").left_out(0), |row| interval(row.cell)),
-            (Column::figures("CPU +\nkthreads").left_out(1), |row| cpu(row.cell)),
-            (Column::figures(latency).left_out(3), |row| latencies(row.cell, row.is_mixed)),
-            (Column::words("bottleneck").left_out(2), |row| limit(row.cell)),
-            (Column::figures("before\nsync").left_out(4), |row| calls(row.cell)),
+            (Column::words("target"), |row| row.of_cell(|cell| cell.target.clone())),
+            (Column::words("condition"), |row| row.of_cell(|cell| state(cell).to_owned())),
+            (Column::figures("rate"), Row::rate),
+            (Column::figures("±95 %").left_out(0), Row::interval),
+            (Column::figures("CPU +\nkthreads").left_out(1), |row| row.of_cell(cpu)),
+            (Column::figures(latency).left_out(3), Row::latencies),
+            (Column::words("bottleneck").left_out(2), |row| row.of_cell(limit)),
+            (Column::figures("before\nsync").left_out(4), |row| row.of_cell(calls)),
         ];
         if of_limit::is_known(self.document) {
-            columns.push((Column::words("of limit").left_out(3), |row| of_limit::text(row.cell)));
+            columns.push((Column::words("of limit").left_out(3), |row| row.of_cell(of_limit::text)));
         }
         if self.leading() == 1 {
             columns.remove(1);
@@ -71,12 +73,59 @@ impl<'a> Rows<'a> {
 
     /// Returns the row of a cell.
     pub fn row(&self, cell: &'a Cell) -> Row<'a> {
-        Row { cell, name: self.names.name(cell), is_mixed: self.times.is_none() }
+        Row { cell, name: self.names.name(cell), is_mixed: self.times.is_none(), operation: None }
     }
 
-    /// Returns the row of each cell, in the order of the run.
+    /// Returns a row for each kind of operation of a cell, if it is a workload of the user with several kinds. Presets
+    /// have fixed workloads, whose other calls hardly take time.
+    pub fn parts(&self, cell: &'a Cell) -> impl Iterator<Item = Row<'a>> {
+        let is_own = OWN_WORKLOADS.contains(&cell.preset.as_str()) && cell.operations.len() > 1;
+        let is_mixed = self.times.is_none();
+        let row = move |one: &'a OperationFigures| Row {
+            cell,
+            name: format!("  {}", one.operation.name()),
+            is_mixed,
+            operation: Some(one),
+        };
+        cell.operations.iter().filter(move |_| is_own).map(row)
+    }
+
+    /// Returns the row of each cell, in the order of the run, with the rows of its operations.
     pub fn rows(&self) -> impl Iterator<Item = Row<'a>> {
-        self.document.cells.iter().map(|cell| self.row(cell))
+        self.document.cells.iter().flat_map(|cell| std::iter::once(self.row(cell)).chain(self.parts(cell)))
+    }
+}
+
+/// The presets of workloads of the user.
+const OWN_WORKLOADS: [&str; 2] = ["io", "job"];
+
+impl Row<'_> {
+    /// Returns a text about the whole result; nothing in the row of one kind of operation.
+    fn of_cell(&self, text: impl Fn(&Cell) -> String) -> String {
+        if self.operation.is_some() { String::new() } else { text(self.cell) }
+    }
+
+    fn rate(&self) -> String {
+        match self.operation {
+            Some(operation) => operation.rate.as_ref().map_or("n.m.".to_owned(), rate_format::figure),
+            None => rate(self.cell),
+        }
+    }
+
+    fn interval(&self) -> String {
+        match self.operation {
+            Some(operation) => operation.rate.as_ref().and_then(rate_format::interval).unwrap_or_default(),
+            None => interval(self.cell),
+        }
+    }
+
+    fn latencies(&self) -> String {
+        match self.operation {
+            Some(operation) => {
+                operation.latency_ns.map_or("n.m.".to_owned(), |latency| percentiles(latency, self.is_mixed, self.cell))
+            }
+            None => latencies(self.cell, self.is_mixed),
+        }
     }
 }
 
@@ -100,6 +149,7 @@ pub(crate) fn table(document: &Document, presentation: Presentation, page: Page)
                 before.clone_from(&row.name);
             }
             grid.row(texts(&columns, &row));
+            rows.parts(cell).for_each(|part| grid.row(texts(&columns, &part)));
         }
     }
     grid.lines(page).join("\n") + "\n"
@@ -237,7 +287,10 @@ fn times(document: &Document) -> Option<LatencyKind> {
 /// `90.7/163 us`: the median and the 99th percentile. A common unit is printed once. If a table has both kinds of
 /// latency, each figure names its kind. A percentile of few operations is printed with their number: `of 3,210`.
 fn latencies(cell: &Cell, is_mixed: bool) -> String {
-    let Some(latency) = cell.latency_ns else { return String::new() };
+    cell.latency_ns.map_or_else(String::new, |latency| percentiles(latency, is_mixed, cell))
+}
+
+fn percentiles(latency: Latency, is_mixed: bool, cell: &Cell) -> String {
     let kind = match (is_mixed, latency.kind) {
         (false, _) => "",
         (true, LatencyKind::Service) => "latency ",

@@ -17,9 +17,15 @@ pub(super) enum Line {
 /// is a ring of its own.
 #[derive(Debug)]
 pub(super) struct Lines {
-    next: Vec<u16>,
-    before: Vec<u16>,
+    links: Vec<Link>,
     buffers: u16,
+}
+
+/// The neighbours of a buffer in its ring.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    next: u16,
+    before: u16,
 }
 
 impl Lines {
@@ -28,8 +34,8 @@ impl Lines {
 
     /// Creates empty lists for `buffers` buffers; no buffer is in a list.
     pub(super) fn new(buffers: u16) -> Lines {
-        let alone: Vec<u16> = (0..buffers + Lines::MARKS).collect();
-        Lines { next: alone.clone(), before: alone, buffers }
+        let alone = |id| Link { next: id, before: id };
+        Lines { links: (0..buffers + Lines::MARKS).map(alone).collect(), buffers }
     }
 
     fn mark(&self, line: Line) -> u16 {
@@ -38,33 +44,43 @@ impl Lines {
 
     /// The first buffer of a list.
     pub(super) fn first(&self, line: Line) -> Option<BufferId> {
-        let first = self.next[usize::from(self.mark(line))];
+        let first = self.links[usize::from(self.mark(line))].next;
         (first < self.buffers).then_some(first)
     }
 
     /// Appends a buffer that is in no list.
     pub(super) fn push_last(&mut self, line: Line, id: BufferId) {
         let mark = self.mark(line);
-        self.link(self.before[usize::from(mark)], id);
-        self.link(id, mark);
+        let last = core::mem::replace(&mut self.links[usize::from(mark)].before, id);
+        self.links[usize::from(last)].next = id;
+        self.links[usize::from(id)] = Link { next: mark, before: last };
     }
 
     /// Prepends a buffer that is in no list.
     pub(super) fn push_first(&mut self, line: Line, id: BufferId) {
         let mark = self.mark(line);
-        self.link(id, self.next[usize::from(mark)]);
-        self.link(mark, id);
+        let first = core::mem::replace(&mut self.links[usize::from(mark)].next, id);
+        self.links[usize::from(first)].before = id;
+        self.links[usize::from(id)] = Link { next: first, before: mark };
+    }
+
+    /// Removes the buffer from its list, if it is in one, and appends it to a list.
+    pub(super) fn move_last(&mut self, line: Line, id: BufferId) {
+        self.unlink(id);
+        self.push_last(line, id);
     }
 
     /// Removes the buffer from its list, if it is in one.
     pub(super) fn take_off(&mut self, id: BufferId) {
-        self.link(self.before[usize::from(id)], self.next[usize::from(id)]);
-        self.link(id, id);
+        self.unlink(id);
+        self.links[usize::from(id)] = Link { next: id, before: id };
     }
 
-    fn link(&mut self, one: u16, other: u16) {
-        self.next[usize::from(one)] = other;
-        self.before[usize::from(other)] = one;
+    /// Connects the neighbours of the buffer. Its own link is then to be replaced.
+    fn unlink(&mut self, id: BufferId) {
+        let Link { next, before } = self.links[usize::from(id)];
+        self.links[usize::from(before)].next = next;
+        self.links[usize::from(next)].before = before;
     }
 }
 

@@ -70,13 +70,19 @@ const MOST: u32 = (BufferId::MAX - Lines::MARKS - OTHERS) as u32;
 #[derive(Debug)]
 pub(crate) struct Cache {
     index: Index,
-    states: Vec<State>,
-    sectors: Vec<u16>,
-    /// Buffers to be put into the list of those reused first when their transfer ends.
-    used_up: Vec<bool>,
+    buffers: Vec<Buffer>,
     /// Lists of the buffers that can be reused, in order.
     lines: Lines,
     moving: usize,
+}
+
+/// A buffer, apart from its block.
+#[derive(Clone, Copy, Debug)]
+struct Buffer {
+    state: State,
+    /// True if it is to be put into the list of those reused first when its transfer ends.
+    used_up: bool,
+    sectors: u16,
 }
 
 impl Cache {
@@ -87,9 +93,7 @@ impl Cache {
         (0..last).for_each(|id| lines.push_last(Line::Aged, id));
         Cache {
             index: Index::new(count),
-            states: vec![State::Clean; count],
-            sectors: vec![0; count],
-            used_up: vec![false; count],
+            buffers: vec![Buffer { state: State::Clean, used_up: false, sectors: 0 }; count],
             lines,
             moving: 0,
         }
@@ -101,18 +105,18 @@ impl Cache {
     }
 
     pub(crate) fn state(&self, id: BufferId) -> State {
-        self.states[usize::from(id)]
+        self.buffers[usize::from(id)].state
     }
 
     /// Returns the drive, the first sector and the number of sectors of the buffer's block.
     pub(crate) fn block(&self, id: BufferId) -> (u8, u32, u16) {
         let key = self.index.keys()[usize::from(id)];
-        (key.drive(), key.sector(), self.sectors[usize::from(id)])
+        (key.drive(), key.sector(), self.buffers[usize::from(id)].sectors)
     }
 
     /// Number of buffers.
     pub(crate) fn buffers(&self) -> u32 {
-        self.states.len() as u32
+        self.buffers.len() as u32
     }
 
     /// True if any buffer is being read or written.
@@ -129,20 +133,23 @@ impl Cache {
         }
     }
 
-    /// Assigns a free buffer to a block.
+    /// Assigns a free buffer to a block, and notes that it was used.
     pub(crate) fn give(&mut self, id: BufferId, key: BlockKey, sectors: u16) {
+        self.give_to_move(id, key, sectors);
+        self.touch(id);
+    }
+
+    /// Assigns a free buffer to a block whose transfer begins at once: `set_moving` must follow.
+    pub(crate) fn give_to_move(&mut self, id: BufferId, key: BlockKey, sectors: u16) {
         debug_assert_eq!(self.state(id), State::Clean);
         self.index.set(id, key);
-        self.sectors[usize::from(id)] = sectors;
-        self.used_up[usize::from(id)] = false;
-        self.touch(id);
+        self.buffers[usize::from(id)] = Buffer { state: State::Clean, used_up: false, sectors };
     }
 
     /// Notes that the buffer was used: it will be reused last.
     pub(crate) fn touch(&mut self, id: BufferId) {
         if !self.is_on_its_way(id) {
-            self.lines.take_off(id);
-            self.lines.push_last(Line::Recent, id);
+            self.lines.move_last(Line::Recent, id);
         }
     }
 
@@ -160,32 +167,39 @@ impl Cache {
 
     /// Notes that the buffer is not needed soon: it is reused first, once its transfer has ended.
     pub(crate) fn use_up(&mut self, id: BufferId) {
-        self.used_up[usize::from(id)] = true;
+        self.buffers[usize::from(id)].used_up = true;
         if !self.is_on_its_way(id) {
-            self.lines.take_off(id);
-            self.lines.push_last(Line::Aged, id);
+            self.lines.move_last(Line::Aged, id);
         }
+    }
+
+    /// Notes that the buffer's data were changed, and that it is not needed soon. Its transfer begins at once:
+    /// `set_moving` must follow.
+    pub(crate) fn dirty_to_move(&mut self, id: BufferId, sectors: u16) {
+        self.dirty(id, sectors);
+        self.buffers[usize::from(id)].used_up = true;
     }
 
     /// Notes that the buffer's data were changed.
     pub(crate) fn dirty(&mut self, id: BufferId, sectors: u16) {
-        self.states[usize::from(id)] = State::Dirty;
-        let held = &mut self.sectors[usize::from(id)];
-        *held = (*held).max(sectors);
+        let buffer = &mut self.buffers[usize::from(id)];
+        buffer.state = State::Dirty;
+        buffer.sectors = buffer.sectors.max(sectors);
     }
 
     /// Notes that a transfer of the buffer begins; `state` tells the direction.
     pub(crate) fn set_moving(&mut self, id: BufferId, state: State) {
         self.lines.take_off(id);
-        self.states[usize::from(id)] = state;
+        self.buffers[usize::from(id)].state = state;
         self.moving += 1;
     }
 
     /// Notes that the transfer of the buffer has ended.
     pub(crate) fn arrived(&mut self, id: BufferId) {
-        self.states[usize::from(id)] = State::Clean;
+        let buffer = &mut self.buffers[usize::from(id)];
+        buffer.state = State::Clean;
         self.moving -= 1;
-        self.lines.push_last(if self.used_up[usize::from(id)] { Line::Aged } else { Line::Recent }, id);
+        self.lines.push_last(if buffer.used_up { Line::Aged } else { Line::Recent }, id);
     }
 
     /// Forgets a freed block. A transfer in progress still completes.
@@ -200,7 +214,7 @@ impl Cache {
 
     /// Forgets every block whose data are also on its drive.
     pub(crate) fn forget_clean(&mut self) {
-        for id in 0..self.states.len() as BufferId {
+        for id in 0..self.buffers.len() as BufferId {
             if self.state(id) == State::Clean {
                 self.empty(id);
             }
@@ -209,29 +223,32 @@ impl Cache {
 
     /// Returns a dirty buffer, if there is one.
     pub(crate) fn first_dirty(&self) -> Option<BufferId> {
-        self.states.iter().position(|state| *state == State::Dirty).map(|index| index as BufferId)
+        self.buffers.iter().position(|buffer| buffer.state == State::Dirty).map(|index| index as BufferId)
     }
 
     /// Returns a dirty buffer whose block is on that drive, if there is one.
     pub(crate) fn first_dirty_on(&self, drive: usize) -> Option<BufferId> {
-        let on = |(state, key): (&State, &BlockKey)| *state == State::Dirty && usize::from(key.drive()) == drive;
-        self.states.iter().zip(self.index.keys()).position(on).map(|index| index as BufferId)
+        self.first_on(drive, State::Dirty)
     }
 
     /// Returns a buffer of that drive that is being written, if there is one.
     pub(crate) fn first_writing_on(&self, drive: usize) -> Option<BufferId> {
-        let on = |(state, key): (&State, &BlockKey)| *state == State::Writing && usize::from(key.drive()) == drive;
-        self.states.iter().zip(self.index.keys()).position(on).map(|index| index as BufferId)
+        self.first_on(drive, State::Writing)
+    }
+
+    fn first_on(&self, drive: usize, state: State) -> Option<BufferId> {
+        let on = |(buffer, key): (&Buffer, &BlockKey)| buffer.state == state && usize::from(key.drive()) == drive;
+        self.buffers.iter().zip(self.index.keys()).position(on).map(|index| index as BufferId)
     }
 
     /// Number of buffers whose data are not on their drive yet.
     pub(crate) fn unwritten(&self) -> usize {
-        self.states.iter().filter(|state| matches!(state, State::Dirty | State::Writing)).count()
+        self.buffers.iter().filter(|buffer| matches!(buffer.state, State::Dirty | State::Writing)).count()
     }
 
     fn empty(&mut self, id: BufferId) {
         self.index.set(id, NOTHING);
-        self.states[usize::from(id)] = State::Clean;
+        self.buffers[usize::from(id)].state = State::Clean;
         self.lines.take_off(id);
         self.lines.push_first(Line::Aged, id);
     }

@@ -6,7 +6,6 @@ use crate::cpu::Process;
 use crate::description::Kernel;
 use crate::engine::{Engine, Event};
 use crate::faults::{self, Fault};
-use crate::process::Demand;
 use crate::tasks::{Deed, Task, Update};
 
 /// Returns the tasks of a system, and schedules the first wakeup of each, at a random moment of its period.
@@ -36,16 +35,10 @@ impl Computer {
                     }
                 }
             }
-            match self.step(process) {
-                Demand::Spend(cause, work) => {
-                    self.hardware.processor.spend(&mut self.hardware.engine, process, work, cause);
-                    if !self.hardware.processor.runs_through(&mut self.hardware.engine, process) {
-                        return;
-                    }
-                }
-                Demand::Sleep(channel) => return self.sleep(process, channel),
-                Demand::Return(_) => self.procs[process].in_call = false,
+            if self.proceed(process, false).is_none() {
+                return;
             }
+            self.procs[process].in_call = false;
         }
     }
 }

@@ -31,11 +31,11 @@ use crate::cache::{BufferId, Cache, State};
 use crate::controller::{Controller, Hardware, TimeAccount};
 use crate::cpu::{Cause, Completed, Process, Processor};
 use crate::description::{self, Description, Driver, Invalid, Kernel};
-use crate::drive::Drive;
+use crate::drive::{Drive, start_counting, stop_counting};
 use crate::engine::{Engine, Event, Handler};
 use crate::fs::FileSystem;
 use crate::namespace::{FileId, Namespace};
-use crate::process::{Channel, Proc};
+use crate::process::{Channel, Demand, Proc};
 use crate::tasks::Task;
 use crate::time_accounts::Accounts;
 use crate::timeline::{Mark, Track, requests};
@@ -202,7 +202,7 @@ impl Computer {
     pub fn accounts(&mut self) -> Accounts {
         let Hardware { engine, processor, bus, drives, occupied } = &mut self.hardware;
         let now = engine.now();
-        let spent: Vec<_> = drives.iter_mut().map(|drive| drive.spent(now, &mut engine.timeline)).collect();
+        let spent: Vec<_> = drives.iter_mut().map(|drive| *drive.spent(now, &mut engine.timeline)).collect();
         let accounts = Accounts {
             elapsed: now.since_zero(),
             cpu: processor.spent(engine),
@@ -261,6 +261,49 @@ impl Computer {
         None
     }
 
+    /// Handles events until the work of a program on the processor has ended. Returns `None` if the simulation must end
+    /// before. It does not depend on the streams, so it is compiled once.
+    fn next_program(&mut self) -> Option<Process> {
+        while !self.watchdog.is_over(self.hardware.engine.calendar.happened()) {
+            let Some(process) = self.advance() else { continue };
+            if process < self.namespaces.len() {
+                return Some(process);
+            }
+            self.go_on_task(process);
+            self.dispatch();
+        }
+        None
+    }
+
+    /// Continues the call of a process whose work on the processor has ended. Returns its outcome if the call returns
+    /// before the process needs the processor longer or sleeps. `returned` is true if another call of the process has
+    /// just returned. Compiled once, too.
+    #[inline(never)]
+    fn proceed(&mut self, process: Process, returned: bool) -> Option<Result<u32, Reason>> {
+        let mut returned = returned;
+        loop {
+            match self.step(process) {
+                Demand::Spend(cause, work) => {
+                    let Hardware { engine, processor, .. } = &mut self.hardware;
+                    // A process that returns from a call yields to processes that woke up meanwhile.
+                    let yields = returned && processor.is_wanted();
+                    returned = false;
+                    if !processor.spend(engine, process, (cause, work), !yields) {
+                        if yields {
+                            processor.give_way(engine, process);
+                        }
+                        return None;
+                    }
+                }
+                Demand::Sleep(channel) => {
+                    self.sleep(process, channel);
+                    return None;
+                }
+                Demand::Return(outcome) => return Some(outcome),
+            }
+        }
+    }
+
     fn dispatch(&mut self) {
         self.hardware.processor.dispatch(&mut self.hardware.engine);
     }
@@ -310,7 +353,8 @@ impl Computer {
         let now = self.now();
         let Hardware { engine, processor, drives, .. } = &mut self.hardware;
         let proc = &mut self.procs[process];
-        proc.asleep = Some((now, drives[proc.drive].spent(now, &mut engine.timeline)));
+        proc.is_asleep = true;
+        start_counting(&mut proc.waited, drives[proc.drive].spent(now, &mut engine.timeline));
         processor.leave(process);
         self.sleepers.push_back((process, channel));
     }
@@ -319,11 +363,8 @@ impl Computer {
         let now = self.now();
         let Hardware { engine, processor, drives, .. } = &mut self.hardware;
         let proc = &mut self.procs[process];
-        let (_, before) = proc.asleep.take().expect("who is woken has slept");
-        let spent = drives[proc.drive].spent(now, &mut engine.timeline);
-        for (waited, (now, before)) in proc.waited.iter_mut().zip(spent.into_iter().zip(before)) {
-            *waited += now - before;
-        }
+        assert!(core::mem::replace(&mut proc.is_asleep, false), "who is woken has slept");
+        stop_counting(&mut proc.waited, drives[proc.drive].spent(now, &mut engine.timeline));
         processor.wake(engine, process);
     }
 

@@ -6,7 +6,7 @@ use super::Computer;
 use super::watchdog::PER_BLOCK;
 use crate::cpu::Process;
 use crate::fs::{Host, NameCall, NameWork, Request};
-use crate::namespace::FileId;
+use crate::namespace::{FileId, Transfer};
 
 /// Steps of a call on a name for which the watchdog grants events, in blocks: directories, inodes and group headers.
 const NAME_BLOCKS: u64 = 64;
@@ -19,6 +19,10 @@ impl Computer {
         let namespace = &mut self.namespaces[process];
         let before = if times_names { namespace.subject(op) } else { None };
         let outcome = namespace.apply(op);
+        // Usually data move. Then no name changes, and no file is released.
+        if let Ok(Some(to)) = outcome {
+            return self.begin_transfer(process, op, to);
+        }
         let released = namespace.take_released();
         let name = if times_names && outcome.is_ok() { self.name_call(process, op, before, &released) } else { None };
         if !released.is_empty() {
@@ -32,26 +36,29 @@ impl Computer {
             (Ok(None), Op::Fsync { .. } | Op::Fdatasync { .. } | Op::FsyncDirectory { .. } | Op::Syncfs) => {
                 Request::Sync
             }
-            (Ok(None), _) => name.map_or(Request::Nothing, Request::Name),
-            (Ok(Some(to)), Op::Read { .. } | Op::ReadAt { .. } | Op::ReadTail { .. }) => {
-                Request::Read { file: to.file, offset: to.offset, bytes: to.bytes }
-            }
-            (Ok(Some(to)), Op::Write { handle, .. } | Op::WriteAt { handle, .. } | Op::WriteLast { handle, .. }) => {
-                let waits = self.procs[process].durable[handle.index()];
-                Request::Write { file: to.file, offset: to.offset, bytes: to.bytes, waits }
-            }
-            (Ok(Some(_)), _) => unreachable!("{op} moves no data"),
+            (Ok(_), _) => name.map_or(Request::Nothing, Request::Name),
         };
         let blocks = match request {
-            Request::Read { bytes, .. } | Request::Write { bytes, .. } => {
-                u64::from(bytes / self.file_systems[drive].block_bytes())
-            }
-            Request::Sync | Request::Update => self.cache.unwritten() as u64,
+            Request::Sync => self.cache.unwritten() as u64,
             Request::Name(_) => NAME_BLOCKS,
-            Request::Nothing | Request::Fails(_) => 0,
+            _ => 0,
         };
         self.watchdog.grant(PER_BLOCK * (1 + blocks));
         request
+    }
+
+    /// Returns the request to the file system for data to read or write.
+    fn begin_transfer(&mut self, process: Process, op: &Op, Transfer { file, offset, bytes }: Transfer) -> Request {
+        let proc = &self.procs[process];
+        let blocks = bytes / self.file_systems[proc.drive].block_bytes();
+        self.watchdog.grant(PER_BLOCK * (1 + u64::from(blocks)));
+        match *op {
+            Op::Read { .. } | Op::ReadAt { .. } | Op::ReadTail { .. } => Request::Read { file, offset, bytes },
+            Op::Write { handle, .. } | Op::WriteAt { handle, .. } | Op::WriteLast { handle, .. } => {
+                Request::Write { file, offset, bytes, waits: proc.durable[handle.index()] }
+            }
+            _ => unreachable!("{op} moves no data"),
+        }
     }
 
     /// Performs the operation on a name at once, if names take time on its file system. `before` is the subject before
@@ -69,7 +76,7 @@ impl Computer {
         self.forget(process, released, own);
         let Some(call) = name else { return Ok(()) };
         let drive = self.procs[process].drive;
-        let mut host = Host { kernel: &self.kernel, cache: &mut self.cache, drive };
+        let mut host = Host { kernel: &self.kernel, cache: &mut self.cache, drive, held: 0 };
         self.file_systems[drive].prepare_name(call, &mut host).map_err(|_| Reason::NoSpace)
     }
 

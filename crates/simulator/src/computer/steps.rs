@@ -1,11 +1,13 @@
 //! Performs the steps of a call. The file system of the process decides them.
 
+use units::Nanos;
+
 use super::Computer;
 use crate::block::Kind;
-use crate::cache::{BlockKey, BufferId, State, Victim};
+use crate::cache::{BlockKey, BufferId, Cache, State, Victim};
 use crate::cpu::{Cause, Process};
 use crate::fs::{Extent, Host, Step};
-use crate::process::{Channel, Demand};
+use crate::process::{Channel, Demand, Proc};
 
 /// Outcome of a step.
 enum Outcome {
@@ -21,20 +23,35 @@ use Outcome::{Again, Done, Last};
 
 impl Computer {
     /// Advances a process to its next demand. First submits a request whose processor time has been spent.
+    #[inline(always)]
     pub(super) fn step(&mut self, process: Process) -> Demand {
         let proc = &mut self.procs[process];
-        let handed_over = proc.hand_over.take();
-        let mut again = proc.step.take();
         let drive = proc.drive;
-        if let Some(buffer) = handed_over {
+        let mut known = proc.step.take();
+        if let Some(buffer) = proc.hand_over.take() {
             self.submit(buffer);
         }
         loop {
-            let step = match again.take() {
+            let Computer { kernel, driver, cache, file_systems, procs, .. } = self;
+            let proc = &mut procs[process];
+            let step = match known.take() {
                 Some(step) => step,
-                None => self.next_step(process, drive),
+                None => {
+                    let mut host = Host { kernel, cache, drive, held: proc.buffer };
+                    let step = file_systems[drive].next(&mut proc.plan, &mut host);
+                    proc.buffer = host.held;
+                    step
+                }
             };
-            match self.perform(process, drive, step) {
+            let outcome = match step {
+                Step::Spend(cause, work) => return Demand::Spend(cause, work),
+                Step::Return(outcome) => return Demand::Return(outcome),
+                Step::WriteLog(_) | Step::AwaitLog | Step::ReadLog(_) | Step::AwaitRead | Step::ReadRun { .. } => {
+                    self.perform_on_log(process, drive, step)
+                }
+                _ => Hands { proc, cache, start: driver.start, drive }.perform(step),
+            };
+            match outcome {
                 Done => {}
                 Last(demand) => return demand,
                 Again(demand) => {
@@ -45,89 +62,105 @@ impl Computer {
         }
     }
 
-    #[inline]
-    fn next_step(&mut self, process: Process, drive: usize) -> Step {
-        let mut host = Host { kernel: &self.kernel, cache: &mut self.cache, drive };
-        self.file_systems[drive].next(&mut self.procs[process].plan, &mut host)
-    }
-
-    #[inline]
-    fn perform(&mut self, process: Process, drive: usize, step: Step) -> Outcome {
+    /// Performs a step that may transfer several blocks with one request.
+    #[inline(never)]
+    fn perform_on_log(&mut self, process: Process, drive: usize, step: Step) -> Outcome {
         match step {
-            Step::Spend(cause, work) => Last(Demand::Spend(cause, work)),
-            Step::Return(outcome) => Last(Demand::Return(outcome)),
-            Step::Read(extent) => self.read(process, drive, extent),
-            Step::StartRead(extent) => match self.find(drive, extent) {
-                Some(_) => Done,
-                None => self.start_read(process, drive, extent),
-            },
-            Step::ReadAhead(extent) => match self.cache.victim() {
-                Victim::Free(_) if self.find(drive, extent).is_none() => self.start_read(process, drive, extent),
-                _ => Done,
-            },
-            Step::Await { extent, to_its_end } => self.wait_for(process, drive, extent, to_its_end),
-            Step::GetBuffer(extent) => self.get_buffer(process, drive, extent),
-            Step::WriteDelayed(sectors) => {
-                let buffer = self.procs[process].buffer;
-                self.cache.dirty(buffer, sectors);
-                self.cache.touch(buffer);
-                Done
-            }
-            Step::WriteBehind(sectors) => {
-                let buffer = self.procs[process].buffer;
-                self.cache.dirty(buffer, sectors);
-                self.cache.use_up(buffer);
-                Last(self.start(process, buffer, State::Writing))
-            }
-            Step::WriteSync(sectors) => self.write_sync(process, sectors),
-            Step::WriteBack(extent) => match self.find(drive, extent) {
-                Some(buffer) if self.cache.state(buffer) == State::Dirty => {
-                    Last(self.start(process, buffer, State::Writing))
-                }
-                _ => Done,
-            },
-            Step::AwaitWrite(extent) => match self.find(drive, extent) {
-                Some(buffer) if self.cache.state(buffer) == State::Writing => {
-                    Again(Demand::Sleep(Channel::Buffer(buffer)))
-                }
-                _ => Done,
-            },
-            Step::Flush => self.flush(process, drive),
-            Step::FlushBehind => match self.cache.first_dirty_on(drive) {
-                Some(buffer) => Again(self.start(process, buffer, State::Writing)),
-                None => Done,
-            },
             Step::WriteLog(extent) => self.write_log(process, extent).map_or_else(Again, Last),
             Step::AwaitLog => self.awaits_log(process, Kind::Write).map_or(Done, Again),
             Step::ReadLog(extent) => self.read_log(process, extent).map_or_else(Again, Last),
             Step::AwaitRead => self.awaits_log(process, Kind::Read).map_or(Done, Again),
             // The previous run ended with this block.
-            Step::ReadRun { extent, .. } if self.find(drive, extent).is_some() => Done,
+            Step::ReadRun { extent, .. } if self.cache.find(BlockKey::new(drive, extent.sector)).is_some() => Done,
             Step::ReadRun { extent, blocks } => match self.read_run(process, extent, blocks) {
                 Some(demand) => Last(demand),
-                None => self.start_read(process, drive, extent),
+                None => {
+                    let Computer { driver, cache, procs, .. } = self;
+                    Hands { proc: &mut procs[process], cache, start: driver.start, drive }.start_read(extent)
+                }
             },
+            _ => unreachable!("{step:?} is not for a log"),
+        }
+    }
+}
+
+/// A process that works on the buffers of its drive. Only these parts of the computer take part, so each is looked up
+/// once per step.
+struct Hands<'a> {
+    proc: &'a mut Proc,
+    cache: &'a mut Cache,
+    /// Processor time to start a request.
+    start: Nanos,
+    drive: usize,
+}
+
+impl Hands<'_> {
+    #[inline]
+    fn perform(&mut self, step: Step) -> Outcome {
+        match step {
+            Step::Read(extent) => self.read(extent),
+            Step::StartRead(extent) => match self.find(extent) {
+                Some(_) => Done,
+                None => self.start_read(extent),
+            },
+            Step::ReadAhead(extent) => match self.cache.victim() {
+                Victim::Free(_) if self.find(extent).is_none() => self.start_read(extent),
+                _ => Done,
+            },
+            Step::Await { extent, to_its_end } => self.wait_for(extent, to_its_end),
+            Step::GetBuffer(extent) => self.get_buffer(extent),
+            Step::WriteDelayed(sectors) => {
+                let buffer = self.proc.buffer;
+                self.cache.dirty(buffer, sectors);
+                self.cache.touch(buffer);
+                Done
+            }
+            Step::WriteBehind(sectors) => {
+                let buffer = self.proc.buffer;
+                self.cache.dirty_to_move(buffer, sectors);
+                Last(self.start(buffer, State::Writing))
+            }
+            Step::WriteSync(sectors) => self.write_sync(sectors),
+            Step::WriteBack(extent) => match self.find(extent) {
+                Some(buffer) if self.cache.state(buffer) == State::Dirty => Last(self.start(buffer, State::Writing)),
+                _ => Done,
+            },
+            Step::AwaitWrite(extent) => match self.find(extent) {
+                Some(buffer) if self.cache.state(buffer) == State::Writing => {
+                    Again(Demand::Sleep(Channel::Buffer(buffer)))
+                }
+                _ => Done,
+            },
+            Step::Flush => self.flush(),
+            Step::FlushBehind => match self.cache.first_dirty_on(self.drive) {
+                Some(buffer) => Again(self.start(buffer, State::Writing)),
+                None => Done,
+            },
+            _ => unreachable!("{step:?} needs more than buffers"),
         }
     }
 
     /// Holds the buffer of a block in memory, or starts to read it.
-    fn read(&mut self, process: Process, drive: usize, extent: Extent) -> Outcome {
-        match self.find(drive, extent) {
-            Some(buffer) => self.hold(process, buffer),
-            None => match self.buffer_for(process, drive, extent) {
-                Ok(buffer) => Again(self.start(process, buffer, State::Reading)),
+    #[inline]
+    fn read(&mut self, extent: Extent) -> Outcome {
+        match self.find(extent) {
+            Some(buffer) => self.hold(buffer),
+            None => match self.buffer_for(extent) {
+                Ok(buffer) => Again(self.start(buffer, State::Reading)),
                 Err(demand) => Again(demand),
             },
         }
     }
 
     /// Holds the buffer of a block in memory, or another one for this block.
-    fn get_buffer(&mut self, process: Process, drive: usize, extent: Extent) -> Outcome {
-        match self.find(drive, extent) {
-            Some(buffer) => self.hold(process, buffer),
-            None => match self.buffer_for(process, drive, extent) {
+    #[inline]
+    fn get_buffer(&mut self, extent: Extent) -> Outcome {
+        match self.find(extent) {
+            Some(buffer) => self.hold(buffer),
+            None => match self.buffer_for(extent) {
                 Ok(buffer) => {
-                    self.procs[process].buffer = buffer;
+                    self.cache.touch(buffer);
+                    self.proc.buffer = buffer;
                     Done
                 }
                 Err(demand) => Again(demand),
@@ -136,84 +169,92 @@ impl Computer {
     }
 
     /// Holds a buffer, once its transfer has ended.
-    fn hold(&mut self, process: Process, buffer: BufferId) -> Outcome {
+    #[inline]
+    fn hold(&mut self, buffer: BufferId) -> Outcome {
         if self.cache.is_on_its_way(buffer) {
             return Again(Demand::Sleep(Channel::Buffer(buffer)));
         }
         self.cache.touch(buffer);
-        self.procs[process].buffer = buffer;
+        self.proc.buffer = buffer;
         Done
     }
 
-    fn start_read(&mut self, process: Process, drive: usize, extent: Extent) -> Outcome {
-        match self.buffer_for(process, drive, extent) {
-            Ok(buffer) => Last(self.start(process, buffer, State::Reading)),
+    #[inline]
+    fn start_read(&mut self, extent: Extent) -> Outcome {
+        match self.buffer_for(extent) {
+            Ok(buffer) => Last(self.start(buffer, State::Reading)),
             Err(demand) => Again(demand),
         }
     }
 
     /// Waits for a block that was started.
-    fn wait_for(&mut self, process: Process, drive: usize, extent: Extent, to_its_end: bool) -> Outcome {
-        let Some(buffer) = self.find(drive, extent) else {
-            self.procs[process].plan.is_lost = true;
+    #[inline]
+    fn wait_for(&mut self, extent: Extent, to_its_end: bool) -> Outcome {
+        let Some(buffer) = self.find(extent) else {
+            self.proc.plan.is_lost = true;
             return Done;
         };
         if self.cache.is_on_its_way(buffer) {
             return Again(Demand::Sleep(Channel::Buffer(buffer)));
         }
-        self.cache.touch(buffer);
+        // The last use decides the list.
         if to_its_end {
             self.cache.use_up(buffer);
+        } else {
+            self.cache.touch(buffer);
         }
         Done
     }
 
     /// Starts to write the held buffer, and waits for it.
-    fn write_sync(&mut self, process: Process, sectors: u16) -> Outcome {
-        let proc = &mut self.procs[process];
-        let buffer = proc.buffer;
-        if !core::mem::replace(&mut proc.is_writing, true) {
+    fn write_sync(&mut self, sectors: u16) -> Outcome {
+        let buffer = self.proc.buffer;
+        if !core::mem::replace(&mut self.proc.is_writing, true) {
             self.cache.dirty(buffer, sectors);
-            return Again(self.start(process, buffer, State::Writing));
+            return Again(self.start(buffer, State::Writing));
         }
         if self.cache.state(buffer) == State::Writing {
             return Again(Demand::Sleep(Channel::Buffer(buffer)));
         }
-        self.procs[process].is_writing = false;
+        self.proc.is_writing = false;
         Done
     }
 
     /// Starts the write of each dirty buffer of the process's drive, and waits until all are written.
-    fn flush(&mut self, process: Process, drive: usize) -> Outcome {
-        if let Some(buffer) = self.cache.first_dirty_on(drive) {
-            return Again(self.start(process, buffer, State::Writing));
+    fn flush(&mut self) -> Outcome {
+        if let Some(buffer) = self.cache.first_dirty_on(self.drive) {
+            return Again(self.start(buffer, State::Writing));
         }
-        match self.cache.first_writing_on(drive) {
+        match self.cache.first_writing_on(self.drive) {
             Some(buffer) => Again(Demand::Sleep(Channel::Buffer(buffer))),
             None => Done,
         }
     }
 
-    /// Returns a buffer for a block that is not in memory. If the next buffer is dirty, starts its write instead.
-    fn buffer_for(&mut self, process: Process, drive: usize, extent: Extent) -> Result<BufferId, Demand> {
+    /// Returns a buffer for a block that is not in memory, to be touched or moved. If the next buffer is dirty, starts
+    /// its write instead.
+    #[inline]
+    fn buffer_for(&mut self, extent: Extent) -> Result<BufferId, Demand> {
         match self.cache.victim() {
             Victim::Free(buffer) => {
-                self.cache.give(buffer, BlockKey::new(drive, extent.sector), extent.sectors);
+                self.cache.give_to_move(buffer, BlockKey::new(self.drive, extent.sector), extent.sectors);
                 Ok(buffer)
             }
-            Victim::Dirty(buffer) => Err(self.start(process, buffer, State::Writing)),
+            Victim::Dirty(buffer) => Err(self.start(buffer, State::Writing)),
             Victim::None => Err(Demand::Sleep(Channel::AnyBuffer)),
         }
     }
 
     /// Starts a transfer. The request is submitted once the process has spent the driver's time to start it.
-    fn start(&mut self, process: Process, buffer: BufferId, state: State) -> Demand {
+    #[inline]
+    fn start(&mut self, buffer: BufferId, state: State) -> Demand {
         self.cache.set_moving(buffer, state);
-        self.procs[process].hand_over = Some(buffer);
-        Demand::Spend(Cause::Start, self.driver.start)
+        self.proc.hand_over = Some(buffer);
+        Demand::Spend(Cause::Start, self.start)
     }
 
-    fn find(&self, drive: usize, extent: Extent) -> Option<BufferId> {
-        self.cache.find(BlockKey::new(drive, extent.sector))
+    #[inline]
+    fn find(&self, extent: Extent) -> Option<BufferId> {
+        self.cache.find(BlockKey::new(self.drive, extent.sector))
     }
 }

@@ -18,7 +18,6 @@ use crate::cpu::Process;
 use crate::drive::Activity;
 use crate::fs::{FileSystem, Host};
 use crate::namespace::Namespace;
-use crate::process::Demand;
 use crate::time_accounts::ProgramTime;
 use crate::time_breakdown::breakdown;
 
@@ -59,32 +58,16 @@ impl Computer {
                     None => return self.end(process, running),
                 }
             }
-            match self.step(process) {
-                Demand::Spend(cause, work) => {
-                    self.hardware.processor.spend(&mut self.hardware.engine, process, work, cause);
-                    // A process that returns from a call yields to processes that woke up meanwhile.
-                    if returned && self.hardware.processor.is_wanted() {
-                        self.hardware.processor.give_way(&self.hardware.engine, process);
-                        return;
-                    }
-                    returned = false;
-                    if !self.hardware.processor.runs_through(&mut self.hardware.engine, process) {
-                        return;
-                    }
-                }
-                Demand::Sleep(channel) => return self.sleep(process, channel),
-                Demand::Return(outcome) => {
-                    let (op, issued) = running.op.take().expect("a call that was issued");
-                    recorder.record(&op, issued, self.now(), outcome);
-                    if recorder.has_enough() {
-                        stream.curtail();
-                    }
-                    self.procs[process].in_call = false;
-                    returned = true;
-                    if outcome.is_err() {
-                        return self.end(process, running);
-                    }
-                }
+            let Some(outcome) = self.proceed(process, returned) else { return };
+            let (op, issued) = running.op.take().expect("a call that was issued");
+            recorder.record(&op, issued, self.now(), outcome);
+            if recorder.has_enough() {
+                stream.curtail();
+            }
+            self.procs[process].in_call = false;
+            returned = true;
+            if outcome.is_err() {
+                return self.end(process, running);
             }
         }
     }
@@ -178,16 +161,10 @@ impl World for Computer {
         let mut left = streams.len();
         self.watchdog.begin(self.events());
         while left > 0 {
-            if self.watchdog.is_over(self.hardware.engine.calendar.happened()) {
+            let Some(process) = self.next_program() else {
                 self.give_up(&mut running, streams, recorders);
                 break;
-            }
-            let Some(process) = self.advance() else { continue };
-            if process >= self.namespaces.len() {
-                self.go_on_task(process);
-                self.dispatch();
-                continue;
-            }
+            };
             let (stream, recorder) = (&mut streams[process], &mut recorders[process]);
             self.go_on(process, &mut running[process], stream, recorder);
             left -= usize::from(running[process].ended);
@@ -301,7 +278,7 @@ impl World for Computer {
             self.procs[index].plan.last_read = None;
         }
         for drive in 0..self.file_systems.len() {
-            let mut host = Host { kernel: &self.kernel, cache: &mut self.cache, drive };
+            let mut host = Host { kernel: &self.kernel, cache: &mut self.cache, drive, held: 0 };
             self.file_systems[drive].clear_names(&mut host);
         }
         self.settle();

@@ -25,10 +25,12 @@ impl Hardware {
         self.engine.now()
     }
 
+    #[inline(always)]
     pub(super) fn schedule_after(&mut self, delay: Nanos, event: Event) {
         self.engine.calendar.schedule_after(delay, engine::Event::Controller(event));
     }
 
+    #[inline(always)]
     pub(super) fn schedule_at(&mut self, moment: Moment<Virtual>, event: Event) {
         self.engine.calendar.schedule_at(moment, engine::Event::Controller(event));
     }
@@ -50,6 +52,7 @@ impl Hardware {
     }
 
     /// Changes the activity of the drive from now on.
+    #[inline(always)]
     pub(super) fn enter(&mut self, drive: u8, activity: Activity) {
         let now = self.now();
         self.occupied.account(&self.drives, now);
@@ -59,15 +62,17 @@ impl Hardware {
     /// Gives the data path to the drive, or takes it away.
     pub(super) fn pass_path(&mut self, drive: u8, gets: bool) {
         let now = self.now();
-        let spent = self.drives[usize::from(drive)].spent(now, &mut self.engine.timeline);
-        self.occupied.pass(drive, gets, spent);
+        let Hardware { engine, drives, occupied, .. } = self;
+        occupied.pass(drive, gets, drives[usize::from(drive)].spent(now, &mut engine.timeline));
     }
 
     /// Plans the activity of the drive from that moment on, without a further event.
+    #[inline]
     pub(super) fn then(&mut self, drive: u8, activity: Activity, from: Moment<Virtual>) {
         self.drives[usize::from(drive)].then(activity, from);
     }
 
+    #[inline]
     pub(super) fn drive(&mut self, drive: u8) -> &mut Drive {
         &mut self.drives[usize::from(drive)]
     }

@@ -22,6 +22,7 @@ use crate::description;
 
 /// State of a controller.
 #[derive(Debug)]
+#[repr(u8)]
 pub(crate) enum Controller {
     Massbus(Massbus),
     Uda(Uda),

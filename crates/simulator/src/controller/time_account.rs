@@ -2,7 +2,7 @@
 
 use units::{Moment, Nanos, Virtual};
 
-use crate::drive::{Activity, Drive};
+use crate::drive::{Activity, Drive, Times, start_counting, stop_counting};
 
 /// Precedence of activities: first the controller's own work, then waiting for a drive, then waiting for others, then
 /// idle.
@@ -34,10 +34,10 @@ const RANKS: [u8; Activity::COUNT] = {
 #[derive(Debug)]
 pub(crate) struct TimeAccount {
     has_path: bool,
-    /// The drive that has the path, and its account when it was last charged.
-    holder: Option<(u8, [Nanos; Activity::COUNT])>,
+    /// The drive that has the path. Its times are counted into `spent`.
+    holder: Option<u8>,
     since: Moment<Virtual>,
-    spent: [Nanos; Activity::COUNT],
+    spent: Times,
 }
 
 impl TimeAccount {
@@ -46,18 +46,15 @@ impl TimeAccount {
     }
 
     /// Gives the path to the drive, or takes it away. `spent` is the drive's account until now.
-    pub(super) fn pass(&mut self, drive: u8, gets: bool, spent: [Nanos; Activity::COUNT]) {
-        self.settle(spent);
-        self.holder = gets.then_some((drive, spent));
-    }
-
-    /// Charges the activities of the path's drive since the last charge.
-    fn settle(&mut self, spent: [Nanos; Activity::COUNT]) {
-        let Some((_, before)) = &mut self.holder else { return };
-        for (sum, (now, before)) in self.spent.iter_mut().zip(spent.into_iter().zip(*before)) {
-            *sum += now - before;
+    #[inline]
+    pub(super) fn pass(&mut self, drive: u8, gets: bool, spent: &Times) {
+        if self.holder.take().is_some() {
+            stop_counting(&mut self.spent, spent);
         }
-        *before = spent;
+        if gets {
+            start_counting(&mut self.spent, spent);
+            self.holder = Some(drive);
+        }
     }
 
     /// Charges the time that has passed. Call this before any drive changes its activity, because that discards the
@@ -88,21 +85,17 @@ impl TimeAccount {
 
     /// Returns the account until now, in the order of [`Activity::ALL`]. `accounts` are the drives' own accounts until
     /// now.
-    pub(crate) fn spent(
-        &mut self,
-        drives: &[Drive],
-        accounts: &[[Nanos; Activity::COUNT]],
-        now: Moment<Virtual>,
-    ) -> [Nanos; Activity::COUNT] {
+    pub(crate) fn spent(&mut self, drives: &[Drive], accounts: &[Times], now: Moment<Virtual>) -> Times {
         self.account(drives, now);
-        if self.has_path {
-            if let Some((holder, _)) = self.holder {
-                self.settle(accounts[usize::from(holder)]);
-            }
-            let held: Nanos = self.spent.into_iter().sum();
-            self.spent[Activity::Idle as usize] += now.since_zero() - held;
+        let mut spent = self.spent;
+        if let Some(holder) = self.holder {
+            stop_counting(&mut spent, &accounts[usize::from(holder)]);
         }
-        self.spent
+        if self.has_path {
+            let held: Nanos = spent.into_iter().sum();
+            spent[Activity::Idle as usize] += now.since_zero() - held;
+        }
+        spent
     }
 }
 
@@ -142,9 +135,9 @@ mod tests {
             spent
         };
         let mut occupied = TimeAccount::new(true);
-        occupied.pass(0, true, spent(5, 0));
-        occupied.pass(0, false, spent(12, 8));
-        occupied.pass(1, true, spent(100, 100));
+        occupied.pass(0, true, &spent(5, 0));
+        occupied.pass(0, false, &spent(12, 8));
+        occupied.pass(1, true, &spent(100, 100));
         let all = occupied.spent(&[], &[spent(50, 50), spent(101, 103)], Moment::from_zero(Nanos(40)));
         assert_eq!(all[Activity::Rotation as usize..=Activity::Transfer as usize], [Nanos(7 + 1), Nanos(8 + 3)]);
         assert_eq!((all[Activity::Idle as usize], all.into_iter().sum()), (Nanos(40 - 19), Nanos(40)));

@@ -34,6 +34,10 @@ pub(crate) struct Uda {
     first: u8,
     /// When the bus will have finished the transfers requested so far.
     bus_free: Moment<Virtual>,
+    /// Reads whose data are crossing the bus, in the order in which they will be in memory.
+    delivering: VecDeque<Io>,
+    /// Requests whose responses are on their way to the driver. All take the same time, so they arrive in this order.
+    responding: VecDeque<Io>,
 }
 
 /// The requests of one drive.
@@ -74,6 +78,8 @@ impl Uda {
             buffered: 0,
             first: 0,
             bus_free: Moment::ZERO,
+            delivering: VecDeque::with_capacity(8),
+            responding: VecDeque::with_capacity(8),
         }
     }
 
@@ -91,7 +97,7 @@ impl Uda {
 
     pub(super) fn happens(&mut self, hardware: &mut Hardware, event: Event) {
         match event {
-            Event::BusBegins => hardware.transfer(true),
+            Event::BusBegins(_) => hardware.transfer(true),
             Event::Fetched(drive) => {
                 hardware.transfer(false);
                 let lane = &mut self.lanes[usize::from(drive)];
@@ -107,24 +113,28 @@ impl Uda {
                 let io = self.lanes[usize::from(drive)].busy.take().expect("a request under way");
                 if !io.reads {
                     self.buffered -= self.reserved(io);
-                    hardware.schedule_after(self.settings.response, Event::Responds(io));
+                    self.respond(hardware, io);
                 }
                 self.all_go_on(hardware);
             }
-            Event::Delivered(io) => {
+            Event::Delivered(drive) => {
                 hardware.transfer(false);
+                let io = self.delivering.pop_front().expect("a read whose data were delivered");
+                debug_assert_eq!(io.drive, drive, "the bus serves reads in order");
                 self.buffered -= self.reserved(io);
                 self.lanes[usize::from(io.drive)].delivering -= 1;
                 self.all_go_on(hardware);
-                hardware.schedule_after(self.settings.response, Event::Responds(io));
+                self.respond(hardware, io);
             }
-            Event::Responds(io) => hardware.interrupt(self.settings.driver.interrupt, Signal::Response(io)),
+            Event::Responds(drive) => hardware.interrupt(self.settings.driver.interrupt, Signal::Response(drive)),
             _ => unreachable!("{event:?} is none of a UDA50"),
         }
     }
 
     pub(super) fn served(&mut self, hardware: &mut Hardware, signal: Signal) -> Option<Io> {
-        let Signal::Response(io) = signal else { unreachable!("{signal:?} is none of a UDA50") };
+        let Signal::Response(drive) = signal else { unreachable!("{signal:?} is none of a UDA50") };
+        let io = self.responding.pop_front().expect("a request whose response was sent");
+        debug_assert_eq!(io.drive, drive, "responses arrive in the order in which they were sent");
         let lane = &mut self.lanes[usize::from(io.drive)];
         match lane.host.take_first() {
             Some(next) => lane.queue.insert(waiting(hardware, next)),
@@ -132,6 +142,12 @@ impl Uda {
         }
         self.go_on(hardware, io.drive);
         Some(io)
+    }
+
+    /// Sends the response of a complete request to the driver.
+    fn respond(&mut self, hardware: &mut Hardware, io: Io) {
+        self.responding.push_back(io);
+        hardware.schedule_after(self.settings.response, Event::Responds(io.drive));
     }
 
     /// Continues all drives in round-robin order, because there is room in the buffer again or a drive is free.
@@ -225,7 +241,7 @@ impl Uda {
         let begins = from.max(self.bus_free);
         let time = Nanos(self.sector(hardware, direction).0 * u64::from(sectors));
         self.bus_free = (begins + time).max(earliest);
-        hardware.schedule_at(begins, Event::BusBegins);
+        hardware.schedule_at(begins, Event::BusBegins(0));
         self.bus_free
     }
 
@@ -246,7 +262,8 @@ impl Uda {
         let last = hardware.now() + passing + lost + self.sector(hardware, Direction::ToMemory);
         let delivered = self.take_bus(hardware, from, io.sectors.into(), Direction::ToMemory, last);
         self.lanes[usize::from(io.drive)].delivering += 1;
-        hardware.schedule_at(delivered, Event::Delivered(io));
+        self.delivering.push_back(io);
+        hardware.schedule_at(delivered, Event::Delivered(io.drive));
     }
 
     /// Starts a request on the drive: turnaround, seek, rotation, transfer.

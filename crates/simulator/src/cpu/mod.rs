@@ -46,6 +46,7 @@ pub(crate) struct Processor<H> {
     since: Moment<Virtual>,
     /// When the current slowdown began to hold, and the work done since then. Keeping the sum avoids repeated rounding.
     priced: (Moment<Virtual>, Nanos),
+    /// Idle time, and busy time apart from that of the processes since they were admitted.
     spent: CpuSpent,
 }
 
@@ -65,16 +66,56 @@ struct Interrupt<H> {
 }
 
 /// Remaining work of a process on the processor, and the time charged to it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Work {
     /// Remaining time for the context switch and wakeup, which come first.
     switch: Nanos,
     left: Nanos,
-    cause: Option<Cause>,
+    /// The cause of its last work, or of its context switch if it had none yet.
+    cause: Cause,
     /// True once the process has begun this work, or gone on with it after an interrupt.
     begun: bool,
     ready_since: Option<Moment<Virtual>>,
     charged: Charged,
+}
+
+impl Work {
+    const NONE: Work = Work {
+        switch: Nanos::ZERO,
+        left: Nanos::ZERO,
+        cause: Cause::Switch,
+        begun: false,
+        ready_since: None,
+        charged: Charged { running: [Nanos::ZERO; Cause::COUNT], interrupted: Nanos::ZERO, ready: Nanos::ZERO },
+    };
+
+    /// Charges the time in which all that was left was done.
+    #[inline]
+    fn complete(&mut self, time: Nanos) {
+        let running = &mut self.charged.running;
+        running[self.cause as usize] += self.left;
+        if self.left < time {
+            running[Cause::Switch as usize] += self.switch;
+            running[Cause::Slowed as usize] += time - self.switch - self.left;
+        }
+        (self.switch, self.left) = (Nanos::ZERO, Nanos::ZERO);
+    }
+
+    /// Takes done work off what is left, and charges the time that it took. The context switch comes first.
+    #[inline]
+    fn charge(&mut self, done: Nanos, time: Nanos) {
+        let switched = done.min(self.switch);
+        let worked = (done - switched).min(self.left);
+        self.switch = self.switch - switched;
+        self.left = self.left - worked;
+        let running = &mut self.charged.running;
+        running[self.cause as usize] += worked;
+        // Usually there is no context switch and no slowdown.
+        if worked < time {
+            running[Cause::Switch as usize] += switched;
+            running[Cause::Slowed as usize] += time - switched - worked;
+        }
+    }
 }
 
 /// Processor time charged to a process, and the time it waited for the processor.
@@ -119,7 +160,7 @@ impl<H: Copy> Processor<H> {
             interrupts: VecDeque::with_capacity(16),
             held_off: false,
             ready: VecDeque::with_capacity(processes),
-            processes: vec![Work::default(); processes],
+            processes: vec![Work::NONE; processes],
             slow_down_permille: 0,
             since: Moment::ZERO,
             priced: (Moment::ZERO, Nanos::ZERO),
@@ -133,8 +174,7 @@ impl<H: Copy> Processor<H> {
 
     /// True while a process copies or clears memory.
     pub(crate) fn moves_memory(&self) -> bool {
-        let Mode::Process(process) = self.mode else { return false };
-        self.processes[process].cause.is_some_and(Cause::moves_memory)
+        matches!(self.mode, Mode::Process(process) if self.processes[process].cause.moves_memory())
     }
 
     /// True if another process waits for the processor.
@@ -145,17 +185,51 @@ impl<H: Copy> Processor<H> {
     /// Raises an interrupt. `work` is its time on a VAX-11/780; `handler` is returned once it was served.
     pub(crate) fn interrupt(&mut self, engine: &mut Engine, work: Nanos, cause: Cause, handler: H) {
         let left = self.priced(engine, work, cause);
-        self.interrupts.push_back(Interrupt { left, cause, handler });
-        self.dispatch(engine);
+        let interrupt = Interrupt { left, cause, handler };
+        let is_served_at_once = self.interrupts.is_empty()
+            && match self.mode {
+                Mode::Interrupt(_) => false,
+                Mode::Process(process) => !self.holds_off(engine, process),
+                Mode::Idle => self.current.is_none(),
+            };
+        if is_served_at_once {
+            self.account(engine.now());
+            self.serve(engine, interrupt);
+            if engine.timeline.is_kept() {
+                self.show(engine);
+            }
+        } else {
+            self.interrupts.push_back(interrupt);
+            self.dispatch(engine);
+        }
     }
 
-    /// Gives the current process work that takes `work` on a VAX-11/780. The process begins it at the next `dispatch`.
-    pub(crate) fn spend(&mut self, engine: &mut Engine, process: Process, work: Nanos, cause: Cause) {
+    /// Gives the current process work that takes `work` on a VAX-11/780. If `may_end` is true and no other event comes
+    /// first, the process completes it at once, and this returns true. Otherwise the process begins it at the next
+    /// `dispatch`. Work that is completed at once is equivalent to `dispatch`, the next event and `completed`.
+    #[inline(always)]
+    pub(crate) fn spend(
+        &mut self,
+        engine: &mut Engine,
+        process: Process,
+        (cause, work): (Cause, Nanos),
+        may_end: bool,
+    ) -> bool {
         let left = self.priced(engine, work, cause);
         let own = &mut self.processes[process];
+        debug_assert!(own.left + own.switch == Nanos::ZERO && self.since == engine.now(), "work before is complete");
+        (own.cause, own.begun) = (cause, false);
+        if may_end && self.interrupts.is_empty() && !engine.timeline.is_kept() {
+            let duration = slowdown::duration(left, self.slow_down_permille);
+            if engine.calendar.happens_next(duration, Event::Cpu) {
+                self.since = engine.now();
+                own.charged.running[cause as usize] += left;
+                own.charged.running[Cause::Slowed as usize] += duration - left;
+                return true;
+            }
+        }
         own.left = left;
-        own.cause = Some(cause);
-        own.begun = false;
+        false
     }
 
     /// Takes the current process off the processor: it sleeps, or has ended.
@@ -178,7 +252,8 @@ impl<H: Copy> Processor<H> {
 
     /// Makes a new process ready.
     pub(crate) fn admit(&mut self, engine: &Engine, process: Process) {
-        self.processes[process] = Work::default();
+        let before = core::mem::replace(&mut self.processes[process], Work::NONE);
+        add(&mut self.spent.busy, &before.charged.running);
         self.queue(engine, process);
     }
 
@@ -202,7 +277,35 @@ impl<H: Copy> Processor<H> {
     }
 
     /// Ends the current interrupt or process work. The processor then idles until `dispatch`.
+    #[inline]
     pub(crate) fn completed(&mut self, engine: &Engine) -> Completed<H> {
+        if self.held_off {
+            return self.completed_while_interrupts_wait(engine);
+        }
+        // All that was left is done now. So it is charged without asking how much was done.
+        let now = engine.now();
+        let time = now.since(self.since);
+        let done = if cfg!(debug_assertions) { self.done(now, time) } else { time };
+        self.since = now;
+        match core::mem::replace(&mut self.mode, Mode::Idle) {
+            Mode::Interrupt(Interrupt { left, cause, handler }) => {
+                debug_assert_eq!(done, left, "an interrupt that was not served");
+                self.charge_interrupt(cause, left, time);
+                Completed::Interrupt(handler)
+            }
+            Mode::Process(process) => {
+                let work = &mut self.processes[process];
+                debug_assert_eq!(done, work.left + work.switch, "work that was not done");
+                work.complete(time);
+                Completed::Process(process)
+            }
+            Mode::Idle => unreachable!("nothing ran"),
+        }
+    }
+
+    /// Ends the current interrupt, work or critical section while interrupts wait for a section's end.
+    #[inline(never)]
+    fn completed_while_interrupts_wait(&mut self, engine: &Engine) -> Completed<H> {
         self.account(engine.now());
         match core::mem::replace(&mut self.mode, Mode::Idle) {
             Mode::Interrupt(interrupt) => {
@@ -215,7 +318,6 @@ impl<H: Copy> Processor<H> {
                     self.held_off = false;
                     return Completed::Process(process);
                 }
-                assert!(self.held_off, "work that was not done");
                 (self.held_off, work.begun) = (false, false);
                 Completed::Section
             }
@@ -245,6 +347,7 @@ impl<H: Copy> Processor<H> {
     }
 
     /// Returns whether the process is in a critical section. If so, its end is the next event of the processor.
+    #[inline(never)]
     fn holds_off(&mut self, engine: &mut Engine, process: Process) -> bool {
         if self.held_off {
             return true;
@@ -265,8 +368,10 @@ impl<H: Copy> Processor<H> {
         let work = &self.processes[process];
         let left = if work.switch > Nanos::ZERO {
             work.switch
+        } else if work.cause.has_critical_section() {
+            work.left
         } else {
-            work.cause.filter(|cause| cause.has_critical_section()).map(|_| work.left)?
+            return None;
         };
         (work.begun && left > Nanos::ZERO && left <= self.critical && !faults::is_planted(Fault::NoCriticalSections))
             .then_some(left)
@@ -276,52 +381,54 @@ impl<H: Copy> Processor<H> {
     #[inline(never)]
     fn turn(&mut self, engine: &mut Engine) {
         self.account(engine.now());
-        // An interrupt that was served within a critical section, such as the clock's, does not end the section.
-        self.held_off =
-            !self.interrupts.is_empty() && self.current.is_some_and(|current| self.section_left(current).is_some());
-        // 2
-        if !self.held_off
-            && let Some(interrupt) = self.interrupts.pop_front()
-        {
-            self.mode = Mode::Interrupt(interrupt);
+        self.held_off = false;
+        if !self.interrupts.is_empty() {
+            // An interrupt that was served within a critical section, such as the clock's, does not end the section.
+            self.held_off = self.current.is_some_and(|current| self.section_left(current).is_some());
+            // 2
+            if !self.held_off
+                && let Some(interrupt) = self.interrupts.pop_front()
+            {
+                return self.serve(engine, interrupt);
+            }
+        }
         // 3
-        } else if let Some(current) = self.current {
-            self.processes[current].begun = true;
-            self.mode = Mode::Process(current);
+        if let Some(current) = self.current {
+            self.run(engine, current);
         // 4
         } else if let Some(next) = self.ready.pop_front() {
             if self.last != Some(next) {
                 self.processes[next].switch += self.switch;
             }
             let work = &mut self.processes[next];
-            work.begun = true;
             if let Some(since) = work.ready_since.take() {
                 work.charged.ready += engine.now().since(since);
             }
-            (self.current, self.last, self.mode) = (Some(next), Some(next), Mode::Process(next));
+            (self.current, self.last) = (Some(next), Some(next));
+            self.run(engine, next);
         } else {
             self.mode = Mode::Idle;
+            self.reprice(engine);
         }
-        self.reprice(engine);
     }
 
-    /// Completes the current process's work at once, if no other event comes first. Returns whether it did. Equivalent
-    /// to `dispatch`, the next event and `completed`.
-    pub(crate) fn runs_through(&mut self, engine: &mut Engine, process: Process) -> bool {
-        let work = &self.processes[process];
-        if !self.interrupts.is_empty() || engine.timeline.is_kept() {
-            return false;
-        }
-        let duration = slowdown::duration(work.left + work.switch, self.slow_down_permille);
-        let began = engine.now();
-        if !engine.calendar.happens_next(duration, Event::Cpu) {
-            return false;
-        }
+    /// Lets a process begin or continue its work, up to the end of its critical section if interrupts wait for it.
+    #[inline]
+    fn run(&mut self, engine: &mut Engine, process: Process) {
         self.mode = Mode::Process(process);
-        self.priced = (began, Nanos::ZERO);
-        self.account(engine.now());
-        self.mode = Mode::Idle;
-        true
+        let work = &mut self.processes[process];
+        work.begun = true;
+        let all = work.left + work.switch;
+        let section = if self.held_off { self.section_left(process) } else { None };
+        self.schedule_end(engine, section.unwrap_or(all));
+    }
+
+    /// Begins to serve an interrupt. No interrupt is held off then.
+    #[inline]
+    fn serve(&mut self, engine: &mut Engine, interrupt: Interrupt<H>) {
+        self.held_off = false;
+        self.mode = Mode::Interrupt(interrupt);
+        self.schedule_end(engine, interrupt.left);
     }
 
     /// Serves an interrupt at once, if no other event comes first; otherwise schedules its end. Its handler must have
@@ -334,17 +441,15 @@ impl<H: Copy> Processor<H> {
         let left = self.priced(engine, work, cause);
         // The current work is delayed in any case.
         engine.calendar.take_back();
-        let began = engine.now();
-        let interrupt = Interrupt { left, cause, handler };
-        let before = core::mem::replace(&mut self.mode, Mode::Interrupt(interrupt));
-        self.priced = (began, Nanos::ZERO);
         let duration = slowdown::duration(left, self.slow_down_permille);
         if engine.calendar.happens_next(duration, Event::Cpu) {
-            self.account(engine.now());
-            self.mode = before;
+            self.since = engine.now();
+            self.charge_interrupt(cause, left, duration);
             self.reprice(engine);
         } else {
-            engine.calendar.put_off(duration, Event::Cpu);
+            self.mode = Mode::Interrupt(Interrupt { left, cause, handler });
+            self.priced = (engine.now(), Nanos::ZERO);
+            engine.calendar.put_off(duration);
         }
     }
 
@@ -352,7 +457,7 @@ impl<H: Copy> Processor<H> {
     fn show(&self, engine: &mut Engine) {
         let (label, something) = match &self.mode {
             Mode::Idle => ("idle", false),
-            Mode::Process(process) => (self.processes[*process].cause.map_or("switch", Cause::name), true),
+            Mode::Process(process) => (self.processes[*process].cause.name(), true),
             Mode::Interrupt(interrupt) => (interrupt.cause.name(), true),
         };
         let now = engine.now();
@@ -368,10 +473,13 @@ impl<H: Copy> Processor<H> {
     /// Returns the processor time by cause until now.
     pub(crate) fn spent(&mut self, engine: &Engine) -> CpuSpent {
         self.account(engine.now());
-        self.spent
+        let mut spent = self.spent;
+        self.processes.iter().for_each(|work| add(&mut spent.busy, &work.charged.running));
+        spent
     }
 
     /// Scales `work` to this processor, with random jitter.
+    #[inline]
     fn priced(&mut self, engine: &mut Engine, work: Nanos, cause: Cause) -> Nanos {
         let permille = if cause.moves_memory() { self.copy_permille } else { self.code_permille };
         engine.jittered(Nanos(work.0 * permille / 1000), self.jitter_permille)
@@ -379,17 +487,26 @@ impl<H: Copy> Processor<H> {
 
     /// Schedules the end of the current work, at the current slowdown.
     fn reprice(&mut self, engine: &mut Engine) {
-        self.priced = (engine.now(), Nanos::ZERO);
         let left = match &self.mode {
-            Mode::Idle => return engine.calendar.take_back(),
-            Mode::Process(process) => match self.section_left(*process).filter(|_| self.held_off) {
-                Some(section) => section,
-                None => self.processes[*process].left + self.processes[*process].switch,
-            },
+            Mode::Idle => {
+                self.priced = (engine.now(), Nanos::ZERO);
+                return engine.calendar.take_back();
+            }
+            Mode::Process(process) => {
+                let work = &self.processes[*process];
+                let section = if self.held_off { self.section_left(*process) } else { None };
+                section.unwrap_or(work.left + work.switch)
+            }
             Mode::Interrupt(interrupt) => interrupt.left,
         };
-        let duration = slowdown::duration(left, self.slow_down_permille);
-        engine.calendar.put_off(duration, Event::Cpu);
+        self.schedule_end(engine, left);
+    }
+
+    /// Schedules the end of the current work, of which `left` is left.
+    #[inline]
+    fn schedule_end(&mut self, engine: &mut Engine, left: Nanos) {
+        self.priced = (engine.now(), Nanos::ZERO);
+        engine.calendar.put_off(slowdown::duration(left, self.slow_down_permille));
     }
 
     /// Charges the time that has passed; every nanosecond goes to one cause.
@@ -409,42 +526,47 @@ impl<H: Copy> Processor<H> {
     /// Charges the time to what ran. Outlined, because usually no time has passed.
     #[inline(never)]
     fn charge(&mut self, now: Moment<Virtual>, time: Nanos) {
-        let since_priced = slowdown::done(now.since(self.priced.0), self.slow_down_permille);
-        let done = since_priced - self.priced.1;
-        self.priced.1 = since_priced;
+        let done = self.done(now, time);
         match &mut self.mode {
             Mode::Idle => {}
             Mode::Interrupt(interrupt) => {
                 let done = done.min(interrupt.left);
                 interrupt.left = interrupt.left - done;
-                self.spent.busy[interrupt.cause as usize] += done;
-                self.spent.busy[Cause::Slowed as usize] += time - done;
-                if let Some(current) = self.current {
-                    let charged = &mut self.processes[current].charged;
-                    if faults::is_planted(Fault::InterruptsNotCharged) {
-                        charged.ready += time;
-                    } else {
-                        charged.interrupted += time;
-                    }
-                }
+                let cause = interrupt.cause;
+                self.charge_interrupt(cause, done, time);
             }
-            Mode::Process(process) => {
-                let work = &mut self.processes[*process];
-                let switched = done.min(work.switch);
-                let worked = (done - switched).min(work.left);
-                work.switch = work.switch - switched;
-                work.left = work.left - worked;
-                let mut charge = |cause, time| {
-                    self.spent.busy[cause as usize] += time;
-                    work.charged.running[cause as usize] += time;
-                };
-                charge(work.cause.unwrap_or(Cause::Switch), worked);
-                // Usually there is no context switch and no slowdown.
-                if worked < time {
-                    charge(Cause::Switch, switched);
-                    charge(Cause::Slowed, time - switched - worked);
-                }
+            Mode::Process(process) => self.processes[*process].charge(done, time),
+        }
+    }
+
+    /// Returns how much work was done in the time that has passed until now.
+    #[inline]
+    fn done(&mut self, now: Moment<Virtual>, time: Nanos) -> Nanos {
+        // Without a slowdown, all of the time is work.
+        if self.slow_down_permille == 0 {
+            return time;
+        }
+        let since_priced = slowdown::done(now.since(self.priced.0), self.slow_down_permille);
+        since_priced - core::mem::replace(&mut self.priced.1, since_priced)
+    }
+
+    /// Charges the time of an interrupt, of which `done` was not slowed down, to the processor and the current process.
+    #[inline]
+    fn charge_interrupt(&mut self, cause: Cause, done: Nanos, time: Nanos) {
+        self.spent.busy[cause as usize] += done;
+        self.spent.busy[Cause::Slowed as usize] += time - done;
+        if let Some(current) = self.current {
+            let charged = &mut self.processes[current].charged;
+            if faults::is_planted(Fault::InterruptsNotCharged) {
+                charged.ready += time;
+            } else {
+                charged.interrupted += time;
             }
         }
     }
+}
+
+/// Adds times by cause.
+fn add(sum: &mut [Nanos; Cause::COUNT], times: &[Nanos; Cause::COUNT]) {
+    sum.iter_mut().zip(times).for_each(|(sum, time)| *sum += *time);
 }

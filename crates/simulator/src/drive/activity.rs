@@ -1,5 +1,23 @@
 //! Activities of a drive. At every moment a drive has exactly one, so its times add up.
 
+use units::Nanos;
+
+/// Times by activity, in the order of [`Activity::ALL`].
+pub(crate) type Times = [Nanos; Activity::COUNT];
+
+/// Begins to count the times of an account into a sum. Until `stop_counting`, the sum has no meaning: it has passed
+/// zero downwards. So no copy of the account is kept.
+#[inline]
+pub(crate) fn start_counting(sum: &mut Times, account: &Times) {
+    sum.iter_mut().zip(account).for_each(|(sum, time)| sum.0 = sum.0.wrapping_sub(time.0));
+}
+
+/// Completes the sum with the times of the account since `start_counting`.
+#[inline]
+pub(crate) fn stop_counting(sum: &mut Times, account: &Times) {
+    sum.iter_mut().zip(account).for_each(|(sum, time)| sum.0 = sum.0.wrapping_add(time.0));
+}
+
 /// An activity of a drive, or what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

@@ -7,6 +7,7 @@ mod seek;
 use units::{Moment, Nanos, Virtual};
 
 pub use activity::Activity;
+pub(crate) use activity::{Times, start_counting, stop_counting};
 pub(crate) use geometry::Geometry;
 use rotation::Rotation;
 use seek::SeekCurve;
@@ -34,8 +35,13 @@ pub(crate) struct Drive {
     plan: [(Moment<Virtual>, Activity); PLANNED],
     done: usize,
     known: usize,
-    spent: [Nanos; Activity::COUNT],
+    /// When the next planned activity begins; [`NEVER`] if all have begun.
+    coming: Moment<Virtual>,
+    spent: Times,
 }
+
+/// A moment that does not come.
+const NEVER: Moment<Virtual> = Moment::from_zero(Nanos(u64::MAX));
 
 /// Maximum length of a plan: seek, rotation, transfer, lost turns.
 const PLANNED: usize = 4;
@@ -55,6 +61,7 @@ impl Drive {
             plan: [(Moment::ZERO, Activity::Idle); PLANNED],
             done: 0,
             known: 0,
+            coming: NEVER,
             spent: [Nanos::ZERO; Activity::COUNT],
         }
     }
@@ -103,9 +110,10 @@ impl Drive {
     }
 
     /// Changes the activity from now on, and discards the plan.
+    #[inline(always)]
     pub(crate) fn enter(&mut self, activity: Activity, now: Moment<Virtual>, timeline: &mut Timeline) {
         self.account(now, timeline);
-        (self.done, self.known, self.entered) = (0, 0, activity);
+        (self.done, self.known, self.entered, self.coming) = (0, 0, activity, NEVER);
         self.change(activity, now, timeline);
     }
 
@@ -117,6 +125,9 @@ impl Drive {
     /// Plans an activity from that moment on.
     pub(crate) fn then(&mut self, activity: Activity, from: Moment<Virtual>) {
         assert!(self.known < PLANNED, "no more is known beforehand");
+        if self.known == self.done {
+            self.coming = from;
+        }
         self.plan[self.known] = (from, activity);
         self.known += 1;
     }
@@ -130,12 +141,14 @@ impl Drive {
     }
 
     /// Returns the time by activity until now.
-    pub(crate) fn spent(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) -> [Nanos; Activity::COUNT] {
+    #[inline]
+    pub(crate) fn spent(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) -> &Times {
         self.account(now, timeline);
-        self.spent
+        &self.spent
     }
 
     /// Returns the time without a request until now.
+    #[inline]
     pub(crate) fn idle(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) -> Nanos {
         self.account(now, timeline);
         self.spent[Activity::Idle as usize]
@@ -143,29 +156,37 @@ impl Drive {
 
     #[inline]
     fn account(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) {
-        if self.done < self.known {
+        if self.coming <= now {
             self.follow_plan(now, timeline);
         }
         self.spend_until(now);
     }
 
-    /// Outlined, so that an empty plan costs nothing.
+    /// Outlined, so that a plan whose next activity has not begun costs nothing.
     #[inline(never)]
     fn follow_plan(&mut self, now: Moment<Virtual>, timeline: &mut Timeline) {
-        while let Some(&(from, activity)) = self.plan[..self.known].get(self.done).filter(|(from, _)| *from <= now) {
+        while self.done < self.known {
+            let (from, activity) = self.plan[self.done];
+            if from > now {
+                self.coming = from;
+                return;
+            }
             self.spend_until(from);
             self.change(activity, from, timeline);
             self.done += 1;
         }
+        self.coming = NEVER;
     }
 
+    #[inline]
     fn spend_until(&mut self, moment: Moment<Virtual>) {
         self.spent[self.activity as usize] += moment.since(self.since);
         self.since = moment;
     }
 
+    #[inline]
     fn change(&mut self, activity: Activity, from: Moment<Virtual>, timeline: &mut Timeline) {
-        if activity != self.activity && timeline.is_kept() {
+        if timeline.is_kept() && activity != self.activity {
             timeline.enter(Track::Drive(self.index), activity.name(), activity != Activity::Idle, from);
         }
         self.activity = activity;

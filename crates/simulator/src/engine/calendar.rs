@@ -3,12 +3,16 @@
 //! Reading the clock changes nothing; the clock moves only when the next event is taken. Scheduling an event in the
 //! past is an error of the model and panics.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use units::{Moment, Nanos, Virtual};
 
 /// An event with a number that identifies it in the hash.
 pub(crate) trait Coded: Copy {
+    /// The event that can be put off: the end of the processor's current work.
+    const MOVABLE: Self;
+
     fn code(self) -> u64;
 }
 
@@ -17,14 +21,20 @@ pub(crate) trait Coded: Copy {
 pub(crate) struct Calendar<E> {
     now: Moment<Virtual>,
     sequence: u64,
-    /// The next event is last. There are only a few: one for the clock, two or three for each drive, one for each
-    /// paused process. For so few, a sorted vector is faster than a heap.
+    /// The first `used` are events, the next one last. There are only a few: one for the clock, two or three for each
+    /// drive, one for each paused process. For so few, a sorted vector is faster than a heap. The first of all does not
+    /// happen, so that there is a last one in any case.
     events: Vec<Entry<E>>,
-    /// The end of the processor's current work: the one event that is rescheduled and canceled all the time.
-    movable: Option<Entry<E>>,
+    used: usize,
+    /// When the end of the processor's current work comes, and its sequence number: the one event that is rescheduled
+    /// and canceled all the time. The moment is [`NEVER`] if there is none.
+    movable: (Moment<Virtual>, u64),
     hash: u64,
     happened: u64,
 }
+
+/// The moment of an event that does not happen. A comparison with it is cheaper than one with an option.
+const NEVER: Moment<Virtual> = Moment::from_zero(Nanos(u64::MAX));
 
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
@@ -33,19 +43,14 @@ struct Entry<E> {
     event: E,
 }
 
-impl<E> Entry<E> {
-    fn comes_before(&self, other: &Entry<E>) -> bool {
-        self.moment < other.moment || (self.moment == other.moment && self.sequence < other.sequence)
-    }
-}
-
 impl<E: Coded> Calendar<E> {
     pub(crate) fn new() -> Calendar<E> {
         Calendar {
             now: Moment::ZERO,
             sequence: 0,
-            events: Vec::with_capacity(64),
-            movable: None,
+            events: vec![Entry { moment: NEVER, sequence: u64::MAX, event: E::MOVABLE }; 16],
+            used: 1,
+            movable: (NEVER, u64::MAX),
             hash: 0xcbf2_9ce4_8422_2325,
             happened: 0,
         }
@@ -71,54 +76,66 @@ impl<E: Coded> Calendar<E> {
     }
 
     /// Schedules an event at `moment`.
+    #[inline]
     pub(crate) fn schedule_at(&mut self, moment: Moment<Virtual>, event: E) {
         assert!(moment >= self.now, "an event in the past: {moment:?} at {:?}", self.now);
         self.sequence += 1;
         // Insert after (before in time) all later events. Events of the same moment stay in the order of their
         // scheduling.
-        let mut place = self.events.len();
-        self.events.push(Entry { moment, sequence: self.sequence, event });
-        while place > 0 && self.events[place - 1].moment <= moment {
-            self.events.swap(place - 1, place);
+        let mut place = self.used;
+        if place == self.events.len() {
+            self.grow();
+        }
+        self.used += 1;
+        while self.events[place - 1].moment <= moment {
+            self.events[place] = self.events[place - 1];
             place -= 1;
         }
+        self.events[place] = Entry { moment, sequence: self.sequence, event };
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.events.resize(2 * self.used, self.events[0]);
     }
 
     /// Schedules the movable event after `delay`, instead of its previous moment.
-    pub(crate) fn put_off(&mut self, delay: Nanos, event: E) {
+    #[inline]
+    pub(crate) fn put_off(&mut self, delay: Nanos) {
         self.sequence += 1;
-        self.movable = Some(Entry { moment: self.now + delay, sequence: self.sequence, event });
+        self.movable = (self.now + delay, self.sequence);
     }
 
     /// Cancels the movable event.
+    #[inline]
     pub(crate) fn take_back(&mut self) {
-        self.movable = None;
+        self.movable.0 = NEVER;
     }
 
     /// Advances the clock to the next event, and removes the event.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<E> {
-        let is_movable = match (&self.movable, self.events.last()) {
-            (Some(movable), Some(other)) => !other.comes_before(movable),
-            (movable, _) => movable.is_some(),
-        };
-        let entry = if is_movable { self.movable.as_ref()? } else { self.events.last()? };
-        let (moment, event) = (entry.moment, entry.event);
-        if is_movable {
-            self.movable = None;
-        } else {
-            self.events.pop();
+        let movable = self.movable;
+        let Entry { moment, sequence, event } = self.events[self.used - 1];
+        if moment < movable.0 || (moment == movable.0 && sequence < movable.1) {
+            self.used -= 1;
+            self.happen(moment, event);
+            return Some(event);
         }
-        self.happen(moment, event);
-        Some(event)
+        if movable.0 == NEVER {
+            return None;
+        }
+        self.movable.0 = NEVER;
+        self.happen(movable.0, E::MOVABLE);
+        Some(E::MOVABLE)
     }
 
     /// Schedules an event and takes it at once, without storing it, if it is the next one. Returns whether it was.
     /// Events already scheduled for the same moment come first.
+    #[inline]
     pub(crate) fn happens_next(&mut self, delay: Nanos, event: E) -> bool {
         let moment = self.now + delay;
-        let not_later = |entry: &Entry<E>| entry.moment <= moment;
-        if self.events.last().is_some_and(not_later) || self.movable.as_ref().is_some_and(not_later) {
+        if self.movable.0 <= moment || self.events[self.used - 1].moment <= moment {
             return false;
         }
         self.sequence += 1;
@@ -126,6 +143,7 @@ impl<E: Coded> Calendar<E> {
         true
     }
 
+    #[inline]
     fn happen(&mut self, moment: Moment<Virtual>, event: E) {
         self.now = moment;
         self.happened += 1;
@@ -139,6 +157,8 @@ mod tests {
     use super::*;
 
     impl Coded for u64 {
+        const MOVABLE: u64 = 3;
+
         fn code(self) -> u64 {
             self
         }
@@ -158,9 +178,9 @@ mod tests {
     #[test]
     fn postponed_events_come_in_their_new_order() {
         let mut calendar = Calendar::new();
-        calendar.put_off(Nanos(1), 1);
+        calendar.put_off(Nanos(1));
         calendar.schedule_after(Nanos(2), 2);
-        calendar.put_off(Nanos(2), 3);
+        calendar.put_off(Nanos(2));
         calendar.schedule_after(Nanos(2), 4);
         let order: Vec<u64> = core::iter::from_fn(|| calendar.next()).collect();
         assert_eq!(order, [2, 3, 4]);
@@ -169,7 +189,7 @@ mod tests {
     #[test]
     fn cancelled_events_do_not_happen() {
         let mut calendar = Calendar::new();
-        calendar.put_off(Nanos(1), 1);
+        calendar.put_off(Nanos(1));
         calendar.schedule_after(Nanos(2), 2);
         calendar.take_back();
         assert_eq!((calendar.next(), calendar.next()), (Some(2), None));

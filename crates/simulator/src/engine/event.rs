@@ -17,6 +17,9 @@ pub(crate) enum Event {
 }
 
 impl Coded for Event {
+    const MOVABLE: Event = Event::Cpu;
+
+    #[inline]
     fn code(self) -> u64 {
         match self {
             Event::Cpu => 1,

@@ -29,6 +29,7 @@ impl Engine {
     }
 
     /// Returns `span` plus or minus a random deviation of at most `permille` thousandths.
+    #[inline]
     pub(crate) fn jittered(&mut self, span: Nanos, permille: u32) -> Nanos {
         if permille == 0 {
             return span;

@@ -218,7 +218,7 @@ fn critical_sections_delay_interrupts() -> bool {
     engine.calendar.next();
     let _ = processor.completed(&engine);
     // The last millisecond of three.
-    processor.spend(&mut engine, 0, Nanos::from_millis(3), Cause::BlockRead);
+    processor.spend(&mut engine, 0, (Cause::BlockRead, Nanos::from_millis(3)), false);
     processor.dispatch(&mut engine);
     engine.calendar.schedule_after(Nanos::from_micros(2500), crate::engine::Event::Tick);
     engine.calendar.next();

@@ -18,12 +18,14 @@ use ext2::Ext2;
 use ffs::Ffs;
 use lfs::Lfs;
 
-use crate::cache::Cache;
+use crate::cache::{BlockKey, BufferId, Cache, Victim};
 use crate::description::{self, Kernel};
 use crate::namespace::FileId;
 
 /// The file system of a drive. An enum and not a trait object, so that the steps of each kind are inlined.
+/// Its tag is a byte of its own, which is cheaper to look at than a value that no field can have.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 pub(crate) enum FileSystem {
     /// The Berkeley fast file system.
     Ffs(Ffs),
@@ -40,6 +42,68 @@ pub(crate) struct Host<'a> {
     pub(crate) cache: &'a mut Cache,
     /// The drive of the file system.
     pub(crate) drive: usize,
+    /// The buffer that the call holds.
+    pub(crate) held: BufferId,
+}
+
+/// Steps that take no time if the block is in memory. A file system that performs them itself spares the way to the
+/// computer and back. If one returns false, nothing was done, and the computer performs the step.
+impl Host<'_> {
+    #[inline]
+    fn find(&self, extent: Extent) -> Option<BufferId> {
+        self.cache.find(BlockKey::new(self.drive, extent.sector))
+    }
+
+    /// [`Step::Read`], if the block is in memory.
+    #[inline]
+    pub(crate) fn holds(&mut self, extent: Extent) -> bool {
+        let Some(buffer) = self.find(extent).filter(|&buffer| !self.cache.is_on_its_way(buffer)) else { return false };
+        self.cache.touch(buffer);
+        self.held = buffer;
+        true
+    }
+
+    /// [`Step::GetBuffer`], if the block is in memory or the next buffer is free.
+    #[inline]
+    pub(crate) fn gets_buffer(&mut self, extent: Extent) -> bool {
+        if self.find(extent).is_some() {
+            return self.holds(extent);
+        }
+        let Victim::Free(buffer) = self.cache.victim() else { return false };
+        self.cache.give(buffer, BlockKey::new(self.drive, extent.sector), extent.sectors);
+        self.held = buffer;
+        true
+    }
+
+    /// True if [`Step::StartRead`] has something to do.
+    #[inline]
+    pub(crate) fn starts_read(&self, extent: Extent) -> bool {
+        self.find(extent).is_none()
+    }
+
+    /// True if [`Step::ReadAhead`] has something to do.
+    #[inline]
+    pub(crate) fn reads_ahead(&self, extent: Extent) -> bool {
+        matches!(self.cache.victim(), Victim::Free(_)) && self.starts_read(extent)
+    }
+
+    /// [`Step::Await`], if the block is in memory.
+    #[inline]
+    pub(crate) fn has(&mut self, extent: Extent, to_its_end: bool) -> bool {
+        let Some(buffer) = self.find(extent).filter(|&buffer| !self.cache.is_on_its_way(buffer)) else { return false };
+        if to_its_end {
+            self.cache.use_up(buffer);
+        } else {
+            self.cache.touch(buffer);
+        }
+        true
+    }
+
+    /// [`Step::WriteDelayed`] of a block that was held without time passing since then: it was used last.
+    #[inline]
+    pub(crate) fn dirty(&mut self, sectors: u16) {
+        self.cache.dirty(self.held, sectors);
+    }
 }
 
 /// Error: there is no free space.
@@ -65,7 +129,7 @@ impl FileSystem {
     }
 
     /// Decides the next step of a call.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self, plan: &mut Plan, host: &mut Host) -> Step {
         match self {
             FileSystem::Ffs(ffs) => ffs.next(plan, host),

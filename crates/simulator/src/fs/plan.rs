@@ -10,6 +10,7 @@ use crate::namespace::FileId;
 
 /// The request of a process to a file system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Request {
     /// No data: the call just succeeds.
     #[default]

@@ -8,6 +8,7 @@ use crate::cpu::Cause;
 
 /// One step of a call. Processes sleep in a step, never between two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Step {
     /// Spends processor time, as needed on a VAX-11/780.
     Spend(Cause, Nanos),

@@ -47,6 +47,10 @@ impl<T: Copy> DriveQueue<T> {
     }
 
     pub(crate) fn take_first(&mut self) -> Option<T> {
+        // Usually there is one.
+        if self.waiting.len() == 1 {
+            return self.waiting.pop().map(|waiting| waiting.request);
+        }
         (!self.waiting.is_empty()).then(|| self.waiting.remove(0).request)
     }
 }

@@ -39,6 +39,10 @@ pub enum Reason {
     FewRounds(usize, usize),
     /// A run has no rate.
     NotMeasured(&'static str),
+    /// A run was stored without the latencies of its rounds, or has no such operations.
+    NoLatencies(&'static str),
+    /// A round of this run has too few operations for the percentile.
+    FewOperations(&'static str),
     /// A rate changed its level, so the spread of the rounds forecasts nothing.
     Step,
 }
@@ -81,6 +85,8 @@ impl fmt::Display for Reason {
             Reason::IdleIn(run, rounds, all) => write!(out, "no operation in {rounds} of {all} rounds of {run}"),
             Reason::FewRounds(missing, needed) => write!(out, "{missing} of {needed} rounds missing"),
             Reason::NotMeasured(run) => write!(out, "not measured in {run}"),
+            Reason::NoLatencies(run) => write!(out, "{run} has no such latencies of its rounds"),
+            Reason::FewOperations(run) => write!(out, "a round of {run} has too few operations for the percentile"),
             Reason::Step => out.write_str("a rate changed its level"),
         }
     }

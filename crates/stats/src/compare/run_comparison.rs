@@ -22,6 +22,7 @@
 //!      are too few, it is a mean of several levels, and decides nothing. Rounds are not forecast across a change.
 
 mod fail_conditions;
+mod latency_conditions;
 #[cfg(test)]
 mod tests;
 
@@ -44,6 +45,7 @@ use crate::results::cell::{Cell, Provenance, Rate};
 use crate::results::document::{Document, RunInfo, TargetInfo};
 
 pub use fail_conditions::{Guarded, Outcome, Unguarded};
+pub use latency_conditions::{LatencyOutcome, Percentile, latency_outcomes};
 
 /// The name and version of the format.
 pub const COMPARED_SCHEMA: &str = "diskperf-compare/1";

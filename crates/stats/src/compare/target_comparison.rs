@@ -26,11 +26,12 @@ use crate::compare::reason::Reason;
 use crate::compare::stages::Stage;
 use crate::figures::rate::beside_ratio;
 use crate::figures::summary::rate_of;
-use crate::inference::ratio_test::{Judged, Pairs, judge};
+use crate::inference::ratio_test::{Bias, Judged, Pairs, judge};
 use crate::inference::verdict::{Estimate, Verdict};
 use crate::judge::marks::{MarkCode, codes};
 use crate::name::Name;
 use crate::results::cell::{Cell, Provenance, Rate};
+use crate::results::round::Round;
 
 mod majority;
 mod reason_finder;
@@ -262,6 +263,13 @@ impl Row<'_> {
         Some(first.iter().filter_map(|(round, rate)| Some((*round, (second.get(round)? / rate).ln()))).collect())
     }
 
+    /// Returns the bounds of the error of these logarithms: a rate is too high by no more than the credit of its rest.
+    fn bias(&self, first: usize, second: usize) -> Bias {
+        let common = self.common_rounds();
+        let of = |index: usize| self.cells[index].map_or(0.0, |cell| rested(cell, &common));
+        Bias { below: of(second), above: of(first) }
+    }
+
     /// Returns the name, for example `commit` or `smallfb.creat`.
     fn name(&self) -> String {
         let (program, phase, _) = self.key;
@@ -305,6 +313,17 @@ fn rates(cell: &Cell) -> BTreeMap<u32, f64> {
     cell.kept().filter_map(|round| Some((round.round, rate_of(cell, round, rate.base)?))).collect()
 }
 
+/// Returns the mean logarithm of the factor by which credits that came back may have raised the rates of these rounds.
+/// At most, the target moved in a round as much as it may move in the round and its rest.
+fn rested(cell: &Cell, rounds: &BTreeSet<u32>) -> f64 {
+    let kept: Vec<&Round> = cell.kept().filter(|round| rounds.contains(&round.round)).collect();
+    let factor = |round: &&Round| {
+        let elapsed = round.elapsed_s(cell.state.clock);
+        round.rested_s.filter(|_| elapsed > 0.0).map_or(0.0, |rested| (rested / elapsed).ln_1p())
+    };
+    kept.iter().map(factor).sum::<f64>() / kept.len().max(1) as f64
+}
+
 /// A use with the weight of every row.
 #[derive(Clone, Debug, Default)]
 pub struct Weighed {
@@ -342,12 +361,15 @@ pub fn compare(
     let mut all: Vec<((usize, usize), Option<usize>, Pairs)> = Vec::new();
     for (first, second) in targets {
         let logs: Vec<Option<BTreeMap<u32, f64>>> = rows.iter().map(|row| row.logs(first, second)).collect();
-        for (place, logs) in logs.iter().enumerate() {
+        let bias: Vec<Bias> = rows.iter().map(|row| row.bias(first, second)).collect();
+        for (place, (logs, bias)) in logs.iter().zip(&bias).enumerate() {
             let pairs = logs.iter().flatten().map(|(_, log)| *log).collect();
-            all.push(((first, second), Some(place), Pairs::of_logs(pairs)));
+            all.push(((first, second), Some(place), Pairs::of_logs(pairs).with_bias(*bias)));
         }
         if let Some(purpose) = purpose {
-            all.push(((first, second), None, weighed(&logs, &purpose.weights)));
+            let widest = |end: fn(&Bias) -> f64| bias.iter().map(end).fold(0.0, f64::max);
+            let bias = Bias { below: widest(|bias| bias.below), above: widest(|bias| bias.above) };
+            all.push(((first, second), None, weighed(&logs, &purpose.weights).with_bias(bias)));
         }
     }
     // A row that has no common round is not a comparison.

@@ -1,6 +1,7 @@
 //! Histogram of times with three significant digits, like G. Tene's HdrHistogram: a row of equally wide buckets for
-//! each power of two. Its size is fixed, and adding a time neither allocates nor fails. Adding or clearing a histogram
-//! skips empty rows.
+//! each power of two. Its size is fixed, and adding a time neither fails nor allocates, except for the first time of an
+//! empty histogram that is not [`Histogram::ready`]. Adding or clearing a histogram skips empty rows. A bucket has the
+//! same index as in an HdrHistogram of three digits.
 
 use std::ops::Range;
 
@@ -12,30 +13,32 @@ const ROW_BITS: u32 = 10;
 /// longest of them.
 const LONGEST_BITS: u32 = 42;
 
-#[cfg(test)]
+/// The longest time that is distinguished, in nanoseconds.
 pub const LONGEST: u64 = (1 << LONGEST_BITS) - 1;
 
 /// Two rows for times below 2048 ns, which have a bucket each, and one row for each power of two above.
-const BUCKETS: usize = ROW * (LONGEST_BITS - ROW_BITS + 1) as usize;
+pub(crate) const BUCKETS: usize = ROW * (LONGEST_BITS - ROW_BITS + 1) as usize;
 
 /// Number of rows. The first is twice as long as the others.
 const ROWS: usize = BUCKETS / ROW - 1;
 
 /// The number of times in each bucket, and the exact maximum.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    counts: Box<[u64; BUCKETS]>,
+    /// Empty until the first time, so that histograms that stay empty need no memory.
+    counts: Box<[u64]>,
     /// Sums of the rows, so that empty rows, which are the majority, are skipped.
     rows: [u64; ROWS],
     longest: u64,
 }
 
-impl Default for Histogram {
-    fn default() -> Histogram {
-        let counts = vec![0; BUCKETS].into_boxed_slice().try_into().expect("as many as there are buckets");
-        Histogram { counts, rows: [0; ROWS], longest: 0 }
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Histogram) -> bool {
+        self.longest == other.longest && self.rows == other.rows && self.buckets().eq(other.buckets())
     }
 }
+
+impl Eq for Histogram {}
 
 /// Returns the row and the bucket of a time. Both are out of range if the time has more than [`LONGEST_BITS`] bits.
 #[inline]
@@ -54,21 +57,45 @@ fn buckets(row: usize) -> Range<usize> {
 }
 
 /// Returns the longest time that belongs to the bucket.
-fn longest_in(bucket: usize) -> u64 {
+pub(crate) fn longest_in(bucket: usize) -> u64 {
     let shift = (bucket / ROW).saturating_sub(1);
     let time = (bucket - shift * ROW) as u64;
     ((time + 1) << shift) - 1
 }
 
 impl Histogram {
+    /// Returns the histogram with memory for its times, so that adding one does not allocate.
+    pub fn ready(mut self) -> Histogram {
+        self.allocate();
+        self
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn allocate(&mut self) {
+        if self.counts.is_empty() {
+            self.counts = vec![0; BUCKETS].into_boxed_slice();
+        }
+    }
+
     /// Adds one time, in nanoseconds.
     #[inline]
     pub fn record(&mut self, time: u64) {
         let (row, bucket) = place(time);
         let (row, bucket) = if row < ROWS { (row, bucket) } else { LAST };
         self.rows[row] += 1;
-        self.counts[bucket] += 1;
+        match self.counts.get_mut(bucket) {
+            Some(count) => *count += 1,
+            None => self.record_first(bucket),
+        }
         self.longest = self.longest.max(time);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_first(&mut self, bucket: usize) {
+        self.allocate();
+        self.counts[bucket] += 1;
     }
 
     /// Adds a time `count` times. The numbers may come from a damaged file, so the sums saturate.
@@ -77,6 +104,7 @@ impl Histogram {
             return;
         }
         let (row, bucket) = Some(place(time)).filter(|(row, _)| *row < ROWS).unwrap_or(LAST);
+        self.allocate();
         self.rows[row] = self.rows[row].saturating_add(count);
         self.counts[bucket] = self.counts[bucket].saturating_add(count);
         self.longest = self.longest.max(time);
@@ -84,6 +112,9 @@ impl Histogram {
 
     /// Adds all times of `other`.
     pub fn add(&mut self, other: &Histogram) {
+        if !other.counts.is_empty() {
+            self.allocate();
+        }
         for row in other.filled_rows() {
             self.rows[row] = self.rows[row].saturating_add(other.rows[row]);
             for (mine, theirs) in self.counts[buckets(row)].iter_mut().zip(&other.counts[buckets(row)]) {
@@ -127,8 +158,13 @@ impl Histogram {
 
     /// Returns the filled buckets in ascending order, each as its longest time and its count.
     pub fn filled(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.buckets().map(|(bucket, count)| (longest_in(bucket), count))
+    }
+
+    /// Returns the filled buckets in ascending order, each as its index and its count.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = (usize, u64)> {
         let filled = self.filled_rows().flat_map(buckets).filter(|bucket| self.counts[*bucket] > 0);
-        filled.map(|bucket| (longest_in(bucket), self.counts[bucket]))
+        filled.map(|bucket| (bucket, self.counts[bucket]))
     }
 
     /// Returns the longest time of the bucket that contains the percentile, or zero if the histogram is empty.

@@ -3,6 +3,7 @@
 pub(crate) mod breakdown;
 pub mod continuous_load;
 pub mod execution_times;
+pub mod hdr;
 pub(crate) mod histogram;
 pub mod rate;
 pub mod summary;

@@ -23,7 +23,9 @@
 //!      the margin, or at most a quarter of the effect. The first decides every comparison one way or the other; the
 //!      second is reached earlier only by large effects. At least six pairs are needed, or five rounds of each separate
 //!      run.
-//!   7. A round without any work has no logarithm. Leaving it out would call a setup fast that stood still. So such a
+//!   7. A rate can be too high because a burst credit came back while its setup rested. The bounds of that error widen
+//!      the interval. More rounds do not reduce them, so they do not prolong the measuring.
+//!   8. A round without any work has no logarithm. Leaving it out would call a setup fast that stood still. So such a
 //!      round leaves everything undecided.
 
 use statrs::distribution::ContinuousCDF;
@@ -60,6 +62,16 @@ const MOST_PAIRS: usize = 100_000;
 pub struct Pairs {
     logs: Vec<f64>,
     idle: usize,
+    bias: Bias,
+}
+
+/// Bounds of a systematic error of a logarithm: the true mean is at most so far below and above.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bias {
+    /// The largest distance below.
+    pub below: f64,
+    /// The largest distance above.
+    pub above: f64,
 }
 
 /// The rounds of one setup in a separate run: the logarithms of their rates.
@@ -80,6 +92,8 @@ pub struct LogRatio {
     degrees: f64,
     /// True if there are enough rounds to decide anything.
     is_enough: bool,
+    /// Bounds of a systematic error.
+    bias: Bias,
 }
 
 /// The judgement of the ratio of two rates.
@@ -113,7 +127,13 @@ impl Pairs {
     /// Creates pairs from logarithms of ratios. One that is not finite belongs to a round in which a setup did no work.
     pub fn of_logs(logs: Vec<f64>) -> Pairs {
         let (logs, idle) = split(logs);
-        Pairs { logs, idle }
+        Pairs { logs, idle, bias: Bias::default() }
+    }
+
+    /// The same pairs with bounds of a systematic error of their mean.
+    #[must_use]
+    pub fn with_bias(self, bias: Bias) -> Pairs {
+        Pairs { bias, ..self }
     }
 
     /// Returns the number of pairs.
@@ -128,7 +148,7 @@ impl Pairs {
 
     /// Estimates the ratio of the second rate to the first.
     pub fn estimate(&self) -> LogRatio {
-        // 7
+        // 8
         if self.idle > 0 {
             return LogRatio::NOTHING;
         }
@@ -138,13 +158,14 @@ impl Pairs {
             error: variance(&self.logs).map(|variance| (variance / count).sqrt()),
             degrees: count - 1.0,
             is_enough: self.count() >= LEAST_PAIRS,
+            bias: self.bias,
         }
     }
 
     /// Returns the number of pairs with this spread that make the interval narrow enough to end the measuring. Returns
     /// `None` if a pair is idle, if there are fewer than two, or if the number exceeds `MOST_PAIRS`.
     pub fn needed(&self, confidence: f64, margin: f64) -> Option<usize> {
-        // 7
+        // 8
         if self.idle > 0 {
             return None;
         }
@@ -180,7 +201,7 @@ impl Series {
     /// Estimates the ratio of the other setup's rate to this one's, if they were measured separately. Returns `None` if
     /// one of them has no round.
     pub fn against(&self, other: &Series) -> Option<LogRatio> {
-        // 7
+        // 8
         if self.idle + other.idle > 0 {
             return (self.count() > 0 && other.count() > 0).then_some(LogRatio::NOTHING);
         }
@@ -191,13 +212,14 @@ impl Series {
             error: parts.map(|(one, two)| (one + two).sqrt()),
             degrees: parts.map_or(0.0, |parts| satterthwaite(parts, (first, second))),
             is_enough: self.count().min(other.count()) >= LEAST_APART,
+            bias: Bias::default(),
         })
     }
 
     /// Returns the number of rounds of each setup, with these spreads, that make the interval narrow enough. Returns
     /// `None` in the same cases as [`Pairs::needed`].
     pub fn needed(&self, other: &Series, confidence: f64, margin: f64) -> Option<usize> {
-        // 7
+        // 8
         if self.idle + other.idle > 0 {
             return None;
         }
@@ -221,7 +243,8 @@ fn satterthwaite((one, two): (f64, f64), (first, second): (f64, f64)) -> f64 {
 
 impl LogRatio {
     /// The estimate if some rounds have no work.
-    const NOTHING: LogRatio = LogRatio { mean: f64::NAN, error: None, degrees: 0.0, is_enough: false };
+    const NOTHING: LogRatio =
+        LogRatio { mean: f64::NAN, error: None, degrees: 0.0, is_enough: false, bias: Bias { below: 0.0, above: 0.0 } };
 
     /// Returns the estimate without a standard error, for rounds without chance, such as two simulated machines whose
     /// rounds are all equal.
@@ -232,14 +255,22 @@ impl LogRatio {
     /// Returns the p value: the probability that chance alone gives a mean as far from zero.
     fn chance(&self) -> f64 {
         let Some(error) = self.error else { return 1.0 };
-        if self.mean == 0.0 {
+        let mean = self.least();
+        if mean == 0.0 {
             return 1.0;
         }
         // All figures are equal, as on a simulated machine: chance has no effect.
         if error == 0.0 {
             return 0.0;
         }
-        student(self.degrees).map_or(1.0, |student| 2.0 * student.cdf(-(self.mean / error).abs()))
+        student(self.degrees).map_or(1.0, |student| 2.0 * student.cdf(-(mean / error).abs()))
+    }
+
+    /// Returns the mean closest to zero within the bounds of the systematic error.
+    fn least(&self) -> f64 {
+        // 7
+        let Bias { below, above } = self.bias;
+        if self.mean > 0.0 { (self.mean - below).max(0.0) } else { (self.mean + above).min(0.0) }
     }
 
     fn half_width(&self, confidence: f64) -> Option<f64> {
@@ -254,18 +285,20 @@ impl LogRatio {
         let LogRatio { mean, is_enough, .. } = *self;
         let margin = margin.ln_1p();
         let half = self.half_width(confidence);
+        // 7
+        let (low, high) = (|half: f64| mean - half - self.bias.below, |half: f64| mean + half + self.bias.above);
         let verdict = match half.filter(|_| is_enough) {
-            Some(half) if mean.abs() + half < margin => Verdict::Same,
-            Some(half) if mean - half > 0.0 => Verdict::Faster,
-            Some(half) if mean + half < 0.0 => Verdict::Slower,
+            Some(half) if low(half) > -margin && high(half) < margin => Verdict::Same,
+            Some(half) if low(half) > 0.0 => Verdict::Faster,
+            Some(half) if high(half) < 0.0 => Verdict::Slower,
             Some(_) | None => Verdict::Undecided,
         };
-        let is_beyond = |half: Option<f64>| half.is_some_and(|half| mean.abs() - half > margin);
+        let is_beyond = |half: Option<f64>| half.is_some_and(|half| low(half) > margin || high(half) < -margin);
         Judged {
             estimate: Estimate {
                 ratio: Some(mean.exp()).filter(|ratio| ratio.is_finite()),
-                low: half.map(|half| (mean - half).exp()),
-                high: half.map(|half| (mean + half).exp()),
+                low: half.map(|half| low(half).exp()),
+                high: half.map(|half| high(half).exp()),
                 confidence,
             },
             verdict,
@@ -350,6 +383,30 @@ mod tests {
         // Half the width must be a quarter of 0.3: with 0.1 and a quantile of 2.26, that is ten pairs.
         let needed = Pairs::of_logs(logs).needed(0.95, MARGIN);
         assert!(!judged.is_narrow && needed == Some(10), "{needed:?}");
+    }
+
+    /// The bounds of a systematic error widen the interval and can take a verdict away, but do not prolong the
+    /// measuring.
+    #[test]
+    fn a_systematic_error_widens_the_interval() {
+        let biased = |mean: f64, below: f64, above: f64| {
+            let logs = [mean - 0.001, mean + 0.001].repeat(3);
+            judge(&[Pairs::of_logs(logs).with_bias(Bias { below, above })], MARGIN)[0]
+        };
+        let (plain, wide) = (biased(0.3, 0.0, 0.0), biased(0.3, 0.02, 0.1));
+        let ends = |judged: Judged| [judged.estimate.low, judged.estimate.high].map(|end| end.expect("an end").ln());
+        let [low, high] = ends(plain);
+        assert!((ends(wide)[0] - (low - 0.02)).abs() < 1e-12 && (ends(wide)[1] - (high + 0.1)).abs() < 1e-12);
+        assert_eq!((plain.estimate.ratio, plain.is_narrow), (wide.estimate.ratio, wide.is_narrow));
+        assert_eq!((wide.verdict, wide.matters), (Verdict::Faster, true));
+        let (near, far) = (biased(0.3, 0.26, 0.0), biased(0.3, 0.31, 0.0));
+        assert_eq!((near.verdict, near.matters), (Verdict::Faster, false));
+        assert_eq!(far.verdict, Verdict::Undecided);
+        assert_eq!(biased(-0.3, 0.0, 0.31).verdict, Verdict::Undecided);
+        assert_eq!(
+            (biased(0.0, 0.02, 0.02).verdict, biased(0.0, 0.06, 0.0).verdict),
+            (Verdict::Same, Verdict::Undecided)
+        );
     }
 
     #[test]

@@ -95,11 +95,18 @@ pub struct PredictionCheck {
     pub high_s: Option<f64>,
     /// Measured time in seconds.
     pub measured_s: f64,
+    /// The reason why the check is left out of all ranges and counts: its target is another device than that of the
+    /// law. Null if it counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<String>,
 }
 
 impl PredictionCheck {
-    /// True if the measured time is within the stated range; `None` if no range was stated.
+    /// True if the measured time is within the stated range; `None` if no range was stated or the check does not count.
     pub fn is_within(&self) -> Option<bool> {
+        if self.elsewhere.is_some() {
+            return None;
+        }
         Some((self.low_s?..=self.high_s?).contains(&self.measured_s))
     }
 
@@ -147,10 +154,21 @@ mod tests {
             low_s: range.map(|(low, _)| low),
             high_s: range.map(|(_, high)| high),
             measured_s,
+            elsewhere: None,
         };
         let range = Some((1.5, 2.5));
         let record = CheckRecord::new(vec![check(None, 2.0), check(range, 2.5), check(range, 2.6), check(range, 1.4)]);
         assert_eq!((record.with_range, record.within, record.checks.len()), (3, 1, 4));
         assert_eq!(record.checks[2].ratio(), 1.3);
+    }
+
+    #[test]
+    fn checks_on_another_device_are_kept_and_not_counted() {
+        let text = r#"{"run": "a", "measured_run": "b", "made_unix_s": 1.0, "program": "tar", "target": "/t",
+            "device": "slow", "here_s": 1.0, "predicted_s": 2.0, "low_s": 1.5, "high_s": 2.5, "measured_s": 2.0}"#;
+        let check: PredictionCheck = serde_json::from_str(text).expect("a check without the later field");
+        let elsewhere = PredictionCheck { elsewhere: Some("it ran on vdb".to_owned()), ..check.clone() };
+        let record = CheckRecord::new(vec![check, elsewhere]);
+        assert_eq!((record.with_range, record.within, record.checks.len()), (1, 1, 2));
     }
 }

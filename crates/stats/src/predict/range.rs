@@ -34,10 +34,11 @@ impl Spread {
     }
 }
 
-/// The spread of the errors of these checks.
+/// The spread of the errors of those checks that count.
 pub fn spread(checks: &[PredictionCheck]) -> Result<Spread, TooFewChecks> {
     let is_usable = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;
-    let ratios = checks.iter().map(PredictionCheck::ratio).filter(is_usable);
+    let counted = checks.iter().filter(|check| check.elsewhere.is_none());
+    let ratios = counted.map(PredictionCheck::ratio).filter(is_usable);
     let mut errors: Vec<f64> = ratios.map(|ratio| ratio.max(1.0 / ratio)).collect();
     errors.sort_by(f64::total_cmp);
     let count = errors.len();
@@ -67,6 +68,7 @@ mod tests {
             low_s: None,
             high_s: None,
             measured_s: 2.0 * ratio,
+            elsewhere: None,
         }
     }
 
@@ -91,6 +93,14 @@ mod tests {
         let mut checks = vec![check(1.1); 9];
         checks[0].predicted_s = 0.0;
         assert_eq!(spread(&checks), Err(TooFewChecks(8)));
+    }
+
+    #[test]
+    fn checks_on_another_device_do_not_widen_the_range() {
+        let mut checks = vec![check(1.1); 9];
+        checks.push(PredictionCheck { elsewhere: Some("it ran on vdb".to_owned()), ..check(40.0) });
+        assert_eq!(spread(&checks).map(|spread| spread.checks), Ok(9));
+        assert!(spread(&checks).is_ok_and(|spread| spread.factor < 1.2));
     }
 
     /// Random errors: nine tenths of the next ones are within the range.

@@ -22,4 +22,4 @@ pub mod stripe;
 pub mod track;
 
 pub use estimate::{Estimate, MOST_CPU_WAIT, Measured, NotMeasured};
-pub use row::Row;
+pub use row::{PROBE_SCHEMA, ProbeDocument, Row};

@@ -1,20 +1,37 @@
 //! A constant as a row of a table.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::estimate::{Estimate, Measured};
 use crate::digits::significant;
 
+/// The name and version of the format.
+pub const PROBE_SCHEMA: &str = "diskperf-probe/1";
+
+/// The JSON of `probe`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeDocument {
+    /// `diskperf-probe/1`.
+    pub schema: &'static str,
+    /// The target as typed.
+    pub target: String,
+    /// The constants, with the reason for those that are not measured.
+    pub constants: Vec<Row>,
+}
+
 /// A constant of a device with its name.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Row {
     /// The name: `read latency 4 KiB`.
     pub constant: String,
     /// The unit of the estimate: `us`.
     pub unit: &'static str,
-    /// The estimate; `None` if it is not measured.
+    /// The estimate; null if it is not measured.
     pub estimate: Option<Estimate>,
-    /// The reason why it is not measured.
+    /// The reason why it is not measured; null if it is.
     pub why: Option<String>,
 }
 

@@ -13,8 +13,9 @@ use crate::judge::marks::{Mark, MarkCode};
 use crate::name::Name;
 use crate::results::bottleneck::LimitedBy;
 use crate::results::clock::ClockKind;
-use crate::results::latency::Latency;
+use crate::results::latency::{Latencies, Latency};
 use crate::results::of_limit::OfLimit;
+use crate::results::operation::OperationKind;
 use crate::results::regime::{Regime, are_of_last_regime};
 use crate::results::round::Round;
 
@@ -58,6 +59,9 @@ pub struct Cell {
     pub cpu_percent: Option<CpuPercent>,
     /// Latencies of single operations; null if they were not timed, or are too few.
     pub latency_ns: Option<Latency>,
+    /// Reads, writes, fsyncs and fdatasyncs, each with its rate and latencies; missing if they were not timed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<OperationFigures>,
     /// Bytes moved by the programs and by the device; null if the device is not visible.
     pub io: Option<Io>,
     /// Nanoseconds by owner, over all kept rounds, which sum to the elapsed time; null if they are not known. An owner
@@ -82,6 +86,20 @@ pub struct Cell {
     pub effect: Option<String>,
 }
 
+/// The operations of one kind in a result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OperationFigures {
+    /// The kind: `read`, `write`, `fsync` or `fdatasync`.
+    pub operation: OperationKind,
+    /// Number of operations in the kept rounds.
+    pub count: u64,
+    /// Their rate, on the clock of the result; null if a round took no time.
+    pub rate: Option<Rate>,
+    /// Their latencies; null if they are too few.
+    pub latency_ns: Option<Latency>,
+}
+
 impl Cell {
     /// Creates a cell that has only a name: no figure, and nothing known of its circumstances.
     pub fn named(provenance: Provenance, preset: &str, program: &str, phase: &str, target: &str) -> Cell {
@@ -102,6 +120,7 @@ impl Cell {
             regimes: Vec::new(),
             cpu_percent: None,
             latency_ns: None,
+            operations: Vec::new(),
             io: None,
             time: None,
             breakdown: None,
@@ -161,6 +180,20 @@ impl Cell {
         let is_sustained = is_lower && self.is_of_one_regime();
         let codes = self.marks.iter().map(|mark| mark.code).filter(|code| code.decides_nothing());
         codes.filter(move |code| *code != MarkCode::Step || !is_sustained).chain(floor)
+    }
+
+    /// Returns the latencies of the operations of this kind, or of the units of work without a kind, over all kept
+    /// rounds; `None` if a round lacks them.
+    pub fn latencies(&self, kind: Option<OperationKind>) -> Option<Latencies> {
+        let mut all = Latencies::default();
+        let mut rounds = self.kept().peekable();
+        rounds.peek()?;
+        rounds.all(|round| round.latencies(kind).map(|one| all.add(&one)).is_some()).then_some(all)
+    }
+
+    /// Returns the figures of the operations of this kind.
+    pub fn operation(&self, kind: OperationKind) -> Option<&OperationFigures> {
+        self.operations.iter().find(|one| one.operation == kind)
     }
 
     /// Returns the parameter `name`, or `None` if it is missing or not a number.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::target_comparison::Choice;
 use crate::name::Name;
+use crate::predict::PredictionCheck;
 use crate::results::cell::Cell;
 use crate::results::remark::Remark;
 
@@ -88,6 +89,10 @@ pub struct RunInfo {
     /// The recorded block traces, which the results database has; missing if nothing was recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<TraceInfo>,
+    /// The checked predictions that were made from this run, and those that it checks; missing if there are none. The
+    /// results database adds them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<PredictionCheck>,
     /// The place of the run in the results database; null if it is not stored.
     pub store: Option<StoreInfo>,
 }

@@ -58,11 +58,12 @@ impl LatencyKind {
 /// Chosen; no source.
 const BEYOND: f64 = 10.0;
 
-/// The latencies of single operations, in nanoseconds. Adding one neither allocates nor fails. The count and the
-/// maximum are exact. The size is always a quarter of a megabyte; [`Times`] is the small form for storage.
+/// The latencies of single operations, in nanoseconds. Adding one does not fail, and allocates only in an empty one
+/// that is not [`Latencies::ready`]. The count and the maximum are exact. The size is nothing if empty, and else a
+/// quarter of a megabyte; [`Times`] is the small form for storage.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Latencies {
-    times: Histogram,
+    pub(crate) times: Histogram,
 }
 
 /// The latencies of single operations, in a form for storage: pairs of a latency and the number of operations that had
@@ -80,6 +81,11 @@ impl From<&Latencies> for Times {
 }
 
 impl Latencies {
+    /// No latencies, with the memory for them.
+    pub fn ready() -> Latencies {
+        Latencies { times: Histogram::default().ready() }
+    }
+
     /// Adds one operation.
     #[inline]
     pub fn record(&mut self, took: Nanos) {
@@ -118,6 +124,12 @@ impl Latencies {
         let beyond = self.count() as f64 * (100.0 - percent) / 100.0;
         // The small term allows for rounding: 0.1 % has no exact binary fraction.
         (beyond + 1e-6 >= BEYOND).then(|| self.times.at_percentile(percent).min(self.times.longest()))
+    }
+
+    /// Returns the latencies in ascending order with three digits, each with the number of operations that had it.
+    pub fn filled(&self) -> impl Iterator<Item = (u64, u64)> {
+        let longest = self.times.longest();
+        self.times.filled().map(move |(time, count)| (time.min(longest), count))
     }
 
     /// Returns the percentiles that have enough samples. Returns `None` if there are too few even for the median.

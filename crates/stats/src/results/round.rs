@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::judge::marks::Mark;
 use crate::results::clock::ClockKind;
+use crate::results::heat_map::HeatMap;
+use crate::results::latency::Latencies;
+use crate::results::operation::{OperationKind, RoundOperation};
 use crate::results::rate_interval::RateInterval;
 
 /// One execution of one phase.
@@ -27,15 +30,28 @@ pub struct Round {
     pub data_durable_s: Option<f64>,
     /// Seconds until data and metadata were durable; null if nothing was changed.
     pub durable_s: Option<f64>,
+    /// Seconds for which the target rested before the phase; missing if it was not loaded to keep burst credits used
+    /// up. A credit that came back meanwhile makes the rate too high.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rested_s: Option<f64>,
+    /// Rate of the round on the claimed clock, in units of the result's `base`; null if it took no time.
+    #[serde(default)]
+    pub per_second: Option<f64>,
     /// CPU time until the claimed clock stops.
     pub cpu_s: CpuSeconds,
     /// Results of the single programs, if several ran at once; otherwise empty. The figures above are then sums, and
     /// the times are those of the program that ended last.
     pub parts: Vec<RoundPart>,
-    /// Work completed in each whole quarter of a second until the last call returned; missing if single units of work
+    /// Work completed in each whole quarter of a second until the last call returned; empty if single units of work
     /// were not timed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub intervals: Vec<RateInterval>,
+    /// The operations by kind, with all latencies; missing if single operations were not timed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<RoundOperation>,
+    /// Latencies of units of work over time; missing if they were not timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heat_map: Option<HeatMap>,
     /// Warnings about this round.
     pub marks: Vec<Mark>,
 }
@@ -85,6 +101,16 @@ impl Round {
             [] => self.elapsed_s(clock),
             parts => parts.iter().map(|part| part.elapsed_s(clock)).sum(),
         }
+    }
+
+    /// Returns the latencies of the operations of this kind, or of the units of work without a kind; `None` if they
+    /// were not timed.
+    pub fn latencies(&self, kind: Option<OperationKind>) -> Option<Latencies> {
+        let mut all = Latencies::default();
+        let is_meant = |one: &&RoundOperation| kind.map_or(one.unit, |kind| one.operation == kind);
+        let mut meant = self.operations.iter().filter(is_meant).peekable();
+        meant.peek()?;
+        meant.all(|one| one.add_to(&mut all)).then_some(all)
     }
 
     /// Returns the shortest elapsed time of the programs divided by the longest, or `None` if only one program ran.

@@ -72,6 +72,10 @@ fn any_value(schema: &Value, root: &Value) -> BoxedStrategy<Value> {
             "number" => any::<f64>().prop_filter("JSON has no other", |n| n.is_finite()).prop_map(Value::from).boxed(),
             "integer" if schema["format"] == "uint32" => any::<u32>().prop_map(Value::from).boxed(),
             "integer" => any::<u64>().prop_map(Value::from).boxed(),
+            "array" if schema["prefixItems"].is_array() => {
+                let items = schema["prefixItems"].as_array().into_iter().flatten();
+                items.map(|item| any_value(item, root)).collect::<Vec<_>>().prop_map(Value::from).boxed()
+            }
             "array" => {
                 let [least, most] = [("minItems", 0), ("maxItems", 2)]
                     .map(|(bound, default)| schema[bound].as_u64().map_or(default, |count| count as usize));

@@ -56,7 +56,7 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// Adds a line. Returns whether it was the last one. Lines that belong to no reply are signs of life.
+    /// Adds a line. Returns true if it was the last one. Lines that belong to no reply are signs of life.
     pub(super) fn add(&mut self, line: &str) -> bool {
         match line.split_once(' ') {
             Some(("out", bytes)) => self.out.extend(decode(bytes)),

@@ -24,8 +24,8 @@ const TOOLS: [&str; 6] = ["usr/sbin", "sbin", "usr/bin", "bin", "lib/udev", "lib
 const LIBRARIES: [&str; 4] =
     ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu/systemd", "usr/lib"];
 
-/// The program that loads other programs with their libraries. Its name in `/lib64` is a link, which may lead out of the
-/// root of the tools.
+/// The program that loads other programs with their libraries. Its name in `/lib64` is a link, which may lead out of
+/// the root of the tools.
 const LOADER: &str = "ld-linux-x86-64.so.2";
 
 /// The folder of kernels and tools.
@@ -100,8 +100,8 @@ impl Kernel {
     }
 }
 
-/// A tool with the libraries that it needs: paths in the guest, and paths here. The tool is in `/sbin`, before BusyBox's
-/// tools of the same name.
+/// A tool with the libraries that it needs: paths in the guest, and paths here. The tool is in `/sbin`, before
+/// BusyBox's tools of the same name.
 pub(super) fn tool_with_libraries(name: &str) -> Result<BTreeSet<(String, PathBuf)>, String> {
     let root = folder().join(ROOT);
     let find = |folders: &[&str], name: &str| {

@@ -7,7 +7,8 @@
 //!      itself ([`need_guest!`](crate::need_guest));
 //!   2. a guest starts from memory: its first file system holds the program, the named tools with their libraries, the
 //!      named kernel modules with those that they need, and a script. Every command reads the script first;
-//!   3. commands and their results travel over the second serial line (`guest/agent.rs`). The first line is the kernel's
+//!   3. commands and their results travel over the second serial line (`guest/agent.rs`). The first line is the
+//!      kernel's
 //!      log. The third line is a journal: lines that must survive a power cut of the guest;
 //!   4. a guest that is silent for [`SILENCE`], or ends, is an error with the end of its kernel log. A kernel that
 //!      panics or has no free memory ends. A command that computes for longer is not silent: the guest reports every

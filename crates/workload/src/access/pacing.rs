@@ -4,7 +4,7 @@
 use units::Nanos;
 
 use super::schedule::Pace;
-use crate::op::{Handle, Op, OpKind};
+use crate::op::{Op, OpKind};
 use crate::step::Step;
 use crate::stream_body::Body;
 
@@ -30,10 +30,10 @@ pub(crate) struct Think {
     has_begun: bool,
 }
 
-/// An fsync after every `every` writes.
+/// A sync after every `every` writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Syncs {
-    handle: Handle,
+    sync: Op,
     every: u32,
     since: u32,
 }
@@ -55,9 +55,14 @@ impl Think {
 }
 
 impl Syncs {
-    /// An fsync of `handle` after every `every` writes.
-    pub(crate) fn new(handle: Handle, every: u32) -> Syncs {
-        Syncs { handle, every, since: 0 }
+    /// This sync after every `every` writes.
+    pub(crate) fn new(sync: Op, every: u32) -> Syncs {
+        Syncs { sync, every, since: 0 }
+    }
+
+    /// The kind of the sync.
+    pub(crate) fn kind(&self) -> OpKind {
+        self.sync.kind()
     }
 }
 
@@ -70,7 +75,7 @@ impl Pacing {
 
     /// The next step, or `None` if the body has ended:
     ///   1. the op whose start or pause was returned before;
-    ///   2. an fsync that is due. It belongs to the unit before it;
+    ///   2. a sync that is due. It belongs to the unit before it;
     ///   3. the next op of the body, or first its intended start or a pause. If its start is not before the end of the
     ///      schedule, the body ends, at that end and not earlier.
     #[inline(never)]
@@ -84,7 +89,7 @@ impl Pacing {
             && syncs.since >= syncs.every
         {
             syncs.since = 0;
-            return Some(Step::Op(Op::Fsync { handle: syncs.handle }));
+            return Some(Step::Op(syncs.sync));
         }
         // 3
         let op = body.next()?;

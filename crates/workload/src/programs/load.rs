@@ -104,6 +104,8 @@ pub struct Load {
     pub sync: Durability,
     /// The number of writes after which an fsync follows, if there is one.
     pub fsync: Option<u32>,
+    /// The number of writes after which an fdatasync follows, if there is one. Not with `fsync`.
+    pub fdatasync: Option<u32>,
     /// The pause between two operations.
     pub think: Option<Nanos>,
     /// The way in which ops are issued.
@@ -131,6 +133,7 @@ impl Load {
             direct: false,
             sync: Durability::None,
             fsync: None,
+            fdatasync: None,
             think: None,
             queue: Queue::Sync,
             jobs: 1,
@@ -186,8 +189,11 @@ impl Load {
         if let Some(span) = self.think {
             steps = steps.thinking(span, ops);
         }
+        if let Some(every) = self.fdatasync {
+            steps = steps.synced(Op::Fdatasync { handle: FILE }, every);
+        }
         if let Some(every) = self.fsync {
-            steps = steps.synced(FILE, every);
+            steps = steps.synced(Op::Fsync { handle: FILE }, every);
         }
         // A commit is already durable when it returns, and the null engine changes nothing.
         let changes = pattern.writes() && pattern != Pattern::Commit && self.queue != Queue::Null;
@@ -279,6 +285,9 @@ impl Load {
         }
         if let Some(every) = self.fsync {
             parameters.push(Parameter::new("fsync", every));
+        }
+        if let Some(every) = self.fdatasync {
+            parameters.push(Parameter::new("fdatasync", every));
         }
         if let Some(span) = self.think {
             parameters.push(Parameter::new("think_ns", span.0));

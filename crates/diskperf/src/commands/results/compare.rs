@@ -7,16 +7,22 @@
 //!      that cannot be guarded must not pass silently;
 //!   3. a cell that may be slower by PERCENT, but may also not be slower at all, neither passes nor fails; it is named;
 //!   4. a run cannot guard itself.
+//!
+//! `commit.p99:slower:PERCENT` guards a percentile in the same way, and `fsync.p99` that of a kind of operation.
+//! `undecided` fails if a comparison is undecided, or a cell of another condition.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use campaign::choose::matching;
-use clap::Args;
+use campaign::choose::{PERCENTILES, matching, with_operation};
+use clap::{Args, ValueEnum};
 use report::compare::run_comparison;
+use report::export::junit;
 use report::sanitize::line;
-use stats::compare::run_comparison::{Compared, ComparedCell, Guarded, Lone, Outcome, compare, is_same_run};
-use stats::{Cell, Document, Provenance};
+use stats::compare::run_comparison::{
+    Compared, ComparedCell, Guarded, LatencyOutcome, Lone, Outcome, Percentile, compare, is_same_run, latency_outcomes,
+};
+use stats::{Cell, Document, Provenance, Verdict};
 use units::Exit;
 
 use crate::cli::values::parse_margin;
@@ -25,7 +31,7 @@ use crate::documents::document_error::DocumentFault;
 use crate::documents::store_arguments::StoreArguments;
 use crate::error::Error;
 use crate::ui::output;
-use crate::ui::output_format::{OutputArguments, Tabular, json};
+use crate::ui::output_format::{Layout, OutputArguments, json};
 
 #[derive(Clone, Debug, Args)]
 pub struct CompareArguments {
@@ -41,13 +47,34 @@ pub struct CompareArguments {
           value_parser = parse_margin)]
     margin: f64,
     /// End with exit status 5 on these conditions: slower:5%, or for one test commit:slower:20%; separate several by
-    /// commas.
+    /// commas. With a percentile (p50, p90, p99, p999, max), the latency must not be longer by PERCENT:
+    /// commit.p99:slower:10%; fsync.p99 is about all calls of fsync. undecided fails if anything is undecided.
     #[arg(long, value_name = "CONDITIONS", value_parser = parse_guards)]
     fail_if: Vec<Guards>,
     #[command(flatten)]
-    output: OutputArguments<Tabular>,
+    output: OutputArguments<ComparedFormat>,
     #[command(flatten)]
     store: StoreArguments,
+}
+
+/// The formats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum ComparedFormat {
+    /// Table for a terminal; without one, all columns
+    #[default]
+    Table,
+    /// JSON for programs, as in `diskperf schema`
+    Json,
+    /// CSV, one line per row; an empty field means not measured
+    Csv,
+    /// Markdown, as for a pull request
+    Markdown,
+    /// JUnit XML for a CI system: a test case per cell, and per condition of --fail-if
+    Junit,
+}
+
+impl Layout for ComparedFormat {
+    const JSON: ComparedFormat = ComparedFormat::Json;
 }
 
 /// The conditions of one `--fail-if`.
@@ -61,9 +88,23 @@ struct Guard {
     typed: String,
     /// The program; `None` means all programs.
     program: Option<String>,
-    /// Least decrease of the rate that fails, as a fraction of one.
-    part: f64,
+    /// What fails.
+    kind: GuardKind,
 }
+
+/// The figure of a condition, and the least change that fails, as a fraction of one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum GuardKind {
+    /// The rate decreased.
+    Rate(f64),
+    /// The percentile, in thousandths, increased.
+    Percentile(u32, f64),
+    /// Nothing is decided.
+    Undecided,
+}
+
+/// The least percentage by which no latency can be required to be longer. Chosen: a hundred times.
+const MOST_PERCENT: f64 = 10_000.0;
 
 fn parse_guards(text: &str) -> Result<Guards, String> {
     text.split(',').map(|typed| guard(typed.trim())).collect::<Result<_, String>>().map(Guards)
@@ -71,12 +112,22 @@ fn parse_guards(text: &str) -> Result<Guards, String> {
 
 /// Parses a condition, as in `[PROGRAM:]slower:PERCENT`.
 fn guard(typed: &str) -> Result<Guard, String> {
-    let wrong = || format!("{typed} is not a condition: write slower:5%, or commit:slower:5% for one test");
+    let wrong = || format!("{typed} is not a condition: write slower:5%, commit:slower:5% for one test, or undecided");
+    if let Some(program) =
+        typed.strip_suffix("undecided").filter(|program| program.is_empty() || program.ends_with(':'))
+    {
+        let program = program.strip_suffix(':').map(str::to_owned);
+        let guard = Guard { typed: typed.to_owned(), program: program.clone(), kind: GuardKind::Undecided };
+        return if program.as_deref() == Some("") { Err(wrong()) } else { Ok(guard) };
+    }
     let (what, percent) = typed.rsplit_once(':').ok_or_else(wrong)?;
     let (program, what) = what.rsplit_once(':').map_or((None, what), |(program, what)| (Some(program), what));
     let number = percent.strip_suffix('%').unwrap_or(percent).trim();
     let value = number.parse::<f64>().map_err(|_| wrong())?;
-    if what != "slower" || program == Some("") || !(0.0..100.0).contains(&value) {
+    let (own, percentile) = program.map_or((None, None), percentile_of);
+    // A latency can be several times as long.
+    let most = if percentile.is_some() { MOST_PERCENT } else { 100.0 };
+    if what != "slower" || program == Some("") || !(0.0..most).contains(&value) {
         return Err(wrong());
     }
     // A number below one without a % sign is probably meant as a fraction.
@@ -86,8 +137,18 @@ fn guard(typed: &str) -> Result<Guard, String> {
             "{typed} may mean {value} % or {hundredfold} %: write the % sign, as in slower:{hundredfold}%"
         ));
     }
-    let percent = value;
-    Ok(Guard { typed: typed.to_owned(), program: program.map(str::to_owned), part: percent / 100.0 })
+    let part = value / 100.0;
+    let kind = percentile.map_or(GuardKind::Rate(part), |percentile| GuardKind::Percentile(percentile, part));
+    Ok(Guard { typed: typed.to_owned(), program: own.map(str::to_owned), kind })
+}
+
+/// Splits `commit.p99` into the program and the percentile; `p99` alone is about all programs.
+fn percentile_of(word: &str) -> (Option<&str>, Option<u32>) {
+    let (before, last) = word.rsplit_once('.').map_or((None, word), |(before, last)| (Some(before), last));
+    match PERCENTILES.iter().find(|(name, _)| *name == last) {
+        Some((_, thousandths)) => (before, Some(*thousandths)),
+        None => (Some(word), None),
+    }
 }
 
 pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
@@ -99,7 +160,7 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
         let document = document::named(run, &arguments.store)?;
         let name = document::display_name(run, &document);
         runs.push(match layout {
-            Tabular::Json => (name, document),
+            ComparedFormat::Json => (name, document),
             _ => (line(&name).into_owned(), document::plain(&document).into_owned()),
         });
     }
@@ -109,7 +170,7 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
         if !arguments.fail_if.is_empty() {
             return Err(DocumentFault::OneRun { names: [then.0.to_owned(), now.0.to_owned()] }.into());
         }
-        if matches!(layout, Tabular::Table | Tabular::Markdown) {
+        if matches!(layout, ComparedFormat::Table | ComparedFormat::Markdown) {
             let text = format!("identical: {} and {} are the same run\n", then.0, now.0);
             arguments.output.deliver(&text)?;
             return Ok(Exit::Done);
@@ -123,28 +184,82 @@ pub fn run(arguments: &CompareArguments) -> Result<Exit, Error> {
     if compared.now.started_unix_s < compared.then.started_unix_s {
         output::remark(&format!("{} began after {}: the new run is the earlier one", then.0, now.0));
     }
-    for guard in arguments.fail_if.iter().flat_map(|Guards(guards)| guards) {
-        let guarded = guarded(guard, &compared)?;
-        compared.fail_if.push(guarded);
+    let guards = || arguments.fail_if.iter().flat_map(|Guards(guards)| guards);
+    let is_strict = guards().any(|guard| guard.kind == GuardKind::Undecided && guard.program.is_none());
+    for guard in guards() {
+        let guarded = match guard.kind {
+            GuardKind::Rate(part) => guarded(guard, &compared, |cell| cell.is_slower_by(part))?,
+            GuardKind::Undecided => guarded(guard, &compared, is_undecided)?.strict(),
+            GuardKind::Percentile(thousandths, part) => {
+                let percentile = Percentile { kind: None, thousandths };
+                guarded_latency(guard, (then.0, then.1, now.1), percentile, part)?
+            }
+        };
+        compared.fail_if.push(if is_strict { guarded.strict() } else { guarded });
     }
     let text = match layout {
-        Tabular::Table => run_comparison::table(&compared, arguments.output.page()),
-        Tabular::Markdown => run_comparison::markdown(&compared),
-        Tabular::Csv => run_comparison::csv(&compared),
-        Tabular::Json => json(&compared),
+        ComparedFormat::Table => run_comparison::table(&compared, arguments.output.page()),
+        ComparedFormat::Markdown => run_comparison::markdown(&compared),
+        ComparedFormat::Csv => run_comparison::csv(&compared),
+        ComparedFormat::Json => json(&compared),
+        ComparedFormat::Junit => junit::report(&compared),
     };
     arguments.output.deliver(&text)?;
-    compared.fail_if.iter().for_each(say);
+    for (guarded, guard) in compared.fail_if.iter().zip(guards()) {
+        say(guarded, is_strict || guard.kind == GuardKind::Undecided);
+    }
     Ok(if compared.fail_if.iter().any(|guarded| guarded.failed) { Exit::Unmet } else { Exit::Done })
 }
 
+/// The outcome of `undecided` for a cell.
+fn is_undecided(cell: &ComparedCell) -> Outcome {
+    match cell.finding {
+        Verdict::Undecided => Outcome::Undecided,
+        Verdict::NotMeasured if cell.then.is_some() => Outcome::Missing,
+        Verdict::NotMeasured => Outcome::New,
+        _ => Outcome::Well,
+    }
+}
+
+/// The outcome of a condition on a percentile.
+fn guarded_latency(
+    guard: &Guard,
+    (name, then, now): (&str, &Document, &Document),
+    percentile: Percentile,
+    part: f64,
+) -> Result<Guarded, DocumentFault> {
+    let keys: Vec<(&str, &str)> = now.cells.iter().map(|cell| (cell.program.as_str(), cell.phase.as_str())).collect();
+    let has = |row: usize, kind| now.cells[row].operation(kind).is_some();
+    let (meant, kind) = match &guard.program {
+        Some(word) => with_operation(word, &keys, has),
+        None => ((0..keys.len()).filter(|row| now.cells[*row].latency_ns.is_some()).collect(), None),
+    };
+    if meant.is_empty() {
+        return Err(no_such_cell(guard, name, &keys));
+    }
+    let is_meant = |cell: &Cell| meant.iter().any(|row| std::ptr::eq(&now.cells[*row], cell));
+    let percentile = Percentile { kind, ..percentile };
+    let outcomes = latency_outcomes((then, now), percentile, part, report::cell_names, is_meant);
+    let has_targets = now.run.targets.len() > 1;
+    let outcomes = outcomes.into_iter().map(|LatencyOutcome { key, name, ratio, outcome }| {
+        let name = if has_targets { format!("{name} on {}", key.2) } else { name };
+        let told = ratio.map_or_else(|| name.clone(), |ratio| format!("{name} takes {ratio:.2}x as long"));
+        (name, told, outcome)
+    });
+    Ok(Guarded::from_outcomes(&guard.typed, &outcomes.collect::<Vec<_>>()))
+}
+
 /// The outcome of a condition. A program that neither run has is a typing error: its condition would guard nothing.
-fn guarded(guard: &Guard, compared: &Compared) -> Result<Guarded, DocumentFault> {
+fn guarded(
+    guard: &Guard,
+    compared: &Compared,
+    outcome: impl Fn(&ComparedCell) -> Outcome,
+) -> Result<Guarded, DocumentFault> {
     let has_targets = compared.now.targets.len() > 1;
     let on = |target: &str| if has_targets { format!(" on {target}") } else { String::new() };
     let of_both = compared.cells.iter().map(|cell: &ComparedCell| {
         let name = format!("{}{}", cell.name, on(&cell.target));
-        let outcome = cell.is_slower_by(guard.part);
+        let outcome = outcome(cell);
         let told = match (&outcome, cell.ratio) {
             (Outcome::Missing, _) => name.clone(),
             (_, Some(_)) => format!("{name} {}", run_comparison::ratio(cell)),
@@ -163,21 +278,26 @@ fn guarded(guard: &Guard, compared: &Compared) -> Result<Guarded, DocumentFault>
         None => (0..all.len()).collect(),
     };
     if meant.is_empty() {
-        let mut near: Vec<String> = keys.iter().map(|(program, _)| (*program).to_owned()).collect();
-        near.dedup();
-        let (name, words) = (compared.then.name.clone(), guard.program.clone().unwrap_or_default());
-        return Err(DocumentFault::NoSuchCell { name, words, near });
+        return Err(no_such_cell(guard, &compared.then.name, &keys));
     }
     // 1, 2
     Ok(Guarded::from_outcomes(&guard.typed, &meant.iter().map(|&index| all[index].clone()).collect::<Vec<_>>()))
 }
 
-fn say(guarded: &Guarded) {
+/// The error for a condition whose program no run has.
+fn no_such_cell(guard: &Guard, name: &str, keys: &[(&str, &str)]) -> DocumentFault {
+    let mut near: Vec<String> = keys.iter().map(|(program, _)| (*program).to_owned()).collect();
+    near.dedup();
+    DocumentFault::NoSuchCell { name: name.to_owned(), words: guard.program.clone().unwrap_or_default(), near }
+}
+
+/// Prints the cells of a condition that are not fine. If it is strict, undecided ones fail.
+fn say(guarded: &Guarded, is_strict: bool) {
     for (words, cells) in [
         ("clearly slower", &guarded.slower),
         ("measured in base and not in new", &guarded.missing),
         // 3
-        ("undecided, so it neither passes nor fails", &guarded.undecided),
+        (if is_strict { "undecided" } else { "undecided, so it neither passes nor fails" }, &guarded.undecided),
     ] {
         if !cells.is_empty() {
             output::remark(&format!("{}: {words}: {}", guarded.condition, cells.join("; ")));
@@ -237,9 +357,16 @@ mod tests {
     #[test]
     fn a_condition_has_a_percentage_and_an_optional_program() {
         let Guards(guards) = parse_guards("slower:5%, smallfb.read:slower:12.5").expect("conditions");
-        let read: Vec<(Option<&str>, f64)> =
-            guards.iter().map(|guard| (guard.program.as_deref(), guard.part)).collect();
-        assert_eq!(read, [(None, 0.05), (Some("smallfb.read"), 0.125)]);
+        let read: Vec<(Option<&str>, GuardKind)> =
+            guards.iter().map(|guard| (guard.program.as_deref(), guard.kind)).collect();
+        assert_eq!(read, [(None, GuardKind::Rate(0.05)), (Some("smallfb.read"), GuardKind::Rate(0.125))]);
+        let Guards(guards) =
+            parse_guards("commit.p99:slower:10%,p50:slower:1%,undecided,commit:undecided").expect("ok");
+        let read: Vec<(Option<&str>, GuardKind)> =
+            guards.iter().map(|guard| (guard.program.as_deref(), guard.kind)).collect();
+        let percentile = |thousandths, part| GuardKind::Percentile(thousandths, part);
+        assert_eq!(read[..2], [(Some("commit"), percentile(990, 0.1)), (None, percentile(500, 0.01))]);
+        assert_eq!(read[2..], [(None, GuardKind::Undecided), (Some("commit"), GuardKind::Undecided)]);
         for wrong in [
             "",
             "slower",
@@ -251,6 +378,9 @@ mod tests {
             "slower:NaN",
             "5%",
             "slower:5%%%",
+            ":undecided",
+            "undecided:5%",
+            "notundecided",
         ] {
             assert!(parse_guards(wrong).is_err(), "{wrong}");
         }

@@ -1,5 +1,7 @@
 //! `diskperf export RUN...`: stored runs as JSON, CSV or Markdown; and workloads as fio jobs.
 
+use std::borrow::Cow;
+
 use campaign::request::host;
 use clap::{Args, ValueEnum};
 use jobs::{Source, fio};
@@ -42,13 +44,15 @@ enum Program {
 /// The formats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Exported {
-    /// The default: JSON of the run; several runs are an array
+    /// The default: a JSON array of the runs, also for one run
     #[default]
     Json,
     /// CSV, one line per result of every run; an empty field means not measured
     Csv,
     /// Markdown, a table per run
     Markdown,
+    /// Latencies as an interval log of HdrHistogram, a line for each round and kind of operation
+    Hdr,
 }
 
 impl Layout for Exported {
@@ -93,12 +97,13 @@ fn to_fio(arguments: &ExportArguments) -> Result<Exit, Error> {
 
 fn text(layout: Exported, runs: &[(String, Document)]) -> String {
     match (layout, runs) {
-        (Exported::Json, [(_, run)]) => json(run),
         (Exported::Json, runs) => json(&runs.iter().map(|(_, run)| run).collect::<Vec<&Document>>()),
         (Exported::Csv, runs) => {
-            let lines = runs.iter().map(|(name, run)| report::csv::lines(name, &plain(run)));
-            report::csv::heading() + &lines.collect::<String>()
+            let shown: Vec<(&str, Cow<Document>)> =
+                runs.iter().map(|(name, run)| (name.as_str(), plain(run))).collect();
+            report::csv::runs(&shown.iter().map(|(name, run)| (*name, &**run)).collect::<Vec<_>>())
         }
+        (Exported::Hdr, runs) => report::export::hdr_log::log(runs),
         (Exported::Markdown, runs) => {
             let pages = runs.iter().map(|(name, run)| report::markdown(name, &plain(run), presentation(run)));
             pages.collect::<Vec<String>>().join("\n")

@@ -88,7 +88,8 @@ struct Slot {
 
 /// The next step, if it must wait until no op is in flight.
 enum Deferred {
-    Op(Op, Moment<Host>),
+    /// An op, and its intended start if it has one. Without one, it counts from its call: it does not wait for others.
+    Op(Op, Option<Moment<Host>>),
     Think(Nanos),
 }
 
@@ -207,12 +208,15 @@ impl Uring {
                     }
                     match stream.next() {
                         Some(Step::Op(op)) => {
-                            let issued = due.take().unwrap_or(issued);
+                            let intended = due.take();
+                            let issued = intended.unwrap_or(issued);
                             match positioned_io(&op) {
-                                Some(io) => {
-                                    refused = self.issue(process, io, issued).err().map(|why| (io, issued, why));
-                                }
-                                None => held = Some(Deferred::Op(op, issued)),
+                                Some(io) => match self.issue(process, io, issued) {
+                                    Err(NotIssued::Alone) => held = Some(Deferred::Op(op, intended)),
+                                    Err(why) => refused = Some((io, issued, why)),
+                                    Ok(()) => {}
+                                },
+                                None => held = Some(Deferred::Op(op, intended)),
                             }
                         }
                         Some(Step::At(span)) => due = Some(began + span),
@@ -221,7 +225,7 @@ impl Uring {
                     }
                 }
                 match refused {
-                    Some((io, issued, NotIssued::Alone)) => held = Some(Deferred::Op(io.into(), issued)),
+                    Some((io, _, NotIssued::Alone)) => held = Some(Deferred::Op(io.into(), None)),
                     Some((io, issued, NotIssued::Refused(reason))) => {
                         failed(recorder, io.into(), (issued, moment()), reason);
                         is_over = true;
@@ -234,6 +238,7 @@ impl Uring {
                 match held.take() {
                     Some(Deferred::Op(op, issued)) => {
                         self.forget(&op);
+                        let issued = issued.unwrap_or_else(moment);
                         let outcome = process.execute(&op);
                         recorder.record(&op, issued, moment(), outcome);
                         is_over |= outcome.is_err();

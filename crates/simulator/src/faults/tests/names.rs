@@ -93,7 +93,7 @@ pub(super) fn the_daemon_writes_what_is_left() -> bool {
 
 pub(super) fn directories_are_in_different_groups() -> bool {
     let (kernel, mut cache) = (kernel(), Cache::new(16));
-    let mut host = Host { kernel: &kernel, cache: &mut cache, drive: 0 };
+    let mut host = Host { kernel: &kernel, cache: &mut cache, drive: 0, held: 0 };
     let FileSystem::Ffs(settings) = &timed().file_systems[0] else { unreachable!("a sample") };
     let mut file_system = Ffs::new(&eagle(), settings);
     let root = 100;

@@ -14,7 +14,7 @@ fn empty() -> Ext2 {
 
 fn name(ext2: &mut Ext2, work: NameWork, directory: FileId, file: FileId, releases: bool) {
     let (kernel, mut cache) = (kernel(), Cache::new(64));
-    let mut host = Host { kernel: &kernel, cache: &mut cache, drive: 0 };
+    let mut host = Host { kernel: &kernel, cache: &mut cache, drive: 0, held: 0 };
     let call = NameCall { work, root: ROOT, directory, file, releases };
     ext2.prepare_name(call, &mut host).expect("room");
 }

@@ -23,18 +23,14 @@ pub(crate) enum Progress {
     CopyOut,
     /// Read: the data were copied to the program.
     Copied,
-    /// Write: has the header of the new block's cylinder group in memory.
-    Header,
-    /// Write: changes the header.
+    /// Write: has the header of the new block's cylinder group in memory, and changes it.
     DirtyHeader,
     /// Write: writes new indirect blocks.
     NewIndirect,
     /// Write: has a buffer for a new indirect block.
     WriteIndirect,
-    /// Write: reads existing indirect blocks.
+    /// Write: reads existing indirect blocks. Then a new block is recorded, and paid for.
     OldIndirect,
-    /// Write: has recorded the new block, and pays for it.
-    Allocate,
     /// Write: clears the new block.
     Clear,
     /// Write: gets a buffer for the block.
@@ -64,8 +60,8 @@ pub(crate) struct CallState {
     pub(super) cleared: u32,
     /// Indirect blocks still to be written or read.
     pub(super) indirect: Places,
-    /// The header of the new block's cylinder group.
-    pub(super) header: Option<Extent>,
+    /// True if space was allocated for the current block.
+    pub(super) allocates: bool,
     /// The block that is read.
     pub(super) extent: Extent,
     /// Sectors of the block that is held.

@@ -3,12 +3,13 @@
 use units::Nanos;
 use workload::Reason;
 
-use super::Ffs;
 use super::call_state::Progress;
+use super::{Allocated, Ffs};
 use crate::cache::BlockKey;
 use crate::cpu::Cause;
 use crate::description::SECTOR_BYTES;
 use crate::faults::{self, Fault};
+use crate::fs::extent::Extent;
 use crate::fs::plan::{Plan, Request};
 use crate::fs::step::Step;
 use crate::fs::{Full, Host};
@@ -16,11 +17,12 @@ use crate::namespace::FileId;
 
 impl Ffs {
     /// Decides the next step of a call.
+    #[inline(always)]
     pub(crate) fn next(&mut self, plan: &mut Plan, host: &mut Host) -> Step {
-        // Each kind of call has its own loop: the request does not change between two steps.
+        // The states that need no step of the computer follow each other in one call.
         match plan.request {
-            Request::Read { file, .. } => until_step(|| self.next_of_read(plan, host, file)),
-            Request::Write { file, waits, .. } => until_step(|| self.next_of_write(plan, host, file, waits)),
+            Request::Read { file, .. } => self.next_of_read(plan, host, file),
+            Request::Write { file, waits, .. } => self.next_of_write(plan, host, file, waits),
             Request::Sync => until_step(|| self.next_of_sync(plan, host, true)),
             Request::Update => until_step(|| self.next_of_sync(plan, host, false)),
             Request::Name(call) => until_step(|| self.next_of_name(plan, host, call)),
@@ -29,64 +31,79 @@ impl Ffs {
     }
 
     /// Steps of a read: block after block, each with read-ahead of the next block.
-    fn next_of_read(&mut self, plan: &mut Plan, host: &Host, file: FileId) -> Option<Step> {
+    #[inline]
+    fn next_of_read(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Step {
         match plan.ffs.progress {
             Progress::Enter => {
                 self.touch(file);
                 spend(plan, Cause::Call, host.kernel.call, Progress::NextBlock)
             }
-            Progress::NextBlock => {
-                if !plan.next_block(self.block_bytes()) {
-                    return Some(Step::Return(Ok(plan.done)));
-                }
-                plan.ffs.indirect = self.indirect(file, plan.block);
-                go(plan, Progress::ReadIndirect)
-            }
-            Progress::ReadIndirect => {
-                if !faults::is_planted(Fault::IndirectBlocksNotRead)
-                    && let Some(extent) = plan.ffs.indirect.take_first()
-                {
-                    return Some(Step::Read(extent));
-                }
-                spend(plan, Cause::BlockRead, host.kernel.block_read, Progress::AskFor)
-            }
-            Progress::AskFor => match self.place(file, plan.block) {
-                Some(extent) => {
-                    plan.ffs.extent = extent;
-                    then(plan, Step::StartRead(extent), Progress::AskAhead)
-                }
-                // A hole: there is no data to wait for.
-                None => copy(plan, host, Progress::Copied),
-            },
-            Progress::AskAhead => {
-                plan.ffs.progress = Progress::Await;
-                self.ahead(plan, file)
-            }
-            Progress::Await => {
-                let to_its_end = plan.within + plan.bytes == self.block_bytes();
-                then(plan, Step::Await { extent: plan.ffs.extent, to_its_end }, Progress::CopyOut)
-            }
+            Progress::NextBlock => self.read_next_block(plan, host, file),
+            Progress::ReadIndirect => read_indirect(plan, host),
+            Progress::AskFor => self.ask_for(plan, host, file),
+            Progress::AskAhead => self.ask_ahead(plan, host, file),
+            Progress::Await => self.wait(plan, host, file),
             Progress::CopyOut if plan.is_lost => {
                 plan.is_lost = false;
-                go(plan, Progress::AskFor)
+                self.ask_for(plan, host, file)
             }
-            Progress::CopyOut => {
-                plan.last_read = Some((file, plan.block));
-                copy(plan, host, Progress::Copied)
-            }
+            Progress::CopyOut => copy_out(plan, host, file),
             Progress::Copied => {
                 plan.done += plan.bytes;
-                go(plan, Progress::NextBlock)
+                self.read_next_block(plan, host, file)
             }
             _ => unreachable!("{:?} is no state of a read", plan.ffs.progress),
         }
     }
 
-    /// Reads the next block ahead, if
+    #[inline]
+    fn read_next_block(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Step {
+        if !plan.next_block(self.block_bytes()) {
+            return Step::Return(Ok(plan.done));
+        }
+        plan.ffs.indirect = self.indirect(file, plan.block);
+        read_indirect(plan, host)
+    }
+
+    /// Starts the read of the block, if it is not in memory.
+    #[inline]
+    fn ask_for(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Step {
+        match self.place(file, plan.block) {
+            Some(extent) => {
+                plan.ffs.extent = extent;
+                if host.starts_read(extent) {
+                    return then(plan, Step::StartRead(extent), Progress::AskAhead);
+                }
+                self.ask_ahead(plan, host, file)
+            }
+            // A hole: there is no data to wait for.
+            None => copy(plan, host, Progress::Copied),
+        }
+    }
+
+    #[inline]
+    fn ask_ahead(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Step {
+        match self.ahead(plan, file).filter(|&extent| host.reads_ahead(extent)) {
+            Some(extent) => then(plan, Step::ReadAhead(extent), Progress::Await),
+            None => self.wait(plan, host, file),
+        }
+    }
+
+    #[inline]
+    fn wait(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Step {
+        let to_its_end = plan.within + plan.bytes == self.block_bytes();
+        let extent = plan.ffs.extent;
+        if host.has(extent, to_its_end) {
+            return copy_out(plan, host, file);
+        }
+        then(plan, Step::Await { extent, to_its_end }, Progress::CopyOut)
+    }
+
+    /// Returns the next block if it is to be read ahead:
     ///   1. the block before this one was the last that was read;
     ///   2. the next block is under the same indirect block, as read-ahead does not read another one;
-    ///   3. a buffer is free, which the step finds out.
-    fn ahead(&self, plan: &Plan, file: FileId) -> Option<Step> {
+    ///   3. a buffer is free, which the caller finds out.
+    fn ahead(&self, plan: &Plan, file: FileId) -> Option<Extent> {
         let block = plan.block;
         // 1
         if block == 0 || plan.last_read != Some((file, block - 1)) {
@@ -96,12 +113,13 @@ impl Ffs {
         let next = if faults::is_planted(Fault::ReadAheadOfTwo) { block + 2 } else { block + 1 };
         let extent = self.place(file, next)?;
         // 3
-        self.lead_alike(block, next).then_some(Step::ReadAhead(extent))
+        self.lead_alike(block, next).then_some(extent)
     }
 
     /// Steps of a write, block after block. A new block is allocated and cleared first. A block written to its end is
     /// sent to the drive at once; a partly written block stays in memory.
-    fn next_of_write(&mut self, plan: &mut Plan, host: &mut Host, file: FileId, waits: bool) -> Option<Step> {
+    #[inline]
+    fn next_of_write(&mut self, plan: &mut Plan, host: &mut Host, file: FileId, waits: bool) -> Step {
         match plan.ffs.progress {
             Progress::Enter => {
                 self.touch(file);
@@ -109,66 +127,31 @@ impl Ffs {
             }
             Progress::NextBlock => {
                 if !plan.next_block(self.block_bytes()) {
-                    return if waits {
-                        then(plan, Step::Flush, Progress::End)
-                    } else {
-                        Some(Step::Return(Ok(plan.done)))
-                    };
+                    return if waits { then(plan, Step::Flush, Progress::End) } else { Step::Return(Ok(plan.done)) };
                 }
                 match self.choose(plan, host, file) {
-                    Ok(()) => None,
-                    Err(Full) => Some(Step::Return(Err(Reason::NoSpace))),
+                    Ok(Some(header)) => {
+                        plan.ffs.held = header.sectors;
+                        if host.holds(header) {
+                            return self.dirty_header(plan, host, file);
+                        }
+                        then(plan, Step::Read(header), Progress::DirtyHeader)
+                    }
+                    Ok(None) => self.read_old_indirect(plan, host, file),
+                    Err(Full) => Step::Return(Err(Reason::NoSpace)),
                 }
             }
-            Progress::Header => {
-                let header = plan.ffs.header.expect("the group of a new block");
-                plan.ffs.held = header.sectors;
-                then(plan, Step::Read(header), Progress::DirtyHeader)
-            }
-            Progress::DirtyHeader => then(plan, Step::WriteDelayed(plan.ffs.held), Progress::NewIndirect),
-            // Otherwise a block on the drive could point to a missing one.
-            Progress::NewIndirect => match plan.ffs.indirect.take_first() {
-                Some(extent) => {
-                    plan.ffs.held = extent.sectors;
-                    then(plan, Step::GetBuffer(extent), Progress::WriteIndirect)
-                }
-                None => {
-                    plan.ffs.indirect = self.indirect(file, plan.block);
-                    plan.ffs.held = 0;
-                    go(plan, Progress::OldIndirect)
-                }
-            },
+            Progress::DirtyHeader => self.dirty_header(plan, host, file),
+            Progress::NewIndirect => self.write_new_indirect(plan, host, file),
             Progress::WriteIndirect => then(plan, Step::WriteSync(plan.ffs.held), Progress::NewIndirect),
-            Progress::OldIndirect => {
-                if let Some(extent) = plan.ffs.indirect.take_first() {
-                    plan.ffs.held = extent.sectors;
-                    return Some(Step::Read(extent));
-                }
-                if plan.ffs.header.is_none() {
-                    return go(plan, Progress::GetBuffer);
-                }
-                plan.ffs.progress = Progress::Allocate;
-                // The last block on the path points to the new block.
-                (plan.ffs.held > 0).then_some(Step::WriteDelayed(plan.ffs.held))
-            }
-            Progress::Allocate => {
-                let work = Nanos(host.kernel.block_allocate.0 * u64::from(plan.ffs.new_blocks));
-                spend(plan, Cause::Allocate, work, Progress::Clear)
-            }
+            Progress::OldIndirect => self.read_old_indirect(plan, host, file),
             Progress::Clear => {
                 let cleared = if faults::is_planted(Fault::NoZeroFill) { 0 } else { plan.ffs.cleared };
                 let kib = u64::from(cleared.div_ceil(1024));
                 spend(plan, Cause::Clear, Nanos(host.kernel.clear_per_kib.0 * kib), Progress::GetBuffer)
             }
-            Progress::GetBuffer => {
-                // A block that is overwritten completely is not read first.
-                let extent = self.place(file, plan.block).expect("a block that is written");
-                let whole = plan.within == 0 && plan.bytes >= u32::from(extent.sectors) * SECTOR_BYTES;
-                plan.ffs.held = extent.sectors;
-                let step = if whole || plan.ffs.is_new { Step::GetBuffer(extent) } else { Step::Read(extent) };
-                then(plan, step, Progress::Find)
-            }
-            Progress::Find => spend(plan, Cause::BlockWrite, host.kernel.block_write, Progress::CopyIn),
+            Progress::GetBuffer => self.get_buffer(plan, host, file),
+            Progress::Find => find(plan, host),
             Progress::CopyIn => copy(plan, host, Progress::LetGo),
             Progress::LetGo => {
                 plan.done += plan.bytes;
@@ -177,52 +160,114 @@ impl Ffs {
                 let step = if to_its_end { Step::WriteBehind(held) } else { Step::WriteDelayed(held) };
                 then(plan, step, Progress::NextBlock)
             }
-            Progress::End => Some(Step::Return(Ok(plan.done))),
+            Progress::End => Step::Return(Ok(plan.done)),
             _ => unreachable!("{:?} is no state of a write", plan.ffs.progress),
         }
     }
 
-    /// Allocates space for the data of this write, if there is none yet.
-    fn choose(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Result<(), Full> {
+    #[inline]
+    fn dirty_header(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Step {
+        host.dirty(plan.ffs.held);
+        self.write_new_indirect(plan, host, file)
+    }
+
+    /// Writes new indirect blocks first: otherwise a block on the drive could point to a missing one.
+    #[inline]
+    fn write_new_indirect(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Step {
+        match plan.ffs.indirect.take_first() {
+            Some(extent) => {
+                plan.ffs.held = extent.sectors;
+                then(plan, Step::GetBuffer(extent), Progress::WriteIndirect)
+            }
+            None => {
+                plan.ffs.indirect = self.indirect(file, plan.block);
+                plan.ffs.held = 0;
+                self.read_old_indirect(plan, host, file)
+            }
+        }
+    }
+
+    /// Reads the indirect blocks on the path. The last one points to the new block, if there is one, and changes.
+    #[inline]
+    fn read_old_indirect(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Step {
+        while let Some(extent) = plan.ffs.indirect.take_first() {
+            plan.ffs.held = extent.sectors;
+            if !host.holds(extent) {
+                return then(plan, Step::Read(extent), Progress::OldIndirect);
+            }
+        }
+        if !plan.ffs.allocates {
+            return self.get_buffer(plan, host, file);
+        }
+        if plan.ffs.held > 0 {
+            host.dirty(plan.ffs.held);
+        }
+        let work = Nanos(host.kernel.block_allocate.0 * u64::from(plan.ffs.new_blocks));
+        spend(plan, Cause::Allocate, work, Progress::Clear)
+    }
+
+    /// Gets a buffer for the block. A block that is overwritten completely is not read first.
+    #[inline]
+    fn get_buffer(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Step {
+        let extent = self.place(file, plan.block).expect("a block that is written");
+        let whole = plan.within == 0 && plan.bytes >= u32::from(extent.sectors) * SECTOR_BYTES;
+        plan.ffs.held = extent.sectors;
+        if whole || plan.ffs.is_new {
+            if host.gets_buffer(extent) {
+                return find(plan, host);
+            }
+            return then(plan, Step::GetBuffer(extent), Progress::Find);
+        }
+        if host.holds(extent) {
+            return find(plan, host);
+        }
+        then(plan, Step::Read(extent), Progress::Find)
+    }
+
+    /// Allocates space for the data of this write, if there is none yet. Returns the header of its cylinder group, if
+    /// so.
+    fn choose(&mut self, plan: &mut Plan, host: &mut Host, file: FileId) -> Result<Option<Extent>, Full> {
         let block_bytes = self.block_bytes();
         let mut allocated = None;
         // The last block of a file may be fragments. If the file grows beyond it, the fragments become a whole block.
-        let end = plan.block.checked_sub(1).map(|before| (before, block_bytes));
-        for (block, bytes) in end.into_iter().chain([(plan.block, plan.within + plan.bytes)]) {
-            if self.holds(file, block, bytes) {
-                continue;
-            }
-            let before = self.place(file, block);
-            if block != plan.block && before.is_none() {
-                continue;
-            }
-            allocated = Some((self.allocate(file, block, bytes)?, before.is_none()));
-            if let Some(before) = before
-                && let Some(after) = self.place(file, block)
-            {
-                let key = |sector| BlockKey::new(host.drive, sector);
-                host.cache.rename(key(before.sector), key(after.sector));
-            }
+        if let Some(end) = plan.block.checked_sub(1)
+            && !self.holds(file, end, block_bytes)
+            && self.place(file, end).is_some()
+        {
+            allocated = Some(self.grow(host, file, end, block_bytes)?);
         }
-        match allocated {
-            Some((new, is_new)) => {
-                let held = self.place(file, plan.block).map_or(0, |extent| u32::from(extent.sectors) * SECTOR_BYTES);
-                let state = &mut plan.ffs;
-                state.header = Some(new.header);
-                state.indirect = new.new_indirect;
-                state.is_new = is_new;
-                state.new_blocks = 1 + new.new_indirect.count() as u8;
-                state.cleared = if is_new { held } else { plan.bytes.min(held) };
-                state.progress = Progress::Header;
-            }
-            None => {
-                let indirect = self.indirect(file, plan.block);
-                let state = &mut plan.ffs;
-                (state.header, state.indirect, state.is_new) = (None, indirect, false);
-                state.progress = Progress::OldIndirect;
-            }
+        let bytes = plan.within + plan.bytes;
+        if !self.holds(file, plan.block, bytes) {
+            allocated = Some(self.grow(host, file, plan.block, bytes)?);
         }
-        Ok(())
+        let Some((new, is_new)) = allocated else {
+            let indirect = self.indirect(file, plan.block);
+            let state = &mut plan.ffs;
+            (state.allocates, state.indirect, state.is_new) = (false, indirect, false);
+            return Ok(None);
+        };
+        let held = self.place(file, plan.block).map_or(0, |extent| u32::from(extent.sectors) * SECTOR_BYTES);
+        let state = &mut plan.ffs;
+        state.allocates = true;
+        state.indirect = new.new_indirect;
+        state.is_new = is_new;
+        state.new_blocks = 1 + new.new_indirect.count() as u8;
+        state.cleared = if is_new { held } else { plan.bytes.min(held) };
+        Ok(Some(new.header))
+    }
+
+    /// Allocates space for the first bytes of a block. Returns true beside it if the block is new. If it moved, its
+    /// buffer moves with it.
+    fn grow(&mut self, host: &mut Host, file: FileId, block: u32, bytes: u32) -> Result<(Allocated, bool), Full> {
+        let before = self.place(file, block);
+        let allocated = self.allocate(file, block, bytes)?;
+        if let Some(before) = before
+            && let Some(after) = self.place(file, block)
+        {
+            let key = |sector| BlockKey::new(host.drive, sector);
+            host.cache.rename(key(before.sector), key(after.sector));
+        }
+        Ok((allocated, before.is_none()))
     }
 
     /// Allocates the blocks of a write without letting time pass.
@@ -263,21 +308,44 @@ fn until_step(mut next: impl FnMut() -> Option<Step>) -> Step {
     }
 }
 
-fn go(plan: &mut Plan, progress: Progress) -> Option<Step> {
-    plan.ffs.progress = progress;
-    None
+/// Read: reads the indirect blocks on the path to the block, then finds the block.
+#[inline]
+fn read_indirect(plan: &mut Plan, host: &mut Host) -> Step {
+    while !faults::is_planted(Fault::IndirectBlocksNotRead)
+        && let Some(extent) = plan.ffs.indirect.take_first()
+    {
+        if !host.holds(extent) {
+            return then(plan, Step::Read(extent), Progress::ReadIndirect);
+        }
+    }
+    spend(plan, Cause::BlockRead, host.kernel.block_read, Progress::AskFor)
 }
 
-fn then(plan: &mut Plan, step: Step, progress: Progress) -> Option<Step> {
-    plan.ffs.progress = progress;
-    Some(step)
+#[inline]
+fn copy_out(plan: &mut Plan, host: &Host, file: FileId) -> Step {
+    plan.last_read = Some((file, plan.block));
+    copy(plan, host, Progress::Copied)
 }
 
-fn spend(plan: &mut Plan, cause: Cause, work: Nanos, progress: Progress) -> Option<Step> {
+/// Write: finds the block.
+#[inline]
+fn find(plan: &mut Plan, host: &Host) -> Step {
+    spend(plan, Cause::BlockWrite, host.kernel.block_write, Progress::CopyIn)
+}
+
+#[inline]
+fn then(plan: &mut Plan, step: Step, progress: Progress) -> Step {
+    plan.ffs.progress = progress;
+    step
+}
+
+#[inline]
+fn spend(plan: &mut Plan, cause: Cause, work: Nanos, progress: Progress) -> Step {
     then(plan, Step::Spend(cause, work), progress)
 }
 
-fn copy(plan: &mut Plan, host: &Host, progress: Progress) -> Option<Step> {
+#[inline]
+fn copy(plan: &mut Plan, host: &Host, progress: Progress) -> Step {
     let work = Nanos(host.kernel.copy_per_kib.0 * u64::from(plan.bytes) / 1024);
     spend(plan, Cause::Copy, work, progress)
 }

@@ -8,6 +8,7 @@ mod call_state;
 mod calls;
 mod cylinder_group;
 mod dirpref;
+mod files;
 mod inode;
 mod inode_table;
 mod layout;
@@ -15,11 +16,11 @@ mod name_calls;
 mod names;
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 pub(crate) use call_state::CallState;
 use cylinder_group::Group;
+use files::Files;
 use inode::{Inode, Places, Route, WHOLE};
 pub(crate) use layout::Layout;
 use names::Names;
@@ -39,7 +40,7 @@ pub(crate) struct Ffs {
     groups: Vec<Group>,
     /// The group that was chosen last by `another_group`.
     rotor: u32,
-    files: BTreeMap<FileId, Inode>,
+    files: Files,
     /// Directories and inodes; `None` if they take no time.
     names: Option<Box<Names>>,
     /// True if blocks were allocated or freed since the super block was written.
@@ -61,7 +62,7 @@ impl Ffs {
         let layout = Layout::from_drive(drive, file_system);
         let groups = (0..layout.groups).map(|group| Group::new(&layout, group)).collect();
         let names = (file_system.names == description::Names::Timed).then(|| Box::new(Names::new(&layout)));
-        Ffs { layout, groups, rotor: 0, files: BTreeMap::new(), names, modified: false }
+        Ffs { layout, groups, rotor: 0, files: Files::new(), names, modified: false }
     }
 
     pub(crate) fn times_names(&self) -> bool {
@@ -74,7 +75,7 @@ impl Ffs {
 
     /// Frees all blocks of a file, which is deleted or truncated.
     pub(crate) fn free(&mut self, file: FileId) {
-        let Some(inode) = self.files.remove(&file) else { return };
+        let Some(inode) = self.files.remove(file) else { return };
         self.modified = true;
         for (fragment, count) in inode.extents() {
             let group = self.layout.group(fragment);
@@ -84,7 +85,7 @@ impl Ffs {
 
     /// Returns all extents of a file, including its indirect blocks.
     pub(crate) fn extents(&self, file: FileId) -> impl Iterator<Item = Extent> {
-        let extents = self.files.get(&file).into_iter().flat_map(Inode::extents);
+        let extents = self.files.get(file).into_iter().flat_map(Inode::extents);
         extents.map(|(fragment, count)| {
             self.layout.extent(fragment, if count == WHOLE { self.layout.fragments } else { count })
         })
@@ -92,13 +93,13 @@ impl Ffs {
 
     /// Returns the extent of a block of a file; `None` if the block is a hole.
     pub(crate) fn place(&self, file: FileId, block: u32) -> Option<Extent> {
-        let (fragment, count) = self.files.get(&file)?.block(block)?;
+        let (fragment, count) = self.files.get(file)?.block(block)?;
         Some(self.layout.extent(fragment, count))
     }
 
     /// Returns the indirect blocks on the path to a block of a file, in the order of the path.
     pub(crate) fn indirect(&self, file: FileId, block: u32) -> Places {
-        let inode = self.files.get(&file);
+        let inode = self.files.get(file);
         let route = Route::to(block, self.layout.pointers_per_block);
         let at = |number: u32| {
             inode
@@ -116,7 +117,7 @@ impl Ffs {
 
     /// True if the allocation of the block is large enough to write its first `bytes` bytes.
     pub(crate) fn holds(&self, file: FileId, block: u32, bytes: u32) -> bool {
-        let held = self.files.get(&file).and_then(|inode| inode.block(block)).map_or(0, |(_, count)| count);
+        let held = self.files.get(file).and_then(|inode| inode.block(block)).map_or(0, |(_, count)| count);
         held * self.layout.fragment_bytes >= bytes
     }
 
@@ -128,92 +129,80 @@ impl Ffs {
     /// place if possible; otherwise it moves, and its old fragments are freed.
     pub(crate) fn allocate(&mut self, file: FileId, block: u32, bytes: u32) -> Result<Allocated, Full> {
         self.modified = true;
-        let layout = &self.layout;
+        let Ffs { layout, groups, files, .. } = self;
         let route = Route::to(block, layout.pointers_per_block);
         let count = if route.is_direct() { bytes.div_ceil(layout.fragment_bytes) } else { layout.fragments };
-        let (known, before) = {
-            let inode = self.files.entry(file).or_default();
-            (
-                route.indirect().map(|number| number.filter(|&number| inode.indirect(number).is_none())),
-                inode.block(block),
-            )
-        };
+        let inode = files.get_or_create(file);
+        let known = route.indirect().map(|number| number.filter(|&number| inode.indirect(number).is_none()));
+        let before = inode.block(block);
 
         // 1: the block itself is then placed near its new indirect blocks.
         let mut new_indirect = [None; 2];
         let mut preferred = None;
-        for (made, number) in new_indirect.iter_mut().zip(known) {
-            let Some(number) = number else { continue };
-            let near = match preferred {
-                Some(near) => near,
-                None => *preferred.insert(self.another_group()),
-            };
-            let fragment = self.take(near, self.layout.fragments)?;
-            self.files.entry(file).or_default().set_indirect(number, fragment);
-            *made = Some(self.layout.extent(fragment, self.layout.fragments));
+        if known != [None; 2] {
+            for (made, number) in new_indirect.iter_mut().zip(known) {
+                let Some(number) = number else { continue };
+                let near = match preferred {
+                    Some(near) => near,
+                    None => *preferred.insert(another_group(layout, groups, &mut self.rotor)),
+                };
+                let fragment = take(layout, groups, near, layout.fragments)?;
+                inode.set_indirect(number, fragment);
+                *made = Some(layout.extent(fragment, layout.fragments));
+            }
         }
 
         // 2
         let near = match (preferred, before) {
             (Some(near), _) => near,
             (None, Some((fragment, held))) => {
-                let group = &mut self.groups[self.layout.group(fragment) as usize];
-                if group.extend(&self.layout, fragment, held, count) {
-                    self.files.entry(file).or_default().set_block(block, fragment, count);
-                    return Ok(Allocated {
-                        header: self.layout.header(self.layout.group(fragment)),
-                        new_indirect: Places::NONE,
-                    });
+                let group = layout.group(fragment);
+                if groups[group as usize].extend(layout, fragment, held, count) {
+                    inode.set_block(block, fragment, count);
+                    return Ok(Allocated { header: layout.header(group), new_indirect: Places::NONE });
                 }
-                fragment - fragment % self.layout.fragments
+                fragment - fragment % layout.fragments
             }
-            (None, None) => self.preferred(file, block, route),
+            (None, None) => {
+                let before = block.checked_sub(1).and_then(|before| inode.block(before)).map(|(fragment, _)| fragment);
+                match block_preference::prefer(layout, route, before) {
+                    block_preference::Preferred::After(fragment) => fragment,
+                    block_preference::Preferred::Home => {
+                        let group = self.names.as_ref().and_then(|names| names.group_of(file));
+                        layout.first_of(group.unwrap_or(layout.home()))
+                    }
+                    block_preference::Preferred::AnotherGroup => another_group(layout, groups, &mut self.rotor),
+                }
+            }
         };
-        let fragment = self.take(near, count)?;
+        let fragment = take(layout, groups, near, count)?;
         if let Some((old, held)) = before {
-            self.groups[self.layout.group(old) as usize].free(&self.layout, old, held);
+            groups[layout.group(old) as usize].free(layout, old, held);
         }
-        self.files.entry(file).or_default().set_block(block, fragment, count);
-        Ok(Allocated {
-            header: self.layout.header(self.layout.group(fragment)),
-            new_indirect: Places::new(new_indirect),
-        })
+        inode.set_block(block, fragment, count);
+        Ok(Allocated { header: layout.header(layout.group(fragment)), new_indirect: Places::new(new_indirect) })
     }
+}
 
-    /// Returns the preferred position of the block.
-    fn preferred(&mut self, file: FileId, block: u32, route: Route) -> Fragment {
-        let before =
-            block.checked_sub(1).and_then(|before| self.files[&file].block(before)).map(|(fragment, _)| fragment);
-        match block_preference::prefer(&self.layout, route, before) {
-            block_preference::Preferred::After(fragment) => fragment,
-            block_preference::Preferred::Home => {
-                let group = self.names.as_ref().and_then(|names| names.group_of(file));
-                self.layout.first_of(group.unwrap_or(self.layout.home()))
-            }
-            block_preference::Preferred::AnotherGroup => self.another_group(),
-        }
-    }
+/// Returns the first position in the next group with at least the average number of free blocks.
+fn another_group(layout: &Layout, groups: &[Group], rotor: &mut u32) -> Fragment {
+    let free: Vec<u32> = groups.iter().map(Group::free_blocks).collect();
+    *rotor = block_preference::another_group(&free, *rotor);
+    layout.first_of(*rotor)
+}
 
-    /// Returns the first position in the next group with at least the average number of free blocks.
-    fn another_group(&mut self) -> Fragment {
-        let free: Vec<u32> = self.groups.iter().map(Group::free_blocks).collect();
-        self.rotor = block_preference::another_group(&free, self.rotor);
-        self.layout.first_of(self.rotor)
+/// Allocates `count` fragments of one block, near that position or in another group.
+fn take(layout: &Layout, groups: &mut [Group], near: Fragment, count: u32) -> Result<Fragment, Full> {
+    // A position after the last group counts as one in it.
+    let near = near.min(layout.groups * layout.fragments_per_group - 1);
+    let wanted = layout.group(near);
+    if let Some(fragment) = groups[wanted as usize].take(layout, near, count) {
+        return Ok(fragment);
     }
-
-    /// Allocates `count` fragments of one block, near that position or in another group.
-    fn take(&mut self, near: Fragment, count: u32) -> Result<Fragment, Full> {
-        // A position after the last group counts as one in it.
-        let near = near.min(self.layout.groups * self.layout.fragments_per_group - 1);
-        let wanted = self.layout.group(near);
-        for (group, near) in cylinder_group::groups_in_turn(wanted, self.layout.groups).map(|group| (group, near)) {
-            let near = if group == wanted { near } else { self.layout.first_of(group) };
-            if let Some(fragment) = self.groups[group as usize].take(&self.layout, near, count) {
-                return Ok(fragment);
-            }
-        }
-        Err(Full)
-    }
+    cylinder_group::groups_in_turn(wanted, layout.groups)
+        .filter(|&group| group != wanted)
+        .find_map(|group| groups[group as usize].take(layout, layout.first_of(group), count))
+        .ok_or(Full)
 }
 
 #[cfg(test)]

@@ -140,6 +140,7 @@ impl Ffs {
 
     /// Notes that a file was read or written: the times in its inode have changed.
     pub(super) fn touch(&mut self, file: FileId) {
+        self.files.expect(file);
         if let Some(names) = &mut self.names {
             names.changed.insert(file);
         }
@@ -159,7 +160,7 @@ impl Ffs {
             self.search_directory(directory, file, script);
         }
         if releases {
-            let indirect = self.files.get(&file).into_iter().flat_map(super::Inode::extents);
+            let indirect = self.files.get(file).into_iter().flat_map(super::Inode::extents);
             for (fragment, _) in indirect.filter(|(_, count)| *count == WHOLE) {
                 script.read(self.layout.extent(fragment, self.layout.fragments));
             }

@@ -373,7 +373,7 @@ fn call(lfs: &mut Lfs, cache: &mut Cache, work: NameWork, file: FileId) -> Resul
     let releases = matches!(work, NameWork::Unlink | NameWork::RemoveDirectory);
     let mut plan = Plan::default();
     plan.begin(Request::Name(NameCall { work, root: 100, directory: 100, file, releases }));
-    let mut host = Host { kernel: &kernel(), cache, drive: 0 };
+    let mut host = Host { kernel: &kernel(), cache, drive: 0, held: 0 };
     loop {
         if let Step::Return(outcome) = lfs.next(&mut plan, &mut host) {
             return outcome;
@@ -407,7 +407,7 @@ fn blocks_moved_before_an_error_are_found_in_the_cache() {
     let key = |lfs: &Lfs, address| BlockKey::new(0, lfs.log.layout.block(address).sector);
     let Victim::Free(buffer) = cache.victim() else { panic!("a free buffer") };
     cache.give(buffer, key(&lfs, 3), 8);
-    assert_eq!(lfs.make_room(&mut Host { kernel: &kernel(), cache: &mut cache, drive: 0 }), Err(Full));
+    assert_eq!(lfs.make_room(&mut Host { kernel: &kernel(), cache: &mut cache, drive: 0, held: 0 }), Err(Full));
     assert_eq!(cache.find(key(&lfs, 5)), Some(buffer));
     assert!(lfs.moves.is_empty());
 }

@@ -35,7 +35,7 @@ pub struct Guarded {
     pub missing: Vec<String>,
     /// Cells for which the condition could never fail, with the reasons.
     pub unguarded: Vec<Unguarded>,
-    /// Cells for which the condition is not decided.
+    /// Cells for which the condition is not decided. They fail only if `undecided` is a condition, too.
     pub undecided: Vec<String>,
 }
 
@@ -68,6 +68,11 @@ pub enum Outcome {
 }
 
 impl Guarded {
+    /// The same condition if undecided cells fail, too.
+    pub fn strict(self) -> Guarded {
+        Guarded { failed: self.failed || !self.undecided.is_empty(), ..self }
+    }
+
     /// Summarises a condition. Each cell is given by its name, its text for the lists, and its outcome.
     pub fn from_outcomes(condition: &str, cells: &[(String, String, Outcome)]) -> Guarded {
         let of = |wanted: Outcome| {

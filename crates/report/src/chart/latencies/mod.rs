@@ -1,5 +1,8 @@
 //! Latencies of single operations: for each program and target the percentiles on a logarithmic axis. Each percentile
-//! has its own shape; a line joins them.
+//! has its own shape; a line joins them. Then the distributions, and the latencies over time.
+
+mod distribution;
+mod heat;
 
 use stats::{Cell, Document, Latency, LatencyKind, Provenance};
 use units::Nanos;
@@ -30,7 +33,7 @@ const SHAPES: [(&str, Shape); 5] = [
     ("max", Shape::Stroke),
 ];
 
-/// Returns a chart for each kind of latency: service and response.
+/// Returns a chart for each kind of latency: service and response. Then the charts of the histograms.
 pub(super) fn charts(document: &Document) -> Vec<Chart> {
     let names = Names::from_document(document, false);
     let of_kind = |kind| {
@@ -41,7 +44,8 @@ pub(super) fn charts(document: &Document) -> Vec<Chart> {
             Scale::log(cells.iter().flat_map(|(_, latency)| times(*latency)).flatten().map(|nanos| nanos as f64));
         scale.map(|scale| chart(document, &names, kind, &cells, &scale))
     };
-    [LatencyKind::Service, LatencyKind::Response].into_iter().filter_map(of_kind).collect()
+    let percentiles = [LatencyKind::Service, LatencyKind::Response].into_iter().filter_map(of_kind);
+    percentiles.chain(distribution::charts(document, &names)).chain(heat::charts(document)).collect()
 }
 
 /// Returns the latencies in the order of [`SHAPES`].

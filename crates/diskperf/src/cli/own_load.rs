@@ -1,0 +1,112 @@
+//! `choose TARGET... io PATTERN [OPTION]...`: a workload of your own, with the options of `diskperf io`. The words
+//! after `io` are divided: options of a workload belong to it, and all others to `choose`. So both can be mixed.
+//!
+//! `choose` has its own --rounds, --seed and --size; they mean the same for the workload.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::{Arg, CommandFactory, Parser};
+use jobs::LoadSpec;
+
+/// The option of `choose` that has the workload as JSON. Hidden: the words after `io` become it.
+pub const OPTION: &str = "io-load";
+
+/// The options that both have.
+const OF_BOTH: [&str; 3] = ["rounds", "seed", "size"];
+
+/// The words after `io`.
+#[derive(Parser)]
+#[command(name = "diskperf choose TARGET... io", no_binary_name = true, disable_help_flag = true)]
+struct OwnLoad {
+    #[command(flatten)]
+    load: LoadSpec,
+}
+
+/// Reads a workload from JSON.
+pub fn parse_load(text: &str) -> Result<LoadSpec, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+/// Replaces the words after `io` in a call of `choose`. `choose` is its grammar. Words of other calls stay as they are.
+pub fn divided(words: Vec<OsString>, choose: &clap::Command) -> Result<Vec<OsString>, clap::Error> {
+    if words.get(1).is_none_or(|word| word != "choose") {
+        return Ok(words);
+    }
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let is_value = |place: usize| option(&words[place - 1], choose).is_some_and(takes_value);
+    let Some(at) = (2..end).find(|place| words[*place] == "io" && !is_value(*place)) else { return Ok(words) };
+    let grammar = OwnLoad::command();
+    let (mut of_load, mut of_choose) = (Vec::new(), words[..at].to_vec());
+    let mut rest = words[at + 1..].iter();
+    let mut has_pattern = false;
+    while let Some(word) = rest.next() {
+        let own = option(word, &grammar).filter(|own| !OF_BOTH.contains(&own.get_long().unwrap_or_default()));
+        let is_pattern = !has_pattern && !word.as_encoded_bytes().starts_with(b"-");
+        has_pattern |= is_pattern;
+        let side = if own.is_some() || is_pattern { &mut of_load } else { &mut of_choose };
+        side.push(word.clone());
+        let other = || option(word, choose);
+        if own.or_else(other).is_some_and(takes_value) && !word.as_encoded_bytes().contains(&b'=') {
+            side.extend(rest.next().cloned());
+        }
+    }
+    // --help is about `choose`.
+    if !has_pattern && of_choose.iter().any(|word| word == "--help" || word == "-h") {
+        return Ok(of_choose);
+    }
+    let OwnLoad { load } = OwnLoad::try_parse_from(of_load)?;
+    let json = serde_json::to_string(&load).expect("plain data");
+    of_choose.insert(2, format!("--{OPTION}={json}").into());
+    Ok(of_choose)
+}
+
+/// The option that a word names, as in `--bs` or `--bs=4k`.
+fn option<'a>(word: &OsStr, grammar: &'a clap::Command) -> Option<&'a Arg> {
+    let name = word.to_str()?.strip_prefix("--")?.split('=').next()?;
+    grammar.get_arguments().find(|argument| argument.get_long() == Some(name))
+}
+
+fn takes_value(option: &Arg) -> bool {
+    option.get_action().takes_values()
+}
+
+#[cfg(test)]
+mod tests {
+    use jobs::{LoadSpec, Time};
+    use units::Nanos;
+
+    use super::*;
+    use crate::cli;
+
+    fn divide(line: &str) -> Result<Vec<String>, clap::Error> {
+        let mut grammar = cli::command();
+        grammar.build();
+        let choose = grammar.find_subcommand("choose").expect("a command").clone();
+        let words = line.split_whitespace().map(OsString::from).collect();
+        divided(words, &choose).map(|words| words.into_iter().map(|word| word.into_string().expect("text")).collect())
+    }
+
+    #[test]
+    fn options_go_to_their_command() {
+        let words =
+            divide("diskperf choose a=. io randrw --json --fsync 8 --margin 3% --rounds=6 --direct --time=1s b=/x");
+        let words = words.expect("words");
+        assert_eq!(words[..2], ["diskperf", "choose"]);
+        assert_eq!(words[3..], ["a=.", "--json", "--margin", "3%", "--rounds=6", "b=/x"]);
+        let json = words[2].strip_prefix("--io-load=").expect("the workload");
+        let LoadSpec { pattern, fsync, direct, time, rounds, .. } = parse_load(json).expect("a workload");
+        assert_eq!((pattern, fsync, direct), (jobs::PatternName::Randrw, Some(8), true));
+        assert_eq!((time, rounds), (Some(Time(Nanos::from_secs(1))), None));
+    }
+
+    #[test]
+    fn other_words_stay() {
+        for line in
+            ["diskperf choose . /tmp", "diskperf run io", "diskperf choose --only io . x", "diskperf choose . -- io x"]
+        {
+            assert_eq!(divide(line).expect("words").join(" "), line);
+        }
+        assert!(divide("diskperf choose . /x io sideways").is_err());
+        assert!(divide("diskperf choose . /x io").is_err());
+    }
+}

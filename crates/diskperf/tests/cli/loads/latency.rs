@@ -1,0 +1,126 @@
+//! The latencies of each kind of operation, whole histograms, and fio's options, in calls of `diskperf io`.
+
+use std::fs;
+
+use serde_json::Value;
+use testkit::ProgramOutput;
+
+use crate::common::Cli;
+use crate::common::document::document;
+
+/// Runs `diskperf io` with these words.
+fn io(cli: &Cli, words: &str) -> ProgramOutput {
+    cli.typed(&format!("io {words}"))
+}
+
+/// The only cell of a run that must succeed.
+fn only_cell(ended: &ProgramOutput) -> Value {
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    let document = document(ended);
+    let cells = document["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), 1);
+    cells[0].clone()
+}
+
+/// The figures of a kind of operation.
+fn operation<'a>(cell: &'a Value, kind: &str) -> &'a Value {
+    let all = cell["operations"].as_array().expect("operations");
+    all.iter().find(|one| one["operation"] == kind).unwrap_or_else(|| panic!("no {kind}: {cell:#}"))
+}
+
+#[test]
+fn reads_writes_and_syncs_have_rates_and_latencies_of_their_own() {
+    let cli = Cli::new();
+    for (words, kinds, unit) in [
+        ("randrw --reads 70 --fsync 4 --time 150ms", &["read", "write", "fsync"][..], "read+write"),
+        ("randwrite --fdatasync 2 --time 150ms", &["write", "fdatasync"], "write"),
+        ("commit --time 150ms", &["write", "fdatasync"], "fdatasync"),
+        ("randread --time 40ms", &["read"], "read"),
+    ] {
+        let cell = only_cell(&io(&cli, &format!("{words} --bs 4KiB --size 1MiB --rounds 1 --json")));
+        let named: Vec<&str> = cell["operations"]
+            .as_array()
+            .expect("operations")
+            .iter()
+            .map(|one| one["operation"].as_str().expect("a kind"))
+            .collect();
+        assert_eq!(named, kinds, "{words}");
+        let round = &cell["rounds"][0];
+        let count = |kind: &str| operation(&cell, kind)["count"].as_u64().expect("a count");
+        let units: u64 = unit.split('+').map(count).sum();
+        assert_eq!(round["ops"], units, "{words}: {cell:#}");
+        for kind in kinds {
+            let figures = operation(&cell, kind);
+            assert!(figures["rate"]["per_second"].as_f64() > Some(0.0), "{figures:#}");
+            let has_latency = figures["latency_ns"]["p50"].is_u64();
+            assert_eq!(has_latency, count(kind) >= 20, "{figures:#}");
+            assert!(!has_latency || figures["latency_ns"]["count"] == count(kind), "{figures:#}");
+        }
+        // The whole histograms, and the latencies over time.
+        for stored in round["operations"].as_array().expect("histograms") {
+            assert!(stored["histogram"].as_str().is_some_and(|text| text.starts_with("HISTFAAA")), "{stored:#}");
+        }
+        assert_eq!(round["heat_map"]["column_ms"], 250, "{round:#}");
+    }
+    let table = io(&cli, "randrw --fsync 8 --bs 4KiB --size 1MiB --time 150ms --rounds 2");
+    for row in ["\n   read ", "\n   write ", "\n   fsync ", "\n  fsync: "] {
+        assert!(table.out.contains(row), "{row:?}: {}", table.out);
+    }
+}
+
+#[test]
+fn both_syncs_or_syncs_of_reads_are_refused() {
+    let cli = Cli::new();
+    for (words, said) in [
+        ("randwrite --fsync 1 --fdatasync 1", "--fdatasync 1: --fsync is given too"),
+        ("randwrite --fdatasync 0", "--fdatasync 0: the least"),
+        ("randread --fdatasync 1", "--fdatasync 1: randread does not write"),
+    ] {
+        let ended = io(&cli, words);
+        assert_eq!(ended.status, Some(2), "{words}: {}", ended.err);
+        assert!(ended.err.contains(said), "{words}: {}", ended.err);
+    }
+}
+
+#[test]
+fn fio_options_are_translated_and_shown() {
+    let cli = Cli::new();
+    let ended = io(
+        &cli,
+        "--name=x --rw=randrw --rwmixread=70 --bs=4k --size=1m --runtime=1 --time_based --ioengine=psync --rounds 1 \
+         --numjobs=2 --group_reporting --json",
+    );
+    assert_eq!(ended.status, Some(0), "{}", ended.err);
+    // The tests add an option in front.
+    for ours in [
+        "in diskperf's words: diskperf io randrw ",
+        " --reads 70 --bs=4k --size=1m --time 1s --engine posix --rounds 1 --jobs 2 --json\n",
+    ] {
+        assert!(ended.err.contains(ours), "{}", ended.err);
+    }
+    let cell = only_cell(&ended);
+    assert_eq!((&cell["parameters"]["jobs"], &cell["parameters"]["reads_percent"]), (&2.into(), &70.into()));
+}
+
+#[test]
+fn latencies_are_exported_as_an_interval_log() {
+    let cli = Cli::new();
+    let stored = ["--store", "runs.sqlite"];
+    let load =
+        ["io", "randrw", "d=sim:vax780-sc780", "--fsync", "8", "--size", "256KiB", "--time", "30s", "--rounds", "2"];
+    let run = [&load[..], &stored[..]].concat();
+    cli.well(&run);
+    let log = cli.well(&[&["export", "last", "--format", "hdr"], &stored[..]].concat()).out;
+    let lines: Vec<&str> = log.lines().collect();
+    assert!(lines.contains(&"#[Histogram log format version 1.3]"), "{log}");
+    assert!(lines.iter().any(|line| line.starts_with("\"StartTimestamp\",\"Interval_Length\"")), "{log}");
+    for kind in ["read", "write", "fsync"] {
+        let of_kind = lines.iter().filter(|line| line.starts_with("Tag=") && line.contains(&format!(".{kind},")));
+        let fields: Vec<Vec<&str>> = of_kind.map(|line| line.split(',').collect()).collect();
+        assert_eq!(fields.len(), 2, "a line for each round: {log}");
+        assert!(fields.iter().all(|fields| fields.len() == 5 && fields[4].starts_with("HISTFAAA")), "{log}");
+    }
+    let page = cli.well(&[&["report", "last", "-o", "page.html"], &stored[..]].concat());
+    let html = fs::read_to_string(cli.path().join("page.html")).unwrap_or(page.out);
+    assert!(html.contains("percentage of operations within a time (CDF)"), "no distribution");
+}

@@ -1,0 +1,52 @@
+//! The latencies of a run as an interval log of HdrHistogram (version 1.3): a line for each round and kind of
+//! operation. HistogramLogAnalyzer, the plotter of hdrhistogram.org and their like read it.
+
+use stats::{Cell, Document, Round, RoundOperation};
+
+/// Nanoseconds in the unit of the column `Interval_Max`, a millisecond.
+const MILLISECOND: f64 = 1e6;
+
+/// Returns the log of some runs. Times count from the start of the first.
+pub fn log(runs: &[(String, Document)]) -> String {
+    let start = runs.first().map_or(0.0, |(_, document)| document.run.started_unix_s);
+    let mut text = String::from("#[Logged by diskperf; a start is the sum of the times of the rounds before]\n");
+    text += "#[Histogram log format version 1.3]\n";
+    text += &format!("#[StartTime: {start:.3} (seconds since epoch)]\n");
+    text += "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
+    for (name, document) in runs {
+        let before = document.run.started_unix_s - start;
+        let prefix = if runs.len() > 1 { format!("{name}.") } else { String::new() };
+        let names = crate::cell_names(&document.cells);
+        for cell in &document.cells {
+            let mut began = before;
+            for round in &cell.rounds {
+                let tag = tag(&format!("{prefix}{}.{}", names(cell), cell.target));
+                text += &round.operations.iter().map(|one| line(&tag, cell, (round, began), one)).collect::<String>();
+                began += round.elapsed_s(cell.state.clock);
+            }
+        }
+    }
+    text
+}
+
+fn line(tag: &str, cell: &Cell, (round, began): (&Round, f64), operation: &RoundOperation) -> String {
+    let length = round.elapsed_s(cell.state.clock);
+    let (kind, histogram) = (operation.operation.name(), &operation.histogram);
+    format!("Tag={tag}.{kind},{began:.3},{length:.3},{:.6},{histogram}\n", operation.max_ns as f64 / MILLISECOND)
+}
+
+/// The name without the characters that separate fields.
+fn tag(name: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "._-/".contains(character);
+    name.chars().map(|character| if is_plain(character) { character } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_has_no_separators() {
+        assert_eq!(tag("randrw 4 KiB, depth 8.a=b"), "randrw_4_KiB__depth_8.a_b");
+    }
+}
