@@ -14,7 +14,7 @@ fail() { echo "$*" >&2; exit 99; }
 # BusyBox prefers its own tools: those of the same name from other packages need their path.
 
 # Runs a step of a stack quietly. If it fails, the stack fails with what the step said.
-do_() { "$@" > /tmp/step 2>&1 < /dev/null || fail "$*: $(cat /tmp/step)"; }
+do_() { "$@" > /tmp/step 2>&1 < /dev/null || fail "$*: $(cat /tmp/step) $(dmesg | tail -5)"; }
 
 # Fills disks with zeros, and removes their partitions.
 wipe() {
@@ -38,6 +38,18 @@ checksums() {
 wait_for() {
     for _ in $(seq 100); do [ -e "$1" ] && return; sleep 0.1; done
     fail "no $1"
+}
+
+# Gives the SCSI disks their names again, one after the other. Kernels probe them side by side, in any order.
+name_disks() {
+    for disk in /sys/block/sd*; do echo 1 > "$disk/device/delete"; done
+    target=0
+    for name in sda sdb sdc sdd; do
+        for _ in $(seq 100); do [ -e /sys/block/$name ] || break; sleep 0.1; done
+        for host in /sys/class/scsi_host/host*; do echo "0 $target 0" > "$host/scan"; done
+        wait_for /dev/$name
+        target=$((target + 1))
+    done
 }
 
 # Mounts an ext4 that is made here.
@@ -73,7 +85,7 @@ lvm_() { do_ lvm "$@"; }
 lvm_conf() {
     mkdir -p /etc/lvm /run/lock/lvm
     cat > /etc/lvm/lvm.conf <<END
-devices { obtain_device_list_from_udev=0 use_devicesfile=0 external_device_info_source="none" scan_lvs=0 }
+devices { hints="none" obtain_device_list_from_udev=0 use_devicesfile=0 external_device_info_source="none" scan_lvs=0 }
 activation { udev_sync=0 udev_rules=0 verify_udev_operations=0 monitoring=0 }
 global { thin_check_executable="" event_activation=0 use_lvmpolld=0 }
 backup { backup=0 archive=0 }
@@ -255,7 +267,8 @@ programs_up() {
     sh -c 'exec 3<>/dev/nvme0n1; cd /; exec sleep 1000' < /dev/null > /dev/null 2>&1 & echo $! > /tmp/writer2
     do_ losetup -r /dev/loop1 /dev/nvme0n2
     unshare -m sh -c 'mkfs.ext4 -q -F -E lazy_itable_init=0 /dev/sdb; mount -t ext4 /dev/sdb /mnt/held; exec sleep 1000' < /dev/null > /dev/null 2>&1 & echo $! > /tmp/mounter
-    for _ in $(seq 100); do grep -q /mnt/held "/proc/$(cat /tmp/mounter)/mounts" 2> /dev/null && break; sleep 0.1; done
+    for _ in $(seq 300); do grep -q /mnt/held "/proc/$(cat /tmp/mounter)/mounts" 2> /dev/null && return; sleep 0.1; done
+    fail "sdb is not mounted"
 }
 programs_down() {
     do_ umount /mnt/log
